@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is compared: a scheduler of one of four kinds, on a kernel.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// One competitor of an experiment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contestant {
+    /// The label in tables and charts, unique in the experiment.
+    pub name: String,
+    /// The kernel series that the `vm` backend boots for it, as in `fairground kernel list`: `6.1`,
+    /// `6.12`, `7` (the newest 7.x), or a path to an image. `live` ignores it and records what runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+    /// The scheduler under test.
+    pub scheduler: SchedulerChoice,
+}
+
+/// The four kinds of scheduler. A backend that cannot run one answers [`crate::Outcome::Unsupported`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)]
+pub enum SchedulerChoice {
+    /// A portable `.bpf.c` file.
+    File {
+        /// A built-in scheduler's name (`vtime`) or the path of a `.bpf.c` file.
+        file: String,
+        /// SHA-256 of the source text, hexadecimal: the trial names the exact bytes.
+        sha256: String,
+        /// `const volatile` globals to set before loading, by name.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        knobs: BTreeMap<String, KnobValue>,
+    },
+    /// An installed sched_ext scheduler: started, awaited until enabled, verified, stopped.
+    Program {
+        /// The program and its arguments, e.g. `["scx_bpfland", "-s", "5000"]`.
+        command: Vec<String>,
+    },
+    /// Whatever fair scheduler the booted kernel has built in.
+    Kernel,
+    /// A policy of the kernel, given to every task of the workload that does not choose its own.
+    Policy {
+        /// The policy and its parameters.
+        policy: Policy,
+    },
+}
+
+impl SchedulerChoice {
+    /// Whether it needs `CONFIG_SCHED_CLASS_EXT`.
+    pub fn is_sched_ext(&self) -> bool {
+        matches!(self, Self::File { .. } | Self::Program { .. })
+    }
+}
+
+/// The value of a scheduler's knob.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum KnobValue {
+    /// For `bool` knobs.
+    Bool(bool),
+    /// For integer knobs of any width and sign.
+    Int(i64),
+}
+
+/// A Linux scheduling policy with its parameters (`sched(7)`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policy {
+    /// SCHED_OTHER, SCHED_BATCH, …
+    pub class: PolicyClass,
+    /// −20 (most) … 19 (least); for `other` and `batch`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub nice: i32,
+    /// 1 … 99, higher wins; for `fifo` and `rr`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub priority: u32,
+    /// For `deadline`: CPU time that each period grants.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub runtime_us: u64,
+    /// For `deadline`: relative deadline; 0 means the period.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub deadline_us: u64,
+    /// For `deadline`: the period.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub period_us: u64,
+}
+
+/// The six policies that a task can ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PolicyClass {
+    /// SCHED_OTHER: the fair class, or sched_ext when one is loaded.
+    #[default]
+    Other,
+    /// SCHED_BATCH.
+    Batch,
+    /// SCHED_IDLE.
+    Idle,
+    /// SCHED_FIFO.
+    Fifo,
+    /// SCHED_RR.
+    Rr,
+    /// SCHED_DEADLINE.
+    Deadline,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Full-range latency histograms.
+
+use serde::{Deserialize, Serialize};
+
+/// A distribution with three significant digits in HdrHistogram's layout (`lowest` 1 ns, 2048
+/// sub-buckets), kept sparse: readable in JSON, mergeable, and nothing falls off its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Histogram {
+    /// The measure's name, see [`crate::metric::MEASURES`].
+    pub name: String,
+    /// The task group, or `all`.
+    pub group: String,
+    /// How many samples were taken, counted apart from the buckets.
+    pub count: u64,
+    /// The smallest sample, exact; 0 when empty.
+    pub min: u64,
+    /// The largest sample, exact; 0 when empty.
+    pub max: u64,
+    /// `[lowest value of the bucket, samples in it]`, ascending, no empty ones.
+    pub buckets: Vec<(u64, u64)>,
+}
+
+impl Histogram {
+    /// Whether every sample is in a bucket. A record whose histograms fail this is not trusted.
+    pub fn is_complete(&self) -> bool {
+        self.buckets.iter().map(|&(_, samples)| samples).sum::<u64>() == self.count
+    }
+
+    /// The smallest bucket value below or at which at least `quantile` (0 … 1) of the samples lie; `None`
+    /// when empty. The relative error is at most 1/1024 (the bucket's width).
+    pub fn quantile(&self, quantile: f64) -> Option<u64> {
+        if self.count == 0 {
+            return None;
+        }
+        let rank = ((quantile * self.count as f64).ceil() as u64).clamp(1, self.count);
+        let mut seen = 0;
+        for &(value, samples) in &self.buckets {
+            seen += samples;
+            if seen >= rank {
+                return Some(value.clamp(self.min, self.max));
+            }
+        }
+        Some(self.max)
+    }
+
+    /// The mean of the bucket values, in the samples' unit; `None` when empty.
+    pub fn mean(&self) -> Option<f64> {
+        let sum: f64 = self.buckets.iter().map(|&(value, n)| value as f64 * n as f64).sum();
+        (self.count > 0).then(|| sum / self.count as f64)
+    }
+
+    /// Adds another histogram's samples; name and group stay.
+    pub fn merge(&mut self, other: &Histogram) {
+        if other.count == 0 {
+            return;
+        }
+        self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
+        self.max = self.max.max(other.max);
+        self.count += other.count;
+        let mut merged: std::collections::BTreeMap<u64, u64> = self.buckets.drain(..).collect();
+        for &(value, samples) in &other.buckets {
+            *merged.entry(value).or_default() += samples;
+        }
+        self.buckets = merged.into_iter().collect();
+    }
+}
+
+/// Sub-buckets of HdrHistogram at three significant digits.
+pub const SUB_BUCKETS: u64 = 2048;
+
+/// The lowest value of the bucket that holds `value`: HdrHistogram's `lowest_equivalent` with a unit
+/// of 1 and three significant digits.
+pub fn lowest_equivalent(value: u64) -> u64 {
+    let shift = (64 - (value | (SUB_BUCKETS - 1)).leading_zeros()) - SUB_BUCKETS.trailing_zeros();
+    value >> shift << shift
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn histogram(samples: &[u64]) -> Histogram {
+        let mut whole = Histogram::default();
+        for &sample in samples {
+            whole.merge(&Histogram {
+                count: 1,
+                min: sample,
+                max: sample,
+                buckets: vec![(lowest_equivalent(sample), 1)],
+                ..Histogram::default()
+            });
+        }
+        whole
+    }
+
+    #[test]
+    fn quantiles_are_order_statistics() {
+        let thousand = histogram(&(1..=1000).collect::<Vec<_>>());
+        assert!(thousand.is_complete());
+        assert_eq!(thousand.quantile(0.0), Some(1));
+        assert_eq!(thousand.quantile(0.5), Some(500));
+        assert_eq!(thousand.quantile(0.99), Some(990));
+        assert_eq!(thousand.quantile(1.0), Some(1000));
+        assert_eq!(Histogram::default().quantile(0.5), None);
+    }
+
+    #[test]
+    fn buckets_keep_three_significant_digits() {
+        assert_eq!(lowest_equivalent(2047), 2047);
+        assert_eq!(lowest_equivalent(2049), 2048);
+        for value in [1, 999, 5_001, 123_456_789, u64::MAX / 3] {
+            let lowest = lowest_equivalent(value);
+            assert!(lowest <= value && value - lowest <= value / 1024, "{value} -> {lowest}");
+        }
+    }
+
+    #[test]
+    fn a_lost_sample_is_noticed() {
+        let mut lossy = histogram(&[1, 2, 3]);
+        lossy.count = 4;
+        assert!(!lossy.is_complete());
+    }
+}

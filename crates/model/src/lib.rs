@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The nouns of Fairground: plain data, units in names and types, no I/O.
+//!
+//! ```text
+//! Experiment ──► Trial ──► Record ──► (stats) Comparison
+//! ```
+//!
+//! Read in this order: [`experiment`] asks a question, [`contestant`] and [`workload`] and [`machine`]
+//! say what is compared, under what, on what; [`trial`] is one answerable question as a value;
+//! [`record`] is its answer, made of [`metric`]s, [`histogram`]s and a [`trace`]. [`progress`] is what
+//! a running experiment tells its audience; [`seed`] is the only source of chance.
+//!
+//! What is not here: files, clocks, threads, SQL, HTML.
+
+pub mod contestant;
+pub mod experiment;
+pub mod histogram;
+pub mod machine;
+pub mod metric;
+pub mod progress;
+pub mod record;
+pub mod seed;
+pub mod trace;
+pub mod trial;
+pub mod workload;
+
+pub use contestant::{Contestant, KnobValue, Policy, PolicyClass, SchedulerChoice};
+pub use experiment::Experiment;
+pub use histogram::Histogram;
+pub use machine::{Clock, Machine};
+pub use metric::{Measure, Metric};
+pub use progress::Progress;
+pub use record::{ActiveScheduler, Measured, Outcome, Provenance, Record};
+pub use seed::Seed;
+pub use trace::{Trace, TraceEvent};
+pub use trial::{Backend, Trial};
+pub use workload::{Channel, Program, Step, TaskGroup, Workload};

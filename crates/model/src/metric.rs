@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is measured: every name, unit, direction and definition, in one table.
+
+use serde::{Deserialize, Serialize};
+
+/// One measured number of a record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Metric {
+    /// A name from [`MEASURES`].
+    pub name: String,
+    /// The task group, or `all`.
+    pub group: String,
+    /// The number, in the measure's unit; `None`: missing.
+    pub value: Option<f64>,
+    /// Why it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+impl Metric {
+    /// A number.
+    pub fn number(name: &str, group: &str, value: f64) -> Metric {
+        Metric { name: name.into(), group: group.into(), value: Some(value), missing: None }
+    }
+
+    /// The absence of a number, with its reason.
+    pub fn missing(name: &str, group: &str, why: &str) -> Metric {
+        Metric { name: name.into(), group: group.into(), value: None, missing: Some(why.into()) }
+    }
+}
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// Less is better.
+    Lower,
+    /// More is better.
+    Higher,
+    /// Neither: it explains, it does not judge.
+    Neutral,
+}
+
+/// The unit of a measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Nanoseconds.
+    Nanoseconds,
+    /// A count.
+    Count,
+    /// Per second.
+    PerSecond,
+    /// A part of one, 0 … 1.
+    Ratio,
+}
+
+/// A definition that holds on every backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Measure {
+    /// The name, unit last.
+    pub name: &'static str,
+    /// The unit.
+    pub unit: Unit,
+    /// Which way is better.
+    pub direction: Direction,
+    /// Whether it is a distribution ([`crate::Histogram`]) or one number ([`Metric`]).
+    pub distribution: bool,
+    /// What exactly is measured.
+    pub definition: &'static str,
+}
+
+/// Looks a measure up by its name.
+pub fn measure(name: &str) -> Option<&'static Measure> {
+    MEASURES.iter().find(|measure| measure.name == name)
+}
+
+const fn histogram(name: &'static str, definition: &'static str) -> Measure {
+    Measure {
+        name,
+        unit: Unit::Nanoseconds,
+        direction: Direction::Lower,
+        distribution: true,
+        definition,
+    }
+}
+
+const fn number(
+    name: &'static str,
+    unit: Unit,
+    direction: Direction,
+    definition: &'static str,
+) -> Measure {
+    Measure { name, unit, direction, distribution: false, definition }
+}
+
+/// Every measure. METHOD.md's list is generated from it.
+pub const MEASURES: &[Measure] = &[
+    histogram(
+        "wakeup_latency_ns",
+        "From the wake-up of a sleeping task (sched_waking) to its first instruction (sched_switch).",
+    ),
+    histogram(
+        "run_delay_ns",
+        "Every wait in a run queue: from becoming runnable, by wake-up, fork, preemption or yield, to running.",
+    ),
+    histogram(
+        "timer_lateness_ns",
+        "From a timer's programmed release to the task's next look at the clock, seen from user space.",
+    ),
+    histogram(
+        "response_time_ns",
+        "From a job's programmed release to its end, for tasks with a timer.",
+    ),
+    histogram("turnaround_ns", "From a finite task's start to its end."),
+    number(
+        "completion_ns",
+        Unit::Nanoseconds,
+        Direction::Lower,
+        "From the common start to the end of the last finite task, or the run time that the program reports.",
+    ),
+    number(
+        "iterations_per_second",
+        Unit::PerSecond,
+        Direction::Higher,
+        "Rounds of a group's steps, or a program's operations, per second of the run.",
+    ),
+    number(
+        "deadlines",
+        Unit::Count,
+        Direction::Neutral,
+        "Releases of the group's timers whose deadlines lie inside the run.",
+    ),
+    number(
+        "deadlines_missed",
+        Unit::Count,
+        Direction::Lower,
+        "Of these, the jobs not finished one period after their release; skipped releases count.",
+    ),
+    number(
+        "deadline_miss_ratio",
+        Unit::Ratio,
+        Direction::Lower,
+        "deadlines_missed / deadlines: for a player that drops frames, the part of frames dropped.",
+    ),
+    number(
+        "voluntary_switches",
+        Unit::Count,
+        Direction::Neutral,
+        "Switches away from a task that blocked.",
+    ),
+    number(
+        "involuntary_switches",
+        Unit::Count,
+        Direction::Neutral,
+        "Switches away from a task that could have run on (preemption, slice end, yield).",
+    ),
+    number(
+        "migrations",
+        Unit::Count,
+        Direction::Neutral,
+        "Times that a task ran on another CPU than before.",
+    ),
+    number("cpu_time_ns", Unit::Nanoseconds, Direction::Neutral, "CPU time of the group's tasks."),
+    number("user_time_ns", Unit::Nanoseconds, Direction::Neutral, "Its part in user mode."),
+    number("system_time_ns", Unit::Nanoseconds, Direction::Neutral, "Its part in the kernel."),
+    number(
+        "cpu_share",
+        Unit::Ratio,
+        Direction::Neutral,
+        "cpu_time_ns / (run time × CPUs of the machine).",
+    ),
+    number(
+        "jain_index",
+        Unit::Ratio,
+        Direction::Higher,
+        "Jain's fairness index of the CPU times of the group's tasks: (Σx)² / (n·Σx²); 1 is equal shares.",
+    ),
+    number(
+        "longest_wait_ns",
+        Unit::Nanoseconds,
+        Direction::Lower,
+        "The longest time that a task of the group was runnable without running, the end of the run included.",
+    ),
+    number(
+        "tasks",
+        Unit::Count,
+        Direction::Neutral,
+        "Tasks of the group that ran, forked ones included.",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_carry_their_unit() {
+        for (index, measure) in MEASURES.iter().enumerate() {
+            assert!(MEASURES[..index].iter().all(|other| other.name != measure.name));
+            let nanoseconds = measure.unit == Unit::Nanoseconds;
+            assert_eq!(measure.name.ends_with("_ns"), nanoseconds, "{}", measure.name);
+        }
+    }
+}

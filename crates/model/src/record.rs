@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The answer to a trial.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::trial::hex16;
+use crate::{Histogram, Metric, Trace, Trial};
+
+/// One trial's answer. Records are the only memory: every table and picture is a function of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// The question, whole.
+    pub trial: Trial,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What was measured. Under a virtual clock the same trial gives the same bytes here.
+    pub measured: Measured,
+    /// Where, when and with what; may differ between two runs of the same trial.
+    pub provenance: Provenance,
+    /// The events, if the trial asked for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
+}
+
+impl Record {
+    /// A record that says only how the trial ended.
+    pub fn without_measurement(trial: Trial, outcome: Outcome, provenance: Provenance) -> Record {
+        Record { trial, outcome, measured: Measured::default(), provenance, trace: None }
+    }
+}
+
+/// How a trial ended. Everything but [`Outcome::Ok`] is shown in reports, and nothing is left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)]
+pub enum Outcome {
+    /// It ran to its end and the scheduler under test was running before and after.
+    Ok,
+    /// The workload was still running at the trial's time limit, and could be stopped.
+    Timeout {
+        /// What was still running.
+        reason: String,
+    },
+    /// Nothing answered any more: the guest was killed from outside, or the live scheduler unloaded.
+    Hung {
+        /// What was known last.
+        reason: String,
+    },
+    /// The kernel threw the sched_ext scheduler out, or it was not the one running at the end.
+    Ejected {
+        /// The kernel's reason, e.g. `runnable task stall (hog[123] failed to run for 30.2s)`.
+        reason: String,
+        /// The kernel's debug dump, as far as there is one.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        dump: String,
+    },
+    /// The kernel panicked.
+    Crashed {
+        /// The console's last lines.
+        text: String,
+    },
+    /// The workload itself failed: a program ended with an error, or its output was not understood.
+    Failed {
+        /// What went wrong.
+        reason: String,
+    },
+    /// This backend, kernel or machine cannot run it.
+    Unsupported {
+        /// Why, and what would help.
+        reason: String,
+    },
+}
+
+impl Outcome {
+    /// Whether the measurement counts.
+    pub fn is_ok(&self) -> bool {
+        *self == Outcome::Ok
+    }
+
+    /// The outcome's name in one word, as in the store and in tables.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Outcome::Ok => "ok",
+            Outcome::Timeout { .. } => "timeout",
+            Outcome::Hung { .. } => "hung",
+            Outcome::Ejected { .. } => "ejected",
+            Outcome::Crashed { .. } => "crashed",
+            Outcome::Failed { .. } => "failed",
+            Outcome::Unsupported { .. } => "unsupported",
+        }
+    }
+
+    /// The reason in one line; empty for `ok`.
+    pub fn reason(&self) -> &str {
+        match self {
+            Outcome::Ok => "",
+            Outcome::Crashed { text } => text.lines().next().unwrap_or_default(),
+            Outcome::Timeout { reason }
+            | Outcome::Hung { reason }
+            | Outcome::Ejected { reason, .. }
+            | Outcome::Failed { reason }
+            | Outcome::Unsupported { reason } => reason,
+        }
+    }
+}
+
+/// The measured part of a record.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// Numbers, sorted by name and group.
+    pub metrics: Vec<Metric>,
+    /// Distributions, sorted by name and group.
+    pub histograms: Vec<Histogram>,
+}
+
+impl Measured {
+    /// The measurement's identity: equal exactly when two runs measured the same, byte for byte.
+    pub fn hash(&self) -> String {
+        hex16(self)
+    }
+
+    /// A number by name and group; `None` if it is missing.
+    pub fn value(&self, name: &str, group: &str) -> Option<f64> {
+        let metric = self.metrics.iter().find(|m| m.name == name && m.group == group)?;
+        metric.value
+    }
+
+    /// A distribution by name and group.
+    pub fn histogram(&self, name: &str, group: &str) -> Option<&Histogram> {
+        self.histograms.iter().find(|h| h.name == name && h.group == group)
+    }
+
+    /// Sorts by name and group, so that equal measurements have equal bytes.
+    pub fn sort(&mut self) {
+        self.metrics.sort_by(|a, b| (&a.name, &a.group).cmp(&(&b.name, &b.group)));
+        self.histograms.sort_by(|a, b| (&a.name, &a.group).cmp(&(&b.name, &b.group)));
+    }
+}
+
+/// Where, when and with what a trial ran.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Provenance {
+    /// This program's version.
+    pub fairground: String,
+    /// `uname -r` of the kernel under test.
+    pub kernel_release: String,
+    /// `uname -v`.
+    pub kernel_version: String,
+    /// SHA-256 of the kernel image (`vm`), empty where unknown.
+    pub kernel_sha256: String,
+    /// Configuration facts that matter: `HZ`, `preempt`, `sched_ext`, `autogroup`, `rt_runtime_us`,
+    /// `rt_period_us`, `timer_slack_ns` …
+    pub kernel_facts: BTreeMap<String, String>,
+    /// `kvm`, `tcg`, or `none` (live).
+    pub accelerator: String,
+    /// The processor's model name, as the kernel under test sees it.
+    pub cpu_model: String,
+    /// CPUs that the kernel under test has.
+    pub cpus: u32,
+    /// Which boot it was: the kernel's `boot_id`, or under a virtual clock the host's number for it.
+    pub boot_id: String,
+    /// The number of trials that ran in this boot before this one.
+    pub boot_position: u32,
+    /// What scheduled before the workload started.
+    pub scheduler_before: ActiveScheduler,
+    /// What scheduled after it ended.
+    pub scheduler_after: ActiveScheduler,
+    /// Instructions or loop rounds per second that `run_us` was calibrated to; 0 where it does not apply.
+    pub calibration_rounds_per_ms: u64,
+    /// Whether the probes were on, or why not.
+    pub probes: String,
+    /// The probes' own cost: runs and mean nanoseconds of each BPF program, when the kernel counts them.
+    pub probe_cost: BTreeMap<String, ProbeCost>,
+    /// Versions of the real programs that took part.
+    pub programs: BTreeMap<String, String>,
+    /// When the trial started, seconds since 1970 on the host; 0 where no such clock is.
+    pub started_unix_s: u64,
+    /// Host time that the trial took.
+    pub wall_ms: u64,
+    /// Anything else that a reader should know.
+    pub notes: Vec<String>,
+}
+
+/// What one probe cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProbeCost {
+    /// How often it ran.
+    pub runs: u64,
+    /// Mean time of a run, nanoseconds.
+    pub mean_ns: f64,
+}
+
+/// The scheduler that the kernel says is active.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ActiveScheduler {
+    /// `/sys/kernel/sched_ext/state`, or `absent`.
+    pub sched_ext_state: String,
+    /// `/sys/kernel/sched_ext/root/ops`, empty when none is loaded.
+    pub sched_ext_ops: String,
+    /// `/sys/kernel/sched_ext/enable_seq`: how many schedulers were ever loaded; tells a reload apart.
+    pub sched_ext_enable_seq: u64,
+    /// The built-in fair scheduler of this kernel: `cfs` or `eevdf`, by its debug features or version.
+    pub fair: String,
+}

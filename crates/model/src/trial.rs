@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One answerable question as a value.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::{Contestant, Machine, Seed, Workload};
+
+/// The version of the trial's and the record's JSON form.
+pub const SCHEMA: u32 = 1;
+
+/// Scheduler + workload + machine + seed: all that decides an answer. Its JSON form, on one line, is what
+/// `fairground plan` prints, `fairground trial` reads, and the guest in the VM is handed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trial {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The experiment's name.
+    pub experiment: String,
+    /// Who answers.
+    pub backend: Backend,
+    /// The scheduler under test.
+    pub contestant: Contestant,
+    /// The load, with every parameter resolved.
+    pub workload: Workload,
+    /// The machine.
+    pub machine: Machine,
+    /// The seed of this trial's chance (start phases). Trials of one block and one cell share it, so that
+    /// contestants meet the same arrivals.
+    pub seed: Seed,
+    /// The block: one pass over all contestants and cells, in random order.
+    pub block: u32,
+    /// The planned boot (`vm`) or session (`live`) that the trial belongs to: a level of replication.
+    pub boot: u32,
+    /// The position in the plan, from 0: the order of running.
+    pub position: u32,
+    /// Wall-clock time after which the supervisor ends the trial.
+    pub timeout_ms: u64,
+    /// Whether probes measure (off only to find out what they cost).
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub probes: bool,
+    /// Whether to keep an event trace.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub trace: bool,
+}
+
+/// The three ways of answering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Backend {
+    /// The simulator.
+    Sim,
+    /// A real kernel in a virtual machine.
+    Vm,
+    /// The kernel that we are on.
+    Live,
+}
+
+impl Trial {
+    /// The trial's identity: the first 16 hexadecimal digits of the SHA-256 of its JSON form. The same
+    /// trial has the same identity on every host, which is what `--resume` relies on.
+    pub fn id(&self) -> String {
+        hex16(self)
+    }
+}
+
+/// The first 16 hexadecimal digits of the SHA-256 of a value's JSON form.
+pub fn hex16<T: Serialize>(value: &T) -> String {
+    let json = serde_json::to_vec(value).expect("plain data always has a JSON form");
+    hex(&Sha256::digest(json))[..16].to_owned()
+}
+
+/// Lower-case hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// SHA-256 in lower-case hexadecimal digits.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_true(value: &bool) -> bool {
+    *value
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}

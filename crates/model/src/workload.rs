@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Under what a scheduler is compared: groups of tasks that play steps, and real programs.
+//!
+//! These are resolved workloads: every count is a number. The TOML files may hold expressions over
+//! their parameters; `fairground`'s `spec` replaces them before it deserialises into these types.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::contestant::Policy;
+
+/// One load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// The file's stem, e.g. `wake_under_hogs`.
+    pub name: String,
+    /// One sentence for `fairground list workloads`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
+    /// The parameters' values in this trial, e.g. `hogs = 24`. Part of the cell's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, i64>,
+    /// Tasks are told to stop after this time; `None`: the workload ends when its finite tasks have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_us: Option<u64>,
+    /// Message queues between tasks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "channel")]
+    pub channels: Vec<Channel>,
+    /// The tasks, played by real threads (or by the simulator).
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "task")]
+    pub tasks: Vec<TaskGroup>,
+    /// A real program that runs beside the tasks; the workload lasts until it ends (it is stopped at
+    /// `duration_us` if that comes first). Cannot run in the simulator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Program>,
+    /// What to look at first, e.g. `wakeup_latency_ns.p99 fair_waker`. The report opens with these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headline: Vec<String>,
+}
+
+impl Workload {
+    /// The cell's name: the workload with its parameters, `wake_under_hogs hogs=24`.
+    pub fn cell(&self) -> String {
+        let mut cell = self.name.clone();
+        for (name, value) in &self.parameters {
+            cell.push_str(&format!(" {name}={value}"));
+        }
+        cell
+    }
+}
+
+/// A group of equal tasks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TaskGroup {
+    /// The group's name in metrics, and the threads' `comm` (15 bytes are kept).
+    pub name: String,
+    /// How many tasks; 0 leaves the group out.
+    #[serde(default = "one")]
+    pub count: u32,
+    /// How often a task plays its steps; `None`: until the workload's duration is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<u64>,
+    /// The task starts this long after the common start.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub delay_us: u64,
+    /// Each task's start is moved by a uniform random time below this, drawn from the trial's seed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub jitter_us: u64,
+    /// The policy; `None`: what the contestant says, SCHED_OTHER if it says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Policy>,
+    /// CPUs that the tasks may use; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub affinity: Vec<u32>,
+    /// A template: no task starts by itself, `fork` steps make them.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub template: bool,
+    /// What a task does, in order.
+    pub steps: Vec<Step>,
+}
+
+/// One thing that a task does. The meaning is the same on every backend.
+///
+/// Locks, conditions, barriers and semaphores come into being when they are first named; a name holds
+/// for the whole workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Step {
+    /// Use this much CPU time.
+    RunUs(u64),
+    /// Use the CPU until this much time has passed, waiting in run queues included.
+    RunUntilUs(u64),
+    /// Sleep for this long from now.
+    SleepUs(u64),
+    /// Sleep until the task's next release.
+    Timer(Timer),
+    /// Take a mutex.
+    Lock(String),
+    /// Release a mutex.
+    Unlock(String),
+    /// Wait for a condition; the task holds the lock before and after.
+    Wait {
+        /// The condition's name.
+        condition: String,
+        /// The mutex that is released while waiting.
+        lock: String,
+    },
+    /// Wake one waiter of a condition.
+    Signal(String),
+    /// Wake every waiter of a condition.
+    Broadcast(String),
+    /// rt-app's `sync`: signal a condition and wait for it, in one step, holding the lock.
+    Sync {
+        /// The condition's name.
+        condition: String,
+        /// The mutex that is released while waiting.
+        lock: String,
+    },
+    /// Wait until every task whose steps name this barrier has reached it.
+    Barrier(String),
+    /// Sleep until another task resumes the given name (its own group, if empty).
+    Suspend(String),
+    /// Wake every task that is suspended under this name.
+    Resume(String),
+    /// Increment a semaphore.
+    SemaphorePost(String),
+    /// Decrement a semaphore, waiting while it is zero.
+    SemaphoreWait(String),
+    /// Write messages to a channel, as hackbench's senders do.
+    Send {
+        /// The channel's name.
+        channel: String,
+        /// Bytes of each message.
+        bytes: u32,
+        /// One message to each of `fan` members of the channel: task *i* writes to members
+        /// `⌊i/fan⌋·fan … ⌊i/fan⌋·fan + fan − 1`, so that tasks form groups of `fan`. With `fan` = 1
+        /// task *i* writes to member *i*. Member numbers wrap round at the channel's count.
+        #[serde(default = "one")]
+        fan: u32,
+    },
+    /// Read one message from the channel's member with the task's own number (modulo its count).
+    Receive {
+        /// The channel's name.
+        channel: String,
+        /// Bytes of the message.
+        bytes: u32,
+    },
+    /// Write to the task's own file.
+    WriteFile {
+        /// How many bytes.
+        bytes: u64,
+        /// `fdatasync` afterwards.
+        #[serde(default)]
+        sync: bool,
+    },
+    /// Read from the task's own file, from its start, wrapping round.
+    ReadFile {
+        /// How many bytes.
+        bytes: u64,
+    },
+    /// Start new processes that play a template group's steps once and exit.
+    Fork {
+        /// The template group's name.
+        task: String,
+        /// How many.
+        #[serde(default = "one")]
+        count: u32,
+    },
+    /// Wait until every process that this task has forked has ended.
+    WaitChildren,
+    /// Only in a forked task: replace the program by one that exits at once.
+    Exec,
+    /// End the task now.
+    Exit,
+    /// `sched_yield`.
+    Yield,
+    /// Change the task's own nice value.
+    Nice(i32),
+    /// Change the task's own policy.
+    Policy(Policy),
+    /// Change the CPUs that the task may use.
+    Affinity(Vec<u32>),
+    /// Play steps several times.
+    Loop {
+        /// How often.
+        count: u64,
+        /// What.
+        steps: Vec<Step>,
+    },
+}
+
+/// A task's periodic release.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Timer {
+    /// The period. A job that has not come back to its timer one period after its release has missed
+    /// its deadline.
+    pub period_us: u64,
+    /// Absolute releases form a fixed grid from the task's start, so that lateness is never forgiven
+    /// (no coordinated omission). A relative release is one period after the job came back late.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub relative: bool,
+    /// Releases that have wholly passed are skipped, and counted as missed: a video player that drops
+    /// frames. Without it they are caught up, one after another.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub skip: bool,
+    /// Timers with the same name in the same task are one timer; empty: the task's own.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+}
+
+/// A message queue with several members, as pipes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Channel {
+    /// Its name in `send` and `receive`.
+    pub name: String,
+    /// How many members (pipes).
+    pub count: u32,
+}
+
+/// A real program as a load.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Program {
+    /// The program and its arguments; found by `PATH`.
+    pub command: Vec<String>,
+    /// Who reads its output: `hackbench`, `cyclictest`, `stress-ng`, `perf-bench-sched`, or `none`
+    /// (only its run time is measured).
+    pub parser: String,
+    /// The Debian package that brings it, for the message when it is missing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub package: String,
+    /// Real files beside the program that it needs in the VM.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}

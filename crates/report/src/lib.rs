@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Reports: a comparison to a terminal table or one HTML file, pure functions only.
