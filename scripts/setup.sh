@@ -1,0 +1,99 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Installs what is missing, after saying what. Groups: build, vm, test.
+#
+# With apt it installs (through sudo if not root); without apt it lists what to install and stops.
+set -eu
+
+packages=""
+crates=""
+
+need() { # need PROGRAM PACKAGE: the package is missing if the program is
+    command -v "$1" >/dev/null 2>&1 || packages="$packages $2"
+}
+
+need_header() { # need_header FILE PACKAGE
+    for directory in /usr/include /usr/include/*-linux-gnu /usr/local/include; do
+        [ -e "$directory/$1" ] && return
+    done
+    packages="$packages $2"
+}
+
+need_clang() { # any clang from 16 on compiles BPF well enough
+    for version in 22 21 20 19 18 17 16; do
+        command -v "clang-$version" >/dev/null 2>&1 && return
+    done
+    if command -v clang >/dev/null 2>&1; then
+        major=$(clang -dumpversion | cut -d. -f1)
+        [ "$major" -ge 16 ] && return
+    fi
+    packages="$packages clang-19"
+}
+
+need_crate() { # need_crate PROGRAM CRATE
+    if ! command -v "$1" >/dev/null 2>&1 && ! [ -x "${CARGO_HOME:-$HOME/.cargo}/bin/$1" ]; then
+        crates="$crates $2"
+    fi
+}
+
+for group in "$@"; do
+    case "$group" in
+    build)
+        need cc gcc
+        need make make
+        need pkg-config pkg-config
+        need_clang
+        need_header libelf.h libelf-dev
+        need_header zlib.h zlib1g-dev
+        ;;
+    vm)
+        need qemu-system-x86_64 qemu-system-x86
+        need hackbench rt-tests
+        ;;
+    test)
+        need stress-ng stress-ng
+        need perf linux-perf
+        need chromium chromium
+        need rt-app rt-app
+        need sqlite3 sqlite3
+        need_crate cargo-deny cargo-deny
+        need_crate scx_bpfland scx_bpfland
+        ;;
+    *)
+        echo "setup.sh: unknown group '$group'; the groups are: build vm test" >&2
+        exit 2
+        ;;
+    esac
+done
+
+if ! command -v cargo >/dev/null 2>&1; then
+    echo "Fairground is written in Rust: install Rust 1.91 or later (rustup) first." >&2
+    exit 1
+fi
+
+if [ -n "$packages" ]; then
+    if ! command -v apt-get >/dev/null 2>&1; then
+        echo "Please install, with this system's own package manager:$packages" >&2
+        echo "(these are Debian's names), then run make again." >&2
+        exit 1
+    fi
+    as_root=""
+    if [ "$(id -u)" -ne 0 ]; then
+        if ! command -v sudo >/dev/null 2>&1; then
+            echo "Please run as root: apt-get install$packages" >&2
+            exit 1
+        fi
+        as_root="sudo"
+    fi
+    echo "Fairground needs these packages and installs them now through apt:$packages"
+    $as_root apt-get update -qq
+    # shellcheck disable=SC2086 # a list of words
+    DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends \
+        $packages >/dev/null
+fi
+
+for crate in $crates; do
+    echo "Fairground's tests need the program $crate and install it now through cargo."
+    clang=$(ls /usr/bin/clang-[0-9]* 2>/dev/null | sed -n 's,.*/\(clang-[0-9]*\)$,\1,p' | sort -V | tail -n 1)
+    BPF_CLANG="${BPF_CLANG:-${clang:-clang}}" cargo install --locked --quiet "$crate"
+done

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Who may know whom, and what must not be where.
+
+use std::collections::BTreeMap;
+
+use crate::{File, expect_none, files, root};
+
+/// What a crate may know besides `model`; `fairground` may know all.
+const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
+    ("live", &["compile"]),
+    ("sim", &["compile"]),
+    // A report is a function of a comparison, whose type the statistics define.
+    ("report", &["stats"]),
+];
+
+/// Crates that measure or compute: they emit events and return values, they never print.
+const SILENT: &[&str] = &["model", "compile", "live", "vm", "sim", "store", "stats", "report"];
+
+/// Pure crates: no files, clocks, threads, processes, or order that differs from run to run.
+const PURE: &[&str] = &["model", "stats", "report", "sim"];
+
+fn crate_of(file: &File) -> Option<&str> {
+    file.path.strip_prefix("crates/")?.split('/').next()
+}
+
+fn manifests() -> BTreeMap<String, toml::Table> {
+    let manifests = files().into_iter().filter(|file| {
+        file.path.starts_with("crates/") && file.path.matches('/').count() == 2 && file.is(&["Cargo.toml"])
+    });
+    manifests
+        .map(|file| {
+            let name = crate_of(&file).expect("a crate's folder").to_owned();
+            (name, file.text.parse().expect("cargo accepts the manifest"))
+        })
+        .collect()
+}
+
+#[test]
+fn the_law_of_the_star_holds() {
+    let manifests = manifests();
+    let mut complaints = Vec::new();
+    for (name, manifest) in manifests.iter().filter(|(name, _)| *name != "fairground") {
+        let allowed = MAY_ALSO_KNOW.iter().find(|(who, _)| who == name).map_or(&[][..], |(_, w)| w);
+        for section in ["dependencies", "build-dependencies"] {
+            let known = manifest.get(section).and_then(|d| d.as_table()).into_iter().flatten();
+            for sibling in known.map(|(sibling, _)| sibling.as_str()) {
+                let is_sibling = sibling != "model" && manifests.contains_key(sibling);
+                if is_sibling && !allowed.contains(&sibling) {
+                    complaints.push(format!("crates/{name} may not know crates/{sibling}"));
+                }
+            }
+        }
+    }
+    expect_none(complaints);
+}
+
+#[test]
+fn measuring_and_computing_never_print() {
+    let prints = ["println!(", "eprintln!(", "print!(", "eprint!("];
+    expect_none(find_in_sources(SILENT, &prints, "emit an event or return a value"));
+}
+
+#[test]
+fn pure_crates_have_no_clock_no_files_and_no_random_order() {
+    let impure = [
+        "std::fs",
+        "std::time",
+        "SystemTime",
+        "Instant::",
+        "std::thread",
+        "std::process",
+        "std::net",
+        "HashMap",
+        "HashSet",
+    ];
+    expect_none(find_in_sources(PURE, &impure, "this crate is pure"));
+}
+
+/// Complains about words in the crates' sources, their tests and build scripts left out.
+fn find_in_sources(crates: &[&str], words: &[&str], advice: &str) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for file in files().iter().filter(|file| file.is(&[".rs"]) && file.path.contains("/src/")) {
+        if !crate_of(file).is_some_and(|name| crates.contains(&name)) || is_test(&file.path) {
+            continue;
+        }
+        for (number, line) in file.lines().take_while(|(_, line)| *line != "#[cfg(test)]") {
+            let code = line.split("//").next().unwrap_or_default();
+            let found = words.iter().find(|word| code.contains(**word));
+            complaints
+                .extend(found.map(|word| format!("{}:{number}: {word}: {advice}", file.path)));
+        }
+    }
+    complaints
+}
+
+fn is_test(path: &str) -> bool {
+    path.contains("/bin/") || path.ends_with("tests.rs") || path.contains("/tests/")
+}
+
+#[test]
+fn every_source_file_is_reached() {
+    let all = files();
+    let sources = all.iter().filter(|f| f.path.starts_with("crates/") && f.is(&[".rs"]));
+    let everything: String = sources.clone().map(|file| file.text.as_str()).collect();
+    let dead = sources.filter(|file| file.path.contains("/src/")).filter(|file| {
+        let stem = file.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs");
+        let entry = ["lib", "main", "mod"].contains(&stem) || file.path.contains("/bin/");
+        !entry && !everything.contains(&format!("mod {stem};"))
+    });
+    expect_none(dead.map(|file| format!("{}: no `mod` names it", file.path)).collect());
+}
+
+#[test]
+fn a_scheduler_answers_the_same_questions() {
+    let questions = ["Idea:", "Good at:", "Bad at:", "Origin:", "Differs:"];
+    let mut complaints = Vec::new();
+    for file in files().iter().filter(|f| f.path.starts_with("schedulers/") && f.is(&[".bpf.c"])) {
+        let header = file.text.split("*/").next().unwrap_or_default();
+        let open = questions.iter().filter(|question| !header.contains(**question));
+        complaints.extend(open.map(|q| format!("{}: the header lacks `{q}`", file.path)));
+        let last = file.text.trim_end().lines().rev().take(30).any(|l| l.contains("SCX_OPS_DEFINE"));
+        if !last {
+            complaints.push(format!("{}: the ops table must stand last", file.path));
+        }
+    }
+    expect_none(complaints);
+}
+
+#[test]
+fn shell_scripts_stop_at_the_first_error() {
+    let careless = files().into_iter().filter(|file| {
+        let script = file.is(&[".sh"]) || file.path == ".ci/run";
+        script && !file.text.contains("set -eu")
+    });
+    expect_none(careless.map(|file| format!("{}: add `set -eu`", file.path)).collect());
+    assert!(root().join(".ci/run").exists());
+}
