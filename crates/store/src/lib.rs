@@ -1,2 +1,157 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The store: records in SQLite, and nothing else knows SQL.
+//! The store: records in one SQLite file, and nothing else knows SQL.
+//!
+//! Goals: a record that was appended survives `kill -9` and a power cut; nothing is ever changed or
+//! deleted; a stranger with `sqlite3`, DuckDB, pandas or R finds everything without this program.
+//!
+//! Not here: statistics, and any knowledge of what a metric means.
+//!
+//! # The file
+//!
+//! `application_id` is `FAIR`, `user_version` is the schema's version ([`SCHEMA_VERSION`]); the journal is
+//! a write-ahead log, so readers never wait for a running experiment. Every table refuses UPDATE and DELETE.
+//!
+//! | table or view | one row is | columns |
+//! |---|---|---|
+//! | `sessions` | one `fairground run` | `session`, `family` (the session that it resumes, else itself), `experiment`, `plan` (identity of the list of trials), `seed`, `command`, `experiment_json`, `started_unix_s`, `fairground` |
+//! | `records` | one trial's answer | `record`, `session`, `trial_id`, `experiment`, `backend`, `contestant`, `workload`, `cell`, `machine`, `block`, `boot`, `boot_id`, `boot_position`, `position`, `seed`, `kernel_release`, `outcome`, `reason`, `measured_hash`, `trial` (JSON), `outcome_json`, `provenance` (JSON) |
+//! | `metrics` | one number of a record | `record`, `name`, `grp` (task group or `all`), `value` (NULL: missing), `missing` (why) |
+//! | `histograms` | one distribution | `record`, `name`, `grp`, `count`, `min`, `max`, `buckets` (JSON: `[[lowest value, samples], …]`) |
+//! | `traces` | one trial's events | `record`, `trace` (JSON) |
+//! | `results` (view) | a metric with its context | experiment … outcome, `name`, `grp`, `value`, `missing` |
+//! | `buckets` (view) | one bucket of a histogram | `record`, `name`, `grp`, `value`, `samples` |
+//! | `percentiles` (view) | one quantile of a histogram | `record`, `name`, `grp`, `quantile`, `value` |
+//!
+//! Seeds are decimal text, because SQLite has no unsigned 64-bit integers. For example:
+//!
+//! ```sql
+//! SELECT contestant, cell, quantile, avg(value) FROM percentiles JOIN records USING (record)
+//! WHERE outcome = 'ok' AND name = 'wakeup_latency_ns' AND grp = 'all' GROUP BY 1, 2, 3;
+//! ```
+
+mod error;
+mod read;
+mod schema;
+mod write;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+pub use error::StoreError;
+pub use read::Filter;
+pub use schema::SCHEMA_VERSION;
+
+/// How long to wait for another process that writes to the same file.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// One `fairground run`: what was asked, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Session {
+    /// The number that the store gave it; ignored by [`Store::begin`].
+    pub id: i64,
+    /// The first session of the same plan that this one resumes; `None` when it starts anew.
+    pub family: Option<i64>,
+    /// The experiment with everything resolved.
+    pub experiment: model::Experiment,
+    /// The identity of the plan: equal plans have equal trials in equal order.
+    pub plan: String,
+    /// The seed of the plan.
+    pub seed: model::Seed,
+    /// The command line, so that reports can say how to repeat it.
+    pub command: String,
+    /// When it started, seconds since 1970.
+    pub started_unix_s: u64,
+    /// The program's version.
+    pub fairground: String,
+}
+
+/// An open store. Dropping it folds the write-ahead log into the file.
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl Store {
+    /// Opens a store for reading and appending; creates the file if there is none, and brings an older
+    /// schema up to date.
+    ///
+    /// # Errors
+    /// When the file is not a store, was written by a newer program, is locked, or cannot be written.
+    pub fn open(path: &Path) -> Result<Store, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let store = Store::connect(path, path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        schema::refuse_foreign(&store.connection, path)?;
+        store.prepare_for_writing().map_err(|error| StoreError::new(path, "open", error))?;
+        schema::migrate(&store.connection, path)?;
+        Ok(store)
+    }
+
+    /// Opens an existing store for reading only, also on a read-only medium.
+    ///
+    /// # Errors
+    /// When the file is missing, is not a store, or was written by a newer program.
+    pub fn open_readonly(path: &Path) -> Result<Store, StoreError> {
+        if !path.exists() {
+            return Err(StoreError::Missing { path: path.into() });
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let store = Store::connect(path, path, flags)?;
+        match schema::check(&store.connection, path) {
+            Err(StoreError::Unwritable { .. }) => Store::open_immutable(path),
+            other => other.map(|()| store),
+        }
+    }
+
+    /// A write-ahead log needs a writable folder even for reading, unless SQLite is told that nobody else
+    /// writes; on a read-only medium nobody can.
+    fn open_immutable(path: &Path) -> Result<Store, StoreError> {
+        let name = path.to_string_lossy();
+        let name = name.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+        let uri = format!("file:{name}?immutable=1");
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let store = Store::connect(path, Path::new(&uri), flags)?;
+        schema::check(&store.connection, path)?;
+        Ok(store)
+    }
+
+    fn connect(path: &Path, name: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
+        let connection = Connection::open_with_flags(name, flags)
+            .map_err(|error| StoreError::new(path, "open", error))?;
+        connection
+            .busy_timeout(BUSY_TIMEOUT)
+            .map_err(|error| StoreError::new(path, "open", error))?;
+        Ok(Store { connection, path: path.into() })
+    }
+
+    /// `synchronous = FULL` costs one fsync per record. A record takes seconds to measure, the fsync
+    /// milliseconds, and it happens between trials; so a power cut loses no more than `kill -9` does.
+    fn prepare_for_writing(&self) -> rusqlite::Result<()> {
+        self.connection.pragma_update(None, "journal_mode", "WAL")?;
+        self.connection.pragma_update(None, "synchronous", "FULL")?;
+        self.connection.pragma_update(None, "foreign_keys", true)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Lets the file grow by no more than `more` pages (4 KiB each): a quota, and the tests' full disk.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn limit_pages(&self, more: i64) -> Result<(), StoreError> {
+        let limit = || -> rusqlite::Result<()> {
+            let pages: i64 =
+                self.connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
+            self.connection.pragma_update(None, "max_page_count", pages + more)
+        };
+        limit().map_err(|error| self.failed("limit the size", error))
+    }
+
+    fn failed(&self, doing: &'static str, error: rusqlite::Error) -> StoreError {
+        StoreError::new(&self.path, doing, error)
+    }
+}

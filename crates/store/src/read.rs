@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Reading: records come back exactly as they went in.
+
+use std::collections::BTreeSet;
+
+use model::{Histogram, Measured, Metric, Record, Seed};
+use rusqlite::{Row, named_params, types::Type};
+
+use crate::{Session, Store, StoreError};
+
+/// Which records.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Only this experiment's.
+    pub experiment: Option<String>,
+    /// Only those of this session and of the sessions that resume it.
+    pub family: Option<i64>,
+    /// Only this trial's (a prefix of its identity suffices).
+    pub trial_id: Option<String>,
+    /// Whether to load the event traces, which may be large.
+    pub traces: bool,
+}
+
+const CHOSEN: &str = "
+    FROM records JOIN sessions USING (session)
+    WHERE (:experiment IS NULL OR records.experiment = :experiment)
+      AND (:family IS NULL OR family = :family)
+      AND (:trial_id IS NULL OR substr(trial_id, 1, length(:trial_id)) = :trial_id)";
+
+/// The named parameters of [`CHOSEN`]; they borrow, so a function cannot return them.
+macro_rules! parameters {
+    ($filter:expr) => {
+        named_params! {
+            ":experiment": $filter.experiment,
+            ":family": $filter.family,
+            ":trial_id": $filter.trial_id,
+        }
+    };
+}
+impl Store {
+    /// The records, by family, then in the order of the plan.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or a record in it is damaged.
+    pub fn records(&self, filter: &Filter) -> Result<Vec<Record>, StoreError> {
+        let rows = self.rows(filter).map_err(|error| self.failed("read the records", error))?;
+        rows.into_iter().map(|row| self.record(row, filter.traces)).collect()
+    }
+
+    fn rows(&self, filter: &Filter) -> rusqlite::Result<Vec<RecordRow>> {
+        let columns = "SELECT record, trial, outcome_json, provenance, measured_hash";
+        let sql = format!("{columns} {CHOSEN} ORDER BY family, position, record");
+        let mut select = self.connection.prepare_cached(&sql)?;
+        let chosen = select.query_map(parameters!(filter), RecordRow::read)?;
+        chosen.collect()
+    }
+
+    fn record(&self, row: RecordRow, with_trace: bool) -> Result<Record, StoreError> {
+        let id = row.id;
+        let damaged =
+            |why: String| StoreError::Damaged { path: self.path.clone(), record: id, why };
+        let mut record = row.decode().map_err(|error| damaged(error.to_string()))?;
+        let failed = |error| self.failed("read a record", error);
+        record.measured = Measured {
+            metrics: self.metrics(id).map_err(failed)?,
+            histograms: self.histograms(id).map_err(failed)?,
+        };
+        if record.measured.hash() != row.measured_hash {
+            return Err(damaged("its numbers are not the ones that were measured".into()));
+        }
+        if with_trace {
+            record.trace = self.trace(id).map_err(failed)?;
+        }
+        Ok(record)
+    }
+
+    fn metrics(&self, record: i64) -> rusqlite::Result<Vec<Metric>> {
+        let sql = "SELECT name, grp, value, missing FROM metrics WHERE record = ?1 ORDER BY rowid";
+        let mut select = self.connection.prepare_cached(sql)?;
+        let rows = select.query_map([record], |row| {
+            Ok(Metric {
+                name: row.get(0)?,
+                group: row.get(1)?,
+                value: row.get(2)?,
+                missing: row.get(3)?,
+            })
+        })?;
+        rows.collect()
+    }
+
+    fn histograms(&self, record: i64) -> rusqlite::Result<Vec<Histogram>> {
+        let mut select = self.connection.prepare_cached(
+            "SELECT name, grp, count, min, max, buckets FROM histograms
+             WHERE record = ?1 ORDER BY rowid",
+        )?;
+        let rows = select.query_map([record], |row| {
+            Ok(Histogram {
+                name: row.get(0)?,
+                group: row.get(1)?,
+                count: unsigned(row, 2)?,
+                min: unsigned(row, 3)?,
+                max: unsigned(row, 4)?,
+                buckets: decoded(row, 5)?,
+            })
+        })?;
+        rows.collect()
+    }
+
+    fn trace(&self, record: i64) -> rusqlite::Result<Option<model::Trace>> {
+        let mut select =
+            self.connection.prepare_cached("SELECT trace FROM traces WHERE record = ?1")?;
+        let mut rows = select.query([record])?;
+        rows.next()?.map(|row| decoded(row, 0)).transpose()
+    }
+
+    /// The identities of the trials that have a record.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn trial_ids_done(&self, filter: &Filter) -> Result<BTreeSet<String>, StoreError> {
+        let ids = || -> rusqlite::Result<BTreeSet<String>> {
+            let sql = format!("SELECT DISTINCT trial_id {CHOSEN}");
+            let mut select = self.connection.prepare_cached(&sql)?;
+            let ids = select.query_map(parameters!(filter), |row| row.get(0))?;
+            ids.collect()
+        };
+        ids().map_err(|error| self.failed("read the records", error))
+    }
+
+    /// Every session, oldest first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn sessions(&self) -> Result<Vec<Session>, StoreError> {
+        let sessions = || -> rusqlite::Result<Vec<Session>> {
+            let mut select = self.connection.prepare_cached(
+                "SELECT session, family, plan, seed, command, experiment_json, started_unix_s,
+                        fairground
+                 FROM sessions ORDER BY session",
+            )?;
+            select.query_map([], session)?.collect()
+        };
+        sessions().map_err(|error| self.failed("read the sessions", error))
+    }
+}
+
+fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
+    let id: i64 = row.get(0)?;
+    let family: i64 = row.get(1)?;
+    Ok(Session {
+        id,
+        family: (family != id).then_some(family),
+        plan: row.get(2)?,
+        seed: Seed(row.get::<_, String>(3)?.parse().map_err(|error| conversion(3, error))?),
+        command: row.get(4)?,
+        experiment: decoded(row, 5)?,
+        started_unix_s: unsigned(row, 6)?,
+        fairground: row.get(7)?,
+    })
+}
+
+/// A row of `records`, not yet decoded, so that an error can name its number.
+struct RecordRow {
+    id: i64,
+    trial: String,
+    outcome: String,
+    provenance: String,
+    measured_hash: String,
+}
+
+impl RecordRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<RecordRow> {
+        Ok(RecordRow {
+            id: row.get(0)?,
+            trial: row.get(1)?,
+            outcome: row.get(2)?,
+            provenance: row.get(3)?,
+            measured_hash: row.get(4)?,
+        })
+    }
+
+    fn decode(&self) -> serde_json::Result<Record> {
+        Ok(Record::without_measurement(
+            serde_json::from_str(&self.trial)?,
+            serde_json::from_str(&self.outcome)?,
+            serde_json::from_str(&self.provenance)?,
+        ))
+    }
+}
+
+fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    u64::try_from(row.get::<_, i64>(column)?).map_err(|error| conversion(column, error))
+}
+
+fn decoded<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| conversion(column, error))
+}
+
+fn conversion<E>(column: usize, error: E) -> rusqlite::Error
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A session and a record with something in every field, for tests.
+
+use model::histogram::lowest_equivalent;
+use model::{
+    Backend, Clock, Contestant, Experiment, Histogram, Machine, Measured, Metric, Outcome,
+    Provenance, Record, SchedulerChoice, Seed, Trace, Trial, Workload,
+};
+
+pub fn session() -> store::Session {
+    store::Session {
+        id: 0,
+        family: None,
+        experiment: experiment(),
+        plan: "0123456789abcdef".into(),
+        seed: Seed(u64::MAX),
+        command: "fairground run sample".into(),
+        started_unix_s: 1_767_225_600,
+        fairground: "0.1.0".into(),
+    }
+}
+
+fn experiment() -> Experiment {
+    Experiment {
+        name: "sample".into(),
+        question: "Does it come back as it went in?".into(),
+        backend: Backend::Live,
+        baseline: "kernel".into(),
+        contestants: vec![contestant()],
+        workloads: vec![Workload { name: "nothing".into(), ..Workload::default() }],
+        machines: vec![machine()],
+        blocks: 2,
+        runs_per_boot: 3,
+        timeout_ms: 1000,
+        trace: Vec::new(),
+    }
+}
+
+fn contestant() -> Contestant {
+    Contestant { name: "kernel".into(), kernel: None, scheduler: SchedulerChoice::Kernel }
+}
+
+fn machine() -> Machine {
+    Machine {
+        name: "one".into(),
+        about: String::new(),
+        cpus: 1,
+        memory_mib: 512,
+        clock: Clock::Virtual,
+    }
+}
+
+pub fn record(position: u32) -> Record {
+    let trial = Trial {
+        schema: model::trial::SCHEMA,
+        experiment: "sample".into(),
+        backend: Backend::Live,
+        contestant: contestant(),
+        workload: Workload { name: "nothing".into(), ..Workload::default() },
+        machine: machine(),
+        seed: Seed(u64::MAX - u64::from(position)),
+        block: position / 3,
+        boot: position / 3,
+        position,
+        timeout_ms: 1000,
+        probes: true,
+        trace: true,
+    };
+    let provenance = Provenance { kernel_release: "6.12.0".into(), ..Provenance::default() };
+    let mut record = Record::without_measurement(trial, Outcome::Ok, provenance);
+    record.measured = measured();
+    record.trace = Some(Trace { lost: 7, ..Trace::default() });
+    record
+}
+
+fn measured() -> Measured {
+    let samples: Vec<u64> = (0..1000).map(|i| 1_000 + i * i).collect();
+    Measured {
+        metrics: vec![
+            Metric::number("completion_ns", "all", 0.1 + 0.2),
+            Metric::missing("migrations", "all", "no probes here"),
+        ],
+        histograms: vec![Histogram {
+            name: "run_delay_ns".into(),
+            group: "all".into(),
+            count: 1000,
+            min: 1_000,
+            max: 1_000 + 999 * 999,
+            buckets: bucketed(&samples),
+        }],
+    }
+}
+
+fn bucketed(samples: &[u64]) -> Vec<(u64, u64)> {
+    let mut buckets = std::collections::BTreeMap::new();
+    for &sample in samples {
+        *buckets.entry(lowest_equivalent(sample)).or_insert(0) += 1;
+    }
+    buckets.into_iter().collect()
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the store promises: everything comes back, nothing changes, nothing that was appended is lost.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rusqlite::Connection;
+use store::{Filter, SCHEMA_VERSION, Store, StoreError};
+
+mod sample;
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn filled(path: &Path, records: u32) -> i64 {
+    let store = Store::open(path).expect("a new store");
+    let session = store.begin(&sample::session()).expect("a session");
+    for position in 0..records {
+        store.append(session, &sample::record(position)).expect("a record");
+    }
+    session
+}
+
+fn all() -> Filter {
+    Filter { traces: true, ..Filter::default() }
+}
+
+#[test]
+fn records_come_back_exactly() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 5);
+    let store = Store::open_readonly(&path).expect("the store");
+    let expected: Vec<_> = (0..5).map(sample::record).collect();
+    assert_eq!(store.records(&all()).expect("records"), expected);
+    let without = store.records(&Filter::default()).expect("records");
+    assert!(without.iter().all(|record| record.trace.is_none()));
+}
+
+#[test]
+fn sessions_come_back_and_resumed_ones_form_a_family() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    let first = filled(&path, 1);
+    let store = Store::open(&path).expect("the store");
+    let resumed = store::Session { family: Some(first), ..sample::session() };
+    let second = store.begin(&resumed).expect("a session");
+    store.append(second, &sample::record(1)).expect("a record");
+    let other = store.begin(&sample::session()).expect("a session");
+    store.append(other, &sample::record(2)).expect("a record");
+
+    let families: Vec<_> =
+        store.sessions().expect("sessions").into_iter().map(|s| (s.id, s.family)).collect();
+    assert_eq!(families, [(first, None), (second, Some(first)), (other, None)]);
+    let filter = Filter { family: Some(first), ..Filter::default() };
+    let done = store.trial_ids_done(&filter).expect("identities");
+    assert_eq!(done, [0, 1].map(|p| sample::record(p).trial.id()).into());
+    assert_eq!(
+        store.sessions().expect("sessions")[0],
+        store::Session { id: first, ..sample::session() }
+    );
+}
+
+#[test]
+fn filters_choose() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 3);
+    let store = Store::open_readonly(&path).expect("the store");
+    let count = |filter: Filter| store.records(&filter).expect("records").len();
+    let id = sample::record(2).trial.id();
+    assert_eq!(count(Filter { experiment: Some("sample".into()), ..Filter::default() }), 3);
+    assert_eq!(count(Filter { experiment: Some("other".into()), ..Filter::default() }), 0);
+    assert_eq!(count(Filter { trial_id: Some(id[..8].into()), ..Filter::default() }), 1);
+}
+
+#[test]
+fn nothing_can_be_changed_or_deleted() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 1);
+    let connection = Connection::open(&path).expect("the file");
+    for table in ["sessions", "records", "metrics", "histograms", "traces"] {
+        for sql in [format!("DELETE FROM {table}"), format!("UPDATE {table} SET rowid = 99")] {
+            let error = connection.execute(&sql, []).expect_err(&sql).to_string();
+            assert!(error.contains("append-only"), "{sql}: {error}");
+        }
+    }
+}
+
+#[test]
+fn the_views_agree_with_the_model() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 1);
+    let connection = Connection::open(&path).expect("the file");
+    let record = sample::record(0);
+    let histogram = &record.measured.histograms[0];
+    let mut select =
+        connection.prepare("SELECT quantile, value FROM percentiles ORDER BY 1").expect("the view");
+    let rows =
+        select.query_map([], |row| Ok((row.get::<_, f64>(0)?, row.get::<_, i64>(1)? as u64)));
+    let rows: Vec<_> = rows.expect("rows").map(|row| row.expect("a row")).collect();
+    assert_eq!(rows.len(), 5);
+    for (quantile, value) in rows {
+        assert_eq!(histogram.quantile(quantile), Some(value), "{quantile}");
+    }
+    let missing: String = connection
+        .query_row("SELECT missing FROM results WHERE value IS NULL", [], |row| row.get(0))
+        .expect("the missing metric");
+    assert_eq!(missing, "no probes here");
+}
+
+#[test]
+fn kill_loses_no_record_that_was_appended() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    for kill_after in [1, 7, 30] {
+        let acknowledged = append_until_killed(&path, kill_after);
+        let store = Store::open(&path).expect("the store opens after a kill");
+        let last = store.sessions().expect("sessions").len() as i64;
+        let filter = Filter { family: Some(last), traces: true, ..Filter::default() };
+        let records = store.records(&filter).expect("undamaged records");
+        assert!(records.len() > acknowledged, "{} <= {acknowledged}", records.len());
+        for (position, record) in records.iter().enumerate() {
+            assert_eq!(*record, sample::record(position as u32));
+        }
+    }
+}
+
+/// Starts the appender, kills it (SIGKILL) after so many acknowledged records, and returns the last one's number.
+fn append_until_killed(path: &Path, kill_after: usize) -> usize {
+    let mut child = Command::new(example("append_forever"))
+        .arg(path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the appender starts");
+    let lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+    let mut last = 0;
+    for line in lines {
+        last = line.expect("a line").parse().expect("a number");
+        if last == kill_after {
+            child.kill().expect("SIGKILL");
+        }
+    }
+    child.wait().expect("its end");
+    last
+}
+
+/// Cargo builds examples beside the tests.
+fn example(name: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("this test's path");
+    let profile = test.ancestors().nth(2).expect("the profile's folder");
+    profile.join("examples").join(name)
+}
+
+#[test]
+fn a_newer_file_is_refused_with_both_versions() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 1);
+    let connection = Connection::open(&path).expect("the file");
+    connection.pragma_update(None, "user_version", SCHEMA_VERSION + 1).expect("a newer version");
+    for error in [Store::open(&path).err(), Store::open_readonly(&path).err()] {
+        let message = error.expect("refused").to_string();
+        assert!(message.contains("version 2") && message.contains("up to 1"), "{message}");
+    }
+}
+
+#[test]
+fn what_is_not_a_store_is_refused_and_left_alone() {
+    let folder = folder();
+    let text = folder.path().join("notes.txt");
+    std::fs::write(&text, "dear diary, this is not a database, not even a small one".repeat(20))
+        .expect("a file");
+    let foreign = folder.path().join("foreign.db");
+    Connection::open(&foreign)
+        .and_then(|c| c.execute_batch("CREATE TABLE cheese (name TEXT)"))
+        .expect("another program's database");
+    for path in [text, foreign] {
+        let before = std::fs::read(&path).expect("bytes");
+        for error in [Store::open(&path).err(), Store::open_readonly(&path).err()] {
+            let error = error.expect("refused");
+            assert!(matches!(error, StoreError::NotAStore { .. }), "{error}");
+        }
+        assert_eq!(std::fs::read(&path).expect("bytes"), before);
+    }
+}
+
+#[test]
+fn missing_files_and_folders_say_what_to_do() {
+    let folder = folder();
+    let missing = folder.path().join("none.db");
+    let message = Store::open_readonly(&missing).err().expect("refused").to_string();
+    assert!(message.contains("fairground run"), "{message}");
+    let nowhere = folder.path().join("no/such/folder/a.db");
+    let error = Store::open(&nowhere).err().expect("refused");
+    assert!(matches!(error, StoreError::Unwritable { .. }), "{error}");
+}
+
+#[test]
+fn a_full_disk_is_told_from_other_trouble() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 1);
+    let store = Store::open(&path).expect("the store");
+    let session = store.begin(&sample::session()).expect("a session");
+    store.limit_pages(1).expect("a limit");
+    let error =
+        (0..100).find_map(|position| store.append(session, &sample::record(position)).err());
+    let error = error.expect("no space");
+    assert!(matches!(error, StoreError::Full { .. }), "{error}");
+    let records = Store::open_readonly(&path).and_then(|s| s.records(&all())).expect("records");
+    assert!(!records.is_empty(), "what was there before is still there");
+}
+
+#[test]
+fn a_damaged_number_is_noticed() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 2);
+    let connection = Connection::open(&path).expect("the file");
+    connection
+        .execute_batch(
+            "DROP TRIGGER metrics_no_update; UPDATE metrics SET value = 1 WHERE record = 2",
+        )
+        .expect("damage");
+    let error = Store::open_readonly(&path).and_then(|s| s.records(&all())).expect_err("noticed");
+    assert!(matches!(error, StoreError::Damaged { record: 2, .. }), "{error}");
+}
