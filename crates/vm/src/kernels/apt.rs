@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Kernels from the Debian mirror that the machine's own apt sources name, through an apt state of our
+//! own: nothing of the system's is written, so no root is needed.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use super::{Kernel, find_release, image, store, stored, version_key};
+
+/// Where the kernels of the three names live: the oldest suite first.
+const SUITES: &[&str] = &["bookworm", "trixie", "trixie-backports", "sid"];
+
+/// What to say when apt cannot help.
+const INSTEAD: &str = "give a kernel image of your own instead: `fairground kernel use FILE`, for \
+                       example FILE = /boot/vmlinuz-$(uname -r)";
+
+/// How the packages of one kernel name are called.
+struct Series {
+    name: &'static str,
+    /// The image's package: prefix and suffix around the release.
+    image: (&'static str, &'static str),
+    /// The package that brings the configuration file, where it is not the image's own.
+    config: Option<(&'static str, &'static str)>,
+}
+
+/// Since 7.1 Debian splits the image (`linux-binary`) from the rest (`linux-base`).
+const SERIES: &[Series] = &[
+    Series { name: "6.1", image: ("linux-image-6.1.", "-cloud-amd64-unsigned"), config: None },
+    Series { name: "6.12", image: ("linux-image-6.12.", "-cloud-amd64-unsigned"), config: None },
+    Series {
+        name: "7",
+        image: ("linux-binary-unsigned-7.", "-cloud-amd64"),
+        config: Some(("linux-base-7.", "-cloud-amd64")),
+    },
+];
+
+/// The names that [`pull`] knows: CFS, EEVDF, and EEVDF with sched_ext.
+pub const NAMES: &[&str] = &["6.1", "6.12", "7"];
+
+/// Gets the kernels of these names (from [`NAMES`]) that are not yet under `home`, and returns all of
+/// them. `on_note` hears one line before each slow step.
+///
+/// # Errors
+/// apt or dpkg-deb is missing, its sources name no Debian archive, or the mirror does not answer; the
+/// message says what to do instead.
+pub fn pull(home: &Path, names: &[&str], on_note: &mut dyn FnMut(&str)) -> Result<Vec<Kernel>> {
+    let wanted: Vec<&Series> = names.iter().map(|name| series(name)).collect::<Result<_>>()?;
+    let have = stored(home)?;
+    let is_missing = |series: &&&Series| !have.iter().any(|kernel| is_of(series, &kernel.release));
+    let missing: Vec<&Series> = wanted.iter().filter(is_missing).copied().collect();
+    if !missing.is_empty() {
+        fetch(home, &missing, on_note).context(INSTEAD)?;
+    }
+    let all = stored(home)?;
+    let newest =
+        |series: &&Series| all.iter().find(|kernel| is_of(series, &kernel.release)).cloned();
+    Ok(wanted.iter().filter_map(newest).collect())
+}
+
+fn series(name: &str) -> Result<&'static Series> {
+    let known = SERIES.iter().find(|series| series.name == name);
+    known.with_context(|| {
+        format!(
+            "cannot pull a kernel `{name}`: known are {}; otherwise {INSTEAD}",
+            NAMES.join(", ")
+        )
+    })
+}
+
+fn is_of(series: &Series, release: &str) -> bool {
+    super::has_version_prefix(release, series.name)
+}
+
+fn fetch(home: &Path, missing: &[&Series], on_note: &mut dyn FnMut(&str)) -> Result<()> {
+    let apt = PrivateApt::new(home)?;
+    on_note("reading the Debian mirror's package lists (kept apart from the system's)");
+    apt.update()?;
+    let packages = apt.package_names()?;
+    for series in missing {
+        let (image, config) = newest(series, &packages).with_context(|| {
+            format!("the mirror has no package {}*{}", series.image.0, series.image.1)
+        })?;
+        on_note(&format!("downloading {image}"));
+        let kernel = apt.kernel(&image, config.as_deref())?;
+        let folder = store(home, &kernel.0, &kernel.1)?;
+        let kernel = find_release(home, &folder)?;
+        on_note(&format!("kernel {} is {}", kernel.name, kernel.release));
+    }
+    Ok(())
+}
+
+/// The newest image package of a series, with the package of its configuration; an image whose
+/// configuration package is gone (mirrors keep old binaries longer) does not count.
+fn newest(series: &Series, packages: &BTreeSet<String>) -> Option<(String, Option<String>)> {
+    let middle = |package: &String| {
+        let rest = package.strip_prefix(series.image.0)?.strip_suffix(series.image.1)?;
+        rest.starts_with(|c: char| c.is_ascii_digit()).then(|| rest.to_owned())
+    };
+    let config_of =
+        |rest: &str| series.config.map(|(before, after)| format!("{before}{rest}{after}"));
+    let complete = |rest: &String| config_of(rest).is_none_or(|name| packages.contains(&name));
+    let rest =
+        packages.iter().filter_map(middle).filter(complete).max_by_key(|r| version_key(r))?;
+    let config = config_of(&rest);
+    Some((format!("{}{rest}{}", series.image.0, series.image.1), config))
+}
+
+/// An apt state in a folder that vanishes with it.
+struct PrivateApt {
+    folder: tempfile::TempDir,
+}
+
+impl PrivateApt {
+    fn new(home: &Path) -> Result<PrivateApt> {
+        let mirror = Mirror::of_this_machine()?;
+        let parent = home.join("apt");
+        fs::create_dir_all(&parent).with_context(|| format!("creating {}", parent.display()))?;
+        let folder = tempfile::tempdir_in(&parent)?;
+        for sub in ["lists/partial", "cache/archives/partial", "packages"] {
+            fs::create_dir_all(folder.path().join(sub))?;
+        }
+        fs::write(folder.path().join("sources.list"), mirror.sources(folder.path())?)?;
+        Ok(PrivateApt { folder })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A call of apt that reads and writes only our folder. Root's apt would hand downloads to a user
+    /// that may not enter it, hence the sandbox option.
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.env("LC_ALL", "C").current_dir(self.path("packages"));
+        let options = [
+            ("Dir::Etc::sourcelist", self.path("sources.list")),
+            ("Dir::Etc::sourceparts", PathBuf::from("/dev/null")),
+            ("Dir::State::lists", self.path("lists")),
+            ("Dir::Cache", self.path("cache")),
+            ("APT::Sandbox::User", PathBuf::from("root")),
+            ("Acquire::Retries", PathBuf::from("3")),
+        ];
+        for (name, value) in options {
+            command.arg("-o").arg(format!("{name}={}", value.display()));
+        }
+        command
+    }
+
+    fn update(&self) -> Result<()> {
+        run(self.command("apt-get").args(["-q", "update", "--error-on=any"]))
+            .context("the mirror of the machine's apt sources does not answer as expected")?;
+        Ok(())
+    }
+
+    fn package_names(&self) -> Result<BTreeSet<String>> {
+        let names = run(self.command("apt-cache").args(["pkgnames", "linux-"]))?;
+        Ok(names.lines().map(str::to_owned).collect())
+    }
+
+    /// Downloads and unpacks; returns the kernel as it lies in our folder, and the image's package.
+    fn kernel(&self, image: &str, config: Option<&str>) -> Result<(Kernel, String)> {
+        let package = self.unpack(image)?;
+        if let Some(config) = config {
+            self.unpack(config)?;
+        }
+        let root = self.path("root");
+        let release = image_release(&root)?;
+        let configs =
+            files_named(&root, &|name| name == "config" || name == format!("config-{release}"));
+        let images = files_named(&root, &|name| name.starts_with("vmlinuz"));
+        let found = images.first().context("the package holds no vmlinuz")?;
+        let config = configs.iter().find(|path| is_kernel_config(path));
+        let kernel = super::from_image(found, config.map(PathBuf::as_path), image)?;
+        if kernel.config.is_none() {
+            bail!("{package} brings no configuration file");
+        }
+        // Files are moved out only by `store`'s copying, so the next kernel needs an empty root.
+        let kept = self.path(&format!("kept-{release}"));
+        fs::rename(&root, &kept)?;
+        let moved = |path: &Path| path.strip_prefix(&root).map(|rest| kept.join(rest));
+        let config = kernel.config.as_deref().map(moved).transpose()?;
+        let image = moved(&kernel.image)?;
+        Ok((Kernel { image, config, ..kernel }, package))
+    }
+
+    /// `apt-get download` and `dpkg-deb -x` into `root`; returns package and version.
+    fn unpack(&self, package: &str) -> Result<String> {
+        run(self.command("apt-get").args(["-q", "download", package]))
+            .with_context(|| format!("downloading {package}"))?;
+        let folder = self.path("packages");
+        let archive = fs::read_dir(&folder)?.flatten().map(|entry| entry.path()).next();
+        let archive =
+            archive.with_context(|| format!("apt-get downloaded no file for {package}"))?;
+        run(Command::new("dpkg-deb").arg("-x").arg(&archive).arg(self.path("root")))
+            .with_context(|| format!("unpacking {package}"))?;
+        fs::remove_file(&archive)?;
+        let stem = archive.file_stem().unwrap_or_default().to_string_lossy();
+        Ok(stem.strip_suffix("_amd64").unwrap_or(&stem).replace("%3a", ":"))
+    }
+}
+
+fn image_release(root: &Path) -> Result<String> {
+    let images = files_named(root, &|name| name.starts_with("vmlinuz"));
+    let path = images.first().context("the package holds no vmlinuz")?;
+    image::release(&fs::read(path)?).with_context(|| format!("{} is no bzImage", path.display()))
+}
+
+/// Modules' folders also hold files called `config`.
+fn is_kernel_config(path: &Path) -> bool {
+    fs::read_to_string(path).is_ok_and(|text| text.contains("CONFIG_HZ="))
+}
+
+fn files_named(folder: &Path, is_wanted: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() && is_wanted(&entry.file_name().to_string_lossy()) {
+                found.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The archive that the machine itself installs from.
+#[derive(Debug, PartialEq, Eq)]
+struct Mirror {
+    uri: String,
+    /// The file that names it: `…/debian.sources` or `…/sources.list`.
+    sources: PathBuf,
+}
+
+impl Mirror {
+    fn of_this_machine() -> Result<Mirror> {
+        let format = "$(REPO_URI)|$(ORIGIN)|$(LABEL)|$(RELEASE)|$(COMPONENT)|$(SOURCESENTRY)";
+        let targets = run(Command::new("apt-get").env("LC_ALL", "C").args([
+            "indextargets",
+            "--format",
+            format,
+            "Created-By: Packages",
+        ]))?;
+        Mirror::choose(&targets).context(
+            "this machine's apt sources name no archive of Debian itself to get kernels from",
+        )
+    }
+
+    /// The main archive: by its own word, or, before the first `apt-get update`, by its suite's name.
+    fn choose(targets: &str) -> Option<Mirror> {
+        let rows: Vec<Vec<&str>> = targets.lines().map(|line| line.split('|').collect()).collect();
+        let main = rows.iter().filter(|row| row.len() == 6 && row[4] == "main");
+        let (told, untold): (Vec<_>, Vec<_>) =
+            main.partition(|row| !row[1].is_empty() && !row[1].starts_with('$'));
+        let told = told.into_iter().find(|row| row[1] == "Debian" && row[2] == "Debian");
+        let suites = ["bookworm", "trixie", "forky", "sid", "stable", "testing", "unstable"];
+        let named = || untold.into_iter().find(|row| suites.contains(&row[3]));
+        let row = told.or_else(named)?;
+        let file = row[5].rsplit_once(':').map_or(row[5], |(file, _)| file);
+        Some(Mirror { uri: row[0].to_owned(), sources: file.into() })
+    }
+
+    /// Our list: this mirror's suites that have the kernels, checked with the same keys.
+    fn sources(&self, folder: &Path) -> Result<String> {
+        let text = fs::read_to_string(&self.sources)
+            .with_context(|| format!("reading {}", self.sources.display()))?;
+        let signed_by = match signed_by(&text, &self.uri) {
+            Some(Keys::Files(files)) => format!(" signed-by={files}"),
+            Some(Keys::Text(key)) => {
+                let file = folder.join("archive-key.asc");
+                fs::write(&file, key)?;
+                format!(" signed-by={}", file.display())
+            }
+            None => String::new(),
+        };
+        let line = |suite: &&str| {
+            format!("deb [arch=amd64 target=Packages{signed_by}] {} {suite} main\n", self.uri)
+        };
+        Ok(SUITES.iter().map(line).collect())
+    }
+}
+
+/// The keys that a sources file demands for an archive.
+#[derive(Debug, PartialEq, Eq)]
+enum Keys {
+    /// Paths of keyrings, separated by commas.
+    Files(String),
+    /// A key written into the sources file itself.
+    Text(String),
+}
+
+fn signed_by(sources: &str, uri: &str) -> Option<Keys> {
+    let wanted = uri.trim_end_matches('/');
+    let names_it =
+        |text: &str| text.split_whitespace().any(|word| word.trim_end_matches('/') == wanted);
+    for stanza in sources.replace("\r\n", "\n").split("\n\n") {
+        if field(stanza, "URIs").is_some_and(|uris| names_it(&uris)) {
+            return field(stanza, "Signed-By").and_then(|value| keys(&value));
+        }
+        for line in stanza.lines().filter(|line| line.starts_with("deb") && names_it(line)) {
+            let options = line.split_once('[')?.1.split_once(']')?.0;
+            let files = options.split_whitespace().find_map(|o| o.strip_prefix("signed-by="));
+            return files.and_then(keys);
+        }
+    }
+    None
+}
+
+fn keys(value: &str) -> Option<Keys> {
+    if value.contains("BEGIN PGP") {
+        // In a deb822 field an empty line is written as a single dot.
+        let lines =
+            value.trim().lines().map(|line| if line.trim() == "." { "" } else { line.trim() });
+        return Some(Keys::Text(lines.map(|line| format!("{line}\n")).collect()));
+    }
+    let files = value.split([' ', ',', '\n']).filter(|file| file.starts_with('/'));
+    let files = files.collect::<Vec<_>>().join(",");
+    (!files.is_empty()).then_some(Keys::Files(files))
+}
+
+/// A deb822 field with its continuation lines.
+fn field(stanza: &str, name: &str) -> Option<String> {
+    let mut lines = stanza.lines().filter(|line| !line.starts_with('#'));
+    let first = lines.find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        key.eq_ignore_ascii_case(name).then_some(value.trim())
+    })?;
+    let rest = lines.take_while(|line| line.starts_with([' ', '\t']));
+    let all: Vec<&str> = std::iter::once(first).chain(rest.map(str::trim)).collect();
+    Some(all.join("\n"))
+}
+
+/// Runs a command and returns its output; its last words are the error.
+fn run(command: &mut Command) -> Result<String> {
+    let name = command.get_program().to_owned();
+    let output = command.output().map_err(|error| missing(&name, error))?;
+    if !output.status.success() {
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        let last: Vec<&str> = words.lines().rev().take(6).collect();
+        let last: Vec<&str> = last.into_iter().rev().collect();
+        bail!("{} failed: {}", name.to_string_lossy(), last.join("; "));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn missing(name: &OsStr, error: std::io::Error) -> anyhow::Error {
+    anyhow::anyhow!(
+        "`{}` cannot be run ({error}): pulling needs Debian's apt",
+        name.to_string_lossy()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mirror_is_debians_own_archive() {
+        let targets = "http://a/third/|Third||x|main|/etc/apt/sources.list.d/third.list:1\n\
+                       http://m/debian-security/|Debian|Debian-Security|bookworm-security|main|/etc/apt/d.sources:2\n\
+                       http://m/debian/|Debian|Debian|bookworm|main|/etc/apt/d.sources:1\n";
+        let mirror = Mirror::choose(targets).unwrap();
+        assert_eq!(mirror.uri, "http://m/debian/");
+        assert_eq!(mirror.sources, Path::new("/etc/apt/d.sources"));
+        let fresh = "http://m/debian/|$(ORIGIN)|$(LABEL)|trixie|main|/etc/apt/sources.list:3\n";
+        assert_eq!(Mirror::choose(fresh).unwrap().uri, "http://m/debian/");
+        let other = "http://m/ubuntu/|Ubuntu|Ubuntu|noble|main|/etc/apt/u.sources:1\n";
+        assert_eq!(Mirror::choose(other), None);
+    }
+
+    #[test]
+    fn keys_are_read_from_both_forms_of_sources() {
+        let deb822 = "Types: deb\n# old\nURIs: http://m/debian\nSuites: a b\nSigned-By: /k/a.gpg\n\n\
+                      Types: deb\nURIs: http://s/\nSigned-By:\n -----BEGIN PGP PUBLIC KEY-----\n .\n abc\n";
+        let files = |text: &str| Some(Keys::Files(text.into()));
+        assert_eq!(signed_by(deb822, "http://m/debian/"), files("/k/a.gpg"));
+        let text = Keys::Text("-----BEGIN PGP PUBLIC KEY-----\n\nabc\n".into());
+        assert_eq!(signed_by(deb822, "http://s/"), Some(text));
+        let lines = "deb [arch=amd64 signed-by=/k/b.gpg] http://m/debian bookworm main\n";
+        assert_eq!(signed_by(lines, "http://m/debian/"), files("/k/b.gpg"));
+        assert_eq!(signed_by("deb http://m/debian bookworm main\n", "http://m/debian/"), None);
+    }
+
+    #[test]
+    fn the_newest_package_wins_if_its_configuration_exists() {
+        let names = [
+            "linux-image-6.1.0-9-cloud-amd64-unsigned",
+            "linux-image-6.1.0-50-cloud-amd64-unsigned",
+            "linux-image-6.1.0-50-cloud-amd64-dbg",
+            "linux-image-6.12.94+deb13-cloud-amd64-unsigned",
+            "linux-binary-unsigned-7.3.4+deb13-cloud-amd64",
+            "linux-binary-unsigned-7.2.12+deb13-cloud-amd64",
+            "linux-base-7.2.12+deb13-cloud-amd64",
+        ];
+        let packages: BTreeSet<String> = names.iter().map(|name| name.to_string()).collect();
+        let image = |name: &str| newest(series(name).unwrap(), &packages).unwrap().0;
+        assert_eq!(image("6.1"), "linux-image-6.1.0-50-cloud-amd64-unsigned");
+        assert_eq!(image("6.12"), "linux-image-6.12.94+deb13-cloud-amd64-unsigned");
+        assert_eq!(image("7"), "linux-binary-unsigned-7.2.12+deb13-cloud-amd64");
+        assert!(series("5").is_err());
+    }
+}
