@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Compiles every scheduler of the project and the probes, and packs the headers for use at run time.
+
+use std::error::Error;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[path = "src/clang.rs"]
+#[allow(dead_code)]
+mod clang;
+#[path = "src/identity.rs"]
+mod identity;
+
+type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
+
+const SCHEDULERS: &str = "../../schedulers";
+const PROBES: &str = "../live/src/probes.bpf.c";
+
+fn main() {
+    if let Err(error) = build() {
+        eprintln!("{error}");
+        println!("cargo::error={}", error.to_string().lines().next().unwrap_or_default());
+        std::process::exit(1);
+    }
+}
+
+fn build() -> Result {
+    for watched in [SCHEDULERS, PROBES, "src/clang.rs", "src/identity.rs", "build.rs"] {
+        println!("cargo::rerun-if-changed={watched}");
+    }
+    println!("cargo::rerun-if-env-changed=BPF_CLANG");
+    let out = PathBuf::from(std::env::var("OUT_DIR")?);
+    let clang = clang::find()?;
+    let headers = gather_headers(&clang, &out)?;
+    let packed = pack(&headers)?;
+    fs::write(out.join("headers.tar.gz"), &packed)?;
+
+    let mut code = String::new();
+    let toolkit = [&packed[..], clang::FLAGS.join(" ").as_bytes()].concat();
+    writeln!(code, "pub const TOOLKIT: &str = {:?};", &model::trial::sha256_hex(&toolkit)[..16])?;
+    writeln!(code, "pub const HEADERS: &[u8] = include_bytes!(\"headers.tar.gz\");")?;
+    write_includes(&mut code)?;
+    writeln!(code, "pub const BUILTINS: &[Builtin] = &[")?;
+    for file in files(Path::new(SCHEDULERS), ".bpf.c")? {
+        write_builtin(&mut code, &clang, &headers, &file, &out)?;
+    }
+    writeln!(code, "];\npub const PROBES: &[u8] = include_bytes!(\"probes.bpf.o\");")?;
+    fs::write(out.join("probes.bpf.o"), compile(&clang, &headers, Path::new(PROBES))?)?;
+    fs::write(out.join("embedded.rs"), code)?;
+    Ok(())
+}
+
+/// One tree with everything that a scheduler includes: what `scx_cargo` brings, libbpf's, and our own.
+fn gather_headers(clang: &Path, out: &Path) -> Result<PathBuf> {
+    // SAFETY: a build script has one thread. `scx_cargo` looks nowhere else for its compiler.
+    unsafe { std::env::set_var("BPF_CLANG", clang) };
+    scx_cargo::BpfBuilder::new().map_err(|error| format!("scx_cargo: {error:#}"))?;
+    let brought = out.join("scx_utils-bpf_h");
+    let tree = out.join("headers");
+    if tree.exists() {
+        fs::remove_dir_all(&tree)?;
+    }
+    for folder in ["scx", "lib", "bpf-compat"] {
+        copy_tree(&brought.join(folder), &tree.join(folder))?;
+    }
+    for file in files(&brought, ".h")? {
+        fs::copy(&file, tree.join(file_name(&file)))?;
+    }
+    fs::copy(brought.join("arch").join(clang::arch()).join("vmlinux.h"), tree.join("vmlinux.h"))?;
+    copy_tree(&Path::new(SCHEDULERS).join("include"), &tree.join("include"))?;
+    fs::create_dir_all(tree.join("bpf"))?;
+    for (name, text) in libbpf_rs::libbpf_sys::API_HEADERS {
+        fs::write(tree.join("bpf").join(name), text)?;
+    }
+    Ok(tree)
+}
+
+fn copy_tree(from: &Path, to: &Path) -> Result {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let path = entry?.path();
+        match path.is_dir() {
+            true => copy_tree(&path, &to.join(file_name(&path)))?,
+            false => drop(fs::copy(&path, to.join(file_name(&path)))?),
+        }
+    }
+    Ok(())
+}
+
+/// A compressed archive with the same bytes for the same tree: sorted, without times and owners.
+fn pack(tree: &Path) -> Result<Vec<u8>> {
+    let mut archive =
+        tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best()));
+    let mut paths = Vec::new();
+    list(tree, &mut paths)?;
+    paths.sort();
+    for path in paths {
+        let text = fs::read(&path)?;
+        let mut entry = tar::Header::new_gnu();
+        entry.set_size(text.len() as u64);
+        entry.set_mode(0o644);
+        archive.append_data(&mut entry, path.strip_prefix(tree)?, &text[..])?;
+    }
+    Ok(archive.into_inner()?.finish()?)
+}
+
+fn list(folder: &Path, found: &mut Vec<PathBuf>) -> Result {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        match path.is_dir() {
+            true => list(&path, found)?,
+            false => found.push(path),
+        }
+    }
+    Ok(())
+}
+
+/// The headers of `schedulers/include`, by the name that schedulers include them with.
+fn write_includes(code: &mut String) -> Result {
+    writeln!(code, "pub const INCLUDES: &[(&str, &str)] = &[")?;
+    for file in files(&Path::new(SCHEDULERS).join("include"), ".h")? {
+        let name = format!("include/{}", file_name(&file));
+        writeln!(code, "    ({name:?}, include_str!({:?})),", file.canonicalize()?)?;
+    }
+    writeln!(code, "];")?;
+    Ok(())
+}
+
+fn write_builtin(
+    code: &mut String,
+    clang: &Path,
+    headers: &Path,
+    file: &Path,
+    out: &Path,
+) -> Result {
+    let name = file_name(file).trim_end_matches(".bpf.c").to_owned();
+    fs::write(out.join(format!("{name}.bpf.o")), compile(clang, headers, file)?)?;
+    let text = fs::read_to_string(file)?;
+    let read = |name: &str| fs::read_to_string(Path::new(SCHEDULERS).join(name)).ok();
+    writeln!(code, "    Builtin {{ name: {name:?}, path: \"schedulers/{name}.bpf.c\",")?;
+    writeln!(code, "        text: include_str!({:?}),", file.canonicalize()?)?;
+    writeln!(code, "        sha256: {:?},", identity::identity(&text, &read))?;
+    writeln!(code, "        object: include_bytes!(\"{name}.bpf.o\") }},")?;
+    Ok(())
+}
+
+fn compile(clang: &Path, headers: &Path, file: &Path) -> Result<Vec<u8>> {
+    let text = fs::read_to_string(file)?;
+    let label = file.to_string_lossy().trim_start_matches("../").to_owned();
+    let folder = file.parent().unwrap_or(Path::new("."));
+    let source = clang::Text { label: &label, folder, text: &text };
+    clang::compile(clang, headers, &source).map_err(|complaint| {
+        let line = complaint.line.unwrap_or(0);
+        format!("{label}:{line}: {}", complaint.message).into()
+    })
+}
+
+/// The files of a folder with an ending, sorted by name.
+fn files(folder: &Path, ending: &str) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_file() && file_name(&path).ends_with(ending) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Running clang: the same way for the build script and at run time.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use libbpf_rs::Linker;
+
+/// The oldest clang that is accepted: older ones lose the upper half of 64-bit enumerators.
+const OLDEST_CLANG: u32 = 16;
+
+/// What every BPF object is compiled with. `v3` is what kernels from 6.1 on understand; objects of the
+/// newer `v4` are refused below 6.6. The flags are part of the identity of the tool kit.
+pub const FLAGS: &[&str] = &[
+    "-g",
+    "-O2",
+    "-target",
+    "bpf",
+    "-mcpu=v3",
+    "-fno-stack-protector",
+    "-Wall",
+    "-Wno-compare-distinct-pointer-types",
+    "-Wno-missing-declarations",
+    "-fno-color-diagnostics",
+    "-fno-caret-diagnostics",
+];
+
+/// A compiler's complaint.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Complaint {
+    /// The file that it is about, as the compiler names it; empty when it is about none.
+    pub file: String,
+    /// The line in it.
+    pub line: Option<u32>,
+    /// What is wrong, and the compiler's further words on the lines below.
+    pub message: String,
+}
+
+impl Complaint {
+    fn about_nothing(message: String) -> Complaint {
+        Complaint { message, ..Complaint::default() }
+    }
+}
+
+/// A source text and where it stands.
+pub struct Text<'a> {
+    /// The path that diagnostics and the verifier's log name.
+    pub label: &'a str,
+    /// Where `#include "…"` looks first.
+    pub folder: &'a Path,
+    /// The text.
+    pub text: &'a str,
+}
+
+/// The compiler: `BPF_CLANG`, else the newest of the versioned names, else `clang` if it is new enough.
+pub fn find() -> Result<PathBuf, String> {
+    if let Some(chosen) = std::env::var_os("BPF_CLANG") {
+        return Ok(chosen.into());
+    }
+    let versioned = (OLDEST_CLANG..=22).rev().map(|version| format!("clang-{version}"));
+    let mut names = versioned.chain(["clang".to_owned()]);
+    names
+        .find(|name| version(name).is_some_and(|major| major >= OLDEST_CLANG))
+        .map(Into::into)
+        .ok_or(
+        "no clang of version 16 or newer: install the package clang-19, or name one in BPF_CLANG"
+            .into(),
+    )
+}
+
+/// The major version of a clang; `None` when it does not run.
+fn version(clang: &str) -> Option<u32> {
+    let output = Command::new(clang).arg("--version").output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (_, rest) = text.split_once("clang version ")?;
+    rest.split('.').next()?.parse().ok()
+}
+
+/// Compiles one text to a BPF object without DWARF but with BTF.
+pub fn compile(clang: &Path, headers: &Path, source: &Text) -> Result<Vec<u8>, Complaint> {
+    let scratch = tempfile::tempdir()
+        .map_err(|error| Complaint::about_nothing(format!("no temporary folder: {error}")))?;
+    let raw = scratch.path().join("raw.o");
+    let output = run(clang, headers, source, &raw).map_err(|error| {
+        Complaint::about_nothing(format!("{} does not run: {error}", clang.display()))
+    })?;
+    if !output.status.success() {
+        return Err(complaint(&String::from_utf8_lossy(&output.stderr)));
+    }
+    strip(&raw, &scratch.path().join("linked.o")).map_err(|error| {
+        Complaint::about_nothing(format!("libbpf cannot link the object: {error}"))
+    })
+}
+
+fn run(clang: &Path, headers: &Path, source: &Text, object: &Path) -> std::io::Result<Output> {
+    let mut child = Command::new(clang)
+        .args(FLAGS)
+        .arg(format!("-D__TARGET_ARCH_{}", arch()))
+        .arg("-iquote")
+        .arg(if source.folder.as_os_str().is_empty() { Path::new(".") } else { source.folder })
+        .arg("-I")
+        .arg(headers)
+        .arg("-I")
+        .arg(headers.join("bpf-compat"))
+        .args(["-x", "c", "-c", "-", "-o"])
+        .arg(object)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    // The text comes through a pipe, so that what is compiled is what was hashed; `#line` gives it back
+    // its name in diagnostics and in the verifier's log.
+    let named = format!("#line 1 \"{}\"\n{}", source.label.escape_default(), source.text);
+    if let Some(mut pipe) = child.stdin.take() {
+        pipe.write_all(named.as_bytes())?;
+    }
+    child.wait_with_output()
+}
+
+/// libbpf's linker leaves the DWARF out, which libbpf does not need and which names local paths.
+fn strip(raw: &Path, linked: &Path) -> Result<Vec<u8>, String> {
+    let mut linker = Linker::new(linked).map_err(|error| error.to_string())?;
+    linker.add_file(raw).map_err(|error| error.to_string())?;
+    linker.link().map_err(|error| error.to_string())?;
+    std::fs::read(linked).map_err(|error| error.to_string())
+}
+
+/// The kernel's name of the architecture that we are compiled for.
+pub fn arch() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "x86",
+        "aarch64" => "arm64",
+        "riscv64" => "riscv",
+        "powerpc64" => "powerpc",
+        "s390x" => "s390",
+        other => other,
+    }
+}
+
+/// How many lines of clang's words are kept.
+const KEPT_LINES: usize = 12;
+
+/// Reads clang's diagnostics: the first error decides file and line; what else was said follows it.
+pub fn complaint(stderr: &str) -> Complaint {
+    let errors: Vec<&str> = stderr.lines().filter(|line| is_diagnostic(line)).collect();
+    let Some(first) = errors.first() else {
+        return Complaint::about_nothing(format!("clang: {}", stderr.trim()));
+    };
+    let (place, message) = first.split_once("error: ").unwrap_or(("", first));
+    let mut parts = place.trim_end_matches(['f', 'a', 't', 'l', ' ', ':']).rsplitn(3, ':');
+    let (_column, line, file) = (parts.next(), parts.next(), parts.next());
+    let mut message = message.to_owned();
+    for further in errors.iter().skip(1).take(KEPT_LINES) {
+        message.push_str(&format!("\n{further}"));
+    }
+    Complaint {
+        file: file.unwrap_or_default().into(),
+        line: line.and_then(|line| line.parse().ok()),
+        message,
+    }
+}
+
+/// A line with an error of its own; notes, warnings and the count at the end are not.
+fn is_diagnostic(line: &str) -> bool {
+    line.contains("error: ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_error_decides_the_place() {
+        let said = "In file included from ./a.bpf.c:3:\n\
+                    ./a.bpf.c:17:2: warning: unused variable 'x' [-Wunused-variable]\n\
+                    ./a.bpf.c:21:9: error: use of undeclared identifier 'wieght'\n\
+                    ./a.bpf.c:30:1: error: expected '}'\n\
+                    1 warning and 2 errors generated.\n";
+        let found = complaint(said);
+        assert_eq!((found.file.as_str(), found.line), ("./a.bpf.c", Some(21)));
+        assert!(found.message.starts_with("use of undeclared identifier 'wieght'\n"));
+        assert!(found.message.contains("a.bpf.c:30:1"), "{}", found.message);
+    }
+
+    #[test]
+    fn a_missing_header_is_a_fatal_error_with_a_line() {
+        let found = complaint("x/alt.bpf.c:4:10: fatal error: 'nothing.h' file not found\n");
+        assert_eq!((found.file.as_str(), found.line), ("x/alt.bpf.c", Some(4)));
+        assert_eq!(found.message, "'nothing.h' file not found");
+    }
+
+    #[test]
+    fn words_without_a_place_are_kept() {
+        let found = complaint("error: unable to create target: 'bpf'\n");
+        assert_eq!((found.file.as_str(), found.line), ("", None));
+        assert!(found.message.contains("unable to create target"));
+    }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The comment at the top of a scheduler: the same questions for all.
+
+/// The answers of a scheduler's top comment. A stranger's file without them has an empty header.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Header {
+    /// One sentence, from the first line `name: …`.
+    pub title: String,
+    /// How it decides.
+    pub idea: String,
+    /// Where it shines.
+    pub good_at: String,
+    /// Where it does not.
+    pub bad_at: String,
+    /// Where the policy comes from.
+    pub origin: String,
+    /// Where it departs from its original.
+    pub differs: String,
+    /// `SCX_OPS_*` flags that the loader sets, because kernels refuse unknown bits in the object.
+    pub flags: Vec<String>,
+}
+
+/// The questions, in their order.
+const QUESTIONS: [&str; 6] = ["Idea", "Good at", "Bad at", "Origin", "Differs", "Flags"];
+
+impl Header {
+    /// Reads the top comment of the scheduler `name`. Without an `Idea:` there is no header.
+    pub fn parse(name: &str, text: &str) -> Header {
+        let lines = top_comment(text);
+        if !lines.iter().any(|line| question(line).is_some_and(|(asked, _)| asked == "Idea")) {
+            return Header::default();
+        }
+        let title = lines.first().and_then(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        let answer = |asked| answer(&lines, asked);
+        Header {
+            title: title.unwrap_or_default().trim().to_owned(),
+            idea: answer("Idea"),
+            good_at: answer("Good at"),
+            bad_at: answer("Bad at"),
+            origin: answer("Origin"),
+            differs: answer("Differs"),
+            flags: flags(&answer("Flags")),
+        }
+    }
+}
+
+/// The lines of the first comment after the licence line, without the comment's own signs and without
+/// empty lines.
+fn top_comment(text: &str) -> Vec<String> {
+    let is_comment = |line: &&str| ["//", "/*", "*"].iter().any(|sign| line.starts_with(sign));
+    let lines = text.lines().map(str::trim).skip_while(|line| line.is_empty());
+    lines
+        .take_while(|line| line.is_empty() || is_comment(line))
+        .map(|line| line.trim_start_matches(['/', '*']).trim_end_matches("*/").trim().to_owned())
+        .filter(|line| !line.is_empty() && !line.starts_with("SPDX-License-Identifier"))
+        .collect()
+}
+
+/// Splits `Good at: few tasks` into its question and the beginning of its answer.
+fn question(line: &str) -> Option<(&'static str, &str)> {
+    let (asked, answer) = line.split_once(':')?;
+    let asked = QUESTIONS.into_iter().find(|question| *question == asked)?;
+    Some((asked, answer.trim()))
+}
+
+/// The answer to a question, its lines joined.
+fn answer(lines: &[String], asked: &str) -> String {
+    let mut words = Vec::new();
+    let mut inside = false;
+    for line in lines {
+        match question(line) {
+            Some((found, begin)) => {
+                inside = found == asked;
+                words.extend(inside.then_some(begin));
+            }
+            None => words.extend(inside.then_some(line.as_str())),
+        }
+    }
+    words.join(" ").trim().to_owned()
+}
+
+fn flags(answer: &str) -> Vec<String> {
+    let names = answer.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    names.filter(|name| name.starts_with("SCX_OPS_")).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "// SPDX-License-Identifier: GPL-2.0-only\n\
+        /*\n\
+        \x20* toy: Plays.\n\
+        \x20*\n\
+        \x20* Idea: One queue\n\
+        \x20*       for all.\n\
+        \x20* Good at: toys.\n\
+        \x20* Bad at: work.\n\
+        \x20* Origin: here: and now.\n\
+        \x20* Differs: no.\n\
+        \x20* Flags: SCX_OPS_ENQ_LAST, SCX_OPS_KEEP_BUILTIN_IDLE\n\
+        \x20*/\n\
+        #include <scx/common.bpf.h>\n\
+        /* Idea: not this one. */\n";
+
+    #[test]
+    fn every_question_is_answered() {
+        let header = Header::parse("toy", FILE);
+        assert_eq!(header.title, "Plays.");
+        assert_eq!(header.idea, "One queue for all.");
+        assert_eq!(header.good_at, "toys.");
+        assert_eq!(header.bad_at, "work.");
+        assert_eq!(header.origin, "here: and now.");
+        assert_eq!(header.differs, "no.");
+        assert_eq!(header.flags, ["SCX_OPS_ENQ_LAST", "SCX_OPS_KEEP_BUILTIN_IDLE"]);
+    }
+
+    #[test]
+    fn line_comments_are_comments_too() {
+        let header =
+            Header::parse("toy", "// toy: Plays.\n//\n// Idea: none\n// Flags: none\nint x;\n");
+        assert_eq!((header.title.as_str(), header.idea.as_str()), ("Plays.", "none"));
+        assert!(header.flags.is_empty());
+    }
+
+    #[test]
+    fn a_strangers_comment_is_no_header() {
+        let file =
+            "/* SPDX-License-Identifier: GPL-2.0 */\n/*\n * A simple scheduler.\n */\nint x;\n";
+        assert_eq!(Header::parse("scx_simple", file), Header::default());
+        assert_eq!(Header::parse("empty", ""), Header::default());
+    }
+}

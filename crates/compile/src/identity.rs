@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What names the exact bytes of a scheduler.
+
+/// The SHA-256 of a source text, hexadecimal. If it includes files with quotation marks that `read` finds, the
+/// hash goes over the text and theirs, in the order of inclusion, so that a changed header is noticed.
+pub fn identity(text: &str, read: &dyn Fn(&str) -> Option<String>) -> String {
+    let mut seen = Vec::new();
+    let mut whole = text.to_owned();
+    include(text, read, &mut seen, &mut whole);
+    model::trial::sha256_hex(whole.as_bytes())
+}
+
+fn include(
+    text: &str,
+    read: &dyn Fn(&str) -> Option<String>,
+    seen: &mut Vec<String>,
+    whole: &mut String,
+) {
+    for name in text.lines().filter_map(quoted_include) {
+        if seen.iter().any(|known| known == name) {
+            continue;
+        }
+        seen.push(name.to_owned());
+        if let Some(included) = read(name) {
+            whole.push_str(&included);
+            include(&included, read, seen, whole);
+        }
+    }
+}
+
+/// The name in `#include "name"`.
+fn quoted_include(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
+    rest.trim_start().strip_prefix('"')?.split('"').next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str, header: Option<&str>) -> String {
+        identity(text, &|name| header.filter(|_| name == "a.h").map(str::to_owned))
+    }
+
+    #[test]
+    fn a_plain_file_is_its_own_hash() {
+        let text = "#include <scx/common.bpf.h>\nint x;\n";
+        assert_eq!(of(text, None), model::trial::sha256_hex(text.as_bytes()));
+    }
+
+    #[test]
+    fn a_changed_header_is_another_scheduler() {
+        let text = "# include \"a.h\"\n#include \"a.h\"\n";
+        assert_ne!(of(text, Some("1")), of(text, Some("2")));
+        assert_ne!(of(text, Some("1")), of(text, None));
+    }
+
+    #[test]
+    fn headers_that_include_each_other_end() {
+        let both =
+            |name: &str| Some(format!("#include \"{}\"\n", if name == "a" { "b" } else { "a" }));
+        assert_eq!(identity("#include \"a\"\n", &both).len(), 64);
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The headers that every scheduler needs, carried by the binary and unpacked once.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::embedded;
+
+/// Where unpacked headers and compiled objects are kept: `$FAIRGROUND_HOME`, else the user's cache, else the
+/// temporary folder. Below it, one folder for each tool kit, so that a new version starts afresh.
+pub(crate) fn folder() -> PathBuf {
+    let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let cache = || {
+        let cache = named("XDG_CACHE_HOME").map(PathBuf::from);
+        cache.or_else(|| Some(Path::new(&named("HOME")?).join(".cache")))
+    };
+    let home = named("FAIRGROUND_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(cache()?.join("fairground")));
+    home.unwrap_or_else(|| std::env::temp_dir().join("fairground"))
+        .join("bpf")
+        .join(embedded::TOOLKIT)
+}
+
+/// The unpacked headers. Whoever comes first unpacks them beside their place and renames; a second one, at the
+/// same time, finds them there and drops its own.
+pub(crate) fn headers() -> io::Result<PathBuf> {
+    let place = folder().join("headers");
+    if place.is_dir() {
+        return Ok(place);
+    }
+    std::fs::create_dir_all(folder())?;
+    let fresh = tempfile::tempdir_in(folder())?;
+    unpack(fresh.path())?;
+    match std::fs::rename(fresh.path(), &place) {
+        Err(_) if place.is_dir() => Ok(place),
+        Err(error) => Err(error),
+        Ok(()) => {
+            // The name is gone, and with it what would be removed.
+            let _ = fresh.keep();
+            Ok(place)
+        }
+    }
+}
+
+fn unpack(folder: &Path) -> io::Result<()> {
+    tar::Archive::new(flate2::read::GzDecoder::new(embedded::HEADERS)).unpack(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_headers_are_whole() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        unpack(folder.path()).expect("the archive is whole");
+        for name in ["vmlinux.h", "scx/common.bpf.h", "scx/compat.bpf.h", "bpf/bpf_helpers.h"] {
+            assert!(folder.path().join(name).is_file(), "{name} is missing");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Who schedules right now, in the kernel's own words.
+
+use std::fs;
+
+use model::ActiveScheduler;
+
+/// What the running kernel says about its scheduler. Files that are missing leave their field empty,
+/// except that a kernel without sched_ext has the state `absent`.
+pub fn active() -> ActiveScheduler {
+    ActiveScheduler {
+        sched_ext_state: sched_ext("state").unwrap_or_else(|| "absent".into()),
+        sched_ext_ops: sched_ext("root/ops").unwrap_or_default(),
+        sched_ext_enable_seq: sched_ext("enable_seq").and_then(|n| n.parse().ok()).unwrap_or(0),
+        fair: fair(),
+    }
+}
+
+/// The contents of a file below `/sys/kernel/sched_ext`; `None` when it does not exist.
+pub(crate) fn sched_ext(file: &str) -> Option<String> {
+    let text = fs::read_to_string(format!("/sys/kernel/sched_ext/{file}")).ok()?;
+    Some(text.trim().to_owned())
+}
+
+/// `cfs` or `eevdf`: by the scheduler's debug features where they can be read (a back-port counts),
+/// otherwise by the release, because EEVDF replaced CFS in Linux 6.6.
+fn fair() -> String {
+    if let Ok(features) = fs::read_to_string("/sys/kernel/debug/sched/features") {
+        return fair_of_features(&features).into();
+    }
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    fair_of_release(release.trim()).into()
+}
+
+/// `PLACE_LAG` (or `NO_PLACE_LAG`) came with EEVDF.
+fn fair_of_features(features: &str) -> &'static str {
+    if features.contains("PLACE_LAG") { "eevdf" } else { "cfs" }
+}
+
+fn fair_of_release(release: &str) -> &'static str {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse().unwrap_or(0));
+    let version: (u32, u32) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    match version {
+        (0, _) => "",
+        _ if version >= (6, 6) => "eevdf",
+        _ => "cfs",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn eevdf_began_with_6_6() {
+        assert_eq!(fair_of_release("6.1.0-50-cloud-amd64"), "cfs");
+        assert_eq!(fair_of_release("6.5.13"), "cfs");
+        assert_eq!(fair_of_release("6.6.1"), "eevdf");
+        assert_eq!(fair_of_release("7.3.4+deb13-cloud-amd64"), "eevdf");
+        assert_eq!(fair_of_release("unknown"), "");
+    }
+
+    #[test]
+    fn a_disabled_feature_still_names_its_scheduler() {
+        assert_eq!(fair_of_features("NO_PLACE_LAG RUN_TO_PARITY"), "eevdf");
+        assert_eq!(fair_of_features("GENTLE_FAIR_SLEEPERS START_DEBIT"), "cfs");
+    }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The kernel's table of weights: how much CPU time a nice value is worth. One step is a factor of
+ * about 1.25, so that one nice level is 10 % of the CPU when two tasks compete.
+ *
+ * `p->scx.weight` is not used because it is this table divided by 10.24 and rounded: nice 19 becomes
+ * 1 where it should be 1.46, a third of its share.
+ */
+#ifndef FAIRGROUND_NICE_H
+#define FAIRGROUND_NICE_H
+
+/* The weight of nice 0. */
+#define NICE_0_WEIGHT 1024ULL
+
+/* `static_prio` of nice -20; of nice 0 it is 120, of nice 19 it is 139. */
+#define HIGHEST_STATIC_PRIO 100
+#define NICE_LEVELS 40
+
+/* By `static_prio - HIGHEST_STATIC_PRIO`; the numbers are `sched_prio_to_weight[]` of Linux. */
+static const u32 nice_weights[NICE_LEVELS] = {
+	88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916,
+	9548,  7620,  6100,  4904,  3906,  3121,  2501,  1991,  1586,  1277,
+	1024,  820,   655,   526,   423,   335,   272,   215,   172,   137,
+	110,   87,    70,    56,    45,    36,    29,    23,    18,    15,
+};
+
+/*
+ * 2^32 / weight, so that a division by a weight is a multiplication: `sched_prio_to_wmult[]` of Linux.
+ */
+static const u32 nice_inverse_weights[NICE_LEVELS] = {
+	48388,    59856,    76040,    92818,    118348,    147320,    184698,    229616,
+	287308,   360437,   449829,   563644,   704093,    875809,    1099582,   1376151,
+	1717300,  2157191,  2708050,  3363326,  4194304,   5237765,   6557202,   8165337,
+	10153587, 12820798, 15790321, 19976592, 24970740,  31350126,  39045157,  49367440,
+	61356676, 76695844, 95443717, 119304647, 148102320, 186737708, 238609294, 286331153,
+};
+
+/* The index of a task's nice value. Real-time tasks, which may pass through, count as nice -20. */
+static inline u32 nice_index(const struct task_struct *p)
+{
+	u32 index = p->static_prio - HIGHEST_STATIC_PRIO;
+
+	return index < NICE_LEVELS ? index : 0;
+}
+
+/* Real time to virtual time: the smaller the weight, the faster it passes. At nice 0 they are equal. */
+static inline u64 virtual_time(const struct task_struct *p, u64 real_ns)
+{
+	return (real_ns * nice_inverse_weights[nice_index(p)]) >> 22;
+}
+
+#endif /* FAIRGROUND_NICE_H */
