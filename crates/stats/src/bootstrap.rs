@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The cluster bootstrap: resample boots with replacement, then runs within each drawn boot.
+//!
+//! Runs of one boot resemble each other, so they are not independent: resampling only runs would promise
+//! a precision that the next boot breaks. The levels follow Kalibera and Jones, "Rigorous benchmarking
+//! in reasonable time", ISMM 2013; resampling clusters and then their members is Davison and Hinkley,
+//! "Bootstrap Methods and their Application", 1997, section 3.8.
+
+use std::collections::BTreeMap;
+
+use model::Seed;
+
+/// Which runs belong to which boot.
+pub struct Clusters {
+    members: Vec<Vec<u32>>,
+    runs: usize,
+}
+
+impl Clusters {
+    /// From the boot of every run, in the order of the runs.
+    pub fn new<K: Ord>(boots: impl IntoIterator<Item = K>) -> Clusters {
+        let mut by_boot: BTreeMap<K, Vec<u32>> = BTreeMap::new();
+        let mut runs = 0;
+        for (run, boot) in boots.into_iter().enumerate() {
+            by_boot.entry(boot).or_default().push(run as u32);
+            runs = run + 1;
+        }
+        Clusters { members: by_boot.into_values().collect(), runs }
+    }
+
+    /// How many boots.
+    pub fn boots(&self) -> usize {
+        self.members.len()
+    }
+
+    /// How many independent units an interval can rest on: the boots, or the runs when there is only one
+    /// boot (the interval then says nothing about other boots).
+    pub fn units(&self) -> usize {
+        if self.boots() > 1 { self.boots() } else { self.runs }
+    }
+
+    /// One resample, as how often each run was drawn.
+    pub fn resample(&self, seed: &mut Seed, weights: &mut Vec<u32>) {
+        weights.clear();
+        weights.resize(self.runs, 0);
+        for _ in 0..self.members.len() {
+            let boot = &self.members[seed.below(self.members.len() as u64) as usize];
+            match boot.as_slice() {
+                [only] => weights[*only as usize] += 1,
+                many => draw(many, seed, weights),
+            }
+        }
+    }
+}
+
+/// As many draws from a boot's runs as it has.
+fn draw(members: &[u32], seed: &mut Seed, weights: &mut [u32]) {
+    for _ in members {
+        weights[members[seed.below(members.len() as u64) as usize] as usize] += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn whole_boots_come_and_go_together() {
+        let clusters = Clusters::new([1, 1, 1, 2, 2, 2]);
+        assert_eq!((clusters.boots(), clusters.units()), (2, 2));
+        let (mut seed, mut weights) = (Seed(3), Vec::new());
+        for _ in 0..100 {
+            clusters.resample(&mut seed, &mut weights);
+            let first: u32 = weights[..3].iter().sum();
+            assert!(first.is_multiple_of(3) && weights.iter().sum::<u32>() == 6, "{weights:?}");
+        }
+    }
+
+    #[test]
+    fn one_boot_leaves_its_runs_as_units() {
+        assert_eq!(Clusters::new(["a"; 5]).units(), 5);
+        assert_eq!(Clusters::new([""; 0]).units(), 0);
+    }
+
+    #[test]
+    fn runs_are_drawn_equally_often() {
+        let clusters = Clusters::new([1, 1, 2, 2, 3, 3, 4, 4]);
+        let (mut seed, mut weights, mut total) = (Seed(11), Vec::new(), [0u32; 8]);
+        for _ in 0..20_000 {
+            clusters.resample(&mut seed, &mut weights);
+            total.iter_mut().zip(&weights).for_each(|(sum, weight)| *sum += weight);
+        }
+        assert!(total.iter().all(|&drawn| drawn.abs_diff(20_000) < 800), "{total:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn equal_boots_keep_the_number_of_runs(boots in 1u32..8, runs in 1u32..6, start in 0u64..99) {
+            let clusters = Clusters::new((0..boots * runs).map(|run| run / runs));
+            let mut weights = Vec::new();
+            clusters.resample(&mut Seed(start), &mut weights);
+            prop_assert_eq!(weights.iter().sum::<u32>(), boots * runs);
+        }
+    }
+}

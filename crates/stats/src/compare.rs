@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Records to a comparison. The same records and options always give the same bytes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Clock, Record, Seed};
+
+use crate::bootstrap::Clusters;
+use crate::comparison::{Cell, Comparison, Entry, OutcomeCount, Pairs, Row, Shift};
+use crate::hodges_lehmann::Differences;
+use crate::interval::{CONFIDENCE, expanded_percentile};
+use crate::measures::MeasureKey;
+use crate::median::{median, weighted};
+use crate::notes::notes;
+use crate::samples::{CellKey, Column, cells, clock, columns};
+use crate::verdict::{Verdict, judge};
+
+/// What to compare with what, and the resampling.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The contestant that the others are compared with.
+    pub baseline: String,
+    /// The seed of the resampling.
+    pub seed: Seed,
+    /// Bootstrap resamples behind every interval.
+    pub resamples: u32,
+    /// The order of contestants in tables; those that are not named follow alphabetically.
+    pub order: Vec<String>,
+}
+
+impl Options {
+    /// The usual resampling against a baseline.
+    pub fn against(baseline: &str) -> Options {
+        Options { baseline: baseline.into(), seed: Seed(1), resamples: 2_000, order: Vec::new() }
+    }
+}
+
+/// Compares all contestants in all cells of the records.
+pub fn compare(records: &[Record], options: &Options) -> Comparison {
+    let contestants = contestants(records, options);
+    let cells: Vec<Cell> = cells(records)
+        .into_iter()
+        .map(|(key, records)| compare_cell(key, &records, &contestants, options))
+        .collect();
+    Comparison {
+        notes: notes(records, &cells, &options.baseline),
+        baseline: options.baseline.clone(),
+        contestants,
+        cells,
+        records: records.len(),
+        confidence: CONFIDENCE,
+        resamples: options.resamples,
+        seed: options.seed,
+    }
+}
+
+/// The baseline, then the wished order, then the rest; only names that have records.
+fn contestants(records: &[Record], options: &Options) -> Vec<String> {
+    let mut rest: BTreeSet<&str> =
+        records.iter().map(|r| r.trial.contestant.name.as_str()).collect();
+    let wished = std::iter::once(&options.baseline).chain(&options.order);
+    let mut names: Vec<String> = wished.filter(|n| rest.remove(n.as_str())).cloned().collect();
+    names.extend(rest.into_iter().map(String::from));
+    names
+}
+
+fn compare_cell(
+    key: CellKey,
+    records: &[&Record],
+    contestants: &[String],
+    options: &Options,
+) -> Cell {
+    let trial = &records[0].trial;
+    let clock = clock(records[0]);
+    let headlines = headlines(records);
+    let judge = Judge { contestants, options, clock };
+    let mut rows: Vec<Row> = columns(records)
+        .into_iter()
+        .map(|(measure, columns)| judge.row(measure, &columns, &headlines))
+        .collect();
+    rows.sort_by_cached_key(|row| {
+        let place = headlines.iter().position(|headline| *headline == row.measure);
+        (place.unwrap_or(headlines.len()), row.measure.order())
+    });
+    Cell {
+        name: trial.workload.cell(),
+        workload: key.workload,
+        about: trial.workload.about.clone(),
+        parameters: key.parameters,
+        machine: key.machine,
+        backend: key.backend,
+        clock,
+        rows,
+        outcomes: outcomes(records, contestants),
+    }
+}
+
+/// The measures that the cell's workloads name first, in their order.
+fn headlines(records: &[&Record]) -> Vec<MeasureKey> {
+    let mut headlines = Vec::new();
+    for text in records.iter().flat_map(|record| &record.trial.workload.headline) {
+        if let Ok(key) = text.parse()
+            && !headlines.contains(&key)
+        {
+            headlines.push(key);
+        }
+    }
+    headlines
+}
+
+fn outcomes(records: &[&Record], contestants: &[String]) -> Vec<OutcomeCount> {
+    let mut counts: BTreeMap<(usize, &str, &str), usize> = BTreeMap::new();
+    for record in records {
+        let name = &record.trial.contestant.name;
+        let place = contestants.iter().position(|c| c == name).unwrap_or(contestants.len());
+        let key = (place, record.outcome.word(), record.outcome.reason());
+        *counts.entry(key).or_default() += 1;
+    }
+    let count = |((place, outcome, reason), trials): ((usize, &str, &str), usize)| OutcomeCount {
+        contestant: contestants.get(place).cloned().unwrap_or_default(),
+        outcome: outcome.into(),
+        reason: reason.into(),
+        trials,
+    };
+    counts.into_iter().map(count).collect()
+}
+
+/// What all rows of a cell share.
+struct Judge<'a> {
+    contestants: &'a [String],
+    options: &'a Options,
+    clock: Clock,
+}
+
+impl Judge<'_> {
+    fn row(
+        &self,
+        measure: MeasureKey,
+        columns: &BTreeMap<String, Column>,
+        headlines: &[MeasureKey],
+    ) -> Row {
+        let (unit, direction) = measure.unit_and_direction();
+        let (absent, headline) = (Column::default(), headlines.contains(&measure));
+        let baseline = columns.get(&self.options.baseline).unwrap_or(&absent);
+        let entry = |name: &String| {
+            let column = columns.get(name).unwrap_or(&absent);
+            let seed = self.options.seed.derive(&format!("{measure} {name}"));
+            if *name == self.options.baseline {
+                return self.alone(name, column, Verdict::Baseline, seed);
+            }
+            let shift = shift(column, baseline, self.options.resamples, seed.derive("shift"));
+            let pairs = (self.clock == Clock::Virtual).then(|| pairs(column, baseline));
+            let runs = column.samples.len().min(baseline.samples.len());
+            let verdict = judge(shift.as_ref(), pairs, runs, direction);
+            Entry { shift, pairs, ..self.alone(name, column, verdict, seed) }
+        };
+        let entries = self.contestants.iter().map(entry).collect();
+        Row { measure, unit, direction, headline, entries }
+    }
+
+    /// An entry without its comparison.
+    fn alone(&self, name: &str, column: &Column, verdict: Verdict, seed: Seed) -> Entry {
+        let values = column.values();
+        let clusters = clusters(column);
+        let median = median(&values);
+        let verdict = if median.is_none() { Verdict::NotMeasured } else { verdict };
+        Entry {
+            contestant: name.into(),
+            runs: values.len(),
+            boots: clusters.boots(),
+            median,
+            interval: median_interval(&values, &clusters, self.options.resamples, seed),
+            shift: None,
+            pairs: None,
+            verdict,
+            missing: column.missing.clone(),
+        }
+    }
+}
+
+fn clusters(column: &Column) -> Clusters {
+    Clusters::new(column.samples.iter().map(|sample| &sample.boot))
+}
+
+fn median_interval(
+    values: &[f64],
+    clusters: &Clusters,
+    resamples: u32,
+    mut seed: Seed,
+) -> Option<crate::Interval> {
+    let order = Ascending::new(values);
+    let mut weights = Vec::new();
+    let replicate = |_| {
+        clusters.resample(&mut seed, &mut weights);
+        order.median(&weights)
+    };
+    let mut replicates: Vec<f64> = (0..resamples).filter_map(replicate).collect();
+    expanded_percentile(&mut replicates, clusters.units())
+}
+
+/// Values in ascending order, each with the run that it belongs to.
+struct Ascending(Vec<(f64, usize)>);
+
+impl Ascending {
+    fn new(values: &[f64]) -> Ascending {
+        let mut sorted: Vec<_> = values.iter().copied().zip(0..).collect();
+        sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        Ascending(sorted)
+    }
+
+    fn median(&self, weights: &[u32]) -> Option<f64> {
+        let total = weights.iter().map(|&weight| u64::from(weight)).sum();
+        weighted(self.0.iter().map(|&(value, run)| (value, u64::from(weights[run]))), total)
+    }
+}
+
+/// The shift against the baseline, both sides resampled; `None` when a side has no number.
+fn shift(ours: &Column, baseline: &Column, resamples: u32, mut seed: Seed) -> Option<Shift> {
+    let (our_values, base_values) = (ours.values(), baseline.values());
+    let differences = Differences::new(&our_values, &base_values);
+    let order = Ascending::new(&base_values);
+    let of =
+        |ours: &[u32], base: &[u32]| Some((differences.shift(ours, base)?, order.median(base)?));
+    let (value, base) = of(&vec![1; our_values.len()], &vec![1; base_values.len()])?;
+    let (our_boots, base_boots) = (clusters(ours), clusters(baseline));
+    let (mut w, mut v) = (Vec::new(), Vec::new());
+    let replicate = |_| {
+        our_boots.resample(&mut seed, &mut w);
+        base_boots.resample(&mut seed, &mut v);
+        of(&w, &v)
+    };
+    let replicates: Vec<(f64, f64)> = (0..resamples).filter_map(replicate).collect();
+    let units = our_boots.units().min(base_boots.units());
+    let percents = replicates.iter().map(|&(shift, base)| percent(shift, base));
+    let mut percents: Option<Vec<f64>> = percents.collect();
+    let mut shifts: Vec<f64> = replicates.iter().map(|&(shift, _)| shift).collect();
+    Some(Shift {
+        value,
+        interval: expanded_percentile(&mut shifts, units),
+        percent: percent(value, base),
+        percent_interval: percents.as_mut().and_then(|p| expanded_percentile(p, units)),
+    })
+}
+
+/// In percent of the baseline; `None` when that is 0.
+fn percent(shift: f64, baseline: f64) -> Option<f64> {
+    (baseline != 0.0).then(|| 100.0 * shift / baseline.abs())
+}
+
+/// Runs beside the baseline's run of the same seed. Several runs of one seed are paired in order.
+fn pairs(ours: &Column, baseline: &Column) -> Pairs {
+    let mut by_seed: BTreeMap<u64, std::collections::VecDeque<f64>> = BTreeMap::new();
+    for sample in &baseline.samples {
+        by_seed.entry(sample.seed.0).or_default().push_back(sample.value);
+    }
+    let mut pairs = Pairs::default();
+    for sample in &ours.samples {
+        match by_seed.get_mut(&sample.seed.0).and_then(|values| values.pop_front()) {
+            Some(base) if sample.value < base => pairs.lower += 1,
+            Some(base) if sample.value > base => pairs.higher += 1,
+            Some(_) => pairs.equal += 1,
+            None => {}
+        }
+    }
+    pairs
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The median: the middle of the ordered values, or the mean of the two middle ones.
+//!
+//! It is the location that tables print, because run times have heavy tails and a mean follows them
+//! (Hoefler and Belli, "Scientific benchmarking of parallel computing systems", SC 2015).
+
+/// The median; `None` of an empty slice. The values must be numbers (no NaN).
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    weighted(sorted.iter().map(|&value| (value, 1)), sorted.len() as u64)
+}
+
+/// The median of values in ascending order where each counts as often as its weight says; `total` is the
+/// sum of the weights. `None` when that is 0. A resample is a vector of weights, so that the order is
+/// found once and not once per resample.
+pub fn weighted(sorted: impl Iterator<Item = (f64, u64)>, total: u64) -> Option<f64> {
+    let (low_rank, high_rank) = (total.div_ceil(2), total / 2 + 1);
+    let mut seen = 0;
+    let mut low = None;
+    for (value, weight) in sorted {
+        seen += weight;
+        if low.is_none() && seen >= low_rank && total > 0 {
+            low = Some(value);
+        }
+        if seen >= high_rank {
+            return low.map(|low| low + (value - low) / 2.0);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn known_answers() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[7.0]), Some(7.0));
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
+        assert_eq!(median(&[1.0, 1.0, 1.0, 1e9]), Some(1.0));
+    }
+
+    #[test]
+    fn weights_are_repetitions() {
+        let repeated = median(&[1.0, 5.0, 5.0, 5.0, 9.0, 9.0]);
+        assert_eq!(weighted([(1.0, 1), (5.0, 3), (7.0, 0), (9.0, 2)].into_iter(), 6), repeated);
+        assert_eq!(weighted([(1.0, 0)].into_iter(), 0), None);
+    }
+
+    proptest! {
+        #[test]
+        fn half_lies_on_each_side(values in prop::collection::vec(-1e9..1e9f64, 1..60)) {
+            let middle = median(&values).unwrap();
+            let below = values.iter().filter(|&&value| value < middle).count();
+            let above = values.iter().filter(|&&value| value > middle).count();
+            prop_assert!(below * 2 <= values.len() && above * 2 <= values.len());
+        }
+
+        #[test]
+        fn moves_with_its_values(values in prop::collection::vec(-1e6..1e6f64, 1..40), by in -1e6..1e6f64) {
+            let moved: Vec<f64> = values.iter().map(|value| value + by).collect();
+            prop_assert!((median(&moved).unwrap() - median(&values).unwrap() - by).abs() < 1e-6);
+        }
+    }
+}

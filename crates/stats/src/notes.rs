@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a reader must know before believing a comparison.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Clock, Histogram, Record};
+
+use crate::comparison::Cell;
+use crate::measures::MeasureKey;
+use crate::samples::clock;
+
+/// All notes, the gravest first.
+pub(crate) fn notes(records: &[Record], cells: &[Cell], baseline: &str) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(absent_baseline(records, baseline));
+    notes.extend(lost_samples(records));
+    notes.extend(unrepeatable(records));
+    notes.extend(ambiguous_names(records));
+    notes.extend(lossy_traces(records));
+    notes.extend(unmeasured_headlines(records, cells));
+    notes.extend(single_boots(cells));
+    notes
+}
+
+fn absent_baseline(records: &[Record], baseline: &str) -> Option<String> {
+    let present = records.iter().any(|record| record.trial.contestant.name == baseline);
+    (!present && !records.is_empty())
+        .then(|| format!("The baseline `{baseline}` has no record: nothing is compared with it."))
+}
+
+fn lost_samples(records: &[Record]) -> Option<String> {
+    let lossy = |record: &&Record| !record.measured.histograms.iter().all(Histogram::is_complete);
+    let trials: Vec<String> = records.iter().filter(lossy).map(|r| r.trial.id()).collect();
+    let (first, count) = (trials.first()?, trials.len());
+    Some(format!(
+        "{count} record(s), the first of trial {first}, have histograms that do not add up to their \
+         count: samples were lost, and no quantile is taken from them."
+    ))
+}
+
+/// Trials that a virtual clock should have repeated exactly and did not.
+fn unrepeatable(records: &[Record]) -> Option<String> {
+    let mut hashes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for record in records.iter().filter(|record| clock(record) == Clock::Virtual) {
+        hashes.entry(record.trial.id()).or_default().insert(record.measured.hash());
+    }
+    let differing = hashes.values().filter(|hashes| hashes.len() > 1).count();
+    (differing > 0).then(|| {
+        format!(
+            "{differing} trial(s) under a virtual clock gave different measurements when repeated: \
+             the promise of exact repetition is broken, do not trust their numbers."
+        )
+    })
+}
+
+fn ambiguous_names(records: &[Record]) -> Vec<String> {
+    let mut definitions: BTreeMap<&str, Vec<&model::Contestant>> = BTreeMap::new();
+    for record in records {
+        let contestant = &record.trial.contestant;
+        let known = definitions.entry(&contestant.name).or_default();
+        if !known.contains(&contestant) {
+            known.push(contestant);
+        }
+    }
+    let several = definitions.into_iter().filter(|(_, known)| known.len() > 1);
+    several
+        .map(|(name, known)| {
+            let count = known.len();
+            format!("The name `{name}` stands for {count} different definitions in these records.")
+        })
+        .collect()
+}
+
+fn lossy_traces(records: &[Record]) -> Option<String> {
+    let lost: u64 = records.iter().filter_map(|r| r.trace.as_ref()).map(|trace| trace.lost).sum();
+    (lost > 0).then(|| format!("Traces have holes: {lost} events could not be kept."))
+}
+
+fn unmeasured_headlines(records: &[Record], cells: &[Cell]) -> Vec<String> {
+    let mut notes = BTreeSet::new();
+    for record in records {
+        for headline in &record.trial.workload.headline {
+            let workload = &record.trial.workload.name;
+            let cells = cells.iter().filter(|cell| cell.workload == *workload);
+            notes.extend(unmeasured(headline, workload, cells));
+        }
+    }
+    notes.into_iter().collect()
+}
+
+fn unmeasured<'a>(
+    headline: &str,
+    workload: &str,
+    mut cells: impl Iterator<Item = &'a Cell>,
+) -> Option<String> {
+    match headline.parse::<MeasureKey>() {
+        Err(why) => Some(format!("`{workload}` names `{headline}` as a headline: {why}.")),
+        Ok(key) if cells.any(|cell| cell.rows.iter().any(|row| row.measure == key)) => None,
+        Ok(key) => Some(format!("`{workload}` promises `{key}`, which no run measured.")),
+    }
+}
+
+fn single_boots(cells: &[Cell]) -> Option<String> {
+    let rows = cells.iter().flat_map(|cell| &cell.rows);
+    let entries = rows.flat_map(|row| &row.entries);
+    let single: BTreeSet<&str> = entries
+        .filter(|entry| entry.boots == 1 && entry.runs > 1)
+        .map(|entry| entry.contestant.as_str())
+        .collect();
+    let names = single.into_iter().collect::<Vec<_>>().join(", ");
+    (!names.is_empty()).then(|| {
+        format!(
+            "All runs of a cell come from one boot or session for {names}: intervals there do not \
+             cover differences between boots."
+        )
+    })
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Quantiles of one run's distribution, refused when the run has too few samples for them.
+//!
+//! A quantile is known to be bounded from both sides with 95 % confidence only when order statistics
+//! exist above and below it: `q^n ≤ 0.025` (David and Nagaraja, "Order Statistics", 3rd edition 2003,
+//! section 7.1). That asks for 6 samples for the median, 36 for p90, 368 for p99, and 3,688 for p99.9.
+//! Because a run's quantile is the value that is compared, the samples must be in that very run; pooling
+//! runs would hide how much they differ.
+
+use model::Histogram;
+
+/// How many samples a quantile (0 < q < 1) needs, see the module's text.
+pub fn samples_needed(quantile: f64) -> u64 {
+    let outer = quantile.max(1.0 - quantile);
+    (0.025f64.ln() / outer.ln()).ceil() as u64
+}
+
+/// A run's quantile in the samples' unit, or why there is none.
+pub fn quantile(histogram: &Histogram, quantile: f64) -> Result<f64, String> {
+    let needed = samples_needed(quantile);
+    if histogram.count < needed {
+        let percent = (quantile * 1e6).round() / 1e4;
+        return Err(format!("too few samples in the run for p{percent} (it needs {needed})"));
+    }
+    histogram.quantile(quantile).map(|value| value as f64).ok_or_else(|| "no samples".into())
+}
+
+/// Many quantiles of one distribution in a single pass over its buckets; `quantiles` must ascend. Equal
+/// to [`Histogram::quantile`] for each; empty when the distribution is.
+pub fn curve(histogram: &Histogram, quantiles: &[f64]) -> Vec<u64> {
+    let mut buckets = histogram.buckets.iter();
+    let (mut seen, mut value) = (0, histogram.max);
+    let at = |&quantile: &f64| {
+        let rank = ((quantile * histogram.count as f64).ceil() as u64).clamp(1, histogram.count);
+        while seen < rank {
+            match buckets.next() {
+                Some(&(lowest, samples)) => (seen, value) = (seen + samples, lowest),
+                None => return histogram.max,
+            }
+        }
+        value.clamp(histogram.min, histogram.max)
+    };
+    if histogram.count == 0 { Vec::new() } else { quantiles.iter().map(at).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::histogram::lowest_equivalent;
+    use proptest::prelude::*;
+
+    fn uniform(count: u64) -> Histogram {
+        let buckets = (1..=count).map(|value| (value, 1)).collect();
+        Histogram { count, min: 1, max: count, buckets, ..Histogram::default() }
+    }
+
+    #[test]
+    fn the_published_sample_sizes() {
+        let sizes =
+            [(0.5, 6), (0.9, 36), (0.95, 72), (0.99, 368), (0.999, 3_688), (0.9999, 36_887)];
+        for (quantile, needed) in sizes {
+            assert_eq!(samples_needed(quantile), needed, "{quantile}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_the_samples_cannot_carry() {
+        assert_eq!(quantile(&uniform(368), 0.99), Ok(365.0));
+        let refusal = quantile(&uniform(367), 0.99).unwrap_err();
+        assert_eq!(refusal, "too few samples in the run for p99 (it needs 368)");
+        assert!(quantile(&uniform(1000), 0.999).unwrap_err().contains("p99.9 (it needs 3688)"));
+        assert!(quantile(&Histogram::default(), 0.5).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn a_curve_is_its_quantiles(samples in prop::collection::vec(0u64..5_000, 0..200)) {
+            let mut histogram = Histogram::default();
+            for &sample in &samples {
+                let buckets = vec![(lowest_equivalent(sample), 1)];
+                let one = Histogram { count: 1, min: sample, max: sample, buckets, ..Histogram::default() };
+                histogram.merge(&one);
+            }
+            let quantiles = [0.0, 0.1, 0.25, 0.5, 0.5, 0.9, 0.99, 1.0];
+            let single: Vec<u64> = quantiles.iter().filter_map(|&q| histogram.quantile(q)).collect();
+            prop_assert_eq!(curve(&histogram, &quantiles), single);
+        }
+
+        #[test]
+        fn grows_with_the_quantile(count in 3_688u64..5_000, low in 0.01..0.5f64, high in 0.5..0.999f64) {
+            let histogram = uniform(count);
+            prop_assert!(quantile(&histogram, low).unwrap() <= quantile(&histogram, high).unwrap());
+        }
+    }
+}

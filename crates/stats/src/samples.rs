@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Sorting records into cells, and their numbers into columns of one measure and one contestant.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Backend, Clock, Record, Seed};
+
+use crate::measures::{MeasureKey, values};
+
+/// What makes two trials comparable.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CellKey {
+    pub workload: String,
+    pub parameters: BTreeMap<String, i64>,
+    pub machine: String,
+    pub backend: Backend,
+}
+
+/// Records by cell, in the order of tables.
+pub(crate) fn cells(records: &[Record]) -> BTreeMap<CellKey, Vec<&Record>> {
+    let mut cells: BTreeMap<CellKey, Vec<&Record>> = BTreeMap::new();
+    for record in records {
+        let trial = &record.trial;
+        let key = CellKey {
+            workload: trial.workload.name.clone(),
+            parameters: trial.workload.parameters.clone(),
+            machine: trial.machine.name.clone(),
+            backend: trial.backend,
+        };
+        cells.entry(key).or_default().push(record);
+    }
+    cells
+}
+
+/// The clock that counted in a cell: a virtual one exists only in the VM and the simulator.
+pub(crate) fn clock(record: &Record) -> Clock {
+    match record.trial.backend {
+        Backend::Live => Clock::Real,
+        Backend::Sim => Clock::Virtual,
+        Backend::Vm => record.trial.machine.clock,
+    }
+}
+
+/// A run's number with what it is a replicate of.
+pub(crate) struct Sample {
+    /// Planned boot and real boot: a crash in between makes two.
+    pub boot: (u32, String),
+    pub seed: Seed,
+    pub value: f64,
+}
+
+/// One measure of one contestant.
+#[derive(Default)]
+pub(crate) struct Column {
+    pub samples: Vec<Sample>,
+    pub missing: BTreeMap<String, u32>,
+}
+
+impl Column {
+    pub fn values(&self) -> Vec<f64> {
+        self.samples.iter().map(|sample| sample.value).collect()
+    }
+}
+
+/// The columns of a cell, by measure and contestant.
+pub(crate) type Columns = BTreeMap<MeasureKey, BTreeMap<String, Column>>;
+
+/// The numbers of all `ok` records of a cell. Under a virtual clock a repeated trial is the same
+/// measurement again and counts once.
+pub(crate) fn columns(records: &[&Record]) -> Columns {
+    let mut columns = Columns::new();
+    let mut seen = BTreeSet::new();
+    for record in records.iter().filter(|record| record.outcome.is_ok()) {
+        if clock(record) == Clock::Virtual && !seen.insert(record.trial.id()) {
+            continue;
+        }
+        for (key, value) in values(record) {
+            let contestant = record.trial.contestant.name.clone();
+            let column = columns.entry(key).or_default().entry(contestant).or_default();
+            match value {
+                Ok(value) => column.samples.push(sample(record, value)),
+                Err(reason) => *column.missing.entry(reason).or_default() += 1,
+            }
+        }
+    }
+    columns
+}
+
+fn sample(record: &Record, value: f64) -> Sample {
+    let boot = (record.trial.boot, record.provenance.boot_id.clone());
+    Sample { boot, seed: record.trial.seed, value }
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What may be said about one contestant beside the baseline, in one measure of one cell.
+
+use model::metric::Direction;
+use serde::{Deserialize, Serialize};
+
+use crate::comparison::{Pairs, Shift};
+
+/// The fewest runs of each side that a claim may rest on: fewer have no finite 95 % interval for their
+/// median by order statistics (`0.5^n ≤ 0.025`).
+pub const RUNS_NEEDED: usize = 6;
+
+/// A claim, or why there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It is what the others are compared with.
+    Baseline,
+    /// The interval of the shift lies wholly on the good side of 0.
+    Better,
+    /// The interval of the shift lies wholly on the bad side of 0.
+    Worse,
+    /// The interval lies above 0, of a measure that explains and does not judge.
+    More,
+    /// The interval lies below 0, of a measure that explains and does not judge.
+    Less,
+    /// The interval of the shift contains 0. This is not a proof of equality.
+    NotDistinguishable,
+    /// Under a virtual clock: the same number in every pair of runs with the same seed.
+    Equal,
+    /// Under a virtual clock, with too few seeds for an interval: the numbers differ, exactly as shown.
+    Differs,
+    /// A side has fewer than [`RUNS_NEEDED`] runs.
+    TooFewRuns,
+    /// A side has no number at all.
+    NotMeasured,
+}
+
+impl Verdict {
+    /// The verdict in words, as tables print it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Baseline => "baseline",
+            Verdict::Better => "better",
+            Verdict::Worse => "worse",
+            Verdict::More => "more",
+            Verdict::Less => "less",
+            Verdict::NotDistinguishable => "not distinguishable",
+            Verdict::Equal => "exactly equal",
+            Verdict::Differs => "differs (few seeds)",
+            Verdict::TooFewRuns => "too few runs",
+            Verdict::NotMeasured => "not measured",
+        }
+    }
+
+    /// Whether it claims a difference.
+    pub fn is_claim(self) -> bool {
+        matches!(self, Verdict::Better | Verdict::Worse | Verdict::More | Verdict::Less)
+    }
+}
+
+/// The verdict on a shift. `runs` is the smaller side's number of runs, `pairs` is there under a virtual
+/// clock.
+pub fn judge(
+    shift: Option<&Shift>,
+    pairs: Option<Pairs>,
+    runs: usize,
+    direction: Direction,
+) -> Verdict {
+    let Some(shift) = shift else { return Verdict::NotMeasured };
+    if pairs.is_some_and(|pairs| pairs.equal > 0 && pairs.lower + pairs.higher == 0) {
+        return Verdict::Equal;
+    }
+    if runs < RUNS_NEEDED {
+        return if pairs.is_some() { Verdict::Differs } else { Verdict::TooFewRuns };
+    }
+    match shift.interval {
+        Some(interval) if interval.low > 0.0 => above(direction),
+        Some(interval) if interval.high < 0.0 => below(direction),
+        _ => Verdict::NotDistinguishable,
+    }
+}
+
+fn above(direction: Direction) -> Verdict {
+    match direction {
+        Direction::Lower => Verdict::Worse,
+        Direction::Higher => Verdict::Better,
+        Direction::Neutral => Verdict::More,
+    }
+}
+
+fn below(direction: Direction) -> Verdict {
+    match direction {
+        Direction::Lower => Verdict::Better,
+        Direction::Higher => Verdict::Worse,
+        Direction::Neutral => Verdict::Less,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::Interval;
+
+    fn shift(low: f64, high: f64) -> Shift {
+        let interval = Some(Interval { low, high });
+        Shift { value: (low + high) / 2.0, interval, percent: None, percent_interval: None }
+    }
+
+    #[test]
+    fn only_an_interval_without_zero_is_a_claim() {
+        let judged = |low, high, direction| judge(Some(&shift(low, high)), None, 6, direction);
+        assert_eq!(judged(-2.0, -1.0, Direction::Lower), Verdict::Better);
+        assert_eq!(judged(-2.0, -1.0, Direction::Higher), Verdict::Worse);
+        assert_eq!(judged(1.0, 2.0, Direction::Lower), Verdict::Worse);
+        assert_eq!(judged(1.0, 2.0, Direction::Neutral), Verdict::More);
+        assert_eq!(judged(-1.0, 2.0, Direction::Lower), Verdict::NotDistinguishable);
+        assert_eq!(judged(0.0, 2.0, Direction::Lower), Verdict::NotDistinguishable);
+    }
+
+    #[test]
+    fn few_runs_claim_nothing() {
+        let claim = judge(Some(&shift(1.0, 2.0)), None, 5, Direction::Lower);
+        assert_eq!(claim, Verdict::TooFewRuns);
+        assert_eq!(judge(None, None, 9, Direction::Lower), Verdict::NotMeasured);
+    }
+
+    #[test]
+    fn a_virtual_clock_has_exact_answers() {
+        let equal = Some(Pairs { lower: 0, equal: 2, higher: 0 });
+        let differs = Some(Pairs { lower: 1, equal: 1, higher: 0 });
+        assert_eq!(judge(Some(&shift(0.0, 0.0)), equal, 2, Direction::Lower), Verdict::Equal);
+        assert_eq!(judge(Some(&shift(-1.0, 0.0)), differs, 2, Direction::Lower), Verdict::Differs);
+        let many = judge(Some(&shift(-2.0, -1.0)), differs, 6, Direction::Lower);
+        assert_eq!(many, Verdict::Better);
+    }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Synthetic records.
+
+use model::histogram::lowest_equivalent;
+use model::*;
+
+/// A record that ran well and measured nothing yet.
+#[allow(dead_code)]
+pub fn record(contestant: &str, block: u32) -> Record {
+    let workload = Workload {
+        name: "messaging".into(),
+        headline: vec!["completion_ns all".into(), "wakeup_latency_ns.p99 waker".into()],
+        ..Workload::default()
+    };
+    let machine = Machine {
+        name: "one".into(),
+        about: String::new(),
+        cpus: 1,
+        memory_mib: 256,
+        clock: Clock::Real,
+    };
+    let contestant = Contestant {
+        name: contestant.into(),
+        kernel: Some("7".into()),
+        scheduler: SchedulerChoice::Kernel,
+    };
+    let trial = Trial {
+        schema: 1,
+        experiment: "test".into(),
+        backend: Backend::Vm,
+        contestant,
+        workload,
+        machine,
+        seed: Seed(u64::from(block)),
+        block,
+        boot: block,
+        position: block,
+        timeout_ms: 1_000,
+        probes: true,
+        trace: false,
+    };
+    Record::without_measurement(trial, Outcome::Ok, Provenance::default())
+}
+
+/// The same with a number.
+#[allow(dead_code)]
+pub fn with(mut record: Record, name: &str, value: f64) -> Record {
+    record.measured.metrics.push(Metric::number(name, "all", value));
+    record
+}
+
+/// Records of one contestant, a boot for each value of `completion_ns`.
+#[allow(dead_code)]
+pub fn runs(contestant: &str, values: &[f64]) -> Vec<Record> {
+    let run = |(&value, block)| with(record(contestant, block), "completion_ns", value);
+    values.iter().zip(0..).map(run).collect()
+}
+
+/// A distribution of samples.
+#[allow(dead_code)]
+pub fn histogram(name: &str, group: &str, samples: impl Iterator<Item = u64>) -> Histogram {
+    let mut whole = Histogram { name: name.into(), group: group.into(), ..Histogram::default() };
+    for sample in samples {
+        let buckets = vec![(lowest_equivalent(sample), 1)];
+        whole.merge(&Histogram {
+            count: 1,
+            min: sample,
+            max: sample,
+            buckets,
+            ..Histogram::default()
+        });
+    }
+    whole
+}
