@@ -1,16 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! One loader for every `.bpf.c` scheduler.
+//! One loader for every `.bpf.c` scheduler: it knows none by name.
+//!
+//! It does what the skeletons of the scx project do for one scheduler each, driven by the object's own BTF: knobs
+//! and enumerators become constants, flags that this kernel has are set, callbacks that it lacks are
+//! left out, and room is made for the exit information.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use compile::Compiled;
+use libbpf_rs::btf::Btf;
+use libbpf_rs::{Link, MapCore, MapType, Object, ObjectBuilder, OpenObject, ProgramType};
 use model::KnobValue;
 
-/// A loaded and enabled scheduler; dropping it unloads it.
-pub struct Loaded {
-    ops_name: String,
-    notes: Vec<String>,
-}
+mod exit;
+
+mod log;
+pub(crate) mod variable;
+
+use crate::active::sched_ext;
+use crate::btf::Kernel;
+pub use exit::ExitInfo;
+use exit::{DUMP_BYTES, KernelLog, Place, is_section};
+
+use log::Listener;
+pub use variable::Knob;
+use variable::{Member, Variable};
+
+/// How long enabling and disabling may take.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Why a scheduler could not be loaded.
 #[derive(Clone, Debug, Default, thiserror::Error)]
@@ -22,48 +41,368 @@ pub struct LoadError {
     pub verifier_tail: Vec<String>,
     /// What was noticed before.
     pub notes: Vec<String>,
-    /// This kernel cannot run any sched_ext scheduler.
+    /// Whether no sched_ext scheduler at all can be loaded here.
     pub unsupported: bool,
 }
 
-/// Why a scheduler left.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ExitInfo {
-    /// The kernel's `enum scx_exit_kind`: 64 unloaded by the user, 1024 and more errors.
-    pub kind: u64,
-    /// The exit code, as far as there is one.
-    pub code: i64,
-    /// The kernel's reason, e.g. `runnable task stall`.
-    pub reason: String,
-    /// The details of the reason.
-    pub message: String,
-    /// The kernel's debug dump, empty when there is none.
-    pub dump: String,
+impl From<String> for LoadError {
+    fn from(message: String) -> LoadError {
+        LoadError { message, ..LoadError::default() }
+    }
 }
 
-/// Loads.
-pub fn load(
-    _compiled: &Compiled,
-    _knobs: &BTreeMap<String, KnobValue>,
-) -> Result<Loaded, LoadError> {
-    Err(LoadError { message: "not written yet".into(), ..LoadError::default() })
+/// A loaded and enabled scheduler. Dropping it unloads it.
+pub struct Loaded {
+    // The order of dropping: first the scheduler leaves, then its helpers, then the object.
+    scheduler: Option<Link>,
+    _helpers: Vec<Link>,
+    object: Object,
+    ops_name: String,
+    notes: Vec<String>,
+    place: Option<Place>,
+    kernel_log: KernelLog,
+}
+
+/// The knobs of a compiled scheduler, in the order of the source. Needs no kernel and no privilege.
+///
+/// # Errors
+/// When the object cannot be read.
+pub fn knobs(object: &[u8]) -> Result<Vec<Knob>, LoadError> {
+    let listener = Listener::new();
+    let open = Open::new("object", object, &listener)?;
+    Ok(open.knobs())
+}
+
+/// Loads a scheduler, sets its knobs, and waits until the kernel has enabled it.
+///
+/// # Errors
+/// When this kernel or process cannot (`unsupported`), when a knob is wrong, when the verifier refuses, or when the
+/// scheduler's own `init` does.
+pub fn load(compiled: &Compiled, knobs: &BTreeMap<String, KnobValue>) -> Result<Loaded, LoadError> {
+    check_host()?;
+    let listener = Listener::new();
+    let mut open = Open::new(&compiled.name, &compiled.object, &listener)?;
+    open.set_knobs(knobs)?;
+    let kernel = Kernel::read(&open.wanted(&compiled.flags)).map_err(unsupported)?;
+    open.set_enumerators(&kernel);
+    open.set_ops(&kernel, &compiled.flags);
+    open.make_room_for_dump()?;
+    let Open { object, variables, notes, place, .. } = open;
+    let object = object.load().map_err(|error| {
+        let refused = refused(&error.to_string(), &listener.text());
+        LoadError { notes: notes.clone(), ..refused }
+    })?;
+    drop(variables);
+    let loaded = Loaded {
+        scheduler: None,
+        _helpers: Vec::new(),
+        object,
+        ops_name: String::new(),
+        notes,
+        place,
+        kernel_log: KernelLog::open(),
+    };
+    loaded.attach(&listener)
+}
+
+/// An object that is opened but not loaded: the time to change its constants.
+struct Open {
+    object: OpenObject,
+    variables: Vec<Variable>,
+    ops_members: Vec<Member>,
+    place: Option<Place>,
+    notes: Vec<String>,
+}
+
+impl Open {
+    fn new(name: &str, bytes: &[u8], listener: &Listener) -> Result<Open, LoadError> {
+        let cannot = |error: libbpf_rs::Error| {
+            format!("{name} is not a BPF object: {error}; {}", log::warnings(&listener.text()))
+        };
+        let btf = Btf::from_raw(name, bytes).map_err(cannot)?;
+        let btf = btf.ok_or(format!("{name} has no BTF: compile it with -g"))?;
+        let variables = variable::variables(&btf);
+        let place = Place::find(&variables, variable::members(&btf, "user_exit_info"));
+        let ops_members = variable::members(&btf, "sched_ext_ops").unwrap_or_default();
+        let object = ObjectBuilder::default().open_memory(bytes).map_err(cannot)?;
+        Ok(Open { object, variables, ops_members, place, notes: Vec::new() })
+    }
+
+    fn knobs(&self) -> Vec<Knob> {
+        let map =
+            self.object.maps().find(|map| is_section(&map.name().to_string_lossy(), ".rodata"));
+        let bytes = map.as_ref().and_then(|map| map.initial_value()).unwrap_or_default();
+        let mut found: Vec<&Variable> =
+            self.variables.iter().filter(|variable| variable::is_knob(variable)).collect();
+        found.sort_by_key(|variable| variable.offset);
+        found.into_iter().map(|variable| variable::knob(variable, bytes)).collect()
+    }
+
+    fn set_knobs(&mut self, knobs: &BTreeMap<String, KnobValue>) -> Result<(), LoadError> {
+        for (name, value) in knobs {
+            let found = self.variables.iter().find(|v| v.name == *name && variable::is_knob(v));
+            let variable = found.cloned().ok_or_else(|| self.no_such_knob(name))?;
+            let bytes = variable::encode(&variable, *value)?;
+            self.write(&variable, &bytes);
+        }
+        Ok(())
+    }
+
+    fn no_such_knob(&self, name: &str) -> String {
+        let known: Vec<String> = self
+            .knobs()
+            .iter()
+            .map(|k| format!("{} ({}, {})", k.name, k.type_name, k.default))
+            .collect();
+        match known.is_empty() {
+            true => format!("there is no knob {name}: the scheduler has none"),
+            false => format!(
+                "there is no knob {name}; the knobs and their defaults: {}",
+                known.join(", ")
+            ),
+        }
+    }
+
+    /// Overwrites a variable's initial value.
+    fn write(&mut self, variable: &Variable, bytes: &[u8]) {
+        let place = variable.offset..variable.offset + bytes.len();
+        let mut maps = self.object.maps_mut();
+        let map = maps.find(|map| is_section(&map.name().to_string_lossy(), &variable.section));
+        if let Some(mut map) = map
+            && let Some(place) = map.initial_value_mut().and_then(|value| value.get_mut(place))
+        {
+            place.copy_from_slice(bytes);
+        }
+    }
+
+    /// The enumerators that the object (`__SCX_…` variables) and its flags ask for.
+    fn wanted(&self, flags: &[String]) -> BTreeSet<String> {
+        let asked = self.enumerator_variables().map(|(name, _)| name.to_owned());
+        asked.chain(flags.iter().cloned()).collect()
+    }
+
+    fn enumerator_variables(&self) -> impl Iterator<Item = (&str, &Variable)> {
+        let constants = self.variables.iter().filter(|variable| variable.section == ".rodata");
+        constants.filter_map(|variable| {
+            let name = variable.name.strip_prefix("__")?;
+            name.starts_with("SCX_").then_some((name, variable))
+        })
+    }
+
+    /// The headers read the kernel's numbers from weak variables; what this kernel lacks stays 0.
+    fn set_enumerators(&mut self, kernel: &Kernel) {
+        let known: Vec<(Variable, u64)> = self
+            .enumerator_variables()
+            .filter_map(|(name, variable)| Some((variable.clone(), *kernel.enumerators.get(name)?)))
+            .collect();
+        for (variable, value) in known {
+            self.write(&variable, &value.to_le_bytes()[..variable.size.min(8)]);
+        }
+    }
+
+    /// Clears what this kernel's ops do not have, and sets flags and the hot-plug sequence number.
+    fn set_ops(&mut self, kernel: &Kernel, flags: &[String]) {
+        let hotplug_seq = sched_ext("hotplug_seq").and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
+        let known: Vec<u64> =
+            flags.iter().filter_map(|f| kernel.enumerators.get(f)).copied().collect();
+        let missing = flags.iter().filter(|flag| !kernel.enumerators.contains_key(*flag));
+        self.notes.extend(missing.map(|flag| format!("this kernel has no {flag}; not set")));
+        for map in self.object.maps_mut() {
+            if map.map_type() == MapType::StructOps {
+                let mut ops = Ops { map, members: &self.ops_members };
+                self.notes.extend(ops.clear_unknown(&kernel.ops_members));
+                ops.put("hotplug_seq", hotplug_seq);
+                known.iter().for_each(|bit| ops.put("flags", *bit));
+            }
+        }
+    }
+
+    /// What `UEI_SET_SIZE` of the scx headers does: the dump's section grows, and the scheduler is told.
+    fn make_room_for_dump(&mut self) -> Result<(), LoadError> {
+        let Some(place) = self.place.clone() else { return Ok(()) };
+        let asked = self.exit_dump_bytes();
+        let bytes = if asked == 0 { DUMP_BYTES } else { asked };
+        for mut map in self.object.maps_mut() {
+            if is_section(&map.name().to_string_lossy(), &place.dump_section) {
+                map.set_value_size(bytes).map_err(|e| format!("no room for the exit dump: {e}"))?;
+            }
+        }
+        if let Some(length) = &place.dump_length {
+            self.write(length, &bytes.to_le_bytes());
+        }
+        Ok(())
+    }
+
+    fn exit_dump_bytes(&mut self) -> u32 {
+        let mut maps = self.object.maps_mut().filter(|map| map.map_type() == MapType::StructOps);
+        let ops = maps.next().map(|map| Ops { map, members: &self.ops_members });
+        ops.and_then(|mut ops| {
+            let bytes = ops.member("exit_dump_len")?;
+            Some(u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?))
+        })
+        .unwrap_or(0)
+    }
+}
+
+/// The ops table of an opened object. libbpf shows function pointers as pointers to its own programs.
+struct Ops<'a> {
+    map: libbpf_rs::OpenMapMut<'a>,
+    members: &'a [Member],
+}
+
+impl Ops<'_> {
+    fn member(&mut self, name: &str) -> Option<&mut [u8]> {
+        let member = self.members.iter().find(|member| member.name == name)?;
+        self.map.initial_value_mut()?.get_mut(member.offset..member.end)
+    }
+
+    /// Ors a number into a member.
+    fn put(&mut self, name: &str, bits: u64) {
+        for (byte, more) in self.member(name).into_iter().flatten().zip(bits.to_le_bytes()) {
+            *byte |= more;
+        }
+    }
+
+    /// A member that this kernel lacks must be zero, or libbpf refuses. Returns what was cleared.
+    fn clear_unknown(&mut self, known: &BTreeSet<String>) -> Vec<String> {
+        let unknown: Vec<&Member> =
+            self.members.iter().filter(|m| !known.contains(&m.name)).collect();
+        let mut notes = Vec::new();
+        for member in unknown {
+            let bytes =
+                self.map.initial_value_mut().and_then(|v| v.get_mut(member.offset..member.end));
+            let Some(bytes) = bytes.filter(|bytes| bytes.iter().any(|byte| *byte != 0)) else {
+                continue;
+            };
+            bytes.fill(0);
+            notes.push(format!("this kernel has no ops.{}; left out", member.name));
+        }
+        notes
+    }
+}
+
+/// Whether any sched_ext scheduler can be loaded, and none is.
+fn check_host() -> Result<(), LoadError> {
+    let state = sched_ext("state").ok_or_else(|| {
+        unsupported("this kernel has no sched_ext (CONFIG_SCHED_CLASS_EXT, Linux 6.12)".into())
+    })?;
+    if !nix::unistd::geteuid().is_root() {
+        return Err(unsupported("loading a scheduler needs root".into()));
+    }
+    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+        return Err(unsupported("this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)".into()));
+    }
+    if state != "disabled" {
+        let ops = sched_ext("root/ops").unwrap_or_default();
+        let message = format!("another scheduler is {state} ({ops}): stop it first");
+        return Err(message.into());
+    }
+    Ok(())
+}
+
+fn unsupported(message: String) -> LoadError {
+    LoadError { message, unsupported: true, ..LoadError::default() }
+}
+
+/// Tells a refusal by the verifier from other failures.
+fn refused(error: &str, said: &str) -> LoadError {
+    let Some(found) = log::refusal(said) else {
+        return format!("the object cannot be loaded: {error}; {}", log::warnings(said)).into();
+    };
+    let place =
+        if found.source.is_empty() { String::new() } else { format!(" at {}", found.source) };
+    LoadError {
+        message: format!("the verifier refuses {}{place}: {}", found.program, found.reason),
+        verifier_tail: found.tail,
+        ..LoadError::default()
+    }
 }
 
 impl Loaded {
-    /// The name of the ops.
+    /// Attaches first the helpers (probes and tracepoints of the object), then the scheduler.
+    fn attach(mut self, listener: &Listener) -> Result<Loaded, LoadError> {
+        self.attach_helpers();
+        let mut maps = self.object.maps_mut();
+        let mut ops = maps
+            .find(|map| map.map_type() == MapType::StructOps)
+            .ok_or_else(|| "the object has no ops table (SCX_OPS_DEFINE)".to_owned())?;
+        let attached = ops.attach_struct_ops();
+        drop((ops, maps));
+        match attached {
+            Ok(link) => self.scheduler = Some(link),
+            Err(error) => return Err(self.not_enabled(&error.to_string(), &listener.text())),
+        }
+        if !wait_for(|| sched_ext("state").is_some_and(|state| state == "enabled")) {
+            return Err(self.not_enabled("it was not enabled in time", &listener.text()));
+        }
+        self.ops_name = sched_ext("root/ops").unwrap_or_default();
+        Ok(self)
+    }
+
+    fn attach_helpers(&mut self) {
+        let is_helper = |kind| !matches!(kind, ProgramType::StructOps | ProgramType::Syscall);
+        for program in self.object.progs_mut() {
+            if !is_helper(program.prog_type()) || !program.autoload() {
+                continue;
+            }
+            match program.attach() {
+                Ok(link) => self._helpers.push(link),
+                Err(error) => {
+                    let name = program.name().to_string_lossy();
+                    self.notes.push(format!("program {name} is not attached: {error}"));
+                }
+            }
+        }
+    }
+
+    /// The kernel's own reason is better than the error number.
+    fn not_enabled(&self, error: &str, said: &str) -> LoadError {
+        let why = match self.exit_record() {
+            Some(exit) => format!("{} ({})", exit.reason, exit.message),
+            None => format!("{error}; {}", log::warnings(said)),
+        };
+        let message = format!("the kernel does not enable the scheduler: {why}");
+        LoadError { message, notes: self.notes.clone(), ..LoadError::default() }
+    }
+
+    /// The name that the kernel has for it (`/sys/kernel/sched_ext/root/ops`).
     pub fn ops_name(&self) -> &str {
         &self.ops_name
     }
-    /// What was noticed while loading.
+
+    /// What was noticed while loading: flags and callbacks that this kernel lacks.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
+
     /// Why the kernel threw it out; `None` while it runs.
     pub fn exit_info(&self) -> Option<ExitInfo> {
-        None
+        self.exit_record()
     }
-    /// Unloads.
-    pub fn unload(self) -> Option<ExitInfo> {
-        None
+
+    fn exit_record(&self) -> Option<ExitInfo> {
+        match &self.place {
+            Some(place) => place.read(&self.object),
+            None => self.kernel_log.exit_info(),
+        }
     }
+
+    /// Unloads it and waits until the kernel has. Returns why it left: `kind` 64 when it was we who unloaded it.
+    pub fn unload(mut self) -> Option<ExitInfo> {
+        drop(self.scheduler.take());
+        wait_for(|| sched_ext("state").is_none_or(|state| state == "disabled"));
+        self.exit_record()
+    }
+}
+
+/// Asks every millisecond until the answer is yes; `false` when patience ends.
+fn wait_for(is_so: impl Fn() -> bool) -> bool {
+    let begin = Instant::now();
+    while begin.elapsed() < PATIENCE {
+        if is_so() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    false
 }

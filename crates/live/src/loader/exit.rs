@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Why a scheduler left: from its own `uei` variable, or from the kernel's log.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+
+use libbpf_rs::{MapCore, MapFlags, Object};
+
+use super::variable::{Kind, Member, Variable};
+
+/// Why a scheduler left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExitInfo {
+    /// The kernel's `enum scx_exit_kind`: 64 … 67 asked for, 1024 and more errors (1026: a task was not
+    /// run in time).
+    pub kind: u64,
+    /// The exit code, as far as there is one.
+    pub code: i64,
+    /// The kernel's reason, e.g. `runnable task stall`.
+    pub reason: String,
+    /// The details of the reason, e.g. `hog[123] failed to run for 30.2s`.
+    pub message: String,
+    /// The kernel's debug dump, empty when there is none.
+    pub dump: String,
+}
+
+impl ExitInfo {
+    /// Whether the kernel threw the scheduler out for an error of its own.
+    pub fn is_error(&self) -> bool {
+        self.kind >= 1024
+    }
+}
+
+/// `UEI_DUMP_DFL_LEN` of the scx headers: how much dump is kept when the ops do not say.
+pub const DUMP_BYTES: u32 = 32768;
+
+/// Where the scheduler's `UEI_DEFINE` variables are.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The structure itself.
+    pub structure: Variable,
+    /// Its members.
+    pub members: Vec<Member>,
+    /// The dump's section.
+    pub dump_section: String,
+    /// `uei_dump_len`.
+    pub dump_length: Option<Variable>,
+}
+
+impl Place {
+    /// Finds them by their type, so that any name will do.
+    pub fn find(variables: &[Variable], members: Option<Vec<Member>>) -> Option<Place> {
+        let kind = Kind::Structure("user_exit_info".into());
+        let structure = variables.iter().find(|variable| variable.kind == kind)?.clone();
+        let length = format!("{}_dump_len", structure.name);
+        Some(Place {
+            dump_section: format!(".data.{}_dump", structure.name),
+            dump_length: variables.iter().find(|variable| variable.name == length).cloned(),
+            members: members?,
+            structure,
+        })
+    }
+
+    /// Reads them; `None` while the scheduler runs.
+    pub fn read(&self, object: &Object) -> Option<ExitInfo> {
+        let section = section(object, &self.structure.section)?;
+        let bytes = section.get(self.structure.offset..)?;
+        let field = |name: &str| {
+            let member = self.members.iter().find(|member| member.name == name)?;
+            bytes.get(member.offset..member.end)
+        };
+        let kind = u64::from(u32::from_le_bytes(field("kind")?.get(..4)?.try_into().ok()?));
+        let code = field("exit_code").and_then(|code| code.get(..8)?.try_into().ok());
+        (kind != 0).then(|| ExitInfo {
+            kind,
+            code: code.map(i64::from_le_bytes).unwrap_or(0),
+            reason: until_zero(field("reason").unwrap_or_default()),
+            message: until_zero(field("msg").unwrap_or_default()),
+            dump: until_zero(&self::section(object, &self.dump_section).unwrap_or_default()),
+        })
+    }
+}
+
+/// The bytes of a section's map.
+fn section(object: &Object, name: &str) -> Option<Vec<u8>> {
+    let map = object.maps().find(|map| is_section(&map.name().to_string_lossy(), name))?;
+    map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok()?
+}
+
+/// libbpf puts the object's name before the common sections' names.
+pub fn is_section(map: &str, section: &str) -> bool {
+    map == section || (map.ends_with(section) && section.matches('.').count() == 1)
+}
+
+fn until_zero(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).trim_end().to_owned()
+}
+
+/// The kernel's log from now on.
+pub struct KernelLog(Option<File>);
+
+impl KernelLog {
+    /// Opens the log at its end. Without the right to read it there will be nothing to read.
+    pub fn open() -> KernelLog {
+        let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg");
+        KernelLog(
+            file.ok().and_then(|mut file| file.seek(SeekFrom::End(0)).is_ok().then_some(file)),
+        )
+    }
+
+    /// What sched_ext has written since, as exit information.
+    pub fn exit_info(&self) -> Option<ExitInfo> {
+        let mut file = self.0.as_ref()?;
+        let mut lines = Vec::new();
+        let mut record = [0; 8192];
+        // Every read gives one record; the log's end is an error (nothing to wait for).
+        while let Ok(length) = file.read(&mut record) {
+            let text = String::from_utf8_lossy(&record[..length]).into_owned();
+            lines.extend(
+                text.split_once(';').and_then(|(_, said)| Some(said.lines().next()?.to_owned())),
+            );
+        }
+        from_log(&lines)
+    }
+}
+
+/// `sched_ext: BPF scheduler "x" disabled (reason)`, then `sched_ext: x: details`.
+fn from_log(lines: &[String]) -> Option<ExitInfo> {
+    let said = lines.iter().filter_map(|line| line.strip_prefix("sched_ext: "));
+    let mut said = said.skip_while(|line| !line.contains("disabled ("));
+    let reason = said.next()?.split_once("disabled (")?.1.trim_end_matches(')').to_owned();
+    let message = said.next().and_then(|line| Some(line.split_once(": ")?.1.to_owned()));
+    Some(ExitInfo {
+        kind: kind(&reason),
+        reason,
+        message: message.unwrap_or_default(),
+        ..ExitInfo::default()
+    })
+}
+
+/// `enum scx_exit_kind` by the words that the kernel has for it.
+fn kind(reason: &str) -> u64 {
+    match reason {
+        _ if reason.contains("from user space") => 64,
+        _ if reason.contains("from BPF") => 65,
+        _ if reason.contains("from the main kernel") => 66,
+        _ if reason.contains("sysrq") => 67,
+        _ if reason.contains("scx_bpf_error") => 1025,
+        _ if reason.contains("stall") => 1026,
+        _ => 1024,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_log_tells_why() {
+        let lines = [
+            "usb 1-1: new device".to_owned(),
+            "sched_ext: BPF scheduler \"lazy\" disabled (runnable task stall)".into(),
+            "sched_ext: lazy: hog[123] failed to run for 1.024s".into(),
+        ];
+        let exit = from_log(&lines).expect("it left");
+        assert_eq!((exit.kind, exit.is_error()), (1026, true));
+        assert_eq!(exit.reason, "runnable task stall");
+        assert_eq!(exit.message, "hog[123] failed to run for 1.024s");
+        assert_eq!(from_log(&lines[..1]), None);
+    }
+
+    #[test]
+    fn sections_are_told_apart() {
+        assert!(is_section("fifo.data", ".data"));
+        assert!(is_section(".data.uei_dump", ".data.uei_dump"));
+        assert!(!is_section(".data.uei_dump", ".data"));
+        assert!(!is_section("fifo.bss", ".data"));
+    }
+}

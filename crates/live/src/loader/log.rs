@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What libbpf says, kept instead of printed.
+
+use std::sync::{Mutex, MutexGuard};
+
+use libbpf_rs::{PrintCallback, PrintLevel, set_print};
+
+/// libbpf has one listener for the whole process, so only one object is loaded at a time.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+static SAID: Mutex<String> = Mutex::new(String::new());
+
+/// How many of the verifier's last lines are kept.
+const VERIFIER_LINES: usize = 25;
+
+/// Listens to libbpf as long as it lives.
+pub struct Listener {
+    before: Option<(PrintLevel, PrintCallback)>,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Listener {
+    /// Starts to listen.
+    pub fn new() -> Listener {
+        let alone = ONE_AT_A_TIME.lock().unwrap_or_else(|poison| poison.into_inner());
+        said().clear();
+        Listener { before: set_print(Some((PrintLevel::Info, listen))), _alone: alone }
+    }
+
+    /// Everything said so far.
+    pub fn text(&self) -> String {
+        said().clone()
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        set_print(self.before.take());
+    }
+}
+
+fn said() -> MutexGuard<'static, String> {
+    SAID.lock().unwrap_or_else(|poison| poison.into_inner())
+}
+
+fn listen(_level: PrintLevel, line: String) {
+    said().push_str(&line);
+}
+
+/// What a refusal by the verifier says.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Refusal {
+    /// The BPF program.
+    pub program: String,
+    /// The verifier's reason.
+    pub reason: String,
+    /// The line of the source that it had reached, as `file:line: text` where the object says so.
+    pub source: String,
+    /// The last lines of its log.
+    pub tail: Vec<String>,
+}
+
+/// Finds the verifier's log in libbpf's words.
+pub fn refusal(said: &str) -> Option<Refusal> {
+    let (before, rest) = said.split_once("-- BEGIN PROG LOAD LOG --")?;
+    let log = rest.split("-- END PROG LOAD LOG --").next().unwrap_or_default();
+    let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
+    let reason = lines.iter().rev().find(|line| !is_statistics(line));
+    let source = lines.iter().rev().find_map(|line| source_line(line));
+    Some(Refusal {
+        program: program(before).unwrap_or_default(),
+        reason: reason.map(|line| line.trim().to_owned()).unwrap_or_default(),
+        source: source.unwrap_or_default(),
+        tail: lines
+            .iter()
+            .skip(lines.len().saturating_sub(VERIFIER_LINES))
+            .map(|l| (*l).into())
+            .collect(),
+    })
+}
+
+/// The verifier ends its log with how much work it had.
+fn is_statistics(line: &str) -> bool {
+    ["processed ", "verification time ", "stack depth ", "max_states"]
+        .iter()
+        .any(|s| line.starts_with(s))
+}
+
+/// `; statement @ file.bpf.c:12` becomes `file.bpf.c:12: statement`.
+fn source_line(line: &str) -> Option<String> {
+    let statement = line.trim().strip_prefix("; ")?;
+    Some(match statement.rsplit_once(" @ ") {
+        Some((statement, place)) => format!("{place}: {}", statement.trim()),
+        None => statement.trim().to_owned(),
+    })
+}
+
+/// The last program that libbpf named before the log.
+fn program(before: &str) -> Option<String> {
+    let (_, name) = before.rsplit_once("prog '")?;
+    Some(name.split('\'').next()?.to_owned())
+}
+
+/// libbpf's warnings in one line, without its prefix; for failures that the verifier has no part in.
+pub fn warnings(said: &str) -> String {
+    let lines = said.lines().map(|line| line.trim().trim_start_matches("libbpf: "));
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    lines.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAID: &str = "libbpf: prog 'bad_enqueue': BPF program load failed: -EACCES\n\
+        libbpf: prog 'bad_enqueue': -- BEGIN PROG LOAD LOG --\n\
+        0: R1=ctx() R10=fp0\n\
+        ; s32 *cpu = bpf_map_lookup_elem(&cpus, &key); @ bad.bpf.c:20\n\
+        0: (85) call bpf_map_lookup_elem#1\n\
+        ; *cpu = 1; @ bad.bpf.c:21\n\
+        9: (63) *(u32 *)(r0 +0) = r1\n\
+        R0 invalid mem access 'map_value_or_null'\n\
+        processed 9 insns (limit 1000000) max_states_per_insn 0\n\
+        -- END PROG LOAD LOG --\n\
+        libbpf: prog 'bad_enqueue': failed to load: -EACCES\n";
+
+    #[test]
+    fn a_refusal_names_program_reason_and_line() {
+        let found = refusal(SAID).expect("there is a log");
+        assert_eq!(found.program, "bad_enqueue");
+        assert_eq!(found.reason, "R0 invalid mem access 'map_value_or_null'");
+        assert_eq!(found.source, "bad.bpf.c:21: *cpu = 1;");
+        assert_eq!(found.tail.len(), 7);
+    }
+
+    #[test]
+    fn other_failures_have_no_verifier_log() {
+        let said = "libbpf: failed to open system Kconfig\nlibbpf: failed to load object 'x'\n";
+        assert_eq!(refusal(said), None);
+        assert_eq!(warnings(said), "failed to open system Kconfig; failed to load object 'x'");
+    }
+}
