@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How the guest speaks to the host: frames, written byte by byte to a port of QEMU's `isa-debugcon`.
+//!
+//! The device has no interrupt and no timing, and the kernel has no driver for it: a byte leaves the
+//! guest within the instruction that writes it. So a frame between two trials disturbs neither the
+//! next trial's clock nor its scheduling, which a serial port (interrupts, a tty, kernel threads) does.
+//!
+//! A frame is `FG`, a kind, the payload's length (4 bytes, little-endian), the payload, and the first
+//! eight bytes of the payload's SHA-256.
+
+use std::io::{self, Read};
+
+use sha2::{Digest, Sha256};
+
+/// The debug console's I/O port, where Bochs had its own. QEMU's firmware talks to port 0x402.
+pub const PORT: u16 = 0xe9;
+
+const MAGIC: &[u8; 2] = b"FG";
+const HEAD: usize = 7;
+const SUM: usize = 8;
+/// No record is that large; a length beyond it is noise.
+const LENGTH_MAX: usize = 1 << 30;
+
+/// What a frame says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The guest's first word; the payload is the boot's identity.
+    Hello = 1,
+    /// The trial with the number in the payload starts.
+    Started = 2,
+    /// The payload is a record as JSON.
+    Record = 3,
+    /// No trial is left; the guest powers off.
+    Finished = 4,
+    /// The guest itself failed; the payload says why.
+    Failed = 5,
+}
+
+impl Kind {
+    fn from_byte(byte: u8) -> Option<Kind> {
+        [Kind::Hello, Kind::Started, Kind::Record, Kind::Finished, Kind::Failed]
+            .into_iter()
+            .find(|kind| *kind as u8 == byte)
+    }
+}
+
+/// One frame as bytes.
+///
+/// # Panics
+/// Never for payloads below 4 GiB.
+pub fn encode(kind: Kind, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap_or(u32::MAX).to_le_bytes();
+    let mut frame = Vec::with_capacity(HEAD + payload.len() + SUM);
+    frame.extend_from_slice(MAGIC);
+    frame.push(kind as u8);
+    frame.extend_from_slice(&length);
+    frame.extend_from_slice(payload);
+    frame.extend_from_slice(&Sha256::digest(payload)[..SUM]);
+    frame
+}
+
+/// Reads one frame; `None` at the end of the stream.
+///
+/// # Errors
+/// The stream ends inside a frame, or the bytes are not what [`encode`] wrote.
+pub fn decode(from: &mut impl Read) -> io::Result<Option<(Kind, Vec<u8>)>> {
+    let mut head = [0; HEAD];
+    if from.read(&mut head[..1])? == 0 {
+        return Ok(None);
+    }
+    from.read_exact(&mut head[1..])?;
+    let kind = Kind::from_byte(head[2]).filter(|_| head.starts_with(MAGIC));
+    let kind = kind.ok_or_else(|| damaged("it does not start like a frame"))?;
+    let length = u32::from_le_bytes([head[3], head[4], head[5], head[6]]) as usize;
+    if length > LENGTH_MAX {
+        return Err(damaged("its length is impossible"));
+    }
+    let mut payload = vec![0; length];
+    from.read_exact(&mut payload)?;
+    let mut sum = [0; SUM];
+    from.read_exact(&mut sum)?;
+    if sum != Sha256::digest(&payload)[..SUM] {
+        return Err(damaged("its checksum is wrong"));
+    }
+    Ok(Some((kind, payload)))
+}
+
+fn damaged(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("a frame from the guest is damaged: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_come_back_in_order() {
+        let mut stream = encode(Kind::Hello, b"");
+        stream.extend(encode(Kind::Record, &vec![7; 300_000]));
+        let mut from = stream.as_slice();
+        assert_eq!(decode(&mut from).unwrap(), Some((Kind::Hello, vec![])));
+        assert_eq!(decode(&mut from).unwrap(), Some((Kind::Record, vec![7; 300_000])));
+        assert_eq!(decode(&mut from).unwrap(), None);
+    }
+
+    #[test]
+    fn every_truncation_is_noticed() {
+        let frame = encode(Kind::Started, b"12");
+        for length in 1..frame.len() {
+            assert!(decode(&mut &frame[..length]).is_err(), "{length} bytes passed for a frame");
+        }
+    }
+
+    #[test]
+    fn every_flipped_bit_is_noticed() {
+        let frame = encode(Kind::Started, b"12");
+        for bit in 0..frame.len() * 8 {
+            let mut flipped = frame.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            let read = decode(&mut flipped.as_slice());
+            // A kind that turns into another known kind is the one thing that the sum does not cover.
+            let other_kind = bit / 8 == 2 && read.is_ok();
+            assert!(read.is_err() || other_kind, "bit {bit} passed");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Waiting until nothing runs, so that a trial meets neither the kernel's work after boot nor the
+//! remains of the trial before it.
+
+use std::fs;
+use std::thread::sleep;
+use std::time::Duration;
+
+const WINDOW: Duration = Duration::from_millis(50);
+/// /proc/stat counts in steps of 10 ms: one step in 50 ms may be this very loop.
+const BUSY_TICKS_MAX: u64 = 1;
+const IDLE_WINDOWS: u32 = 2;
+/// Five seconds; a machine that is not idle by then will not be.
+const WINDOWS_MAX: u32 = 100;
+
+/// Returns after two idle windows of 50 ms in a row, or after five seconds.
+pub fn wait() {
+    let mut before = busy_ticks();
+    let mut idle_windows = 0;
+    for _ in 0..WINDOWS_MAX {
+        sleep(WINDOW);
+        let after = busy_ticks();
+        let is_idle = after.saturating_sub(before) <= BUSY_TICKS_MAX;
+        idle_windows = if is_idle { idle_windows + 1 } else { 0 };
+        if idle_windows == IDLE_WINDOWS {
+            return;
+        }
+        before = after;
+    }
+}
+
+fn busy_ticks() -> u64 {
+    parse(&fs::read_to_string("/proc/stat").unwrap_or_default())
+}
+
+/// The sum of all CPUs' ticks but for idle, waiting for I/O, and guests (which user time holds already).
+fn parse(stat: &str) -> u64 {
+    const IDLE_AND_IOWAIT: [usize; 2] = [3, 4];
+    const BEFORE_GUEST: usize = 8;
+    let fields = stat.lines().next().unwrap_or_default().split_whitespace().skip(1);
+    let ticks = fields.take(BEFORE_GUEST).enumerate();
+    let busy = ticks.filter(|(index, _)| !IDLE_AND_IOWAIT.contains(index));
+    busy.filter_map(|(_, ticks)| ticks.parse::<u64>().ok()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_and_guest_ticks_do_not_count() {
+        assert_eq!(parse("cpu  1 2 4 100 200 8 16 32 400 500\ncpu0 9 9 9\n"), 63);
+        assert_eq!(parse(""), 0);
+    }
+}

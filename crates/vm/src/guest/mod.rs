@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What runs inside: process 1 of the virtual machine.
+//!
+//! It makes the file systems that programs expect, then for each trial: waits until the machine is
+//! idle, announces the trial, has it run, hands the record to the host, and kills what is left over.
+
+mod idle;
+mod port;
+mod setup;
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use anyhow::{Context, Result};
+use model::{Clock, Outcome, Provenance, Record, Trial};
+
+use crate::channel::{self, Kind};
+use crate::initramfs::{BOOT_FILE, Boot, TRIALS_FILE};
+
+/// What the guest knows about its boot and its place in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuestFacts {
+    /// The kernel's `boot_id`; under a virtual clock the host's number for the boot.
+    pub boot_id: String,
+    /// Trials that ran in this boot before this one.
+    pub boot_position: u32,
+    /// `kvm` or `tcg`.
+    pub accelerator: String,
+    /// SHA-256 of the kernel image.
+    pub kernel_sha256: String,
+    /// The clock that the machine counts with.
+    pub clock: Clock,
+}
+
+/// Whether this process is a guest's `/init`, so that `main` must call [`run`].
+pub fn is_init() -> bool {
+    std::process::id() == 1 && std::env::args_os().next().is_some_and(|name| name == "/init")
+}
+
+/// Runs all trials of the boot and powers the machine off. `handle` answers one trial; a panic in it is
+/// that trial's failure. After each trial every process but this one is killed.
+pub fn run(handle: &mut dyn FnMut(&Trial, GuestFacts) -> Record) -> ! {
+    if let Err(error) = run_trials(handle) {
+        port::write(&channel::encode(Kind::Failed, format!("{error:#}").as_bytes()));
+    }
+    setup::power_off()
+}
+
+fn run_trials(handle: &mut dyn FnMut(&Trial, GuestFacts) -> Record) -> Result<()> {
+    let boot: Boot = serde_json::from_slice(&fs::read(BOOT_FILE)?).context(BOOT_FILE)?;
+    setup::make_usable(&boot.path)?;
+    let boot_id = match boot.boot_id {
+        Some(boot_id) => boot_id,
+        None => fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned(),
+    };
+    let trials = read_trials()?;
+    port::write(&channel::encode(Kind::Hello, boot_id.as_bytes()));
+    for (position, trial) in trials.iter().enumerate() {
+        let facts = GuestFacts {
+            boot_id: boot_id.clone(),
+            boot_position: position as u32,
+            accelerator: boot.accelerator.clone(),
+            kernel_sha256: boot.kernel_sha256.clone(),
+            clock: trial.machine.clock,
+        };
+        idle::wait();
+        port::write(&channel::encode(Kind::Started, position.to_string().as_bytes()));
+        let record = answer(handle, trial, facts);
+        port::write(&channel::encode(Kind::Record, &serde_json::to_vec(&record)?));
+        setup::kill_everything_else();
+    }
+    port::write(&channel::encode(Kind::Finished, b""));
+    Ok(())
+}
+
+fn read_trials() -> Result<Vec<Trial>> {
+    let text = fs::read_to_string(TRIALS_FILE).context(TRIALS_FILE)?;
+    text.lines().map(|line| serde_json::from_str(line).context(TRIALS_FILE)).collect()
+}
+
+fn answer(
+    handle: &mut dyn FnMut(&Trial, GuestFacts) -> Record,
+    trial: &Trial,
+    facts: GuestFacts,
+) -> Record {
+    let provenance = Provenance {
+        boot_id: facts.boot_id.clone(),
+        boot_position: facts.boot_position,
+        ..Provenance::default()
+    };
+    catch_unwind(AssertUnwindSafe(|| handle(trial, facts))).unwrap_or_else(|_| {
+        let reason = "fairground itself panicked in the guest; please report it".to_owned();
+        Record::without_measurement(trial.clone(), Outcome::Failed { reason }, provenance)
+    })
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What an init must do so that programs find what they expect.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::thread::sleep;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use nix::mount::{MsFlags, mount};
+use nix::sys::resource::{RLIM_INFINITY, Resource, setrlimit};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{Pid, sethostname};
+
+use crate::initramfs::OBJECTS_FOLDER;
+
+/// Type, place, and whether a trial is impossible without it.
+const MOUNTS: &[(&str, &str, bool)] = &[
+    ("proc", "/proc", true),
+    ("sysfs", "/sys", true),
+    ("devtmpfs", "/dev", true),
+    ("tmpfs", "/dev/shm", true),
+    ("devpts", "/dev/pts", false),
+    ("tmpfs", "/tmp", true),
+    ("tmpfs", "/run", true),
+    ("bpf", "/sys/fs/bpf", false),
+    ("debugfs", "/sys/kernel/debug", false),
+    ("tracefs", "/sys/kernel/tracing", false),
+];
+
+/// File systems, environment, limits, loopback.
+pub fn make_usable(path: &str) -> Result<()> {
+    for (kind, place, is_needed) in MOUNTS {
+        // Folders in sysfs cannot be made; they are there when the kernel has the file system.
+        fs::create_dir_all(place).ok();
+        let mounted = mount(Some(*kind), *place, Some(*kind), MsFlags::empty(), None::<&str>);
+        if *is_needed {
+            mounted.with_context(|| format!("mounting {place} in the guest"))?;
+        }
+    }
+    for (target, link) in [("/proc/self/fd", "/dev/fd"), ("/proc/self/fd/1", "/dev/stdout")] {
+        symlink(target, link).ok();
+    }
+    sethostname("fairground")?;
+    // SAFETY: process 1 has one thread here.
+    unsafe {
+        std::env::set_var("PATH", path);
+        std::env::set_var("HOME", "/root");
+        std::env::set_var("FAIRGROUND_OBJECTS", OBJECTS_FOLDER);
+    }
+    std::env::set_current_dir("/tmp")?;
+    raise_limits();
+    raise_loopback();
+    Ok(())
+}
+
+/// Loads of hundreds of tasks with pipes need more than a login's limits; a refusal is not fatal.
+fn raise_limits() {
+    const FILES_MAX: u64 = 1 << 20;
+    setrlimit(Resource::RLIMIT_NOFILE, FILES_MAX, FILES_MAX).ok();
+    for resource in [Resource::RLIMIT_NPROC, Resource::RLIMIT_MEMLOCK, Resource::RLIMIT_CORE] {
+        let limit = if resource == Resource::RLIMIT_CORE { 0 } else { RLIM_INFINITY };
+        setrlimit(resource, limit, limit).ok();
+    }
+}
+
+/// Sockets on 127.0.0.1 are a load that programs use.
+fn raise_loopback() {
+    // SAFETY: plain system calls on a socket and a request that live here; ifreq is plain data whose
+    // all-zero value is valid, and the name stays shorter than its field.
+    unsafe {
+        let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
+        if socket < 0 {
+            return;
+        }
+        let mut request: libc::ifreq = std::mem::zeroed();
+        request.ifr_name[0] = b'l' as libc::c_char;
+        request.ifr_name[1] = b'o' as libc::c_char;
+        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+        libc::ioctl(socket, libc::SIOCSIFFLAGS, &request);
+        libc::close(socket);
+    }
+}
+
+/// Ends what a trial left behind and collects it, for at most a second.
+pub fn kill_everything_else() {
+    // To process 1, "all processes" are all but itself.
+    kill(Pid::from_raw(-1), Signal::SIGKILL).ok();
+    for _ in 0..1000 {
+        match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::StillAlive) => sleep(Duration::from_millis(1)),
+            Ok(_) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// A reboot: QEMU is told to end at one, and it is the kernel's shortest way out.
+pub fn power_off() -> ! {
+    // Its error means that we are not process 1; then there is nothing to power off.
+    nix::sys::reboot::reboot(nix::sys::reboot::RebootMode::RB_AUTOBOOT).ok();
+    loop {
+        sleep(Duration::from_secs(1));
+    }
+}

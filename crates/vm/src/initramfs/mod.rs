@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The guest's whole file system, made in memory: this program as `/init`, the programs that the
+//! workload names, their libraries, the kernel's configuration, and the trials.
+
+mod cpio;
+mod programs;
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use cpio::Archive;
+
+/// Where the guest finds what the host tells it.
+pub const BOOT_FILE: &str = "/boot.json";
+/// Where the guest finds its trials, one JSON form per line.
+pub const TRIALS_FILE: &str = "/trials.jsonl";
+/// Where the guest finds compiled schedulers (`$FAIRGROUND_OBJECTS`).
+pub const OBJECTS_FOLDER: &str = "/objects";
+
+/// What the host tells the guest about its boot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Boot {
+    /// The boot's identity, where the guest must not draw one itself (virtual clock).
+    pub boot_id: Option<String>,
+    /// `kvm` or `tcg`.
+    pub accelerator: String,
+    /// SHA-256 of the kernel image.
+    pub kernel_sha256: String,
+    /// `PATH` in the guest; [`build`] puts the packed programs' folders in front.
+    pub path: String,
+}
+
+/// What goes in.
+pub struct Contents<'a> {
+    /// Becomes `/init`.
+    pub executable: &'a Path,
+    /// Names or paths of programs; each is packed at its own path.
+    pub programs: &'a [String],
+    /// Further files: absolute path in the guest, content.
+    pub files: &'a [(String, Vec<u8>)],
+    /// The kernel's `uname -r` and configuration file: libbpf looks for `/boot/config-<release>`.
+    pub config: Option<(&'a str, &'a Path)>,
+    /// What the guest must know about its boot.
+    pub boot: &'a Boot,
+    /// The trials, one JSON form per line.
+    pub trials: &'a str,
+}
+
+/// Packs everything. Equal contents give equal bytes.
+///
+/// # Errors
+/// A program is missing or is a script, a library is missing, or a file cannot be read.
+pub fn build(contents: &Contents) -> Result<Vec<u8>> {
+    let mut archive = Archive::default();
+    // The kernel opens /dev/console for init before init can mount anything.
+    archive.device("/dev/console", 5, 1);
+    archive.device("/dev/null", 1, 3);
+    for folder in ["/proc", "/sys", "/tmp", "/run", "/root", OBJECTS_FOLDER] {
+        archive.folder(folder);
+    }
+    archive.file("/etc/passwd", 0o644, b"root:x:0:0:root:/root:/bin/sh\n");
+    archive.file("/etc/group", 0o644, b"root:x:0:\n");
+    // Libraries outside the loader's built-in folders are found through its cache, as on the host.
+    if let Ok(cache) = fs::read("/etc/ld.so.cache") {
+        archive.file("/etc/ld.so.cache", 0o644, &cache);
+    }
+    add_program(&mut archive, contents.executable, "/init")?;
+    let mut boot = contents.boot.clone();
+    for name in contents.programs {
+        let path = programs::find(name)?;
+        let place = path.to_string_lossy().into_owned();
+        add_program(&mut archive, &path, &place)?;
+        prepend_folder(&mut boot.path, &place);
+    }
+    if let Some((release, config)) = contents.config {
+        add_file(&mut archive, config, &format!("/boot/config-{release}"))?;
+    }
+    for (path, content) in contents.files {
+        archive.file(path, 0o755, content);
+    }
+    archive.file(BOOT_FILE, 0o644, &serde_json::to_vec(&boot)?);
+    archive.file(TRIALS_FILE, 0o644, contents.trials.as_bytes());
+    Ok(archive.finish())
+}
+
+fn prepend_folder(path: &mut String, program: &str) {
+    let folder = program.rsplit_once('/').map_or("", |(folder, _)| folder);
+    if !folder.is_empty() && !path.split(':').any(|known| known == folder) {
+        *path = format!("{folder}:{path}");
+    }
+}
+
+fn add_program(archive: &mut Archive, program: &Path, place: &str) -> Result<()> {
+    let libraries = programs::libraries(program)?;
+    add_file(archive, program, place)?;
+    for library in libraries {
+        add_file(archive, &library, &library.to_string_lossy())?;
+    }
+    Ok(())
+}
+
+/// Links are followed: the guest gets the content under the name that was asked for.
+fn add_file(archive: &mut Archive, from: &Path, place: &str) -> Result<()> {
+    if !archive.has(place) {
+        let content = fs::read(from).with_context(|| format!("reading {}", from.display()))?;
+        archive.file(place, 0o755, &content);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example(programs: &[String]) -> Result<Vec<u8>> {
+        let boot = Boot {
+            boot_id: None,
+            accelerator: "tcg".into(),
+            kernel_sha256: "00".into(),
+            path: "/bin".into(),
+        };
+        let executable = std::env::current_exe()?;
+        build(&Contents {
+            executable: &executable,
+            programs,
+            files: &[("/objects/a.json".into(), b"{}".to_vec())],
+            config: None,
+            boot: &boot,
+            trials: "{}\n",
+        })
+    }
+
+    #[test]
+    fn everything_is_in_it_and_twice_the_same() {
+        let ls = "ls".to_owned();
+        let archive = example(std::slice::from_ref(&ls)).unwrap();
+        assert!(archive == example(&[ls]).unwrap());
+        let paths: Vec<String> = cpio::read(&archive).into_iter().map(|entry| entry.0).collect();
+        for path in ["dev/console", "init", "objects/a.json", "boot.json", "trials.jsonl"] {
+            assert!(paths.iter().any(|p| p == path), "{path} is missing from {paths:?}");
+        }
+        assert!(paths.iter().any(|path| path.ends_with("bin/ls")));
+        assert!(paths.iter().any(|path| path.contains("ld-linux-x86-64")));
+    }
+
+    #[test]
+    fn the_guest_searches_where_programs_lie() {
+        let mut path = "/usr/bin:/bin".to_owned();
+        prepend_folder(&mut path, "/root/.cargo/bin/scx_bpfland");
+        prepend_folder(&mut path, "/usr/bin/perf");
+        assert_eq!(path, "/root/.cargo/bin:/usr/bin:/bin");
+    }
+
+    #[test]
+    fn a_missing_program_is_named() {
+        let error = example(&["no-such-program-here".into()]).unwrap_err().to_string();
+        assert!(error.contains("no-such-program-here"), "{error}");
+    }
+}

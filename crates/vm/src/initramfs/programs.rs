@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Programs with the shared libraries that they need.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+/// Finds a program as a shell does: a name with a `/` is a path, others are looked up in `PATH`.
+///
+/// # Errors
+/// It is not installed.
+pub fn find(name: &str) -> Result<PathBuf> {
+    let candidates = if name.contains('/') {
+        vec![PathBuf::from(name)]
+    } else {
+        let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
+        std::env::split_paths(&path).map(|folder| folder.join(name)).collect()
+    };
+    let found = candidates.iter().find(|path| is_executable(path));
+    let found = found.with_context(|| {
+        format!("the program `{name}`, which a trial in the VM needs, is not installed here")
+    })?;
+    std::path::absolute(found).with_context(|| format!("resolving {}", found.display()))
+}
+
+fn is_executable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+}
+
+/// The paths of the loader and of every library that it loads for a program; empty for a static one.
+///
+/// The loader itself is asked (`LD_TRACE_LOADED_OBJECTS`), because only it knows the order in which
+/// run paths, configuration, cache and hardware variants are searched.
+///
+/// # Errors
+/// The program is a script or of another machine, or a library is missing.
+pub fn libraries(program: &Path) -> Result<Vec<PathBuf>> {
+    let bytes = fs::read(program).with_context(|| format!("reading {}", program.display()))?;
+    let Some(loader) = interpreter(&bytes).with_context(|| refusal(program, &bytes))? else {
+        return Ok(Vec::new());
+    };
+    let output = Command::new(&loader)
+        .arg(program)
+        .env("LD_TRACE_LOADED_OBJECTS", "1")
+        // In the guest neither variable is set.
+        .env_remove("LD_PRELOAD")
+        .env_remove("LD_LIBRARY_PATH")
+        .output()
+        .with_context(|| format!("asking {loader} for the libraries of {}", program.display()))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut found =
+        parse_trace(&text).with_context(|| format!("packing {} for the VM", program.display()))?;
+    found.push(PathBuf::from(loader));
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+fn refusal(program: &Path, bytes: &[u8]) -> String {
+    let what = if bytes.starts_with(b"#!") { "a script" } else { "no x86-64 program" };
+    format!("{} is {what}: the VM can only take compiled programs", program.display())
+}
+
+/// Lines are `name => path (address)`, `path (address)`, or `name => not found`.
+fn parse_trace(text: &str) -> Result<Vec<PathBuf>> {
+    let mut paths = Vec::new();
+    for line in text.lines().map(str::trim) {
+        let (name, target) = line.split_once(" => ").unwrap_or((line, line));
+        if target.starts_with("not found") {
+            bail!("its library {name} is not installed here");
+        }
+        let path = target.rsplit_once(" (").map_or(target, |(path, _)| path);
+        // The vDSO has an address but no path.
+        if path.starts_with('/') {
+            paths.push(PathBuf::from(path));
+        }
+    }
+    Ok(paths)
+}
+
+/// The `PT_INTERP` of a 64-bit little-endian x86 ELF file; `Some(None)` for a static one, `None` if it is
+/// no such file.
+fn interpreter(elf: &[u8]) -> Option<Option<String>> {
+    const X86_64: u64 = 62;
+    const PT_INTERP: u64 = 3;
+    let is_elf64 = elf.starts_with(b"\x7fELF\x02\x01");
+    if !is_elf64 || number(elf, 0x12, 2)? != X86_64 {
+        return None;
+    }
+    let (table, size, count) =
+        (number(elf, 0x20, 8)?, number(elf, 0x36, 2)?, number(elf, 0x38, 2)?);
+    for index in 0..count {
+        let header = usize::try_from(table.checked_add(index * size)?).ok()?;
+        if number(elf, header, 4)? == PT_INTERP {
+            let start = usize::try_from(number(elf, header + 8, 8)?).ok()?;
+            let text = elf.get(start..)?;
+            let end = text.iter().position(|byte| *byte == 0)?;
+            return Some(Some(String::from_utf8_lossy(&text[..end]).into_owned()));
+        }
+    }
+    Some(None)
+}
+
+fn number(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
+    let digits = bytes.get(at..at.checked_add(size)?)?;
+    Some(digits.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loaders_answer_is_understood() {
+        let text = "\tlinux-vdso.so.1 (0x00007ffc1c9f2000)\n\
+                    \tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f0000000000)\n\
+                    \t/lib64/ld-linux-x86-64.so.2 (0x00007f1111111111)\n";
+        let expected = ["/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2"];
+        assert_eq!(parse_trace(text).unwrap(), expected.map(PathBuf::from));
+        let error = parse_trace("\tlibnuma.so.1 => not found\n").unwrap_err().to_string();
+        assert!(error.contains("libnuma.so.1"), "{error}");
+    }
+
+    #[test]
+    fn this_test_has_libraries_and_they_exist() {
+        let libraries = libraries(&std::env::current_exe().unwrap()).unwrap();
+        assert!(libraries.iter().any(|path| path.to_string_lossy().contains("libc.so")));
+        assert!(libraries.iter().all(|path| path.is_file()), "{libraries:?}");
+    }
+
+    #[test]
+    fn scripts_and_missing_programs_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("greet");
+        fs::write(&script, "#!/bin/sh\n").unwrap();
+        let error = format!("{:#}", libraries(&script).unwrap_err());
+        assert!(error.contains("greet is a script"), "{error}");
+        let error = find("no-such-program-here").unwrap_err().to_string();
+        assert!(error.contains("no-such-program-here"), "{error}");
+    }
+
+    #[test]
+    fn damaged_elf_files_are_refused() {
+        let own = fs::read(std::env::current_exe().unwrap()).unwrap();
+        assert!(interpreter(&own).unwrap().unwrap().starts_with('/'));
+        assert_eq!(interpreter(&own[..0x30]), None);
+        assert_eq!(interpreter(b"MZ"), None);
+    }
+}

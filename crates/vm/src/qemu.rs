@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! QEMU: its arguments, its process, and what comes out of it.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel as queue};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use model::{Clock, Machine};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+
+use crate::channel::{self, Kind, PORT};
+
+/// The program.
+pub const PROGRAM: &str = "qemu-system-x86_64";
+
+/// How the guest's instructions are run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Accelerator {
+    /// KVM if a probe boot succeeds and the clock is real, else TCG.
+    #[default]
+    Auto,
+    /// The processor itself.
+    Kvm,
+    /// QEMU's translator; the only one that counts instructions.
+    Tcg,
+}
+
+impl Accelerator {
+    /// As in a record; `auto` never is in one.
+    pub fn word(self) -> &'static str {
+        match self {
+            Accelerator::Auto => "auto",
+            Accelerator::Kvm => "kvm",
+            Accelerator::Tcg => "tcg",
+        }
+    }
+}
+
+/// The first line of `qemu-system-x86_64 --version`.
+///
+/// # Errors
+/// QEMU is not installed or does not run.
+pub fn version() -> Result<String> {
+    let output = Command::new(PROGRAM).arg("--version").output().with_context(|| {
+        format!(
+            "`{PROGRAM}` cannot be run: install QEMU (Debian and Ubuntu: `apt-get install \
+             qemu-system-x86`; Fedora: `qemu-system-x86-core`; Arch: `qemu-system-x86`)"
+        )
+    })?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().next().unwrap_or_default().trim().to_owned())
+}
+
+/// The kernel's command line. Every record carries it.
+pub fn command_line(clock: Clock) -> String {
+    let common = [
+        // Where a panic's text goes.
+        "console=ttyS0",
+        // Nothing but a panic is printed: printing takes time from what is measured.
+        "loglevel=1",
+        // A panic or an oops ends the boot at once, and the host knows.
+        "panic=-1",
+        "oops=panic",
+        // The self-tests of the kernel's cryptography would run beside the first trials.
+        "cryptomgr.notests",
+        // Under emulation the watchdog throws out a good clock for a slow one.
+        "tsc=reliable",
+        // No waiting for checks and probes of hardware that this machine does not have.
+        "no_timer_check",
+        "i8042.noaux",
+        "i8042.nokbd",
+    ];
+    let only = match clock {
+        // The same addresses in every boot.
+        Clock::Virtual => "nokaslr",
+        Clock::Real => "",
+    };
+    [&common.join(" "), only].join(" ").trim_end().to_owned()
+}
+
+/// All arguments but the initramfs. `accelerator` is not `Auto`.
+pub fn arguments(image: &Path, machine: &Machine, accelerator: Accelerator) -> Vec<String> {
+    let cpus = machine.cpus.max(1);
+    let mut arguments: Vec<String> = time_arguments(machine.clock, accelerator);
+    let mut add = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
+    add("-smp", format!("cpus={cpus},sockets=1,cores={cpus},threads=1"));
+    add("-m", format!("{}M", machine.memory_mib));
+    add("-kernel", image.to_string_lossy().into_owned());
+    add("-append", command_line(machine.clock));
+    add("-chardev", "file,id=console,path=/dev/stderr".into());
+    add("-serial", "chardev:console".into());
+    add("-chardev", "file,id=records,path=/dev/stdout".into());
+    add("-device", format!("isa-debugcon,iobase={PORT:#x},chardev=records"));
+    add("-display", "none".into());
+    let switches = ["-nodefaults", "-no-user-config", "-no-reboot"];
+    arguments.extend(switches.map(str::to_owned));
+    arguments
+}
+
+/// With instruction counting one instruction is one nanosecond, an idle machine's clock jumps to its
+/// next timer, and nothing that differs between hosts (date, random instructions) is left.
+fn time_arguments(clock: Clock, accelerator: Accelerator) -> Vec<String> {
+    let arguments: &[&str] = match (clock, accelerator) {
+        (Clock::Virtual, _) => &[
+            "-accel",
+            "tcg",
+            "-icount",
+            "shift=0,sleep=off",
+            "-rtc",
+            "base=2026-01-01,clock=vm",
+            "-cpu",
+            "max,-rdrand,-rdseed",
+        ],
+        (Clock::Real, Accelerator::Kvm) => &["-accel", "kvm", "-cpu", "host"],
+        (Clock::Real, _) => &["-accel", "tcg,thread=multi", "-cpu", "max"],
+    };
+    arguments.iter().map(|argument| (*argument).to_owned()).collect()
+}
+
+/// What comes out of a running machine.
+#[derive(Debug)]
+pub enum Output {
+    /// A frame, and when it came.
+    Frame(Kind, Vec<u8>, Instant),
+    /// The stream ended, or a frame was damaged: no more will come.
+    End(Option<String>),
+}
+
+/// A running machine. Dropping it kills it, and so does the death of this process.
+pub struct Qemu {
+    child: Child,
+    console: Arc<Mutex<Console>>,
+    console_reader: Option<JoinHandle<()>>,
+    /// Frames in the order in which the guest wrote them.
+    pub output: Receiver<Output>,
+    /// When the process was started.
+    pub started: Instant,
+}
+
+impl Qemu {
+    /// Starts a machine.
+    ///
+    /// # Errors
+    /// QEMU is missing or the operating system refuses.
+    pub fn start(arguments: &[String], initramfs: &[u8]) -> Result<Qemu> {
+        let file = memory_file(initramfs)?;
+        let started = Instant::now();
+        let mut child = spawn(arguments, &file)?;
+        let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
+            bail!("QEMU started without its pipes");
+        };
+        let (sender, output) = queue();
+        let console = Arc::new(Mutex::new(Console::default()));
+        let keeper = Arc::clone(&console);
+        thread::spawn(move || read_frames(stdout, &sender));
+        let console_reader = Some(thread::spawn(move || read_console(stderr, &keeper)));
+        Ok(Qemu { child, console, console_reader, output, started })
+    }
+
+    /// Kills the machine if it still runs. Its console is complete afterwards.
+    pub fn kill(&mut self) {
+        self.child.kill().ok();
+        self.wait();
+    }
+
+    /// Waits for the end of a machine whose output has ended. Its console is complete afterwards.
+    pub fn wait(&mut self) -> Option<ExitStatus> {
+        let status = self.child.wait().ok();
+        if let Some(reader) = self.console_reader.take() {
+            reader.join().ok();
+        }
+        status
+    }
+
+    /// What the kernel (and QEMU itself) printed last.
+    pub fn console(&self) -> Vec<String> {
+        let console = self.console.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        console.lines.iter().cloned().collect()
+    }
+}
+
+impl Drop for Qemu {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A file that exists in memory only and goes with its last user: nothing to clean up after kill -9.
+fn memory_file(content: &[u8]) -> Result<OwnedFd> {
+    let file = memfd_create(c"fairground-initramfs", MFdFlags::MFD_CLOEXEC)
+        .context("making a file in memory for the initramfs")?;
+    let mut file = std::fs::File::from(file);
+    file.write_all(content).context("writing the initramfs (is memory full?)")?;
+    Ok(file.into())
+}
+
+fn spawn(arguments: &[String], initramfs: &OwnedFd) -> Result<Child> {
+    let fd: RawFd = initramfs.as_raw_fd();
+    let mut command = Command::new(PROGRAM);
+    command.args(arguments).arg("-initrd").arg(format!("/proc/self/fd/{fd}"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Ctrl-C is for us; we then stop the machine.
+    command.process_group(0);
+    let parent = std::process::id();
+    // SAFETY: between fork and exec only system calls are made, on values that were copied before.
+    unsafe {
+        command.pre_exec(move || {
+            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0
+                || libc::fcntl(fd, libc::F_SETFD, 0) != 0
+                || libc::getppid() as u32 != parent
+            {
+                return Err(std::io::Error::last_os_error());
+            }
+            Ok(())
+        });
+    }
+    command.spawn().with_context(|| format!("starting `{PROGRAM}`"))
+}
+
+fn read_frames(stream: impl Read, sender: &Sender<Output>) {
+    let mut stream = BufReader::new(stream);
+    loop {
+        let output = match channel::decode(&mut stream) {
+            Ok(Some((kind, payload))) => Output::Frame(kind, payload, Instant::now()),
+            Ok(None) => Output::End(None),
+            Err(error) => Output::End(Some(error.to_string())),
+        };
+        let is_end = matches!(output, Output::End(_));
+        if sender.send(output).is_err() || is_end {
+            return;
+        }
+    }
+}
+
+/// The console's last lines.
+#[derive(Default)]
+struct Console {
+    lines: VecDeque<String>,
+}
+
+/// A panic with its trace has some sixty lines; warnings may come before it.
+const CONSOLE_LINES_MAX: usize = 200;
+
+fn read_console(stream: impl Read, console: &Mutex<Console>) {
+    for line in BufReader::new(stream).split(b'\n').map_while(Result::ok) {
+        let line = String::from_utf8_lossy(&line).trim_end().to_owned();
+        let mut console = console.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        console.lines.push_back(line);
+        if console.lines.len() > CONSOLE_LINES_MAX {
+            console.lines.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(clock: Clock, cpus: u32) -> Machine {
+        Machine { name: "m".into(), about: String::new(), cpus, memory_mib: 512, clock }
+    }
+
+    fn line(clock: Clock, accelerator: Accelerator) -> String {
+        arguments(Path::new("/k/vmlinuz"), &machine(clock, 2), accelerator).join(" ")
+    }
+
+    #[test]
+    fn the_virtual_clock_counts_instructions_whatever_the_accelerator() {
+        for accelerator in [Accelerator::Kvm, Accelerator::Tcg] {
+            let line = line(Clock::Virtual, accelerator);
+            for part in ["-icount shift=0,sleep=off", "clock=vm", "max,-rdrand,-rdseed", "nokaslr"]
+            {
+                assert!(line.contains(part), "{part} is missing from {line}");
+            }
+            assert!(!line.contains("kvm"), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_real_clock_takes_all_cpus() {
+        let line = line(Clock::Real, Accelerator::Tcg);
+        assert!(line.contains("-accel tcg,thread=multi"), "{line}");
+        assert!(line.contains("cpus=2,sockets=1,cores=2,threads=1"), "{line}");
+        assert!(!line.contains("icount"), "{line}");
+    }
+
+    #[test]
+    fn a_dropped_machine_is_gone_and_its_console_was_kept() {
+        // Without a kernel there is nothing to boot, which QEMU reports on its error stream.
+        let arguments = ["-kernel", "/nonexistent", "-display", "none"].map(str::to_owned);
+        let Ok(mut qemu) = Qemu::start(&arguments, b"") else {
+            println!("skipped: no {PROGRAM}");
+            return;
+        };
+        assert!(matches!(qemu.output.recv(), Ok(Output::End(None))));
+        assert!(!qemu.wait().unwrap().success());
+        assert!(qemu.console().join("\n").contains("/nonexistent"), "{:?}", qemu.console());
+    }
+}
