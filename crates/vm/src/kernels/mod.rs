@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
-pub use apt::pull;
+pub use apt::{NAMES, pull};
 
 /// One kernel that can be booted.
 #[derive(Clone, Debug, PartialEq, Eq)]
