@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairground check [FILE.bpf.c …]`
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use compile::Source;
+use model::{
+    Backend, Contestant, Experiment, Outcome, Record, SchedulerChoice, Seed, Step, TaskGroup,
+    Workload,
+};
+use vm::kernels::{self, Kernel};
+
+use crate::assets::{self, Kind};
+use crate::exit;
+use crate::home::home;
+use crate::output;
+use crate::question::{self, host_cpus};
+use crate::run::sink::Sink;
+use crate::run::{self, Settings, interrupt, programs};
+use crate::{plan, spec};
+
+/// Options of `check`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Scheduler files to check besides the built-in ones
+    files: Vec<String>,
+    /// Do not boot a virtual machine to load the schedulers
+    #[arg(long)]
+    no_boot: bool,
+}
+
+/// The result of one check: what, which, and `Ok` or why not.
+struct Finding {
+    kind: &'static str,
+    name: String,
+    result: Result<String, String>,
+}
+
+/// Checks every file, compiles every scheduler, and loads each once if there is a kernel for it.
+///
+/// # Errors
+/// When the lab itself fails, or standard output is closed. What a check finds is no error.
+pub fn run(args: Args) -> Result<ExitCode> {
+    let mut findings = specs();
+    let sources = sources(&args.files, &mut findings);
+    let wrong_input = findings.iter().any(|finding| finding.result.is_err());
+    if !args.no_boot {
+        findings.extend(load_all(&sources)?);
+    }
+    output::print(&table(&findings))?;
+    let misbehaved = findings.iter().any(|finding| finding.result.is_err());
+    Ok(match (wrong_input, misbehaved) {
+        (true, _) => ExitCode::from(exit::BAD_INPUT),
+        (_, true) => ExitCode::from(exit::MISBEHAVED),
+        _ => ExitCode::SUCCESS,
+    })
+}
+
+fn table(findings: &[Finding]) -> String {
+    let row = |finding: &Finding| {
+        let (word, text) = match &finding.result {
+            Ok(text) => ("ok", text),
+            Err(text) => ("WRONG", text),
+        };
+        vec![word.into(), finding.kind.into(), finding.name.clone(), text.clone()]
+    };
+    output::table(&findings.iter().map(row).collect::<Vec<_>>())
+}
+
+/// Every workload, machine and experiment.
+fn specs() -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for kind in [Kind::Workload, Kind::Machine, Kind::Experiment] {
+        for name in assets::names(kind) {
+            let result = spec(kind, &name).map_err(|error| error.to_string());
+            findings.push(Finding { kind: kind.noun(), name, result });
+        }
+    }
+    findings
+}
+
+fn spec(kind: Kind, name: &str) -> Result<String, spec::SpecError> {
+    let here = Path::new("");
+    match kind {
+        Kind::Workload => {
+            let asset = assets::find(kind, name, here)?;
+            spec::workload::resolve(&asset, &BTreeMap::new(), host_cpus()).map(|_| "reads".into())
+        }
+        Kind::Machine => spec::machine::load(name, here, host_cpus()).map(|_| "reads".into()),
+        Kind::Experiment => {
+            let experiment = question::read(name)?.0.experiment;
+            Ok(format!("{} trials", plan::plan(&experiment, Seed(1)).len()))
+        }
+    }
+}
+
+/// The schedulers that compile.
+fn sources(files: &[String], findings: &mut Vec<Finding>) -> Vec<Source> {
+    let builtin = compile::builtin().into_iter().map(|source| (source.name.clone(), Ok(source)));
+    let given = files.iter().map(|file| (file.clone(), compile::resolve(file, Path::new(""))));
+    let mut sources = Vec::new();
+    for (name, source) in builtin.chain(given) {
+        let compiled =
+            source.and_then(|source| compile::compile(&source).map(|object| (source, object)));
+        let result = match compiled {
+            Ok((source, object)) => {
+                sources.push(source);
+                Ok(format!("compiles to {} KiB", object.object.len() / 1024))
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        findings.push(Finding { kind: "scheduler", name, result });
+    }
+    sources
+}
+
+/// Loads each scheduler once, all in one boot; or says why not.
+fn load_all(sources: &[Source]) -> Result<Vec<Finding>> {
+    let home = home()?;
+    let kernel = kernels::list(&home)?.into_iter().rev().find(|kernel| kernel.sched_ext);
+    let skipped = |why: &str| Finding {
+        kind: "boot",
+        name: "skipped".into(),
+        result: Ok(format!("{why}, so no scheduler was loaded")),
+    };
+    let Some(kernel) = kernel else {
+        return Ok(vec![skipped("no kernel with sched_ext here (`fairground kernel pull`)")]);
+    };
+    if programs::find(vm::qemu::PROGRAM).is_none() {
+        return Ok(vec![skipped("qemu-system-x86_64 is not installed")]);
+    }
+    let records = load(sources, &kernel, home)?;
+    Ok(records.iter().map(loaded).collect())
+}
+
+fn load(sources: &[Source], kernel: &Kernel, home: std::path::PathBuf) -> Result<Vec<Record>> {
+    let trials = plan::plan(&loading(sources, kernel)?, Seed(1));
+    let by_hash = |source: &Source| (source.sha256.clone(), source.clone());
+    let sources = sources.iter().map(by_hash).collect();
+    let settings = Settings { home, sources, jobs: None, offline: true };
+    let mut records = Vec::new();
+    let mut keep = |record: &Record| {
+        records.push(record.clone());
+        Ok(())
+    };
+    let stop = interrupt::flag()?;
+    run::execute(&trials, &settings, &Sink::new(&mut keep, &mut |_| {}, &stop))?;
+    Ok(records)
+}
+
+/// An experiment that only loads: one task runs for a millisecond under each scheduler.
+fn loading(sources: &[Source], kernel: &Kernel) -> Result<Experiment> {
+    let task = TaskGroup {
+        name: "task".into(),
+        count: 1,
+        repeat: Some(1),
+        delay_us: 0,
+        jitter_us: 0,
+        policy: None,
+        affinity: Vec::new(),
+        template: false,
+        steps: vec![Step::RunUs(1000)],
+    };
+    let workload = Workload { name: "load".into(), tasks: vec![task], ..Workload::default() };
+    let contestant = |source: &Source| Contestant {
+        name: source.name.clone(),
+        kernel: Some(kernel.name.clone()),
+        scheduler: SchedulerChoice::File {
+            file: source.path.clone(),
+            sha256: source.sha256.clone(),
+            knobs: BTreeMap::new(),
+        },
+    };
+    Ok(Experiment {
+        name: "check".into(),
+        question: "Does every scheduler load?".into(),
+        backend: Backend::Vm,
+        baseline: String::new(),
+        contestants: sources.iter().map(contestant).collect(),
+        workloads: vec![workload],
+        machines: vec![spec::machine::load("uniprocessor", Path::new(""), host_cpus())?],
+        blocks: 1,
+        runs_per_boot: 1,
+        timeout_ms: 60_000,
+        trace: Vec::new(),
+    })
+}
+
+fn loaded(record: &Record) -> Finding {
+    let result = match &record.outcome {
+        Outcome::Ok => Ok(format!("runs on {}", record.provenance.kernel_release)),
+        other => Err(format!("{}: {}", other.word(), other.reason())),
+    };
+    Finding { kind: "scheduler", name: record.trial.contestant.name.clone(), result }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairground compare`
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use model::Record;
+use stats::{Difference, Identity};
+use store::{Filter, Store};
+
+use crate::exit;
+use crate::output::{self, Format};
+use crate::records::Chosen;
+use crate::summary;
+
+/// Options of `compare`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    chosen: Chosen,
+    /// The contestant that the others are compared with, instead of the experiment's
+    #[arg(long, value_name = "NAME")]
+    baseline: Option<String>,
+    /// Only say whether two stores measured the same, byte for byte
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["experiment", "baseline"])]
+    identical: Option<Vec<PathBuf>>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Compares.
+///
+/// # Errors
+/// When a store cannot be read or has no records.
+pub fn run(args: Args) -> Result<ExitCode> {
+    if let Some([first, second]) = args.identical.as_deref() {
+        return identical(first, second, args.format);
+    }
+    let (sessions, records) = args.chosen.open()?;
+    let comparison = summary::compare(&sessions, &records, args.baseline)?;
+    match args.format {
+        Format::Json => output::print_json(&comparison)?,
+        Format::Table => {
+            output::print(&report::terminal::table(&comparison, output::colour()))?;
+            eprint!("{}", summary::misbehaviours(&records));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn identical(first: &Path, second: &Path, format: Format) -> Result<ExitCode> {
+    let identity = stats::identical(&all(first)?, &all(second)?);
+    match format {
+        Format::Json => output::print_json(&identity)?,
+        Format::Table => output::print(&describe(&identity))?,
+    }
+    let same = identity.is_identical();
+    Ok(if same { ExitCode::SUCCESS } else { ExitCode::from(exit::MISBEHAVED) })
+}
+
+fn all(path: &Path) -> Result<Vec<Record>> {
+    Ok(Store::open_readonly(path)?.records(&Filter::default())?)
+}
+
+fn describe(identity: &Identity) -> String {
+    if identity.is_identical() {
+        return format!("identical: {} trials, byte for byte\n", identity.same);
+    }
+    let (same, differ) = (identity.same, identity.differences.len());
+    let mut text = format!("not identical: {same} trials are the same, {differ} differ\n");
+    for trial in &identity.differences {
+        let what = match &trial.difference {
+            Difference::OnlyInFirst => "only in the first store".into(),
+            Difference::OnlyInSecond => "only in the second store".into(),
+            Difference::Outcome(words) => format!("outcomes {words}"),
+            Difference::Measured(lines) => lines.join("\n    "),
+        };
+        text += &format!("  {} {}\n    {what}\n", trial.trial, trial.label);
+    }
+    text
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairground export csv|json|hgrm|trace`
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{Subcommand, ValueEnum};
+use model::{Histogram, Record};
+
+use crate::exit::bad_input;
+use crate::formats;
+use crate::output;
+use crate::records::Chosen;
+
+/// Options of `export`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+/// What to export, in which format.
+#[derive(Subcommand)]
+enum What {
+    /// One line per number, with everything that it belongs to
+    Csv(Records),
+    /// Whole records as a JSON array, one record per line
+    Json(Records),
+    /// Latency distributions for HdrHistogram's plotting pages, one file each
+    Hgrm {
+        #[command(flatten)]
+        chosen: Chosen,
+        /// The folder to write to
+        #[arg(short, long, value_name = "FOLDER", default_value = "hgrm")]
+        output: PathBuf,
+    },
+    /// The events of one traced trial
+    Trace(Trace),
+}
+
+#[derive(clap::Args)]
+struct Records {
+    #[command(flatten)]
+    chosen: Chosen,
+    /// The file to write instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(clap::Args)]
+struct Trace {
+    /// The trial's identity, or its beginning; `export csv` shows it
+    trial: String,
+    /// ftrace text for Perfetto, trace-cmd's scripts and LISA, or JSON for Perfetto
+    #[arg(long, value_enum, default_value_t)]
+    format: TraceFormat,
+    /// The store
+    #[arg(long, value_name = "FILE", default_value = crate::home::STORE)]
+    store: PathBuf,
+    /// The file to write instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum TraceFormat {
+    #[default]
+    Ftrace,
+    Perfetto,
+}
+
+/// Exports.
+///
+/// # Errors
+/// When the store cannot be read or the file cannot be written, or there is nothing to export.
+pub fn run(args: Args) -> Result<ExitCode> {
+    match args.what {
+        What::Csv(Records { chosen, output }) => {
+            formats::csv::write(&chosen.records()?, &mut output::writer(output.as_ref())?)?;
+        }
+        What::Json(Records { chosen, output }) => {
+            json(&chosen.records()?, &mut output::writer(output.as_ref())?)?;
+        }
+        What::Hgrm { chosen, output } => hgrm(&chosen.records()?, &output)?,
+        What::Trace(args) => trace(&args)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn json(records: &[Record], out: &mut dyn Write) -> Result<()> {
+    writeln!(out, "[")?;
+    for (index, record) in records.iter().enumerate() {
+        let comma = if index + 1 < records.len() { "," } else { "" };
+        writeln!(out, "{}{comma}", serde_json::to_string(record)?)?;
+    }
+    writeln!(out, "]")?;
+    Ok(out.flush()?)
+}
+
+/// One file per contestant, cell, measure and group, the samples of all its good runs together.
+fn hgrm(records: &[Record], folder: &Path) -> Result<()> {
+    let mut merged: BTreeMap<String, Histogram> = BTreeMap::new();
+    for record in records.iter().filter(|record| record.outcome.is_ok()) {
+        for histogram in &record.measured.histograms {
+            let name = file_name(record, histogram);
+            merged.entry(name).or_default().merge(histogram);
+        }
+    }
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("{}: cannot be made; choose another with -o", folder.display()))?;
+    for (name, histogram) in merged.iter().filter(|(_, histogram)| histogram.count > 0) {
+        let mut out = output::writer(Some(&folder.join(name)))?;
+        formats::hgrm::write(histogram, &mut out)?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+fn file_name(record: &Record, histogram: &Histogram) -> String {
+    let (contestant, cell) = (&record.trial.contestant.name, record.trial.workload.cell());
+    let machine = &record.trial.machine.name;
+    let name = format!("{contestant} {cell} {machine} {} {}", histogram.name, histogram.group);
+    let safe = |c: char| if c.is_alphanumeric() || "=-.".contains(c) { c } else { '_' };
+    name.chars().map(safe).collect::<String>() + ".hgrm"
+}
+
+fn trace(args: &Trace) -> Result<()> {
+    let store = store::Store::open_readonly(&args.store)?;
+    let filter =
+        store::Filter { trial_id: Some(args.trial.clone()), traces: true, ..Default::default() };
+    let records = store.records(&filter)?;
+    let traced = records.iter().rev().find_map(|record| record.trace.as_ref());
+    let trace = traced.ok_or_else(|| {
+        let found = match records.len() {
+            0 => "has no such trial",
+            _ => "has the trial, but without a trace; run it with --trace",
+        };
+        bad_input(format!("{}: {found}: {}", args.store.display(), args.trial))
+    })?;
+    let mut out = output::writer(args.output.as_ref())?;
+    match args.format {
+        TraceFormat::Ftrace => formats::ftrace::write(trace, &mut out)?,
+        TraceFormat::Perfetto => formats::perfetto::write(trace, &mut out)?,
+    }
+    Ok(out.flush()?)
+}

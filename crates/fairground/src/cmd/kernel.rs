@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairground kernel list|pull|use`
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Subcommand;
+use serde::Serialize;
+use vm::kernels::{self, Kernel};
+
+use crate::home::home;
+use crate::output::{self, Format};
+
+/// Options of `kernel`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+/// What to do with kernels.
+#[derive(Subcommand)]
+enum Action {
+    /// Show the kernels that can be booted
+    List {
+        /// How to print it
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// Get kernels from the mirror that this machine's package sources name
+    Pull {
+        /// Names as in `kernel list`; all known ones when none is given
+        names: Vec<String>,
+    },
+    /// Add a kernel image of your own
+    Use {
+        /// A bootable image, e.g. arch/x86/boot/bzImage
+        file: PathBuf,
+        /// Its configuration file, which sched_ext schedulers need
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+    },
+}
+
+/// Lists, gets or adds kernels.
+///
+/// # Errors
+/// When the home folder cannot be written, the mirror cannot be reached, or an image is none.
+pub fn run(args: Args) -> Result<ExitCode> {
+    let home = home()?;
+    match args.action {
+        Action::List { format } => print(&kernels::list(&home)?, format)?,
+        Action::Pull { names } => {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let names = if names.is_empty() { kernels::NAMES } else { &names };
+            let pulled = kernels::pull(&home, names, &mut |note| eprintln!("{note}"))?;
+            print(&pulled, Format::Table)?;
+        }
+        Action::Use { file, config } => {
+            print(&[kernels::add_file(&home, &file, config.as_deref())?], Format::Table)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A kernel as `list` and `kernel list` show it.
+#[derive(Serialize)]
+pub struct Shown {
+    /// What an experiment's `kernel = …` says.
+    pub name: String,
+    /// `uname -r`.
+    pub release: String,
+    /// `cfs` or `eevdf`.
+    pub fair: String,
+    /// Whether it can run sched_ext schedulers.
+    pub sched_ext: bool,
+    /// SHA-256 of the image.
+    pub sha256: String,
+    /// The image.
+    pub image: PathBuf,
+    /// Which backends can run on it.
+    pub backends: Vec<&'static str>,
+}
+
+impl Shown {
+    /// What is shown of a kernel.
+    pub fn new(kernel: &Kernel) -> Shown {
+        Shown {
+            name: kernel.name.clone(),
+            release: kernel.release.clone(),
+            fair: kernel.fair.clone(),
+            sched_ext: kernel.sched_ext,
+            sha256: kernel.sha256.clone(),
+            image: kernel.image.clone(),
+            backends: vec!["vm"],
+        }
+    }
+
+    fn row(&self) -> Vec<String> {
+        let sched_ext = if self.sched_ext { "sched_ext" } else { "no sched_ext" };
+        let hash = self.sha256.get(..12).unwrap_or_default().to_owned();
+        let backends = self.backends.join(", ");
+        vec![
+            self.name.clone(),
+            backends,
+            self.release.clone(),
+            self.fair.clone(),
+            sched_ext.into(),
+            hash,
+        ]
+    }
+}
+
+const HEADINGS: [&str; 6] = ["kernel", "runs on", "release", "fair class", "", "sha256"];
+
+/// Kernels as a table, or how to get some.
+pub fn table(kernels: &[Shown]) -> String {
+    if kernels.is_empty() {
+        return "no kernels yet; `fairground kernel pull` gets them\n".into();
+    }
+    let headings = HEADINGS.map(String::from).to_vec();
+    let rows = std::iter::once(headings).chain(kernels.iter().map(Shown::row));
+    output::table(&rows.collect::<Vec<_>>())
+}
+
+fn print(kernels: &[Kernel], format: Format) -> Result<()> {
+    let shown: Vec<Shown> = kernels.iter().map(Shown::new).collect();
+    match format {
+        Format::Json => output::print_json(&shown),
+        Format::Table => output::print(&table(&shown)),
+    }
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairground list [KIND]`
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::ValueEnum;
+use model::{Backend, Workload};
+use serde::Serialize;
+
+use super::kernel;
+use crate::assets::{self, Kind};
+use crate::home::home;
+use crate::output::{self, Format};
+use crate::question::{self, host_cpus};
+use crate::run::programs;
+use crate::spec;
+
+/// Options of `list`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// What to show; everything without it
+    #[arg(value_enum)]
+    kind: Option<What>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// The things that there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    Schedulers,
+    Workloads,
+    Machines,
+    Experiments,
+    Kernels,
+}
+
+/// One thing, and who can run it.
+#[derive(Serialize)]
+struct Item {
+    name: String,
+    backends: Vec<&'static str>,
+    about: String,
+}
+
+/// The whole list; what was not asked for is absent.
+#[derive(Default, Serialize)]
+struct Lists {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schedulers: Option<Vec<Item>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workloads: Option<Vec<Item>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    machines: Option<Vec<Item>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    experiments: Option<Vec<Item>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernels: Option<Vec<kernel::Shown>>,
+}
+
+/// Shows what there is.
+///
+/// # Errors
+/// When a file is wrong, or standard output is closed.
+pub fn run(args: Args) -> Result<ExitCode> {
+    let lists = lists(args.kind)?;
+    match args.format {
+        Format::Json => output::print_json(&lists)?,
+        Format::Table => output::print(&tables(&lists))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn lists(only: Option<What>) -> Result<Lists> {
+    let is_wanted = |what| only.is_none_or(|only| only == what);
+    let mut lists = Lists::default();
+    if is_wanted(What::Schedulers) {
+        lists.schedulers = Some(schedulers());
+    }
+    if is_wanted(What::Workloads) {
+        lists.workloads = Some(workloads()?);
+    }
+    if is_wanted(What::Machines) {
+        lists.machines = Some(machines()?);
+    }
+    if is_wanted(What::Experiments) {
+        lists.experiments = Some(experiments()?);
+    }
+    if is_wanted(What::Kernels) {
+        let kernels = vm::kernels::list(&home()?)?;
+        lists.kernels = Some(kernels.iter().map(kernel::Shown::new).collect());
+    }
+    Ok(lists)
+}
+
+/// Whether the running kernel takes sched_ext schedulers.
+fn live_has_sched_ext() -> bool {
+    Path::new("/sys/kernel/sched_ext").exists()
+}
+
+fn backends(live: bool) -> Vec<&'static str> {
+    if live { vec!["vm", "live"] } else { vec!["vm"] }
+}
+
+/// Built-in files, installed programs, and what every kernel has.
+fn schedulers() -> Vec<Item> {
+    let on_sched_ext = backends(live_has_sched_ext());
+    let item = |name: &str, backends: &[&'static str], about: &str| Item {
+        name: name.into(),
+        backends: backends.to_vec(),
+        about: about.into(),
+    };
+    let files = compile::builtin();
+    let files = files.iter().map(|source| item(&source.name, &on_sched_ext, &source.header.idea));
+    let programs = programs::sched_ext();
+    let programs = programs.iter().map(|name| {
+        item(&format!("program:{name}"), &on_sched_ext, "An installed sched_ext scheduler.")
+    });
+    let everywhere = backends(true);
+    let kernels = [
+        item("kernel", &everywhere, "The fair scheduler that the kernel has built in."),
+        item(
+            "policy:CLASS",
+            &everywhere,
+            "other, batch, idle, fifo, rr, deadline: given to tasks.",
+        ),
+    ];
+    files.chain(programs).chain(kernels).collect()
+}
+
+fn workloads() -> Result<Vec<Item>> {
+    let cpus = host_cpus();
+    let items = assets::names(Kind::Workload).into_iter().map(|name| {
+        let asset = assets::find(Kind::Workload, &name, Path::new(""))?;
+        let workload = spec::workload::resolve(&asset, &BTreeMap::new(), cpus)?.workload;
+        Ok(Item { name, backends: backends(true), about: with_parameters(&workload) })
+    });
+    items.collect()
+}
+
+/// The sentence about a workload, and its parameters with their defaults.
+fn with_parameters(workload: &Workload) -> String {
+    let parameters: Vec<String> =
+        workload.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    match parameters.as_slice() {
+        [] => workload.about.clone(),
+        _ => format!("{} ({})", workload.about, parameters.join(" ")),
+    }
+}
+
+fn machines() -> Result<Vec<Item>> {
+    let items = assets::names(Kind::Machine).into_iter().map(|name| {
+        let about = spec::machine::load(&name, Path::new(""), host_cpus())?.about;
+        Ok(Item { name, backends: backends(false), about })
+    });
+    items.collect()
+}
+
+fn experiments() -> Result<Vec<Item>> {
+    let items = assets::names(Kind::Experiment).into_iter().map(|name| {
+        let experiment = question::read(&name)?.0.experiment;
+        let live_only = experiment.backend == Backend::Live;
+        let backends = if live_only { vec!["live"] } else { backends(true) };
+        Ok(Item { name, backends, about: experiment.question })
+    });
+    items.collect()
+}
+
+fn tables(lists: &Lists) -> String {
+    let named = [
+        ("scheduler", &lists.schedulers),
+        ("workload", &lists.workloads),
+        ("machine", &lists.machines),
+        ("experiment", &lists.experiments),
+    ];
+    let mut tables: Vec<String> = named
+        .iter()
+        .filter_map(|(noun, items)| items.as_ref().map(|items| table(noun, items)))
+        .collect();
+    tables.extend(lists.kernels.as_ref().map(|kernels| kernel::table(kernels)));
+    tables.join("\n")
+}
+
+fn table(noun: &str, items: &[Item]) -> String {
+    let row = |item: &Item| vec![item.name.clone(), item.backends.join(", "), item.about.clone()];
+    let headings = vec![noun.into(), "runs on".into(), "about".into()];
+    output::table(&std::iter::once(headings).chain(items.iter().map(row)).collect::<Vec<_>>())
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The verbs: one file each, with the same two parts in the same order: `Args`, `run`.
+//!
+//! Help, completions and the manual page are generated from this table and the `Args`.
+
+pub mod check;
+pub mod compare;
+pub mod completions;
+pub mod export;
+pub mod guest;
+pub mod kernel;
+pub mod list;
+pub mod man;
+pub mod plan;
+pub mod report;
+pub mod run;
+pub mod trial;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Command, CommandFactory, Parser, Subcommand};
+
+use crate::output;
+
+/// What to try first.
+const EXAMPLES: &str = "\
+Examples:
+  fairground run quick                             race real schedulers on real kernels
+  fairground run quick --scheduler ./mine.bpf.c    add your own to the race
+";
+
+/// Compare Linux CPU schedulers under the same rules.
+#[derive(Parser)]
+#[command(name = "fairground", version, disable_help_subcommand = true, after_help = EXAMPLES)]
+pub struct Cli {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+/// Every verb. The order is that of the table.
+#[derive(Subcommand)]
+enum Verb {
+    /// Show what there is: schedulers, workloads, machines, experiments, kernels
+    List(list::Args),
+    /// Verify cheaply that every file parses, compiles and loads
+    Check(check::Args),
+    /// Print an experiment's trials, one JSON object per line, and run nothing
+    Plan(plan::Args),
+    /// Run an experiment; every trial leaves one record in the store
+    Run(run::Args),
+    /// Read one JSON trial on stdin, run it, write one JSON record on stdout
+    Trial(trial::Args),
+    /// Compare records: a table with intervals, or whether two stores are identical
+    Compare(compare::Args),
+    /// Write the report, one HTML file that needs no network
+    Report(report::Args),
+    /// Export records, histograms and traces to other tools' formats
+    Export(export::Args),
+    /// List, get and add kernels to boot
+    Kernel(kernel::Args),
+    /// Print a shell's completion script
+    Completions(completions::Args),
+    /// Print the manual page
+    Man(man::Args),
+    /// Be the first process of a virtual machine
+    #[command(hide = true)]
+    Guest(guest::Args),
+}
+
+impl Cli {
+    /// Runs the verb, or shows the table of verbs when there is none.
+    ///
+    /// # Errors
+    /// Whatever the verb could not do.
+    pub fn run(self) -> Result<ExitCode> {
+        match self.verb {
+            None => show_verbs(),
+            Some(Verb::List(args)) => list::run(args),
+            Some(Verb::Check(args)) => check::run(args),
+            Some(Verb::Plan(args)) => plan::run(args),
+            Some(Verb::Run(args)) => run::run(args),
+            Some(Verb::Trial(args)) => trial::run(args),
+            Some(Verb::Compare(args)) => compare::run(args),
+            Some(Verb::Report(args)) => report::run(args),
+            Some(Verb::Export(args)) => export::run(args),
+            Some(Verb::Kernel(args)) => kernel::run(args),
+            Some(Verb::Completions(args)) => completions::run(args),
+            Some(Verb::Man(args)) => man::run(args),
+            Some(Verb::Guest(args)) => guest::run(args),
+        }
+    }
+}
+
+/// The definition of the command line, from which everything else is generated.
+pub fn command() -> Command {
+    Cli::command()
+}
+
+fn show_verbs() -> Result<ExitCode> {
+    let command = command();
+    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let rows: Vec<Vec<String>> = verbs.map(verb_row).collect();
+    let table = output::table(&rows);
+    output::print(&format!(
+        "{about}\n\n{table}\n{EXAMPLES}\n`fairground VERB --help` says more.\n"
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn verb_row(verb: &Command) -> Vec<String> {
+    let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
+    vec![format!("  {}", verb.get_name()), about]
+}

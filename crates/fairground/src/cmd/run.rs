@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairground run [EXPERIMENT]`: spec → plan → trials → records → statistics → table.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Result;
+use model::{Progress, Trial};
+use store::{Filter, Session, Store};
+
+use crate::exit;
+use crate::home;
+use crate::output;
+use crate::question::{Asked, Question};
+use crate::records::Chosen;
+use crate::run::sink::Sink;
+use crate::run::{self, Settings, interrupt};
+use crate::ui::Screen;
+use crate::{summary, words};
+
+/// With fewer runs per contestant and cell a median has no finite 95 % interval.
+const RUNS_MIN: u32 = 6;
+
+/// Options of `run`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    question: Question,
+    /// Run only the trials that the last run of the same plan has left
+    #[arg(long)]
+    resume: bool,
+    /// Where the records go
+    #[arg(long, value_name = "FILE", default_value = home::STORE)]
+    store: PathBuf,
+    /// Virtual machines at a time [default: one; as many as CPUs when only instructions are counted]
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    /// Never download a kernel
+    #[arg(long)]
+    offline: bool,
+}
+
+/// Runs what is asked and shows what came out.
+///
+/// # Errors
+/// When the input is wrong (before anything runs), or the lab itself fails.
+pub fn run(args: Args) -> Result<ExitCode> {
+    let stop = interrupt::flag()?;
+    let asked = args.question.ask()?;
+    let store = Store::open(&args.store)?;
+    let session = session(&store, &asked, args.resume)?;
+    let left = left(&store, &asked, session.family)?;
+    let id = store.begin(&session)?;
+    let ended = execute(&args, &asked, &left, (store, id), &stop);
+    if stop.load(Ordering::SeqCst) && ended.is_ok() {
+        eprintln!("interrupted; to go on: {}", words::resume_command());
+        return Ok(ExitCode::from(exit::INTERRUPTED));
+    }
+    if ended.is_err() {
+        eprintln!("what was measured is in {}", args.store.display());
+        eprintln!("to go on: {}", words::resume_command());
+    }
+    ended?;
+    summarise(&args, id)
+}
+
+/// This run's session: of its own family, or of that of an earlier run with the same plan.
+fn session(store: &Store, asked: &Asked, resume: bool) -> Result<Session> {
+    let plan = asked.plan_id();
+    let earlier = store.sessions()?.into_iter().rev().find(|session| session.plan == plan);
+    let family = earlier.filter(|_| resume).map(|session| session.family.unwrap_or(session.id));
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Ok(Session {
+        id: 0,
+        family,
+        experiment: asked.experiment.clone(),
+        plan,
+        seed: asked.seed,
+        command: words::command(),
+        started_unix_s: now.as_secs(),
+        fairground: run::VERSION.into(),
+    })
+}
+
+/// The trials that have no record yet.
+fn left(store: &Store, asked: &Asked, family: Option<i64>) -> Result<Vec<Trial>> {
+    let done = match family {
+        Some(_) => store.trial_ids_done(&Filter { family, ..Filter::default() })?,
+        None => BTreeSet::new(),
+    };
+    Ok(asked.trials.iter().filter(|trial| !done.contains(&trial.id())).cloned().collect())
+}
+
+fn execute(
+    args: &Args,
+    asked: &Asked,
+    left: &[Trial],
+    (store, session): (Store, i64),
+    stop: &AtomicBool,
+) -> Result<()> {
+    let mut screen = Screen::new();
+    remark(asked, args.question.exploratory, &mut screen);
+    let done = asked.trials.len() - left.len();
+    screen.show(&Progress::Planned { trials: asked.trials.len(), done });
+    let settings = Settings {
+        home: home::home()?,
+        sources: asked.sources.clone(),
+        jobs: args.jobs,
+        offline: args.offline,
+    };
+    let mut keep = move |record: &model::Record| Ok(store.append(session, record)?);
+    let mut hear = |progress: &Progress<'_>| screen.show(progress);
+    let result = {
+        let sink = Sink::new(&mut keep, &mut hear, stop);
+        run::execute(left, &settings, &sink)
+    };
+    screen.clear();
+    result
+}
+
+/// What the audience should know before it waits.
+fn remark(asked: &Asked, exploratory: bool, screen: &mut Screen) {
+    for note in &asked.notes {
+        screen.show(&Progress::Note(note));
+    }
+    let runs = asked.experiment.blocks.saturating_mul(asked.experiment.runs_per_boot);
+    if runs < RUNS_MIN && !exploratory {
+        screen.show(&Progress::Note(&format!(
+            "exploratory: {runs} runs of each cell prove little; {RUNS_MIN} or more are needed"
+        )));
+    }
+}
+
+/// The table on standard output; on standard error where everything is, and what went wrong.
+fn summarise(args: &Args, session: i64) -> Result<ExitCode> {
+    let (sessions, records) = Chosen::session(args.store.clone(), session).open()?;
+    let comparison = summary::compare(&sessions, &records, None)?;
+    output::print(&report::terminal::table(&comparison, output::colour()))?;
+    eprint!("{}", summary::misbehaviours(&records));
+    let (store, experiment) = (args.store.display(), &records[0].trial.experiment);
+    eprintln!("records: {store}");
+    eprintln!("report:  fairground report {experiment} --store {store} -o {experiment}.html");
+    let ok = records.iter().all(|record| record.outcome.is_ok());
+    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::from(exit::MISBEHAVED) })
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairground trial`: one JSON trial on standard input, one JSON record on standard output.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use model::{Progress, Record, Trial};
+
+use crate::exit::{self, bad_input};
+use crate::home;
+use crate::output;
+use crate::question::On;
+use crate::run::sink::Sink;
+use crate::run::{self, Settings, interrupt};
+
+/// Options of `trial`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Who answers, instead of the backend that the trial names
+    #[arg(long, value_enum)]
+    on: Option<On>,
+    /// Never download a kernel
+    #[arg(long)]
+    offline: bool,
+}
+
+/// Runs one trial.
+///
+/// # Errors
+/// When the trial cannot be understood, or the lab itself fails.
+pub fn run(args: Args) -> Result<ExitCode> {
+    let stop = interrupt::flag()?;
+    let mut trial = read()?;
+    if let Some(on) = args.on {
+        trial.backend = on.into();
+    }
+    let settings = Settings {
+        home: home::home()?,
+        sources: BTreeMap::new(),
+        jobs: None,
+        offline: args.offline,
+    };
+    let mut answer: Option<Record> = None;
+    let mut keep = |record: &Record| {
+        answer = Some(record.clone());
+        Ok(())
+    };
+    let mut hear = |progress: &Progress<'_>| {
+        if let Progress::Note(note) = progress {
+            eprintln!("{note}");
+        }
+    };
+    run::execute(&[trial], &settings, &Sink::new(&mut keep, &mut hear, &stop))?;
+    let Some(record) = answer else { return Ok(ExitCode::from(exit::INTERRUPTED)) };
+    output::print(&(serde_json::to_string(&record)? + "\n"))?;
+    let ok = record.outcome.is_ok();
+    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::from(exit::MISBEHAVED) })
+}
+
+fn read() -> Result<Trial> {
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).context("cannot read standard input")?;
+    let trial: Trial = serde_json::from_str(&text).map_err(|error| {
+        bad_input(format!("standard input: not one trial ({error}); `fairground plan` prints some"))
+    })?;
+    if trial.schema != model::trial::SCHEMA {
+        return Err(bad_input(format!(
+            "standard input: the trial has schema {}, this program knows {}",
+            trial.schema,
+            model::trial::SCHEMA
+        )));
+    }
+    Ok(trial)
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Exit codes, and which error means which.
+//!
+//! | code | meaning |
+//! |---|---|
+//! | 0 | fine |
+//! | 1 | a scheduler or a workload misbehaved, or two stores differ |
+//! | 2 | bad input; nothing ran |
+//! | 3 | the lab itself failed |
+//! | 130 | interrupted; `--resume` goes on |
+
+use std::io;
+use std::process::ExitCode;
+
+use anyhow::Error;
+
+use crate::spec::SpecError;
+
+/// A scheduler or a workload misbehaved.
+pub const MISBEHAVED: u8 = 1;
+/// Bad input.
+pub const BAD_INPUT: u8 = 2;
+/// The lab itself failed.
+pub const LAB_FAILED: u8 = 3;
+/// Interrupted, resumable.
+pub const INTERRUPTED: u8 = 130;
+
+/// The user's fault: the message names what was given and what to write instead.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BadInput(pub String);
+
+/// Shorthand for an [`Error`] that ends the program with [`BAD_INPUT`].
+pub fn bad_input(message: impl Into<String>) -> Error {
+    BadInput(message.into()).into()
+}
+
+/// Prints an error for a person and returns the exit code that belongs to it.
+pub fn report(error: &Error) -> ExitCode {
+    let code = code(error);
+    if code != 0 {
+        eprintln!("fairground: {error:#}");
+    }
+    ExitCode::from(code)
+}
+
+/// The exit code of an error.
+fn code(error: &Error) -> u8 {
+    if error.chain().any(is_closed_pipe) {
+        return 0;
+    }
+    if error.chain().any(is_bad_input) { BAD_INPUT } else { LAB_FAILED }
+}
+
+fn is_bad_input(error: &(dyn std::error::Error + 'static)) -> bool {
+    error.is::<BadInput>()
+        || error.is::<SpecError>()
+        || error.is::<compile::CompileError>()
+        || error.downcast_ref::<store::StoreError>().is_some_and(is_wrong_file)
+}
+
+/// Whether the user named the wrong file, as opposed to a disk that is full.
+fn is_wrong_file(error: &store::StoreError) -> bool {
+    use store::StoreError::{Missing, Newer, NotAStore, Unwritable};
+    matches!(error, Missing { .. } | Newer { .. } | NotAStore { .. } | Unwritable { .. })
+}
+
+/// `fairground plan … | head -1` closes the pipe early, which is no error.
+fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// Replaces the panic message by one short line: a panic is our mistake, and a backtrace helps only us.
+pub fn hook_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(|l| format!(" ({}:{})", l.file(), l.line()));
+        let what = panic.payload_as_str().unwrap_or("unknown");
+        eprintln!(
+            "fairground: a mistake in fairground itself, please report it: {what}{}",
+            place.unwrap_or_default()
+        );
+    }));
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Comma-separated values: one line per number, for spreadsheets, R and pandas.
+//!
+//! A distribution gives a line for its count, its ends and some quantiles (`statistic`); a record without
+//! any number still gives one line, so that nothing that went wrong disappears.
+
+use std::io::Write;
+
+use anyhow::Result;
+use model::{Histogram, Record};
+
+const HEADINGS: [&str; 19] = [
+    "experiment",
+    "backend",
+    "contestant",
+    "kernel",
+    "workload",
+    "cell",
+    "machine",
+    "block",
+    "boot",
+    "boot_id",
+    "boot_position",
+    "trial",
+    "outcome",
+    "reason",
+    "measure",
+    "group",
+    "statistic",
+    "value",
+    "missing",
+];
+
+/// The quantiles of a distribution, with their names.
+const QUANTILES: [(&str, f64); 5] =
+    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)];
+
+/// Writes all records.
+///
+/// # Errors
+/// When `out` does not take them.
+pub fn write(records: &[Record], out: &mut dyn Write) -> Result<()> {
+    let mut table = csv::Writer::from_writer(out);
+    table.write_record(HEADINGS)?;
+    for record in records {
+        let context = context(record);
+        for number in numbers(record) {
+            table.write_record(context.iter().chain(&number))?;
+        }
+    }
+    Ok(table.flush()?)
+}
+
+fn context(record: &Record) -> Vec<String> {
+    let (trial, provenance) = (&record.trial, &record.provenance);
+    let backend = serde_json::to_value(trial.backend).unwrap_or_default();
+    vec![
+        trial.experiment.clone(),
+        backend.as_str().unwrap_or_default().into(),
+        trial.contestant.name.clone(),
+        provenance.kernel_release.clone(),
+        trial.workload.name.clone(),
+        trial.workload.cell(),
+        trial.machine.name.clone(),
+        trial.block.to_string(),
+        trial.boot.to_string(),
+        provenance.boot_id.clone(),
+        provenance.boot_position.to_string(),
+        trial.id(),
+        record.outcome.word().into(),
+        record.outcome.reason().into(),
+    ]
+}
+
+/// Measure, group, statistic, value, reason why it is missing.
+fn numbers(record: &Record) -> Vec<[String; 5]> {
+    let metrics = record.measured.metrics.iter().map(|metric| {
+        let value = metric.value.map(|value| value.to_string()).unwrap_or_default();
+        let missing = metric.missing.clone().unwrap_or_default();
+        [metric.name.clone(), metric.group.clone(), "value".into(), value, missing]
+    });
+    let quantiles = record.measured.histograms.iter().flat_map(statistics);
+    let mut lines: Vec<_> = metrics.chain(quantiles).collect();
+    if lines.is_empty() {
+        lines.push(Default::default());
+    }
+    lines
+}
+
+fn statistics(histogram: &Histogram) -> Vec<[String; 5]> {
+    let line = |statistic: &str, value: String| {
+        let (name, group) = (histogram.name.clone(), histogram.group.clone());
+        [name, group, statistic.into(), value, String::new()]
+    };
+    let mut lines = vec![line("count", histogram.count.to_string())];
+    if histogram.count > 0 {
+        lines.push(line("min", histogram.min.to_string()));
+        let value = |q| histogram.quantile(q).map(|value| value.to_string()).unwrap_or_default();
+        lines.extend(QUANTILES.iter().map(|&(name, quantile)| line(name, value(quantile))));
+        lines.push(line("max", histogram.max.to_string()));
+    }
+    lines
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The kernel's own trace text, as Perfetto's UI and scripts around `trace-cmd report` read it.
+
+use std::collections::BTreeMap;
+use std::io::{Result, Write};
+
+use model::trace::{Trace, TraceEvent, TraceTask, What};
+
+const HEADER: &str = "\
+# tracer: nop
+#
+#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION
+#              | |         |   |||||     |         |
+";
+
+/// What was on each CPU when an event happened: the left column.
+struct Writer<'a> {
+    tasks: BTreeMap<u32, &'a TraceTask>,
+    running: BTreeMap<u32, u32>,
+}
+
+/// Writes a trace.
+///
+/// # Errors
+/// When `out` does not take it.
+pub fn write(trace: &Trace, out: &mut dyn Write) -> Result<()> {
+    let mut writer = Writer { tasks: super::tasks(trace), running: BTreeMap::new() };
+    out.write_all(HEADER.as_bytes())?;
+    for event in &trace.events {
+        writer.event(event, out)?;
+    }
+    if trace.lost > 0 {
+        writeln!(out, "# {} events were lost", trace.lost)?;
+    }
+    Ok(())
+}
+
+impl Writer<'_> {
+    fn event(&mut self, event: &TraceEvent, out: &mut dyn Write) -> Result<()> {
+        let pid = self.current(event);
+        let comm = if pid == 0 { "<idle>".into() } else { self.comm(pid, event.cpu) };
+        let (seconds, micros) = (event.time_ns / 1_000_000_000, event.time_ns / 1000 % 1_000_000);
+        write!(out, "{comm:>16}-{pid:<7} [{:03}] ..... {seconds:5}.{micros:06}: ", event.cpu)?;
+        writeln!(out, "{}", self.text(event))?;
+        if let What::Switch { next, .. } = event.what {
+            self.running.insert(event.cpu, next);
+        }
+        Ok(())
+    }
+
+    /// Who was running when the event happened.
+    fn current(&self, event: &TraceEvent) -> u32 {
+        match event.what {
+            What::Switch { prev, .. } => prev,
+            What::Fork { parent, .. } => parent,
+            What::Exit { pid } => pid,
+            What::Waking { .. } => self.running.get(&event.cpu).copied().unwrap_or(0),
+        }
+    }
+
+    fn text(&self, event: &TraceEvent) -> String {
+        let comm = |pid: u32| self.comm(pid, event.cpu);
+        match &event.what {
+            What::Switch { prev, prev_prio, prev_state, next, next_prio } => format!(
+                "sched_switch: prev_comm={} prev_pid={prev} prev_prio={prev_prio} \
+                 prev_state={prev_state} ==> next_comm={} next_pid={next} next_prio={next_prio}",
+                comm(*prev),
+                comm(*next)
+            ),
+            What::Waking { pid, prio, target } => format!(
+                "sched_waking: comm={} pid={pid} prio={prio} target_cpu={target:03}",
+                comm(*pid)
+            ),
+            What::Fork { parent, child } => format!(
+                "sched_process_fork: comm={} pid={parent} child_comm={} child_pid={child}",
+                comm(*parent),
+                comm(*child)
+            ),
+            What::Exit { pid } => {
+                format!("sched_process_exit: comm={} pid={pid} prio=120", comm(*pid))
+            }
+        }
+    }
+
+    fn comm(&self, pid: u32, cpu: u32) -> String {
+        match (pid, self.tasks.get(&pid)) {
+            (0, _) => format!("swapper/{cpu}"),
+            (_, Some(task)) => task.comm.clone(),
+            (_, None) => "<...>".into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_the_kernels_form() {
+        let mut out = Vec::new();
+        write(&super::super::perfetto::tests::sample(), &mut out).expect("memory takes it");
+        let text = String::from_utf8(out).expect("text");
+        let lines: Vec<&str> = text.lines().skip(4).collect();
+        expect_test::expect![[r#"
+                      <idle>-0       [000] .....     0.000001: sched_waking: comm=hog pid=7 prio=120 target_cpu=000
+                      <idle>-0       [000] .....     0.000002: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=hog next_pid=7 next_prio=120
+                         hog-7       [000] .....     2.500000: sched_process_fork: comm=hog pid=7 child_comm=<...> child_pid=8
+                         hog-7       [000] .....     2.500001: sched_switch: prev_comm=hog prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120"#]]
+        .assert_eq(&lines.join("\n"));
+    }
+}

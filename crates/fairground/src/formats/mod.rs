@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Records in other tools' formats. Pure: each writes to whatever it is given.
+
+pub mod csv;
+pub mod ftrace;
+pub mod hgrm;
+pub mod perfetto;
+
+use std::collections::BTreeMap;
+
+use model::trace::{Trace, TraceTask};
+
+/// Process number → task. Number 0 is every CPU's idle task.
+fn tasks(trace: &Trace) -> BTreeMap<u32, &TraceTask> {
+    trace.tasks.iter().map(|task| (task.pid, task)).collect()
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Chrome's trace JSON, which Perfetto's UI opens: one track per CPU with who ran, one per task with
+//! when it ran and when it waited.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use anyhow::Result;
+use model::trace::{Trace, TraceTask, What};
+use serde_json::{Value, json};
+
+/// Two groups of tracks, which the format calls processes.
+const CPUS: u32 = 1;
+const TASKS: u32 = 2;
+
+/// Since when a task waits or a CPU runs somebody.
+#[derive(Default)]
+struct Open {
+    /// CPU → (task, since).
+    running: BTreeMap<u32, (u32, u64)>,
+    /// Task → since.
+    waiting: BTreeMap<u32, u64>,
+}
+
+/// Writes a trace.
+///
+/// # Errors
+/// When `out` does not take it.
+pub fn write(trace: &Trace, out: &mut dyn Write) -> Result<()> {
+    let mut lines = names(trace);
+    let tasks = super::tasks(trace);
+    let mut open = Open::default();
+    for event in &trace.events {
+        open.event(event.time_ns, event.cpu, &event.what, &tasks, &mut lines);
+    }
+    let end = trace.events.last().map_or(0, |event| event.time_ns);
+    open.close(end, &tasks, &mut lines);
+    writeln!(out, "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
+    for (index, line) in lines.iter().enumerate() {
+        let comma = if index + 1 < lines.len() { "," } else { "" };
+        writeln!(out, "{line}{comma}")?;
+    }
+    writeln!(out, "]}}")?;
+    Ok(())
+}
+
+/// The tracks' names.
+fn names(trace: &Trace) -> Vec<Value> {
+    let name = |what: &str, process: u32, thread: u32, name: String| json!({"ph": "M", "name": what, "pid": process, "tid": thread, "args": {"name": name}});
+    let mut lines = vec![
+        name("process_name", CPUS, 0, "CPUs".into()),
+        name("process_name", TASKS, 0, "Tasks".into()),
+    ];
+    let cpus = trace.events.iter().map(|event| event.cpu).max().map_or(0, |last| last + 1);
+    lines.extend((0..cpus).map(|cpu| name("thread_name", CPUS, cpu, format!("CPU {cpu}"))));
+    for task in trace.tasks.iter().filter(|task| task.pid != 0) {
+        lines.push(name("thread_name", TASKS, task.pid, format!("{} {}", task.comm, task.pid)));
+    }
+    lines
+}
+
+/// A slice; times in the format's microseconds.
+fn slice(process: u32, thread: u32, name: &str, from_ns: u64, to_ns: u64) -> Value {
+    let micros = |ns: u64| ns as f64 / 1000.0;
+    json!({"ph": "X", "pid": process, "tid": thread, "name": name,
+           "ts": micros(from_ns), "dur": micros(to_ns.saturating_sub(from_ns))})
+}
+
+impl Open {
+    fn event(
+        &mut self,
+        now: u64,
+        cpu: u32,
+        what: &What,
+        tasks: &BTreeMap<u32, &TraceTask>,
+        lines: &mut Vec<Value>,
+    ) {
+        match what {
+            What::Switch { prev, prev_state, next, .. } => {
+                self.stop_running(cpu, now, tasks, lines);
+                if *prev != 0 && prev_state.starts_with('R') {
+                    self.waiting.insert(*prev, now);
+                }
+                if *next != 0 {
+                    self.stop_waiting(*next, now, lines);
+                    self.running.insert(cpu, (*next, now));
+                }
+            }
+            What::Waking { pid, .. } => {
+                self.waiting.entry(*pid).or_insert(now);
+            }
+            What::Fork { child, .. } => {
+                self.waiting.insert(*child, now);
+            }
+            What::Exit { pid } => {
+                self.waiting.remove(pid);
+            }
+        }
+    }
+
+    fn stop_running(
+        &mut self,
+        cpu: u32,
+        now: u64,
+        tasks: &BTreeMap<u32, &TraceTask>,
+        lines: &mut Vec<Value>,
+    ) {
+        if let Some((pid, since)) = self.running.remove(&cpu) {
+            let comm = tasks.get(&pid).map_or("<...>", |task| task.comm.as_str());
+            lines.push(slice(CPUS, cpu, comm, since, now));
+            lines.push(slice(TASKS, pid, "runs", since, now));
+        }
+    }
+
+    fn stop_waiting(&mut self, pid: u32, now: u64, lines: &mut Vec<Value>) {
+        if let Some(since) = self.waiting.remove(&pid) {
+            lines.push(slice(TASKS, pid, "waits", since, now));
+        }
+    }
+
+    fn close(&mut self, end: u64, tasks: &BTreeMap<u32, &TraceTask>, lines: &mut Vec<Value>) {
+        for cpu in self.running.keys().copied().collect::<Vec<_>>() {
+            self.stop_running(cpu, end, tasks, lines);
+        }
+        for pid in self.waiting.keys().copied().collect::<Vec<_>>() {
+            self.stop_waiting(pid, end, lines);
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use model::TraceEvent;
+
+    /// A hog is woken, runs, forks, and goes to sleep.
+    pub fn sample() -> Trace {
+        let event = |time_ns, what| TraceEvent { time_ns, cpu: 0, what };
+        let switch = |prev, prev_state: &str, next| What::Switch {
+            prev,
+            prev_prio: 120,
+            prev_state: prev_state.into(),
+            next,
+            next_prio: 120,
+        };
+        Trace {
+            tasks: vec![TraceTask { pid: 7, comm: "hog".into(), group: "hogs".into() }],
+            events: vec![
+                event(1_000, What::Waking { pid: 7, prio: 120, target: 0 }),
+                event(2_500, switch(0, "R", 7)),
+                event(2_500_000_000, What::Fork { parent: 7, child: 8 }),
+                event(2_500_001_000, switch(7, "S", 0)),
+            ],
+            lost: 0,
+        }
+    }
+
+    #[test]
+    fn slices_say_who_ran_and_who_waited() {
+        let mut out = Vec::new();
+        write(&sample(), &mut out).expect("memory takes it");
+        let whole: Value = serde_json::from_slice(&out).expect("valid JSON");
+        let slices: Vec<String> = whole["traceEvents"]
+            .as_array()
+            .expect("events")
+            .iter()
+            .filter(|line| line["ph"] == "X")
+            .map(|l| format!("{}/{} {} {}+{}", l["pid"], l["tid"], l["name"], l["ts"], l["dur"]))
+            .collect();
+        let expected = [
+            "2/7 \"waits\" 1.0+1.5",
+            "1/0 \"hog\" 2.5+2499998.5",
+            "2/7 \"runs\" 2.5+2499998.5",
+            "2/8 \"waits\" 2500000.0+1.0",
+        ];
+        assert_eq!(slices, expected);
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The library behind the `fairground` program.
+//!
+//! ```text
+//! spec ─► plan ─► run (vm │ live) ─► store ─► summary ─► report
+//! ```
+//!
+//! Read in this order: [`cmd`] is the table of verbs, [`question`] what a command line asks; [`spec`] and
+//! [`assets`] read files, [`plan`] lays out trials, [`run`] answers them; [`records`] and [`summary`] are
+//! what the reading verbs share, [`formats`] other tools' files; [`ui`] and [`output`] show.
+
+pub mod assets;
+pub mod cmd;
+pub mod exit;
+pub mod formats;
+pub mod home;
+pub mod output;
+pub mod plan;
+pub mod question;
+pub mod records;
+pub mod run;
+pub mod spec;
+pub mod summary;
+pub mod ui;
+pub mod words;
+
+use std::panic;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// The whole program: from the command line to the exit code.
+pub fn start() -> ExitCode {
+    // The player's `exec` steps start this very program and want nothing but its end.
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == "--exit-now") {
+        return ExitCode::SUCCESS;
+    }
+    if vm::guest::is_init() {
+        run::guest::serve();
+    }
+    exit::hook_panics();
+    let result = panic::catch_unwind(|| cmd::Cli::parse().run());
+    match result {
+        Ok(Ok(code)) => code,
+        Ok(Err(error)) => exit::report(&error),
+        Err(_) => ExitCode::from(exit::LAB_FAILED),
+    }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the command line asks: an experiment, changed by options, and a seed; the same for every verb.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::thread;
+
+use anyhow::Result;
+use clap::ValueEnum;
+use model::{Backend, Experiment, Seed, Trial};
+
+use crate::plan;
+use crate::run::objects::Sources;
+use crate::spec::experiment::Resolved;
+use crate::spec::{self, Host, Overrides, SpecError};
+
+/// The backends that `--on` knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum On {
+    /// Real kernels in virtual machines
+    Vm,
+    /// The kernel that this machine runs
+    Live,
+}
+
+impl From<On> for Backend {
+    fn from(on: On) -> Backend {
+        match on {
+            On::Vm => Backend::Vm,
+            On::Live => Backend::Live,
+        }
+    }
+}
+
+/// The options that decide which trials there are.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Question {
+    /// An experiment's name or file; without it --scheduler and --workload make one up
+    pub experiment: Option<String>,
+    /// Who answers, instead of the backend that the experiment names
+    #[arg(long, value_enum)]
+    on: Option<On>,
+    /// The only source of chance: order of trials, start phases
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Add a scheduler: NAME, FILE.bpf.c, 'NAME knob=value', 'program:scx_lavd ARG', kernel:6.12, policy:rr:50
+    #[arg(long = "scheduler", value_name = "SCHEDULER")]
+    schedulers: Vec<String>,
+    /// Take this workload instead of the experiment's: NAME, FILE, 'NAME parameter=value'
+    #[arg(long = "workload", value_name = "WORKLOAD")]
+    workloads: Vec<String>,
+    /// Take this machine instead of the experiment's
+    #[arg(long = "machine", value_name = "MACHINE")]
+    machines: Vec<String>,
+    /// The contestant that the others are compared with
+    #[arg(long, value_name = "NAME")]
+    baseline: Option<String>,
+    /// Blocks: one pass over everything, with fresh boots
+    #[arg(long, value_name = "N")]
+    blocks: Option<u32>,
+    /// Runs of each cell inside one boot
+    #[arg(long, value_name = "N")]
+    runs: Option<u32>,
+    /// Time limit of a trial, seconds
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<u64>,
+    /// Keep an event trace of this cell's trials in the first block; of every cell's without a value
+    #[arg(long, value_name = "CELL", num_args = 0..=1, require_equals = true,
+          default_missing_value = "all")]
+    trace: Vec<String>,
+    /// Measure without probes, to see what they cost
+    #[arg(long)]
+    no_probes: bool,
+    /// Do not remark that the plan has too few repeats to prove anything
+    #[arg(long)]
+    pub exploratory: bool,
+}
+
+/// The question with everything read and resolved.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The experiment.
+    pub experiment: Experiment,
+    /// The sources of its scheduler files.
+    pub sources: Sources,
+    /// What was read and left out, for the user to know.
+    pub notes: Vec<String>,
+    /// The seed of the plan.
+    pub seed: Seed,
+    /// The plan.
+    pub trials: Vec<Trial>,
+}
+
+impl Asked {
+    /// The plan's identity: equal plans have equal trials in equal order.
+    pub fn plan_id(&self) -> String {
+        let ids: Vec<String> = self.trials.iter().map(Trial::id).collect();
+        model::trial::hex16(&ids)
+    }
+}
+
+impl Question {
+    /// Reads and resolves everything, and plans.
+    ///
+    /// # Errors
+    /// Whatever is wrong with a file or an option, with its place and what to write instead.
+    pub fn ask(&self) -> Result<Asked> {
+        let (resolved, sources) = with_sources(|host| match &self.experiment {
+            Some(name) => spec::experiment(name, &self.overrides(), host),
+            None => spec::adhoc(&self.overrides(), host),
+        })?;
+        let seed = Seed(self.seed);
+        let mut trials = plan::plan(&resolved.experiment, seed);
+        trials.iter_mut().for_each(|trial| trial.probes = !self.no_probes);
+        let Resolved { experiment, notes } = resolved;
+        Ok(Asked { experiment, sources, notes, seed, trials })
+    }
+
+    fn overrides(&self) -> Overrides {
+        Overrides {
+            on: self.on.map(Backend::from),
+            schedulers: self.schedulers.clone(),
+            workloads: self.workloads.clone(),
+            machines: self.machines.clone(),
+            baseline: self.baseline.clone(),
+            blocks: self.blocks,
+            runs: self.runs,
+            timeout_s: self.timeout,
+            trace: self.trace.clone(),
+        }
+    }
+}
+
+/// Reads an experiment as its file is, and the sources of its schedulers.
+///
+/// # Errors
+/// Whatever is wrong with its files.
+pub fn read(name: &str) -> Result<(Resolved, Sources), SpecError> {
+    with_sources(|host| spec::experiment(name, &Overrides::default(), host))
+}
+
+/// Logical CPUs of this machine.
+pub fn host_cpus() -> u32 {
+    thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32)
+}
+
+/// Lets `read` look schedulers up, and keeps the sources that it finds: what is planned is what is
+/// compiled, even if a file changes in between.
+fn with_sources(
+    read: impl FnOnce(&Host<'_>) -> Result<Resolved, SpecError>,
+) -> Result<(Resolved, Sources), SpecError> {
+    let sources = RefCell::new(Sources::new());
+    let resolve = |file: &str, base: &Path| {
+        let source = compile::resolve(file, base).map_err(|error| error.to_string())?;
+        let found = (source.name.clone(), source.sha256.clone());
+        sources.borrow_mut().insert(source.sha256.clone(), source);
+        Ok(found)
+    };
+    let resolved = read(&Host { cpus: host_cpus(), resolve: &resolve })?;
+    Ok((resolved, sources.into_inner()))
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Which records of a store the reading verbs are about.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use model::Record;
+use store::{Filter, Session, Store};
+
+use crate::exit::bad_input;
+
+/// The options that choose records.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Chosen {
+    /// The experiment; without it, the one that ran last
+    pub experiment: Option<String>,
+    /// The store
+    #[arg(long, value_name = "FILE", default_value = crate::home::STORE)]
+    pub store: PathBuf,
+    /// A session of the store instead of the last one, or `all` of the experiment's
+    #[arg(long, value_name = "NUMBER|all")]
+    session: Option<String>,
+}
+
+impl Chosen {
+    /// The last session of an experiment in a store, as `run` shows it at its end.
+    pub fn session(store: PathBuf, session: i64) -> Chosen {
+        Chosen { experiment: None, store, session: Some(session.to_string()) }
+    }
+
+    /// The chosen records, without traces.
+    ///
+    /// # Errors
+    /// When the store cannot be read or has no such records.
+    pub fn records(&self) -> Result<Vec<Record>> {
+        Ok(self.open()?.1)
+    }
+
+    /// The sessions that the records belong to, oldest first, and the records, with traces.
+    ///
+    /// # Errors
+    /// When the store cannot be read or has no such records.
+    pub fn with_traces(&self) -> Result<(Vec<Session>, Vec<Record>)> {
+        self.read(true)
+    }
+
+    /// The sessions that the records belong to, oldest first, and the records.
+    ///
+    /// # Errors
+    /// When the store cannot be read or has no such records.
+    pub fn open(&self) -> Result<(Vec<Session>, Vec<Record>)> {
+        self.read(false)
+    }
+
+    fn read(&self, traces: bool) -> Result<(Vec<Session>, Vec<Record>)> {
+        let store = Store::open_readonly(&self.store)?;
+        let mut sessions = self.sessions(&store)?;
+        let last = sessions.last().map(family).ok_or_else(|| self.nothing())?;
+        let family_only = self.session.as_deref() != Some("all");
+        if family_only {
+            sessions.retain(|session| family(session) == last);
+        }
+        let experiment = sessions.last().map(|session| session.experiment.name.clone());
+        let filter =
+            Filter { experiment, family: family_only.then_some(last), traces, trial_id: None };
+        let records = store.records(&filter)?;
+        if records.is_empty() { Err(self.nothing()) } else { Ok((sessions, records)) }
+    }
+
+    /// The sessions that the options allow, oldest first.
+    fn sessions(&self, store: &Store) -> Result<Vec<Session>> {
+        let mut sessions = store.sessions()?;
+        if let Some(name) = &self.experiment {
+            let name = stem(name);
+            sessions.retain(|session| session.experiment.name == name);
+        }
+        match self.session.as_deref() {
+            None => {}
+            Some("all") => {
+                let last = sessions.last().map(|session| session.experiment.name.clone());
+                sessions.retain(|session| Some(&session.experiment.name) == last.as_ref());
+            }
+            Some(number) => {
+                let number: i64 = number.parse().map_err(|_| {
+                    bad_input(format!("--session {number}: neither a number nor `all`"))
+                })?;
+                let chosen = sessions.iter().find(|session| session.id == number).map(family);
+                sessions.retain(|session| Some(family(session)) == chosen);
+            }
+        }
+        Ok(sessions)
+    }
+
+    fn nothing(&self) -> anyhow::Error {
+        let what = match (&self.experiment, &self.session) {
+            (_, Some(session)) => format!("of session {session}"),
+            (Some(name), None) => format!("of experiment {name}"),
+            (None, None) => String::from("yet"),
+        };
+        bad_input(format!(
+            "{}: no records {what}; `fairground run` makes some",
+            self.store.display()
+        ))
+    }
+}
+
+/// The first session of those that resume each other.
+fn family(session: &Session) -> i64 {
+    session.family.unwrap_or(session.id)
+}
+
+/// An experiment is named in the store by its file's stem.
+fn stem(name: &str) -> String {
+    let file = std::path::Path::new(name).file_name().unwrap_or_default().to_string_lossy();
+    file.trim_end_matches(".toml").to_owned()
+}

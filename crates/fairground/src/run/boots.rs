@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Trials in virtual machines: grouped by boot, boots in parallel where they do not disturb each other.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use anyhow::{Context, Result};
+use model::{Clock, Progress, Trial};
+use vm::kernels::{self, Kernel};
+use vm::{Accelerator, BootRequest, Event};
+
+use super::objects::{self, Objects};
+use super::sink::Sink;
+use super::{Settings, programs, unsupported};
+use crate::plan;
+
+/// The kernel for contestants that name none: the newest one, which has sched_ext.
+const DEFAULT_KERNEL: &str = "7";
+
+/// Everything that all boots share.
+struct Lab<'a, 'sink> {
+    kernels: BTreeMap<String, Kernel>,
+    objects: &'a Objects,
+    executable: PathBuf,
+    sink: &'a Sink<'sink>,
+}
+
+/// Runs the trials. Those that cannot run get their record at once, without booting for them.
+///
+/// # Errors
+/// When a kernel cannot be found or downloaded, or a virtual machine cannot be started at all.
+pub fn run(
+    trials: &[Trial],
+    objects: &Objects,
+    settings: &Settings,
+    sink: &Sink<'_>,
+) -> Result<()> {
+    if trials.is_empty() {
+        return Ok(());
+    }
+    let kernels = kernels(trials, settings, sink)?;
+    let executable = std::env::current_exe().context("cannot find this program's own file")?;
+    let lab = Lab { kernels, objects, executable, sink };
+    let mut boots = VecDeque::new();
+    for boot in plan::by_boot(trials) {
+        boots.extend(lab.sort_out(boot.trials));
+    }
+    let jobs = settings.jobs.unwrap_or_else(|| default_jobs(trials)).clamp(1, boots.len().max(1));
+    lab.run_all(boots, jobs);
+    Ok(())
+}
+
+/// One boot at a time under the real clock, because two would disturb each other; instructions can be
+/// counted on all CPUs at once.
+fn default_jobs(trials: &[Trial]) -> usize {
+    let is_virtual = |trial: &Trial| trial.machine.clock == Clock::Virtual;
+    let cpus = thread::available_parallelism().map_or(1, usize::from);
+    if trials.iter().all(is_virtual) { cpus } else { 1 }
+}
+
+fn kernel_name(trial: &Trial) -> &str {
+    trial.contestant.kernel.as_deref().unwrap_or(DEFAULT_KERNEL)
+}
+
+/// Finds every kernel that the trials name, and downloads the missing ones.
+fn kernels(
+    trials: &[Trial],
+    settings: &Settings,
+    sink: &Sink<'_>,
+) -> Result<BTreeMap<String, Kernel>> {
+    let mut found = BTreeMap::new();
+    for name in trials.iter().map(kernel_name) {
+        if !found.contains_key(name) {
+            found.insert(name.to_owned(), kernel(name, settings, sink)?);
+        }
+    }
+    Ok(found)
+}
+
+fn kernel(name: &str, settings: &Settings, sink: &Sink<'_>) -> Result<Kernel> {
+    let known = kernels::NAMES.contains(&name);
+    match kernels::find(&settings.home, name) {
+        Err(_) if known && !settings.offline => {
+            sink.progress(&Progress::Note(&format!("kernel {name} is not here yet; getting it")));
+            let mut note = |text: &str| sink.progress(&Progress::Note(text));
+            kernels::pull(&settings.home, &[name], &mut note)?;
+            kernels::find(&settings.home, name)
+        }
+        other => other,
+    }
+}
+
+impl Lab<'_, '_> {
+    fn kernel(&self, trial: &Trial) -> &Kernel {
+        &self.kernels[kernel_name(trial)]
+    }
+
+    /// The trials of a boot that can run; the others get their record now.
+    fn sort_out(&self, trials: &[Trial]) -> Option<Vec<Trial>> {
+        let mut can = Vec::new();
+        for trial in trials {
+            match self.why_not(trial) {
+                Some(reason) => self.sink.record(unsupported(trial.clone(), &reason)),
+                None => can.push(trial.clone()),
+            }
+        }
+        (!can.is_empty()).then_some(can)
+    }
+
+    fn why_not(&self, trial: &Trial) -> Option<String> {
+        let kernel = self.kernel(trial);
+        if trial.contestant.scheduler.is_sched_ext() && !kernel.sched_ext {
+            return Some(format!(
+                "kernel {} has no sched_ext; `kernel = \"{DEFAULT_KERNEL}\"` has",
+                kernel.release
+            ));
+        }
+        programs::missing(trial)
+    }
+
+    /// Works the boots off with `jobs` threads. The first error of the lab ends all of them.
+    fn run_all(&self, boots: VecDeque<Vec<Trial>>, jobs: usize) {
+        let queue = Mutex::new(boots);
+        let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let work = || {
+            while let Some(boot) = next().filter(|_| !self.sink.is_stopped()) {
+                if let Err(error) = self.run_one(&boot) {
+                    self.sink.fail(error);
+                }
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..jobs {
+                scope.spawn(work);
+            }
+        });
+    }
+
+    fn run_one(&self, trials: &[Trial]) -> Result<()> {
+        let first = &trials[0];
+        let kernel = self.kernel(first);
+        let request = BootRequest {
+            kernel,
+            machine: &first.machine,
+            boot: first.boot,
+            trials,
+            executable: &self.executable,
+            programs: packed_programs(trials),
+            files: self.files(trials)?,
+            accelerator: Accelerator::Auto,
+        };
+        let boot = first.boot;
+        self.sink.progress(&Progress::BootStarted { boot, kernel: &kernel.release });
+        vm::run_trials(&request, self.sink.stop(), &mut |event| match event {
+            Event::Booted { boot_ms } => self.sink.progress(&Progress::Booted { boot, boot_ms }),
+            Event::TrialStarted(index) => {
+                self.sink.progress(&Progress::TrialStarted(&trials[index]));
+            }
+            Event::Record(_, record) => self.sink.record(*record),
+            Event::Note(note) => self.sink.progress(&Progress::Note(&note)),
+        })
+    }
+
+    /// Compiled schedulers, and the real files that programs read.
+    fn files(&self, trials: &[Trial]) -> Result<Vec<(String, Vec<u8>)>> {
+        let mut files = objects::guest_files(self.objects)?;
+        for program in trials.iter().filter_map(|trial| trial.workload.program.as_ref()) {
+            for file in &program.files {
+                if files.iter().all(|(packed, _)| packed != file) {
+                    files.push((file.clone(), read(Path::new(file))?));
+                }
+            }
+        }
+        Ok(files)
+    }
+}
+
+fn read(file: &Path) -> Result<Vec<u8>> {
+    std::fs::read(file)
+        .with_context(|| format!("{}: a workload needs it and it cannot be read", file.display()))
+}
+
+/// The programs of all trials of a boot, once each, by the paths where they are found.
+fn packed_programs(trials: &[Trial]) -> Vec<String> {
+    let mut packed: Vec<String> = trials
+        .iter()
+        .flat_map(programs::of)
+        .filter_map(programs::find)
+        .map(|path| path.display().to_string())
+        .collect();
+    packed.sort();
+    packed.dedup();
+    packed
+}

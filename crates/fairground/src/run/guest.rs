@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The other end of a virtual machine: process 1 answers trials with the live backend.
+
+use live::trial::Context;
+use model::{Clock, Record, Trial};
+use vm::guest::GuestFacts;
+
+use super::{VERSION, objects};
+
+/// Serves the packed trials, then powers the machine off.
+pub fn serve() -> ! {
+    // SAFETY: process 1 has a single thread here.
+    unsafe { std::env::set_var("FAIRGROUND_OBJECTS", objects::GUEST_FOLDER) };
+    vm::guest::run(&mut answer)
+}
+
+fn answer(trial: &Trial, facts: GuestFacts) -> Record {
+    let context = Context {
+        accelerator: facts.accelerator,
+        kernel_sha256: facts.kernel_sha256,
+        boot_id: facts.boot_id,
+        boot_position: facts.boot_position,
+        in_guest: true,
+        virtual_clock: facts.clock == Clock::Virtual,
+        calibration_rounds_per_ms: None,
+        fairground: VERSION.into(),
+    };
+    live::trial::supervise(trial, &context)
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Ctrl-C: the first one ends the run cleanly, the second one at once.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use crate::exit;
+
+/// A flag that becomes true at the first SIGINT, SIGTERM or SIGHUP; the second ends the program.
+///
+/// # Errors
+/// When the kernel refuses the handlers.
+pub fn flag() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        // The order matters: at the first signal the flag is still false, so the first hook does nothing.
+        flag::register_conditional_shutdown(signal, i32::from(exit::INTERRUPTED), stop.clone())
+            .and_then(|_| flag::register(signal, stop.clone()))
+            .context("cannot handle signals")?;
+    }
+    Ok(stop)
+}

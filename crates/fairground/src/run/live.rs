@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Trials on the kernel that we are on, one after another.
+
+use std::fs;
+
+use live::trial::Context;
+use model::{Progress, Record, Trial};
+
+use super::VERSION;
+use super::sink::Sink;
+
+/// Runs the trials in order until the sink says stop.
+pub fn run(trials: &[Trial], sink: &Sink<'_>) {
+    for (position, trial) in trials.iter().enumerate() {
+        if sink.is_stopped() {
+            return;
+        }
+        sink.progress(&Progress::TrialStarted(trial));
+        let record = one(trial, position as u32);
+        // What an interrupted trial has measured is not an answer; `--resume` asks again.
+        if !sink.is_stopped() || record.outcome.is_ok() {
+            sink.record(record);
+        }
+    }
+}
+
+/// Runs one trial, the `position`-th of this session.
+pub fn one(trial: &Trial, position: u32) -> Record {
+    live::trial::supervise(trial, &context(position))
+}
+
+fn context(boot_position: u32) -> Context {
+    let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    Context {
+        accelerator: "none".into(),
+        kernel_sha256: String::new(),
+        boot_id: boot_id.trim().into(),
+        boot_position,
+        in_guest: false,
+        virtual_clock: false,
+        calibration_rounds_per_ms: None,
+        fairground: VERSION.into(),
+    }
+}

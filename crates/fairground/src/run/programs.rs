@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Real programs that trials need: as contestants and as workloads.
+
+use std::env;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use model::{SchedulerChoice, Trial};
+
+/// The programs of a trial, by name or path.
+pub fn of(trial: &Trial) -> Vec<&str> {
+    let contestant = match &trial.contestant.scheduler {
+        SchedulerChoice::Program { command } => command.first(),
+        _ => None,
+    };
+    let workload = trial.workload.program.as_ref().and_then(|program| program.command.first());
+    contestant.into_iter().chain(workload).map(String::as_str).collect()
+}
+
+/// Why a trial cannot run for want of a program; `None` when all are here.
+pub fn missing(trial: &Trial) -> Option<String> {
+    let missing = of(trial).into_iter().find(|program| find(program).is_none())?;
+    let package = trial.workload.program.as_ref().filter(|p| p.command[0] == missing);
+    let package = package.map(|program| program.package.as_str()).unwrap_or_default();
+    Some(match (package, missing.starts_with("scx_")) {
+        ("", true) => {
+            format!("{missing} is not installed; `cargo install {missing}` builds it")
+        }
+        ("", false) => format!("{missing} is not installed, or not in PATH"),
+        (package, _) => format!("{missing} is not installed; `apt install {package}` brings it"),
+    })
+}
+
+/// Finds a program as a shell does, and where `cargo install` puts it.
+pub fn find(program: &str) -> Option<PathBuf> {
+    if program.contains('/') {
+        return is_executable(Path::new(program)).then(|| program.into());
+    }
+    folders().into_iter().map(|folder| folder.join(program)).find(|path| is_executable(path))
+}
+
+/// The names of the installed sched_ext schedulers, sorted.
+pub fn sched_ext() -> Vec<String> {
+    let files = folders().into_iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
+    let names = files.flatten().filter(|file| is_executable(&file.path()));
+    let names = names.map(|file| file.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.filter(|name| name.starts_with("scx_")).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn folders() -> Vec<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let cargo = env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo")));
+    env::split_paths(&path)
+        .chain(["/usr/sbin".into(), "/usr/local/bin".into()])
+        .chain(cargo.map(|cargo| cargo.join("bin")))
+        .collect()
+}
+
+fn is_executable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}

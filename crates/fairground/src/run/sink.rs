@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Where every record goes: into the store at once, then to the audience.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anyhow::{Error, Result};
+use model::{Outcome, Progress, Record};
+
+/// Keeps a record, for ever.
+pub type Keep<'a> = dyn FnMut(&Record) -> Result<()> + Send + 'a;
+/// Hears progress.
+pub type Hear<'a> = dyn FnMut(&Progress<'_>) + Send + 'a;
+
+/// The one place that keeps records. Boots run in parallel, so everything in it is under one lock.
+pub struct Sink<'a> {
+    inner: Mutex<Inner<'a>>,
+    stop: &'a AtomicBool,
+}
+
+struct Inner<'a> {
+    keep: &'a mut Keep<'a>,
+    hear: &'a mut Hear<'a>,
+    error: Option<Error>,
+}
+
+impl<'a> Sink<'a> {
+    /// A sink that hands records to `keep` and then progress to `hear`; `stop` ends the run.
+    pub fn new(keep: &'a mut Keep<'a>, hear: &'a mut Hear<'a>, stop: &'a AtomicBool) -> Sink<'a> {
+        Sink { inner: Mutex::new(Inner { keep, hear, error: None }), stop }
+    }
+
+    /// Keeps a record. When that fails the run stops: measuring what cannot be kept is a waste.
+    pub fn record(&self, record: Record) {
+        let record = distrust(record);
+        let mut inner = self.lock();
+        match (inner.keep)(&record) {
+            Ok(()) => (inner.hear)(&Progress::TrialFinished(&record.trial, &record.outcome)),
+            Err(error) => {
+                inner.error.get_or_insert(error);
+                self.stop.store(true, Ordering::SeqCst);
+            }
+        }
+    }
+
+    /// Passes progress on.
+    pub fn progress(&self, progress: &Progress<'_>) {
+        (self.lock().hear)(progress);
+    }
+
+    /// The lab failed: remembers the first error and stops the run.
+    pub fn fail(&self, error: Error) {
+        self.lock().error.get_or_insert(error);
+        self.stop.store(true, Ordering::SeqCst);
+    }
+
+    /// Becomes true when the run must end.
+    pub fn stop(&self) -> &AtomicBool {
+        self.stop
+    }
+
+    /// Whether the run must end.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    /// The first error of the lab.
+    ///
+    /// # Errors
+    /// That error.
+    pub fn error(&self) -> Result<()> {
+        self.lock().error.take().map_or(Ok(()), Err)
+    }
+
+    /// A thread that panicked while it held the lock has left nothing half-done that matters.
+    fn lock(&self) -> MutexGuard<'_, Inner<'a>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A histogram that lost samples makes the whole measurement doubtful.
+fn distrust(mut record: Record) -> Record {
+    let lossy = record.measured.histograms.iter().find(|histogram| !histogram.is_complete());
+    if let (Some(histogram), true) = (lossy, record.outcome.is_ok()) {
+        let reason = format!("histogram {} {} lost samples", histogram.name, histogram.group);
+        record.outcome = Outcome::Failed { reason };
+    }
+    record
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Records → comparison, with the options that all reading verbs share.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use model::Record;
+use stats::{Comparison, Options};
+use store::Session;
+
+use crate::exit::bad_input;
+use crate::ui;
+
+/// How many misbehaving trials are listed one by one.
+const LISTED: usize = 10;
+
+/// Compares records with the baseline that the last session's experiment names, or with another.
+///
+/// # Errors
+/// When the baseline is not among the contestants.
+pub fn compare(
+    sessions: &[Session],
+    records: &[Record],
+    baseline: Option<String>,
+) -> Result<Comparison> {
+    let experiment = sessions.last().map(|session| &session.experiment);
+    if let Some(name) = &baseline
+        && !records.iter().any(|record| record.trial.contestant.name == *name)
+    {
+        return Err(bad_input(format!("--baseline {name}: no such contestant in the records")));
+    }
+    let named = experiment.map(|experiment| experiment.baseline.clone());
+    let order = experiment.iter().flat_map(|e| e.contestants.iter().map(|c| c.name.clone()));
+    let baseline = baseline.or(named).unwrap_or_default();
+    let options = Options { order: order.collect(), ..Options::against(&baseline) };
+    Ok(stats::compare(records, &options))
+}
+
+/// What did not end well, in a few lines; empty when all is well.
+pub fn misbehaviours(records: &[Record]) -> String {
+    let bad: Vec<&Record> = records.iter().filter(|record| !record.outcome.is_ok()).collect();
+    if bad.is_empty() {
+        return String::new();
+    }
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for record in &bad {
+        *counts.entry(record.outcome.word()).or_default() += 1;
+    }
+    let counts: Vec<String> =
+        counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
+    let mut text = format!("not ok: {} of {} ({})\n", bad.len(), records.len(), counts.join(", "));
+    for record in bad.iter().take(LISTED) {
+        let (word, reason) = (record.outcome.word(), record.outcome.reason());
+        text += &format!("  {word}: {}: {reason}\n", ui::label(&record.trial));
+    }
+    if bad.len() > LISTED {
+        text += &format!("  and {} more\n", bad.len() - LISTED);
+    }
+    text
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Progress on standard error: a bar with the time left on a terminal, a few plain lines otherwise.
+//!
+//! What is not here: anything that runs.
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use model::{Outcome, Progress, Trial};
+
+/// Plain lines come every twentieth of the plan.
+const STEPS: usize = 20;
+
+/// Shows progress.
+pub struct Screen {
+    bar: Option<ProgressBar>,
+    done: usize,
+    trials: usize,
+    /// The kernels of the boots that are under way.
+    kernels: BTreeMap<u32, String>,
+}
+
+impl Screen {
+    /// A bar if standard error is a terminal, plain lines if not.
+    pub fn new() -> Screen {
+        let bar = io::stderr().is_terminal().then(bar);
+        Screen { bar, done: 0, trials: 0, kernels: BTreeMap::new() }
+    }
+
+    /// Shows one step.
+    pub fn show(&mut self, progress: &Progress<'_>) {
+        match progress {
+            Progress::Planned { trials, done } => self.planned(*trials, *done),
+            Progress::BootStarted { boot, kernel } => {
+                self.kernels.insert(*boot, (*kernel).to_owned());
+                self.say_doing(format!("boot {boot}: starting {kernel}"));
+            }
+            Progress::Booted { boot, boot_ms } => self.booted(*boot, *boot_ms),
+            Progress::TrialStarted(trial) => self.say_doing(label(trial)),
+            Progress::TrialFinished(trial, outcome) => self.finished(trial, outcome),
+            Progress::Note(note) => self.line(note),
+        }
+    }
+
+    fn planned(&mut self, trials: usize, done: usize) {
+        (self.trials, self.done) = (trials, done);
+        if done > 0 {
+            self.line(&format!("{trials} trials, {done} of them already in the store"));
+        } else {
+            self.line(&format!("{trials} trials"));
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_length((trials - done) as u64);
+            bar.enable_steady_tick(Duration::from_millis(250));
+        }
+    }
+
+    fn booted(&mut self, boot: u32, boot_ms: u64) {
+        let kernel = self.kernels.remove(&boot).unwrap_or_default();
+        let seconds = boot_ms as f64 / 1000.0;
+        let text = format!("boot {boot}: {kernel} is up after {seconds:.1} s");
+        if self.bar.is_some() { self.say_doing(text) } else { self.line(&text) }
+    }
+
+    fn finished(&mut self, trial: &Trial, outcome: &Outcome) {
+        self.done += 1;
+        if !outcome.is_ok() {
+            let (word, reason) = (outcome.word(), outcome.reason());
+            self.line(&format!("{word}: {}: {reason}", label(trial)));
+        }
+        match &self.bar {
+            Some(bar) => bar.inc(1),
+            None if self.is_step() => {
+                let percent = self.done * 100 / self.trials.max(1);
+                self.line(&format!("{} of {} trials, {percent} %", self.done, self.trials));
+            }
+            None => {}
+        }
+    }
+
+    /// Whether this trial completes a twentieth of the plan.
+    fn is_step(&self) -> bool {
+        let step = |done: usize| done * STEPS / self.trials.max(1);
+        step(self.done) > step(self.done - 1)
+    }
+
+    /// What is going on right now: on the bar only, it is gone in a second.
+    fn say_doing(&self, text: String) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(text);
+        }
+    }
+
+    fn line(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            None => eprintln!("{text}"),
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn clear(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Default for Screen {
+    fn default() -> Screen {
+        Screen::new()
+    }
+}
+
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+    let template = "{bar:24} {pos}/{len} {elapsed} elapsed, {eta} left  {wide_msg}";
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+/// A trial in one line.
+pub fn label(trial: &Trial) -> String {
+    let (contestant, cell) = (&trial.contestant.name, trial.workload.cell());
+    format!("{contestant} in {cell}, boot {}", trial.boot)
+}
