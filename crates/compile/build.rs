@@ -16,6 +16,7 @@ type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
 const SCHEDULERS: &str = "../../schedulers";
 const PROBES: &str = "../live/src/probes.bpf.c";
+const PROBES_HEADER: &str = "../live/src/probes.h";
 
 fn main() {
     if let Err(error) = build() {
@@ -26,7 +27,7 @@ fn main() {
 }
 
 fn build() -> Result {
-    for watched in [SCHEDULERS, PROBES, "src/clang.rs", "src/identity.rs", "build.rs"] {
+    for watched in [SCHEDULERS, PROBES, PROBES_HEADER, "src/clang.rs", "src/identity.rs", "build.rs"] {
         println!("cargo::rerun-if-changed={watched}");
     }
     println!("cargo::rerun-if-env-changed=BPF_CLANG");
@@ -151,8 +152,8 @@ fn compile(clang: &Path, headers: &Path, file: &Path) -> Result<Vec<u8>> {
     let folder = file.parent().unwrap_or(Path::new("."));
     let source = clang::Text { label: &label, folder, text: &text };
     clang::compile(clang, headers, &source).map_err(|complaint| {
-        let line = complaint.line.unwrap_or(0);
-        format!("{label}:{line}: {}", complaint.message).into()
+        let file = if complaint.file.is_empty() { &label } else { &complaint.file };
+        format!("{file}:{}: {}", complaint.line.unwrap_or(0), complaint.message).into()
     })
 }
 

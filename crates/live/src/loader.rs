@@ -16,17 +16,17 @@ use model::KnobValue;
 
 mod exit;
 
-mod log;
+pub(crate) mod log;
 pub(crate) mod variable;
 
 use crate::active::sched_ext;
 use crate::btf::Kernel;
 pub use exit::ExitInfo;
-use exit::{DUMP_BYTES, KernelLog, Place, is_section};
+use exit::{DUMP_BYTES, KernelLog, Place};
 
 use log::Listener;
 pub use variable::Knob;
-use variable::{Member, Variable};
+use variable::{Member, Variable, is_section};
 
 /// How long enabling and disabling may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -87,12 +87,13 @@ pub fn load(compiled: &Compiled, knobs: &BTreeMap<String, KnobValue>) -> Result<
     open.set_enumerators(&kernel);
     open.set_ops(&kernel, &compiled.flags);
     open.make_room_for_dump()?;
-    let Open { object, variables, notes, place, .. } = open;
-    let object = object.load().map_err(|error| {
-        let refused = refused(&error.to_string(), &listener.text());
-        LoadError { notes: notes.clone(), ..refused }
+    let Open { object, notes, place, .. } = open;
+    let object = object.load().map_err(|error| LoadError {
+        message: log::explain(&error.to_string(), &listener.text()),
+        verifier_tail: log::refusal(&listener.text()).unwrap_or_default().tail,
+        notes: notes.clone(),
+        unsupported: false,
     })?;
-    drop(variables);
     let loaded = Loaded {
         scheduler: None,
         _helpers: Vec::new(),
@@ -143,7 +144,7 @@ impl Open {
             let found = self.variables.iter().find(|v| v.name == *name && variable::is_knob(v));
             let variable = found.cloned().ok_or_else(|| self.no_such_knob(name))?;
             let bytes = variable::encode(&variable, *value)?;
-            self.write(&variable, &bytes);
+            variable::write(&mut self.object, &variable, &bytes);
         }
         Ok(())
     }
@@ -160,18 +161,6 @@ impl Open {
                 "there is no knob {name}; the knobs and their defaults: {}",
                 known.join(", ")
             ),
-        }
-    }
-
-    /// Overwrites a variable's initial value.
-    fn write(&mut self, variable: &Variable, bytes: &[u8]) {
-        let place = variable.offset..variable.offset + bytes.len();
-        let mut maps = self.object.maps_mut();
-        let map = maps.find(|map| is_section(&map.name().to_string_lossy(), &variable.section));
-        if let Some(mut map) = map
-            && let Some(place) = map.initial_value_mut().and_then(|value| value.get_mut(place))
-        {
-            place.copy_from_slice(bytes);
         }
     }
 
@@ -196,7 +185,8 @@ impl Open {
             .filter_map(|(name, variable)| Some((variable.clone(), *kernel.enumerators.get(name)?)))
             .collect();
         for (variable, value) in known {
-            self.write(&variable, &value.to_le_bytes()[..variable.size.min(8)]);
+            let bytes = value.to_le_bytes();
+            variable::write(&mut self.object, &variable, &bytes[..variable.size.min(8)]);
         }
     }
 
@@ -228,7 +218,7 @@ impl Open {
             }
         }
         if let Some(length) = &place.dump_length {
-            self.write(length, &bytes.to_le_bytes());
+            variable::write(&mut self.object, length, &bytes.to_le_bytes());
         }
         Ok(())
     }
@@ -302,20 +292,6 @@ fn check_host() -> Result<(), LoadError> {
 
 fn unsupported(message: String) -> LoadError {
     LoadError { message, unsupported: true, ..LoadError::default() }
-}
-
-/// Tells a refusal by the verifier from other failures.
-fn refused(error: &str, said: &str) -> LoadError {
-    let Some(found) = log::refusal(said) else {
-        return format!("the object cannot be loaded: {error}; {}", log::warnings(said)).into();
-    };
-    let place =
-        if found.source.is_empty() { String::new() } else { format!(" at {}", found.source) };
-    LoadError {
-        message: format!("the verifier refuses {}{place}: {}", found.program, found.reason),
-        verifier_tail: found.tail,
-        ..LoadError::default()
-    }
 }
 
 impl Loaded {

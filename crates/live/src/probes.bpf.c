@@ -1,4 +1,319 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Counts what the scheduler does to the tasks of a workload.
+ *
+ * One object for Linux 6.1 to 7.x. Tracked tasks have a slot in a plain array, found by their number: the array's
+ * look-up is a handful of instructions in line, where task storage would be a call, and an untracked task costs
+ * one comparison. No atomic operation but the histogram's: a task is switched by one CPU at a time.
+ */
 #include "vmlinux.h"
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "probes.h"
+
 char _license[] SEC("license") = "GPL";
+
+/* TASK_DEAD: what a task's last switch says. The kernel's value since 4.14. */
+#define TASK_DEAD 0x80
+
+/* Slots minus one; slots are a power of two. */
+const volatile u32 slot_mask = 0;
+
+/* Whether anything is counted. */
+u32 counting = 0;
+/* The common start: earlier beginnings are clipped to it. */
+u64 start_ns = 0;
+/* The group of the children of a group's tasks. */
+u32 fork_group[MAX_GROUPS];
+/* What was counted by tasks whose slots are in use again. */
+struct probe_totals retired[MAX_GROUPS];
+/* New tasks whose slot a living task has. */
+u64 untracked = 0;
+/* Events for which the ring had no room. */
+u64 lost_events = 0;
+
+/* Sized before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct probe_task);
+} tasks SEC(".maps");
+
+/* Every group's histograms, one after another. Sized before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} histograms SEC(".maps");
+
+/* Left out unless a trace is asked for. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 25);
+} events SEC(".maps");
+
+static __always_inline struct probe_task *slot(u32 pid)
+{
+	u32 key = pid & slot_mask;
+
+	return bpf_map_lookup_elem(&tasks, &key);
+}
+
+/* The task's slot; NULL when it is not tracked. */
+static __always_inline struct probe_task *tracked(const struct task_struct *p)
+{
+	u32 pid = p->pid;
+	struct probe_task *t = slot(pid);
+
+	return t && t->pid == pid ? t : NULL;
+}
+
+static __always_inline u32 bucket(u64 value_ns)
+{
+	u32 high = value_ns >> 11;
+	u32 shift = 0;
+
+	if (value_ns >> HIGHEST_BIT)
+		return BUCKETS - 1;
+	/* How many bits are above the eleven that are kept: a binary search. */
+	if (high >> 16) { shift += 16; high >>= 16; }
+	if (high >> 8) { shift += 8; high >>= 8; }
+	if (high >> 4) { shift += 4; high >>= 4; }
+	if (high >> 2) { shift += 2; high >>= 2; }
+	if (high >> 1) { shift += 1; high >>= 1; }
+	shift += high;
+	return shift * HALF_SUB_BUCKETS + (u32)(value_ns >> shift);
+}
+
+static __always_inline void sample(struct probe_tally *s, u32 key, u64 value_ns)
+{
+	u64 *count = bpf_map_lookup_elem(&histograms, &key);
+
+	if (count)
+		__sync_fetch_and_add(count, 1);
+	s->count++;
+	if (value_ns > s->max_ns)
+		s->max_ns = value_ns;
+	if (~value_ns > s->min_complement)
+		s->min_complement = ~value_ns;
+}
+
+static __always_inline u64 since_start(u64 now_ns, u64 begin_ns)
+{
+	return now_ns - (begin_ns > start_ns ? begin_ns : start_ns);
+}
+
+static __always_inline void stops(struct probe_task *t, bool preempt, u32 state, u64 now_ns)
+{
+	bool voluntary = !preempt && state;
+
+	if (counting) {
+		t->cpu_time_ns += since_start(now_ns, t->since_ns);
+		if (voluntary)
+			t->voluntary_switches++;
+		else
+			t->involuntary_switches++;
+	}
+	t->since_ns = now_ns;
+	t->activity = !voluntary ? WAITING : state & TASK_DEAD ? DEAD : ASLEEP;
+}
+
+static __always_inline void runs(struct probe_task *t, u64 now_ns)
+{
+	u64 woken_ns = t->woken_ns;
+	s32 cpu = bpf_get_smp_processor_id();
+
+	if (counting) {
+		u64 wait_ns = since_start(now_ns, woken_ns ? woken_ns : t->since_ns);
+		u32 key = t->group * (MEASURES * BUCKETS) + bucket(wait_ns);
+
+		sample(&t->run_delay, key + RUN_DELAY * BUCKETS, wait_ns);
+		if (woken_ns)
+			sample(&t->wakeup_latency, key + WAKEUP_LATENCY * BUCKETS, wait_ns);
+		if (t->cpu != cpu && t->cpu >= 0)
+			t->migrations++;
+	}
+	t->cpu = cpu;
+	t->woken_ns = 0;
+	t->since_ns = now_ns;
+	t->activity = RUNNING;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(count_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	struct probe_task *from = tracked(prev), *to = tracked(next);
+	u64 now_ns;
+
+	if (!from && !to)
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	if (from)
+		stops(from, preempt, prev_state, now_ns);
+	if (to)
+		runs(to, now_ns);
+	return 0;
+}
+
+/* As older kernels have it; libbpf leaves the three underscores and what follows out of the name. */
+struct task_struct___older {
+	int on_rq;
+} __attribute__((preserve_access_index));
+
+/* `on_rq` has become a byte. The branch that does not fit the kernel is never verified. */
+static __always_inline bool is_on_run_queue(const struct task_struct *p)
+{
+	if (bpf_core_field_size(p->on_rq) == sizeof(u8))
+		return p->on_rq;
+	return ((const struct task_struct___older *)p)->on_rq;
+}
+
+/*
+ * A waking counts when the task sleeps: its switch said so, or, if the waker is faster than that switch, it has
+ * left its run queue. `on_rq` alone does not tell, because EEVDF leaves sleepers there for a while.
+ */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(count_waking, struct task_struct *p)
+{
+	struct probe_task *t = tracked(p);
+
+	if (t && (t->activity == ASLEEP || !is_on_run_queue(p)))
+		t->woken_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+static __always_inline void at_least(u64 *highest, u64 value)
+{
+	/* A race between two CPUs can lose one of two maxima that slots gave up at the same moment. */
+	if (value > *highest)
+		*highest = value;
+}
+
+/* The slot is about to be used again: its numbers move to the group's. */
+static __always_inline void retire(struct probe_task *t)
+{
+	u32 group = t->group & (MAX_GROUPS - 1);
+	struct probe_totals *sum = &retired[group];
+
+	if (!t->run_delay.count && !t->cpu_time_ns)
+		return;
+	__sync_fetch_and_add(&sum->tasks, 1);
+	__sync_fetch_and_add(&sum->cpu_time_ns, t->cpu_time_ns);
+	__sync_fetch_and_add(&sum->voluntary_switches, t->voluntary_switches);
+	__sync_fetch_and_add(&sum->involuntary_switches, t->involuntary_switches);
+	__sync_fetch_and_add(&sum->migrations, t->migrations);
+	__sync_fetch_and_add(&sum->wakeups, t->wakeup_latency.count);
+	__sync_fetch_and_add(&sum->delays, t->run_delay.count);
+	at_least(&sum->wakeup_max_ns, t->wakeup_latency.max_ns);
+	at_least(&sum->wakeup_min_complement, t->wakeup_latency.min_complement);
+	at_least(&sum->delay_max_ns, t->run_delay.max_ns);
+	at_least(&sum->delay_min_complement, t->run_delay.min_complement);
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(count_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct probe_task *from = tracked(parent), *t = slot(child->pid);
+	u32 group;
+
+	if (!from || !t)
+		return 0;
+	if (t->activity != FREE && t->activity != DEAD && t->pid != child->pid) {
+		__sync_fetch_and_add(&untracked, 1);
+		return 0;
+	}
+	retire(t);
+	group = fork_group[from->group & (MAX_GROUPS - 1)];
+	__builtin_memset(t, 0, sizeof(*t));
+	t->group = group;
+	t->cpu = -1;
+	t->since_ns = bpf_ktime_get_ns();
+	t->activity = WAITING;
+	t->pid = child->pid;
+	return 0;
+}
+
+static __always_inline struct probe_event *reserve(u32 kind)
+{
+	struct probe_event *e;
+
+	if (!counting)
+		return NULL;
+	e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
+	if (!e) {
+		__sync_fetch_and_add(&lost_events, 1);
+		return NULL;
+	}
+	__builtin_memset(e, 0, sizeof(*e));
+	e->time_ns = bpf_ktime_get_ns();
+	e->kind = kind;
+	e->cpu = bpf_get_smp_processor_id();
+	return e;
+}
+
+static __always_inline void submit(struct probe_event *e, struct task_struct *next)
+{
+	e->next = next->pid;
+	e->next_prio = next->prio;
+	bpf_probe_read_kernel(e->comm, sizeof(e->comm), next->comm);
+	/* Nobody waits for events: they are read when all is over. */
+	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(trace_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	struct probe_event *e = reserve(SWITCH);
+
+	if (!e)
+		return 0;
+	e->prev = prev->pid;
+	e->prev_prio = prev->prio;
+	e->detail = prev_state | (preempt ? PREEMPTED : 0);
+	e->exit_state = prev->exit_state;
+	submit(e, next);
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(trace_waking, struct task_struct *p)
+{
+	struct probe_event *e = reserve(WAKING);
+
+	if (!e)
+		return 0;
+	e->detail = p->thread_info.cpu;
+	submit(e, p);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(trace_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct probe_event *e = reserve(FORK);
+
+	if (!e)
+		return 0;
+	e->prev = parent->pid;
+	submit(e, child);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(trace_exit, struct task_struct *p)
+{
+	struct probe_event *e = reserve(EXIT);
+
+	if (!e)
+		return 0;
+	submit(e, p);
+	return 0;
+}

@@ -1,13 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the kernel's scheduler does to the workload's tasks, counted inside the kernel.
+//!
+//! `probes.bpf.c` counts; this side says which threads belong to which group, when counting starts and ends, and adds
+//! up. Nothing is sent anywhere while it counts, so that the probes disturb as little as they can.
 
 use std::collections::BTreeMap;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
+use std::sync::atomic::{Ordering, fence};
 
+use libbpf_rs::btf::Btf;
+use libbpf_rs::{Link, Map, MapCore, Object, ObjectBuilder, OpenObject};
+use model::Trace;
 use model::record::ProbeCost;
-use model::{Histogram, Trace};
 
-/// Attached probes.
-pub struct Probes;
+mod layout;
+mod reading;
+mod shared;
+mod trace;
+
+use crate::loader::log::{Listener, explain, warnings};
+use crate::loader::variable::{self, Variable};
+use layout::{BUCKETS, MAX_GROUPS, MEASURES, Task, Totals, activity};
+pub use reading::GroupReadings;
+use reading::Window;
+use shared::Shared;
+
+/// Slots for tasks: as many as there are task numbers, within these bounds.
+const SLOTS_LEAST: usize = 1 << 12;
+/// 16 MiB of slots. Where numbers go higher, two tasks may want the same slot; the second is reported.
+const SLOTS_MOST: usize = 1 << 17;
+
+/// Attached probes. Dropping them detaches them.
+pub struct Probes {
+    // The order of dropping: links first.
+    links: Vec<Link>,
+    object: Object,
+    groups: Vec<String>,
+    tasks: Shared<Task>,
+    histograms: Shared<u64>,
+    globals: Shared<u8>,
+    variables: Vec<Variable>,
+    trace: bool,
+    statistics: Option<OwnedFd>,
+}
 
 /// What was counted between start and finish.
 #[derive(Clone, Debug, Default)]
@@ -16,48 +52,300 @@ pub struct Readings {
     pub groups: Vec<GroupReadings>,
     /// The events, if asked for.
     pub trace: Option<Trace>,
-    /// What the probes cost, if counted.
+    /// What each probe cost, if [`Probes::count_cost`] was asked.
     pub cost: BTreeMap<String, ProbeCost>,
-}
-
-/// One group's counts.
-#[derive(Clone, Debug, Default)]
-pub struct GroupReadings {
-    /// `wakeup_latency_ns`, with the group's name.
-    pub wakeup_latency: Histogram,
-    /// `run_delay_ns`, with the group's name.
-    pub run_delay: Histogram,
-    /// Switches away from a task that blocked.
-    pub voluntary_switches: u64,
-    /// Switches away from a task that could have run on.
-    pub involuntary_switches: u64,
-    /// Times that a task ran on another CPU than before.
-    pub migrations: u64,
-    /// CPU time of the group's tasks.
-    pub cpu_time_ns: u64,
-    /// Longest wait of a runnable task.
-    pub longest_wait_ns: u64,
-    /// Tasks of the group that ran.
-    pub tasks: u64,
+    /// Forked tasks that could not be accounted, because their slot belongs to a living task. 0 unless task numbers
+    /// go above [`SLOTS_MOST`] and wrap round; not 0 means that counts are too small.
+    pub untracked: u64,
 }
 
 impl Probes {
-    /// Attaches.
-    pub fn attach(_groups: &[String], _trace: bool) -> Result<Probes, String> {
-        Err("not written yet".into())
+    /// Loads and attaches the probes for these groups of tasks; with `trace`, every switch, wake-up, fork and exit of
+    /// every task is kept as well.
+    ///
+    /// # Errors
+    /// Why not, in one sentence: no BTF, no privilege, too many groups. The trial can go on without probes.
+    pub fn attach(groups: &[String], trace: bool) -> Result<Probes, String> {
+        check_host(groups)?;
+        let listener = Listener::new();
+        let because = |error: libbpf_rs::Error| {
+            format!("the probes cannot be attached: {error}; {}", warnings(&listener.text()))
+        };
+        let bytes = compile::probes_object();
+        let btf =
+            Btf::from_raw("probes", bytes).map_err(because)?.ok_or("the probes have no BTF")?;
+        let variables = variable::variables(&btf);
+        let slots = slots();
+        let mut open = ObjectBuilder::default().open_memory(bytes).map_err(because)?;
+        size(&mut open, slots, groups.len(), trace).map_err(because)?;
+        let mask = variables.iter().find(|v| v.name == "slot_mask").ok_or("no slot_mask")?;
+        variable::write(&mut open, mask, &(slots as u32 - 1).to_le_bytes());
+        let object = open.load().map_err(|error| {
+            format!("the probes: {}", explain(&error.to_string(), &listener.text()))
+        })?;
+
+        let mut probes = Probes {
+            links: Vec::new(),
+            tasks: map_memory(&object, "tasks", slots)?,
+            histograms: map_memory(&object, "histograms", groups.len() * MEASURES * BUCKETS)?,
+            globals: map_memory(&object, ".bss", bss_bytes(&variables))?,
+            groups: groups.to_vec(),
+            object,
+            variables,
+            trace,
+            statistics: None,
+        };
+        // Number 0 is every CPU's idle task, which must not match an empty slot.
+        probes.tasks.set(0, Task { pid: u32::MAX, ..Task::default() });
+        (0..groups.len()).try_for_each(|group| probes.set_fork_group(group, group))?;
+        for program in probes.object.progs_mut().filter(|program| program.autoload()) {
+            probes.links.push(program.attach().map_err(because)?);
+        }
+        Ok(probes)
     }
-    /// Accounts the thread to a group.
-    pub fn track(&self, _tid: u32, _group: usize) -> Result<(), String> {
+
+    /// Asks the kernel to time the probes (and every other BPF program), which itself costs two clock readings a run.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn count_cost(&mut self) -> Result<(), String> {
+        // SAFETY: a system call without pointers; the descriptor is new and ours.
+        let fd = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
+        if fd < 0 {
+            return Err(format!("the kernel does not time BPF programs (error {fd})"));
+        }
+        // SAFETY: as above.
+        self.statistics = Some(unsafe { OwnedFd::from_raw_fd(fd) });
         Ok(())
     }
-    /// Says to which group the children of a group's tasks belong.
-    pub fn set_fork_group(&self, _parent: usize, _child: usize) -> Result<(), String> {
+
+    /// Accounts a thread to a group, before the common start. Threads and processes that it makes later belong to the
+    /// same group, or to the one that [`Probes::set_fork_group`] says.
+    ///
+    /// # Errors
+    /// When there is no such thread or group, or when its slot is taken.
+    pub fn track(&self, tid: u32, group: usize) -> Result<(), String> {
+        if group >= self.groups.len() {
+            return Err(format!("there is no group {group}"));
+        }
+        let index = tid as usize & (self.tasks.len() - 1);
+        let before = self.tasks.get(index);
+        let taken =
+            !matches!(before.activity, activity::FREE | activity::DEAD) && before.pid != tid;
+        if taken {
+            return Err(format!("the probes have one slot for tasks {tid} and {}", before.pid));
+        }
+        let task = Task {
+            group: group as u32,
+            activity: present_activity(tid)?,
+            cpu: -1,
+            since_ns: monotonic_ns(),
+            ..Task::default()
+        };
+        self.tasks.set(index, task);
+        // The number comes last: from then on the kernel's side writes to the slot.
+        fence(Ordering::SeqCst);
+        self.tasks.set(index, Task { pid: tid, ..task });
         Ok(())
     }
-    /// Starts counting.
-    pub fn start(&self) {}
-    /// Stops counting.
+
+    /// Says to which group the children of a group's tasks belong; at first to their parents'.
+    ///
+    /// # Errors
+    /// When there is no such group.
+    pub fn set_fork_group(&self, parent: usize, child: usize) -> Result<(), String> {
+        if parent >= self.groups.len() || child >= self.groups.len() {
+            return Err(format!("there is no group {}", parent.max(child)));
+        }
+        self.globals.write(self.offset("fork_group") + 4 * parent, child as u32);
+        Ok(())
+    }
+
+    /// The common start: counts from now on. What began before is counted from now.
+    pub fn start(&self) {
+        self.globals.write(self.offset("start_ns"), monotonic_ns());
+        fence(Ordering::SeqCst);
+        self.globals.write(self.offset("counting"), 1_u32);
+    }
+
+    /// Stops counting, detaches, and closes the intervals that still go on.
     pub fn finish(&mut self) -> Readings {
-        Readings::default()
+        let started = self.globals.read::<u32>(self.offset("counting")) != 0;
+        let finish_ns = monotonic_ns();
+        self.globals.write(self.offset("counting"), 0_u32);
+        let start_ns = if started { self.globals.read(self.offset("start_ns")) } else { finish_ns };
+        let cost = self.cost();
+        self.links.clear();
+        let tasks: Vec<Task> = (0..self.tasks.len()).map(|index| self.tasks.get(index)).collect();
+        let window = Window { start_ns, finish_ns };
+        Readings {
+            groups: (0..self.groups.len()).map(|group| self.group(&tasks, group, window)).collect(),
+            trace: self.trace.then(|| self.events(&tasks, start_ns)),
+            cost,
+            untracked: self.globals.read(self.offset("untracked")),
+        }
+    }
+
+    fn group(&self, tasks: &[Task], group: usize, window: Window) -> GroupReadings {
+        let retired = self.offset("retired") + group * size_of::<Totals>();
+        let is_member =
+            |task: &&Task| task.activity != activity::FREE && task.group as usize == group;
+        let members = tasks.iter().filter(is_member);
+        let (mut sum, wakeup, delay) = reading::group(members, &self.globals.read(retired), window);
+        sum.wakeup_latency = reading::histogram(&self.histograms, group, 0, &wakeup);
+        sum.run_delay = reading::histogram(&self.histograms, group, 1, &delay);
+        sum.wakeup_latency.name = "wakeup_latency_ns".into();
+        sum.run_delay.name = "run_delay_ns".into();
+        sum.wakeup_latency.group = self.groups[group].clone();
+        sum.run_delay.group = self.groups[group].clone();
+        sum
+    }
+
+    fn events(&self, tasks: &[Task], start_ns: u64) -> Trace {
+        let lost: u64 = self.globals.read(self.offset("lost_events"));
+        let events = find_map(&self.object, "events").and_then(|ring| trace::drain(&ring));
+        let group = |pid: u32| {
+            let task = tasks[pid as usize & (tasks.len() - 1)];
+            let known = task.pid == pid && task.activity != activity::FREE;
+            if known { self.groups[task.group as usize].clone() } else { String::new() }
+        };
+        match events {
+            Ok(events) => trace::trace(events, start_ns, lost, group),
+            // A ring that cannot be read has lost at least something, and the report must say so.
+            Err(_) => Trace { lost: lost.max(1), ..Trace::default() },
+        }
+    }
+
+    /// Runs and mean time of each probe, as the kernel counted them.
+    fn cost(&self) -> BTreeMap<String, ProbeCost> {
+        let counted =
+            self.object.progs().filter(|program| program.autoload() && self.statistics.is_some());
+        let cost = counted.filter_map(|program| {
+            let (runs, time_ns) = run_statistics(program.as_fd().as_raw_fd())?;
+            let mean_ns = time_ns as f64 / (runs.max(1)) as f64;
+            Some((program.name().to_string_lossy().into_owned(), ProbeCost { runs, mean_ns }))
+        });
+        cost.collect()
+    }
+
+    /// Where a global variable of the probes is.
+    fn offset(&self, name: &str) -> usize {
+        let found = self.variables.iter().find(|v| v.name == name && v.section == ".bss");
+        found.unwrap_or_else(|| unreachable!("a test checks that the probes have {name}")).offset
+    }
+}
+
+/// Whether probes can work at all.
+fn check_host(groups: &[String]) -> Result<(), String> {
+    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+        return Err("this kernel has no BTF (CONFIG_DEBUG_INFO_BTF), which the probes need".into());
+    }
+    if !nix::unistd::geteuid().is_root() {
+        return Err("the probes need root".into());
+    }
+    // The kernel's number of the first PID name space; in another one, our numbers are not the kernel's.
+    let space = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    if space != Path::new("pid:[4026531836]") {
+        return Err(
+            "inside a PID name space (a container) task numbers are not the kernel's".into()
+        );
+    }
+    match groups.len() {
+        0 => Err("there are no task groups".into()),
+        1..=MAX_GROUPS => Ok(()),
+        many => {
+            Err(format!("{many} task groups are too many for the probes, which take {MAX_GROUPS}"))
+        }
+    }
+}
+
+/// One slot for each task number, as far as memory is no object. A power of two.
+fn slots() -> usize {
+    let highest = std::fs::read_to_string("/proc/sys/kernel/pid_max").unwrap_or_default();
+    let highest: usize = highest.trim().parse().unwrap_or(SLOTS_MOST);
+    highest.next_power_of_two().clamp(SLOTS_LEAST, SLOTS_MOST)
+}
+
+/// Sizes the maps, and leaves out what only a trace needs.
+fn size(open: &mut OpenObject, slots: usize, groups: usize, trace: bool) -> libbpf_rs::Result<()> {
+    for mut map in open.maps_mut() {
+        match map.name().to_str() {
+            Some("tasks") => map.set_max_entries(slots as u32)?,
+            Some("histograms") => map.set_max_entries((groups * MEASURES * BUCKETS) as u32)?,
+            Some("events") => map.set_autocreate(trace)?,
+            _ => {}
+        }
+    }
+    for mut program in open.progs_mut() {
+        let for_trace = program.name().to_string_lossy().starts_with("trace_");
+        program.set_autoload(trace || !for_trace);
+    }
+    Ok(())
+}
+
+fn find_map<'a>(object: &'a Object, name: &str) -> Result<Map<'a>, String> {
+    let is_it = |map: &Map| variable::is_section(&map.name().to_string_lossy(), name);
+    object.maps().find(is_it).ok_or_else(|| format!("the probes have no map {name}"))
+}
+
+fn map_memory<T: Copy>(object: &Object, name: &str, entries: usize) -> Result<Shared<T>, String> {
+    let map = find_map(object, name)?;
+    Shared::new(&map, entries).map_err(|error| format!("the map {name} cannot be mapped: {error}"))
+}
+
+fn bss_bytes(variables: &[Variable]) -> usize {
+    let globals = variables.iter().filter(|variable| variable.section == ".bss");
+    globals.map(|variable| variable.offset + variable.size).max().unwrap_or(0)
+}
+
+/// What a thread does right now, by the letter in its `stat` file.
+fn present_activity(tid: u32) -> Result<u32, String> {
+    let stat = std::fs::read_to_string(format!("/proc/{tid}/stat"))
+        .map_err(|error| format!("there is no thread {tid}: {error}"))?;
+    // The name stands in parentheses and may contain anything, also parentheses.
+    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    Ok(match state {
+        Some('R') if tid == nix::unistd::gettid().as_raw() as u32 => activity::RUNNING,
+        Some('R') => activity::WAITING,
+        _ => activity::ASLEEP,
+    })
+}
+
+/// `CLOCK_MONOTONIC`, which is what `bpf_ktime_get_ns` reads.
+fn monotonic_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel fills the structure; this clock always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+fn run_statistics(program: i32) -> Option<(u64, u64)> {
+    let mut info = libbpf_sys::bpf_prog_info::default();
+    let mut length = size_of::<libbpf_sys::bpf_prog_info>() as u32;
+    // SAFETY: the kernel fills at most `length` bytes of the structure.
+    let failed = unsafe { libbpf_sys::bpf_prog_get_info_by_fd(program, &mut info, &mut length) };
+    (failed == 0).then_some((info.run_cnt, info.run_time_ns))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_probes_have_every_variable_that_is_looked_up() {
+        let btf = Btf::from_raw("probes", compile::probes_object()).expect("an object");
+        let variables = variable::variables(&btf.expect("with BTF"));
+        for name in ["counting", "start_ns", "fork_group", "retired", "untracked", "lost_events"] {
+            assert!(variables.iter().any(|v| v.name == name && v.section == ".bss"), "{name}");
+        }
+        let retired = variables.iter().find(|v| v.name == "retired").expect("checked above");
+        assert_eq!(retired.size, MAX_GROUPS * size_of::<Totals>());
+    }
+
+    #[test]
+    fn our_own_thread_runs() {
+        let tid = nix::unistd::gettid().as_raw() as u32;
+        assert_eq!(present_activity(tid), Ok(activity::RUNNING));
+        assert!(present_activity(u32::MAX).unwrap_err().contains("no thread"));
     }
 }

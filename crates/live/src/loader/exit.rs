@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use libbpf_rs::{MapCore, MapFlags, Object};
 
-use super::variable::{Kind, Member, Variable};
+use super::variable::{Kind, Member, Variable, is_section};
 
 /// Why a scheduler left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -88,11 +88,6 @@ fn section(object: &Object, name: &str) -> Option<Vec<u8>> {
     map.lookup(&0_u32.to_ne_bytes(), MapFlags::ANY).ok()?
 }
 
-/// libbpf puts the object's name before the common sections' names.
-pub fn is_section(map: &str, section: &str) -> bool {
-    map == section || (map.ends_with(section) && section.matches('.').count() == 1)
-}
-
 fn until_zero(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).trim_end().to_owned()
@@ -169,13 +164,5 @@ mod tests {
         assert_eq!(exit.reason, "runnable task stall");
         assert_eq!(exit.message, "hog[123] failed to run for 1.024s");
         assert_eq!(from_log(&lines[..1]), None);
-    }
-
-    #[test]
-    fn sections_are_told_apart() {
-        assert!(is_section("fifo.data", ".data"));
-        assert!(is_section(".data.uei_dump", ".data.uei_dump"));
-        assert!(!is_section(".data.uei_dump", ".data"));
-        assert!(!is_section("fifo.bss", ".data"));
     }
 }

@@ -78,6 +78,16 @@ pub fn refusal(said: &str) -> Option<Refusal> {
     })
 }
 
+/// Why an object could not be loaded, in one line: the verifier's reason if it was the verifier, else libbpf's.
+pub fn explain(error: &str, said: &str) -> String {
+    let Some(found) = refusal(said) else {
+        return format!("the object cannot be loaded: {error}; {}", warnings(said));
+    };
+    let place =
+        if found.source.is_empty() { String::new() } else { format!(" at {}", found.source) };
+    format!("the verifier refuses {}{place}: {}", found.program, found.reason)
+}
+
 /// The verifier ends its log with how much work it had.
 fn is_statistics(line: &str) -> bool {
     ["processed ", "verification time ", "stack depth ", "max_states"]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The global variables of a BPF object, as its BTF describes them, and the knobs among them.
 
+use libbpf_rs::OpenObject;
 use libbpf_rs::btf::types::{Array, DataSec, Enum, Enum64, Int, IntEncoding, Struct, Var};
 use libbpf_rs::btf::{Btf, BtfKind, BtfType, HasSize};
 use model::KnobValue;
@@ -175,6 +176,23 @@ fn default(kind: &Kind, bytes: &[u8]) -> String {
     }
 }
 
+/// libbpf puts the object's name before the common sections' names.
+pub fn is_section(map: &str, section: &str) -> bool {
+    map == section || (map.ends_with(section) && section.matches('.').count() == 1)
+}
+
+/// Overwrites a variable's initial value in an object that is not loaded yet.
+pub fn write(object: &mut OpenObject, variable: &Variable, bytes: &[u8]) {
+    let place = variable.offset..variable.offset + bytes.len();
+    let mut maps = object.maps_mut();
+    let map = maps.find(|map| is_section(&map.name().to_string_lossy(), &variable.section));
+    if let Some(mut map) = map
+        && let Some(place) = map.initial_value_mut().and_then(|value| value.get_mut(place))
+    {
+        place.copy_from_slice(bytes);
+    }
+}
+
 /// The bytes of a value for a variable.
 ///
 /// # Errors
@@ -245,5 +263,13 @@ mod tests {
         assert_eq!(default(&Kind::Integer { signed: true }, &[0xff, 0xff]), "-1");
         assert_eq!(default(&Kind::Integer { signed: false }, &[0xff, 0xff]), "65535");
         assert_eq!(default(&Kind::Bool, &[1]), "true");
+    }
+
+    #[test]
+    fn sections_are_told_apart() {
+        assert!(is_section("fifo.data", ".data"));
+        assert!(is_section(".data.uei_dump", ".data.uei_dump"));
+        assert!(!is_section(".data.uei_dump", ".data"));
+        assert!(!is_section("fifo.bss", ".data"));
     }
 }

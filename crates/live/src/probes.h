@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the probes and their reader share. Every structure is mirrored in probes/layout.rs, and a test
+ * compares the two.
+ */
+#ifndef FAIRGROUND_PROBES_H
+#define FAIRGROUND_PROBES_H
+
+/* The most task groups. */
+#define MAX_GROUPS 64
+
+/*
+ * HdrHistogram's layout with three significant digits: 2048 buckets of width 1, then 1024 for each further
+ * power of two, up to 2^40 ns (18 minutes). Longer waits are counted in the last bucket.
+ */
+#define SUB_BUCKETS 2048
+#define HALF_SUB_BUCKETS 1024
+#define HIGHEST_BIT 40
+#define BUCKETS ((HIGHEST_BIT - 11) * HALF_SUB_BUCKETS + SUB_BUCKETS)
+
+/* The two histograms of a group, one after the other. */
+#define WAKEUP_LATENCY 0
+#define RUN_DELAY 1
+#define MEASURES 2
+
+enum probe_activity {
+	/* Nobody uses the slot. */
+	FREE = 0,
+	RUNNING = 1,
+	/* Runnable, but not running. */
+	WAITING = 2,
+	ASLEEP = 3,
+	/* The task has ended; its numbers still count. */
+	DEAD = 4,
+};
+
+/* A count of samples with their exact extremes; the smallest is stored as its complement, so that 0 is "none". */
+struct probe_tally {
+	u64 count;
+	u64 max_ns;
+	u64 min_complement;
+};
+
+/* What is known of a task. Only the CPU that switches the task writes it, except `woken_ns`. */
+struct probe_task {
+	u32 pid;
+	u32 group;
+	u32 activity;
+	/* Where it ran last, or -1. */
+	s32 cpu;
+	/* When its present activity began. */
+	u64 since_ns;
+	/* When it was woken while asleep and has not run since, or 0. Written by the waker. */
+	u64 woken_ns;
+	u64 cpu_time_ns;
+	u64 voluntary_switches;
+	u64 involuntary_switches;
+	u64 migrations;
+	struct probe_tally wakeup_latency;
+	struct probe_tally run_delay;
+	u64 padding[2];
+};
+
+/* What tasks had counted whose slots are in use again. */
+struct probe_totals {
+	u64 tasks;
+	u64 cpu_time_ns;
+	u64 voluntary_switches;
+	u64 involuntary_switches;
+	u64 migrations;
+	u64 wakeups;
+	u64 wakeup_max_ns;
+	u64 wakeup_min_complement;
+	u64 delays;
+	u64 delay_max_ns;
+	u64 delay_min_complement;
+};
+
+/* Events of a trace. */
+enum probe_event_kind {
+	SWITCH = 0,
+	WAKING = 1,
+	FORK = 2,
+	EXIT = 3,
+};
+
+struct probe_event {
+	u64 time_ns;
+	u32 kind;
+	u32 cpu;
+	/* SWITCH: who stopped; FORK: the parent. */
+	u32 prev;
+	/* SWITCH: who runs; FORK: the child; otherwise the task. */
+	u32 next;
+	u32 prev_prio;
+	u32 next_prio;
+	/* SWITCH: the raw state, with PREEMPTED; WAKING: the target CPU. */
+	u32 detail;
+	u32 exit_state;
+	/* The name of `next`. */
+	char comm[16];
+};
+
+/* In `event.detail`: it could have run on. */
+#define PREEMPTED (1u << 31)
+
+#endif /* FAIRGROUND_PROBES_H */

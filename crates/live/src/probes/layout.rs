@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The structures of `probes.h` as Rust sees them. A test compares them with the object's BTF.
+
+/// The most task groups.
+pub const MAX_GROUPS: usize = 64;
+
+/// Sub-buckets above the linear part.
+const HALF_SUB_BUCKETS: usize = 1024;
+
+/// Buckets of one histogram: HdrHistogram's layout up to 2^40 ns.
+pub const BUCKETS: usize = (40 - 11) * HALF_SUB_BUCKETS + 2048;
+
+/// The histograms of a group, in this order: wake-up latency, run delay.
+pub const MEASURES: usize = 2;
+
+/// `enum probe_activity`.
+pub mod activity {
+    /// Nobody uses the slot.
+    pub const FREE: u32 = 0;
+    /// On a CPU.
+    pub const RUNNING: u32 = 1;
+    /// Runnable, but not running.
+    pub const WAITING: u32 = 2;
+    /// Blocked.
+    pub const ASLEEP: u32 = 3;
+    /// Ended.
+    pub const DEAD: u32 = 4;
+}
+
+/// `enum probe_event_kind`.
+pub mod event_kind {
+    /// `sched_switch`.
+    pub const SWITCH: u32 = 0;
+    /// `sched_waking`.
+    pub const WAKING: u32 = 1;
+    /// `sched_process_fork`.
+    pub const FORK: u32 = 2;
+}
+
+/// In [`Event::detail`]: the task could have run on.
+pub const PREEMPTED: u32 = 1 << 31;
+
+/// A count of samples with their exact extremes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    /// How many.
+    pub count: u64,
+    /// The largest.
+    pub max_ns: u64,
+    /// The complement of the smallest.
+    pub min_complement: u64,
+}
+
+impl Tally {
+    /// Adds another tally.
+    pub fn add(&mut self, other: &Tally) {
+        self.count += other.count;
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.min_complement = self.min_complement.max(other.min_complement);
+    }
+
+    /// The smallest sample; 0 when there is none.
+    pub fn min_ns(&self) -> u64 {
+        if self.count == 0 { 0 } else { !self.min_complement }
+    }
+}
+
+/// What is known of a task.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Task {
+    /// The kernel's number of the task.
+    pub pid: u32,
+    /// Its group.
+    pub group: u32,
+    /// One of [`activity`].
+    pub activity: u32,
+    /// Where it ran last, or −1.
+    pub cpu: i32,
+    /// When its present activity began.
+    pub since_ns: u64,
+    /// When it was woken and has not run since, or 0.
+    pub woken_ns: u64,
+    /// Time on CPUs.
+    pub cpu_time_ns: u64,
+    /// It blocked.
+    pub voluntary_switches: u64,
+    /// It could have run on.
+    pub involuntary_switches: u64,
+    /// It ran on another CPU than before.
+    pub migrations: u64,
+    /// Waits after wake-ups.
+    pub wakeup_latency: Tally,
+    /// All waits.
+    pub run_delay: Tally,
+    /// Makes it 128 bytes, so that an index is a shift.
+    pub padding: [u64; 2],
+}
+
+/// What tasks had counted whose slots are in use again.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    /// How many tasks.
+    pub tasks: u64,
+    /// Time on CPUs.
+    pub cpu_time_ns: u64,
+    /// They blocked.
+    pub voluntary_switches: u64,
+    /// They could have run on.
+    pub involuntary_switches: u64,
+    /// They ran on another CPU than before.
+    pub migrations: u64,
+    /// Waits after wake-ups.
+    pub wakeup_latency: Tally,
+    /// All waits.
+    pub run_delay: Tally,
+}
+
+/// An event of a trace.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// The kernel's monotonic clock.
+    pub time_ns: u64,
+    /// One of [`event_kind`].
+    pub kind: u32,
+    /// Where.
+    pub cpu: u32,
+    /// Who stopped, or the parent.
+    pub prev: u32,
+    /// Who runs, the child, or the task.
+    pub next: u32,
+    /// The kernel's priority of `prev`.
+    pub prev_prio: u32,
+    /// The kernel's priority of `next`.
+    pub next_prio: u32,
+    /// A switch: the raw state with [`PREEMPTED`]; a waking: the target CPU.
+    pub detail: u32,
+    /// The exit state of `prev`.
+    pub exit_state: u32,
+    /// The name of `next`.
+    pub comm: [u8; 16],
+}
+
+/// The lowest value of a bucket.
+pub fn lowest_value(bucket: usize) -> u64 {
+    let shift = (bucket / HALF_SUB_BUCKETS).saturating_sub(1);
+    ((bucket - shift * HALF_SUB_BUCKETS) as u64) << shift
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loader::variable::members;
+    use libbpf_rs::btf::Btf;
+    use model::histogram::lowest_equivalent;
+    use std::mem::{offset_of, size_of};
+
+    fn offsets(structure: &str) -> Vec<usize> {
+        let object = compile::probes_object();
+        let btf = Btf::from_raw("probes", object).expect("an object").expect("with BTF");
+        let members = members(&btf, structure).expect("the structure is in the object");
+        let mut offsets: Vec<usize> = members.iter().map(|member| member.offset).collect();
+        offsets.push(members.last().map_or(0, |member| member.end));
+        offsets
+    }
+
+    #[test]
+    fn rust_and_c_agree_on_tasks() {
+        let rust = [
+            offset_of!(Task, pid),
+            offset_of!(Task, group),
+            offset_of!(Task, activity),
+            offset_of!(Task, cpu),
+            offset_of!(Task, since_ns),
+            offset_of!(Task, woken_ns),
+            offset_of!(Task, cpu_time_ns),
+            offset_of!(Task, voluntary_switches),
+            offset_of!(Task, involuntary_switches),
+            offset_of!(Task, migrations),
+            offset_of!(Task, wakeup_latency),
+            offset_of!(Task, run_delay),
+            offset_of!(Task, padding),
+            size_of::<Task>(),
+        ];
+        assert_eq!(offsets("probe_task"), rust);
+    }
+
+    #[test]
+    fn rust_and_c_agree_on_events_and_totals() {
+        let event = offsets("probe_event");
+        assert_eq!(event[8], offset_of!(Event, exit_state));
+        assert_eq!(event[9..], [offset_of!(Event, comm), size_of::<Event>()]);
+        let totals = offsets("probe_totals");
+        assert_eq!(totals[5], offset_of!(Totals, wakeup_latency));
+        assert_eq!(totals[8], offset_of!(Totals, run_delay));
+        assert_eq!(totals[11], size_of::<Totals>());
+    }
+
+    /// The bucket as `bucket()` of probes.bpf.c computes it.
+    fn bucket(value: u64) -> usize {
+        let shift = (64 - (value >> 11).leading_zeros()) as usize;
+        if value >> 40 != 0 {
+            BUCKETS - 1
+        } else {
+            shift * HALF_SUB_BUCKETS + (value >> shift) as usize
+        }
+    }
+
+    #[test]
+    fn buckets_are_the_models() {
+        let mut value = 1_u64;
+        for step in 0..4000 {
+            for near in [value - 1, value, value + 1] {
+                assert_eq!(lowest_value(bucket(near)), lowest_equivalent(near), "{near}");
+            }
+            value += value / 150 + step % 3 + 1;
+        }
+        assert_eq!(bucket((1 << 40) - 1), BUCKETS - 1);
+        assert_eq!(bucket(1 << 40), BUCKETS - 1);
+        assert_eq!(bucket(0), 0);
+    }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From slots and buckets to the numbers of a group.
+
+use model::Histogram;
+
+use super::layout::{BUCKETS, MEASURES, Tally, Task, Totals, activity, lowest_value};
+use super::shared::Shared;
+
+/// One group's counts between start and finish.
+#[derive(Clone, Debug, Default)]
+pub struct GroupReadings {
+    /// `wakeup_latency_ns`, with the group's name.
+    pub wakeup_latency: Histogram,
+    /// `run_delay_ns`, with the group's name.
+    pub run_delay: Histogram,
+    /// Switches away from a task that blocked.
+    pub voluntary_switches: u64,
+    /// Switches away from a task that could have run on.
+    pub involuntary_switches: u64,
+    /// Times that a task ran on another CPU than before.
+    pub migrations: u64,
+    /// CPU time of the group's tasks.
+    pub cpu_time_ns: u64,
+    /// The longest time that a task was runnable without running; waits that had not ended are included.
+    pub longest_wait_ns: u64,
+    /// Tasks of the group that ran.
+    pub tasks: u64,
+    /// The CPU time of each task, ascending; tasks whose number was given away again are missing.
+    pub cpu_times_ns: Vec<u64>,
+}
+
+/// From when to when was counted, on the monotonic clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// The common start.
+    pub start_ns: u64,
+    /// The end.
+    pub finish_ns: u64,
+}
+
+impl Window {
+    /// What of an interval that still goes on lies inside.
+    fn open_interval(&self, since_ns: u64) -> u64 {
+        self.finish_ns.saturating_sub(since_ns.max(self.start_ns))
+    }
+}
+
+/// Adds up a group: what its tasks have, and what those had whose slots are in use again.
+pub fn group<'a>(
+    tasks: impl Iterator<Item = &'a Task>,
+    retired: &Totals,
+    window: Window,
+) -> (GroupReadings, Tally, Tally) {
+    let (mut wakeup, mut delay) = (retired.wakeup_latency, retired.run_delay);
+    let mut sum = GroupReadings {
+        voluntary_switches: retired.voluntary_switches,
+        involuntary_switches: retired.involuntary_switches,
+        migrations: retired.migrations,
+        cpu_time_ns: retired.cpu_time_ns,
+        tasks: retired.tasks,
+        ..GroupReadings::default()
+    };
+    for task in tasks {
+        let running = if task.activity == activity::RUNNING {
+            window.open_interval(task.since_ns)
+        } else {
+            0
+        };
+        let cpu_time_ns = task.cpu_time_ns + running;
+        sum.voluntary_switches += task.voluntary_switches;
+        sum.involuntary_switches += task.involuntary_switches;
+        sum.migrations += task.migrations;
+        sum.cpu_time_ns += cpu_time_ns;
+        sum.longest_wait_ns = sum.longest_wait_ns.max(open_wait(task, window));
+        wakeup.add(&task.wakeup_latency);
+        delay.add(&task.run_delay);
+        if cpu_time_ns > 0 || task.run_delay.count > 0 {
+            sum.tasks += 1;
+            sum.cpu_times_ns.push(cpu_time_ns);
+        }
+    }
+    sum.cpu_times_ns.sort_unstable();
+    sum.longest_wait_ns = sum.longest_wait_ns.max(delay.max_ns);
+    (sum, wakeup, delay)
+}
+
+/// How long a task waits that has not got its CPU yet.
+fn open_wait(task: &Task, window: Window) -> u64 {
+    match task.activity {
+        activity::WAITING | activity::ASLEEP if task.woken_ns != 0 => {
+            window.open_interval(task.woken_ns)
+        }
+        activity::WAITING => window.open_interval(task.since_ns),
+        _ => 0,
+    }
+}
+
+/// Reads one histogram of a group.
+pub fn histogram(buckets: &Shared<u64>, group: usize, measure: usize, tally: &Tally) -> Histogram {
+    let first = (group * MEASURES + measure) * BUCKETS;
+    let samples = (0..BUCKETS).map(|bucket| (lowest_value(bucket), buckets.get(first + bucket)));
+    Histogram {
+        count: tally.count,
+        min: tally.min_ns(),
+        max: tally.max_ns,
+        buckets: samples.filter(|&(_, samples)| samples > 0).collect(),
+        ..Histogram::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: Window = Window { start_ns: 100, finish_ns: 1000 };
+
+    fn task(activity: u32, since_ns: u64, woken_ns: u64) -> Task {
+        Task { pid: 1, activity, since_ns, woken_ns, ..Task::default() }
+    }
+
+    fn sum(task: Task) -> GroupReadings {
+        group([task].iter(), &Totals::default(), WINDOW).0
+    }
+
+    #[test]
+    fn who_still_runs_is_counted_to_the_end() {
+        let sum = sum(task(activity::RUNNING, 50, 0));
+        assert_eq!((sum.cpu_time_ns, sum.tasks, sum.longest_wait_ns), (900, 1, 0));
+    }
+
+    #[test]
+    fn who_still_waits_has_the_longest_wait() {
+        assert_eq!(sum(task(activity::WAITING, 300, 0)).longest_wait_ns, 700);
+        assert_eq!(sum(task(activity::ASLEEP, 300, 600)).longest_wait_ns, 400);
+        assert_eq!(sum(task(activity::ASLEEP, 300, 0)).longest_wait_ns, 0);
+        assert_eq!(sum(task(activity::WAITING, 300, 0)).tasks, 0, "it has not run");
+    }
+
+    #[test]
+    fn reused_slots_are_not_forgotten() {
+        let retired = Totals {
+            tasks: 2,
+            cpu_time_ns: 40,
+            run_delay: Tally { count: 3, max_ns: 9, min_complement: !2 },
+            ..Totals::default()
+        };
+        let (sum, _, delay) = group([].iter(), &retired, WINDOW);
+        assert_eq!((sum.tasks, sum.cpu_time_ns, sum.longest_wait_ns), (2, 40, 9));
+        assert_eq!((delay.count, delay.min_ns()), (3, 2));
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Memory that BPF programs and we see at the same time.
+
+use std::io;
+use std::marker::PhantomData;
+use std::os::fd::{AsFd, AsRawFd};
+use std::ptr;
+
+/// The values of an array map, mapped into our memory. Everything is read and written volatile: the other side may
+/// do so at any time, and every value is plain data of which any bytes are valid.
+pub struct Shared<T> {
+    start: *mut T,
+    entries: usize,
+    _values: PhantomData<T>,
+}
+
+// SAFETY: it is memory shared with the kernel anyway; all access is volatile and by value.
+unsafe impl<T: Copy + Send> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T: Copy + Send> Sync for Shared<T> {}
+
+impl<T: Copy> Shared<T> {
+    /// Maps `entries` values of a map that was made with `BPF_F_MMAPABLE`.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn new(map: &impl AsFd, entries: usize) -> io::Result<Shared<T>> {
+        // SAFETY: a fresh mapping of a map of at least this size; nothing of ours is touched.
+        let start = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                entries * size_of::<T>(),
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                map.as_fd().as_raw_fd(),
+                0,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Shared { start: start.cast(), entries, _values: PhantomData })
+    }
+
+    /// How many values there are.
+    pub fn len(&self) -> usize {
+        self.entries
+    }
+
+    /// Reads a value.
+    pub fn get(&self, index: usize) -> T {
+        assert!(index < self.entries, "a shared map has no value {index}");
+        // SAFETY: inside the mapping, and any bytes are a `T`.
+        unsafe { self.start.add(index).read_volatile() }
+    }
+
+    /// Writes a value.
+    pub fn set(&self, index: usize, value: T) {
+        assert!(index < self.entries, "a shared map has no value {index}");
+        // SAFETY: inside the mapping.
+        unsafe { self.start.add(index).write_volatile(value) }
+    }
+}
+
+impl Shared<u8> {
+    /// Reads a plain value at a byte offset.
+    pub fn read<V: Copy>(&self, offset: usize) -> V {
+        assert!(offset + size_of::<V>() <= self.entries, "a shared section has no byte {offset}");
+        // SAFETY: inside the mapping; variables are aligned in their section.
+        unsafe { self.start.add(offset).cast::<V>().read_volatile() }
+    }
+
+    /// Writes a plain value at a byte offset.
+    pub fn write<V: Copy>(&self, offset: usize, value: V) {
+        assert!(offset + size_of::<V>() <= self.entries, "a shared section has no byte {offset}");
+        // SAFETY: inside the mapping; variables are aligned in their section.
+        unsafe { self.start.add(offset).cast::<V>().write_volatile(value) }
+    }
+}
+
+impl<T> Drop for Shared<T> {
+    fn drop(&mut self) {
+        // SAFETY: this mapping, and nobody borrows from it.
+        unsafe { libc::munmap(self.start.cast(), self.entries * size_of::<T>()) };
+    }
+}

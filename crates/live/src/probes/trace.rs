@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From the ring of raw events to a trace.
+
+use std::collections::BTreeMap;
+use std::mem::size_of;
+
+use libbpf_rs::{MapCore, RingBufferBuilder};
+use model::trace::{TraceTask, What};
+use model::{Trace, TraceEvent};
+
+use super::layout::{Event, PREEMPTED, event_kind};
+
+/// Reads every event that is in the ring now.
+///
+/// # Errors
+/// When the ring cannot be mapped or read.
+pub fn drain(ring: &dyn MapCore) -> Result<Vec<Event>, String> {
+    let mut events = Vec::new();
+    {
+        let mut builder = RingBufferBuilder::new();
+        let keep = |bytes: &[u8]| {
+            if bytes.len() >= size_of::<Event>() {
+                // SAFETY: long enough, and any bytes are an event.
+                events.push(unsafe { bytes.as_ptr().cast::<Event>().read_unaligned() });
+            }
+            0
+        };
+        builder.add(ring, keep).map_err(|error| format!("the trace's ring: {error}"))?;
+        let ring = builder.build().map_err(|error| format!("the trace's ring: {error}"))?;
+        ring.consume().map_err(|error| format!("the trace's ring: {error}"))?;
+    }
+    Ok(events)
+}
+
+/// Orders the events, counts their times from the start, and collects who took part. `group` names the group of a
+/// task, empty for strangers.
+pub fn trace(
+    mut events: Vec<Event>,
+    start_ns: u64,
+    lost: u64,
+    group: impl Fn(u32) -> String,
+) -> Trace {
+    // CPUs write into the ring as they reserve, which is not quite the order of their clocks.
+    events.sort_by_key(|event| event.time_ns);
+    let mut names: BTreeMap<u32, String> = BTreeMap::new();
+    for event in &events {
+        if event.kind == event_kind::SWITCH {
+            names.entry(event.prev).or_insert_with(|| "<...>".into());
+        }
+        names.insert(event.next, comm(&event.comm));
+    }
+    names.entry(0).and_modify(|name| *name = "swapper".into());
+    let tasks = names.into_iter().map(|(pid, comm)| TraceTask { pid, comm, group: group(pid) });
+    Trace {
+        tasks: tasks.collect(),
+        events: events.iter().map(|e| convert(e, start_ns)).collect(),
+        lost,
+    }
+}
+
+fn comm(bytes: &[u8; 16]) -> String {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+fn convert(event: &Event, start_ns: u64) -> TraceEvent {
+    let what = match event.kind {
+        event_kind::SWITCH => What::Switch {
+            prev: event.prev,
+            prev_prio: event.prev_prio,
+            prev_state: state(event.detail, event.exit_state),
+            next: event.next,
+            next_prio: event.next_prio,
+        },
+        event_kind::WAKING => {
+            What::Waking { pid: event.next, prio: event.next_prio, target: event.detail }
+        }
+        event_kind::FORK => What::Fork { parent: event.prev, child: event.next },
+        _ => What::Exit { pid: event.next },
+    };
+    TraceEvent { time_ns: event.time_ns.saturating_sub(start_ns), cpu: event.cpu, what }
+}
+
+/// The letters of `TASK_REPORT` in `include/linux/sched.h`, from bit 0.
+const LETTERS: [&str; 7] = ["S", "D", "T", "t", "X", "Z", "P"];
+/// `TASK_UNINTERRUPTIBLE | TASK_NOLOAD`.
+const TASK_IDLE: u32 = 0x402;
+/// `TASK_RTLOCK_WAIT` and `TASK_FROZEN`, which ftrace shows as `D`.
+const LIKE_UNINTERRUPTIBLE: u32 = 0x1000 | 0x8000;
+
+/// A task's state as ftrace writes it: the highest reported bit decides, as in `__task_state_index()`.
+fn state(detail: u32, exit_state: u32) -> String {
+    if detail & PREEMPTED != 0 {
+        return "R+".into();
+    }
+    if detail & TASK_IDLE == TASK_IDLE {
+        return "I".into();
+    }
+    if detail & LIKE_UNINTERRUPTIBLE != 0 {
+        return "D".into();
+    }
+    let reported = (detail | exit_state) & 0x7f;
+    let letter = reported.checked_ilog2().and_then(|bit| LETTERS.get(bit as usize));
+    letter.copied().unwrap_or("R").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(time_ns: u64, kind: u32, prev: u32, next: u32, detail: u32) -> Event {
+        let mut comm = [0; 16];
+        comm[..3].copy_from_slice(b"hog");
+        let (cpu, prev_prio, next_prio, exit_state) = (1, 120, 120, 0);
+        Event { time_ns, kind, cpu, prev, next, prev_prio, next_prio, detail, exit_state, comm }
+    }
+
+    #[test]
+    fn states_are_ftraces() {
+        assert_eq!(state(0, 0), "R");
+        assert_eq!(state(PREEMPTED, 0), "R+");
+        assert_eq!(state(1 | PREEMPTED, 0), "R+");
+        assert_eq!(state(1, 0), "S");
+        assert_eq!(state(2, 0), "D");
+        assert_eq!(state(TASK_IDLE, 0), "I");
+        assert_eq!(state(0x80, 0x20), "Z");
+        assert_eq!(state(0x80, 0x10), "X");
+    }
+
+    #[test]
+    fn a_trace_is_in_order_and_knows_its_tasks() {
+        let events =
+            vec![event(30, event_kind::SWITCH, 8, 7, 1), event(20, event_kind::WAKING, 0, 8, 3)];
+        let group = |pid| if pid == 7 { "hogs".to_owned() } else { String::new() };
+        let trace = trace(events, 10, 2, group);
+        assert_eq!(trace.lost, 2);
+        assert_eq!(trace.events[0].time_ns, 10);
+        assert_eq!(trace.events[0].what, What::Waking { pid: 8, prio: 120, target: 3 });
+        let tasks: Vec<_> = trace.tasks.iter().map(|t| (t.pid, t.group.as_str())).collect();
+        assert_eq!(tasks, [(7, "hogs"), (8, "")]);
+    }
+}
