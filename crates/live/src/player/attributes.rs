@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A thread's name, policy, nice value and CPUs, straight from the kernel: no allocation, so that
+//! forked processes may use it.
+
+use std::ffi::CStr;
+use std::mem;
+
+use model::{Policy, PolicyClass};
+
+/// `errno` of a call that failed.
+pub type Errno = i32;
+
+/// The priority that the lab keeps for itself, so that it can end a trial under any load.
+pub const LAB_PRIORITY: u32 = 99;
+
+/// `struct sched_attr` of sched_setattr(2), its first version.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct SchedAttr {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+}
+
+const RESET_ON_FORK: u64 = 1;
+
+/// Gives a thread (0: the calling one) a policy.
+pub fn set_policy(tid: u32, policy: &Policy) -> Result<(), Errno> {
+    set(tid, &attributes(policy))
+}
+
+/// Puts the calling thread above everything else but `SCHED_DEADLINE`, without its children, and says
+/// what it was. Fails without privilege.
+pub fn rise_above() -> Result<Previous, Errno> {
+    let mut previous = SchedAttr::default();
+    let size = mem::size_of::<SchedAttr>() as u32;
+    // SAFETY: the kernel writes at most `size` bytes.
+    check(unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &mut previous, size, 0) })?;
+    let policy = Policy { class: PolicyClass::Fifo, priority: LAB_PRIORITY, ..Policy::default() };
+    set(0, &SchedAttr { flags: RESET_ON_FORK, ..attributes(&policy) })?;
+    Ok(Previous(previous))
+}
+
+/// A thread's earlier attributes.
+pub struct Previous(SchedAttr);
+
+impl Previous {
+    /// Gives them back to the calling thread.
+    pub fn restore(&self) {
+        // Going down needs no privilege; there is nothing better to do if it fails.
+        let _ = set(0, &self.0);
+    }
+}
+
+/// Sets the calling thread's nice value.
+pub fn set_nice(nice: i32) -> Result<(), Errno> {
+    // SAFETY: no pointers.
+    check(i64::from(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) }))
+}
+
+/// The calling thread's nice value.
+pub fn nice() -> i32 {
+    // SAFETY: no pointers. −1 is a value here; the caller compares only.
+    unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) }
+}
+
+/// Restricts the calling thread to CPUs.
+pub fn set_affinity(cpus: &libc::cpu_set_t) -> Result<(), Errno> {
+    // SAFETY: the set is valid.
+    check(i64::from(unsafe { libc::sched_setaffinity(0, mem::size_of_val(cpus), cpus) }))
+}
+
+/// The kernel's form of a list of CPUs; `None` when a number is beyond what it can hold.
+pub fn cpu_set(cpus: &[u32]) -> Option<libc::cpu_set_t> {
+    // SAFETY: a set of zeros is a valid, empty set.
+    let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
+    for &cpu in cpus {
+        if cpu as usize >= libc::CPU_SETSIZE as usize {
+            return None;
+        }
+        // SAFETY: the number is in range.
+        unsafe { libc::CPU_SET(cpu as usize, &mut set) };
+    }
+    Some(set)
+}
+
+/// Sets the calling thread's `comm`.
+pub fn set_comm(comm: &CStr) {
+    // SAFETY: a valid C string; the kernel keeps 15 bytes.
+    unsafe { libc::prctl(libc::PR_SET_NAME, comm.as_ptr()) };
+}
+
+/// Asks for exact timers: fair tasks' sleeps otherwise end up to 50 µs late.
+pub fn set_timer_slack(ns: u64) {
+    // SAFETY: no pointers.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, ns) };
+}
+
+fn attributes(policy: &Policy) -> SchedAttr {
+    const US: u64 = 1_000;
+    let fair = matches!(policy.class, PolicyClass::Other | PolicyClass::Batch);
+    let base = SchedAttr {
+        size: mem::size_of::<SchedAttr>() as u32,
+        policy: number(policy.class) as u32,
+        ..SchedAttr::default()
+    };
+    match policy.class {
+        _ if fair => SchedAttr { nice: policy.nice, ..base },
+        PolicyClass::Fifo | PolicyClass::Rr => SchedAttr { priority: policy.priority, ..base },
+        PolicyClass::Deadline => SchedAttr {
+            runtime: policy.runtime_us * US,
+            deadline: relative_deadline_us(policy) * US,
+            period: policy.period_us * US,
+            ..base
+        },
+        _ => base,
+    }
+}
+
+fn relative_deadline_us(policy: &Policy) -> u64 {
+    if policy.deadline_us == 0 { policy.period_us } else { policy.deadline_us }
+}
+
+fn number(class: PolicyClass) -> i32 {
+    match class {
+        PolicyClass::Other => libc::SCHED_OTHER,
+        PolicyClass::Batch => libc::SCHED_BATCH,
+        PolicyClass::Idle => libc::SCHED_IDLE,
+        PolicyClass::Fifo => libc::SCHED_FIFO,
+        PolicyClass::Rr => libc::SCHED_RR,
+        PolicyClass::Deadline => libc::SCHED_DEADLINE,
+    }
+}
+
+fn set(tid: u32, attributes: &SchedAttr) -> Result<(), Errno> {
+    // SAFETY: the structure is valid and carries its size.
+    check(unsafe { libc::syscall(libc::SYS_sched_setattr, tid, attributes, 0) })
+}
+
+/// The last call's `errno` if it failed. Async-signal-safe.
+pub fn check(result: i64) -> Result<(), Errno> {
+    if result == -1 { Err(errno()) } else { Ok(()) }
+}
+
+/// The calling thread's `errno`.
+pub fn errno() -> Errno {
+    // SAFETY: a thread's own errno is always there.
+    unsafe { *libc::__errno_location() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_can_lower_itself() {
+        let policy = Policy { class: PolicyClass::Batch, nice: 7, ..Policy::default() };
+        let seen = std::thread::spawn(move || {
+            set_policy(0, &policy).unwrap();
+            // SAFETY: no pointers.
+            (unsafe { libc::sched_getscheduler(0) }, nice())
+        });
+        assert_eq!(seen.join().unwrap(), (libc::SCHED_BATCH, 7));
+    }
+
+    #[test]
+    fn the_deadline_defaults_to_the_period() {
+        let mut policy = Policy { class: PolicyClass::Deadline, ..Policy::default() };
+        (policy.runtime_us, policy.period_us) = (2_000, 10_000);
+        let attributes = attributes(&policy);
+        assert_eq!((attributes.deadline, attributes.policy), (10_000_000, 6));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let policy = Policy { class: PolicyClass::Fifo, priority: 1_000, ..Policy::default() };
+        assert_eq!(set_policy(0, &policy), Err(libc::EINVAL));
+        assert!(cpu_set(&[5_000_000]).is_none());
+    }
+}

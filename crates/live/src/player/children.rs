@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Forked processes.
+//!
+//! All of them are in one process group, whose leader, the usher, does nothing: so they can be ended
+//! together, whatever they do and whoever forked them.
+
+use std::io;
+use std::ptr;
+use std::sync::atomic::Ordering::SeqCst;
+
+use crate::custody;
+use crate::player::attributes::{self, check, errno};
+use crate::player::clock::now_ns;
+use crate::player::stage::{Fault, Stage};
+use crate::player::task::{End, Flow, Task};
+use crate::player::usage;
+
+/// The first argument that makes this program end at once: what `exec` starts.
+pub const EXIT_NOW: &str = "--exit-now";
+
+/// Forks processes that play a template's steps once.
+pub fn fork(task: &mut Task, group: usize, count: u32) -> Flow {
+    let stage = task.stage;
+    let counts = stage.groups[group].counts();
+    for _ in 0..count {
+        task.over()?;
+        let number = counts.forked.fetch_add(u64::from(stage.counting()), SeqCst);
+        let start_ns = now_ns();
+        // SAFETY: the child does only what is async-signal-safe until it exits.
+        match unsafe { libc::fork() } {
+            -1 => return Err(task.fail(Fault::Fork, errno())),
+            0 => be_child(stage, task.group, group, number as u32, start_ns),
+            // Both sides do this, so that neither can be too late.
+            pid => unsafe { libc::setpgid(pid, stage.children.load(SeqCst)) },
+        };
+    }
+    Ok(())
+}
+
+fn be_child(stage: &Stage, parent: usize, group: usize, number: u32, start_ns: u64) -> ! {
+    // SAFETY: no pointers.
+    unsafe { libc::setpgid(0, stage.children.load(SeqCst)) };
+    let mut task = Task::new(stage, group, number, start_ns);
+    attributes::set_comm(&task.plan().comm);
+    if prepare(&task, parent).is_ok() && task.play() == End::Played && stage.counting() {
+        leave_results(&mut task, start_ns);
+    }
+    exit(0)
+}
+
+/// Gives the child its template's attributes, as far as the parent's differ.
+fn prepare(task: &Task, parent: usize) -> Flow {
+    let (plan, parent) = (task.plan(), &task.stage.score.groups[parent]);
+    if plan.policy != parent.policy {
+        attributes::set_policy(0, &plan.policy).map_err(|no| task.fail(Fault::Policy, no))?;
+    }
+    if let Some(cpus) = &plan.affinity {
+        attributes::set_affinity(cpus).map_err(|no| task.fail(Fault::Affinity, no))?;
+    }
+    Ok(())
+}
+
+fn leave_results(task: &mut Task, start_ns: u64) {
+    let (tally, now_ns) = (task.tally(), now_ns());
+    tally.turnaround.record(now_ns.saturating_sub(start_ns));
+    task.timers.finish(&task.plan().timers, now_ns, None, task.steps, tally);
+    let counts = tally.counts();
+    counts.ended.fetch_add(1, SeqCst);
+    counts.cpu_ns.fetch_add(super::clock::own_cpu_ns(), SeqCst);
+    for (sum, value) in counts.usage.iter().zip(usage::of(libc::RUSAGE_SELF)) {
+        sum.fetch_add(value, SeqCst);
+    }
+}
+
+/// Waits until the task has no children left.
+pub fn wait(task: &mut Task) -> Flow {
+    loop {
+        // Other threads' children are not this task's.
+        let flags = libc::__WALL | libc::__WNOTHREAD;
+        // SAFETY: no status is asked for.
+        if unsafe { libc::waitpid(-1, ptr::null_mut(), flags) } < 0 {
+            match errno() {
+                libc::EINTR => task.over()?,
+                _ => return Ok(()),
+            }
+        }
+    }
+}
+
+/// Replaces the program of this process by one that exits at once: ourselves.
+pub fn exec(task: &Task) -> End {
+    let counts = task.tally().counts();
+    counts.ended.fetch_add(u64::from(task.stage.counting()), SeqCst);
+    let arguments = [c"fairground".as_ptr(), c"--exit-now".as_ptr(), ptr::null()];
+    let environment = [ptr::null()];
+    // SAFETY: all are valid C strings in arrays that end with null.
+    unsafe { libc::execve(c"/proc/self/exe".as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
+    task.fail(Fault::Exec, errno())
+}
+
+fn exit(code: i32) -> ! {
+    // SAFETY: leaves without running anything that belongs to the parent.
+    unsafe { libc::_exit(code) }
+}
+
+/// Ends the process when its first argument is [`EXIT_NOW`]: before `main`, so that `exec` costs what
+/// starting a program costs and no more, and every program that holds this crate can be the one started.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[used]
+#[unsafe(link_section = ".init_array")]
+static EXIT_IF_ASKED: extern "C" fn(i32, *const *const libc::c_char, *const *const libc::c_char) =
+    exit_if_asked;
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+extern "C" fn exit_if_asked(
+    count: i32,
+    arguments: *const *const libc::c_char,
+    _: *const *const libc::c_char,
+) {
+    // SAFETY: the C library passes the program's own arguments; the second exists when `count` says so.
+    let asked =
+        count > 1 && unsafe { libc::strcmp(*arguments.add(1), c"--exit-now".as_ptr()) } == 0;
+    if asked {
+        exit(0);
+    }
+}
+
+/// The leader of the forked processes' group. Dropping it ends them all.
+pub struct Usher(libc::pid_t);
+
+impl Usher {
+    /// Starts it. To be done before there are threads.
+    pub fn start(stage: &Stage) -> io::Result<Usher> {
+        // SAFETY: no pointers. Processes whose parent ended come to us, to be waited for.
+        unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
+        // SAFETY: the child only waits for its end.
+        let pid = unsafe { libc::fork() };
+        if pid == 0 {
+            wait_for_end();
+        }
+        check(i64::from(pid)).map_err(io::Error::from_raw_os_error)?;
+        // SAFETY: no pointers.
+        unsafe { libc::setpgid(pid, pid) };
+        stage.children.store(pid, SeqCst);
+        custody::enter(pid);
+        Ok(Usher(pid))
+    }
+}
+
+fn wait_for_end() -> ! {
+    // SAFETY: no pointers; it lives as long as the thread that plays.
+    unsafe {
+        libc::setpgid(0, 0);
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        loop {
+            libc::pause();
+        }
+    }
+}
+
+impl Drop for Usher {
+    fn drop(&mut self) {
+        loop {
+            // SAFETY: no pointers; the group is ours alone.
+            let left = unsafe {
+                libc::kill(-self.0, libc::SIGKILL);
+                libc::waitpid(-self.0, ptr::null_mut(), libc::__WALL)
+            };
+            if left < 0 && errno() != libc::EINTR {
+                break;
+            }
+        }
+        custody::leave(self.0);
+    }
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The conductor: starts all at one instant, sleeps, ends all whatever they do.
+//!
+//! It runs above the load where it may. Tasks in a system call are woken by a signal, again and again
+//! until they have left, so no task needs to be asked what it waits for.
+
+use std::io;
+use std::os::fd::AsRawFd;
+use std::ptr;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, Once};
+use std::thread::JoinHandle;
+
+use model::{Policy, Workload};
+
+use crate::custody;
+use crate::player::attributes::{Errno, rise_above};
+use crate::player::children::Usher;
+use crate::player::clock::{now_ns, timespec};
+use crate::player::score::Score;
+use crate::player::stage::{Fault, Stage, silence};
+use crate::player::{Options, PlayError, Played, cast, futex, played};
+use crate::probes::Probes;
+use crate::program::Running;
+
+/// How often a real program's output is taken.
+const LOOK_NS: u64 = 1_000_000_000;
+
+/// How often tasks that are still there are signalled.
+const INSIST_NS: u64 = 5_000_000;
+
+/// Plays a workload to its end. The error says what could not be played, and why.
+pub fn play(workload: &Workload, options: Options) -> Result<Played, PlayError> {
+    let score = Score::new(workload, options.policy, options.seed).map_err(PlayError::Failed)?;
+    check_end(workload, &score)?;
+    allow_interruption();
+    let system = PlayError::system;
+    let stage = Stage::new(score, options.rounds_per_ms).map_err(system("setting the stage"))?;
+    let stage = Arc::new(stage);
+    let forks = stage.score.forks();
+    let usher = forks.then(|| Usher::start(&stage)).transpose().map_err(system("forking"))?;
+    let program = hold_program(workload, &options.policy)?;
+    let threads = match cast::assemble(&stage) {
+        Ok(threads) => threads,
+        Err(error) => {
+            abandon(&stage);
+            return Err(system("starting the tasks' threads")(error));
+        }
+    };
+    let above = rise_above().ok();
+    let result = perform(&stage, program, threads, options.probes, &usher);
+    if let Some(previous) = &above {
+        previous.restore();
+    }
+    result.map(|played| Played { above_load: above.is_some(), ..played })
+}
+
+/// Every workload must end.
+fn check_end(workload: &Workload, score: &Score) -> Result<(), PlayError> {
+    let ends =
+        score.duration_ns.is_some() || score.finite_tasks() > 0 || workload.program.is_some();
+    if ends {
+        return Ok(());
+    }
+    Err(PlayError::Failed(format!(
+        "workload `{}` never ends: write duration_us, or repeat for at least one task",
+        workload.name
+    )))
+}
+
+fn hold_program(workload: &Workload, policy: &Policy) -> Result<Option<Running>, PlayError> {
+    let held = workload.program.as_ref().map(|program| Running::hold(program, policy));
+    held.transpose().map_err(|error| PlayError::Failed(format!("starting the program: {error}")))
+}
+
+/// From the assembled cast to the empty stage.
+fn perform(
+    stage: &Arc<Stage>,
+    mut program: Option<Running>,
+    threads: Vec<JoinHandle<()>>,
+    mut probes: Option<&mut Probes>,
+    usher: &Option<Usher>,
+) -> Result<Played, PlayError> {
+    wait_until_ready(stage, threads.len());
+    let tracked = match &mut probes {
+        Some(probes) => track(stage, probes, program.as_ref()),
+        None => Ok(()),
+    };
+    start(stage, program.as_mut(), probes.as_deref());
+    let end = if tracked.is_ok() { wait_for_end(stage, program.as_mut()) } else { Ending::Over };
+    let interrupted = (end == Ending::Interrupted).then(|| still_running(stage, &program));
+    end_counting(stage);
+    let readings = probes.map(|probes| probes.finish());
+    let completion_ns = played::completion_ns(stage);
+    dismiss(stage, threads);
+    let program = program.map(Running::finish);
+    tracked.map_err(PlayError::Failed)?;
+    if let Some((fault, group, errno)) = stage.fault() {
+        return Err(explain(stage, fault, group, errno));
+    }
+    let control = stage.control();
+    debug_assert!(usher.is_some() || !stage.score.forks());
+    Ok(Played {
+        run_ns: control.end_ns.load(SeqCst).saturating_sub(control.start_ns.load(SeqCst)),
+        completion_ns,
+        groups: played::groups(stage),
+        program,
+        readings,
+        interrupted,
+        above_load: false,
+    })
+}
+
+/// Waits until all threads are at the gate.
+fn wait_until_ready(stage: &Stage, threads: usize) {
+    while (stage.control().ready.load(SeqCst) as usize) < threads && !interrupted() {
+        poll(&[stage.bell.as_raw_fd(), custody::alarm()], None);
+        silence(&stage.bell);
+    }
+}
+
+fn track(stage: &Stage, probes: &mut Probes, program: Option<&Running>) -> Result<(), String> {
+    for (number, group) in stage.score.groups.iter().enumerate() {
+        for slot in &stage.slots[group.first_task..group.first_task + group.starts_ns.len()] {
+            probes.track(slot.tid.load(SeqCst), number)?;
+        }
+        if let Some(&child) = group.forked().first() {
+            probes.set_fork_group(number, child)?;
+        }
+    }
+    program.map_or(Ok(()), |program| probes.track(program.pid(), stage.score.groups.len()))
+}
+
+/// The common start.
+fn start(stage: &Stage, program: Option<&mut Running>, probes: Option<&Probes>) {
+    let control = stage.control();
+    if let Some(probes) = probes {
+        probes.start();
+    }
+    control.counting.store(1, SeqCst);
+    control.start_ns.store(now_ns(), SeqCst);
+    control.gate.store(1, SeqCst);
+    futex::wake(&control.gate, i32::MAX);
+    if let Some(program) = program {
+        program.release();
+    }
+}
+
+/// Why the run is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// As the workload says, or because of a fault.
+    Over,
+    /// The supervisor told us to stop.
+    Interrupted,
+}
+
+/// Sleeps until the run is over.
+fn wait_for_end(stage: &Stage, mut program: Option<&mut Running>) -> Ending {
+    let control = stage.control();
+    let start_ns = control.start_ns.load(SeqCst);
+    let end_ns = stage.score.duration_ns.map(|ns| start_ns + ns);
+    loop {
+        let program_ended = program.as_deref_mut().map(Running::look);
+        if control.fault.load(SeqCst) != 0 || is_over(stage, program_ended) {
+            return Ending::Over;
+        }
+        if interrupted() {
+            return Ending::Interrupted;
+        }
+        let now_ns = now_ns();
+        let left_ns = end_ns.map(|end_ns| end_ns.saturating_sub(now_ns));
+        if left_ns == Some(0) {
+            return Ending::Over;
+        }
+        let handle = program.as_deref().map_or(-1, |program| program.handle());
+        let look_ns = program.is_some().then_some(LOOK_NS);
+        let patience_ns = left_ns.into_iter().chain(look_ns).min();
+        poll(&[stage.bell.as_raw_fd(), custody::alarm(), handle], patience_ns);
+        silence(&stage.bell);
+    }
+}
+
+/// Whether the workload has ended by itself.
+fn is_over(stage: &Stage, program_ended: Option<bool>) -> bool {
+    let control = stage.control();
+    let finite_ended = control.finite_left.load(SeqCst) == 0;
+    match program_ended {
+        Some(ended) => ended,
+        None if stage.score.duration_ns.is_some() => control.playing.load(SeqCst) == 0,
+        None => finite_ended,
+    }
+}
+
+/// From here on nothing counts. The tasks go on until [`dismiss`], so that the probes see no farewells.
+fn end_counting(stage: &Stage) {
+    let control = stage.control();
+    control.counting.store(0, SeqCst);
+    control.end_ns.store(now_ns(), SeqCst);
+    played::sample_cpu_times(stage);
+}
+
+/// Ends all tasks and waits until they have left.
+fn dismiss(stage: &Stage, threads: Vec<JoinHandle<()>>) {
+    let control = stage.control();
+    control.stop.store(1, SeqCst);
+    futex::wake(&control.stop, i32::MAX);
+    loop {
+        let alive = control.alive.load(SeqCst);
+        if alive == 0 {
+            break;
+        }
+        signal_all(stage);
+        futex::wait_until(&control.alive, alive, now_ns() + INSIST_NS);
+    }
+    for thread in threads {
+        // A panic would have been a defect of ours; its task simply has no results.
+        let _ = thread.join();
+    }
+}
+
+/// Ends the threads that wait at the gate for a start that will not come.
+fn abandon(stage: &Stage) {
+    let control = stage.control();
+    control.stop.store(1, SeqCst);
+    control.gate.store(1, SeqCst);
+    futex::wake(&control.gate, i32::MAX);
+}
+
+fn signal_all(stage: &Stage) {
+    for slot in stage.slots.iter().filter(|slot| slot.gone.load(SeqCst) == 0) {
+        let tid = slot.tid.load(SeqCst);
+        // SAFETY: no pointers. A thread that has just left is not found, which is fine.
+        unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, libc::SIGUSR2) };
+    }
+}
+
+/// Makes the signal interrupt system calls, and do nothing else.
+fn allow_interruption() {
+    static ONCE: Once = Once::new();
+    extern "C" fn nothing(_signal: i32) {}
+    ONCE.call_once(|| {
+        // SAFETY: zeros are a valid sigaction without flags: no restart of system calls.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = nothing as *const () as usize;
+            libc::sigaction(libc::SIGUSR2, &action, ptr::null_mut());
+        }
+    });
+}
+
+fn interrupted() -> bool {
+    readable(custody::alarm())
+}
+
+fn readable(fd: i32) -> bool {
+    let mut entry = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    // SAFETY: one valid entry.
+    fd >= 0 && unsafe { libc::poll(&mut entry, 1, 0) } == 1
+}
+
+/// Sleeps until a descriptor is readable (negative ones never are) or the time is over.
+fn poll(fds: &[i32], patience_ns: Option<u64>) {
+    let entry = |&fd: &i32| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    let mut entries: [libc::pollfd; 4] = [entry(&-1); 4];
+    for (place, fd) in entries.iter_mut().zip(fds) {
+        *place = entry(fd);
+    }
+    let patience = patience_ns.map(timespec);
+    let patience = patience.as_ref().map_or(ptr::null(), |time| time as *const _);
+    // SAFETY: four valid entries; a valid time or none.
+    unsafe { libc::ppoll(entries.as_mut_ptr(), 4, patience, ptr::null()) };
+}
+
+/// What had not ended, in words.
+fn still_running(stage: &Stage, program: &Option<Running>) -> String {
+    let mut running = Vec::new();
+    for group in &stage.score.groups {
+        let slots = &stage.slots[group.first_task..group.first_task + group.starts_ns.len()];
+        let count = slots.iter().filter(|slot| slot.end_ns.load(SeqCst) == 0).count();
+        if count > 0 {
+            running.push(format!("{count} of {}", group.name));
+        }
+    }
+    running.extend(program.iter().map(|_| "the program".to_owned()));
+    format!("still running: {}", running.join(", "))
+}
+
+/// A fault in words, with what would help.
+fn explain(stage: &Stage, fault: Fault, group: usize, errno: Errno) -> PlayError {
+    let group = stage.score.groups.get(group).map_or("", |group| &group.name);
+    let why = io::Error::from_raw_os_error(errno);
+    let (what, help) = match fault {
+        Fault::Policy if errno == libc::EBUSY => {
+            ("its policy", "; SCHED_DEADLINE admits no more than the CPUs have time for")
+        }
+        Fault::Policy => ("its policy", "; real-time policies need root, deadline all CPUs"),
+        Fault::Nice => ("its nice value", "; raising it needs root"),
+        Fault::Affinity => ("its CPUs", "; does this machine have them?"),
+        Fault::Message => ("sending or receiving a message", ""),
+        Fault::File => ("its own file", "; set TMPDIR to a file system with O_TMPFILE and space"),
+        Fault::Fork => ("forking", "; deadline tasks cannot, and processes are limited"),
+        Fault::Exec => ("starting a program", ""),
+    };
+    let text = format!("a task of `{group}` could not go on: {what}: {why}{help}");
+    match fault {
+        Fault::Policy | Fault::Nice | Fault::Affinity => PlayError::Unsupported(text),
+        _ => PlayError::Failed(text),
+    }
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Locks, conditions, barriers and semaphores in shared memory.
+//!
+//! The C library's own would do for threads, but a trial must end whatever its tasks wait for: every wait
+//! here is ended by a signal once the stop flag is up. All of it is safe after `fork`.
+
+use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+use crate::player::clock::timespec;
+use crate::player::shared::Shareable;
+
+const ANY: u32 = u32::MAX;
+
+/// The trial is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped;
+
+/// Sleeps while the word has this value; returns early after a signal.
+pub fn wait(word: &AtomicU32, value: u32) {
+    wait_bits(word, value, ANY, ptr::null());
+}
+
+/// As [`wait`], but not longer than until `CLOCK_MONOTONIC` shows `until_ns`.
+pub fn wait_until(word: &AtomicU32, value: u32, until_ns: u64) {
+    wait_bits(word, value, ANY, &timespec(until_ns));
+}
+
+/// Wakes up to `count` sleepers.
+pub fn wake(word: &AtomicU32, count: i32) {
+    wake_bits(word, count, ANY);
+}
+
+fn wait_bits(word: &AtomicU32, value: u32, bits: u32, until: *const libc::timespec) {
+    let none: *const u32 = ptr::null();
+    // SAFETY: the word lives in our address space; the time is valid or null.
+    unsafe {
+        let operation = libc::FUTEX_WAIT_BITSET;
+        libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, until, none, bits)
+    };
+}
+
+fn wake_bits(word: &AtomicU32, count: i32, bits: u32) {
+    let none: *const u32 = ptr::null();
+    // SAFETY: as above.
+    unsafe {
+        let operation = libc::FUTEX_WAKE_BITSET;
+        libc::syscall(libc::SYS_futex, word.as_ptr(), operation, count, none, none, bits)
+    };
+}
+
+fn over(stop: &AtomicU32) -> Result<(), Stopped> {
+    if stop.load(SeqCst) == 0 { Ok(()) } else { Err(Stopped) }
+}
+
+const FREE: u32 = 0;
+const TAKEN: u32 = 1;
+const WANTED: u32 = 2;
+
+/// A mutex with three states (Drepper, "Futexes Are Tricky", 2011): taking and releasing it without
+/// rivals costs no system call.
+#[repr(C)]
+pub struct Lock {
+    state: AtomicU32,
+}
+
+impl Lock {
+    /// Takes it, waiting as long as necessary.
+    pub fn take(&self, stop: &AtomicU32) -> Result<(), Stopped> {
+        if self.state.compare_exchange(FREE, TAKEN, SeqCst, SeqCst).is_ok() {
+            return Ok(());
+        }
+        while self.state.swap(WANTED, SeqCst) != FREE {
+            over(stop)?;
+            wait(&self.state, WANTED);
+        }
+        Ok(())
+    }
+
+    /// Releases it.
+    pub fn release(&self) {
+        if self.state.swap(FREE, SeqCst) == WANTED {
+            wake(&self.state, 1);
+        }
+    }
+}
+
+/// A condition that wakes in order of arrival: each waiter draws a ticket, and a signal serves the next.
+/// So a task that signals and then waits cannot take its own signal.
+#[repr(C)]
+pub struct Condition {
+    drawn: AtomicU32,
+    served: AtomicU32,
+}
+
+impl Condition {
+    /// Waits for a signal, without the lock if there is one.
+    pub fn wait(&self, lock: Option<&Lock>, stop: &AtomicU32) -> Result<(), Stopped> {
+        let ticket = self.drawn.fetch_add(1, SeqCst);
+        if let Some(lock) = lock {
+            lock.release();
+        }
+        loop {
+            let served = self.served.load(SeqCst);
+            if served.wrapping_sub(ticket) as i32 > 0 {
+                break;
+            }
+            over(stop)?;
+            wait_bits(&self.served, served, bit(ticket), ptr::null());
+        }
+        lock.map_or(Ok(()), |lock| lock.take(stop))
+    }
+
+    /// Wakes the waiter that came first; nothing happens without one.
+    pub fn signal(&self) {
+        let next =
+            |served: u32| (served != self.drawn.load(SeqCst)).then(|| served.wrapping_add(1));
+        if let Ok(ticket) = self.served.fetch_update(SeqCst, SeqCst, next) {
+            // Only every 32nd waiter shares its bit with this one.
+            wake_bits(&self.served, i32::MAX, bit(ticket));
+        }
+    }
+
+    /// Wakes all who wait now.
+    pub fn broadcast(&self) {
+        let drawn = self.drawn.load(SeqCst);
+        if self.served.swap(drawn, SeqCst) != drawn {
+            wake(&self.served, i32::MAX);
+        }
+    }
+}
+
+fn bit(ticket: u32) -> u32 {
+    1 << (ticket % 32)
+}
+
+/// A barrier that can be used again at once.
+#[repr(C)]
+pub struct Barrier {
+    arrived: AtomicU32,
+    opened: AtomicU32,
+}
+
+impl Barrier {
+    /// Waits until `all` tasks are here.
+    pub fn wait(&self, all: u32, stop: &AtomicU32) -> Result<(), Stopped> {
+        let opened = self.opened.load(SeqCst);
+        if self.arrived.fetch_add(1, SeqCst) + 1 >= all {
+            self.arrived.store(0, SeqCst);
+            self.opened.fetch_add(1, SeqCst);
+            wake(&self.opened, i32::MAX);
+            return Ok(());
+        }
+        while self.opened.load(SeqCst) == opened {
+            over(stop)?;
+            wait(&self.opened, opened);
+        }
+        Ok(())
+    }
+}
+
+/// A counting semaphore.
+#[repr(C)]
+pub struct Semaphore {
+    value: AtomicU32,
+    waiting: AtomicU32,
+}
+
+impl Semaphore {
+    /// Increments it.
+    pub fn post(&self) {
+        self.value.fetch_add(1, SeqCst);
+        if self.waiting.load(SeqCst) > 0 {
+            wake(&self.value, 1);
+        }
+    }
+
+    /// Decrements it, waiting while it is zero.
+    pub fn wait(&self, stop: &AtomicU32) -> Result<(), Stopped> {
+        let take = |value: u32| value.checked_sub(1);
+        while self.value.fetch_update(SeqCst, SeqCst, take).is_err() {
+            over(stop)?;
+            self.waiting.fetch_add(1, SeqCst);
+            wait(&self.value, 0);
+            self.waiting.fetch_sub(1, SeqCst);
+        }
+        Ok(())
+    }
+}
+
+// SAFETY: they consist of atomics.
+unsafe impl Shareable for Lock {}
+// SAFETY: as above.
+unsafe impl Shareable for Condition {}
+// SAFETY: as above.
+unsafe impl Shareable for Barrier {}
+// SAFETY: as above.
+unsafe impl Shareable for Semaphore {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::thread;
+
+    #[test]
+    fn a_signal_is_not_for_the_one_who_gives_it() {
+        let condition = Arc::new(Condition { drawn: AtomicU32::new(0), served: AtomicU32::new(0) });
+        let other = condition.clone();
+        let waiter = thread::spawn(move || other.wait(None, &AtomicU32::new(0)));
+        while condition.drawn.load(SeqCst) == 0 {
+            thread::yield_now();
+        }
+        condition.signal();
+        let stop = AtomicU32::new(1);
+        assert_eq!(condition.wait(None, &stop), Err(Stopped));
+        assert_eq!(waiter.join().unwrap(), Ok(()));
+    }
+
+    #[test]
+    fn a_lock_lets_one_in_at_a_time() {
+        let lock = Arc::new(Lock { state: AtomicU32::new(FREE) });
+        let counter = Arc::new(AtomicU32::new(0));
+        let count = |lock: Arc<Lock>, counter: Arc<AtomicU32>| {
+            thread::spawn(move || {
+                for _ in 0..2_000 {
+                    lock.take(&AtomicU32::new(0)).unwrap();
+                    // Not one atomic step, so that a second task inside would be noticed.
+                    let value = counter.load(SeqCst);
+                    std::hint::spin_loop();
+                    counter.store(value + 1, SeqCst);
+                    lock.release();
+                }
+            })
+        };
+        let threads: Vec<_> = (0..4).map(|_| count(lock.clone(), counter.clone())).collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(counter.load(SeqCst), 8_000);
+    }
+
+    #[test]
+    fn signals_without_waiters_are_lost_and_posts_are_not() {
+        let condition = Condition { drawn: AtomicU32::new(0), served: AtomicU32::new(0) };
+        let stop = AtomicU32::new(1);
+        condition.signal();
+        condition.broadcast();
+        assert_eq!(condition.wait(None, &stop), Err(Stopped));
+        let semaphore = Semaphore { value: AtomicU32::new(0), waiting: AtomicU32::new(0) };
+        semaphore.post();
+        assert_eq!(semaphore.wait(&stop), Ok(()));
+        assert_eq!(semaphore.wait(&stop), Err(Stopped));
+    }
+}

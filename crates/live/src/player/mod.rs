@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The player: performs a workload with real threads and processes.
+//!
+//! ```text
+//! Workload ──► score (names to numbers) ──► stage (shared memory) ──► cast (threads at the gate)
+//!          ──► conductor (start, wait, end) ──► Played
+//! ```
+//!
+//! A [`task`] plays steps; [`timers`], [`messages`], [`files`] and [`children`] are kinds of steps;
+//! [`futex`], [`shared`], [`clock`], [`busy`], [`attributes`] and [`usage`] are what they stand on.
+//! Nothing is allocated or printed between the common start and the end of the run.
+//!
+//! What is not here: the scheduler under test, metrics by name, files of results.
+
+use std::io;
+
+use model::{Histogram, Policy, Seed, Workload};
+
+use crate::probes::{Probes, Readings};
+use crate::program::Finished;
+
+pub mod attributes;
+pub mod busy;
+pub mod cast;
+pub mod children;
+pub mod clock;
+mod conductor;
+pub mod files;
+pub mod futex;
+pub mod messages;
+mod played;
+pub mod score;
+pub mod shared;
+pub mod stage;
+pub mod task;
+#[cfg(test)]
+mod tests;
+pub mod timers;
+pub mod usage;
+
+pub use conductor::play;
+
+/// How to play.
+pub struct Options<'a> {
+    /// The policy of groups, and of a program, that do not choose their own.
+    pub policy: Policy,
+    /// Where the start phases come from.
+    pub seed: Seed,
+    /// Loop rounds of one millisecond of CPU time, see [`busy`].
+    pub rounds_per_ms: u64,
+    /// The probes, attached to [`groups`], if there are any.
+    pub probes: Option<&'a mut Probes>,
+}
+
+/// How it went.
+#[derive(Debug, Default)]
+pub struct Played {
+    /// From the common start to the end of the run, nanoseconds.
+    pub run_ns: u64,
+    /// From the common start to the end of the last finite task; `None` without finite tasks, or when
+    /// not all of them ended.
+    pub completion_ns: Option<u64>,
+    /// One for each of [`groups`], without `program`.
+    pub groups: Vec<GroupPlayed>,
+    /// The real program, if there is one.
+    pub program: Option<Finished>,
+    /// What the probes counted.
+    pub readings: Option<Readings>,
+    /// Why the run was cut short, if it was told to stop: what was still running.
+    pub interrupted: Option<String>,
+    /// Whether the player could rise above the load.
+    pub above_load: bool,
+}
+
+/// What one group did.
+#[derive(Clone, Debug, Default)]
+pub struct GroupPlayed {
+    /// The group's name.
+    pub name: String,
+    /// Tasks that ran, forked ones included.
+    pub tasks: u64,
+    /// Rounds of the steps that were finished.
+    pub rounds: u64,
+    /// Whether its tasks have timers; without, there are no deadlines.
+    pub has_timers: bool,
+    /// Whether its tasks end by themselves.
+    pub is_finite: bool,
+    /// Whether its processes replace their program, so that their ends were not seen.
+    pub execs: bool,
+    /// See [`model::metric::MEASURES`].
+    pub deadlines: u64,
+    /// See [`model::metric::MEASURES`].
+    pub deadlines_missed: u64,
+    /// CPU time of each task that started by itself.
+    pub cpu_ns: Vec<u64>,
+    /// CPU time of the forked processes that ended by themselves.
+    pub forked_cpu_ns: u64,
+    /// Whether processes were forked into it.
+    pub forked: bool,
+    /// User and system time, voluntary and involuntary switches, as the kernel accounts them.
+    pub usage: usage::Usage,
+    /// See [`model::metric::MEASURES`].
+    pub timer_lateness: Histogram,
+    /// See [`model::metric::MEASURES`].
+    pub response_time: Histogram,
+    /// See [`model::metric::MEASURES`].
+    pub turnaround: Histogram,
+}
+
+/// Why a workload could not be played to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum PlayError {
+    /// This machine or kernel cannot play it.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The workload is at fault.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl PlayError {
+    fn system(what: &str) -> impl Fn(io::Error) -> PlayError {
+        move |error| PlayError::Failed(format!("{what}: {error}"))
+    }
+}
+
+/// The names of the groups whose tasks are measured apart, in the order of their numbers; a real program
+/// is the last of them, as `program`.
+pub fn groups(workload: &Workload) -> Vec<String> {
+    let played = workload.tasks.iter().filter(|group| group.template || group.count > 0);
+    let names = played.map(|group| group.name.clone());
+    names.chain(workload.program.iter().map(|_| PROGRAM.to_owned())).collect()
+}
+
+/// The group of a real program.
+pub const PROGRAM: &str = "program";

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From the stage to the results, once everybody has left it.
+
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+use crate::player::clock::thread_cpu_ns;
+use crate::player::score::Group;
+use crate::player::stage::{Stage, TaskSlot};
+use crate::player::{GroupPlayed, usage};
+
+/// Reads the CPU clocks of all tasks that have not ended by themselves: at the end of the run, before
+/// they are told to stop.
+pub fn sample_cpu_times(stage: &Stage) {
+    for slot in stage.slots.iter().filter(|slot| slot.end_ns.load(SeqCst) == 0) {
+        let used = thread_cpu_ns(slot.tid.load(SeqCst));
+        slot.cpu_after_ns.store(used.unwrap_or(0), SeqCst);
+    }
+}
+
+/// From the common start to the last end, if all finite tasks have ended.
+pub fn completion_ns(stage: &Stage) -> Option<u64> {
+    let control = stage.control();
+    if control.finite_left.load(SeqCst) > 0 {
+        return None;
+    }
+    let finite = stage.score.groups.iter().filter(|group| group.is_finite());
+    let ends = finite.flat_map(|group| slots(stage, group)).map(|slot| slot.end_ns.load(SeqCst));
+    Some(ends.max()?.saturating_sub(control.start_ns.load(SeqCst)))
+}
+
+/// All groups' results.
+pub fn groups(stage: &Stage) -> Vec<GroupPlayed> {
+    (0..stage.score.groups.len()).map(|number| group(stage, number)).collect()
+}
+
+fn slots<'a>(stage: &'a Stage, group: &Group) -> &'a [TaskSlot] {
+    &stage.slots[group.first_task..group.first_task + group.starts_ns.len()]
+}
+
+fn group(stage: &Stage, number: usize) -> GroupPlayed {
+    let (plan, tally) = (&stage.score.groups[number], &stage.groups[number]);
+    let (slots, counts) = (slots(stage, plan), tally.counts());
+    let load = |word: &AtomicU64| word.load(SeqCst);
+    let forked = load(&counts.forked);
+    let rounds: u64 = slots.iter().map(|slot| load(&slot.rounds)).sum();
+    GroupPlayed {
+        name: plan.name.clone(),
+        tasks: slots.len() as u64 + forked,
+        rounds: rounds + load(&counts.ended),
+        has_timers: !plan.timers.is_empty(),
+        is_finite: plan.is_finite(),
+        execs: plan.execs(),
+        deadlines: load(&counts.deadlines),
+        deadlines_missed: load(&counts.missed),
+        cpu_ns: slots.iter().map(cpu_ns).collect(),
+        forked_cpu_ns: load(&counts.cpu_ns),
+        forked: forked > 0,
+        usage: usage(slots, &counts.usage),
+        timer_lateness: tally.lateness.histogram("timer_lateness_ns", &plan.name),
+        response_time: tally.response.histogram("response_time_ns", &plan.name),
+        turnaround: tally.turnaround.histogram("turnaround_ns", &plan.name),
+    }
+}
+
+fn cpu_ns(slot: &TaskSlot) -> u64 {
+    let before = slot.cpu_before_ns.load(SeqCst);
+    // A task that never ran has not even read its clock: what it used was setting itself up.
+    if before == 0 { 0 } else { slot.cpu_after_ns.load(SeqCst).saturating_sub(before) }
+}
+
+fn usage(slots: &[TaskSlot], forked: &[AtomicU64; 4]) -> usage::Usage {
+    std::array::from_fn(|index| {
+        let own: u64 = slots.iter().map(|slot| slot.usage[index].load(SeqCst)).sum();
+        own + forked[index].load(SeqCst)
+    })
+}

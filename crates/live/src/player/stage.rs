@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The stage: everything that tasks, forked processes and the conductor share.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::SeqCst};
+
+use crate::player::attributes::Errno;
+use crate::player::futex::{Barrier, Condition, Lock, Semaphore};
+use crate::player::score::Score;
+use crate::player::shared::{Recorder, Shareable, Shared};
+
+/// What the conductor tells everybody, and hears from them. One exists.
+#[repr(C)]
+pub struct Control {
+    /// 0 until the common start.
+    pub gate: AtomicU32,
+    /// Threads that wait at the gate.
+    pub ready: AtomicU32,
+    /// Whether what happens counts: 1 from the common start to the end of the run.
+    pub counting: AtomicU32,
+    /// Whether all must end.
+    pub stop: AtomicU32,
+    /// Threads that have not ended.
+    pub alive: AtomicU32,
+    /// Finite tasks that have not ended.
+    pub finite_left: AtomicU32,
+    /// Tasks that have not played all their steps.
+    pub playing: AtomicU32,
+    /// The common start on `CLOCK_MONOTONIC`.
+    pub start_ns: AtomicU64,
+    /// The end of the run on `CLOCK_MONOTONIC`.
+    pub end_ns: AtomicU64,
+    /// The first fault, packed; 0: none.
+    pub fault: AtomicU64,
+}
+
+/// What one task leaves behind.
+#[repr(C, align(64))]
+pub struct TaskSlot {
+    /// The thread's number in the kernel.
+    pub tid: AtomicU32,
+    /// Rounds played while counting.
+    pub rounds: AtomicU64,
+    /// CPU time before the first step.
+    pub cpu_before_ns: AtomicU64,
+    /// CPU time at the task's own end.
+    pub cpu_after_ns: AtomicU64,
+    /// When it ended on `CLOCK_MONOTONIC`; 0: it was stopped.
+    pub end_ns: AtomicU64,
+    /// Whether its thread is done with everything.
+    pub gone: AtomicU32,
+    /// `getrusage`: user and system time, voluntary and involuntary switches.
+    pub usage: [AtomicU64; 4],
+}
+
+/// What a group leaves behind.
+pub struct GroupStage {
+    /// `timer_lateness_ns`.
+    pub lateness: Recorder,
+    /// `response_time_ns`.
+    pub response: Recorder,
+    /// `turnaround_ns`.
+    pub turnaround: Recorder,
+    /// Counts.
+    pub counts: Shared<Counts>,
+}
+
+/// A group's counts. One exists per group.
+#[repr(C)]
+pub struct Counts {
+    /// Releases whose deadline lay inside the run.
+    pub deadlines: AtomicU64,
+    /// Of these, the ones missed.
+    pub missed: AtomicU64,
+    /// Processes that were forked.
+    pub forked: AtomicU64,
+    /// Forked processes that played their steps to the end.
+    pub ended: AtomicU64,
+    /// CPU time of those.
+    pub cpu_ns: AtomicU64,
+    /// Their user and system time, voluntary and involuntary switches.
+    pub usage: [AtomicU64; 4],
+}
+
+// SAFETY: they consist of atomics.
+unsafe impl Shareable for Control {}
+// SAFETY: as above.
+unsafe impl Shareable for TaskSlot {}
+// SAFETY: as above.
+unsafe impl Shareable for Counts {}
+
+/// One member of a channel.
+pub struct Pipe {
+    /// The reading end.
+    pub read: OwnedFd,
+    /// The writing end.
+    pub write: OwnedFd,
+}
+
+/// See the module.
+pub struct Stage {
+    /// What is played.
+    pub score: Score,
+    /// Loop rounds of one millisecond of CPU time.
+    pub rounds_per_ms: u64,
+    control: Shared<Control>,
+    /// One for each task that starts by itself.
+    pub slots: Shared<TaskSlot>,
+    /// One for each group.
+    pub groups: Vec<GroupStage>,
+    /// By number.
+    pub locks: Shared<Lock>,
+    /// By number.
+    pub conditions: Shared<Condition>,
+    /// By number.
+    pub semaphores: Shared<Semaphore>,
+    /// By number.
+    pub barriers: Shared<Barrier>,
+    /// By number and member.
+    pub channels: Vec<Vec<Pipe>>,
+    /// An eventfd that wakes the conductor.
+    pub bell: OwnedFd,
+    /// Where tasks keep their files.
+    pub directory: CString,
+    /// The process group of forked processes; 0: nobody forks.
+    pub children: AtomicI32,
+}
+
+impl Stage {
+    /// Sets the stage. Fails when the kernel refuses memory, pipes or files.
+    pub fn new(score: Score, rounds_per_ms: u64) -> io::Result<Stage> {
+        let channels = open_channels(&score.channels)?;
+        let directory = std::env::temp_dir();
+        let stage = Stage {
+            rounds_per_ms,
+            control: Shared::new(1)?,
+            slots: Shared::new(score.tasks())?,
+            groups: score.groups.iter().map(|_| GroupStage::new()).collect::<io::Result<_>>()?,
+            locks: Shared::new(score.locks)?,
+            conditions: Shared::new(score.conditions)?,
+            semaphores: Shared::new(score.semaphores)?,
+            barriers: Shared::new(score.barriers.len())?,
+            channels,
+            bell: eventfd()?,
+            directory: CString::new(directory.as_os_str().as_bytes())?,
+            children: AtomicI32::new(0),
+            score,
+        };
+        let control = stage.control();
+        control.alive.store(stage.score.tasks() as u32, SeqCst);
+        control.playing.store(stage.score.tasks() as u32, SeqCst);
+        control.finite_left.store(stage.score.finite_tasks() as u32, SeqCst);
+        Ok(stage)
+    }
+
+    /// The one control block.
+    pub fn control(&self) -> &Control {
+        &self.control[0]
+    }
+
+    /// Whether all must end.
+    pub fn stopped(&self) -> bool {
+        self.control().stop.load(SeqCst) != 0
+    }
+
+    /// Whether what happens now counts.
+    pub fn counting(&self) -> bool {
+        self.control().counting.load(SeqCst) != 0
+    }
+
+    /// Wakes the conductor. Async-signal-safe.
+    pub fn ring(&self) {
+        let one = 1u64.to_ne_bytes();
+        // SAFETY: eight bytes, as eventfd(2) wants them. A full counter has woken it anyway.
+        unsafe { libc::write(self.bell.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+    }
+
+    /// Reports that a task cannot go on; only the first report is kept. Async-signal-safe.
+    pub fn report(&self, fault: Fault, group: usize, errno: Errno) {
+        let packed = 1 << 63 | (fault as u64) << 48 | (group as u64) << 32 | errno as u32 as u64;
+        let _ = self.control().fault.compare_exchange(0, packed, SeqCst, SeqCst);
+        self.ring();
+    }
+
+    /// The first fault: what failed, in which group, and why.
+    pub fn fault(&self) -> Option<(Fault, usize, Errno)> {
+        let packed = self.control().fault.load(SeqCst);
+        let fault = FAULTS[((packed >> 48) & 0x7fff) as usize % FAULTS.len()];
+        (packed != 0).then_some((fault, (packed >> 32) as usize & 0xffff, packed as u32 as Errno))
+    }
+}
+
+impl GroupStage {
+    /// An empty one. Fails when the kernel gives no memory.
+    pub fn new() -> io::Result<GroupStage> {
+        Ok(GroupStage {
+            lateness: Recorder::new()?,
+            response: Recorder::new()?,
+            turnaround: Recorder::new()?,
+            counts: Shared::new(1)?,
+        })
+    }
+
+    /// The group's counts.
+    pub fn counts(&self) -> &Counts {
+        &self.counts[0]
+    }
+}
+
+/// What a task could not do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+#[allow(missing_docs)]
+pub enum Fault {
+    Policy,
+    Affinity,
+    Nice,
+    Message,
+    File,
+    Fork,
+    Exec,
+}
+
+const FAULTS: [Fault; 7] = [
+    Fault::Policy,
+    Fault::Affinity,
+    Fault::Nice,
+    Fault::Message,
+    Fault::File,
+    Fault::Fork,
+    Fault::Exec,
+];
+
+fn open_channels(members: &[u32]) -> io::Result<Vec<Vec<Pipe>>> {
+    let pipes: u64 = members.iter().map(|&count| u64::from(count)).sum();
+    allow_files(2 * pipes + 512);
+    let channel = |&count: &u32| (0..count).map(|_| pipe()).collect();
+    members.iter().map(channel).collect()
+}
+
+/// Raises the limit of open files as far as necessary and allowed; opening says if it was not enough.
+fn allow_files(files: u64) {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is ours.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
+    if limit.rlim_cur < files {
+        limit.rlim_cur = files;
+        limit.rlim_max = limit.rlim_max.max(files);
+        // SAFETY: as above; raising the hard limit needs privilege, so the second try does without.
+        unsafe {
+            if libc::setrlimit(libc::RLIMIT_NOFILE, &limit) != 0 {
+                libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
+                limit.rlim_cur = limit.rlim_max;
+                libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+            }
+        }
+    }
+}
+
+/// A pipe that programs started later do not inherit.
+pub fn pipe() -> io::Result<Pipe> {
+    let mut ends: [RawFd; 2] = [0; 2];
+    // SAFETY: room for two descriptors.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just given them to us.
+    Ok(unsafe {
+        Pipe { read: OwnedFd::from_raw_fd(ends[0]), write: OwnedFd::from_raw_fd(ends[1]) }
+    })
+}
+
+fn eventfd() -> io::Result<OwnedFd> {
+    // SAFETY: no pointers.
+    let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just given it to us.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Empties the bell, so that it can ring again.
+pub fn silence(bell: &OwnedFd) {
+    use std::io::Read;
+    let Ok(copy) = bell.try_clone() else { return };
+    let _ = File::from(copy).read(&mut [0; 8]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_fault_is_kept() {
+        let score = Score::new(&Default::default(), Default::default(), model::Seed(0)).unwrap();
+        let stage = Stage::new(score, 1).unwrap();
+        assert_eq!(stage.fault(), None);
+        stage.report(Fault::Exec, 7, libc::ENOENT);
+        stage.report(Fault::Policy, 1, libc::EPERM);
+        assert_eq!(stage.fault(), Some((Fault::Exec, 7, libc::ENOENT)));
+    }
+}

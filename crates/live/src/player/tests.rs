@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Every kind of step, played for real. What is asserted is order and number, not speed: the machine may
+//! be busy.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::*;
+
+fn try_play(workload: Value) -> Result<Played, PlayError> {
+    let workload: Workload = serde_json::from_value(workload).expect("a workload");
+    let options = Options {
+        policy: Policy::default(),
+        seed: Seed(1),
+        rounds_per_ms: busy::calibrate() / 4,
+        probes: None,
+    };
+    play(&workload, options)
+}
+
+fn play_tasks(duration_us: Option<u64>, channels: Value, tasks: Value) -> Played {
+    let workload =
+        json!({"name": "test", "duration_us": duration_us, "channel": channels, "task": tasks});
+    try_play(workload).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn finite(tasks: Value) -> Played {
+    play_tasks(None, json!([]), tasks)
+}
+
+fn group<'a>(played: &'a Played, name: &str) -> &'a GroupPlayed {
+    played.groups.iter().find(|group| group.name == name).expect("the group")
+}
+
+fn is_root() -> bool {
+    // SAFETY: no arguments.
+    unsafe { libc::geteuid() == 0 }
+}
+
+#[test]
+fn ping_pong_passes_every_message() {
+    let played = play_tasks(
+        None,
+        json!([{"name": "there", "count": 1}, {"name": "back", "count": 1}]),
+        json!([
+            {"name": "ping", "repeat": 500, "steps": [
+                {"send": {"channel": "there", "bytes": 100}}, {"receive": {"channel": "back", "bytes": 100}}]},
+            {"name": "pong", "steps": [
+                {"receive": {"channel": "there", "bytes": 100}}, {"send": {"channel": "back", "bytes": 100}}]},
+        ]),
+    );
+    assert_eq!(group(&played, "ping").rounds, 500);
+    // The last round of pong may still be on its way back to its beginning.
+    assert!((499..=500).contains(&group(&played, "pong").rounds));
+    assert!(played.completion_ns.is_some_and(|ns| ns <= played.run_ns));
+    assert_eq!(group(&played, "ping").turnaround.count, 1);
+}
+
+#[test]
+fn fans_form_groups_as_hackbench_does() {
+    let played = play_tasks(
+        None,
+        json!([{"name": "work", "count": 6}]),
+        json!([
+            {"name": "sender", "count": 6, "repeat": 20, "steps": [
+                {"send": {"channel": "work", "bytes": 100, "fan": 3}}]},
+            {"name": "receiver", "count": 6, "repeat": 60, "steps": [
+                {"receive": {"channel": "work", "bytes": 100}}]},
+        ]),
+    );
+    // 6 senders × 20 rounds × 3 members, read by 6 receivers: it only ends if each gets its 60.
+    assert_eq!((group(&played, "sender").rounds, group(&played, "receiver").rounds), (120, 360));
+}
+
+#[test]
+fn large_messages_are_cut_and_joined() {
+    let played = play_tasks(
+        None,
+        json!([{"name": "c", "count": 1}]),
+        json!([
+            {"name": "out", "repeat": 2, "steps": [{"send": {"channel": "c", "bytes": 300000}}]},
+            {"name": "in", "repeat": 3, "steps": [{"receive": {"channel": "c", "bytes": 200000}}]},
+        ]),
+    );
+    assert_eq!(group(&played, "in").rounds, 3);
+}
+
+#[test]
+fn barriers_let_nobody_run_ahead() {
+    let played = finite(json!([
+        {"name": "few", "repeat": 7, "steps": [{"run_us": 100}, {"barrier": "b"}]},
+        {"name": "forever", "count": 3, "steps": [{"barrier": "b"}]},
+    ]));
+    // The last of the three may have been told to stop before it counted its last round.
+    assert!((18..=21).contains(&group(&played, "forever").rounds));
+}
+
+#[test]
+fn conditions_hand_the_work_over() {
+    let played = play_tasks(
+        Some(60_000),
+        json!([]),
+        json!([
+            {"name": "a", "steps": [{"lock": "l"}, {"sync": {"condition": "c", "lock": "l"}}, {"unlock": "l"}]},
+            {"name": "b", "steps": [{"lock": "l"}, {"sync": {"condition": "c", "lock": "l"}}, {"unlock": "l"}]},
+        ]),
+    );
+    let (a, b) = (group(&played, "a").rounds, group(&played, "b").rounds);
+    assert!(a > 2 && a.abs_diff(b) <= 1, "{a} {b}");
+}
+
+#[test]
+fn signals_and_broadcasts_wake_waiters() {
+    let wait = json!([{"lock": "l"}, {"wait": {"condition": "c", "lock": "l"}}, {"unlock": "l"}]);
+    let played = finite(json!([
+        {"name": "waiter", "count": 4, "repeat": 3, "steps": wait},
+        {"name": "caller", "steps": [{"lock": "l"}, {"broadcast": "c"}, {"unlock": "l"}, {"sleep_us": 500}]},
+    ]));
+    assert_eq!(group(&played, "waiter").rounds, 12);
+    let played = finite(json!([
+        {"name": "waiter", "count": 4, "repeat": 3, "steps": wait},
+        {"name": "caller", "steps": [{"signal": "c"}, {"sleep_us": 200}]},
+    ]));
+    assert_eq!(group(&played, "waiter").rounds, 12);
+}
+
+#[test]
+fn suspended_tasks_sleep_until_resumed() {
+    let played = finite(json!([
+        {"name": "sleeper", "count": 2, "steps": [{"suspend": ""}]},
+        {"name": "waker", "repeat": 10, "steps": [{"sleep_us": 500}, {"resume": "sleeper"}]},
+    ]));
+    assert!((1..=20).contains(&group(&played, "sleeper").rounds));
+}
+
+#[test]
+fn semaphores_lose_no_post() {
+    let played = finite(json!([
+        {"name": "maker", "count": 2, "repeat": 500, "steps": [{"semaphore_post": "s"}]},
+        {"name": "taker", "count": 4, "repeat": 250, "steps": [{"semaphore_wait": "s"}]},
+    ]));
+    assert_eq!(group(&played, "taker").rounds, 1_000);
+}
+
+#[test]
+fn running_uses_cpu_time_and_sleeping_does_not() {
+    let played = finite(json!([
+        {"name": "runner", "repeat": 1, "steps": [{"run_us": 20_000}]},
+        {"name": "until", "repeat": 1, "steps": [{"run_until_us": 5_000}]},
+        {"name": "sleeper", "repeat": 1, "steps": [{"sleep_us": 20_000}]},
+    ]));
+    let cpu_ns = |name| group(&played, name).cpu_ns[0];
+    assert!(cpu_ns("runner") > 2 * cpu_ns("sleeper"), "{played:?}");
+    assert!(group(&played, "sleeper").turnaround.min >= 20_000_000);
+    assert!(group(&played, "until").turnaround.min >= 5_000_000);
+}
+
+#[test]
+fn delays_and_loops_are_kept() {
+    let played = finite(json!([
+        {"name": "late", "repeat": 1, "delay_us": 10_000, "steps": []},
+        {"name": "loop", "repeat": 2, "steps": [{"loop": {"count": 5, "steps": [
+            {"semaphore_post": "s"}, {"loop": {"count": 2, "steps": ["yield"]}}]}}]},
+        {"name": "taker", "repeat": 10, "steps": [{"semaphore_wait": "s"}]},
+        {"name": "leaver", "steps": [{"run_us": 10}, "exit"]},
+    ]));
+    assert!(played.completion_ns.unwrap() >= 10_000_000);
+    assert_eq!(group(&played, "taker").rounds, 10);
+    assert_eq!(
+        (group(&played, "leaver").rounds, group(&played, "leaver").turnaround.count),
+        (0, 1)
+    );
+}
+
+#[test]
+fn timers_release_on_their_grid() {
+    let played = play_tasks(
+        Some(200_000),
+        json!([]),
+        json!([{"name": "tick", "steps": [{"timer": {"period_us": 10_000}}, {"run_us": 100}]}]),
+    );
+    let tick = group(&played, "tick");
+    // Releases 1 … 19 have their deadlines inside; a busy machine may end the run a little late.
+    assert!((19..=22).contains(&tick.deadlines), "{tick:?}");
+    assert!(tick.deadlines_missed <= tick.deadlines);
+    assert!((15..=22).contains(&tick.timer_lateness.count), "{tick:?}");
+    assert!(tick.timer_lateness.is_complete() && tick.response_time.is_complete());
+}
+
+#[test]
+fn dropped_frames_are_counted() {
+    let frame = |skip: bool| {
+        json!([{"name": "frame", "steps": [
+            {"timer": {"period_us": 10_000, "skip": skip}}, {"run_until_us": 25_000}]}])
+    };
+    let dropped = play_tasks(Some(200_000), json!([]), frame(true));
+    let frame_group = group(&dropped, "frame");
+    assert!((19..=22).contains(&frame_group.deadlines), "{frame_group:?}");
+    assert_eq!(frame_group.deadlines_missed, frame_group.deadlines);
+    let caught_up = play_tasks(Some(200_000), json!([]), frame(false));
+    let late = group(&caught_up, "frame").timer_lateness.max;
+    // Without skipping, the lateness only grows: the seventh job is already 90 ms late.
+    assert!(late > 50_000_000 && frame_group.timer_lateness.max < late, "{late}");
+}
+
+#[test]
+fn files_are_written_and_read() {
+    let played = finite(json!([{"name": "io", "count": 2, "repeat": 3, "steps": [
+        {"write_file": {"bytes": 100_000, "sync": true}}, {"read_file": {"bytes": 250_000}}]}]));
+    assert_eq!(group(&played, "io").rounds, 6);
+    assert!(group(&played, "io").usage[1] > 0);
+}
+
+#[test]
+fn forked_processes_are_counted_and_waited_for() {
+    let played = finite(json!([
+        {"name": "shell", "repeat": 5, "steps": [{"fork": {"task": "job", "count": 3}}, "wait_children"]},
+        {"name": "job", "template": true, "steps": [
+            {"run_us": 200}, {"fork": {"task": "leaf"}}, "wait_children", {"semaphore_post": "s"}]},
+        {"name": "leaf", "template": true, "steps": [{"write_file": {"bytes": 10}}]},
+        {"name": "taker", "repeat": 15, "steps": [{"semaphore_wait": "s"}]},
+    ]));
+    let job = group(&played, "job");
+    assert_eq!((job.tasks, job.rounds, job.turnaround.count), (15, 15, 15));
+    assert!(job.forked_cpu_ns > 0 && job.turnaround.is_complete());
+    assert_eq!(group(&played, "leaf").tasks, 15);
+}
+
+#[test]
+fn exec_starts_a_program_that_exits_at_once() {
+    let status =
+        std::process::Command::new("/proc/self/exe").arg(children::EXIT_NOW).output().unwrap();
+    assert!(status.status.success() && status.stdout.is_empty(), "{status:?}");
+    let played = finite(json!([
+        {"name": "shell", "repeat": 3, "steps": [{"fork": {"task": "cc", "count": 2}}, "wait_children"]},
+        {"name": "cc", "template": true, "steps": [{"run_us": 10}, "exec"]},
+    ]));
+    let cc = group(&played, "cc");
+    assert_eq!((cc.tasks, cc.rounds, cc.execs), (6, 6, true));
+    assert_eq!(cc.turnaround.count, 0, "their end is not seen");
+}
+
+#[test]
+fn whatever_tasks_wait_for_the_trial_ends() {
+    let began = Instant::now();
+    let played = play_tasks(
+        Some(50_000),
+        json!([{"name": "empty", "count": 1}, {"name": "full", "count": 1}]),
+        json!([
+            {"name": "hog", "count": 4, "steps": [{"run_us": 1_000_000_000}]},
+            {"name": "until", "steps": [{"run_until_us": 1_000_000_000}]},
+            {"name": "spin", "steps": []},
+            {"name": "sleep", "steps": [{"sleep_us": 1_000_000_000}]},
+            {"name": "delayed", "delay_us": 1_000_000_000, "steps": []},
+            {"name": "timer", "steps": [{"timer": {"period_us": 1_000_000_000}}]},
+            {"name": "deadlock", "steps": [{"lock": "l"}]},
+            {"name": "wait", "steps": [{"lock": "m"}, {"wait": {"condition": "c", "lock": "m"}}]},
+            {"name": "barrier", "repeat": 1, "count": 2, "steps": [{"barrier": "b"}]},
+            {"name": "absent", "steps": [{"sleep_us": 1_000_000_000}, {"barrier": "b"}]},
+            {"name": "suspend", "steps": [{"suspend": ""}]},
+            {"name": "semaphore", "steps": [{"semaphore_wait": "s"}]},
+            {"name": "receive", "steps": [{"receive": {"channel": "empty", "bytes": 1}}]},
+            {"name": "send", "steps": [{"send": {"channel": "full", "bytes": 100_000}}]},
+            {"name": "parent", "steps": [{"fork": {"task": "stuck"}}, "wait_children"]},
+            {"name": "stuck", "template": true, "steps": [
+                {"fork": {"task": "hung"}}, {"sleep_us": 1_000_000_000}]},
+            {"name": "hung", "template": true, "steps": [{"receive": {"channel": "empty", "bytes": 1}}]},
+        ]),
+    );
+    let over = began.elapsed().saturating_sub(Duration::from_nanos(played.run_ns));
+    assert!(over < Duration::from_millis(1_500), "{over:?}");
+    assert_eq!(played.completion_ns, None, "the barrier's tasks have not ended");
+    assert_eq!(group(&played, "hung").tasks, 1);
+}
+
+#[test]
+fn policies_are_set_or_the_refusal_is_explained() {
+    let deadline = json!({"class": "deadline", "runtime_us": 1_000, "period_us": 100_000});
+    let result = try_play(json!({"name": "w", "task": [
+        {"name": "fifo", "repeat": 2, "policy": {"class": "fifo", "priority": 10}, "steps": [{"run_us": 50}]},
+        {"name": "rr", "repeat": 2, "policy": {"class": "rr", "priority": 98}, "steps": [{"run_us": 50}]},
+        {"name": "deadline", "repeat": 2, "policy": deadline, "steps": [{"run_us": 50}]},
+        {"name": "batch", "repeat": 2, "policy": {"class": "batch", "nice": 3}, "steps": [{"nice": 5}]},
+        {"name": "idle", "repeat": 2, "policy": {"class": "idle"}, "steps": [{"run_us": 50}]},
+        {"name": "other", "repeat": 2, "affinity": [0], "steps": [
+            {"policy": {"class": "batch"}}, {"affinity": [0]}, "yield"]},
+    ]}));
+    match result {
+        Ok(played) => assert!(played.groups.iter().all(|group| group.rounds == 2), "{played:?}"),
+        Err(error) => assert!(!is_root() && error.to_string().contains("root"), "{error}"),
+    }
+}
+
+#[test]
+fn what_the_machine_cannot_do_is_unsupported() {
+    let too_much = json!({"class": "deadline", "runtime_us": 99_999, "period_us": 100_000});
+    for (policy, affinity) in [(too_much, json!([])), (json!({"class": "other"}), json!([1023]))] {
+        let error = try_play(json!({"name": "w", "task": [{"name": "g", "count": 400, "repeat": 1,
+            "policy": policy, "affinity": affinity, "steps": []}]}));
+        assert!(matches!(error, Err(PlayError::Unsupported(_))), "{error:?}");
+    }
+    let endless = try_play(json!({"name": "w", "task": [{"name": "g", "steps": []}]}));
+    assert!(endless.unwrap_err().to_string().contains("duration_us"));
+}
+
+#[test]
+fn a_program_runs_beside_tasks_and_ends_the_run() {
+    let program = json!({"command": ["sh", "-c", "sleep 0.05; echo done"], "parser": "none"});
+    let workload = json!({"name": "w", "program": program, "task": [
+        {"name": "hog", "steps": [{"run_us": 1_000}]}]});
+    let played = try_play(workload).unwrap();
+    let program = played.program.as_ref().unwrap();
+    assert_eq!((program.stdout.as_str(), program.code, program.stopped), ("done\n", 0, false));
+    assert!(played.run_ns >= 50_000_000 && program.run_ns <= played.run_ns);
+    let program = json!({"command": ["sleep", "100"], "parser": "none"});
+    let played = try_play(json!({"name": "w", "duration_us": 50_000, "program": program})).unwrap();
+    assert!(played.program.unwrap().stopped);
+}
+
+#[test]
+fn starved_tasks_have_their_cpu_time_read_from_outside() {
+    let played = play_tasks(
+        Some(50_000),
+        json!([]),
+        json!([{"name": "hog", "count": 4, "affinity": [0], "steps": [{"run_us": 1_000_000}]}]),
+    );
+    let total: u64 = group(&played, "hog").cpu_ns.iter().sum();
+    assert!(total > 0 && total <= played.run_ns + 20_000_000, "{total}");
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Real programs as loads: found, held at the common start, observed, stopped, and waited for.
+
+use std::ffi::{CString, OsStr};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::time::{Duration, Instant};
+
+use model::{Policy, Program};
+
+use crate::custody;
+use crate::player::attributes::{self, check, errno};
+use crate::player::clock::now_ns;
+use crate::player::stage::{Pipe, pipe};
+use crate::player::usage::{self, Usage};
+
+/// How much a program may print between two looks at its pipes.
+const PIPE_BYTES: i32 = 1 << 20;
+
+/// How long a program may take to end after SIGINT.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// A started program. Dropping it kills it.
+pub struct Running {
+    pid: libc::pid_t,
+    gate: Option<OwnedFd>,
+    handle: OwnedFd,
+    stdout: Capture,
+    stderr: Capture,
+    start_ns: u64,
+    end: Option<(i32, Usage, u64)>,
+    stopped: bool,
+}
+
+/// What a program left behind.
+#[derive(Clone, Debug, Default)]
+pub struct Finished {
+    /// What it wrote to its standard output.
+    pub stdout: String,
+    /// What it wrote to its standard error.
+    pub stderr: String,
+    /// Its exit code, or minus the signal that ended it.
+    pub code: i32,
+    /// Whether it had to be stopped.
+    pub stopped: bool,
+    /// From its release to its end, nanoseconds.
+    pub run_ns: u64,
+    /// Its own usage and that of the children that it waited for.
+    pub usage: Usage,
+}
+
+/// Finds a program as a shell would: by `PATH`, unless the name holds a slash.
+pub fn find(name: &str) -> Option<PathBuf> {
+    use std::os::unix::fs::PermissionsExt;
+    let runs = |path: &Path| {
+        path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    };
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(|path| runs(path));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin:/usr/sbin:/sbin".into());
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| runs(path))
+}
+
+/// Why a program that was not found cannot run, and what brings it.
+pub fn missing(program: &Program) -> String {
+    let name = program.command.first().map_or("", String::as_str);
+    let package = if program.package.is_empty() { name } else { &program.package };
+    format!("`{name}` is not installed here; try: apt install {package}")
+}
+
+impl Running {
+    /// Starts a program up to the moment before it becomes itself: it has a process number, and waits
+    /// for [`Running::release`].
+    pub fn hold(program: &Program, policy: &Policy) -> io::Result<Running> {
+        let name = program.command.first().map_or("", String::as_str);
+        let path = find(name).ok_or_else(|| io::Error::other(missing(program)))?;
+        let image = Image::new(&path, &program.command)?;
+        let (gate, stdout, stderr) = (pipe()?, pipe()?, pipe()?);
+        // SAFETY: the child does only what is async-signal-safe.
+        let pid = unsafe { libc::fork() };
+        if pid == 0 {
+            become_program(&image, policy, &gate, &stdout, &stderr);
+        }
+        check(i64::from(pid)).map_err(io::Error::from_raw_os_error)?;
+        // SAFETY: no pointers; the child does the same, so that neither can be too late.
+        unsafe { libc::setpgid(pid, pid) };
+        custody::enter(pid);
+        Ok(Running {
+            pid,
+            gate: Some(gate.write),
+            handle: open_handle(pid)?,
+            stdout: Capture::new(stdout)?,
+            stderr: Capture::new(stderr)?,
+            start_ns: 0,
+            end: None,
+            stopped: false,
+        })
+    }
+
+    /// Its process number.
+    pub fn pid(&self) -> u32 {
+        self.pid as u32
+    }
+
+    /// Lets it run.
+    pub fn release(&mut self) {
+        self.start_ns = now_ns();
+        // The end of the pipe is the sign.
+        self.gate = None;
+    }
+
+    /// A descriptor that becomes readable when it ends.
+    pub fn handle(&self) -> RawFd {
+        self.handle.as_raw_fd()
+    }
+
+    /// Takes what it has printed, so that it need not wait for us; true when it has ended.
+    pub fn look(&mut self) -> bool {
+        self.reap(libc::WNOHANG);
+        self.stdout.drain();
+        self.stderr.drain();
+        self.end.is_some()
+    }
+
+    /// Ends it with everything that it has started, politely at first.
+    pub fn stop(&mut self) {
+        if !self.look() {
+            self.stopped = true;
+            self.signal(libc::SIGINT);
+            let patience = Instant::now() + GRACE;
+            while !self.look() && Instant::now() < patience {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        }
+        self.signal(libc::SIGKILL);
+        self.reap(0);
+        self.look();
+    }
+
+    /// Stops it if it still runs, and says how it went.
+    pub fn finish(mut self) -> Finished {
+        self.stop();
+        let (status, usage, end_ns) = self.end.unwrap_or_default();
+        let code = if libc::WIFEXITED(status) {
+            libc::WEXITSTATUS(status)
+        } else {
+            -libc::WTERMSIG(status)
+        };
+        Finished {
+            stdout: self.stdout.text(),
+            stderr: self.stderr.text(),
+            code,
+            stopped: self.stopped,
+            run_ns: end_ns.saturating_sub(self.start_ns),
+            usage,
+        }
+    }
+
+    fn signal(&self, signal: i32) {
+        // SAFETY: no pointers; the process group is the program's own.
+        unsafe { libc::kill(-self.pid, signal) };
+    }
+
+    fn reap(&mut self, flags: i32) {
+        while self.end.is_none() {
+            let mut status = 0;
+            // SAFETY: zeros are a valid rusage; both are ours to fill.
+            let (pid, usage) = unsafe {
+                let mut usage: libc::rusage = std::mem::zeroed();
+                (libc::wait4(self.pid, &mut status, flags, &mut usage), usage)
+            };
+            match pid {
+                -1 if errno() == libc::EINTR => {}
+                1.. => self.end = Some((status, usage::from(&usage), now_ns())),
+                _ => return,
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.signal(libc::SIGKILL);
+        self.reap(0);
+        custody::leave(self.pid);
+    }
+}
+
+/// A program, its arguments and its environment in the kernel's form.
+struct Image {
+    path: CString,
+    _strings: Vec<CString>,
+    arguments: Vec<*const libc::c_char>,
+    environment: Vec<*const libc::c_char>,
+}
+
+impl Image {
+    fn new(path: &Path, command: &[String]) -> io::Result<Image> {
+        let arguments = strings(command.iter().map(|argument| OsStr::new(argument).to_owned()))?;
+        let plain = std::env::vars_os().filter(|(name, _)| !name.as_bytes().starts_with(b"LC_"));
+        // Numbers shall have points, whatever the user's language.
+        let variables = plain.chain([("LC_ALL".into(), "C".into())]).map(|(name, value)| {
+            let mut variable = name;
+            variable.push("=");
+            variable.push(value);
+            variable
+        });
+        let environment = strings(variables)?;
+        Ok(Image {
+            path: CString::new(path.as_os_str().as_bytes())?,
+            arguments: pointers(&arguments),
+            environment: pointers(&environment),
+            _strings: arguments.into_iter().chain(environment).collect(),
+        })
+    }
+}
+
+fn strings(texts: impl Iterator<Item = std::ffi::OsString>) -> io::Result<Vec<CString>> {
+    texts.map(|text| Ok(CString::new(text.as_bytes())?)).collect()
+}
+
+fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {
+    strings.iter().map(|string| string.as_ptr()).chain([ptr::null()]).collect()
+}
+
+fn become_program(image: &Image, policy: &Policy, gate: &Pipe, out: &Pipe, err: &Pipe) -> ! {
+    // SAFETY: only system calls with valid pointers, and the end of this process.
+    unsafe {
+        libc::setpgid(0, 0);
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        let nothing = libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY);
+        libc::dup2(nothing, 0);
+        libc::dup2(out.write.as_raw_fd(), 1);
+        libc::dup2(err.write.as_raw_fd(), 2);
+        libc::close(gate.write.as_raw_fd());
+        if attributes::set_policy(0, policy).is_err() {
+            say(c"the kernel refused the program's scheduling policy\n");
+        }
+        let mut byte = 0u8;
+        while libc::read(gate.read.as_raw_fd(), (&raw mut byte).cast(), 1) < 0 {}
+        let (arguments, environment) = (image.arguments.as_ptr(), image.environment.as_ptr());
+        libc::execve(image.path.as_ptr(), arguments, environment);
+        say(c"the kernel could not execute the program\n");
+        libc::_exit(127)
+    }
+}
+
+fn say(text: &std::ffi::CStr) {
+    // SAFETY: a valid string; its end is left out.
+    unsafe { libc::write(2, text.as_ptr().cast(), text.to_bytes().len()) };
+}
+
+fn open_handle(pid: libc::pid_t) -> io::Result<OwnedFd> {
+    // SAFETY: no pointers; the descriptor is new and ours.
+    unsafe {
+        let fd = libc::syscall(libc::SYS_pidfd_open, pid, 0);
+        check(fd).map_err(io::Error::from_raw_os_error)?;
+        Ok(OwnedFd::from_raw_fd(fd as RawFd))
+    }
+}
+
+/// What comes out of a pipe.
+struct Capture {
+    pipe: File,
+    bytes: Vec<u8>,
+}
+
+impl Capture {
+    fn new(pipe: Pipe) -> io::Result<Capture> {
+        let fd = pipe.read.as_raw_fd();
+        // SAFETY: no pointers. Without the larger size it also works, only with more waiting.
+        unsafe {
+            libc::fcntl(fd, libc::F_SETPIPE_SZ, PIPE_BYTES);
+            check(i64::from(libc::fcntl(fd, libc::F_SETFL, libc::O_NONBLOCK)))
+                .map_err(io::Error::from_raw_os_error)?;
+        }
+        Ok(Capture { pipe: File::from(pipe.read), bytes: Vec::new() })
+    }
+
+    fn drain(&mut self) {
+        // "Would block" is the normal end here, and what was read before it is kept.
+        let _ = self.pipe.read_to_end(&mut self.bytes);
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(command: &[&str], before_stop: Duration) -> Finished {
+        let command = command.iter().map(|&word| word.to_owned()).collect();
+        let parser = "none".into();
+        let program = Program { command, parser, package: String::new(), files: Vec::new() };
+        let mut running = Running::hold(&program, &Policy::default()).unwrap();
+        running.release();
+        let patience = Instant::now() + before_stop;
+        while !running.look() && Instant::now() < patience {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        running.finish()
+    }
+
+    const LONG: Duration = Duration::from_secs(10);
+
+    #[test]
+    fn output_and_exit_code_are_kept() {
+        let finished = run(&["sh", "-c", "echo out; echo err >&2; exit 3"], LONG);
+        assert_eq!((finished.stdout.as_str(), finished.stderr.as_str()), ("out\n", "err\n"));
+        assert_eq!((finished.code, finished.stopped), (3, false));
+    }
+
+    #[test]
+    fn much_output_does_not_block() {
+        let finished = run(&["sh", "-c", "head -c 3000000 /dev/zero"], LONG);
+        assert_eq!((finished.stdout.len(), finished.code), (3_000_000, 0));
+    }
+
+    #[test]
+    fn a_deaf_program_is_killed_with_its_children() {
+        let script = "trap '' INT; sleep 100 & echo $!; while true; do sleep 100; done";
+        let finished = run(&["sh", "-c", script], Duration::from_millis(100));
+        assert_eq!((finished.code, finished.stopped), (-libc::SIGKILL, true));
+        let child: libc::pid_t = finished.stdout.trim().parse().unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        let state = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+        assert!(state.is_empty() || state.contains(") Z "), "{state}");
+    }
+
+    #[test]
+    fn a_missing_program_names_its_package() {
+        assert!(find("no-such-program-here").is_none());
+        assert!(find("/etc/passwd").is_none());
+        let program = Program {
+            command: vec!["hackbench-of-the-future".into()],
+            parser: "none".into(),
+            package: "rt-tests".into(),
+            files: Vec::new(),
+        };
+        assert!(missing(&program).contains("apt install rt-tests"));
+        assert!(Running::hold(&program, &Policy::default()).is_err());
+    }
+}
