@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Cells: every chosen workload with every combination of its parameters' values.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use model::{Machine, Workload};
+
+use super::expression::Names;
+use super::source::Places;
+use super::{SpecError, workload};
+use crate::assets::{self, Asset, Kind};
+
+/// More cells than this are a mistake.
+const CELLS_MAX: usize = 1000;
+
+/// A workload with values to try for its parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    name: String,
+    /// The folder that a path is relative to.
+    base: PathBuf,
+    values: BTreeMap<String, Vec<i64>>,
+    /// What to call the place in messages, with its position.
+    origin: SpecError,
+}
+
+/// A `[[workload]]` table: `name`, and parameters with one value or a list of values.
+///
+/// # Errors
+/// No name, values that are not whole numbers.
+pub fn from_table(
+    table: &toml::Table,
+    index: usize,
+    places: &Places,
+    base: &Path,
+) -> Result<Choice, SpecError> {
+    let path = format!("workload[{index}]");
+    let mut values = BTreeMap::new();
+    for (name, value) in table.iter().filter(|(name, _)| *name != "name") {
+        let numbers = numbers(value).ok_or_else(|| {
+            let message = format!("'{name}' must be a whole number or a list of them");
+            places.error(&format!("{path}.{name}"), message).hint("write e.g. 3 or [0, 3, 32]")
+        })?;
+        values.insert(name.clone(), numbers);
+    }
+    match table.get("name") {
+        Some(toml::Value::String(name)) => {
+            let origin = places.error(&path, "");
+            Ok(Choice { name: name.clone(), base: base.to_owned(), values, origin })
+        }
+        _ => Err(places.error(&path, "the workload has no name").hint("add name = \"…\"")),
+    }
+}
+
+/// One number, or a list of at least one.
+fn numbers(value: &toml::Value) -> Option<Vec<i64>> {
+    match value {
+        toml::Value::Integer(number) => Some(vec![*number]),
+        toml::Value::Array(items) if !items.is_empty() => {
+            items.iter().map(toml::Value::as_integer).collect()
+        }
+        _ => None,
+    }
+}
+
+/// `--workload "NAME [param=value[,value …] …]"`.
+///
+/// # Errors
+/// Words that are not `param=value`.
+pub fn from_option(text: &str) -> Result<Choice, SpecError> {
+    let origin = SpecError::new(format!("--workload {text}"), "");
+    let mut words = text.split_whitespace();
+    let fail = |message: String| SpecError { message, ..origin.clone() };
+    let Some(name) = words.next() else {
+        return Err(fail("an empty workload".into()).hint("write a name or a file"));
+    };
+    let mut values = BTreeMap::new();
+    for word in words {
+        let parsed = word.split_once('=').and_then(|(name, list)| {
+            let numbers = list.split(',').map(|number| number.parse().ok());
+            Some((name.to_owned(), numbers.collect::<Option<Vec<i64>>>()?))
+        });
+        let hint = "write param=3 or param=0,3,32";
+        let (name, numbers) = parsed.ok_or_else(|| {
+            fail(format!("'{word}' is not a parameter with whole numbers")).hint(hint)
+        })?;
+        values.insert(name, numbers);
+    }
+    Ok(Choice { name: name.into(), base: PathBuf::new(), values, origin })
+}
+
+/// Every cell, in the order of the choices, the last parameter varying fastest.
+///
+/// # Errors
+/// Unknown workloads and parameters, the same cell twice, whatever is wrong in a workload's file,
+/// and a workload that differs between the machines.
+pub fn all(
+    choices: &[Choice],
+    machines: &[Machine],
+    notes: &mut Vec<String>,
+) -> Result<Vec<Workload>, SpecError> {
+    let mut cells: Vec<Workload> = Vec::new();
+    for choice in choices {
+        let asset = assets::find(Kind::Workload, &choice.name, &choice.base)
+            .map_err(|error| unknown_workload(choice, error))?;
+        declared(choice, &asset, machines)?;
+        for given in grid(choice)? {
+            let cell = resolve(&asset, &given, machines, notes)
+                .map_err(|error| with_origin(choice, &given, error))?;
+            if cells.iter().any(|other| other.cell() == cell.cell()) {
+                let message = format!("a second cell '{}'", cell.cell());
+                let hint = "name each workload with each set of values once";
+                return Err(SpecError { message, ..choice.origin.clone() }.hint(hint));
+            }
+            cells.push(cell);
+        }
+    }
+    Ok(cells)
+}
+
+/// A name that is not found is the fault of the place that names it; a file's fault is the file's.
+fn unknown_workload(choice: &Choice, error: SpecError) -> SpecError {
+    if error.file != choice.name {
+        return error;
+    }
+    let message = format!("{} '{}'", error.message, choice.name);
+    SpecError { message, hint: error.hint, ..choice.origin.clone() }
+}
+
+/// Every machine must be able to say the parameters' names.
+fn declared(choice: &Choice, asset: &Asset, machines: &[Machine]) -> Result<(), SpecError> {
+    let cpus = machines.first().map_or(1, |machine| machine.cpus);
+    let declared = workload::parameters(asset, cpus)?;
+    let names: Vec<String> = declared.into_iter().map(|parameter| parameter.name).collect();
+    match choice.values.keys().find(|name| !names.contains(name)) {
+        None => Ok(()),
+        Some(name) => {
+            let error = workload::unknown_parameter("", name, names.iter());
+            let message = format!("{} of '{}'", error.message, choice.name);
+            Err(SpecError { message, hint: error.hint, ..choice.origin.clone() })
+        }
+    }
+}
+
+/// Every combination of the values.
+fn grid(choice: &Choice) -> Result<Vec<Names>, SpecError> {
+    let size = choice.values.values().try_fold(1_usize, |size, list| size.checked_mul(list.len()));
+    if size.is_none_or(|size| size > CELLS_MAX) {
+        let message = format!("'{}' makes too many cells", choice.name);
+        let hint = format!("at most {CELLS_MAX}: name fewer values");
+        return Err(SpecError { message, ..choice.origin.clone() }.hint(hint));
+    }
+    let mut grid = vec![Names::new()];
+    for (name, values) in &choice.values {
+        let with = |names: &Names| {
+            let one = |value: &i64| {
+                let mut names = names.clone();
+                names.insert(name.clone(), *value);
+                names
+            };
+            values.iter().map(one).collect::<Vec<_>>()
+        };
+        grid = grid.iter().flat_map(with).collect();
+    }
+    Ok(grid)
+}
+
+/// The workload, the same on every machine.
+fn resolve(
+    asset: &Asset,
+    given: &Names,
+    machines: &[Machine],
+    notes: &mut Vec<String>,
+) -> Result<Workload, SpecError> {
+    let mut first: Option<Workload> = None;
+    for machine in machines {
+        let resolved = workload::resolve(asset, given, machine.cpus)?;
+        for note in resolved.notes {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        match &first {
+            Some(first) if *first != resolved.workload => {
+                let message = "the workload differs between the machines, because it uses 'cpus'";
+                let hint = "give each number of CPUs its own experiment";
+                return Err(SpecError::new(&asset.label, message).hint(hint));
+            }
+            _ => first = Some(resolved.workload),
+        }
+    }
+    first.ok_or_else(|| SpecError::new(&asset.label, "no machine to run on"))
+}
+
+/// A fault that the defaults do not have is told with the values that brought it about.
+fn with_origin(choice: &Choice, given: &Names, error: SpecError) -> SpecError {
+    if given.is_empty() {
+        return error;
+    }
+    let values: Vec<String> = given.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let message = format!("{} ({} {})", error.message, choice.name, values.join(" "));
+    SpecError { message, ..error }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The workload ends, and no task spins through its steps without using time.
+
+use model::{Step, TaskGroup, Workload};
+
+use super::{Checked, fault, task_path};
+
+/// The count of a loop that never ends by itself. Only the last step of a task may have it.
+pub const ENDLESS: u64 = i64::MAX as u64;
+
+pub fn check(workload: &Workload) -> Checked {
+    for (index, group) in workload.tasks.iter().enumerate() {
+        if endless(group) && !group.template && !takes_time(&group.steps) {
+            let message = format!("the task '{}' repeats steps that take no time", group.name);
+            let hint = "add a step that runs or blocks, e.g. { sleep_us = 1000 }, or 'repeat = 1'";
+            return fault(task_path(index), message, hint);
+        }
+    }
+    ends(workload)
+}
+
+fn ends(workload: &Workload) -> Checked {
+    let finite = |group: &TaskGroup| !group.template && group.count > 0 && !endless(group);
+    let ends = workload.duration_us.is_some()
+        || workload.program.is_some()
+        || workload.tasks.iter().any(finite);
+    if ends {
+        return Ok(());
+    }
+    let hint =
+        "add 'duration_us = …' (rt-app: \"duration\" in \"global\"), or 'repeat = …' to a task";
+    fault("", "the workload never ends", hint)
+}
+
+/// Whether a task plays until it is told to stop.
+pub fn endless(group: &TaskGroup) -> bool {
+    let exits = group.steps.contains(&Step::Exit);
+    !exits && (group.repeat.is_none() && !group.template || has_endless_loop(&group.steps))
+}
+
+fn has_endless_loop(steps: &[Step]) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Loop { count, steps } => *count == ENDLESS || has_endless_loop(steps),
+        _ => false,
+    })
+}
+
+/// Whether a round uses the CPU or blocks at least once.
+fn takes_time(steps: &[Step]) -> bool {
+    steps.iter().any(|step| match step {
+        Step::RunUs(us) | Step::RunUntilUs(us) | Step::SleepUs(us) => *us > 0,
+        Step::Lock(_) | Step::Unlock(_) | Step::Signal(_) | Step::Broadcast(_) => false,
+        Step::Resume(_) | Step::SemaphorePost(_) => false,
+        Step::Nice(_) | Step::Policy(_) | Step::Affinity(_) | Step::WaitChildren => false,
+        Step::Fork { count, .. } => *count > 0,
+        Step::Loop { count, steps } => *count > 0 && takes_time(steps),
+        _ => true,
+    })
+}

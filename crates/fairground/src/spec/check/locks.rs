@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Mutexes are taken before they are released, never twice, and released before a round ends.
+
+use std::collections::BTreeSet;
+
+use model::{Step, Workload};
+
+use super::{Checked, fault};
+
+/// The mutexes that a task holds.
+type Held<'a> = BTreeSet<&'a str>;
+
+pub fn check(workload: &Workload) -> Checked {
+    for (index, group) in workload.tasks.iter().enumerate() {
+        let path = format!("task[{index}].steps");
+        let mut held = Held::new();
+        play(&path, &group.steps, &mut held)?;
+        if let Some(lock) = held.first() {
+            let message = format!("the task '{}' ends its steps holding '{lock}'", group.name);
+            return fault(path, message, format!("add {{ unlock = \"{lock}\" }}"));
+        }
+    }
+    Ok(())
+}
+
+fn play<'a>(path: &str, steps: &'a [Step], held: &mut Held<'a>) -> Checked {
+    for (index, step) in steps.iter().enumerate() {
+        one(&format!("{path}[{index}]"), step, held)?;
+    }
+    Ok(())
+}
+
+fn one<'a>(path: &str, step: &'a Step, held: &mut Held<'a>) -> Checked {
+    match step {
+        Step::Lock(lock) if !held.insert(lock) => {
+            let message = format!("the task already holds '{lock}' and would wait for itself");
+            fault(path, message, format!("unlock '{lock}' first"))
+        }
+        Step::Unlock(lock) if !held.remove(lock.as_str()) => {
+            let message = format!("the task does not hold '{lock}'");
+            fault(path, message, format!("add {{ lock = \"{lock}\" }} before"))
+        }
+        Step::Wait { lock, .. } | Step::Sync { lock, .. } if !held.contains(lock.as_str()) => {
+            let message = format!("waiting releases '{lock}', which the task does not hold");
+            fault(path, message, format!("add {{ lock = \"{lock}\" }} before"))
+        }
+        Step::Exit | Step::Exec => match held.first() {
+            Some(lock) => {
+                fault(path, format!("the task ends holding '{lock}'"), "unlock it before")
+            }
+            None => Ok(()),
+        },
+        Step::Loop { steps, .. } => a_loop(path, steps, held),
+        _ => Ok(()),
+    }
+}
+
+/// Every round must begin as the one before.
+fn a_loop<'a>(path: &str, steps: &'a [Step], held: &mut Held<'a>) -> Checked {
+    let before = held.clone();
+    play(&format!("{path}.loop.steps"), steps, held)?;
+    match before.symmetric_difference(held).next() {
+        Some(lock) => {
+            let message = format!("a round of this loop does not leave '{lock}' as it found it");
+            fault(path, message, "lock and unlock inside the loop, or both outside")
+        }
+        None => Ok(()),
+    }
+}

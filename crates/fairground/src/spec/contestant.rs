@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Contestants, as experiment files and as the command line write them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use model::{Contestant, KnobValue, Policy, SchedulerChoice};
+use serde::Deserialize;
+
+use super::policy;
+use super::source::{KNOB_VALUES, Places};
+use super::{Host, SpecError};
+
+/// The newest kernel series that every machine can get: sched_ext schedulers need it.
+const NEWEST: &str = "7";
+/// The option that the user wrote, for messages.
+const OPTION: &str = "--scheduler";
+
+/// A `[[scheduler]]` table.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    name: Option<String>,
+    kernel: Option<String>,
+    file: Option<String>,
+    program: Option<Vec<String>>,
+    policy: Option<Policy>,
+    #[serde(default)]
+    knobs: BTreeMap<String, KnobValue>,
+}
+
+/// The contestant that a table describes; `path` is the table's, paths in it are relative to
+/// `base`.
+///
+/// # Errors
+/// Not exactly one kind, a scheduler that cannot be found, a wrong policy.
+pub fn from_entry(
+    entry: Entry,
+    path: &str,
+    places: &Places,
+    base: &Path,
+    host: &Host,
+) -> Result<Contestant, SpecError> {
+    let Entry { name, kernel, file, program, policy, knobs } = entry;
+    let kinds = [file.is_some(), program.is_some(), policy.is_some()];
+    if kinds.iter().filter(|kind| **kind).count() > 1 {
+        let hint = "write one of file, program and policy, or none for the kernel's own";
+        return Err(places.error(path, "more than one kind of scheduler").hint(hint));
+    }
+    if file.is_none() && !knobs.is_empty() {
+        let hint = "knobs are set in a file's scheduler: add file = \"…\"";
+        return Err(places.error(&format!("{path}.knobs"), "knobs without a file").hint(hint));
+    }
+    if let Some(file) = file {
+        let (own, sha256) = (host.resolve)(&file, base)
+            .map_err(|error| places.error(&format!("{path}.file"), error))?;
+        let scheduler = SchedulerChoice::File { file, sha256, knobs };
+        return Ok(contestant(name.unwrap_or(own), kernel, scheduler));
+    }
+    if let Some(command) = program {
+        let Some(first) = command.first().filter(|first| !first.is_empty()) else {
+            let error = places.error(&format!("{path}.program"), "an empty command");
+            return Err(error.hint("write [\"scx_bpfland\"], with its arguments"));
+        };
+        let own = first.clone();
+        let scheduler = SchedulerChoice::Program { command };
+        return Ok(contestant(name.unwrap_or(own), kernel, scheduler));
+    }
+    if let Some(policy) = policy {
+        policy::check(&policy).map_err(|(message, hint)| {
+            places.error(&format!("{path}.policy"), message).maybe_hint(hint)
+        })?;
+        let own = policy::class_name(policy.class).to_owned();
+        let scheduler = SchedulerChoice::Policy { policy };
+        return Ok(contestant(name.unwrap_or(own), kernel, scheduler));
+    }
+    from_kernel(name, kernel, path, places)
+}
+
+/// The kernel's own scheduler.
+fn from_kernel(
+    name: Option<String>,
+    kernel: Option<String>,
+    path: &str,
+    places: &Places,
+) -> Result<Contestant, SpecError> {
+    match (name, &kernel) {
+        (None, None) => {
+            let hint = "write kernel = \"6.12\", file = \"vtime\", program = […] or policy = {…}";
+            Err(places.error(path, "an empty scheduler").hint(hint))
+        }
+        (Some(name), None) => {
+            let hint = format!(
+                "add file = \"{name}\" for a scheduler's file, or kernel = \"{NEWEST}\" for a \
+                 kernel's own"
+            );
+            Err(places.error(path, format!("'{name}' does not say what it is")).hint(hint))
+        }
+        (name, Some(series)) => {
+            let own = kernel_name(series);
+            Ok(contestant(name.unwrap_or(own), kernel, SchedulerChoice::Kernel))
+        }
+    }
+}
+
+fn contestant(name: String, kernel: Option<String>, scheduler: SchedulerChoice) -> Contestant {
+    Contestant { name, kernel: Some(kernel.unwrap_or_else(|| NEWEST.into())), scheduler }
+}
+
+/// What a kernel's own scheduler is called: `cfs-6.1`, `eevdf-6.12`; EEVDF replaced CFS in 6.6.
+pub fn kernel_name(kernel: &str) -> String {
+    if kernel.contains('/') {
+        let stem = Path::new(kernel).file_name().unwrap_or_default().to_string_lossy();
+        return format!("kernel-{stem}");
+    }
+    let mut numbers = kernel.split('.').map(|word| word.parse::<u32>().ok());
+    match (numbers.next().flatten(), numbers.next().flatten()) {
+        (Some(major), minor) if (major, minor.unwrap_or(u32::MAX)) < (6, 6) => {
+            format!("cfs-{kernel}")
+        }
+        (Some(_), _) => format!("eevdf-{kernel}"),
+        (None, _) => format!("kernel-{kernel}"),
+    }
+}
+
+/// The contestant that a `--scheduler` option describes; see [`super::Overrides::schedulers`].
+///
+/// # Errors
+/// Unknown form, a scheduler that cannot be found, a wrong policy or knob.
+pub fn from_option(text: &str, host: &Host) -> Result<Contestant, SpecError> {
+    let (text, kernel) = split_kernel(text);
+    let fail = |message: String| SpecError::new(format!("{OPTION} {text}"), message);
+    if let Some(series) = text.strip_prefix("kernel:") {
+        if series.is_empty() {
+            return Err(fail("which kernel?".into()).hint("write e.g. kernel:6.12"));
+        }
+        let name = kernel_name(series);
+        return Ok(contestant(name, Some(series.into()), SchedulerChoice::Kernel));
+    }
+    if let Some(words) = text.strip_prefix("policy:") {
+        let policy =
+            policy::parse(words).map_err(|(message, hint)| fail(message).maybe_hint(hint))?;
+        let name = words.replace(':', "-");
+        return Ok(contestant(name, kernel, SchedulerChoice::Policy { policy }));
+    }
+    if let Some(words) = text.strip_prefix("program:") {
+        let command: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+        if command.is_empty() {
+            return Err(fail("which program?".into()).hint("write e.g. program:scx_bpfland"));
+        }
+        let name = command.join(" ");
+        return Ok(contestant(name, kernel, SchedulerChoice::Program { command }));
+    }
+    from_file_option(text, kernel, host)
+}
+
+/// `NAME` or `FILE.bpf.c`, with knobs.
+fn from_file_option(
+    text: &str,
+    kernel: Option<String>,
+    host: &Host,
+) -> Result<Contestant, SpecError> {
+    let fail = |message: String| SpecError::new(format!("{OPTION} {text}"), message);
+    let mut words = text.split_whitespace();
+    let Some(file) = words.next() else {
+        let hint = "write a scheduler's name, FILE.bpf.c, program:…, kernel:… or policy:…";
+        return Err(fail("an empty scheduler".into()).hint(hint));
+    };
+    let knobs: BTreeMap<String, KnobValue> = words
+        .map(|word| {
+            let hint = format!("write knob=value; {KNOB_VALUES}");
+            knob(word).ok_or_else(|| fail(format!("'{word}' is not a knob")).hint(hint))
+        })
+        .collect::<Result<_, SpecError>>()?;
+    let (name, sha256) = (host.resolve)(file, Path::new("")).map_err(fail)?;
+    let name = text.replacen(file, &name, 1);
+    let scheduler = SchedulerChoice::File { file: file.into(), sha256, knobs };
+    Ok(contestant(name, kernel, scheduler))
+}
+
+fn knob(word: &str) -> Option<(String, KnobValue)> {
+    let (name, value) = word.split_once('=')?;
+    let value = match value {
+        "true" => KnobValue::Bool(true),
+        "false" => KnobValue::Bool(false),
+        number => KnobValue::Int(number.parse().ok()?),
+    };
+    (!name.is_empty()).then(|| (name.to_owned(), value))
+}
+
+/// `vtime@6.12` → `vtime` on 6.12. What ends in `.c` is a path, `@` and all.
+fn split_kernel(text: &str) -> (&str, Option<String>) {
+    match text.rsplit_once('@') {
+        Some((rest, kernel))
+            if !kernel.is_empty() && !kernel.contains(['/', ' ']) && !kernel.ends_with(".c") =>
+        {
+            (rest, Some(kernel.to_owned()))
+        }
+        _ => (text, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve(file: &str, _: &Path) -> Result<(String, String), String> {
+        match file {
+            "vtime" | "./mine@home.bpf.c" => Ok((file.into(), "0123".into())),
+            _ => Err(format!("no scheduler '{file}'; did you mean 'vtime'?")),
+        }
+    }
+
+    fn option(text: &str) -> Result<Contestant, SpecError> {
+        from_option(text, &Host { cpus: 2, resolve: &resolve })
+    }
+
+    #[test]
+    fn every_form_of_the_option() {
+        let plain = option("vtime").unwrap();
+        assert_eq!((plain.name.as_str(), plain.kernel.as_deref()), ("vtime", Some("7")));
+        let knobs = option("vtime slice_us=3000 fifo=true@6.12").unwrap();
+        assert_eq!(knobs.name, "vtime slice_us=3000 fifo=true");
+        assert_eq!(knobs.kernel.as_deref(), Some("6.12"));
+        let SchedulerChoice::File { knobs, .. } = knobs.scheduler else { panic!("a file") };
+        assert_eq!(knobs["slice_us"], KnobValue::Int(3000));
+        assert_eq!(knobs["fifo"], KnobValue::Bool(true));
+        let program = option("program:scx_bpfland -s 5000").unwrap();
+        let command = ["scx_bpfland", "-s", "5000"].map(String::from).to_vec();
+        assert_eq!(program.scheduler, SchedulerChoice::Program { command });
+        assert_eq!(option("policy:rr:50").unwrap().name, "rr-50");
+        assert_eq!(option("./mine@home.bpf.c").unwrap().kernel.as_deref(), Some("7"));
+    }
+
+    #[test]
+    fn kernels_are_named_after_their_scheduler() {
+        assert_eq!(option("kernel:6.1").unwrap().name, "cfs-6.1");
+        assert_eq!(option("kernel:6.12").unwrap().name, "eevdf-6.12");
+        assert_eq!(option("kernel:7").unwrap().name, "eevdf-7");
+        assert_eq!(kernel_name("5.15"), "cfs-5.15");
+        assert_eq!(kernel_name("./bzImage"), "kernel-bzImage");
+        assert_eq!(kernel_name("mine"), "kernel-mine");
+    }
+
+    #[test]
+    fn wrong_options_say_what_to_write() {
+        let text = |option_text: &str| option(option_text).unwrap_err().to_string();
+        assert_eq!(text("vtme"), "--scheduler vtme: no scheduler 'vtme'; did you mean 'vtime'?");
+        assert_eq!(
+            text("vtime slice"),
+            "--scheduler vtime slice: 'slice' is not a knob; write knob=value; write a whole \
+             number, true or false"
+        );
+        assert_eq!(
+            text("policy:rr"),
+            "--scheduler policy:rr: 'rr' has wrong numbers; write 'rr:50 (the priority)'"
+        );
+        assert_eq!(text("kernel:"), "--scheduler kernel:: which kernel?; write e.g. kernel:6.12");
+        assert_eq!(
+            text("program:"),
+            "--scheduler program:: which program?; write e.g. program:scx_bpfland"
+        );
+    }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Good and bad files. `UPDATE_EXPECT=1 cargo test` rewrites the expected messages.
+
+// Expected messages stay on their lines, where UPDATE_EXPECT can rewrite them.
+#[rustfmt::skip]
+mod bad_experiments;
+#[rustfmt::skip]
+mod bad_rtapp;
+#[rustfmt::skip]
+mod bad_waits;
+#[rustfmt::skip]
+mod bad_workloads;
+mod good;
+#[rustfmt::skip]
+mod rtapp_examples;
+
+use std::path::{Path, PathBuf};
+
+use expect_test::Expect;
+use model::Workload;
+
+use super::expression::Names;
+use super::{Host, SpecError, workload};
+use crate::assets::Asset;
+
+fn asset(label: &str, text: &str) -> Asset {
+    Asset {
+        label: label.into(),
+        stem: Path::new(label).file_stem().unwrap().to_string_lossy().into_owned(),
+        base: PathBuf::new(),
+        text: text.into(),
+    }
+}
+
+fn toml(text: &str) -> Result<Workload, SpecError> {
+    Ok(workload::resolve(&asset("w.toml", text), &Names::new(), 2)?.workload)
+}
+
+fn json(text: &str) -> Result<workload::Resolved, SpecError> {
+    workload::resolve(&asset("w.json", text), &Names::new(), 2)
+}
+
+fn refused<T>(result: Result<T, SpecError>, message: &Expect) {
+    match result {
+        Ok(_) => panic!("this file must be refused"),
+        Err(error) => message.assert_eq(&error.to_string()),
+    }
+}
+
+/// Schedulers that exist for the tests.
+fn resolve(file: &str, _: &Path) -> Result<(String, String), String> {
+    match file {
+        "vtime" | "fifo" | "rr" => Ok((file.into(), "00".repeat(32))),
+        _ => Err(format!("there is no scheduler '{file}'; built in are fifo, rr, vtime")),
+    }
+}
+
+fn host<'a>() -> Host<'a> {
+    Host { cpus: 2, resolve: &resolve }
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Workload files that are refused, and what their authors are told.
+
+use expect_test::{Expect, expect};
+
+use super::{refused, toml};
+
+#[track_caller]
+fn bad(text: &str, message: Expect) {
+    refused(toml(text), &message);
+}
+
+/// A finite task with the given steps, and lines before it.
+#[track_caller]
+fn bad_steps(steps: &str, message: Expect) {
+    bad(&format!("[[task]]\nname = \"t\"\nrepeat = 1\nsteps = [{steps}]\n"), message);
+}
+
+#[test]
+fn syntax() {
+    bad(
+        "duration_us = ",
+        expect!["w.toml:1:15: string values must be quoted, expected literal string"],
+    );
+    bad("duration_us = 1\nduration_us = 2\n", expect!["w.toml:2:1: duplicate key"]);
+    bad(
+        "[[task]]\nname = \"a\nsteps = []\n",
+        expect![[r#"w.toml:2:10: invalid basic string, expected `"`"#]],
+    );
+}
+
+#[test]
+fn fields() {
+    bad_steps(
+        "{ rnu_us = 5 }",
+        expect!["w.toml:4:12: unknown step 'rnu_us'; did you mean 'run_us'?"],
+    );
+    bad(
+        "duration_su = 5\n",
+        expect!["w.toml:1:1: unknown field 'duration_su'; did you mean 'duration_us'?"],
+    );
+    bad(
+        "[[task]]\nname = \"a\"\ncuont = 3\nsteps = [{ run_us = 1 }]\n",
+        expect!["w.toml:3:1: unknown field 'cuont'; did you mean 'count'?"],
+    );
+    bad(
+        "[[task]]\nsteps = [{ run_us = 1 }]\n",
+        expect!["w.toml:1:1: the field 'name' is missing; add a line 'name = …'"],
+    );
+    bad(
+        "[[task]]\nname = \"a\"\ncount = \"three\"\nsteps = [{ run_us = 1 }]\n",
+        expect![[r#"w.toml:3:9: unexpected string "three"; write a whole number from 0 to 4294967295"#]],
+    );
+    bad(
+        "[[task]]\nname = \"a\"\ncount = -1\nsteps = [{ run_us = 1 }]\n",
+        expect!["w.toml:3:9: unexpected integer '-1'; write a whole number from 0 to 4294967295"],
+    );
+    bad(
+        "[[task]]\nname = \"a\"\npolicy = { class = \"fif\" }\nsteps = [{ run_us = 1 }]\n",
+        expect!["w.toml:3:20: unknown value 'fif'; did you mean 'fifo'?"],
+    );
+    bad(
+        "name = \"other\"\n",
+        expect!["w.toml:1:1: unexpected field 'name'; delete the line: the file's name is the name, 'w'"],
+    );
+    bad_steps(
+        "{ run_us = 1.5 }",
+        expect!["w.toml:4:21: unexpected floating point '1.5'; write a whole number, 0 or more"],
+    );
+    bad_steps("\"yeild\"", expect!["w.toml:4:10: unknown step 'yeild'; did you mean 'yield'?"]);
+    bad_steps(
+        "{ timer = { period_us = 5, skipp = true } }",
+        expect!["w.toml:4:37: unknown field 'skipp'; did you mean 'skip'?"],
+    );
+    bad_steps(
+        "{ timer = { skip = true } }",
+        expect!["w.toml:4:20: the field 'period_us' is missing; add a line 'period_us = …'"],
+    );
+}
+
+#[test]
+fn expressions() {
+    bad(
+        "duration_us = \"= hgos * 3\"\n[parameters]\nhogs = 3\n",
+        expect!["w.toml:1:18: unknown parameter 'hgos' in '= hgos * 3'; did you mean 'hogs'?"],
+    );
+    bad(
+        "duration_us = \"= 1 / (cpus - 2)\"\n",
+        expect!["w.toml:1:20: division by zero in '= 1 / (cpus - 2)'"],
+    );
+    bad(
+        "duration_us = \"= 9223372036854775807 * cpus\"\n",
+        expect!["w.toml:1:38: 9223372036854775807 * 2 is too large for a 64-bit number in '= 9223372036854775807 * cpus'"],
+    );
+    bad(
+        "duration_us = \"= (1 + 2\"\n",
+        expect!["w.toml:1:18: this parenthesis is never closed in '= (1 + 2'"],
+    );
+    bad(
+        "[parameters]\nhogs = 3\n[[task]]\nname = \"a\"\ncount = \"= 1 - hogs\"\nsteps = [{ run_us = 1 }]\n",
+        expect!["w.toml:5:9: '= 1 - hogs' is -2 with cpus=2, hogs=3; write a whole number from 0 to 4294967295"],
+    );
+    bad(
+        "[parameters]\ncpus = 3\n",
+        expect!["w.toml:2:1: 'cpus' cannot be a parameter; 'cpus' is the machine's CPU count; choose another name"],
+    );
+    bad(
+        "[parameters]\nhogs = \"= more\"\n",
+        expect!["w.toml:2:11: unknown parameter 'more' in '= more'; known are 'cpus'"],
+    );
+    bad(
+        "[parameters]\nhogs = \"three\"\n",
+        expect![[r#"w.toml:2:8: unexpected string "three"; write a whole number"#]],
+    );
+    bad(
+        "[parameters]\nmy-hogs = 1\n",
+        expect!["w.toml:2:1: 'my-hogs' cannot be a parameter; use letters, digits and _, and begin with a letter"],
+    );
+}
+
+#[test]
+fn columns_behind_an_expression_are_those_of_the_file() {
+    bad(
+        "[[task]]\nname = \"é\"\nrepeat = 1\nsteps = [{ run_us = \"= 1000 * cpus\" }, { lokc = \"a\" }]\n",
+        expect!["w.toml:4:42: unknown step 'lokc'; did you mean 'lock' or 'loop'?"],
+    );
+}
+
+#[test]
+fn tasks() {
+    bad(
+        "about = \"nothing\"\n",
+        expect!["w.toml: the workload has neither tasks nor a program; add a [[task]] table"],
+    );
+    bad(
+        "[[task]]\nname = \"a\"\nsteps = []\n",
+        expect!["w.toml:1:1: the task 'a' has no steps; write e.g. steps = [{ run_us = 1000 }]"],
+    );
+    let task = "[[task]]\nname = \"a\"\nrepeat = 1\nsteps = [{ run_us = 1 }]\n";
+    bad(
+        &format!("{task}{task}"),
+        expect!["w.toml:6:1: a second task named 'a'; give each group its own name"],
+    );
+    bad(
+        &task.replace("\"a\"", "\"a_task_with_a_long_name\""),
+        expect!["w.toml:2:1: 'a_task_with_a_long_name' is 23 bytes long; the kernel keeps 15: shorten it"],
+    );
+    bad(
+        &task.replace("\"a\"", "\"all\""),
+        expect!["w.toml:2:1: 'all' cannot be a task's name; 'all' stands for every task in metrics; choose another"],
+    );
+    bad(
+        &task.replace("\"a\"", "\"two words\""),
+        expect!["w.toml:2:1: 'two words' cannot be a task's name; use letters, digits and _ . : - +, no spaces"],
+    );
+    bad(
+        &task.replace("repeat = 1", "repeat = 1\ncount = 100001"),
+        expect!["w.toml:4:1: 100001 tasks are too many; at most 100000 together"],
+    );
+    bad(
+        &task.replace("repeat = 1", "repeat = 0"),
+        expect!["w.toml:3:1: the number of rounds is out of range; write 1 … 1000000000, or leave it out to play until the end"],
+    );
+    bad(
+        &task.replace("repeat = 1", "repeat = 1\naffinity = [0, 2]"),
+        expect!["w.toml:4:1: there is no CPU 2; the machine's CPUs are 0 … 1"],
+    );
+    bad(
+        &task.replace("repeat = 1", "repeat = 1\naffinity = [1, 1]"),
+        expect!["w.toml:4:1: CPU 1 is named twice; name each CPU once"],
+    );
+    bad(
+        &task.replace("repeat = 1", "repeat = 1\npolicy = { class = \"rr\" }"),
+        expect!["w.toml:4:1: 'rr' needs a priority from 1 to 99; write e.g. priority = 50; 99 wins"],
+    );
+    bad(
+        &task.replace("run_us = 1", "run_us = 86400000001"),
+        expect!["w.toml:4:10: 86400000001 is out of range for time in µs; write 0 … 86400000000"],
+    );
+    bad_steps(
+        "{ nice = 20 }",
+        expect!["w.toml:4:10: nice 20 is out of range; write -20 (most) … 19 (least)"],
+    );
+    bad_steps(
+        "{ affinity = [] }",
+        expect!["w.toml:4:10: an empty list of CPUs; name at least one CPU"],
+    );
+    bad_steps(
+        "{ timer = { period_us = 0 } }",
+        expect!["w.toml:4:10: a timer's period cannot be 0; write its period_us"],
+    );
+    bad_steps(
+        "{ loop = { count = 2, steps = [] } }",
+        expect!["w.toml:4:10: a loop without steps; write its steps or delete it"],
+    );
+    bad_steps(
+        "{ lock = \"\" }",
+        expect!["w.toml:4:10: an empty name; name the lock, condition, barrier, semaphore or task"],
+    );
+    bad_steps(
+        "{ write_file = { bytes = 0 } }",
+        expect!["w.toml:4:10: 0 is out of range for file bytes; write 1 … 1073741824"],
+    );
+}
+
+#[test]
+fn endings() {
+    bad(
+        "[[task]]\nname = \"a\"\nsteps = [{ run_us = 1 }]\n",
+        expect![[r#"w.toml: the workload never ends; add 'duration_us = …' (rt-app: "duration" in "global"), or 'repeat = …' to a task"#]],
+    );
+    bad(
+        "duration_us = 0\n[[task]]\nname = \"a\"\nsteps = [{ run_us = 1 }]\n",
+        expect!["w.toml:1:1: a workload cannot last 0 µs; write a duration in µs"],
+    );
+    bad(
+        "duration_us = 9\n[[task]]\nname = \"a\"\nsteps = [{ resume = \"b\" }, { run_us = 0 }]\n",
+        expect!["w.toml:2:1: the task 'a' repeats steps that take no time; add a step that runs or blocks, e.g. { sleep_us = 1000 }, or 'repeat = 1'"],
+    );
+    bad(
+        "[[task]]\nname = \"a\"\ncount = 0\nrepeat = 1\nsteps = [{ run_us = 1 }]\n",
+        expect![[r#"w.toml: the workload never ends; add 'duration_us = …' (rt-app: "duration" in "global"), or 'repeat = …' to a task"#]],
+    );
+}
+
+#[test]
+fn headlines() {
+    let with = |headline: &str| {
+        format!(
+            "headline = [\"{headline}\"]\n[[task]]\nname = \"waker\"\nrepeat = 1\nsteps = [{{ run_us = 1 }}]\n"
+        )
+    };
+    bad(
+        &with("wakeup_latency.p99 waker"),
+        expect!["w.toml:1:13: unknown measure 'wakeup_latency'; did you mean 'wakeup_latency_ns'?"],
+    );
+    bad(
+        &with("wakeup_latency_ns waker"),
+        expect!["w.toml:1:13: 'wakeup_latency_ns' is a distribution; write 'wakeup_latency_ns.p99 waker'"],
+    );
+    bad(
+        &with("wakeup_latency_ns.p98 waker"),
+        expect!["w.toml:1:13: unknown statistic 'p98'; did you mean 'p90' or 'p99' or 'p50'?"],
+    );
+    bad(
+        &with("completion_ns.p99 waker"),
+        expect!["w.toml:1:13: 'completion_ns' is one number, not a distribution; write 'completion_ns waker'"],
+    );
+    bad(
+        &with("completion_ns wakre"),
+        expect!["w.toml:1:13: unknown task group 'wakre'; did you mean 'waker'?"],
+    );
+    bad(
+        &with("completion_ns"),
+        expect!["w.toml:1:13: 'completion_ns' is not a headline; write a measure and a task group, e.g. 'completion_ns all'"],
+    );
+}
+
+#[test]
+fn programs() {
+    bad(
+        "[program]\ncommand = []\nparser = \"none\"\n",
+        expect![[r#"w.toml:2:1: an empty command; write ["program", "argument"]"#]],
+    );
+    bad(
+        "[program]\ncommand = [\"hackbench\"]\nparser = \"hackbensh\"\n",
+        expect!["w.toml:3:1: unknown parser 'hackbensh'; did you mean 'hackbench'?"],
+    );
+    bad(
+        "[program]\ncommand = [\"hackbench\"]\n",
+        expect!["w.toml:1:1: the field 'parser' is missing; add a line 'parser = …'"],
+    );
+}

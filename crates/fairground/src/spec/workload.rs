@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A workload file → [`model::Workload`], for given parameters and CPUs.
+
+use std::collections::BTreeMap;
+
+use model::Workload;
+use serde::Deserialize;
+
+use super::expression::Names;
+use super::near::quoted;
+use super::source::Document;
+use super::{SpecError, check, rtapp};
+use crate::assets::Asset;
+
+/// The name that expressions use for the machine's CPU count.
+const CPUS: &str = "cpus";
+
+/// A parameter as its file declares it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// The name that expressions use.
+    pub name: String,
+    /// Its value unless an experiment gives another.
+    pub default: i64,
+    /// The comment lines above it.
+    pub about: String,
+}
+
+/// A resolved workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolved {
+    /// The load; every count is a number.
+    pub workload: Workload,
+    /// What was read and left out, for the user to know.
+    pub notes: Vec<String>,
+}
+
+/// Only the parameters of a workload file.
+#[derive(Deserialize)]
+struct Declared {
+    #[serde(default)]
+    parameters: Names,
+}
+
+/// The parameters that a file declares, by name. rt-app files have none.
+///
+/// # Errors
+/// Syntax, values that are not whole numbers, a parameter named `cpus`.
+pub fn parameters(asset: &Asset, cpus: u32) -> Result<Vec<Parameter>, SpecError> {
+    if asset.is_json() {
+        return Ok(Vec::new());
+    }
+    let (_, declared) = declared(asset, cpus)?;
+    let about = |name: &str| comment_above(&asset.text, name);
+    Ok(declared
+        .into_iter()
+        .map(|(name, default)| Parameter { about: about(&name), name, default })
+        .collect())
+}
+
+/// Whether the workload differs between machines with different numbers of CPUs.
+///
+/// # Errors
+/// Syntax.
+pub fn uses_cpus(asset: &Asset) -> Result<bool, SpecError> {
+    Ok(!asset.is_json() && Document::parse(&asset.label, &asset.text)?.uses(CPUS))
+}
+
+/// The workload with the given parameters (the others keep their defaults) on a machine with that
+/// many CPUs.
+///
+/// # Errors
+/// Everything that is wrong with the file, with its place; unknown parameters.
+pub fn resolve(asset: &Asset, given: &Names, cpus: u32) -> Result<Resolved, SpecError> {
+    if asset.is_json() {
+        known(asset, given, &Names::new())?;
+        return rtapp::load(asset, cpus);
+    }
+    let (mut document, mut parameters) = declared(asset, cpus)?;
+    known(asset, given, &parameters)?;
+    parameters.extend(given.clone());
+    let mut names = parameters.clone();
+    names.insert(CPUS.into(), i64::from(cpus));
+    document.evaluate(&names, |path| !is_parameter(path))?;
+    document.set_name(&asset.stem)?;
+    let workload = Workload { parameters, ..document.read()? };
+    check::check(&workload, cpus, &document.places)?;
+    Ok(Resolved { workload, notes: Vec::new() })
+}
+
+fn is_parameter(path: &str) -> bool {
+    path.starts_with("parameters.")
+}
+
+/// The file with its parameters' defaults evaluated; they may use `cpus` only.
+fn declared(asset: &Asset, cpus: u32) -> Result<(Document, Names), SpecError> {
+    let mut document = Document::parse(&asset.label, &asset.text)?;
+    let names = BTreeMap::from([(CPUS.to_owned(), i64::from(cpus))]);
+    document.evaluate(&names, is_parameter)?;
+    let parameters = document.read::<Declared>()?.parameters;
+    match parameters.keys().find(|name| *name == CPUS || !is_name(name)) {
+        None => Ok((document, parameters)),
+        Some(name) if name == CPUS => {
+            let hint = "'cpus' is the machine's CPU count; choose another name";
+            Err(document.places.error("parameters.cpus", "'cpus' cannot be a parameter").hint(hint))
+        }
+        Some(name) => {
+            let path = format!("parameters.{name}");
+            let hint = "use letters, digits and _, and begin with a letter";
+            Err(document.places.error(&path, format!("'{name}' cannot be a parameter")).hint(hint))
+        }
+    }
+}
+
+/// Whether expressions can name it.
+fn is_name(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_alphabetic())
+        && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
+}
+
+fn known(asset: &Asset, given: &Names, declared: &Names) -> Result<(), SpecError> {
+    match given.keys().find(|name| !declared.contains_key(*name)) {
+        None => Ok(()),
+        Some(name) => Err(unknown_parameter(&asset.label, name, declared.keys())),
+    }
+}
+
+/// The error for a parameter that the workload does not declare.
+pub fn unknown_parameter<'a>(
+    file: &str,
+    name: &str,
+    declared: impl Iterator<Item = &'a String>,
+) -> SpecError {
+    let names: Vec<&str> = declared.map(String::as_str).collect();
+    let hint = match names.as_slice() {
+        [] => "the workload has no parameters".to_owned(),
+        names => format!("its parameters are {}", quoted(names, ", ")),
+    };
+    SpecError::new(file, format!("unknown parameter '{name}'")).hint(hint)
+}
+
+/// The comment lines directly above `name = …`, joined.
+fn comment_above(text: &str, name: &str) -> String {
+    let mut comment: Vec<&str> = Vec::new();
+    for line in text.lines().map(str::trim) {
+        let key = line.split('=').next().unwrap_or_default().trim();
+        match line.strip_prefix('#') {
+            Some(words) => comment.push(words.trim()),
+            None if key == name => return comment.join(" "),
+            None => comment.clear(),
+        }
+    }
+    String::new()
+}
