@@ -13,6 +13,22 @@ const IDLE_WINDOWS: u32 = 2;
 /// Five seconds; a machine that is not idle by then will not be.
 const WINDOWS_MAX: u32 = 100;
 
+const CLOCK_FILE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+/// Three seconds; the kernel takes one.
+const CLOCK_WINDOWS_MAX: u32 = 60;
+
+/// Waits for the kernel's final clock. It starts with a rough calibration of the processor's counter
+/// and changes over to the refined one about a second later, with all CPUs stopped for the change.
+pub fn await_clock() {
+    for _ in 0..CLOCK_WINDOWS_MAX {
+        let clock = fs::read_to_string(CLOCK_FILE).unwrap_or_default();
+        if clock.trim() != "tsc-early" {
+            return;
+        }
+        sleep(WINDOW);
+    }
+}
+
 /// Returns after two idle windows of 50 ms in a row, or after five seconds.
 pub fn wait() {
     let mut before = busy_ticks();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What runs inside: process 1 of the virtual machine.
 //!
-//! It makes the file systems that programs expect, then for each trial: waits until the machine is
+//! It makes the file systems that programs expect, waits for the kernel's clock, then for each trial: waits until the machine is
 //! idle, announces the trial, has it run, hands the record to the host, and kills what is left over.
 
 mod idle;
@@ -55,6 +55,7 @@ fn run_trials(handle: &mut dyn FnMut(&Trial, GuestFacts) -> Record) -> Result<()
     };
     let trials = read_trials()?;
     port::write(&channel::encode(Kind::Hello, boot_id.as_bytes()));
+    idle::await_clock();
     for (position, trial) in trials.iter().enumerate() {
         let facts = GuestFacts {
             boot_id: boot_id.clone(),

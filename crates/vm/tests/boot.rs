@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Boots real kernels with this crate's test guest. Kernels come from `$FAIRGROUND_HOME`, or are pulled;
+//! without QEMU or kernels a test says what it left out.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use model::trial::SCHEMA;
+use model::{
+    Backend, Clock, Contestant, Machine, Outcome, Record, SchedulerChoice, Seed, Trial, Workload,
+};
+use vm::{Accelerator, BootRequest, Event, Kernel, kernels, qemu, run_trials};
+
+/// The outermost limit of a trial here: short, because one test waits for it.
+const TIMEOUT_MS: u64 = 200;
+
+/// Boots have the machine to themselves: the hung one is told by the time that it takes.
+fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn kernel(name: &str) -> Option<Kernel> {
+    static HOME: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let home = HOME.get_or_init(|| prepare().map_err(|error| format!("{error:#}")));
+    match home {
+        Ok(home) => Some(kernels::find(home, name).unwrap()),
+        Err(why) => {
+            println!("skipped: no virtual machine can be booted here: {why}");
+            None
+        }
+    }
+}
+
+fn prepare() -> anyhow::Result<PathBuf> {
+    qemu::version()?;
+    let home = std::env::var_os("FAIRGROUND_HOME").map(PathBuf::from);
+    let home = home.unwrap_or_else(|| Path::new(env!("CARGO_TARGET_TMPDIR")).join("home"));
+    kernels::pull(&home, &["6.1", "6.12", "7"], &mut |note| println!("{note}"))?;
+    Ok(home)
+}
+
+fn machine(clock: Clock, cpus: u32) -> Machine {
+    Machine { name: "test".into(), about: String::new(), cpus, memory_mib: 512, clock }
+}
+
+fn trials(machine: &Machine, names: &[&str]) -> Vec<Trial> {
+    let trial = |(position, name): (usize, &&str)| Trial {
+        schema: SCHEMA,
+        experiment: "boot".into(),
+        backend: Backend::Vm,
+        contestant: Contestant {
+            name: "kernel".into(),
+            kernel: None,
+            scheduler: SchedulerChoice::Kernel,
+        },
+        workload: Workload { name: (*name).to_owned(), ..Workload::default() },
+        machine: machine.clone(),
+        seed: Seed(position as u64),
+        block: 0,
+        boot: 3,
+        position: position as u32,
+        timeout_ms: TIMEOUT_MS,
+        probes: false,
+        trace: false,
+    };
+    names.iter().enumerate().map(trial).collect()
+}
+
+fn request<'a>(kernel: &'a Kernel, machine: &'a Machine, trials: &'a [Trial]) -> BootRequest<'a> {
+    BootRequest {
+        kernel,
+        machine,
+        boot: 3,
+        trials,
+        executable: Path::new(env!("CARGO_BIN_EXE_vm-test-guest")),
+        programs: Vec::new(),
+        files: vec![("/objects/test".into(), b"from the host".to_vec())],
+        accelerator: Accelerator::Auto,
+    }
+}
+
+/// Runs the request and returns the records in the order of their trials; each trial must have one.
+fn records(request: &BootRequest) -> anyhow::Result<Vec<Record>> {
+    let mut records: Vec<Option<Record>> = vec![None; request.trials.len()];
+    run_trials(request, &AtomicBool::new(false), &mut |event| match event {
+        Event::Record(index, record) => {
+            assert!(records[index].is_none(), "trial {index} has two records");
+            records[index] = Some(*record);
+        }
+        Event::Booted { boot_ms } => println!("{} booted in {boot_ms} ms", request.kernel.name),
+        Event::TrialStarted(_) => {}
+        Event::Note(note) => println!("{note}"),
+    })?;
+    Ok(records.into_iter().map(|record| record.expect("every trial has a record")).collect())
+}
+
+fn outcomes(records: &[Record]) -> Vec<&'static str> {
+    records.iter().map(|record| record.outcome.word()).collect()
+}
+
+/// What must be equal between boots: measurement and, from this guest, everything the kernel counted.
+fn answers(records: &[Record]) -> Vec<(String, Vec<String>)> {
+    let answer = |r: &Record| (format!("{:?}", r.measured), r.provenance.notes.clone());
+    records.iter().map(answer).collect()
+}
+
+#[test]
+fn every_kernel_boots_on_the_real_clock_and_its_guest_is_furnished() {
+    let _turn = alone();
+    for name in kernels::NAMES {
+        let Some(kernel) = kernel(name) else { return };
+        let machine = machine(Clock::Real, 2);
+        let trials = trials(&machine, &["environment", "large", "ok"]);
+        let records = records(&request(&kernel, &machine, &trials)).unwrap();
+        assert_eq!(outcomes(&records), ["ok"; 3]);
+        let notes = records[0].provenance.notes.join("\n");
+        for fact in ["objects=from the host", "tracing=true", "config=true", "bpf=true"] {
+            assert!(notes.contains(fact), "kernel {name}: {fact} is missing from {notes}");
+        }
+        assert!(notes.contains("loopback=true"), "{notes}");
+        assert!(notes.contains("clock_is_final=true"), "{notes}");
+        assert_eq!(records[1].provenance.notes[0].len(), 500_000);
+        let provenance = &records[2].provenance;
+        assert_eq!(provenance.kernel_sha256, kernel.sha256);
+        assert_eq!(provenance.kernel_facts["HZ"], kernel.facts["HZ"]);
+        assert!(provenance.kernel_facts["command_line"].contains("tsc=reliable"));
+        assert_eq!(provenance.boot_position, 2);
+        assert_eq!(provenance.boot_id.len(), 36, "{}", provenance.boot_id);
+    }
+}
+
+#[test]
+fn virtual_boots_at_the_same_time_give_identical_records() {
+    let _turn = alone();
+    for name in kernels::NAMES {
+        let Some(kernel) = kernel(name) else { return };
+        let machine = machine(Clock::Virtual, 1);
+        let trials = trials(&machine, &["busy", "large", "programs", "busy"]);
+        let run = || {
+            let mut request = request(&kernel, &machine, &trials);
+            request.programs = ["seq", "sort", "sha256sum"].map(str::to_owned).to_vec();
+            records(&request).unwrap()
+        };
+        let (one, two) = thread::scope(|scope| {
+            let other = scope.spawn(run);
+            (run(), other.join().unwrap())
+        });
+        assert_eq!(outcomes(&one), ["ok"; 4]);
+        assert!(answers(&one) == answers(&two), "kernel {name}: two virtual boots differ");
+        assert_eq!(one[0].provenance.boot_id, "virtual-3");
+        // The comparison above is worth something only if there was work to compare.
+        assert!(one[0].measured.value("completion_ns", "all").unwrap() > 1e6);
+    }
+}
+
+#[test]
+fn a_panic_is_a_record_and_harms_no_other_trial() {
+    let _turn = alone();
+    let Some(kernel) = kernel("7") else { return };
+    let machine = machine(Clock::Real, 2);
+    let trials = trials(&machine, &["ok", "panic", "ok", "rust_panic", "ok"]);
+    let records = records(&request(&kernel, &machine, &trials)).unwrap();
+    assert_eq!(outcomes(&records), ["ok", "crashed", "ok", "failed", "ok"]);
+    assert!(records[1].outcome.reason().starts_with("Kernel panic - not syncing: sysrq"));
+    let Outcome::Crashed { text } = &records[1].outcome else { panic!("{:?}", records[1].outcome) };
+    assert!(text.contains("Call Trace"), "{text}");
+    assert_eq!(records[1].provenance.boot_id, records[0].provenance.boot_id);
+    assert_ne!(records[2].provenance.boot_id, records[0].provenance.boot_id);
+    assert_eq!(records[2].provenance.boot_position, 0);
+    assert!(records[2].provenance.notes[0].contains("in a fresh boot"));
+}
+
+#[test]
+fn a_guest_that_spins_is_killed_and_harms_no_other_trial() {
+    let _turn = alone();
+    let Some(kernel) = kernel("6.1") else { return };
+    let machine = machine(Clock::Real, 2);
+    let trials = trials(&machine, &["ok", "spin", "ok"]);
+    let records = records(&request(&kernel, &machine, &trials)).unwrap();
+    assert_eq!(outcomes(&records), ["ok", "hung", "ok"]);
+    assert!(records[1].provenance.wall_ms >= 2 * TIMEOUT_MS + 20_000);
+}
+
+#[test]
+fn stop_kills_the_machine_at_once() {
+    let _turn = alone();
+    let Some(kernel) = kernel("6.1") else { return };
+    let machine = machine(Clock::Real, 1);
+    let trials = trials(&machine, &["spin", "ok"]);
+    let stop = AtomicBool::new(false);
+    let mut stopped_at = None;
+    run_trials(&request(&kernel, &machine, &trials), &stop, &mut |event| match event {
+        Event::TrialStarted(_) => {
+            stop.store(true, Ordering::Relaxed);
+            stopped_at = Some(Instant::now());
+        }
+        Event::Record(index, _) => panic!("trial {index} got a record"),
+        Event::Booted { .. } | Event::Note(_) => {}
+    })
+    .unwrap();
+    assert!(stopped_at.unwrap().elapsed() < Duration::from_secs(2));
+}
+
+#[test]
+fn failures_of_the_lab_are_errors() {
+    let _turn = alone();
+    let Some(kernel) = kernel("6.1") else { return };
+    let machine = machine(Clock::Virtual, 1);
+    let trials = trials(&machine, &["ok"]);
+    let error = |request: &BootRequest| format!("{:#}", records(request).unwrap_err());
+    let plain = || request(&kernel, &machine, &trials);
+
+    let program = BootRequest { programs: vec!["no-such-program".into()], ..plain() };
+    assert!(error(&program).contains("no-such-program"), "{}", error(&program));
+
+    let kvm = BootRequest { accelerator: Accelerator::Kvm, ..plain() };
+    assert!(error(&kvm).contains("cannot count instructions"), "{}", error(&kvm));
+
+    // An init that ends at once: the kernel panics before any trial, in both boots.
+    let no_init = BootRequest { executable: Path::new("/bin/true"), ..plain() };
+    let message = error(&no_init);
+    assert!(message.contains("Attempted to kill init"), "{message}");
+}
