@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How the guest speaks to the host: frames, written byte by byte to a port of QEMU's `isa-debugcon`.
+//! How the guest speaks to the host: frames, written byte by byte to a port of QEMU's
+//! `isa-debugcon`.
 //!
-//! The device has no interrupt and no timing, and the kernel has no driver for it: a byte leaves the
-//! guest within the instruction that writes it. So a frame between two trials disturbs neither the
-//! next trial's clock nor its scheduling, which a serial port (interrupts, a tty, kernel threads) does.
+//! The device has no interrupt and no timing, and the kernel has no driver for it: a byte leaves
+//! the guest within the instruction that writes it. So a frame between two trials disturbs neither
+//! the next trial's clock nor its scheduling, which a serial port (interrupts, a tty, kernel
+//! threads) does.
 //!
-//! A frame is `FG`, a kind, the payload's length (4 bytes, little-endian), the payload, and the first
-//! eight bytes of the payload's SHA-256.
+//! A frame is `FG`, a kind, the payload's length (4 bytes, little-endian), the payload, and the
+//! first eight bytes of the payload's SHA-256.
 
 use std::io::{self, Read};
 
@@ -118,7 +120,8 @@ mod tests {
             let mut flipped = frame.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
             let read = decode(&mut flipped.as_slice());
-            // A kind that turns into another known kind is the one thing that the sum does not cover.
+            // A kind that turns into another known kind is the one thing that the sum does not
+            // cover.
             let other_kind = bit / 8 == 2 && read.is_ok();
             assert!(read.is_err() || other_kind, "bit {bit} passed");
         }

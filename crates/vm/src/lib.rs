@@ -5,12 +5,14 @@
 //! kernels ──► initramfs ──► qemu ──► guest: one trial after another ──► channel ──► trials
 //! ```
 //!
-//! [`kernels`] finds the image, [`initramfs`] packs this very program as `/init`, [`qemu`] starts the
-//! machine, [`guest`] is what runs inside, [`channel`] carries records out of it, and
+//! [`kernels`] finds the image, [`initramfs`] packs this very program as `/init`, [`qemu`] starts
+//! the machine, [`guest`] is what runs inside, [`channel`] carries records out of it, and
 //! [`run_trials`] sees to it that every trial gets exactly one record.
 //!
-//! What is not here: how a trial is run (that is the caller's, handed to [`guest::run`]), and printing.
+//! What is not here: how a trial is run (that is the caller's, handed to [`guest::run`]), and
+//! printing.
 
+mod boot;
 pub mod channel;
 mod console;
 pub mod guest;

@@ -105,8 +105,8 @@ pub fn arguments(image: &Path, machine: &Machine, accelerator: Accelerator) -> V
     arguments
 }
 
-/// With instruction counting one instruction is one nanosecond, an idle machine's clock jumps to its
-/// next timer, and nothing that differs between hosts (date, random instructions) is left.
+/// With instruction counting one instruction is one nanosecond, an idle machine's clock jumps to
+/// its next timer, and nothing that differs between hosts (date, random instructions) is left.
 fn time_arguments(clock: Clock, accelerator: Accelerator) -> Vec<String> {
     let arguments: &[&str] = match (clock, accelerator) {
         (Clock::Virtual, _) => &[
@@ -193,7 +193,8 @@ impl Drop for Qemu {
     }
 }
 
-/// A file that exists in memory only and goes with its last user: nothing to clean up after kill -9.
+/// A file that exists in memory only and goes with its last user: nothing to clean up after kill
+/// -9.
 fn memory_file(content: &[u8]) -> Result<OwnedFd> {
     let file = memfd_create(c"fairground-initramfs", MFdFlags::MFD_CLOEXEC)
         .context("making a file in memory for the initramfs")?;

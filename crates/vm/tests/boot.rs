@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Boots real kernels with this crate's test guest. Kernels come from `$FAIRGROUND_HOME`, or are pulled;
-//! without QEMU or kernels a test says what it left out.
+//! Boots real kernels with this crate's test guest. Kernels come from `$FAIRGROUND_HOME`, or are
+//! pulled; without QEMU or kernels a test says what it left out.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -102,7 +102,8 @@ fn outcomes(records: &[Record]) -> Vec<&'static str> {
     records.iter().map(|record| record.outcome.word()).collect()
 }
 
-/// What must be equal between boots: measurement and, from this guest, everything the kernel counted.
+/// What must be equal between boots: measurement and, from this guest, everything the kernel
+/// counted.
 fn answers(records: &[Record]) -> Vec<(String, Vec<String>)> {
     let answer = |r: &Record| (format!("{:?}", r.measured), r.provenance.notes.clone());
     records.iter().map(answer).collect()
@@ -221,7 +222,8 @@ fn failures_of_the_lab_are_errors() {
     assert!(error(&kvm).contains("cannot count instructions"), "{}", error(&kvm));
 
     // An init that ends at once: the kernel panics before any trial, in both boots.
-    let no_init = BootRequest { executable: Path::new("/bin/true"), ..plain() };
+    let fast = self::machine(Clock::Real, 1);
+    let no_init = BootRequest { executable: Path::new("/bin/true"), machine: &fast, ..plain() };
     let message = error(&no_init);
     assert!(message.contains("Attempted to kill init"), "{message}");
 }

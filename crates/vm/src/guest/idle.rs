@@ -17,8 +17,9 @@ const CLOCK_FILE: &str = "/sys/devices/system/clocksource/clocksource0/current_c
 /// Three seconds; the kernel takes one.
 const CLOCK_WINDOWS_MAX: u32 = 60;
 
-/// Waits for the kernel's final clock. It starts with a rough calibration of the processor's counter
-/// and changes over to the refined one about a second later, with all CPUs stopped for the change.
+/// Waits for the kernel's final clock. It starts with a rough calibration of the processor's
+/// counter and changes over to the refined one about a second later, with all CPUs stopped for the
+/// change.
 pub fn await_clock() {
     for _ in 0..CLOCK_WINDOWS_MAX {
         let clock = fs::read_to_string(CLOCK_FILE).unwrap_or_default();
@@ -49,7 +50,8 @@ fn busy_ticks() -> u64 {
     parse(&fs::read_to_string("/proc/stat").unwrap_or_default())
 }
 
-/// The sum of all CPUs' ticks but for idle, waiting for I/O, and guests (which user time holds already).
+/// The sum of all CPUs' ticks but for idle, waiting for I/O, and guests (which user time holds
+/// already).
 fn parse(stat: &str) -> u64 {
     const IDLE_AND_IOWAIT: [usize; 2] = [3, 4];
     const BEFORE_GUEST: usize = 8;

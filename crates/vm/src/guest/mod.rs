@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What runs inside: process 1 of the virtual machine.
 //!
-//! It makes the file systems that programs expect, waits for the kernel's clock, then for each trial: waits until the machine is
-//! idle, announces the trial, has it run, hands the record to the host, and kills what is left over.
+//! It makes the file systems that programs expect, waits for the kernel's clock, then for each
+//! trial: waits until the machine is idle, announces the trial, has it run, hands the record to the
+//! host, and kills what is left over.
 
 mod idle;
 mod port;
@@ -37,8 +38,8 @@ pub fn is_init() -> bool {
     std::process::id() == 1 && std::env::args_os().next().is_some_and(|name| name == "/init")
 }
 
-/// Runs all trials of the boot and powers the machine off. `handle` answers one trial; a panic in it is
-/// that trial's failure. After each trial every process but this one is killed.
+/// Runs all trials of the boot and powers the machine off. `handle` answers one trial; a panic in
+/// it is that trial's failure. After each trial every process but this one is killed.
 pub fn run(handle: &mut dyn FnMut(&Trial, GuestFacts) -> Record) -> ! {
     if let Err(error) = run_trials(handle) {
         port::write(&channel::encode(Kind::Failed, format!("{error:#}").as_bytes()));

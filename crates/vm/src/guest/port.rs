@@ -9,8 +9,8 @@ use crate::channel::PORT;
 /// each time, because a task that holds it costs the kernel more at every switch.
 pub fn write(bytes: &[u8]) {
     allow(true);
-    // SAFETY: the kernel let us at the port; the registers describe `bytes`, which is only read, and
-    // the calling convention keeps the direction flag clear.
+    // SAFETY: the kernel let us at the port; the registers describe `bytes`, which is only read,
+    // and the calling convention keeps the direction flag clear.
     unsafe {
         asm!(
             "rep outsb",
@@ -23,8 +23,8 @@ pub fn write(bytes: &[u8]) {
     allow(false);
 }
 
-/// Process 1 is root and no lockdown is in force without secure boot, so this cannot be refused; were
-/// it, the instruction above would end process 1 and the kernel would panic and say so.
+/// Process 1 is root and no lockdown is in force without secure boot, so this cannot be refused;
+/// were it, the instruction above would end process 1 and the kernel would panic and say so.
 fn allow(access: bool) {
     // SAFETY: ioperm changes nothing but this thread's access to one port.
     unsafe { libc::ioperm(libc::c_ulong::from(PORT), 1, libc::c_int::from(access)) };

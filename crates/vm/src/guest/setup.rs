@@ -67,8 +67,8 @@ fn raise_limits() {
 
 /// Sockets on 127.0.0.1 are a load that programs use.
 fn raise_loopback() {
-    // SAFETY: plain system calls on a socket and a request that live here; ifreq is plain data whose
-    // all-zero value is valid, and the name stays shorter than its field.
+    // SAFETY: plain system calls on a socket and a request that live here; ifreq is plain data
+    // whose all-zero value is valid, and the name stays shorter than its field.
     unsafe {
         let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
         if socket < 0 {

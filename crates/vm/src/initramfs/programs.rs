@@ -30,7 +30,8 @@ fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
 }
 
-/// The paths of the loader and of every library that it loads for a program; empty for a static one.
+/// The paths of the loader and of every library that it loads for a program; empty for a static
+/// one.
 ///
 /// The loader itself is asked (`LD_TRACE_LOADED_OBJECTS`), because only it knows the order in which
 /// run paths, configuration, cache and hardware variants are searched.
@@ -81,8 +82,8 @@ fn parse_trace(text: &str) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The `PT_INTERP` of a 64-bit little-endian x86 ELF file; `Some(None)` for a static one, `None` if it is
-/// no such file.
+/// The `PT_INTERP` of a 64-bit little-endian x86 ELF file; `Some(None)` for a static one, `None` if
+/// it is no such file.
 fn interpreter(elf: &[u8]) -> Option<Option<String>> {
     const X86_64: u64 = 62;
     const PT_INTERP: u64 = 3;

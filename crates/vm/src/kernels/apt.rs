@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Kernels from the Debian mirror that the machine's own apt sources name, through an apt state of our
-//! own: nothing of the system's is written, so no root is needed.
+//! Kernels from the Debian mirror that the machine's own apt sources name, through an apt state of
+//! our own: nothing of the system's is written, so no root is needed.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -10,10 +10,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use super::mirror::Mirror;
 use super::{Kernel, find_release, image, store, stored, version_key};
-
-/// Where the kernels of the three names live: the oldest suite first.
-const SUITES: &[&str] = &["bookworm", "trixie", "trixie-backports", "sid"];
 
 /// What to say when apt cannot help.
 const INSTEAD: &str = "give a kernel image of your own instead: `fairground kernel use FILE`, for \
@@ -42,12 +40,12 @@ const SERIES: &[Series] = &[
 /// The names that [`pull`] knows: CFS, EEVDF, and EEVDF with sched_ext.
 pub const NAMES: &[&str] = &["6.1", "6.12", "7"];
 
-/// Gets the kernels of these names (from [`NAMES`]) that are not yet under `home`, and returns all of
-/// them. `on_note` hears one line before each slow step.
+/// Gets the kernels of these names (from [`NAMES`]) that are not yet under `home`, and returns all
+/// of them. `on_note` hears one line before each slow step.
 ///
 /// # Errors
-/// apt or dpkg-deb is missing, its sources name no Debian archive, or the mirror does not answer; the
-/// message says what to do instead.
+/// apt or dpkg-deb is missing, its sources name no Debian archive, or the mirror does not answer;
+/// the message says what to do instead.
 pub fn pull(home: &Path, names: &[&str], on_note: &mut dyn FnMut(&str)) -> Result<Vec<Kernel>> {
     let wanted: Vec<&Series> = names.iter().map(|name| series(name)).collect::<Result<_>>()?;
     let have = stored(home)?;
@@ -132,8 +130,8 @@ impl PrivateApt {
         self.folder.path().join(name)
     }
 
-    /// A call of apt that reads and writes only our folder. Root's apt would hand downloads to a user
-    /// that may not enter it, hence the sandbox option.
+    /// A call of apt that reads and writes only our folder. Root's apt would hand downloads to a
+    /// user that may not enter it, hence the sandbox option.
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env("LC_ALL", "C").current_dir(self.path("packages"));
@@ -232,114 +230,8 @@ fn files_named(folder: &Path, is_wanted: &dyn Fn(&str) -> bool) -> Vec<PathBuf> 
     found
 }
 
-/// The archive that the machine itself installs from.
-#[derive(Debug, PartialEq, Eq)]
-struct Mirror {
-    uri: String,
-    /// The file that names it: `…/debian.sources` or `…/sources.list`.
-    sources: PathBuf,
-}
-
-impl Mirror {
-    fn of_this_machine() -> Result<Mirror> {
-        let format = "$(REPO_URI)|$(ORIGIN)|$(LABEL)|$(RELEASE)|$(COMPONENT)|$(SOURCESENTRY)";
-        let targets = run(Command::new("apt-get").env("LC_ALL", "C").args([
-            "indextargets",
-            "--format",
-            format,
-            "Created-By: Packages",
-        ]))?;
-        Mirror::choose(&targets).context(
-            "this machine's apt sources name no archive of Debian itself to get kernels from",
-        )
-    }
-
-    /// The main archive: by its own word, or, before the first `apt-get update`, by its suite's name.
-    fn choose(targets: &str) -> Option<Mirror> {
-        let rows: Vec<Vec<&str>> = targets.lines().map(|line| line.split('|').collect()).collect();
-        let main = rows.iter().filter(|row| row.len() == 6 && row[4] == "main");
-        let (told, untold): (Vec<_>, Vec<_>) =
-            main.partition(|row| !row[1].is_empty() && !row[1].starts_with('$'));
-        let told = told.into_iter().find(|row| row[1] == "Debian" && row[2] == "Debian");
-        let suites = ["bookworm", "trixie", "forky", "sid", "stable", "testing", "unstable"];
-        let named = || untold.into_iter().find(|row| suites.contains(&row[3]));
-        let row = told.or_else(named)?;
-        let file = row[5].rsplit_once(':').map_or(row[5], |(file, _)| file);
-        Some(Mirror { uri: row[0].to_owned(), sources: file.into() })
-    }
-
-    /// Our list: this mirror's suites that have the kernels, checked with the same keys.
-    fn sources(&self, folder: &Path) -> Result<String> {
-        let text = fs::read_to_string(&self.sources)
-            .with_context(|| format!("reading {}", self.sources.display()))?;
-        let signed_by = match signed_by(&text, &self.uri) {
-            Some(Keys::Files(files)) => format!(" signed-by={files}"),
-            Some(Keys::Text(key)) => {
-                let file = folder.join("archive-key.asc");
-                fs::write(&file, key)?;
-                format!(" signed-by={}", file.display())
-            }
-            None => String::new(),
-        };
-        let line = |suite: &&str| {
-            format!("deb [arch=amd64 target=Packages{signed_by}] {} {suite} main\n", self.uri)
-        };
-        Ok(SUITES.iter().map(line).collect())
-    }
-}
-
-/// The keys that a sources file demands for an archive.
-#[derive(Debug, PartialEq, Eq)]
-enum Keys {
-    /// Paths of keyrings, separated by commas.
-    Files(String),
-    /// A key written into the sources file itself.
-    Text(String),
-}
-
-fn signed_by(sources: &str, uri: &str) -> Option<Keys> {
-    let wanted = uri.trim_end_matches('/');
-    let names_it =
-        |text: &str| text.split_whitespace().any(|word| word.trim_end_matches('/') == wanted);
-    for stanza in sources.replace("\r\n", "\n").split("\n\n") {
-        if field(stanza, "URIs").is_some_and(|uris| names_it(&uris)) {
-            return field(stanza, "Signed-By").and_then(|value| keys(&value));
-        }
-        for line in stanza.lines().filter(|line| line.starts_with("deb") && names_it(line)) {
-            let options = line.split_once('[')?.1.split_once(']')?.0;
-            let files = options.split_whitespace().find_map(|o| o.strip_prefix("signed-by="));
-            return files.and_then(keys);
-        }
-    }
-    None
-}
-
-fn keys(value: &str) -> Option<Keys> {
-    if value.contains("BEGIN PGP") {
-        // In a deb822 field an empty line is written as a single dot.
-        let lines =
-            value.trim().lines().map(|line| if line.trim() == "." { "" } else { line.trim() });
-        return Some(Keys::Text(lines.map(|line| format!("{line}\n")).collect()));
-    }
-    let files = value.split([' ', ',', '\n']).filter(|file| file.starts_with('/'));
-    let files = files.collect::<Vec<_>>().join(",");
-    (!files.is_empty()).then_some(Keys::Files(files))
-}
-
-/// A deb822 field with its continuation lines.
-fn field(stanza: &str, name: &str) -> Option<String> {
-    let mut lines = stanza.lines().filter(|line| !line.starts_with('#'));
-    let first = lines.find_map(|line| {
-        let (key, value) = line.split_once(':')?;
-        key.eq_ignore_ascii_case(name).then_some(value.trim())
-    })?;
-    let rest = lines.take_while(|line| line.starts_with([' ', '\t']));
-    let all: Vec<&str> = std::iter::once(first).chain(rest.map(str::trim)).collect();
-    Some(all.join("\n"))
-}
-
 /// Runs a command and returns its output; its last words are the error.
-fn run(command: &mut Command) -> Result<String> {
+pub fn run(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_owned();
     let output = command.output().map_err(|error| missing(&name, error))?;
     if !output.status.success() {
@@ -361,33 +253,6 @@ fn missing(name: &OsStr, error: std::io::Error) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_mirror_is_debians_own_archive() {
-        let targets = "http://a/third/|Third||x|main|/etc/apt/sources.list.d/third.list:1\n\
-                       http://m/debian-security/|Debian|Debian-Security|bookworm-security|main|/etc/apt/d.sources:2\n\
-                       http://m/debian/|Debian|Debian|bookworm|main|/etc/apt/d.sources:1\n";
-        let mirror = Mirror::choose(targets).unwrap();
-        assert_eq!(mirror.uri, "http://m/debian/");
-        assert_eq!(mirror.sources, Path::new("/etc/apt/d.sources"));
-        let fresh = "http://m/debian/|$(ORIGIN)|$(LABEL)|trixie|main|/etc/apt/sources.list:3\n";
-        assert_eq!(Mirror::choose(fresh).unwrap().uri, "http://m/debian/");
-        let other = "http://m/ubuntu/|Ubuntu|Ubuntu|noble|main|/etc/apt/u.sources:1\n";
-        assert_eq!(Mirror::choose(other), None);
-    }
-
-    #[test]
-    fn keys_are_read_from_both_forms_of_sources() {
-        let deb822 = "Types: deb\n# old\nURIs: http://m/debian\nSuites: a b\nSigned-By: /k/a.gpg\n\n\
-                      Types: deb\nURIs: http://s/\nSigned-By:\n -----BEGIN PGP PUBLIC KEY-----\n .\n abc\n";
-        let files = |text: &str| Some(Keys::Files(text.into()));
-        assert_eq!(signed_by(deb822, "http://m/debian/"), files("/k/a.gpg"));
-        let text = Keys::Text("-----BEGIN PGP PUBLIC KEY-----\n\nabc\n".into());
-        assert_eq!(signed_by(deb822, "http://s/"), Some(text));
-        let lines = "deb [arch=amd64 signed-by=/k/b.gpg] http://m/debian bookworm main\n";
-        assert_eq!(signed_by(lines, "http://m/debian/"), files("/k/b.gpg"));
-        assert_eq!(signed_by("deb http://m/debian bookworm main\n", "http://m/debian/"), None);
-    }
 
     #[test]
     fn the_newest_package_wins_if_its_configuration_exists() {

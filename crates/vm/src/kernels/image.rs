@@ -6,7 +6,8 @@ const MAGIC: usize = 0x202;
 /// Where the offset of the version string, less 0x200, stands.
 const VERSION_POINTER: usize = 0x20e;
 
-/// `uname -r` of the kernel in a bzImage: the first word of its version string. `None` if it is none.
+/// `uname -r` of the kernel in a bzImage: the first word of its version string. `None` if it is
+/// none.
 pub fn release(image: &[u8]) -> Option<String> {
     if image.get(MAGIC..MAGIC + 4)? != b"HdrS" {
         return None;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Kernels to boot: `<home>/kernels/<release>/{vmlinuz,config,kernel.json}`, the machine's own `/boot`,
-//! and any image given by path.
+//! Kernels to boot: `<home>/kernels/<release>/{vmlinuz,config,kernel.json}`, the machine's own
+//! `/boot`, and any image given by path.
 
 mod apt;
 mod config;
 mod image;
+mod mirror;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +19,8 @@ pub use apt::{NAMES, pull};
 /// One kernel that can be booted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// The shortest name by which [`find`] finds it: `6.1`, `6.12`, `7`; a path for the host's images.
+    /// The shortest name by which [`find`] finds it: `6.1`, `6.12`, `7`; a path for the host's
+    /// images.
     pub name: String,
     /// As `uname -r` will say.
     pub release: String,
@@ -49,18 +51,20 @@ struct Manifest {
 /// The kernels under `home`, newest first, then the readable images in the host's `/boot`.
 ///
 /// # Errors
-/// A kernel's folder cannot be read or its `kernel.json` is not what [`pull`] or [`add_file`] wrote.
+/// A kernel's folder cannot be read or its `kernel.json` is not what [`pull`] or [`add_file`]
+/// wrote.
 pub fn list(home: &Path) -> Result<Vec<Kernel>> {
     let mut kernels = stored(home)?;
     kernels.extend(host_images(Path::new("/boot")));
     Ok(kernels)
 }
 
-/// Looks a kernel up: `7` is the newest 7.x, `6.12` the newest 6.12.x, an exact release is itself, and
-/// anything with a `/` is the path of an image.
+/// Looks a kernel up: `7` is the newest 7.x, `6.12` the newest 6.12.x, an exact release is itself,
+/// and anything with a `/` is the path of an image.
 ///
 /// # Errors
-/// There is none such (the message says how to get it), or its image is not the one that was stored.
+/// There is none such (the message says how to get it), or its image is not the one that was
+/// stored.
 pub fn find(home: &Path, name_or_path: &str) -> Result<Kernel> {
     if name_or_path.contains('/') {
         let path = Path::new(name_or_path);
@@ -69,16 +73,16 @@ pub fn find(home: &Path, name_or_path: &str) -> Result<Kernel> {
     let kernels = stored(home)?;
     let Some(kernel) = resolve(&kernels, name_or_path) else {
         bail!(
-            "no kernel `{name_or_path}` in {}: run `fairground kernel pull`, or give an image of your \
-             own with `fairground kernel use FILE` (for example /boot/vmlinuz-$(uname -r))",
+            "no kernel `{name_or_path}` in {}: run `fairground kernel pull`, or give an image of \
+             your own with `fairground kernel use FILE` (for example /boot/vmlinuz-$(uname -r))",
             folder(home).display()
         );
     };
     let sha256 = hash_file(&kernel.image)?;
     if sha256 != kernel.sha256 {
         bail!(
-            "{} is not the image that was stored (SHA-256 {sha256} instead of {}): remove its folder \
-             and run `fairground kernel pull` again",
+            "{} is not the image that was stored (SHA-256 {sha256} instead of {}): remove its \
+             folder and run `fairground kernel pull` again",
             kernel.image.display(),
             kernel.sha256
         );
@@ -195,9 +199,9 @@ fn host_images(boot: &Path) -> Vec<Kernel> {
     paths.iter().filter_map(|path| from_image(path, None, &path.to_string_lossy()).ok()).collect()
 }
 
-/// Puts image and configuration under `home` and returns the folder's name. A second image of the same
-/// release (a patched kernel) gets a folder of its own. The folder is complete or absent: it is
-/// renamed into place.
+/// Puts image and configuration under `home` and returns the folder's name. A second image of the
+/// same release (a patched kernel) gets a folder of its own. The folder is complete or absent: it
+/// is renamed into place.
 fn store(home: &Path, kernel: &Kernel, source: &str) -> Result<String> {
     let name = free_folder_name(home, kernel)?;
     let parent = folder(home);
