@@ -37,11 +37,11 @@ impl From<On> for Backend {
 pub struct Question {
     /// An experiment's name or file; without it --scheduler and --workload make one up
     pub experiment: Option<String>,
-    /// Who answers, instead of the backend that the experiment names
-    #[arg(long, value_enum)]
+    /// Who answers instead of the experiment's backend: vm or live
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "BACKEND")]
     on: Option<On>,
     /// The only source of chance: order of trials, start phases
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Add a scheduler: NAME, FILE.bpf.c, 'NAME knob=value', 'program:scx_lavd ARG', kernel:6.12, policy:rr:50
     #[arg(long = "scheduler", value_name = "SCHEDULER")]

@@ -25,8 +25,8 @@ pub struct Args {
     /// Only say whether two stores measured the same, byte for byte
     #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["experiment", "baseline"])]
     identical: Option<Vec<PathBuf>>,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t)]
+    /// How to print it: table or json
+    #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     format: Format,
 }
 

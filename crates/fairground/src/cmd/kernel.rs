@@ -24,8 +24,8 @@ pub struct Args {
 enum Action {
     /// Show the kernels that can be booted
     List {
-        /// How to print it
-        #[arg(long, value_enum, default_value_t)]
+        /// How to print it: table or json
+        #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
         format: Format,
     },
     /// Get kernels from the mirror that this machine's package sources name

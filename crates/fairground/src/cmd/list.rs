@@ -24,8 +24,8 @@ pub struct Args {
     /// What to show; everything without it
     #[arg(value_enum)]
     kind: Option<What>,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t)]
+    /// How to print it: table or json
+    #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     format: Format,
 }
 

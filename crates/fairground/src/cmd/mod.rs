@@ -32,7 +32,8 @@ Examples:
 
 /// Compare Linux CPU schedulers under the same rules.
 #[derive(Parser)]
-#[command(name = "fairground", version, disable_help_subcommand = true, after_help = EXAMPLES)]
+#[command(name = "fairground", version, disable_help_subcommand = true)]
+#[command(subcommand_value_name = "VERB", subcommand_help_heading = "Verbs", after_help = EXAMPLES)]
 pub struct Cli {
     #[command(subcommand)]
     verb: Option<Verb>,

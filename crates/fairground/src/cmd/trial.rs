@@ -18,8 +18,8 @@ use crate::run::{self, Settings, interrupt};
 /// Options of `trial`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Who answers, instead of the backend that the trial names
-    #[arg(long, value_enum)]
+    /// Who answers instead of the trial's backend: vm or live
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "BACKEND")]
     on: Option<On>,
     /// Never download a kernel
     #[arg(long)]

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What users read: the table of verbs, help, lists, and errors that say what to write instead.
+
+use expect_test::{Expect, expect};
+
+mod common;
+use common::{Bench, project, stderr, stdout};
+
+/// The command ends with this code, and says this on standard error.
+fn refuses(bench: &Bench, arguments: &[&str], code: i32, said: Expect) {
+    let assert = bench.run(arguments).code(code);
+    assert_eq!(stdout(&assert), "");
+    said.assert_eq(&without_lists(&stderr(&assert)));
+}
+
+/// Lists of what there is are cut out: a new file must not need an edit here.
+fn without_lists(text: &str) -> String {
+    let mut text = text.to_owned();
+    for opening in ["among the built-in ones: ", "there are "] {
+        if let Some((before, after)) = text.split_once(opening) {
+            let rest = after.split_once(';').map_or("", |(_, rest)| rest);
+            text = format!("{before}{opening}…;{rest}");
+        }
+    }
+    text
+}
+
+#[test]
+fn alone_it_shows_its_verbs() {
+    let shown = Bench::new().run(&[]).success();
+    expect![[r#"
+        Compare Linux CPU schedulers under the same rules
+
+          list         Show what there is: schedulers, workloads, machines, experiments, kernels
+          check        Verify cheaply that every file parses, compiles and loads
+          plan         Print an experiment's trials, one JSON object per line, and run nothing
+          run          Run an experiment; every trial leaves one record in the store
+          trial        Read one JSON trial on stdin, run it, write one JSON record on stdout
+          compare      Compare records: a table with intervals, or whether two stores are identical
+          report       Write the report, one HTML file that needs no network
+          export       Export records, histograms and traces to other tools' formats
+          kernel       List, get and add kernels to boot
+          completions  Print a shell's completion script
+          man          Print the manual page
+
+        Examples:
+          fairground run quick                             race real schedulers on real kernels
+          fairground run quick --scheduler ./mine.bpf.c    add your own to the race
+
+        `fairground VERB --help` says more.
+    "#]]
+    .assert_eq(&stdout(&shown));
+}
+
+#[test]
+fn run_has_help() {
+    let shown = Bench::new().run(&["run", "--help"]).success();
+    expect![[r#"
+        Run an experiment; every trial leaves one record in the store
+
+        Usage: fairground run [OPTIONS] [EXPERIMENT]
+
+        Arguments:
+          [EXPERIMENT]  An experiment's name or file; without it --scheduler and
+                        --workload make one up
+
+        Options:
+              --on <BACKEND>           Who answers instead of the experiment's backend:
+                                       vm or live
+              --seed <N>               The only source of chance: order of trials, start
+                                       phases [default: 1]
+              --scheduler <SCHEDULER>  Add a scheduler: NAME, FILE.bpf.c, 'NAME
+                                       knob=value', 'program:scx_lavd ARG', kernel:6.12,
+                                       policy:rr:50
+              --workload <WORKLOAD>    Take this workload instead of the experiment's:
+                                       NAME, FILE, 'NAME parameter=value'
+              --machine <MACHINE>      Take this machine instead of the experiment's
+              --baseline <NAME>        The contestant that the others are compared with
+              --blocks <N>             Blocks: one pass over everything, with fresh
+                                       boots
+              --runs <N>               Runs of each cell inside one boot
+              --timeout <SECONDS>      Time limit of a trial, seconds
+              --trace[=<CELL>]         Keep an event trace of this cell's trials in the
+                                       first block; of every cell's without a value
+              --no-probes              Measure without probes, to see what they cost
+              --exploratory            Do not remark that the plan has too few repeats
+                                       to prove anything
+              --resume                 Run only the trials that the last run of the same
+                                       plan has left
+              --store <FILE>           Where the records go [default: fairground.db]
+              --jobs <N>               Virtual machines at a time [default: one; as many
+                                       as CPUs when only instructions are counted]
+              --offline                Never download a kernel
+          -h, --help                   Print help
+    "#]]
+    .assert_eq(&stdout(&shown));
+}
+
+#[test]
+fn lists_show_every_file() {
+    let bench = Bench::new();
+    for (kind, folder) in
+        [("workloads", "workloads"), ("machines", "machines"), ("experiments", "experiments")]
+    {
+        let list = stdout(&bench.run(&["list", kind]).success());
+        let json = stdout(&bench.run(&["list", kind, "--format", "json"]).success());
+        let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        for file in std::fs::read_dir(project(folder)).expect("the project's folder") {
+            let name = file.expect("a file").path();
+            let name = name.file_stem().expect("a name").to_string_lossy().into_owned();
+            assert!(
+                list.lines().any(|line| line.starts_with(&format!("{name} "))),
+                "{name}: {list}"
+            );
+            let items = json[kind].as_array().expect("items");
+            let item = items.iter().find(|item| item["name"] == name.as_str()).expect("the item");
+            assert!(!item["about"].as_str().expect("a sentence").is_empty(), "{name}");
+            assert!(!item["backends"].as_array().expect("backends").is_empty(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_list_has_all_kinds() {
+    let bench = Bench::new();
+    let mut list = bench.fairground(&["list", "--format", "json"]);
+    let list = list.env("FAIRGROUND_HOME", bench.path("home")).assert().success();
+    let list: serde_json::Value = serde_json::from_str(&stdout(&list)).expect("JSON");
+    let kinds: Vec<&String> = list.as_object().expect("an object").keys().collect();
+    assert_eq!(kinds, ["schedulers", "workloads", "machines", "experiments", "kernels"]);
+    let schedulers = list["schedulers"].as_array().expect("schedulers");
+    for name in ["fifo", "vtime", "rr", "kernel", "policy:CLASS"] {
+        assert!(schedulers.iter().any(|scheduler| scheduler["name"] == name), "{name}");
+    }
+}
+
+#[test]
+fn without_kernels_it_says_how_to_get_some() {
+    let bench = Bench::new();
+    let mut list = bench.fairground(&["kernel", "list"]);
+    let list = list.env("FAIRGROUND_HOME", bench.path("home")).assert().success();
+    expect![[r#"
+        no kernels yet; `fairground kernel pull` gets them
+    "#]]
+    .assert_eq(&stdout(&list));
+}
+
+#[test]
+fn unknown_names_get_near_ones() {
+    let bench = Bench::new();
+    refuses(
+        &bench,
+        &["run", "quikc"],
+        2,
+        expect![[r#"
+            fairground: quikc: unknown experiment; did you mean 'quick'? looked in ./experiments/ and among the built-in ones: …; a path works too
+        "#]],
+    );
+    refuses(
+        &bench,
+        &["plan", "quick", "--scheduler", "vtme"],
+        2,
+        expect![[r#"
+            fairground: --scheduler vtme: vtme: no built-in scheduler has this name; there are …; a file needs its .bpf.c
+        "#]],
+    );
+    refuses(
+        &bench,
+        &["plan", "quick", "--workload", "mesaging"],
+        2,
+        expect![[r#"
+            fairground: --workload mesaging: unknown workload 'mesaging'; did you mean 'messaging'? looked in ./workloads/ and among the built-in ones: …; a path works too
+        "#]],
+    );
+    refuses(
+        &bench,
+        &["plan", "quick", "--machine", "uniprocesor"],
+        2,
+        expect![[r#"
+            fairground: uniprocesor: unknown machine; did you mean 'uniprocessor'? looked in ./machines/ and among the built-in ones: …; a path works too
+        "#]],
+    );
+    refuses(
+        &bench,
+        &["run", "quick", "--baseline", "cfs"],
+        2,
+        expect![[r#"
+        fairground: --baseline: unknown scheduler 'cfs'; did you mean 'cfs-6.1'?
+    "#]],
+    );
+    refuses(
+        &bench,
+        &["rnu", "quick"],
+        2,
+        expect![[r#"
+            error: unrecognized subcommand 'rnu'
+
+            Usage: fairground [VERB]
+
+            For more information, try '--help'.
+        "#]],
+    );
+}
+
+#[test]
+fn a_broken_experiment_names_line_and_column() {
+    let bench = Bench::new();
+    bench.write("a.toml", "question = \"Why?\"\nblocks = \n");
+    refuses(
+        &bench,
+        &["run", "a.toml"],
+        2,
+        expect![[r#"
+        fairground: a.toml:2:10: string values must be quoted, expected literal string
+    "#]],
+    );
+    bench.write("b.toml", "question = \"Why?\"\nblokcs = 3\n");
+    refuses(
+        &bench,
+        &["run", "b.toml"],
+        2,
+        expect![[r#"
+        fairground: b.toml:2:1: unknown field 'blokcs'; did you mean 'blocks'?
+    "#]],
+    );
+    bench.write("c.toml", "question = \"Why?\"\n\n[[scheduler]]\nfile = \"none.bpf.c\"\n\n[[workload]]\nname = \"tiny.toml\"\n");
+    refuses(
+        &bench,
+        &["run", "c.toml"],
+        2,
+        expect![[r#"
+        fairground: c.toml:4:1: none.bpf.c: cannot be read as a scheduler: No such file or directory (os error 2)
+    "#]],
+    );
+}
+
+#[test]
+fn a_store_that_is_none_is_refused_before_anything_runs() {
+    let bench = Bench::new();
+    bench.write("notes.db", &"not a database at all, just a long text. ".repeat(20));
+    let arguments =
+        ["run", "--on", "live", "--scheduler", "policy:other", "--workload", "tiny.toml"];
+    let arguments = [&arguments[..], &["--store", "notes.db"]].concat();
+    refuses(
+        &bench,
+        &arguments,
+        2,
+        expect![[r#"
+        fairground: notes.db: not a Fairground store (file is not a database); choose another file with `--store FILE`
+    "#]],
+    );
+    refuses(
+        &bench,
+        &["compare", "--store", "none.db"],
+        2,
+        expect![[r#"
+        fairground: none.db: no such store; `fairground run` makes one, `--store FILE` names another
+    "#]],
+    );
+}
+
+#[test]
+fn a_trial_must_be_one() {
+    let bench = Bench::new();
+    let assert = bench.fairground(&["trial"]).write_stdin("{\"schema\": 1}").assert().code(2);
+    expect![[r#"
+        fairground: standard input: not one trial (missing field `experiment` at line 1 column 13); `fairground plan` prints some
+    "#]].assert_eq(&stderr(&assert));
+}
+
+#[test]
+fn a_plan_is_one_trial_per_line_and_repeats_itself() {
+    let bench = Bench::new();
+    let arguments =
+        ["plan", "--on", "live", "--scheduler", "policy:other", "--scheduler", "policy:batch"];
+    let arguments = [&arguments[..], &["--workload", "tiny.toml", "--blocks", "3"]].concat();
+    let first = stdout(&bench.run(&arguments).success());
+    let trials: Vec<model::Trial> =
+        first.lines().map(|line| serde_json::from_str(line).expect("a trial")).collect();
+    assert_eq!(trials.len(), 6);
+    assert!(trials.iter().all(|trial| trial.workload.name == "tiny"));
+    assert_eq!(stdout(&bench.run(&arguments).success()), first);
+    let other = [&arguments[..], &["--seed", "2"]].concat();
+    assert_ne!(stdout(&bench.run(&other).success()), first);
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let program = env!("CARGO_BIN_EXE_fairground");
+    let shell = format!("{program} plan quick | head -1 >/dev/null; test ${{PIPESTATUS[0]}} -eq 0");
+    assert_cmd::Command::new("bash").args(["-c", &shell]).assert().success().stderr("");
+}
+
+#[test]
+fn completions_and_the_manual_know_every_verb() {
+    let bench = Bench::new();
+    let verbs = stdout(&bench.run(&[]).success());
+    let verbs: Vec<&str> = verbs
+        .lines()
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
+        .filter(|word| !word.is_empty() && *word != "fairground")
+        .collect();
+    assert!(verbs.len() > 8, "{verbs:?}");
+    let manual = stdout(&bench.run(&["man"]).success());
+    for shell in ["bash", "zsh", "fish"] {
+        let script = stdout(&bench.run(&["completions", shell]).success());
+        for verb in &verbs {
+            assert!(script.contains(verb), "{shell}: {verb}");
+            assert!(manual.contains(&format!("fairground\\-{verb}(1)")), "{verb}");
+        }
+    }
+    bench.run(&["man", "-o", "."]).success();
+    assert!(bench.path("fairground-run.1").exists());
+}
+
+#[test]
+fn the_exec_step_gets_nothing_but_an_end() {
+    let assert = Bench::new().run(&["--exit-now"]).success();
+    assert_eq!(stdout(&assert) + &stderr(&assert), "");
+}
+
+#[test]
+fn a_scheduler_that_does_not_compile_stops_everything_with_file_and_line() {
+    let bench = Bench::new();
+    let file = common::scheduler("no_compile");
+    let arguments = ["run", "--scheduler", &file, "--workload", "tiny.toml", "--offline"];
+    let said = stderr(&bench.run(&arguments).code(2));
+    assert!(said.contains("no_compile.bpf.c:17"), "{said}");
+    assert!(said.contains("NO_SUCH_QUEUE"), "{said}");
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The binary as users meet it, in a folder of its own.
+
+// Every test program uses its part of this.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use assert_cmd::assert::Assert;
+use store::{Filter, Store};
+
+/// A folder where one test works.
+pub struct Bench {
+    folder: tempfile::TempDir,
+}
+
+/// A workload that takes 50 ms and needs nothing.
+pub const TINY: &str = r#"# SPDX-License-Identifier: GPL-2.0-only
+about = "two hogs and a sleeper for a moment"
+duration_us = 50000
+
+[[task]]
+name = "hog"
+count = 2
+steps = [{ run_us = 1000 }]
+
+[[task]]
+name = "sleeper"
+steps = [{ run_us = 100 }, { sleep_us = 2000 }]
+"#;
+
+impl Bench {
+    pub fn new() -> Bench {
+        let bench = Bench { folder: tempfile::tempdir().expect("a temporary folder") };
+        bench.write("tiny.toml", TINY);
+        bench
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).expect("a file");
+    }
+
+    /// `fairground ARGUMENTS`, in this folder.
+    pub fn fairground(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fairground"));
+        command.current_dir(self.folder.path()).args(arguments);
+        command.env("NO_COLOR", "1").env("COLUMNS", "80").env_remove("RUST_BACKTRACE");
+        command
+    }
+
+    pub fn run(&self, arguments: &[&str]) -> Assert {
+        self.fairground(arguments).assert()
+    }
+
+    /// All records of a store, in the order of the plan.
+    pub fn records(&self, name: &str) -> Vec<model::Record> {
+        let store = Store::open_readonly(&self.path(name)).expect("a store");
+        store.records(&Filter::default()).expect("records")
+    }
+}
+
+pub fn stdout(assert: &Assert) -> String {
+    String::from_utf8_lossy(&assert.get_output().stdout).into_owned()
+}
+
+pub fn stderr(assert: &Assert) -> String {
+    String::from_utf8_lossy(&assert.get_output().stderr).into_owned()
+}
+
+/// A file of the project.
+pub fn project(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// One of the broken or foreign schedulers of these tests.
+pub fn scheduler(name: &str) -> String {
+    let path = format!("{}/tests/schedulers/{name}.bpf.c", env!("CARGO_MANIFEST_DIR"));
+    assert!(Path::new(&path).exists(), "{path}");
+    path
+}
