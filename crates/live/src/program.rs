@@ -21,8 +21,11 @@ use crate::player::usage::{self, Usage};
 /// How much a program may print between two looks at its pipes.
 const PIPE_BYTES: i32 = 1 << 20;
 
-/// How long a program may take to end after SIGINT.
-const GRACE: Duration = Duration::from_secs(1);
+/// How long a program may take to end after SIGINT: a sched_ext scheduler has to give all tasks back.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// How long a program may take to say its version.
+const VERSION_GRACE: Duration = Duration::from_secs(2);
 
 /// A started program. Dropping it kills it.
 pub struct Running {
@@ -71,6 +74,22 @@ pub fn missing(program: &Program) -> String {
     let name = program.command.first().map_or("", String::as_str);
     let package = if program.package.is_empty() { name } else { &program.package };
     format!("`{name}` is not installed here; try: apt install {package}")
+}
+
+/// The first line of what `PROGRAM --version` says; `None` when it does not know that option.
+pub fn version(name: &str) -> Option<String> {
+    let command = vec![name.to_owned(), "--version".to_owned()];
+    let parser = "none".to_owned();
+    let program = Program { command, parser, package: String::new(), files: Vec::new() };
+    let mut running = Running::hold(&program, &Policy::default()).ok()?;
+    running.release();
+    let patience = Instant::now() + VERSION_GRACE;
+    while !running.look() && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let finished = running.finish();
+    let first = finished.stdout.lines().next().map(str::trim).filter(|line| !line.is_empty())?;
+    (finished.code == 0).then(|| first.to_owned())
 }
 
 impl Running {
@@ -125,6 +144,11 @@ impl Running {
         self.stdout.drain();
         self.stderr.drain();
         self.end.is_some()
+    }
+
+    /// What it has printed until the last look, standard output first.
+    pub fn said(&self) -> String {
+        self.stdout.text() + &self.stderr.text()
     }
 
     /// Ends it with everything that it has started, politely at first.
@@ -346,6 +370,8 @@ mod tests {
             package: "rt-tests".into(),
             files: Vec::new(),
         };
+        assert_eq!(version("no-such-program-here"), None);
+        assert_eq!(version("false"), None);
         assert!(missing(&program).contains("apt install rt-tests"));
         assert!(Running::hold(&program, &Policy::default()).is_err());
     }

@@ -48,7 +48,8 @@ pub fn play(workload: &Workload, options: Options) -> Result<Played, PlayError> 
         }
     };
     let above = rise_above().ok();
-    let result = perform(&stage, program, threads, options.probes, &usher);
+    let result = perform(&stage, program, threads, options);
+    drop(usher);
     if let Some(previous) = &above {
         previous.restore();
     }
@@ -78,10 +79,10 @@ fn perform(
     stage: &Arc<Stage>,
     mut program: Option<Running>,
     threads: Vec<JoinHandle<()>>,
-    mut probes: Option<&mut Probes>,
-    usher: &Option<Usher>,
+    options: Options,
 ) -> Result<Played, PlayError> {
     wait_until_ready(stage, threads.len());
+    let mut probes = options.probes;
     let tracked = match &mut probes {
         Some(probes) => track(stage, probes, program.as_ref()),
         None => Ok(()),
@@ -92,6 +93,9 @@ fn perform(
     end_counting(stage);
     let readings = probes.map(|probes| probes.finish());
     let completion_ns = played::completion_ns(stage);
+    if interrupted.is_some() {
+        (options.on_interrupt)();
+    }
     dismiss(stage, threads);
     let program = program.map(Running::finish);
     tracked.map_err(PlayError::Failed)?;
@@ -99,7 +103,6 @@ fn perform(
         return Err(explain(stage, fault, group, errno));
     }
     let control = stage.control();
-    debug_assert!(usher.is_some() || !stage.score.forks());
     Ok(Played {
         run_ns: control.end_ns.load(SeqCst).saturating_sub(control.start_ns.load(SeqCst)),
         completion_ns,

@@ -50,6 +50,9 @@ pub struct Options<'a> {
     pub rounds_per_ms: u64,
     /// The probes, attached to [`groups`], if there are any.
     pub probes: Option<&'a mut Probes>,
+    /// Called when the run is cut short, before the tasks are ended: a scheduler that does not run them
+    /// would not let them end.
+    pub on_interrupt: &'a mut dyn FnMut(),
 }
 
 /// How it went.

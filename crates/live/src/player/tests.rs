@@ -15,6 +15,7 @@ fn try_play(workload: Value) -> Result<Played, PlayError> {
         seed: Seed(1),
         rounds_per_ms: busy::calibrate() / 4,
         probes: None,
+        on_interrupt: &mut || {},
     };
     play(&workload, options)
 }
@@ -184,7 +185,9 @@ fn timers_release_on_their_grid() {
     // Releases 1 … 19 have their deadlines inside; a busy machine may end the run a little late.
     assert!((19..=22).contains(&tick.deadlines), "{tick:?}");
     assert!(tick.deadlines_missed <= tick.deadlines);
-    assert!((15..=22).contains(&tick.timer_lateness.count), "{tick:?}");
+    // A starved task sees fewer releases, but then it has missed the others.
+    let seen = tick.timer_lateness.count;
+    assert!(seen > 0 && seen >= tick.deadlines - tick.deadlines_missed, "{tick:?}");
     assert!(tick.timer_lateness.is_complete() && tick.response_time.is_complete());
 }
 
@@ -209,7 +212,7 @@ fn files_are_written_and_read() {
     let played = finite(json!([{"name": "io", "count": 2, "repeat": 3, "steps": [
         {"write_file": {"bytes": 100_000, "sync": true}}, {"read_file": {"bytes": 250_000}}]}]));
     assert_eq!(group(&played, "io").rounds, 6);
-    assert!(group(&played, "io").usage[1] > 0);
+    assert!(group(&played, "io").cpu_ns.iter().all(|&ns| ns > 0));
 }
 
 #[test]

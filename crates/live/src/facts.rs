@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! On what a trial runs: the facts that its record keeps. Nothing here changes anything.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Command;
+
+use model::Provenance;
+
+use crate::player::cast::TIMER_SLACK_NS;
+use crate::trial::Context;
+
+/// Everything that is known before a trial starts.
+pub fn provenance(context: &Context) -> Provenance {
+    Provenance {
+        fairground: context.fairground.clone(),
+        kernel_release: line("/proc/sys/kernel/osrelease").unwrap_or_default(),
+        kernel_version: line("/proc/sys/kernel/version").unwrap_or_default(),
+        kernel_sha256: context.kernel_sha256.clone(),
+        kernel_facts: kernel_facts(),
+        accelerator: context.accelerator.clone(),
+        cpu_model: cpu_model(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default()),
+        cpus: cpus_online().len() as u32,
+        boot_id: context.boot_id.clone(),
+        boot_position: context.boot_position,
+        ..Provenance::default()
+    }
+}
+
+/// The CPUs that are online, ascending; never empty.
+pub fn cpus_online() -> Vec<u32> {
+    let list = line("/sys/devices/system/cpu/online").and_then(|list| cpu_list(&list));
+    list.unwrap_or_else(|| {
+        // SAFETY: no pointers.
+        let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+        (0..count.max(1) as u32).collect()
+    })
+}
+
+/// Facts that change what a measurement means. What the kernel does not say is left out.
+fn kernel_facts() -> BTreeMap<String, String> {
+    const FILES: [(&str, &str); 9] = [
+        ("autogroup", "/proc/sys/kernel/sched_autogroup_enabled"),
+        ("rt_runtime_us", "/proc/sys/kernel/sched_rt_runtime_us"),
+        ("rt_period_us", "/proc/sys/kernel/sched_rt_period_us"),
+        ("rr_timeslice_ms", "/proc/sys/kernel/sched_rr_timeslice_ms"),
+        ("base_slice_ns", "/sys/kernel/debug/sched/base_slice_ns"),
+        ("clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        ("governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        ("smt", "/sys/devices/system/cpu/smt/active"),
+        ("command_line", "/proc/cmdline"),
+    ];
+    let read = |(name, path): (&str, &str)| Some((name.to_owned(), line(path)?));
+    let mut facts: BTreeMap<String, String> = FILES.into_iter().filter_map(read).collect();
+    let config = config().unwrap_or_default();
+    facts.extend(option(&config, "CONFIG_HZ").map(|hz| ("HZ".to_owned(), hz)));
+    let version = line("/proc/sys/kernel/version").unwrap_or_default();
+    let chosen = line("/sys/kernel/debug/sched/preempt");
+    facts.insert("preempt".into(), preempt(&version, &config, chosen.as_deref()));
+    let sched_ext = fs::exists("/sys/kernel/sched_ext").unwrap_or(false);
+    facts.insert("sched_ext".into(), if sched_ext { "yes" } else { "no" }.into());
+    facts.insert("timer_slack_ns".into(), TIMER_SLACK_NS.to_string());
+    facts
+}
+
+/// The first line of a file, trimmed; `None` when there is no such file or nothing in it.
+fn line(path: &str) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let first = text.lines().next()?.trim();
+    (!first.is_empty()).then(|| first.to_owned())
+}
+
+/// The kernel's build configuration, wherever the distribution keeps it.
+fn config() -> Option<String> {
+    let release = line("/proc/sys/kernel/osrelease")?;
+    fs::read_to_string(format!("/boot/config-{release}")).ok().or_else(|| {
+        fs::exists("/proc/config.gz").ok().filter(|&there| there)?;
+        // Every system has gzip, and the lab need not.
+        let output = Command::new("gzip").args(["-dc", "/proc/config.gz"]).output().ok()?;
+        String::from_utf8(output.stdout).ok()
+    })
+}
+
+fn option(config: &str, name: &str) -> Option<String> {
+    config.lines().find_map(|line| Some(line.strip_prefix(name)?.strip_prefix('=')?.to_owned()))
+}
+
+/// The preemption model: what debugfs says is chosen, else what was built.
+fn preempt(version: &str, config: &str, chosen: Option<&str>) -> String {
+    let parenthesised = |text: &str| {
+        let (_, rest) = text.split_once('(')?;
+        Some(rest.split_once(')')?.0.to_owned())
+    };
+    let word = |start| version.split_whitespace().find(|word: &&str| word.starts_with(start));
+    let built = ["RT", "NONE", "VOLUNTARY", "LAZY", ""].iter().find_map(|model| {
+        let name =
+            if model.is_empty() { "CONFIG_PREEMPT" } else { &format!("CONFIG_PREEMPT_{model}") };
+        option(config, name)?;
+        Some(if model.is_empty() { "full".into() } else { model.to_lowercase() })
+    });
+    let dynamic = word("PREEMPT").unwrap_or("no PREEMPT in the version").to_owned();
+    match chosen.and_then(parenthesised).or(built) {
+        Some(model) => format!("{model} ({dynamic})"),
+        None => dynamic,
+    }
+}
+
+fn cpu_model(cpuinfo: &str) -> String {
+    let models = cpuinfo.lines().filter_map(|line| line.split_once(':'));
+    let mut named = models.filter(|(key, _)| matches!(key.trim(), "model name" | "Model"));
+    named.next().map(|(_, model)| model.trim().to_owned()).unwrap_or_default()
+}
+
+/// `0-2,5` as numbers.
+fn cpu_list(text: &str) -> Option<Vec<u32>> {
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        cpus.extend(first.parse::<u32>().ok()?..=last.parse::<u32>().ok()?);
+    }
+    (!cpus.is_empty()).then_some(cpus)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_cpus_are_read() {
+        assert_eq!(cpu_list("0-2,5"), Some(vec![0, 1, 2, 5]));
+        assert_eq!(cpu_list("0"), Some(vec![0]));
+        assert_eq!(cpu_list(""), None);
+        assert!(cpus_online().contains(&0) || !cpus_online().is_empty());
+    }
+
+    #[test]
+    fn the_preemption_model_is_the_chosen_one() {
+        let version = "#1 SMP PREEMPT_DYNAMIC Debian 6.12.107-1";
+        let config = "CONFIG_PREEMPT_VOLUNTARY=y\nCONFIG_PREEMPT_DYNAMIC=y\nCONFIG_HZ=250\n";
+        assert_eq!(preempt(version, config, None), "voluntary (PREEMPT_DYNAMIC)");
+        let chosen = Some("none voluntary (full) lazy");
+        assert_eq!(preempt(version, config, chosen), "full (PREEMPT_DYNAMIC)");
+        assert_eq!(preempt("#1 SMP", "", None), "no PREEMPT in the version");
+        assert_eq!(option(config, "CONFIG_HZ").as_deref(), Some("250"));
+    }
+
+    #[test]
+    fn this_machine_has_facts() {
+        let provenance = provenance(&Context::default());
+        assert!(!provenance.kernel_release.is_empty() && provenance.cpus > 0);
+        for fact in ["preempt", "sched_ext", "timer_slack_ns"] {
+            assert!(provenance.kernel_facts.contains_key(fact), "{fact}");
+        }
+    }
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One trial: from the question to its record. Nothing that goes wrong is an error of these functions; it
+//! is an outcome in the record.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use model::{Measured, Outcome, Policy, Provenance, Record, SchedulerChoice, Trace, Trial};
+
+use crate::active::active;
+use crate::facts;
+use crate::player::{self, Options, PlayError, Played, attributes, busy};
+use crate::probes::Probes;
+use crate::trial::scheduler::UnderTest;
+use crate::{parsers, program};
+
+mod measure;
+mod obstacles;
+mod scheduler;
+mod supervisor;
+#[cfg(test)]
+mod tests;
+
+pub use supervisor::supervise;
+
+/// What only the caller knows about where the trial runs.
+#[derive(Clone, Debug, Default)]
+pub struct Context {
+    /// `kvm`, `tcg`, or `none`.
+    pub accelerator: String,
+    /// The kernel image's SHA-256, empty where unknown.
+    pub kernel_sha256: String,
+    /// Which boot this is.
+    pub boot_id: String,
+    /// Trials that ran in this boot before.
+    pub boot_position: u32,
+    /// Whether this is our own virtual machine.
+    pub in_guest: bool,
+    /// Whether one instruction is one nanosecond.
+    pub virtual_clock: bool,
+    /// Loop rounds of one millisecond, if already measured on this machine, see [`busy::calibrate`].
+    pub calibration_rounds_per_ms: Option<u64>,
+    /// This program's version.
+    pub fairground: String,
+}
+
+/// Runs a whole trial in this process: verify, load, probe, play, verify, unload, collect.
+///
+/// The caller must be able to bear that the process does not come back: see [`supervise`].
+pub fn run(trial: &Trial, context: &Context) -> Record {
+    let began = Instant::now();
+    let mut provenance = facts::provenance(context);
+    provenance.started_unix_s = if context.in_guest { 0 } else { unix_seconds() };
+    // A scheduler under test that runs nobody shall not stop the lab.
+    let above = attributes::rise_above().ok();
+    let answer = answer(trial, context, &mut provenance);
+    if let Some(previous) = &above {
+        previous.restore();
+    }
+    provenance.wall_ms = if context.virtual_clock { 0 } else { began.elapsed().as_millis() as u64 };
+    let Answer { outcome, measured, trace } = answer;
+    Record { trial: trial.clone(), outcome, measured, provenance, trace }
+}
+
+/// How it ended, and what was measured.
+struct Answer {
+    outcome: Outcome,
+    measured: Measured,
+    trace: Option<Trace>,
+}
+
+impl From<Outcome> for Answer {
+    fn from(outcome: Outcome) -> Answer {
+        Answer { outcome, measured: Measured::default(), trace: None }
+    }
+}
+
+fn answer(trial: &Trial, context: &Context, provenance: &mut Provenance) -> Answer {
+    provenance.notes.extend(obstacles::differences(trial, provenance.cpus));
+    if let Some(reason) = obstacles::first(trial) {
+        return Outcome::Unsupported { reason }.into();
+    }
+    provenance.calibration_rounds_per_ms = rounds_per_ms(context);
+    provenance.programs = versions(trial);
+    let mut under_test = match scheduler::start(&trial.contestant.scheduler) {
+        Ok(under_test) => under_test,
+        Err(outcome) => return outcome.into(),
+    };
+    provenance.notes.extend(under_test.notes());
+    provenance.scheduler_before = active();
+    if let Err(outcome) = under_test.verify_before(&provenance.scheduler_before) {
+        under_test.stop();
+        return outcome.into();
+    }
+    let played = play(trial, provenance, &mut under_test);
+    if provenance.scheduler_after == Default::default() {
+        provenance.scheduler_after = active();
+    }
+    let (before, after) = (&provenance.scheduler_before, &provenance.scheduler_after);
+    let verdict = under_test.verify_after(before, after);
+    under_test.stop();
+    conclude(trial, provenance, played, verdict)
+}
+
+/// Attaches the probes and plays the workload.
+fn play(
+    trial: &Trial,
+    provenance: &mut Provenance,
+    under_test: &mut UnderTest,
+) -> Result<Played, PlayError> {
+    let mut probes = attach(trial, provenance);
+    let mut after = None;
+    let mut on_interrupt = || {
+        after = Some(active());
+        under_test.stop();
+    };
+    let options = Options {
+        policy: policy(&trial.contestant.scheduler),
+        seed: trial.seed,
+        rounds_per_ms: provenance.calibration_rounds_per_ms,
+        probes: probes.as_mut(),
+        on_interrupt: &mut on_interrupt,
+    };
+    let played = player::play(&trial.workload, options);
+    provenance.scheduler_after = after.unwrap_or_default();
+    played
+}
+
+fn attach(trial: &Trial, provenance: &mut Provenance) -> Option<Probes> {
+    if !trial.probes {
+        provenance.probes = "off: the trial asked for none".into();
+        return None;
+    }
+    match Probes::attach(&player::groups(&trial.workload), trial.trace) {
+        Ok(probes) => {
+            provenance.probes = "on".into();
+            Some(probes)
+        }
+        Err(why) => {
+            provenance.probes = why;
+            None
+        }
+    }
+}
+
+/// The outcome, and what was measured if it counts.
+fn conclude(
+    trial: &Trial,
+    provenance: &mut Provenance,
+    played: Result<Played, PlayError>,
+    verdict: Result<(), Outcome>,
+) -> Answer {
+    let played = match (played, verdict) {
+        (_, Err(outcome)) => return outcome.into(),
+        (Err(PlayError::Unsupported(reason)), _) => return Outcome::Unsupported { reason }.into(),
+        (Err(PlayError::Failed(reason)), _) => return Outcome::Failed { reason }.into(),
+        (Ok(played), Ok(())) => played,
+    };
+    if let Some(running) = &played.interrupted {
+        let reason = format!("told to stop after {} ms; {running}", played.run_ns / 1_000_000);
+        return Outcome::Timeout { reason }.into();
+    }
+    let reported = match report_of_program(trial, &played) {
+        Ok(reported) => reported,
+        Err(reason) => return Outcome::Failed { reason }.into(),
+    };
+    note(provenance, &played, &reported, trial);
+    let measured = measure::all(&played, &reported, provenance);
+    let readings = played.readings.unwrap_or_default();
+    provenance.probe_cost = readings.cost;
+    Answer { outcome: Outcome::Ok, measured, trace: readings.trace }
+}
+
+/// What the real program says about itself. The error is why its run does not count.
+fn report_of_program(trial: &Trial, played: &Played) -> Result<parsers::Reported, String> {
+    let (Some(program), Some(finished)) = (&trial.workload.program, &played.program) else {
+        return Ok(parsers::Reported::default());
+    };
+    let name = &program.command[0];
+    if finished.code != 0 && !finished.stopped {
+        let last = parsers::last(&finished.stdout, &finished.stderr);
+        return Err(format!("`{name}` ended with {}{last}", ending(finished.code)));
+    }
+    parsers::parse(&program.parser, &finished.stdout, &finished.stderr).map_err(|why| {
+        let stopped = if finished.stopped { " (it was stopped at duration_us)" } else { "" };
+        format!("{why}{stopped}")
+    })
+}
+
+fn ending(code: i32) -> String {
+    if code < 0 { format!("signal {}", -code) } else { format!("exit code {code}") }
+}
+
+fn note(provenance: &mut Provenance, played: &Played, reported: &parsers::Reported, trial: &Trial) {
+    if let (Some(version), Some(program)) = (&reported.version, &trial.workload.program) {
+        provenance.programs.insert(program.command[0].clone(), version.clone());
+    }
+    if !played.above_load {
+        let note = "the lab could not run above the load (no root): the run may have ended late";
+        provenance.notes.push(note.into());
+    }
+    let untracked = played.readings.as_ref().map_or(0, |readings| readings.untracked);
+    if untracked > 0 {
+        provenance.notes.push(format!("{untracked} forked tasks were not seen by the probes"));
+    }
+}
+
+/// Versions that programs are known to tell.
+fn versions(trial: &Trial) -> std::collections::BTreeMap<String, String> {
+    let mut names = Vec::new();
+    if let SchedulerChoice::Program { command } = &trial.contestant.scheduler {
+        names.extend(command.first());
+    }
+    let tells = |name: &&String| ["stress-ng", "perf"].contains(&name.as_str());
+    names.extend(trial.workload.program.iter().filter_map(|p| p.command.first()).filter(tells));
+    let version = |name: &String| Some((name.clone(), program::version(name)?));
+    names.into_iter().filter_map(version).collect()
+}
+
+fn policy(choice: &SchedulerChoice) -> Policy {
+    match choice {
+        SchedulerChoice::Policy { policy } => *policy,
+        _ => Policy::default(),
+    }
+}
+
+fn rounds_per_ms(context: &Context) -> u64 {
+    match context.calibration_rounds_per_ms {
+        Some(rounds) => rounds.max(1),
+        None if context.virtual_clock => busy::VIRTUAL_ROUNDS_PER_MS,
+        None => busy::calibrate(),
+    }
+}
+
+fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From what was played and counted to numbers with names.
+//!
+//! Everything here is defined in [`model::metric::MEASURES`]. A number that should be there and is not
+//! stands as missing, with its reason; a measure that has no meaning for a group (deadlines without a
+//! timer, the fairness of one task) is left out.
+
+use model::{Histogram, Measured, Metric, Provenance};
+
+use crate::parsers::Reported;
+use crate::player::{GroupPlayed, PROGRAM, Played};
+use crate::probes::GroupReadings;
+
+/// The group of sums.
+const ALL: &str = "all";
+
+const SECOND_NS: f64 = 1e9;
+
+/// All measures of a trial, sorted.
+pub fn all(played: &Played, reported: &Reported, provenance: &Provenance) -> Measured {
+    let why = format!("no probes: {}", provenance.probes);
+    let readings = played.readings.as_ref().map_or(&[][..], |readings| &readings.groups);
+    let mut sheet = Sheet {
+        measured: Measured::default(),
+        run_ns: played.run_ns,
+        cpus: provenance.cpus,
+        no_probes: why,
+    };
+    for (number, group) in played.groups.iter().enumerate() {
+        let reading = readings.get(number);
+        sheet.kernel_side(&group.name, reading, own_side(group));
+        sheet.user_side(group);
+    }
+    if let Some(program) = &played.program {
+        let [user, system, voluntary, involuntary] = program.usage.map(Some);
+        let own = OwnSide {
+            cpu_ns: program.usage[0].checked_add(program.usage[1]),
+            tasks: None,
+            user,
+            system,
+            voluntary,
+            involuntary,
+        };
+        sheet.kernel_side(PROGRAM, readings.get(played.groups.len()), own);
+        sheet.program(program.stopped, program.run_ns, reported);
+    }
+    if let Some(completion_ns) = played.completion_ns {
+        sheet.number("completion_ns", ALL, completion_ns as f64);
+    }
+    sheet.sums(played);
+    sheet.measured.sort();
+    sheet.measured
+}
+
+/// What is known about a group without probes.
+struct OwnSide {
+    cpu_ns: Option<u64>,
+    tasks: Option<u64>,
+    user: Option<u64>,
+    system: Option<u64>,
+    voluntary: Option<u64>,
+    involuntary: Option<u64>,
+}
+
+fn own_side(group: &GroupPlayed) -> OwnSide {
+    // A process that replaced its program took its counts with it.
+    let seen = |value: u64| (!group.execs).then_some(value);
+    let [user, system, voluntary, involuntary] = group.usage.map(seen);
+    let cpu_ns = seen(group.cpu_ns.iter().sum::<u64>() + group.forked_cpu_ns);
+    OwnSide { cpu_ns, tasks: Some(group.tasks), user, system, voluntary, involuntary }
+}
+
+const REPLACED: &str = "its processes replace their program, whose end is not seen from inside";
+
+struct Sheet {
+    measured: Measured,
+    run_ns: u64,
+    cpus: u32,
+    no_probes: String,
+}
+
+impl Sheet {
+    fn number(&mut self, name: &str, group: &str, value: f64) {
+        self.measured.metrics.push(Metric::number(name, group, value));
+    }
+
+    fn missing(&mut self, name: &str, group: &str, why: &str) {
+        self.measured.metrics.push(Metric::missing(name, group, why));
+    }
+
+    fn number_or(&mut self, name: &str, group: &str, value: Option<u64>, why: &str) {
+        match value {
+            Some(value) => self.number(name, group, value as f64),
+            None => self.missing(name, group, why),
+        }
+    }
+
+    /// A distribution without a hole; one with a hole is no distribution.
+    fn distribution(&mut self, name: &str, group: &str, histogram: &Histogram) {
+        if !histogram.is_complete() {
+            return self.missing(name, group, "the histogram and its count of samples differ");
+        }
+        let (name, group) = (name.to_owned(), group.to_owned());
+        self.measured.histograms.push(Histogram { name, group, ..histogram.clone() });
+    }
+
+    /// What the probes count; what the kernel accounts to threads stands in where it can.
+    fn kernel_side(&mut self, group: &str, reading: Option<&GroupReadings>, own: OwnSide) {
+        let why = self.no_probes.clone();
+        match reading {
+            Some(reading) => {
+                self.distribution("wakeup_latency_ns", group, &reading.wakeup_latency);
+                self.distribution("run_delay_ns", group, &reading.run_delay);
+            }
+            None => {
+                self.missing("wakeup_latency_ns", group, &why);
+                self.missing("run_delay_ns", group, &why);
+            }
+        }
+        let voluntary = reading.map(|r| r.voluntary_switches).or(own.voluntary);
+        let involuntary = reading.map(|r| r.involuntary_switches).or(own.involuntary);
+        self.number_or("voluntary_switches", group, voluntary, &why);
+        self.number_or("involuntary_switches", group, involuntary, &why);
+        self.number_or("migrations", group, reading.map(|r| r.migrations), &why);
+        self.number_or("longest_wait_ns", group, reading.map(|r| r.longest_wait_ns), &why);
+        self.number_or("tasks", group, own.tasks.or(reading.map(|r| r.tasks)), &why);
+        self.number_or("user_time_ns", group, own.user, REPLACED);
+        self.number_or("system_time_ns", group, own.system, REPLACED);
+        let cpu_ns = reading.map(|r| r.cpu_time_ns).or(own.cpu_ns);
+        self.number_or("cpu_time_ns", group, cpu_ns, &why);
+        match cpu_ns {
+            Some(cpu_ns) => self.number("cpu_share", group, self.share(cpu_ns as f64)),
+            None => self.missing("cpu_share", group, &why),
+        }
+    }
+
+    fn share(&self, cpu_ns: f64) -> f64 {
+        cpu_ns / (self.run_ns.max(1) as f64 * f64::from(self.cpus.max(1)))
+    }
+
+    /// What the tasks themselves have seen.
+    fn user_side(&mut self, group: &GroupPlayed) {
+        let name = group.name.as_str();
+        let per_second = group.rounds as f64 * SECOND_NS / self.run_ns.max(1) as f64;
+        self.number("iterations_per_second", name, per_second);
+        if group.has_timers {
+            self.distribution("timer_lateness_ns", name, &group.timer_lateness);
+            self.distribution("response_time_ns", name, &group.response_time);
+            self.deadlines(group);
+        }
+        if group.forked && group.execs {
+            self.missing("turnaround_ns", name, REPLACED);
+        } else if group.turnaround.count > 0 {
+            self.distribution("turnaround_ns", name, &group.turnaround);
+        } else if group.is_finite || group.forked {
+            self.missing("turnaround_ns", name, "no task of the group has ended by itself");
+        }
+        if group.cpu_ns.len() > 1 {
+            match jain_index(&group.cpu_ns) {
+                Some(index) => self.number("jain_index", name, index),
+                None => self.missing("jain_index", name, "no task of the group has run"),
+            }
+        }
+    }
+
+    fn deadlines(&mut self, group: &GroupPlayed) {
+        let (name, all, missed) = (&group.name, group.deadlines, group.deadlines_missed);
+        self.number("deadlines", name, all as f64);
+        self.number("deadlines_missed", name, missed as f64);
+        match all {
+            0 => self.missing("deadline_miss_ratio", name, "no deadline lay inside the run"),
+            _ => self.number("deadline_miss_ratio", name, missed as f64 / all as f64),
+        }
+    }
+
+    /// What the real program says, or its run time if it says nothing.
+    fn program(&mut self, stopped: bool, run_ns: u64, reported: &Reported) {
+        let silent = *reported == Reported::default();
+        match reported.completion_ns {
+            Some(completion_ns) => self.number("completion_ns", PROGRAM, completion_ns),
+            None if silent && stopped => {
+                self.missing("completion_ns", PROGRAM, "it was stopped at duration_us");
+            }
+            None if silent => self.number("completion_ns", PROGRAM, run_ns as f64),
+            None => {}
+        }
+        if let Some(rate) = reported.operations_per_second {
+            self.number("iterations_per_second", PROGRAM, rate);
+        }
+        if let Some(lateness) = &reported.timer_lateness {
+            self.distribution("timer_lateness_ns", PROGRAM, lateness);
+        }
+    }
+
+    /// The sums over all groups, as far as every group has its part.
+    fn sums(&mut self, played: &Played) {
+        const SUMS: [&str; 6] = [
+            "voluntary_switches",
+            "involuntary_switches",
+            "migrations",
+            "cpu_time_ns",
+            "cpu_share",
+            "tasks",
+        ];
+        let groups: Vec<&str> = played.groups.iter().map(|group| group.name.as_str()).collect();
+        let program = played.program.iter().map(|_| PROGRAM);
+        let groups: Vec<&str> = groups.into_iter().chain(program).collect();
+        for name in SUMS {
+            let parts = groups.iter().map(|group| self.measured.value(name, group));
+            match parts.sum::<Option<f64>>() {
+                Some(sum) => self.number(name, ALL, sum),
+                None => self.missing(name, ALL, "not every group has it"),
+            }
+        }
+        let waits = groups.iter().map(|group| self.measured.value("longest_wait_ns", group));
+        match waits.collect::<Option<Vec<f64>>>() {
+            Some(waits) => {
+                let longest = waits.into_iter().fold(0.0, f64::max);
+                self.number("longest_wait_ns", ALL, longest);
+            }
+            None => self.missing("longest_wait_ns", ALL, "not every group has it"),
+        }
+    }
+}
+
+/// Jain, Chiu and Hawe, "A Quantitative Measure of Fairness and Discrimination", 1984: (Σx)² / (n·Σx²).
+fn jain_index(shares: &[u64]) -> Option<f64> {
+    let sum: f64 = shares.iter().map(|&share| share as f64).sum();
+    let squares: f64 = shares.iter().map(|&share| (share as f64).powi(2)).sum();
+    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::metric::measure;
+
+    fn played() -> Played {
+        let mut group = GroupPlayed {
+            name: "g".into(),
+            tasks: 2,
+            rounds: 10,
+            has_timers: true,
+            cpu_ns: vec![300, 100],
+            ..GroupPlayed::default()
+        };
+        (group.deadlines, group.deadlines_missed) = (4, 1);
+        Played { run_ns: 1_000, completion_ns: Some(900), groups: vec![group], ..Played::default() }
+    }
+
+    fn measured(played: &Played) -> Measured {
+        let provenance = Provenance { cpus: 2, probes: "no BTF".into(), ..Provenance::default() };
+        all(played, &Reported::default(), &provenance)
+    }
+
+    #[test]
+    fn numbers_follow_their_definitions() {
+        let measured = measured(&played());
+        let value = |name, group| measured.value(name, group);
+        assert_eq!(value("iterations_per_second", "g"), Some(1e7));
+        assert_eq!(value("deadline_miss_ratio", "g"), Some(0.25));
+        assert_eq!(value("cpu_share", "g"), Some(0.2));
+        assert_eq!(value("cpu_share", "all"), Some(0.2));
+        assert_eq!(value("jain_index", "g"), Some(160_000.0 / 200_000.0));
+        assert_eq!(value("completion_ns", "all"), Some(900.0));
+        let all = measured.metrics.iter().map(|metric| &metric.name);
+        let known = all.chain(measured.histograms.iter().map(|histogram| &histogram.name));
+        known.for_each(|name| assert!(measure(name).is_some(), "{name}"));
+    }
+
+    #[test]
+    fn what_is_missing_has_a_reason() {
+        let measured = measured(&played());
+        for name in ["wakeup_latency_ns", "migrations", "longest_wait_ns"] {
+            let metric =
+                measured.metrics.iter().find(|m| m.name == name && m.group == "g").unwrap();
+            assert_eq!(metric.value, None);
+            assert!(metric.missing.as_ref().unwrap().contains("no BTF"), "{name}");
+        }
+        assert_eq!(measured.value("migrations", "all"), None);
+    }
+
+    #[test]
+    fn an_incomplete_histogram_is_refused() {
+        let mut played = played();
+        played.groups[0].timer_lateness.count = 1;
+        let measured = measured(&played);
+        assert!(measured.histogram("timer_lateness_ns", "g").is_none());
+        assert!(
+            measured.metrics.iter().any(|m| m.name == "timer_lateness_ns" && m.value.is_none())
+        );
+    }
+
+    #[test]
+    fn replaced_programs_have_no_usage() {
+        let mut played = played();
+        (played.groups[0].execs, played.groups[0].forked) = (true, true);
+        let measured = measured(&played);
+        assert_eq!(measured.value("user_time_ns", "g"), None);
+        assert_eq!(measured.value("cpu_time_ns", "g"), None);
+        assert!(measured.metrics.iter().any(|m| m.name == "turnaround_ns" && m.value.is_none()));
+    }
+
+    #[test]
+    fn jains_index_is_one_for_equals() {
+        assert_eq!(jain_index(&[5, 5, 5]), Some(1.0));
+        assert_eq!(jain_index(&[9, 0, 0]), Some(1.0 / 3.0));
+        assert_eq!(jain_index(&[0, 0]), None);
+    }
+}

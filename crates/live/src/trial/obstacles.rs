@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Why this machine or kernel cannot run a trial, found before anything is changed.
+
+use model::{SchedulerChoice, Step, Trial};
+
+use crate::active::active;
+use crate::facts::cpus_online;
+use crate::program;
+
+/// The first obstacle, with what would help.
+pub fn first(trial: &Trial) -> Option<String> {
+    scheduler(&trial.contestant.scheduler).or_else(|| programs(trial)).or_else(|| cpus(trial))
+}
+
+/// What differs from what the trial describes, without being an obstacle.
+pub fn differences(trial: &Trial, cpus: u32) -> Option<String> {
+    let machine = &trial.machine;
+    (machine.cpus != cpus)
+        .then(|| format!("machine `{}` has {} CPUs, this one {cpus}", machine.name, machine.cpus))
+}
+
+fn scheduler(choice: &SchedulerChoice) -> Option<String> {
+    if let SchedulerChoice::Program { command } = choice {
+        let name = command.first().map_or("", String::as_str);
+        if program::find(name).is_none() {
+            return Some(format!(
+                "the scheduler `{name}` is not installed here; try: cargo install {name}"
+            ));
+        }
+    }
+    if !choice.is_sched_ext() {
+        return None;
+    }
+    if active().sched_ext_state == "absent" {
+        return Some(
+            "this kernel has no sched_ext (CONFIG_SCHED_CLASS_EXT); use --on vm, or boot a kernel that has"
+                .into(),
+        );
+    }
+    // SAFETY: no arguments.
+    let root = unsafe { libc::geteuid() } == 0;
+    (!root).then(|| "loading a sched_ext scheduler needs root; use sudo, or --on vm".into())
+}
+
+fn programs(trial: &Trial) -> Option<String> {
+    let program = trial.workload.program.as_ref()?;
+    let name = program.command.first().map_or("", String::as_str);
+    program::find(name).is_none().then(|| program::missing(program))
+}
+
+/// CPUs that the workload wants and the machine has not.
+fn cpus(trial: &Trial) -> Option<String> {
+    let online = cpus_online();
+    let groups = trial.workload.tasks.iter().filter(|group| group.template || group.count > 0);
+    for group in groups {
+        let mut wanted = group.affinity.clone();
+        collect(&group.steps, &mut wanted);
+        if let Some(cpu) = wanted.iter().find(|cpu| !online.contains(cpu)) {
+            return Some(format!(
+                "tasks of `{}` want CPU {cpu}; this machine has {}: {online:?}",
+                group.name,
+                online.len()
+            ));
+        }
+    }
+    None
+}
+
+fn collect(steps: &[Step], wanted: &mut Vec<u32>) {
+    for step in steps {
+        match step {
+            Step::Affinity(cpus) => wanted.extend(cpus),
+            Step::Loop { steps, .. } => collect(steps, wanted),
+            _ => {}
+        }
+    }
+}

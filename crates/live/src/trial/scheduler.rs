@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The scheduler under test: brought in, verified before and after, taken out again.
+
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use model::{ActiveScheduler, Outcome, Policy, Program, SchedulerChoice};
+
+use crate::active::active;
+use crate::loader::{self, ExitInfo, Loaded};
+use crate::parsers;
+use crate::program::Running;
+
+/// How long an installed scheduler may take until the kernel says that it is enabled.
+const ENABLE: Duration = Duration::from_secs(20);
+
+/// How long the kernel may take to give all tasks back to its own scheduler.
+const DISABLE: Duration = Duration::from_secs(10);
+
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What has been brought in.
+pub struct UnderTest {
+    kind: Kind,
+    /// Why the kernel threw it out, once it is known.
+    exit: Option<ExitInfo>,
+}
+
+enum Kind {
+    /// The kernel's own, or gone already.
+    Builtin,
+    File(Loaded),
+    Program(Running),
+}
+
+/// Brings the scheduler in. The outcome says why it could not be.
+pub fn start(choice: &SchedulerChoice) -> Result<UnderTest, Outcome> {
+    let unsupported = |reason| Outcome::Unsupported { reason };
+    // Somebody else's will not go away by itself; the one of the trial before may still be leaving.
+    if active().sched_ext_state == "enabled" || !await_disabled() {
+        return Err(unsupported(format!(
+            "the sched_ext scheduler `{}` is running, and it is not ours; stop it first",
+            active().sched_ext_ops
+        )));
+    }
+    let kind = match choice {
+        SchedulerChoice::File { file, sha256, knobs } => {
+            let compiled = compiled(file, sha256).map_err(|reason| Outcome::Failed { reason })?;
+            Kind::File(loader::load(&compiled, knobs).map_err(refused)?)
+        }
+        SchedulerChoice::Program { command } => Kind::Program(start_program(command)?),
+        SchedulerChoice::Kernel | SchedulerChoice::Policy { .. } => Kind::Builtin,
+    };
+    Ok(UnderTest { kind, exit: None })
+}
+
+/// Waits until no sched_ext scheduler is active.
+pub fn await_disabled() -> bool {
+    let end = Instant::now() + DISABLE;
+    loop {
+        match active().sched_ext_state.as_str() {
+            "absent" | "disabled" => return true,
+            _ if Instant::now() > end => return false,
+            _ => sleep(LOOK),
+        }
+    }
+}
+
+impl UnderTest {
+    /// What was noticed while loading.
+    pub fn notes(&self) -> Vec<String> {
+        match &self.kind {
+            Kind::File(loaded) => loaded.notes().to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether the kernel says that this one is active.
+    pub fn verify_before(&self, before: &ActiveScheduler) -> Result<(), Outcome> {
+        let enabled = before.sched_ext_state == "enabled";
+        let right = match &self.kind {
+            Kind::Builtin => !enabled,
+            Kind::File(loaded) => enabled && before.sched_ext_ops == loaded.ops_name(),
+            Kind::Program(_) => enabled && !before.sched_ext_ops.is_empty(),
+        };
+        if right {
+            return Ok(());
+        }
+        let reason = format!(
+            "before the workload, the kernel says that sched_ext is {} with `{}`",
+            before.sched_ext_state, before.sched_ext_ops
+        );
+        Err(self.ejected(reason))
+    }
+
+    /// Whether it was active all the time.
+    pub fn verify_after(
+        &mut self,
+        before: &ActiveScheduler,
+        after: &ActiveScheduler,
+    ) -> Result<(), Outcome> {
+        if before == after {
+            return Ok(());
+        }
+        let state = |active: &ActiveScheduler| {
+            let (state, ops) = (&active.sched_ext_state, &active.sched_ext_ops);
+            format!("{state} `{ops}` (number {})", active.sched_ext_enable_seq)
+        };
+        let reason = format!(
+            "sched_ext was {} before the workload and {} after it",
+            state(before),
+            state(after)
+        );
+        Err(self.ejected(reason))
+    }
+
+    /// The kernel's reason if there is one, otherwise what we saw.
+    fn ejected(&self, seen: String) -> Outcome {
+        let loaded = match &self.kind {
+            Kind::File(loaded) => loaded.exit_info(),
+            _ => None,
+        };
+        match loaded.or_else(|| self.exit.clone()).filter(ExitInfo::is_error) {
+            Some(exit) if exit.message.is_empty() => {
+                Outcome::Ejected { reason: exit.reason, dump: exit.dump }
+            }
+            Some(exit) => {
+                let reason = format!("{} ({})", exit.reason, exit.message);
+                Outcome::Ejected { reason, dump: exit.dump }
+            }
+            None => Outcome::Ejected { reason: seen, dump: self.last_words() },
+        }
+    }
+
+    /// What an installed scheduler printed, which is where it tells the kernel's reason.
+    fn last_words(&self) -> String {
+        match &self.kind {
+            Kind::Program(running) => running.said(),
+            _ => String::new(),
+        }
+    }
+
+    /// Takes it out and waits until the kernel's own scheduler is back. Can be called twice.
+    pub fn stop(&mut self) {
+        match std::mem::replace(&mut self.kind, Kind::Builtin) {
+            Kind::Builtin => return,
+            Kind::File(loaded) => self.exit = loaded.unload(),
+            Kind::Program(running) => drop(running.finish()),
+        }
+        await_disabled();
+    }
+}
+
+/// The object that the trial names, made from its source where no prepared one is at hand.
+fn compiled(file: &str, sha256: &str) -> Result<compile::Compiled, String> {
+    if let Some(compiled) = compile::find_object(sha256) {
+        return Ok(compiled);
+    }
+    let source = compile::resolve(file, Path::new(".")).map_err(|error| error.to_string())?;
+    if source.sha256 != sha256 {
+        return Err(format!(
+            "{} has changed since the trial was planned (sha256 {}, planned {sha256}); plan it again",
+            source.path, source.sha256
+        ));
+    }
+    compile::compile(&source).map_err(|error| error.to_string())
+}
+
+fn refused(error: loader::LoadError) -> Outcome {
+    let mut reason = error.message;
+    for line in error.verifier_tail {
+        reason.push('\n');
+        reason.push_str(&line);
+    }
+    match error.unsupported {
+        true => Outcome::Unsupported { reason },
+        false => Outcome::Failed { reason },
+    }
+}
+
+/// Starts an installed scheduler and waits until the kernel has it.
+fn start_program(command: &[String]) -> Result<Running, Outcome> {
+    let failed = |reason| Outcome::Failed { reason };
+    let program = Program {
+        command: command.to_vec(),
+        parser: "none".into(),
+        package: String::new(),
+        files: Vec::new(),
+    };
+    let mut running = Running::hold(&program, &Policy::default())
+        .map_err(|error| failed(format!("starting `{}`: {error}", command.join(" "))))?;
+    running.release();
+    let end = Instant::now() + ENABLE;
+    loop {
+        let now = active();
+        let ended = running.look();
+        if !ended && now.sched_ext_state == "enabled" && !now.sched_ext_ops.is_empty() {
+            return Ok(running);
+        }
+        if ended || Instant::now() > end {
+            let finished = running.finish();
+            let last = parsers::last(&finished.stdout, &finished.stderr);
+            let what = if ended { "ended" } else { "was not enabled within 20 s" };
+            return Err(failed(format!("`{}` {what}{last}", command.join(" "))));
+        }
+        sleep(LOOK);
+    }
+}

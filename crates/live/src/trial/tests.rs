@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::supervisor::supervise_work;
+use super::*;
+
+fn trial(scheduler: Value, workload: Value) -> Trial {
+    serde_json::from_value(json!({
+        "schema": 1, "experiment": "test", "backend": "live", "seed": 1, "block": 0, "boot": 0,
+        "position": 0, "timeout_ms": 20_000,
+        "contestant": {"name": "c", "scheduler": scheduler},
+        "workload": workload,
+        "machine": {"name": "here", "cpus": 1},
+    }))
+    .expect("a trial")
+}
+
+fn kernel(workload: Value) -> Trial {
+    trial(json!({"kind": "kernel"}), workload)
+}
+
+fn answer_to(trial: &Trial) -> Record {
+    supervise(trial, &Context::default(), &AtomicBool::new(false))
+}
+
+fn hogs(duration_us: Option<u64>) -> Value {
+    json!({"name": "hogs", "duration_us": duration_us,
+           "task": [{"name": "hog", "count": 3, "steps": [{"run_us": 500}]}]})
+}
+
+#[test]
+fn a_trial_on_the_running_kernel_has_a_whole_record() {
+    let record = answer_to(&kernel(hogs(Some(100_000))));
+    assert_eq!(record.outcome, Outcome::Ok, "{:?}", record.provenance);
+    let value = |name, group| record.measured.value(name, group);
+    assert!(value("iterations_per_second", "hog").unwrap() > 0.0);
+    assert!((0.1..=1.1).contains(&value("cpu_share", "all").unwrap()), "{:?}", record.measured);
+    assert!((1.0 / 3.0..=1.0).contains(&value("jain_index", "hog").unwrap()));
+    assert_eq!(value("tasks", "hog"), Some(3.0));
+    let provenance = &record.provenance;
+    assert_eq!(provenance.scheduler_before, provenance.scheduler_after);
+    assert!(!provenance.scheduler_before.sched_ext_state.is_empty());
+    assert!(provenance.calibration_rounds_per_ms > 0 && provenance.wall_ms >= 100);
+    let wakeups = record.measured.histogram("wakeup_latency_ns", "hog");
+    let missing = record.measured.metrics.iter().find(|m| m.name == "wakeup_latency_ns");
+    // Either the probes worked, or the record says why they did not.
+    assert!(wakeups.is_some() != missing.is_some_and(|metric| metric.missing.is_some()));
+    assert_eq!(provenance.probes == "on", wakeups.is_some(), "{}", provenance.probes);
+}
+
+#[test]
+fn policies_are_given_to_every_task() {
+    let policy = json!({"kind": "policy", "policy": {"class": "batch"}});
+    assert_eq!(answer_to(&trial(policy, hogs(Some(20_000)))).outcome, Outcome::Ok);
+    let highest = json!({"kind": "policy", "policy": {"class": "fifo", "priority": 99}});
+    let refused = answer_to(&trial(highest, hogs(Some(20_000)))).outcome;
+    assert!(refused.reason().contains("1 … 98"), "{refused:?}");
+}
+
+#[test]
+fn an_endless_workload_is_stopped_and_says_what_ran() {
+    let stuck = json!({"name": "stuck", "task": [
+        {"name": "taker", "repeat": 1, "steps": [{"semaphore_wait": "never"}]}]});
+    let trial = Trial { timeout_ms: 200, ..kernel(stuck) };
+    let record = answer_to(&trial);
+    let Outcome::Timeout { reason } = &record.outcome else { panic!("{:?}", record.outcome) };
+    assert!(reason.contains("1 of taker"), "{reason}");
+    assert!(record.measured.metrics.is_empty());
+}
+
+fn supervised(work: &dyn Fn() -> Record) -> Outcome {
+    let trial = Trial { timeout_ms: 100, ..kernel(hogs(Some(1))) };
+    let (stop, grace) = (AtomicBool::new(false), Duration::from_millis(100));
+    supervise_work(&trial, &Context::default(), &stop, grace, work).outcome
+}
+
+#[test]
+fn a_worker_that_dies_spins_or_panics_leaves_a_record() {
+    let segfault = supervised(&|| {
+        let nowhere = 8 as *const u8;
+        // SAFETY: none; it ends this process only, as a defect would.
+        let byte = unsafe { nowhere.read_volatile() };
+        panic!("read {byte} from nowhere");
+    });
+    assert!(segfault.reason().contains("SIGSEGV"), "{segfault:?}");
+    let spins = supervised(&|| {
+        loop {
+            std::hint::spin_loop();
+        }
+    });
+    assert!(matches!(spins, Outcome::Hung { .. }), "{spins:?}");
+    let panics = supervised(&|| panic!("a defect"));
+    assert!(panics.reason().contains("a defect"), "{panics:?}");
+}
+
+#[test]
+fn the_user_can_stop_a_trial() {
+    let trial = kernel(hogs(Some(30_000_000)));
+    let began = Instant::now();
+    let record = supervise(&trial, &Context::default(), &AtomicBool::new(true));
+    assert!(record.outcome.reason().contains("stopped by the user"), "{:?}", record.outcome);
+    assert!(began.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn what_cannot_run_here_says_why() {
+    let missing = json!({"name": "w", "program": {
+        "command": ["no-such-benchmark"], "parser": "hackbench", "package": "rt-tests"}});
+    let wide = json!({"name": "w", "duration_us": 1, "task": [
+        {"name": "far", "affinity": [9999], "steps": []}]});
+    let program = json!({"kind": "program", "command": ["scx_of_the_future"]});
+    for (trial, word) in [
+        (kernel(missing), "apt install rt-tests"),
+        (kernel(wide), "CPU 9999"),
+        (trial(program, hogs(Some(1))), "scx_of_the_future"),
+    ] {
+        let outcome = answer_to(&trial).outcome;
+        assert!(matches!(outcome, Outcome::Unsupported { .. }), "{outcome:?}");
+        assert!(outcome.reason().contains(word), "{outcome:?}");
+    }
+    if active().sched_ext_state == "absent" {
+        let file = json!({"kind": "file", "file": "vtime", "sha256": "0"});
+        let outcome = answer_to(&trial(file, hogs(Some(1)))).outcome;
+        assert!(outcome.reason().contains("CONFIG_SCHED_CLASS_EXT"), "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_program_that_fails_fails_the_trial() {
+    let program = |script: &str, parser: &str| json!({"name": "w", "program": {"command": ["sh", "-c", script], "parser": parser}});
+    let failed = answer_to(&kernel(program("echo no memory >&2; exit 2", "none"))).outcome;
+    assert!(failed.reason().contains("exit code 2") && failed.reason().contains("no memory"));
+    let confused = answer_to(&kernel(program("echo hello", "hackbench"))).outcome;
+    assert!(confused.reason().contains("not understood"), "{confused:?}");
+    let fine = answer_to(&kernel(program("echo Time: 0.25", "hackbench")));
+    assert_eq!(fine.measured.value("completion_ns", "program"), Some(0.25e9), "{fine:?}");
+}
