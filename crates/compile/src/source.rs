@@ -45,7 +45,7 @@ pub fn resolve(file: &str, base: &Path) -> Result<Source, CompileError> {
     if !file.contains('/') && !file.ends_with(ENDING) {
         return builtin().into_iter().find(|s| s.name == file).ok_or_else(|| unknown(file));
     }
-    let path = base.join(file);
+    let path = if base == Path::new(".") { file.into() } else { base.join(file) };
     let text = std::fs::read_to_string(&path).map_err(|error| {
         CompileError::new(path.display(), format!("cannot be read as a scheduler: {error}"))
     })?;

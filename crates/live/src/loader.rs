@@ -43,6 +43,8 @@ pub struct LoadError {
     pub notes: Vec<String>,
     /// Whether no sched_ext scheduler at all can be loaded here.
     pub unsupported: bool,
+    /// Why the kernel threw it out while it was being enabled, if it came so far.
+    pub exit: Option<ExitInfo>,
 }
 
 impl From<String> for LoadError {
@@ -92,7 +94,7 @@ pub fn load(compiled: &Compiled, knobs: &BTreeMap<String, KnobValue>) -> Result<
         message: log::explain(&error.to_string(), &listener.text()),
         verifier_tail: log::refusal(&listener.text()).unwrap_or_default().tail,
         notes: notes.clone(),
-        unsupported: false,
+        ..LoadError::default()
     })?;
     let loaded = Loaded {
         scheduler: None,
@@ -333,12 +335,17 @@ impl Loaded {
 
     /// The kernel's own reason is better than the error number.
     fn not_enabled(&self, error: &str, said: &str) -> LoadError {
-        let why = match self.exit_record() {
+        let exit = self.exit_info();
+        let why = match &exit {
             Some(exit) => format!("{} ({})", exit.reason, exit.message),
             None => format!("{error}; {}", log::warnings(said)),
         };
-        let message = format!("the kernel does not enable the scheduler: {why}");
-        LoadError { message, notes: self.notes.clone(), ..LoadError::default() }
+        LoadError {
+            message: format!("the kernel does not enable the scheduler: {why}"),
+            notes: self.notes.clone(),
+            exit,
+            ..LoadError::default()
+        }
     }
 
     /// The name that the kernel has for it (`/sys/kernel/sched_ext/root/ops`).
@@ -353,10 +360,6 @@ impl Loaded {
 
     /// Why the kernel threw it out; `None` while it runs.
     pub fn exit_info(&self) -> Option<ExitInfo> {
-        self.exit_record()
-    }
-
-    fn exit_record(&self) -> Option<ExitInfo> {
         match &self.place {
             Some(place) => place.read(&self.object),
             None => self.kernel_log.exit_info(),
@@ -367,7 +370,7 @@ impl Loaded {
     pub fn unload(mut self) -> Option<ExitInfo> {
         drop(self.scheduler.take());
         wait_for(|| sched_ext("state").is_none_or(|state| state == "disabled"));
-        self.exit_record()
+        self.exit_info()
     }
 }
 

@@ -58,6 +58,9 @@ struct {
 	__uint(max_entries, 1 << 25);
 } events SEC(".maps");
 
+/* So that the object's BTF describes it, and a test can compare it with the reader's. */
+struct probe_event *event_in_btf __attribute__((unused));
+
 static __always_inline struct probe_task *slot(u32 pid)
 {
 	u32 key = pid & slot_mask;
@@ -124,6 +127,7 @@ static __always_inline void stops(struct probe_task *t, bool preempt, u32 state,
 	t->activity = !voluntary ? WAITING : state & TASK_DEAD ? DEAD : ASLEEP;
 }
 
+/* A wait counts once: after a wake-up, or for another reason. The reader adds the two up. */
 static __always_inline void runs(struct probe_task *t, u64 now_ns)
 {
 	u64 woken_ns = t->woken_ns;
@@ -133,9 +137,10 @@ static __always_inline void runs(struct probe_task *t, u64 now_ns)
 		u64 wait_ns = since_start(now_ns, woken_ns ? woken_ns : t->since_ns);
 		u32 key = t->group * (MEASURES * BUCKETS) + bucket(wait_ns);
 
-		sample(&t->run_delay, key + RUN_DELAY * BUCKETS, wait_ns);
 		if (woken_ns)
-			sample(&t->wakeup_latency, key + WAKEUP_LATENCY * BUCKETS, wait_ns);
+			sample(&t->wakeups, key + WAKEUPS * BUCKETS, wait_ns);
+		else
+			sample(&t->other_waits, key + OTHER_WAITS * BUCKETS, wait_ns);
 		if (t->cpu != cpu && t->cpu >= 0)
 			t->migrations++;
 	}
@@ -196,25 +201,28 @@ static __always_inline void at_least(u64 *highest, u64 value)
 		*highest = value;
 }
 
+static __always_inline void add(struct probe_tally *sum, const struct probe_tally *more)
+{
+	__sync_fetch_and_add(&sum->count, more->count);
+	at_least(&sum->max_ns, more->max_ns);
+	at_least(&sum->min_complement, more->min_complement);
+}
+
 /* The slot is about to be used again: its numbers move to the group's. */
 static __always_inline void retire(struct probe_task *t)
 {
 	u32 group = t->group & (MAX_GROUPS - 1);
 	struct probe_totals *sum = &retired[group];
 
-	if (!t->run_delay.count && !t->cpu_time_ns)
+	if (!t->wakeups.count && !t->other_waits.count && !t->cpu_time_ns)
 		return;
 	__sync_fetch_and_add(&sum->tasks, 1);
 	__sync_fetch_and_add(&sum->cpu_time_ns, t->cpu_time_ns);
 	__sync_fetch_and_add(&sum->voluntary_switches, t->voluntary_switches);
 	__sync_fetch_and_add(&sum->involuntary_switches, t->involuntary_switches);
 	__sync_fetch_and_add(&sum->migrations, t->migrations);
-	__sync_fetch_and_add(&sum->wakeups, t->wakeup_latency.count);
-	__sync_fetch_and_add(&sum->delays, t->run_delay.count);
-	at_least(&sum->wakeup_max_ns, t->wakeup_latency.max_ns);
-	at_least(&sum->wakeup_min_complement, t->wakeup_latency.min_complement);
-	at_least(&sum->delay_max_ns, t->run_delay.max_ns);
-	at_least(&sum->delay_min_complement, t->run_delay.min_complement);
+	add(&sum->wakeups, &t->wakeups);
+	add(&sum->other_waits, &t->other_waits);
 }
 
 SEC("tp_btf/sched_process_fork")

@@ -19,8 +19,8 @@
 #define BUCKETS ((HIGHEST_BIT - 11) * HALF_SUB_BUCKETS + SUB_BUCKETS)
 
 /* The two histograms of a group, one after the other. */
-#define WAKEUP_LATENCY 0
-#define RUN_DELAY 1
+#define WAKEUPS 0
+#define OTHER_WAITS 1
 #define MEASURES 2
 
 enum probe_activity {
@@ -56,8 +56,8 @@ struct probe_task {
 	u64 voluntary_switches;
 	u64 involuntary_switches;
 	u64 migrations;
-	struct probe_tally wakeup_latency;
-	struct probe_tally run_delay;
+	struct probe_tally wakeups;
+	struct probe_tally other_waits;
 	u64 padding[2];
 };
 
@@ -68,12 +68,8 @@ struct probe_totals {
 	u64 voluntary_switches;
 	u64 involuntary_switches;
 	u64 migrations;
-	u64 wakeups;
-	u64 wakeup_max_ns;
-	u64 wakeup_min_complement;
-	u64 delays;
-	u64 delay_max_ns;
-	u64 delay_min_complement;
+	struct probe_tally wakeups;
+	struct probe_tally other_waits;
 };
 
 /* Events of a trace. */

@@ -11,8 +11,8 @@ use std::sync::atomic::{Ordering, fence};
 
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{Link, Map, MapCore, Object, ObjectBuilder, OpenObject};
-use model::Trace;
 use model::record::ProbeCost;
+use model::{Histogram, Trace};
 
 mod layout;
 mod reading;
@@ -21,7 +21,7 @@ mod trace;
 
 use crate::loader::log::{Listener, explain, warnings};
 use crate::loader::variable::{self, Variable};
-use layout::{BUCKETS, MAX_GROUPS, MEASURES, Task, Totals, activity};
+use layout::{BUCKETS, MAX_GROUPS, MEASURES, OTHER_WAITS, Tally, Task, Totals, WAKEUPS, activity};
 pub use reading::GroupReadings;
 use reading::Window;
 use shared::Shared;
@@ -191,13 +191,17 @@ impl Probes {
         let is_member =
             |task: &&Task| task.activity != activity::FREE && task.group as usize == group;
         let members = tasks.iter().filter(is_member);
-        let (mut sum, wakeup, delay) = reading::group(members, &self.globals.read(retired), window);
-        sum.wakeup_latency = reading::histogram(&self.histograms, group, 0, &wakeup);
-        sum.run_delay = reading::histogram(&self.histograms, group, 1, &delay);
-        sum.wakeup_latency.name = "wakeup_latency_ns".into();
-        sum.run_delay.name = "run_delay_ns".into();
-        sum.wakeup_latency.group = self.groups[group].clone();
-        sum.run_delay.group = self.groups[group].clone();
+        let retired = self.globals.read(retired);
+        let (mut sum, wakeups, other_waits) = reading::group(members, &retired, window);
+        let read = |measure, tally: &Tally| Histogram {
+            group: self.groups[group].clone(),
+            ..reading::histogram(&self.histograms, group, measure, tally)
+        };
+        sum.wakeup_latency =
+            Histogram { name: "wakeup_latency_ns".into(), ..read(WAKEUPS, &wakeups) };
+        sum.run_delay =
+            Histogram { name: "run_delay_ns".into(), ..read(OTHER_WAITS, &other_waits) };
+        sum.run_delay.merge(&sum.wakeup_latency);
         sum
     }
 

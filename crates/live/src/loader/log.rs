@@ -23,7 +23,7 @@ impl Listener {
     pub fn new() -> Listener {
         let alone = ONE_AT_A_TIME.lock().unwrap_or_else(|poison| poison.into_inner());
         said().clear();
-        Listener { before: set_print(Some((PrintLevel::Info, listen))), _alone: alone }
+        Listener { before: set_print(Some((PrintLevel::Warn, listen))), _alone: alone }
     }
 
     /// Everything said so far.
@@ -59,22 +59,27 @@ pub struct Refusal {
     pub tail: Vec<String>,
 }
 
+/// Kernels from 7.1 on end the verifier's log with a report for people that begins with this.
+const REPORT: &str = "Verification failed:";
+
 /// Finds the verifier's log in libbpf's words.
 pub fn refusal(said: &str) -> Option<Refusal> {
     let (before, rest) = said.split_once("-- BEGIN PROG LOAD LOG --")?;
     let log = rest.split("-- END PROG LOAD LOG --").next().unwrap_or_default();
-    let lines: Vec<&str> = log.lines().filter(|line| !line.trim().is_empty()).collect();
-    let reason = lines.iter().rev().find(|line| !is_statistics(line));
-    let source = lines.iter().rev().find_map(|line| source_line(line));
+    let is_said = |line: &&str| !line.trim().is_empty() && !is_statistics(line);
+    let lines: Vec<&str> = log.lines().filter(is_said).collect();
+    let report = lines.iter().position(|line| line.starts_with(REPORT)).unwrap_or(lines.len());
+    let steps = &lines[..report];
+    let last = |count| lines.len().saturating_sub(count);
+    let first = match report == lines.len() {
+        true => last(VERIFIER_LINES),
+        false => report.saturating_sub(5).max(last(2 * VERIFIER_LINES)),
+    };
     Some(Refusal {
         program: program(before).unwrap_or_default(),
-        reason: reason.map(|line| line.trim().to_owned()).unwrap_or_default(),
-        source: source.unwrap_or_default(),
-        tail: lines
-            .iter()
-            .skip(lines.len().saturating_sub(VERIFIER_LINES))
-            .map(|l| (*l).into())
-            .collect(),
+        reason: steps.last().map(|line| line.trim().to_owned()).unwrap_or_default(),
+        source: steps.iter().rev().find_map(|line| source_line(line)).unwrap_or_default(),
+        tail: lines[first..].iter().map(|line| (*line).to_owned()).collect(),
     })
 }
 
@@ -139,7 +144,16 @@ mod tests {
         assert_eq!(found.program, "bad_enqueue");
         assert_eq!(found.reason, "R0 invalid mem access 'map_value_or_null'");
         assert_eq!(found.source, "bad.bpf.c:21: *cpu = 1;");
-        assert_eq!(found.tail.len(), 7);
+        assert_eq!(found.tail.len(), 6);
+    }
+
+    #[test]
+    fn a_report_for_people_is_kept_whole() {
+        let report = "Verification failed: Register Type Safety\nReason:\n  R0 may be NULL here.\nprocessed 9";
+        let found = refusal(&SAID.replace("processed 9", report)).expect("there is a log");
+        assert_eq!(found.reason, "R0 invalid mem access 'map_value_or_null'");
+        assert_eq!(found.source, "bad.bpf.c:21: *cpu = 1;");
+        assert_eq!(found.tail.last().map(|line| line.trim()), Some("R0 may be NULL here."));
     }
 
     #[test]

@@ -147,7 +147,9 @@ pub struct Knob {
 
 /// Whether a variable can be set by an experiment. The headers' own are not knobs.
 pub fn is_knob(variable: &Variable) -> bool {
-    let own = variable.name.starts_with("__") || variable.name.ends_with("_dump_len");
+    let own = variable.name.starts_with("__")
+        || variable.name.starts_with("scx_lib_")
+        || variable.name.ends_with("_dump_len");
     let scalar = matches!(variable.kind, Kind::Integer { .. } | Kind::Bool);
     variable.section == ".rodata" && scalar && !own
 }

@@ -45,13 +45,14 @@ impl Window {
     }
 }
 
-/// Adds up a group: what its tasks have, and what those had whose slots are in use again.
+/// Adds up a group: what its tasks have, and what those had whose slots are in use again. Besides the sums, the
+/// tallies of its waits: after wake-ups, and for other reasons.
 pub fn group<'a>(
     tasks: impl Iterator<Item = &'a Task>,
     retired: &Totals,
     window: Window,
 ) -> (GroupReadings, Tally, Tally) {
-    let (mut wakeup, mut delay) = (retired.wakeup_latency, retired.run_delay);
+    let (mut wakeups, mut other_waits) = (retired.wakeups, retired.other_waits);
     let mut sum = GroupReadings {
         voluntary_switches: retired.voluntary_switches,
         involuntary_switches: retired.involuntary_switches,
@@ -72,16 +73,16 @@ pub fn group<'a>(
         sum.migrations += task.migrations;
         sum.cpu_time_ns += cpu_time_ns;
         sum.longest_wait_ns = sum.longest_wait_ns.max(open_wait(task, window));
-        wakeup.add(&task.wakeup_latency);
-        delay.add(&task.run_delay);
-        if cpu_time_ns > 0 || task.run_delay.count > 0 {
+        wakeups.add(&task.wakeups);
+        other_waits.add(&task.other_waits);
+        if cpu_time_ns > 0 || task.wakeups.count + task.other_waits.count > 0 {
             sum.tasks += 1;
             sum.cpu_times_ns.push(cpu_time_ns);
         }
     }
     sum.cpu_times_ns.sort_unstable();
-    sum.longest_wait_ns = sum.longest_wait_ns.max(delay.max_ns);
-    (sum, wakeup, delay)
+    sum.longest_wait_ns = sum.longest_wait_ns.max(wakeups.max_ns).max(other_waits.max_ns);
+    (sum, wakeups, other_waits)
 }
 
 /// How long a task waits that has not got its CPU yet.
@@ -141,7 +142,7 @@ mod tests {
         let retired = Totals {
             tasks: 2,
             cpu_time_ns: 40,
-            run_delay: Tally { count: 3, max_ns: 9, min_complement: !2 },
+            other_waits: Tally { count: 3, max_ns: 9, min_complement: !2 },
             ..Totals::default()
         };
         let (sum, _, delay) = group([].iter(), &retired, WINDOW);
