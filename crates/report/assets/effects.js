@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What changes with the load, and what explains it: ramps, switches, shares.
+"use strict";
+
+// Cells that differ from the current one in exactly one parameter, with it: the longest such ramp.
+function ramp() {
+  const own = cell();
+  const ramps = Object.keys(own.parameters).map((parameter) => {
+    const others = Object.entries(own.parameters).filter(([name]) => name !== parameter);
+    const cells = data.cells.filter((it) => it.workload === own.workload && it.machine === own.machine &&
+      it.backend === own.backend && others.every(([name, value]) => it.parameters[name] === value));
+    return { parameter, cells };
+  });
+  return ramps.sort((a, b) => b.cells.length - a.cells.length).find(({ cells }) => cells.length > 1);
+}
+
+function drawRamp() {
+  const found = ramp();
+  const chosen = row();
+  if (!found) return draw("ramp", []);
+  const points = found.cells
+    .map((it) => ({ at: it.parameters[found.parameter], row: it.rows.find((row) => row.key === chosen.key) }))
+    .filter(({ row }) => row)
+    .sort((a, b) => a.at - b.at);
+  const medians = points.flatMap(({ row }) => shownContestants().map((index) => row.entries[index][0]))
+    .filter((median) => median !== null);
+  if (points.length < 2 || medians.length === 0) return draw("ramp", []);
+  const { axis: scaleAxis, place } = valueAxis(medians, chosen.unit);
+  const traces = shownContestants().flatMap((index) => rampLines(index, points, place, chosen.unit));
+  caption("ramp", "Under growing load", chosen.label);
+  draw("ramp", traces, {
+    height: 400,
+    xaxis: titled(plain(found.parameter), { tickvals: points.map(({ at }) => at) }),
+    yaxis: scaleAxis,
+  });
+}
+
+function rampLines(index, points, place, unit) {
+  const known = points.map(({ at, row }) => ({ at, entry: row.entries[index] })).filter(({ entry }) => entry[0] !== null);
+  if (known.length === 0) return [];
+  const own = contestantColour(index);
+  const x = known.map(({ at }) => at);
+  const edge = (end) => ({ type: "scatter", mode: "lines", x, line: { width: 0, color: own }, hoverinfo: "skip",
+    y: known.map(({ entry }) => place(entry[1] ? entry[1][end] : entry[0])) });
+  return [edge(0), { ...edge(1), fill: "tonexty", fillcolor: faded(own, 0.14) }, {
+    type: "scatter", mode: "lines+markers", x, y: known.map(({ entry }) => place(entry[0])),
+    line: { color: own, width: 2, dash: dash(index) }, marker: { color: own, size: 6 },
+    text: known.map(({ entry }) => format(entry[0], unit) + (entry[2] === null ? "" : `, ${percent(entry[2])}`)),
+    hovertemplate: `<b>${plain(data.contestants[index])}</b><br>%{text}<extra></extra>`,
+  }];
+}
+
+// Task groups that a measure is known for, without the sum.
+function groupsOf(name) {
+  return cell().rows.filter((row) => row.name === name && row.group !== "all").map((row) => row.group);
+}
+
+// The medians of a measure over all groups: its own sum where there is one.
+function totals(name) {
+  const whole = rowOf(name, "all");
+  const parts = groupsOf(name).map((group) => rowOf(name, group));
+  return (index) => whole ? whole.entries[index][0]
+    : parts.reduce((sum, row) => sum + (row.entries[index][0] ?? 0), 0);
+}
+
+function drawSwitches() {
+  const kinds = [["voluntary_switches", "voluntary", "g1"], ["involuntary_switches", "involuntary", "g2"]];
+  const known = kinds.filter(([name]) => cell().rows.some((row) => row.name === name));
+  const traces = known.map(([name, word, own]) => {
+    const median = totals(name);
+    return bars(word, colour(own), median, (value) => `${format(value, "count")} ${word}`);
+  });
+  caption("switches", "Context switches", cell().name);
+  draw("switches", traces, barLayout());
+}
+
+function drawShares() {
+  const groups = groupsOf("cpu_share");
+  const traces = groups.map((group, place) => {
+    const of = rowOf("cpu_share", group);
+    const own = groupColour(place);
+    return bars(plain(group), own, (index) => of.entries[index][0], (value) => `${percent(100 * value).replace("+", "")} ${plain(group)}`);
+  });
+  caption("share", "Who got the CPU", cell().name);
+  const settings = barLayout();
+  settings.xaxis = axis({ tickformat: ".0%", rangemode: "tozero" });
+  draw("share", traces, settings);
+}
+
+function bars(name, own, median, words) {
+  const shown = shownContestants();
+  const values = shown.map((index) => median(index) ?? 0);
+  return {
+    type: "bar", orientation: "h", name, x: values, y: shown.map((index) => plain(data.contestants[index])),
+    marker: { color: faded(own, 0.82) }, text: values.map(words), textposition: "none",
+    hovertemplate: "<b>%{y}</b><br>%{text}<extra></extra>",
+  };
+}
+
+function barLayout() {
+  return {
+    height: 110 + 30 * shownContestants().length, barmode: "stack", bargap: 0.35, showlegend: true,
+    margin: { l: 56, r: 14, t: 34, b: 40 },
+    xaxis: axis({ rangemode: "tozero" }),
+    yaxis: axis({ autorange: "reversed", ticks: "", showgrid: false, tickfont: { color: colour("ink") } }),
+  };
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// One look for all charts, axes for times, and the chart of every run.
+"use strict";
+
+const CONFIGURATION = {
+  displaylogo: false,
+  responsive: true,
+  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+  toImageButtonOptions: { format: "svg", filename: "fairground" },
+};
+
+function axis(settings = {}) {
+  return {
+    gridcolor: colour("line"), linecolor: colour("faint"), zerolinecolor: colour("line"),
+    tickcolor: colour("faint"), ticks: "outside", ticklen: 4, automargin: true, ...settings,
+  };
+}
+
+function titled(text, settings = {}) {
+  return axis({ title: { text, standoff: 8, font: { size: 12.5 } }, ...settings });
+}
+
+function layout(settings = {}) {
+  return {
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    font: { family: getComputedStyle(byId("chips")).fontFamily, size: 12.5, color: colour("soft") },
+    margin: { l: 56, r: 14, t: 10, b: 44 }, hovermode: "closest", showlegend: false,
+    hoverlabel: {
+      bgcolor: colour("raised"), bordercolor: colour("line"), font: { color: colour("ink"), size: 12.5 },
+    },
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("faint"), activecolor: colour("ink") },
+    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12 }, traceorder: "normal" },
+    ...settings,
+  };
+}
+
+// Draws a chart, or hides its figure when there is nothing to draw.
+function draw(id, traces, settings) {
+  const figure = byId(`figure-${id}`);
+  figure.hidden = traces.length === 0;
+  if (traces.length === 0) return;
+  const chart = byId(`chart-${id}`);
+  Plotly.react(chart, traces, layout(settings), CONFIGURATION);
+}
+
+// A title with the measure beside it, also for screen readers.
+function caption(id, title, subject) {
+  const heading = byId(`figure-${id}`).querySelector("h3");
+  heading.replaceChildren(title, element("small", {}, subject));
+  byId(`chart-${id}`).setAttribute("aria-label", `${title}: ${subject}. The tables hold the numbers.`);
+}
+
+// An axis for numbers of a unit: logarithmic over wide ranges, else in one fitting unit.
+// Returns the axis and how to place a value on it.
+function valueAxis(values, unit, forceLog = false) {
+  const positive = values.filter((value) => value > 0);
+  const [least, most] = [Math.min(...positive), Math.max(...positive)];
+  if (positive.length === values.length && positive.length > 0 && (forceLog || most / least > 30)) {
+    return { axis: logAxis(least, most, unit), place: (value) => value };
+  }
+  const [factor, suffix] = scale(Math.max(...values.map(Math.abs), 0), unit);
+  const settings = values.every((value) => value === 0) ? { range: [-0.05, 1] } : {};
+  return { axis: titled(suffix, settings), place: (value) => value / factor };
+}
+
+function logAxis(least, most, unit) {
+  const decades = [];
+  for (let power = Math.floor(Math.log10(least)) - 1; power <= Math.log10(most) + 1; power += 1) {
+    decades.push(10 ** power);
+  }
+  const between = most / least < 50 ? [1, 2, 5] : [1];
+  const ticks = decades.flatMap((decade) => between.map((step) => step * decade));
+  return axis({ type: "log", tickvals: ticks, ticktext: ticks.map((tick) => shortTick(tick, unit)) });
+}
+
+function shortTick(value, unit) {
+  const [factor, suffix] = scale(value, unit);
+  const digits = Number((value / factor).toPrecision(3)).toLocaleString("en");
+  return suffix ? `${digits} ${suffix}` : digits;
+}
+
+// Values of a row by contestant, each with its place among the cell's trials.
+function runsOf(row, contestant, of = cell()) {
+  const runs = [];
+  (row.values ?? []).forEach((value, place) => {
+    const trial = data.trials[of.trials[place]];
+    if (value !== null && trial.contestant === contestant && trial.outcome === "ok") {
+      runs.push({ value, trial });
+    }
+  });
+  return runs;
+}
+
+// Horizontal boxes with every run as a point; a click opens the trial.
+function drawRuns() {
+  const chosen = row();
+  const groups = shownContestants().map((index) => ({ index, runs: runsOf(chosen, index) }));
+  const filled = groups.filter((group) => group.runs.length > 0);
+  const values = filled.flatMap((group) => group.runs.map((run) => run.value));
+  if (values.length === 0) return draw("runs", []);
+  const { axis: scaleAxis, place } = valueAxis(values, chosen.unit);
+  const traces = filled.map(({ index, runs }) => box(index, runs, place, chosen.unit));
+  caption("runs", "Every run", chosen.label);
+  draw("runs", traces, {
+    height: 92 + 34 * filled.length,
+    xaxis: scaleAxis,
+    yaxis: axis({ autorange: "reversed", ticks: "", showgrid: false, tickfont: { color: colour("ink") } }),
+  });
+  openOnClick(byId("chart-runs"));
+}
+
+function box(index, runs, place, unit) {
+  const own = contestantColour(index);
+  const name = plain(data.contestants[index]);
+  return {
+    type: "box", orientation: "h", name, x: runs.map((run) => place(run.value)), y: runs.map(() => name),
+    boxpoints: "all", jitter: 0.55, pointpos: 0, width: 0.62, line: { color: own, width: 1.3 },
+    fillcolor: faded(own, 0.1), marker: { color: faded(own, 0.75), size: 5.5 }, hoveron: "points",
+    customdata: runs.map((run) => run.trial.id),
+    text: runs.map((run) => `${format(run.value, unit)}<br>boot ${run.trial.boot}, position ${run.trial.position}`),
+    hovertemplate: "<b>%{y}</b><br>%{text}<extra></extra>",
+  };
+}
+
+function openOnClick(chart) {
+  chart.removeAllListeners?.("plotly_click");
+  chart.on("plotly_click", (event) => {
+    const trial = event.points[0]?.customdata;
+    if (trial) location.hash = `trial-${trial}`;
+  });
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Puts the page together: selectors, chips, the address, the theme, the printer.
+"use strict";
+
+function drawCharts() {
+  if (!cell() || !row()) return;
+  for (const draw of [drawRuns, drawCurve, drawHistogram, drawRamp, drawSwitches, drawShares]) draw();
+}
+
+function fillCells() {
+  const pick = byId("pick-cell");
+  const workloads = [...new Set(data.cells.map((cell) => cell.workload))];
+  pick.replaceChildren(...workloads.map((workload) => {
+    const places = [...data.cells.keys()].filter((place) => data.cells[place].workload === workload);
+    const options = places.map((place) => element("option", { value: place }, data.cells[place].label));
+    return element("optgroup", { label: workload }, ...options);
+  }));
+  pick.onchange = () => chooseCell(Number(pick.value));
+}
+
+// Keeps the measure over a change of cells where the new one has it.
+function chooseCell(place) {
+  state.cell = place;
+  if (!row()) state.key = (cell().rows.find((row) => row.headline) ?? cell().rows[0])?.key ?? null;
+  fillMeasures();
+  drawCharts();
+}
+
+function fillMeasures() {
+  const pick = byId("pick-measure");
+  const option = (row) => element("option", { value: row.key }, row.label);
+  const group = (label, rows) => rows.length ? [element("optgroup", { label }, ...rows.map(option))] : [];
+  const headline = cell().rows.filter((row) => row.headline);
+  const others = cell().rows.filter((row) => !row.headline);
+  pick.replaceChildren(...group("headline", headline), ...group("all others", others));
+  pick.value = state.key;
+  pick.onchange = () => { state.key = pick.value; defineMeasure(); drawCharts(); };
+  defineMeasure();
+}
+
+function defineMeasure() {
+  const chosen = row();
+  const better = { lower: " Lower is better.", higher: " Higher is better." }[chosen?.direction] ?? "";
+  byId("measure-definition").textContent = chosen ? (data.definitions[chosen.name] ?? "") + better : "";
+}
+
+function fillChips() {
+  const chips = data.contestants.map((name, index) => {
+    const chip = element("button", { type: "button", className: "chip", title: name, "aria-pressed": "true" },
+      element("span", {}, name));
+    chip.style.setProperty("--chip", `var(--c${contestantPlace(index)})`);
+    chip.onclick = () => toggle(index, chip);
+    return chip;
+  });
+  byId("chips").replaceChildren(...chips);
+}
+
+function toggle(index, chip) {
+  if (!state.shown.delete(index)) state.shown.add(index);
+  chip.setAttribute("aria-pressed", String(state.shown.has(index)));
+  drawCharts();
+}
+
+function watchTrials() {
+  byId("trial-filter").oninput = (event) => { trialView.filter = event.target.value; drawTrials(); };
+  byId("trial-more").onclick = () => { trialView.all = true; drawTrials(); };
+  addEventListener("hashchange", followAddress);
+}
+
+// A link into folded text unfolds it.
+function followAddress() {
+  const target = location.hash.length > 1 && byId(decodeURIComponent(location.hash.slice(1)));
+  if (target instanceof HTMLDetailsElement) target.open = true;
+  openAddressedTrial();
+}
+
+function watchSections() {
+  const links = new Map([...document.querySelectorAll(".contents a")].map((link) => [link.hash.slice(1), link]));
+  const watcher = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      links.forEach((link, id) => id === target.id
+        ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current"));
+    }
+  }, { rootMargin: "-20% 0px -75% 0px" });
+  document.querySelectorAll("main > section").forEach((section) => watcher.observe(section));
+}
+
+function watchCopies() {
+  for (const button of document.querySelectorAll(".copy")) {
+    button.onclick = () => copy(button.previousElementSibling.textContent).then(() => {
+      button.textContent = "Copied";
+      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+    });
+  }
+}
+
+// Pages opened from a disk may not have a clipboard; the old way always works.
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = element("textarea", { value: text });
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+}
+
+// Charts take their colours when they are drawn: draw again when the colours change.
+function watchTheme() {
+  const again = () => { drawCharts(); drawTimeline(); };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+  matchMedia("print").addEventListener("change", again);
+  addEventListener("beforeprint", () => {
+    document.querySelectorAll("details.cell").forEach((details) => { details.open = true; });
+  });
+}
+
+function start() {
+  fillChips();
+  if (data.cells.length > 0) {
+    fillCells();
+    chooseCell(data.start);
+    byId("pick-cell").value = data.start;
+  }
+  if (byId("pick-timeline")) {
+    timelineButtons();
+    byId("pick-timeline").onchange = drawTimeline;
+    drawTimeline();
+  }
+  watchTrials();
+  drawTrials();
+  watchSections();
+  watchCopies();
+  watchTheme();
+  followAddress();
+}
+
+start();

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One self-contained offline HTML file.
+//!
+//! Everything that must be readable without scripts, on paper and by a screen reader is written here:
+//! the answer, the tables, failures, method, provenance, commands. The scripts draw the charts and the
+//! table of all trials from one block of JSON. The page's own policy forbids every network request.
+//!
+//! Text from records is untrusted: names of schedulers, reasons, dumps. It passes through
+//! [`escape`] and reaches scripts only as data.
+
+mod answer;
+mod curves;
+mod data;
+mod escape;
+mod failures;
+mod method;
+mod provenance;
+mod results;
+mod timeline;
+
+use model::Record;
+use stats::Comparison;
+
+use data::{DETAILS, Detail};
+use escape::text;
+
+/// What the page says about itself.
+#[derive(Clone, Debug, Default)]
+pub struct About {
+    /// The heading, e.g. the experiment's name.
+    pub title: String,
+    /// The question that the experiment asks.
+    pub question: String,
+    /// The commands that made the records and the page, to be copied.
+    pub commands: Vec<String>,
+    /// When and by what the page was made; the caller's words, as reports have no clock.
+    pub generated: String,
+}
+
+const STYLE: &str = concat!(
+    include_str!("../assets/page.css"),
+    include_str!("../assets/tables.css"),
+    include_str!("../assets/charts.css"),
+);
+
+/// In the order of use.
+const SCRIPT: &str = concat!(
+    include_str!("../assets/base.js"),
+    include_str!("../assets/plots.js"),
+    include_str!("../assets/latency.js"),
+    include_str!("../assets/effects.js"),
+    include_str!("../assets/timeline.js"),
+    include_str!("../assets/trials.js"),
+    include_str!("../assets/report.js"),
+);
+
+/// Only what is in the file may be used; nothing may be fetched or sent.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                      img-src data: blob:; base-uri 'none'; form-action 'none'";
+
+/// The largest page, so that it opens quickly and can be sent by mail.
+const LIMIT_BYTES: usize = 8 << 20;
+
+/// The page, with as much detail as fits. `records` must be those that the comparison was made of.
+pub fn page(comparison: &Comparison, records: &[Record], about: &About) -> String {
+    let mut page = String::new();
+    for detail in &DETAILS {
+        page = page_with(comparison, records, about, detail);
+        if page.len() <= LIMIT_BYTES {
+            break;
+        }
+    }
+    page
+}
+
+fn page_with(
+    comparison: &Comparison,
+    records: &[Record],
+    about: &About,
+    detail: &Detail,
+) -> String {
+    let sections = [
+        answer::section(comparison),
+        results::section(comparison),
+        charts(detail),
+        timeline::section(records),
+        failures::section(records),
+        method::section(comparison, records),
+        trials(records.len()),
+        provenance::section(records),
+        reproduce(about),
+    ];
+    let body = sections.concat();
+    let data = data::json(comparison, records, detail);
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n{}</head>\n<body>\n\
+         <a class=\"skip\" href=\"#answer\">Skip to the answer</a>\n{}<main>\n{body}</main>\n{}\
+         <script type=\"application/json\" id=\"data\">{data}</script>\n{}\n\
+         <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+        head(about),
+        header(comparison, about),
+        footer(about),
+        plotly(),
+    )
+}
+
+fn head(about: &About) -> String {
+    format!(
+        "<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <link rel=\"icon\" href=\"data:,\">\n\
+         <title>{} · Fairground</title>\n<style>\n{STYLE}</style>\n",
+        text(&about.title)
+    )
+}
+
+fn header(comparison: &Comparison, about: &About) -> String {
+    let facts = [
+        (comparison.contestants.len(), "contestants"),
+        (comparison.cells.len(), "cells"),
+        (comparison.records, "trials"),
+    ];
+    let facts: String =
+        facts.iter().map(|(count, what)| format!("<span><b>{count}</b> {what}</span>")).collect();
+    let links = [
+        ("answer", "Answer"),
+        ("results", "Results"),
+        ("pictures", "Pictures"),
+        ("timeline", "Timeline"),
+        ("failures", "Failures"),
+        ("method", "Method"),
+        ("trials", "Trials"),
+        ("provenance", "Provenance"),
+        ("reproduce", "Reproduce"),
+    ];
+    let links: String =
+        links.iter().map(|(id, name)| format!("<a href=\"#{id}\">{name}</a>")).collect();
+    format!(
+        "<header class=\"masthead\"><div class=\"inner\"><p class=\"kicker\">Fairground report</p>\
+         <h1>{}</h1><p class=\"question\">{}</p><p class=\"facts\">{facts}</p></div></header>\n\
+         <nav class=\"contents\" aria-label=\"Contents\"><div class=\"inner\">{links}</div></nav>\n",
+        text(&about.title),
+        text(&about.question),
+    )
+}
+
+/// The charts' frames; the scripts fill them.
+fn charts(detail: &Detail) -> String {
+    let figure = |id: &str, title: &str, caption: &str| {
+        format!(
+            "<figure id=\"figure-{id}\" hidden><h3>{title}</h3><div class=\"chart\" id=\"chart-{id}\" \
+             role=\"img\" aria-label=\"{title}\"></div><figcaption>{caption}</figcaption></figure>\n"
+        )
+    };
+    let figures = [
+        figure(
+            "runs",
+            "Every run",
+            "Each point is one run; the box spans the middle half of the runs, \
+                its line is the median. Nothing is left out.",
+        ),
+        figure(
+            "curve",
+            "Latency by percentile",
+            "The horizontal axis stretches the tail: each step to the \
+                right is ten times rarer. Lines pool all runs and end where the samples do; bands span \
+                the lowest and the highest single run.",
+        ),
+        figure(
+            "histogram",
+            "Distribution",
+            "Samples of all runs, in bins of equal ratio; both axes are \
+                logarithmic, so that a single late wake-up stays visible.",
+        ),
+        figure("ramp", "Under growing load", "Medians over runs; bands are their 95 % intervals."),
+        figure(
+            "switches",
+            "Context switches",
+            "Medians over runs of switches away from tasks that blocked \
+                (voluntary) and from tasks that could have run on (involuntary).",
+        ),
+        figure(
+            "share",
+            "Who got the CPU",
+            "Medians over runs of each task group's part of the machine's \
+                CPU time.",
+        ),
+    ];
+    format!(
+        "<section id=\"pictures\"><h2>Pictures</h2><noscript><p>The charts need JavaScript; every number \
+         in them is in the tables.</p></noscript><div class=\"controls\" id=\"controls\">\
+         <label>Cell <select id=\"pick-cell\"></select></label>\
+         <label>Measure <select id=\"pick-measure\"></select></label>\
+         <div class=\"chips\" id=\"chips\" role=\"group\" aria-label=\"Shown contestants\"></div></div>\
+         <p id=\"measure-definition\" class=\"definition\"></p><p \
+         class=\"aside\">{}</p>\
+         <div class=\"figures\">{}</div></section>\n",
+        detail.cut,
+        figures.concat()
+    )
+}
+
+fn trials(count: usize) -> String {
+    format!(
+        "<section id=\"trials\"><h2>All trials</h2><p class=\"aside\">{count} trials in any outcome. Select \
+         one to see all its numbers; its address can be shared.</p>\
+         <div class=\"controls\"><label>Filter <input id=\"trial-filter\" type=\"search\" \
+         placeholder=\"contestant, cell, outcome …\"></label><span id=\"trial-count\" \
+         aria-live=\"polite\"></span></div><div class=\"scroll\"><table id=\"trial-table\" \
+         class=\"data\"></table></div><p><button id=\"trial-more\" type=\"button\" hidden>Show all\
+         </button></p></section>\n"
+    )
+}
+
+fn reproduce(about: &About) -> String {
+    let commands: String = about
+        .commands
+        .iter()
+        .map(|command| {
+            format!(
+                "<div class=\"command\"><pre><code>{}</code></pre><button type=\"button\" \
+                 class=\"copy\">Copy</button></div>",
+                text(command)
+            )
+        })
+        .collect();
+    format!("<section id=\"reproduce\"><h2>Reproduce it</h2>{commands}</section>\n")
+}
+
+fn footer(about: &About) -> String {
+    format!(
+        "<footer><p>{}</p><p>Made with Fairground (GPL-2.0). Charts drawn by plotly.js (MIT). This page \
+         fetches nothing and sends nothing.</p></footer>\n",
+        text(&about.generated)
+    )
+}
+
+/// plotly.js as the crate embeds it, without the typesetting libraries that come along.
+fn plotly() -> String {
+    let sources = plotly::Plot::offline_js_sources();
+    let scripts = sources.split_inclusive("</script>");
+    let is_plotly = |script: &&str| script.get(..2_000).unwrap_or(script).contains("plotly.js v");
+    scripts.into_iter().find(is_plotly).unwrap_or_default().trim().to_owned()
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The first screen: the answer in sentences, then every headline measure against the baseline at once.
+
+use stats::{Cell, Comparison, Entry, Row, Verdict};
+
+use super::escape::{anchor, text};
+use crate::answer::{Load, Part, Sentence, answer, by_load, loads, several_machines, standings};
+use crate::units;
+
+pub fn section(comparison: &Comparison) -> String {
+    let sentences = answer(comparison);
+    let mut sentences = sentences.iter().map(sentence);
+    let first = sentences.next().unwrap_or_default();
+    let rest: Vec<String> = sentences.collect();
+    let by_load: String =
+        by_load(comparison).iter().map(|it| format!("<li>{}</li>", sentence(it))).collect();
+    let warnings: String =
+        comparison.notes.iter().map(|note| format!("<li>{}</li>", text(note))).collect();
+    let warnings = match warnings.is_empty() {
+        true => warnings,
+        false => format!("<ul class=\"notes\" aria-label=\"Read this first\">{warnings}</ul>"),
+    };
+    format!(
+        "<section id=\"answer\"><h2>The answer</h2><p class=\"lead\">{first}</p><p>{}</p><ul \
+         class=\"loads\">{by_load}</ul>{warnings}{}</section>\n",
+        rest.join(" "),
+        matrix(comparison)
+    )
+}
+
+fn sentence(sentence: &Sentence) -> String {
+    let part = |part: &Part| match part {
+        Part::Text(words) => text(words),
+        Part::Name(name) => format!("<b class=\"name\">{}</b>", text(name)),
+        Part::Term(term) => format!("<i>{}</i>", text(term)),
+        Part::Strong(words) => format!("<strong>{}</strong>", text(words)),
+    };
+    sentence.0.iter().map(part).collect()
+}
+
+/// The cell to open first: the one with the most differences in its headline measures, the heaviest
+/// load of equals.
+pub fn start(comparison: &Comparison) -> usize {
+    let claims = |cell: &Cell| {
+        let entries = cell.headline().flat_map(|row| &row.entries);
+        entries.filter(|entry| entry.verdict.is_claim()).count()
+    };
+    let cells = comparison.cells.iter().enumerate();
+    cells.max_by_key(|(_, cell)| claims(cell)).map_or(0, |(index, _)| index)
+}
+
+/// Headline measures as rows, contestants as columns, shifts against the baseline in the fields.
+fn matrix(comparison: &Comparison) -> String {
+    let loads = loads(comparison);
+    if loads.is_empty() || comparison.contestants.len() < 2 {
+        return String::new();
+    }
+    let rows: String = loads.iter().map(|load| load_rows(comparison, load)).collect();
+    let others = comparison.contestants.iter().skip(1);
+    let heads: String =
+        others.map(|name| format!("<th scope=\"col\"><span>{}</span></th>", text(name))).collect();
+    format!(
+        "<figure class=\"matrix\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"All \
+         headline measures\"><table><thead><tr><th scope=\"col\">median and shifts</th><th scope=\"col\" \
+         class=\"base\"><span>{}</span></th>{heads}</tr></thead>{rows}<tfoot>{}</tfoot></table></div>\
+         <figcaption>Shift of each contestant against <b class=\"name\">{}</b>, in percent of its median. \
+         {LEGEND}</figcaption></figure>",
+        text(&comparison.baseline),
+        tally(comparison),
+        text(&comparison.baseline),
+    )
+}
+
+const LEGEND: &str = "<span class=\"key v-better\">better</span> <span class=\"key v-worse\">worse</span> \
+     <span class=\"key v-more\">differs, no better or worse</span> <span class=\"key v-none\">~ not \
+     distinguishable</span> <span class=\"key v-none\">= exactly equal</span> <span class=\"key v-none\">· \
+     too few runs</span>. Every claim rests on a 95 % interval that excludes zero.";
+
+/// The rows of one load: a heading and one row per setting, or a single row.
+fn load_rows(comparison: &Comparison, load: &Load) -> String {
+    let mut title = format!(
+        "<b>{}</b> {}",
+        text(load.workload),
+        text(&units::measure(&load.rows[0].1.measure))
+    );
+    if several_machines(comparison) {
+        title += &format!(" <small>{}</small>", text(&load.place));
+    }
+    if let [(cell, row)] = load.rows.as_slice() {
+        title = title.replacen("</b>", &format!(" {}</b>", text(&setting(cell))), 1);
+        return format!("<tbody>{}</tbody>", matrix_row(cell, row, &title, "alone"));
+    }
+    let columns = comparison.contestants.len() + 1;
+    let row = |(cell, row): &(&Cell, &Row)| matrix_row(cell, row, &text(&setting(cell)), "setting");
+    let rows: String = load.rows.iter().map(row).collect();
+    format!(
+        "<tbody><tr class=\"cell\"><th colspan=\"{columns}\" scope=\"rowgroup\">{title}</th></tr>{rows}\
+         </tbody>"
+    )
+}
+
+/// `hogs=24`, as far as there are parameters.
+fn setting(cell: &Cell) -> String {
+    let parameters = cell.parameters.iter().map(|(name, value)| format!("{name}={value}"));
+    parameters.collect::<Vec<_>>().join(" ")
+}
+
+fn matrix_row(cell: &Cell, row: &Row, title: &str, class: &str) -> String {
+    let fields: String = row.entries.iter().map(|entry| field(cell, row, entry)).collect();
+    let anchor = anchor(&cell.label());
+    format!(
+        "<tr class=\"{class}\"><th scope=\"row\"><a href=\"#{anchor}\">{title}</a></th>{fields}</tr>"
+    )
+}
+
+fn field(cell: &Cell, row: &Row, entry: &Entry) -> String {
+    let median = entry.median.map(|median| units::number(median, row.unit));
+    let (shift, interval) = entry.shift.map(|it| units::shift(&it, row.unit)).unzip();
+    let words = match entry.verdict {
+        Verdict::Baseline => median.clone().unwrap_or_else(|| "–".into()),
+        Verdict::NotMeasured => "–".into(),
+        Verdict::TooFewRuns => "·".into(),
+        Verdict::Equal => "=".into(),
+        Verdict::NotDistinguishable => "~".into(),
+        _ => shift.clone().unwrap_or_default(),
+    };
+    let details = [
+        Some(format!("{}: {}", entry.contestant, entry.verdict.words())),
+        median,
+        shift,
+        interval,
+        bad_outcomes(cell, entry),
+    ];
+    let details = details.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let mark = if bad_outcomes(cell, entry).is_some() { "<sup>!</sup>" } else { "" };
+    let class = class(entry.verdict);
+    format!("<td class=\"{class}\" title=\"{}\">{}{mark}</td>", text(&details), text(&words))
+}
+
+/// How many of the entry's trials did not end well.
+fn bad_outcomes(cell: &Cell, entry: &Entry) -> Option<String> {
+    let ours = cell.outcomes.iter().filter(|count| count.contestant == entry.contestant);
+    let bad: usize = ours.filter(|count| count.outcome != "ok").map(|count| count.trials).sum();
+    (bad > 0).then(|| format!("{bad} trial(s) did not end well"))
+}
+
+/// The verdict as a class of the style sheet.
+pub fn class(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Baseline => "v-base",
+        Verdict::Better => "v-better",
+        Verdict::Worse => "v-worse",
+        Verdict::More | Verdict::Less | Verdict::Differs => "v-more",
+        _ => "v-none",
+    }
+}
+
+fn tally(comparison: &Comparison) -> String {
+    let field = |standing: crate::answer::Standing| {
+        format!(
+            "<td title=\"better, worse\"><span class=\"t-better\">{}</span> / <span class=\"t-worse\">{}\
+             </span></td>",
+            standing.better, standing.worse
+        )
+    };
+    let fields: String = standings(comparison).into_iter().map(field).collect();
+    format!("<tr><th scope=\"row\">better / worse</th><td></td>{fields}</tr>")
+}

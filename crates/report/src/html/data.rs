@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the charts and the table of trials need, once, as compact JSON: not whole records.
+
+use std::collections::BTreeMap;
+
+use model::metric::{Direction, Unit, measure};
+use model::{Histogram, Record};
+use serde::{Serialize, Serializer};
+use stats::measures::values;
+use stats::{Cell, Comparison, MeasureKey, Row, backend_word};
+
+use super::curves::{BINS_PER_DECADE, Distribution, distributions};
+use super::timeline::{Timeline, timelines};
+use super::{answer, escape, provenance};
+use crate::units;
+
+/// How much is embedded. A page that grows beyond its limit is made again with less.
+#[derive(Clone, Copy)]
+pub struct Detail {
+    /// Whether every measure keeps its single runs, or only the headline ones.
+    all_runs: bool,
+    /// Whether every distribution is drawn, or only those of headline measures.
+    all_distributions: bool,
+    /// Points of a percentile curve per decade of `1/(1−p)`.
+    points_per_decade: u32,
+    /// Slices and waits of all timelines together.
+    slices: usize,
+    /// What the page says about the cut.
+    pub cut: &'static str,
+}
+
+/// From everything to the least.
+pub const DETAILS: [Detail; 4] = [
+    Detail {
+        all_runs: true,
+        all_distributions: true,
+        points_per_decade: 28,
+        slices: 20_000,
+        cut: "",
+    },
+    Detail {
+        all_runs: false,
+        all_distributions: true,
+        points_per_decade: 20,
+        slices: 20_000,
+        cut: "There is much data: single runs are shown for headline measures only.",
+    },
+    Detail {
+        all_runs: false,
+        all_distributions: false,
+        points_per_decade: 14,
+        slices: 10_000,
+        cut: "There is much data: single runs and distributions are shown for headline measures only.",
+    },
+    Detail {
+        all_runs: false,
+        all_distributions: false,
+        points_per_decade: 6,
+        slices: 2_000,
+        cut: "There is very much data: single runs and distributions are shown for headline measures \
+              only, and coarsely.",
+    },
+];
+
+/// A number with five significant digits, without a needless fraction.
+#[derive(Clone, Copy)]
+pub(super) struct Short(pub f64);
+
+impl Serialize for Short {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let rounded: f64 = format!("{:.4e}", self.0).parse().unwrap_or(self.0);
+        match rounded {
+            whole if whole.fract() == 0.0 && whole.abs() < 9e15 => {
+                serializer.serialize_i64(whole as i64)
+            }
+            fraction => serializer.serialize_f64(fraction),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Data<'a> {
+    baseline: &'a str,
+    contestants: &'a [String],
+    /// The cell that the charts open with.
+    start: usize,
+    cells: Vec<CellData<'a>>,
+    definitions: BTreeMap<&'a str, &'static str>,
+    points_per_decade: u32,
+    bins_per_decade: f64,
+    trials: Vec<TrialData>,
+    /// Reasons and notes, which trials name by place.
+    texts: Vec<&'a str>,
+    timelines: Vec<Timeline>,
+}
+
+#[derive(Serialize)]
+struct CellData<'a> {
+    label: String,
+    name: &'a str,
+    workload: &'a str,
+    machine: &'a str,
+    backend: &'static str,
+    parameters: &'a BTreeMap<String, i64>,
+    /// Indexes of the cell's trials; the rows' values stand in this order.
+    trials: Vec<usize>,
+    rows: Vec<RowData>,
+    distributions: Vec<Distribution>,
+}
+
+#[derive(Serialize)]
+struct RowData {
+    key: String,
+    name: String,
+    group: String,
+    label: String,
+    unit: Unit,
+    direction: Direction,
+    headline: bool,
+    entries: Vec<EntryData>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<Vec<Option<Short>>>,
+}
+
+/// Median, its interval, shift in percent.
+type EntryData = (Option<Short>, Option<[Short; 2]>, Option<Short>);
+
+/// Identity, cell, contestant, outcome, place of the reason, boot, block, position, seed, position in
+/// the boot, environment, host time in ms, start in seconds since 1970, places of the notes.
+type TrialData =
+    (String, usize, usize, &'static str, usize, [u32; 3], String, u32, usize, [u64; 2], Vec<usize>);
+
+/// Texts without repeats.
+#[derive(Default)]
+struct Texts<'a> {
+    places: BTreeMap<&'a str, usize>,
+    list: Vec<&'a str>,
+}
+
+impl<'a> Texts<'a> {
+    fn place(&mut self, text: &'a str) -> usize {
+        let next = self.list.len();
+        let place = *self.places.entry(text).or_insert(next);
+        if place == next {
+            self.list.push(text);
+        }
+        place
+    }
+}
+
+/// The JSON, safe inside a script element.
+pub fn json(comparison: &Comparison, records: &[Record], detail: &Detail) -> String {
+    let places = Places::new(comparison, records);
+    let mut texts = Texts::default();
+    let trials = places.trials(comparison, records, &mut texts);
+    let cells = comparison.cells.iter().zip(&places.trials_of);
+    let cells = cells.map(|(cell, trials)| cell_data(comparison, cell, trials, records, detail));
+    let data = Data {
+        baseline: &comparison.baseline,
+        contestants: &comparison.contestants,
+        start: answer::start(comparison),
+        cells: cells.collect(),
+        definitions: definitions(comparison),
+        points_per_decade: detail.points_per_decade,
+        bins_per_decade: BINS_PER_DECADE,
+        trials,
+        texts: texts.list,
+        timelines: timelines(records, detail.slices),
+    };
+    // Plain data with text keys always has a JSON form.
+    escape::json(&serde_json::to_string(&data).unwrap_or_else(|_| "{}".into()))
+}
+
+fn definitions(comparison: &Comparison) -> BTreeMap<&str, &'static str> {
+    let rows = comparison.cells.iter().flat_map(|cell| &cell.rows);
+    let known = |row: &'_ Row| measure(&row.measure.name).map(|m| (m.name, m.definition));
+    rows.filter_map(known).collect()
+}
+
+/// Where each record belongs.
+struct Places {
+    cell_of: Vec<usize>,
+    trials_of: Vec<Vec<usize>>,
+}
+
+impl Places {
+    fn new(comparison: &Comparison, records: &[Record]) -> Places {
+        let cells = comparison.cells.iter().enumerate();
+        let labels: BTreeMap<String, usize> =
+            cells.map(|(index, cell)| (cell.label(), index)).collect();
+        let mut places = Places { cell_of: Vec::new(), trials_of: vec![Vec::new(); labels.len()] };
+        for (index, record) in records.iter().enumerate() {
+            let cell = labels.get(&cell_label(record)).copied().unwrap_or_default();
+            places.cell_of.push(cell);
+            if let Some(trials) = places.trials_of.get_mut(cell) {
+                trials.push(index);
+            }
+        }
+        places
+    }
+
+    fn trials<'a>(
+        &self,
+        comparison: &Comparison,
+        records: &'a [Record],
+        texts: &mut Texts<'a>,
+    ) -> Vec<TrialData> {
+        let environments = provenance::environments(records);
+        let places = self.cell_of.iter().zip(&environments.of_record);
+        let trial = |(record, (&cell, &environment)): (&'a Record, (&usize, &usize))| {
+            let Record { trial, provenance, outcome, .. } = record;
+            let name = &trial.contestant.name;
+            let contestant = comparison.contestants.iter().position(|known| known == name);
+            (
+                trial.id(),
+                cell,
+                contestant.unwrap_or_default(),
+                outcome.word(),
+                texts.place(outcome.reason()),
+                [trial.boot, trial.block, trial.position],
+                trial.seed.0.to_string(),
+                provenance.boot_position,
+                environment,
+                [provenance.wall_ms, provenance.started_unix_s],
+                provenance.notes.iter().map(|note| texts.place(note)).collect(),
+            )
+        };
+        records.iter().zip(places).map(trial).collect()
+    }
+}
+
+/// [`Cell::label`] of a record's cell.
+pub(super) fn cell_label(record: &Record) -> String {
+    let backend = backend_word(record.trial.backend);
+    format!("{} on {} ({backend})", record.trial.workload.cell(), record.trial.machine.name)
+}
+
+fn cell_data<'a>(
+    comparison: &Comparison,
+    cell: &'a Cell,
+    trials: &[usize],
+    records: &[Record],
+    detail: &Detail,
+) -> CellData<'a> {
+    let ours: Vec<&Record> = trials.iter().map(|&index| &records[index]).collect();
+    let numbers: Vec<BTreeMap<MeasureKey, f64>> =
+        ours.iter().map(|record| numbers(record)).collect();
+    let row = |row: &Row| row_data(row, &numbers, detail.all_runs || row.headline);
+    CellData {
+        label: cell.label(),
+        name: &cell.name,
+        workload: &cell.workload,
+        machine: &cell.machine,
+        backend: backend_word(cell.backend),
+        parameters: &cell.parameters,
+        trials: trials.to_vec(),
+        rows: cell.rows.iter().map(row).collect(),
+        distributions: distributions(
+            &ours,
+            &comparison.contestants,
+            detail.points_per_decade,
+            &|it| detail.all_distributions || is_headline(cell, it),
+        ),
+    }
+}
+
+fn is_headline(cell: &Cell, histogram: &Histogram) -> bool {
+    cell.headline()
+        .any(|row| row.measure.name == histogram.name && row.measure.group == histogram.group)
+}
+
+/// The numbers of a run; of trials that did not end well there are none to compare, only to look at.
+fn numbers(record: &Record) -> BTreeMap<MeasureKey, f64> {
+    values(record).into_iter().filter_map(|(key, value)| Some((key, value.ok()?))).collect()
+}
+
+fn row_data(row: &Row, numbers: &[BTreeMap<MeasureKey, f64>], with_values: bool) -> RowData {
+    let short = |interval: stats::Interval| [Short(interval.low), Short(interval.high)];
+    let entry = |entry: &stats::Entry| {
+        let shift = entry.shift;
+        (
+            entry.median.map(Short),
+            entry.interval.map(short),
+            shift.and_then(|shift| shift.percent).map(Short),
+        )
+    };
+    let value = |numbers: &BTreeMap<MeasureKey, f64>| numbers.get(&row.measure).copied().map(Short);
+    RowData {
+        key: row.measure.to_string(),
+        name: row.measure.name.clone(),
+        group: row.measure.group.clone(),
+        label: units::measure(&row.measure),
+        unit: row.unit,
+        direction: row.direction,
+        headline: row.headline,
+        entries: row.entries.iter().map(entry).collect(),
+        values: with_values.then(|| numbers.iter().map(value).collect()),
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Outcomes that were not `ok`: every one, with its reason and dump.
+
+use std::collections::BTreeMap;
+
+use model::{Outcome, Record};
+
+use super::escape::text;
+
+pub fn section(records: &[Record]) -> String {
+    let mut alike: BTreeMap<(&str, String, &str, &str), Vec<&Record>> = BTreeMap::new();
+    for record in records.iter().filter(|record| !record.outcome.is_ok()) {
+        let contestant = record.trial.contestant.name.as_str();
+        let cell = super::data::cell_label(record);
+        let key = (contestant, cell, record.outcome.word(), record.outcome.reason());
+        alike.entry(key).or_default().push(record);
+    }
+    if alike.is_empty() {
+        return "<section id=\"failures\"><h2>What did not end well</h2><p>Nothing: every trial ran to its \
+                end, and the scheduler under test was running before and after it.</p></section>\n"
+            .into();
+    }
+    let rows: String = alike
+        .iter()
+        .map(|((contestant, cell, outcome, reason), records)| {
+            row(contestant, cell, outcome, reason, records)
+        })
+        .collect();
+    format!(
+        "<section id=\"failures\"><h2>What did not end well</h2><p class=\"aside\">A failure is a result. \
+         These trials are in no median.</p><div class=\"scroll\"><table class=\"data failures\"><thead><tr>\
+         <th scope=\"col\">contestant</th><th scope=\"col\">cell</th><th scope=\"col\">outcome</th><th \
+         scope=\"col\">reason and trials</th></tr></thead><tbody>{rows}</tbody></table></div></section>\n"
+    )
+}
+
+fn row(contestant: &str, cell: &str, outcome: &str, reason: &str, records: &[&Record]) -> String {
+    let links: Vec<String> = records
+        .iter()
+        .map(|record| {
+            let id = record.trial.id();
+            format!("<a href=\"#trial-{id}\">{}</a>", &id[..8])
+        })
+        .collect();
+    let dumps: String = records.iter().filter_map(|record| dump(record)).collect();
+    format!(
+        "<tr><th scope=\"row\">{}</th><td>{}</td><td><span class=\"outcome\">{}&nbsp;{outcome}</span></td>\
+         <td>{}<br><small>{}</small>{dumps}</td></tr>",
+        text(contestant),
+        text(cell),
+        records.len(),
+        text(reason),
+        links.join(" ")
+    )
+}
+
+/// What the kernel said, folded away.
+fn dump(record: &Record) -> Option<String> {
+    let (name, dump) = match &record.outcome {
+        Outcome::Ejected { dump, .. } => ("the kernel's dump", dump),
+        Outcome::Crashed { text } => ("the console's last lines", text),
+        _ => return None,
+    };
+    let boot = record.trial.boot;
+    (!dump.is_empty()).then(|| {
+        format!(
+            "<details><summary>boot {boot}: {name}</summary><pre>{}</pre></details>",
+            text(dump)
+        )
+    })
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Where, when and with what: one entry per distinct environment.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{ActiveScheduler, Provenance, Record};
+
+use super::escape::text;
+
+/// The distinct environments, in order of appearance, and which one each record has.
+pub struct Environments<'a> {
+    pub list: Vec<Vec<&'a Record>>,
+    pub of_record: Vec<usize>,
+}
+
+/// Sorts records by all of their provenance that is not particular to one trial.
+pub fn environments(records: &[Record]) -> Environments<'_> {
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    let mut environments = Environments { list: Vec::new(), of_record: Vec::new() };
+    for record in records {
+        let facts = facts(&record.provenance).map(|(_, fact)| fact).join("\u{1f}");
+        let next = environments.list.len();
+        let index = *known.entry(facts).or_insert(next);
+        if index == next {
+            environments.list.push(Vec::new());
+        }
+        environments.list[index].push(record);
+        environments.of_record.push(index);
+    }
+    environments
+}
+
+pub fn section(records: &[Record]) -> String {
+    let environments = environments(records);
+    let entries: String =
+        environments.list.iter().enumerate().map(|(i, it)| entry(i, it)).collect();
+    format!(
+        "<section id=\"provenance\"><h2>Provenance</h2><p class=\"aside\">Each trial in the table above names \
+         its environment.</p><div class=\"folded\">{entries}</div></section>\n"
+    )
+}
+
+fn entry(index: usize, records: &[&Record]) -> String {
+    let Some(first) = records.first() else { return String::new() };
+    let names: BTreeSet<&str> = records.iter().map(|r| r.trial.contestant.name.as_str()).collect();
+    let names = names.into_iter().collect::<Vec<_>>().join(", ");
+    let release = &first.provenance.kernel_release;
+    let rows = facts(&first.provenance).into_iter().chain(shared(records));
+    let rows: String = rows
+        .filter(|(_, fact)| !fact.is_empty())
+        .map(|(name, fact)| format!("<dt>{name}</dt><dd>{}</dd>", text(&fact)))
+        .collect();
+    format!(
+        "<details id=\"environment-{index}\"><summary><b>Environment {}</b> {} · {} trials · {}</summary><dl \
+         class=\"facts\">{rows}</dl></details>",
+        index + 1,
+        text(release),
+        records.len(),
+        text(&names)
+    )
+}
+
+/// What all trials of an environment have in common.
+fn facts(provenance: &Provenance) -> [(&'static str, String); 11] {
+    let pairs = |map: &BTreeMap<String, String>| {
+        map.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join("; ")
+    };
+    let calibration = match provenance.calibration_rounds_per_ms {
+        0 => String::new(),
+        rounds => format!("{rounds} loop rounds per millisecond"),
+    };
+    [
+        ("Fairground", provenance.fairground.clone()),
+        ("Kernel", provenance.kernel_release.clone()),
+        ("Version", provenance.kernel_version.clone()),
+        ("Image sha256", provenance.kernel_sha256.clone()),
+        ("Configuration", pairs(&provenance.kernel_facts)),
+        ("Accelerator", provenance.accelerator.clone()),
+        ("Processor", provenance.cpu_model.clone()),
+        ("CPUs", provenance.cpus.to_string()),
+        ("Calibration", calibration),
+        ("Probes", provenance.probes.clone()),
+        ("Programs", pairs(&provenance.programs)),
+    ]
+}
+
+/// What differs between trials of an environment, summed up.
+fn shared(records: &[&Record]) -> Vec<(&'static str, String)> {
+    let set = |of: &dyn Fn(&Record) -> String| {
+        let all: BTreeSet<String> = records.iter().map(|record| of(record)).collect();
+        all.into_iter().collect::<Vec<_>>().join("; ")
+    };
+    let notes: BTreeSet<&String> = records.iter().flat_map(|r| &r.provenance.notes).collect();
+    let notes = notes.into_iter().cloned().collect::<Vec<_>>().join("; ");
+    vec![
+        ("Active before", set(&|record| active(&record.provenance.scheduler_before))),
+        ("Active after", set(&|record| active(&record.provenance.scheduler_after))),
+        ("Probes' cost", probe_cost(records)),
+        ("Notes", notes),
+    ]
+}
+
+fn active(scheduler: &ActiveScheduler) -> String {
+    let state = &scheduler.sched_ext_state;
+    match scheduler.sched_ext_ops.as_str() {
+        "" if state.is_empty() => scheduler.fair.clone(),
+        "" => format!("{} (sched_ext {state})", scheduler.fair),
+        ops => format!("{ops} (sched_ext {state}, beside {})", scheduler.fair),
+    }
+}
+
+/// Mean over trials, weighted by runs.
+fn probe_cost(records: &[&Record]) -> String {
+    let mut costs: BTreeMap<&str, (u64, f64)> = BTreeMap::new();
+    for (name, cost) in records.iter().flat_map(|record| &record.provenance.probe_cost) {
+        let sum = costs.entry(name).or_default();
+        *sum = (sum.0 + cost.runs, sum.1 + cost.mean_ns * cost.runs as f64);
+    }
+    let cost = |(name, (runs, total)): (&str, (u64, f64))| {
+        format!("{name}: {:.0} ns in each of {runs} runs", total / runs.max(1) as f64)
+    };
+    costs.into_iter().map(cost).collect::<Vec<_>>().join("; ")
+}

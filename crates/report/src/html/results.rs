@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Tables of every cell: headline measures with intervals and their picture, then all other measures.
+
+use model::metric::{Direction, measure};
+use stats::{Cell, Comparison, Entry, Interval, Row, Verdict};
+
+use super::answer::class;
+use super::escape::{anchor, text};
+use crate::units;
+
+pub fn section(comparison: &Comparison) -> String {
+    let start = super::answer::start(comparison);
+    let cells = comparison.cells.iter().enumerate();
+    let cells: String = cells.map(|(index, cell)| details(cell, index == start)).collect();
+    format!(
+        "<section id=\"results\"><h2>Results</h2><p class=\"aside\">Medians over runs with {:.0} % intervals \
+         (boots resampled first, then runs within), and the Hodges–Lehmann shift against <b \
+         class=\"name\">{}</b>. The bars show the shift on a scale of ratios; the line is zero.</p>{cells}\
+         </section>\n",
+        comparison.confidence * 100.0,
+        text(&comparison.baseline)
+    )
+}
+
+fn details(cell: &Cell, open: bool) -> String {
+    let open = if open { " open" } else { "" };
+    let headlines: String = cell.headline().map(|row| table(row, cell)).collect();
+    let others: Vec<&Row> = cell.rows.iter().filter(|row| !row.headline).collect();
+    let (headlines, others) = match headlines.is_empty() {
+        true => (others.iter().map(|row| table(row, cell)).collect(), Vec::new()),
+        false => (headlines, others),
+    };
+    format!(
+        "<details class=\"cell\" id=\"{}\"{open}><summary><span class=\"cell-name\">{}</span> <span \
+         class=\"where\">{} · {}</span>{}</summary><p class=\"aside\">{}</p>{headlines}{}</details>\n",
+        anchor(&cell.label()),
+        text(&cell.name),
+        text(&cell.machine),
+        stats::backend_word(cell.backend),
+        tally(cell),
+        text(&cell.about),
+        all_measures(&others)
+    )
+}
+
+/// How many headline verdicts of a cell are better and worse, for its folded line.
+fn tally(cell: &Cell) -> String {
+    let count = |verdict: Verdict| {
+        let entries = cell.headline().flat_map(|row| &row.entries);
+        entries.filter(|entry| entry.verdict == verdict).count()
+    };
+    let (better, worse) = (count(Verdict::Better), count(Verdict::Worse));
+    let bad: usize = cell.outcomes.iter().filter(|c| c.outcome != "ok").map(|c| c.trials).sum();
+    let bad = if bad > 0 { format!(" · {bad} not ok") } else { String::new() };
+    format!(
+        "<span class=\"tally\"><span class=\"t-better\">{better} better</span> · <span \
+         class=\"t-worse\">{worse} worse</span>{bad}</span>"
+    )
+}
+
+fn table(row: &Row, cell: &Cell) -> String {
+    let scale = Scale::of(row);
+    let lines: String = row.entries.iter().map(|entry| line(row, entry, cell, scale)).collect();
+    let definition = measure(&row.measure.name).map_or("", |measure| measure.definition);
+    format!(
+        "<div class=\"scroll\"><table class=\"data result\"><caption><span title=\"{}\">{}</span> <small>{}\
+         </small></caption><thead><tr><th scope=\"col\">contestant</th><th scope=\"col\" class=\"n\" \
+         title=\"runs with a number / boots they come from\">runs/boots</th><th scope=\"col\" class=\"n\">median</th><th \
+         scope=\"col\">95 % interval</th><th scope=\"col\" class=\"n\">shift</th><th \
+         scope=\"col\">interval</th><th scope=\"col\" class=\"bar\"><span class=\"sr\">picture</span></th>\
+         <th scope=\"col\">verdict</th></tr></thead><tbody>{lines}</tbody></table></div>\n",
+        text(definition),
+        text(&units::measure(&row.measure)),
+        direction(row.direction)
+    )
+}
+
+fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Lower => "lower is better",
+        Direction::Higher => "higher is better",
+        Direction::Neutral => "neither is better",
+    }
+}
+
+fn line(row: &Row, entry: &Entry, cell: &Cell, scale: Scale) -> String {
+    let median = entry.median.map_or_else(|| "–".into(), |value| units::number(value, row.unit));
+    let range = entry.interval.zip(entry.median);
+    let range = range.map(|(interval, at)| units::interval(interval, at, row.unit));
+    let shift = entry.shift.map(|shift| units::shift(&shift, row.unit));
+    let (shift, interval) = shift.unwrap_or_default();
+    format!(
+        "<tr class=\"{}\"><th scope=\"row\">{}</th><td class=\"n\">{}<small>/{}</small></td><td class=\"n \
+         median\">{}</td><td class=\"range\">{}</td><td class=\"n shift\">{}</td><td class=\"range\">{}</td>\
+         <td class=\"bar\">{}</td><td class=\"verdict\">{}{}</td></tr>",
+        class(entry.verdict),
+        text(&entry.contestant),
+        entry.runs,
+        entry.boots,
+        text(&median),
+        text(&range.unwrap_or_default()),
+        text(&shift),
+        text(&interval),
+        scale.bar(entry),
+        entry.verdict.words(),
+        remarks(entry, cell)
+    )
+}
+
+/// Pairs under a virtual clock, reasons of missing numbers, and bad outcomes.
+fn remarks(entry: &Entry, cell: &Cell) -> String {
+    let mut remarks = Vec::new();
+    if let Some(pairs) = entry.pairs.filter(|_| entry.verdict != Verdict::Equal) {
+        let (lower, equal, higher) = (pairs.lower, pairs.equal, pairs.higher);
+        if lower + equal + higher > 0 {
+            remarks.push(format!("by seed: {lower} lower, {equal} equal, {higher} higher"));
+        }
+    }
+    remarks.extend(entry.missing.iter().map(|(why, runs)| format!("{runs} without: {why}")));
+    let bad = cell.outcomes.iter().filter(|count| count.outcome != "ok");
+    let bad = bad.filter(|count| count.contestant == entry.contestant);
+    remarks.extend(bad.map(|count| format!("{} {}", count.trials, count.outcome)));
+    remarks.iter().map(|remark| format!("<small>{}</small>", text(remark))).collect()
+}
+
+/// A row's common scale of ratios, in natural logarithms.
+#[derive(Clone, Copy)]
+struct Scale(f64);
+
+/// Half of the picture's width.
+const HALF: f64 = 70.0;
+
+impl Scale {
+    fn of(row: &Row) -> Scale {
+        let intervals = row.entries.iter().filter_map(|entry| entry.shift?.percent_interval);
+        let ends = intervals.flat_map(|interval| [interval.low, interval.high]);
+        Scale(ends.map(|end| log_ratio(end).abs()).fold(1.05f64.ln(), f64::max))
+    }
+
+    fn at(self, percent: f64) -> f64 {
+        HALF + HALF * 0.94 * (log_ratio(percent) / self.0).clamp(-1.0, 1.0)
+    }
+
+    fn bar(self, entry: &Entry) -> String {
+        let Some(shift) = &entry.shift else { return zero_line("") };
+        let Some((at, interval)) = shift.percent.zip(shift.percent_interval) else {
+            return zero_line("");
+        };
+        let Interval { low, high } = interval;
+        zero_line(&format!(
+            "<line class=\"range\" x1=\"{:.1}\" x2=\"{:.1}\" y1=\"8\" y2=\"8\"/><circle cx=\"{:.1}\" \
+             cy=\"8\" r=\"3.2\"/>",
+            self.at(low),
+            self.at(high),
+            self.at(at)
+        ))
+    }
+}
+
+fn zero_line(marks: &str) -> String {
+    format!(
+        "<svg class=\"forest\" viewBox=\"0 0 {0} 16\" width=\"{0}\" height=\"16\" aria-hidden=\"true\">\
+         <line class=\"zero\" x1=\"{HALF}\" x2=\"{HALF}\" y1=\"0\" y2=\"16\"/>{marks}</svg>",
+        2.0 * HALF
+    )
+}
+
+/// −70 % is `ln 0.3`; a shift can reach below −100 %, where the scale ends.
+fn log_ratio(percent: f64) -> f64 {
+    (1.0 + percent / 100.0).max(1e-3).ln()
+}
+
+/// Everything else, medians only; the charts show the runs.
+fn all_measures(rows: &[&Row]) -> String {
+    let Some(first) = rows.first() else { return String::new() };
+    let heads: String = first
+        .entries
+        .iter()
+        .map(|entry| format!("<th scope=\"col\" class=\"n\">{}</th>", text(&entry.contestant)))
+        .collect();
+    let lines: String = rows.iter().map(|row| compact(row)).collect();
+    format!(
+        "<details class=\"more\"><summary>All {} other measures</summary><div class=\"scroll\"><table \
+         class=\"data\"><thead><tr><th scope=\"col\">measure</th>{heads}</tr></thead><tbody>{lines}</tbody>\
+         </table></div></details>",
+        rows.len()
+    )
+}
+
+fn compact(row: &Row) -> String {
+    let field = |entry: &Entry| {
+        let median =
+            entry.median.map_or_else(|| "–".into(), |value| units::number(value, row.unit));
+        let percent =
+            entry.shift.filter(|_| entry.verdict.is_claim()).and_then(|shift| shift.percent);
+        let percent = percent.map(|percent| format!("<small>{}</small>", units::percent(percent)));
+        let missing = entry.missing.iter().map(|(why, runs)| format!("{runs} without: {why}"));
+        let missing = text(&missing.collect::<Vec<_>>().join("; "));
+        let title = if missing.is_empty() { missing } else { format!(" title=\"{missing}\"") };
+        format!(
+            "<td class=\"n {}\"{title}>{}{}</td>",
+            class(entry.verdict),
+            text(&median),
+            percent.unwrap_or_default()
+        )
+    };
+    let fields: String = row.entries.iter().map(field).collect();
+    format!("<tr><th scope=\"row\">{}</th>{fields}</tr>", text(&units::measure(&row.measure)))
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Traced trials as slices of CPUs and waits of tasks.
+
+use std::collections::BTreeMap;
+
+use model::trace::{TraceTask, What};
+use model::{Record, Trace};
+use serde::Serialize;
+
+use super::escape::text;
+
+/// One traced trial.
+#[derive(Serialize)]
+pub struct Timeline {
+    trial: String,
+    label: String,
+    /// CPUs, in order.
+    cpus: Vec<u32>,
+    /// `[name, group, thread id]` of each task that ran or waited.
+    tasks: Vec<(String, String, u32)>,
+    /// Flat quadruples: CPU (place in `cpus`), task (place in `tasks`), start, length; in 0.1 µs.
+    slices: Vec<u64>,
+    /// Flat triples: task, start, length; in 0.1 µs.
+    waits: Vec<u64>,
+    /// What is not shown.
+    note: String,
+}
+
+/// The section's frame; empty when nothing was traced.
+pub fn section(records: &[Record]) -> String {
+    if !records.iter().any(is_traced) {
+        return "<section id=\"timeline\"><h2>Timeline</h2><p class=\"aside\">No trial was traced. Name \
+                cells in the experiment's <code>trace</code>, or run with <code>--trace</code>.</p>\
+                </section>\n"
+            .into();
+    }
+    let traced = records.iter().filter(|record| is_traced(record)).enumerate();
+    let options: String = traced
+        .map(|(index, it)| format!("<option value=\"{index}\">{}</option>", text(&label(it))))
+        .collect();
+    format!(
+        "<section id=\"timeline\"><h2>Timeline</h2><p class=\"aside\">Who ran where: CPUs above, tasks \
+         below, coloured by task group. Thin grey lines are waits: able to run, and not running. Drag to \
+         zoom, double-click to see all.</p><div class=\"controls\"><label>Trial <select \
+         id=\"pick-timeline\">{options}</select></label></div><figure><div class=\"chart tall\" \
+         id=\"chart-timeline\" role=\"img\" aria-label=\"Timeline of a traced trial\"></div><figcaption \
+         id=\"timeline-note\"></figcaption></figure></section>\n"
+    )
+}
+
+fn is_traced(record: &Record) -> bool {
+    record.trace.as_ref().is_some_and(|trace| !trace.events.is_empty())
+}
+
+fn label(record: &Record) -> String {
+    format!("{} · {}", record.trial.contestant.name, super::data::cell_label(record))
+}
+
+/// All traced trials, each with its part of the slices that the page may hold.
+pub fn timelines(records: &[Record], slices: usize) -> Vec<Timeline> {
+    let traced: Vec<&Record> = records.iter().filter(|record| is_traced(record)).collect();
+    let share = slices / traced.len().max(1);
+    traced
+        .iter()
+        .filter_map(|record| Some(timeline(record, record.trace.as_ref()?, share)))
+        .collect()
+}
+
+fn timeline(record: &Record, trace: &Trace, most: usize) -> Timeline {
+    let mut play = Play::default();
+    trace.events.iter().for_each(|event| play.event(event.time_ns, event.cpu, &event.what));
+    let end_ns = trace.events.last().map_or(0, |event| event.time_ns);
+    play.close(end_ns);
+    play.slices.sort_by_key(|slice| slice.start_ns);
+    let all = play.slices.len();
+    let shown_ns = play.slices.get(most).map(|slice| slice.start_ns);
+    play.slices.truncate(most);
+    let note = note(shown_ns, end_ns, all, most, trace.lost);
+    flatten(
+        play.slices,
+        &trace.tasks,
+        Timeline {
+            trial: record.trial.id(),
+            label: label(record),
+            cpus: Vec::new(),
+            tasks: Vec::new(),
+            slices: Vec::new(),
+            waits: Vec::new(),
+            note,
+        },
+    )
+}
+
+fn note(shown_ns: Option<u64>, end_ns: u64, all: usize, most: usize, lost: u64) -> String {
+    let ms = |ns: u64| format!("{:.1} ms", ns as f64 / 1e6);
+    let shown = match shown_ns {
+        Some(until) => format!(
+            "Shown: the first {} of {} ({most} of {all} slices and waits).",
+            ms(until),
+            ms(end_ns)
+        ),
+        None => format!("Shown: all {all} slices and waits of {}.", ms(end_ns)),
+    };
+    let holes = format!(" The trace has holes: {lost} events were lost.");
+    shown + if lost > 0 { &holes } else { "" }
+}
+
+/// A time that a task ran on a CPU, or waited (`cpu` is `None`).
+struct Slice {
+    cpu: Option<u32>,
+    pid: u32,
+    start_ns: u64,
+    length_ns: u64,
+}
+
+/// Events turned into slices.
+#[derive(Default)]
+struct Play {
+    running: BTreeMap<u32, (u32, u64)>,
+    waiting: BTreeMap<u32, u64>,
+    slices: Vec<Slice>,
+}
+
+impl Play {
+    fn event(&mut self, now: u64, cpu: u32, what: &What) {
+        match what {
+            What::Switch { prev, prev_state, next, .. } => {
+                self.stop(now, cpu);
+                if *prev != 0 && prev_state.starts_with('R') {
+                    self.waiting.insert(*prev, now);
+                }
+                self.run(now, cpu, *next);
+            }
+            What::Waking { pid, .. } | What::Fork { child: pid, .. } => {
+                let on_cpu = self.running.values().any(|(running, _)| running == pid);
+                if !on_cpu {
+                    self.waiting.entry(*pid).or_insert(now);
+                }
+            }
+            What::Exit { pid } => drop(self.waiting.remove(pid)),
+        }
+    }
+
+    fn stop(&mut self, now: u64, cpu: u32) {
+        if let Some((pid, start_ns)) = self.running.remove(&cpu) {
+            self.push(Some(cpu), pid, start_ns, now);
+        }
+    }
+
+    fn run(&mut self, now: u64, cpu: u32, pid: u32) {
+        if pid == 0 {
+            return;
+        }
+        if let Some(start_ns) = self.waiting.remove(&pid) {
+            self.push(None, pid, start_ns, now);
+        }
+        self.running.insert(cpu, (pid, now));
+    }
+
+    fn push(&mut self, cpu: Option<u32>, pid: u32, start_ns: u64, now: u64) {
+        self.slices.push(Slice { cpu, pid, start_ns, length_ns: now.saturating_sub(start_ns) });
+    }
+
+    fn close(&mut self, now: u64) {
+        let cpus: Vec<u32> = self.running.keys().copied().collect();
+        cpus.into_iter().for_each(|cpu| self.stop(now, cpu));
+        for (pid, start_ns) in std::mem::take(&mut self.waiting) {
+            self.push(None, pid, start_ns, now);
+        }
+    }
+}
+
+/// Numbers CPUs and tasks by place and writes the slices flat.
+fn flatten(slices: Vec<Slice>, known: &[TraceTask], mut timeline: Timeline) -> Timeline {
+    let mut pids: Vec<u32> = slices.iter().map(|slice| slice.pid).collect();
+    let mut cpus: Vec<u32> = slices.iter().filter_map(|slice| slice.cpu).collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    let task = |&pid: &u32| known.iter().find(|task| task.pid == pid);
+    pids.sort_by_key(|pid| (task(pid).map(|task| task.group.clone()), *pid));
+    pids.dedup();
+    let name = |pid: &u32| {
+        let unknown = || (format!("task {pid}"), String::new(), *pid);
+        task(pid).map_or_else(unknown, |task| (task.comm.clone(), task.group.clone(), *pid))
+    };
+    timeline.tasks = pids.iter().map(name).collect();
+    let places: BTreeMap<u32, u64> = pids.into_iter().zip(0..).collect();
+    for slice in slices {
+        let (task, start) = (places[&slice.pid], slice.start_ns / 100);
+        let length = (slice.length_ns / 100).max(1);
+        match slice.cpu.map(|cpu| cpus.partition_point(|&other| other < cpu) as u64) {
+            Some(cpu) => timeline.slices.extend([cpu, task, start, length]),
+            None => timeline.waits.extend([task, start, length]),
+        }
+    }
+    timeline.cpus = cpus;
+    timeline
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn switch(prev: u32, state: &str, next: u32) -> What {
+        let prev_state = state.into();
+        What::Switch { prev, prev_prio: 120, prev_state, next, next_prio: 120 }
+    }
+
+    #[test]
+    fn switches_become_slices_and_waits() {
+        let mut play = Play::default();
+        play.event(0, 0, &switch(0, "R", 7));
+        play.event(100, 0, &What::Waking { pid: 8, prio: 120, target: 0 });
+        play.event(300, 0, &switch(7, "R+", 8));
+        play.event(400, 0, &switch(8, "S", 7));
+        play.close(900);
+        let found: Vec<_> =
+            play.slices.iter().map(|s| (s.cpu, s.pid, s.start_ns, s.length_ns)).collect();
+        let expected = [
+            (Some(0), 7, 0, 300),
+            (None, 8, 100, 200),
+            (Some(0), 8, 300, 100),
+            (None, 7, 300, 100),
+            (Some(0), 7, 400, 500),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_cut_is_stated() {
+        let cut = note(Some(81_000_000), 1_000_000_000, 245_000, 20_000, 0);
+        assert!(cut.contains("first 81.0 ms of 1000.0 ms (20000 of 245000"), "{cut}");
+        assert!(note(None, 5_000_000, 12, 20_000, 3).contains("3 events were lost"));
+    }
+}

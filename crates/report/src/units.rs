@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Numbers for people: three significant digits, and a unit that keeps them short.
+
+use model::metric::Unit;
+use stats::{Interval, MeasureKey, Shift};
+
+/// A number with its unit: `4.01 ms`, `134,538`, `1.20 M/s`, `0.953`.
+pub fn number(value: f64, unit: Unit) -> String {
+    let (factor, suffix) = scale(value, unit);
+    format!("{}{suffix}", digits(value / factor, unit))
+}
+
+/// An interval without its unit, scaled like the number that it belongs to: `[3.97, 4.10]`.
+pub fn interval(interval: Interval, beside: f64, unit: Unit) -> String {
+    let (factor, _) = scale(beside, unit);
+    let end = |value: f64| digits(value / factor, unit);
+    format!("[{}, {}]", end(interval.low), end(interval.high))
+}
+
+/// A difference in percent with its sign: `−70.1 %`, `+3.2 %`, `+1,140 %`.
+pub fn percent(value: f64) -> String {
+    format!("{} %", signed(value))
+}
+
+/// An interval in percent: `[−72.0, −68.1]`.
+pub fn percent_interval(interval: Interval) -> String {
+    format!("[{}, {}]", signed(interval.low), signed(interval.high))
+}
+
+/// A shift with its interval: in percent, or in the unit where the baseline is 0.
+pub fn shift(shift: &Shift, unit: Unit) -> (String, String) {
+    if let Some(value) = shift.percent {
+        return (percent(value), shift.percent_interval.map(percent_interval).unwrap_or_default());
+    }
+    let plus = if shift.value > 0.0 { "+" } else { "" };
+    let range = shift.interval.map(|ends| interval(ends, shift.value, unit));
+    (format!("{plus}{}", number(shift.value, unit)), range.unwrap_or_default())
+}
+
+fn signed(value: f64) -> String {
+    let size = value.abs();
+    let digits = match size {
+        _ if size >= 999.5 => grouped(significant(size)),
+        _ if size >= 99.95 => format!("{size:.0}"),
+        _ => format!("{size:.1}"),
+    };
+    match value {
+        _ if digits == "0.0" => digits,
+        v if v > 0.0 => format!("+{digits}"),
+        _ => format!("−{digits}"),
+    }
+}
+
+/// What to divide by and what to append.
+fn scale(value: f64, unit: Unit) -> (f64, &'static str) {
+    let size = value.abs();
+    match unit {
+        Unit::Nanoseconds if size >= 0.9995e9 => (1e9, " s"),
+        Unit::Nanoseconds if size >= 0.9995e6 => (1e6, " ms"),
+        Unit::Nanoseconds if size >= 0.9995e3 => (1e3, " µs"),
+        Unit::Nanoseconds => (1.0, " ns"),
+        Unit::PerSecond if size >= 0.9995e6 => (1e6, " M/s"),
+        Unit::PerSecond if size >= 0.9995e3 => (1e3, " k/s"),
+        Unit::PerSecond => (1.0, " /s"),
+        Unit::Count if size >= 0.9995e9 => (1e9, " G"),
+        Unit::Count if size >= 0.9995e6 => (1e6, " M"),
+        Unit::Count | Unit::Ratio => (1.0, ""),
+    }
+}
+
+/// Three significant digits; whole counts in full.
+fn digits(value: f64, unit: Unit) -> String {
+    let whole = value.fract() == 0.0 && value.abs() < 1e6;
+    match value.abs() {
+        _ if unit == Unit::Count && whole => grouped(value),
+        size if size >= 999.5 && unit == Unit::Count => grouped(value.round()),
+        size if size >= 999.5 => grouped(significant(value)),
+        size if size >= 99.95 => minus(format!("{value:.0}")),
+        size if size >= 9.995 => minus(format!("{value:.1}")),
+        size if size >= 0.0005 || size == 0.0 => small(value),
+        _ => minus(format!("{value:.1e}")),
+    }
+}
+
+fn small(value: f64) -> String {
+    if value == 0.0 {
+        return "0".into();
+    }
+    let places = if value.abs() >= 0.9995 { 2 } else { 3 };
+    minus(format!("{value:.places$}"))
+}
+
+/// The typographic minus sign, as wide as a plus.
+fn minus(digits: String) -> String {
+    digits.strip_prefix('-').map(|digits| format!("−{digits}")).unwrap_or(digits)
+}
+
+fn significant(value: f64) -> f64 {
+    let magnitude = 10f64.powf(value.abs().log10().floor() - 2.0);
+    (value / magnitude).round() * magnitude
+}
+
+/// `134538` as `134,538`.
+fn grouped(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let mut text = if value < 0.0 { String::from("−") } else { String::new() };
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A measure in words: `wakeup latency p99 · fair_waker`.
+pub fn measure(key: &MeasureKey) -> String {
+    let name = key.name.strip_suffix("_ns").unwrap_or(&key.name).replace('_', " ");
+    let statistic = key.statistic.map(|s| format!(" {}", statistic_word(s.word())));
+    let group = if key.group == "all" { String::new() } else { format!(" · {}", key.group) };
+    format!("{name}{}{group}", statistic.unwrap_or_default())
+}
+
+fn statistic_word(word: &str) -> &str {
+    if word == "p999" { "p99.9" } else { word }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_and_a_unit() {
+        let cases = [
+            (0.0, Unit::Nanoseconds, "0 ns"),
+            (4_011_234.0, Unit::Nanoseconds, "4.01 ms"),
+            (999_600.0, Unit::Nanoseconds, "1.00 ms"),
+            (83_950.0, Unit::Nanoseconds, "84.0 µs"),
+            (12.0e9, Unit::Nanoseconds, "12.0 s"),
+            (134_538.0, Unit::Count, "134,538"),
+            (4.5, Unit::Count, "4.50"),
+            (2_345_678.0, Unit::Count, "2.35 M"),
+            (1_234.5, Unit::PerSecond, "1.23 k/s"),
+            (0.9534, Unit::Ratio, "0.953"),
+            (0.00001, Unit::Ratio, "1.0e-5"),
+        ];
+        for (value, unit, text) in cases {
+            assert_eq!(number(value, unit), text);
+        }
+    }
+
+    #[test]
+    fn intervals_share_the_scale_of_their_number() {
+        let ends = Interval { low: 990_000.0, high: 1_250_000.0 };
+        assert_eq!(interval(ends, 1_100_000.0, Unit::Nanoseconds), "[0.990, 1.25]");
+    }
+
+    #[test]
+    fn percents_carry_their_sign() {
+        assert_eq!(percent(-70.14), "−70.1 %");
+        assert_eq!(percent(3.21), "+3.2 %");
+        assert_eq!(percent(-0.04), "0.0 %");
+        assert_eq!(percent(123_456.0), "+123,000 %");
+        assert_eq!(percent_interval(Interval { low: -0.5, high: 12.0 }), "[−0.5, +12.0]");
+    }
+
+    #[test]
+    fn shifts_from_zero_are_absolute() {
+        let interval = Some(Interval { low: -0.2, high: 0.3 });
+        let shift = |percent| Shift { value: 0.25, interval, percent, percent_interval: interval };
+        assert_eq!(
+            super::shift(&shift(None), Unit::Ratio),
+            ("+0.250".into(), "[−0.200, 0.300]".into())
+        );
+        assert_eq!(super::shift(&shift(Some(1.0)), Unit::Ratio).0, "+1.0 %");
+    }
+
+    #[test]
+    fn measures_in_words() {
+        let words = |text: &str| measure(&text.parse().unwrap());
+        assert_eq!(words("wakeup_latency_ns.p999 fair_waker"), "wakeup latency p99.9 · fair_waker");
+        assert_eq!(words("completion_ns all"), "completion");
+    }
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The page in a real browser: charts are drawn, controls work, nothing complains.
+//!
+//! Skips with a message where there is no Chromium (Debian's package `chromium`).
+
+mod synthetic;
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use report::html::{About, page};
+use stats::{Options, compare};
+
+/// What a reader would do, as a script that the test adds to the page.
+const READER: &str = include_str!("reader.js");
+
+fn sample() -> String {
+    let mut records = synthetic::experiment();
+    for record in records.iter_mut().filter(|r| r.trial.contestant.name == "fifo") {
+        record.trial.contestant.name = "<img src=x onerror=alert(1)>".into();
+    }
+    let comparison = compare(&records, &Options { resamples: 200, ..Options::against("eevdf-7") });
+    let about = About { title: "Browser".into(), ..About::default() };
+    page(&comparison, &records, &about)
+}
+
+/// Standard output and error of Chromium, or `None` where there is none.
+fn chromium(page: &Path, arguments: &[&str]) -> Option<(String, String)> {
+    let profile = tempfile::tempdir().expect("a temporary folder");
+    let spawned = Command::new("chromium")
+        .args([
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--no-first-run",
+            "--disable-sync",
+        ])
+        .args(["--disable-background-networking", "--disable-component-update"])
+        .args(["--enable-logging=stderr", "--v=0", "--virtual-time-budget=8000"])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .args(arguments)
+        .arg(format!("file://{}", page.display()))
+        .stdin(Stdio::null())
+        .stdout(std::fs::File::create(profile.path().join("stdout")).expect("a file"))
+        .stderr(std::fs::File::create(profile.path().join("stderr")).expect("a file"))
+        .spawn();
+    let Ok(mut child) = spawned else {
+        eprintln!("skipped: there is no `chromium` (Debian: apt-get install chromium)");
+        return None;
+    };
+    wait(&mut child, Duration::from_secs(180));
+    let read = |name: &str| {
+        let bytes = std::fs::read(profile.path().join(name)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    Some((read("stdout"), read("stderr")))
+}
+
+fn wait(child: &mut Child, limit: Duration) {
+    let start = Instant::now();
+    while child.try_wait().expect("a child of ours").is_none() {
+        if start.elapsed() > limit {
+            let _ = child.kill();
+            let _ = child.wait();
+            panic!("chromium did not end within {limit:?}");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn complaints(stderr: &str) -> Vec<&str> {
+    stderr.lines().filter(|line| line.contains("CONSOLE")).collect()
+}
+
+#[test]
+fn charts_and_controls_work_without_a_complaint() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("report.html");
+    std::fs::write(
+        &path,
+        sample().replace("</body>", &format!("<script>{READER}</script></body>")),
+    )
+    .expect("written");
+    let Some((dom, stderr)) = chromium(&path, &["--window-size=500,900", "--dump-dom"]) else {
+        return;
+    };
+    assert_eq!(complaints(&stderr), Vec::<&str>::new());
+    let seen = dom.split("data-seen=\"").nth(1).and_then(|rest| rest.split('"').next());
+    let seen = seen.unwrap_or_else(|| panic!("the reader's script did not finish: {stderr}"));
+    println!("{seen}");
+    for expected in [
+        "charts=7",
+        "boxes=8",
+        "curves=24",
+        "slices=3",
+        "overflow=false",
+        "boxes-after-chip=7",
+        "measure=completion_ns all",
+        "subject=hackbench",
+        "ramp-hidden=true",
+        "filtered=1",
+        "address=true",
+        "opened=1",
+        "reason=true",
+        "injected=0",
+    ] {
+        assert!(seen.contains(expected), "{expected} is not in {seen}");
+    }
+}
+
+#[test]
+fn a_picture_can_be_taken_in_light_and_dark() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("report.html");
+    std::fs::write(&path, sample()).expect("written");
+    let mut pictures = Vec::new();
+    for (name, scheme) in [("light", 1), ("dark", 0)] {
+        let picture = folder.path().join(format!("{name}.png"));
+        let screenshot = format!("--screenshot={}", picture.display());
+        let scheme = format!("--blink-settings=preferredColorScheme={scheme}");
+        let arguments = ["--window-size=1280,2400", screenshot.as_str(), scheme.as_str()];
+        let Some((_, stderr)) = chromium(&path, &arguments) else { return };
+        assert_eq!(complaints(&stderr), Vec::<&str>::new());
+        pictures.push(std::fs::read(&picture).expect("a picture was taken"));
+    }
+    assert!(pictures.iter().all(|picture| picture.len() > 50_000), "pictures are not empty");
+    assert_ne!(pictures[0], pictures[1], "dark is not light");
+}

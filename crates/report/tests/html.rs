@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The page as text: self-contained, complete, harmless, small.
+
+mod synthetic;
+
+use std::collections::BTreeSet;
+
+use model::{Outcome, Record};
+use report::html::{About, page};
+use stats::{Options, compare};
+
+const LIMIT_BYTES: usize = 8 << 20;
+
+fn page_of(records: &[Record]) -> String {
+    let comparison = compare(records, &Options { resamples: 200, ..Options::against("eevdf-7") });
+    let about = About {
+        title: "Race </title><script>alert(1)</script>".into(),
+        question: "Is \"it\" <b>safe</b>?".into(),
+        commands: vec!["fairground run 'x' && echo <done>".into()],
+        generated: "now".into(),
+    };
+    page(&comparison, records, &about)
+}
+
+/// The page without plotly's own script, which holds addresses that it never asks for here.
+fn own_part(page: &str) -> String {
+    let start = page.find("<script type=\"text/javascript\">").expect("plotly is embedded");
+    let end = start + page[start..].find("</script>").expect("plotly's script ends");
+    assert!(end - start > 3_000_000, "plotly is whole");
+    format!("{}{}", &page[..start], &page[end..])
+}
+
+fn data(page: &str) -> serde_json::Value {
+    let opening = "<script type=\"application/json\" id=\"data\">";
+    let start = page.find(opening).expect("the data are embedded") + opening.len();
+    let json = &page[start..start + page[start..].find("</script>").expect("the data end")];
+    serde_json::from_str(json).expect("the data are JSON")
+}
+
+#[test]
+fn nothing_is_loaded_from_outside() {
+    let page = page_of(&synthetic::experiment());
+    let own = own_part(&page);
+    for outside in ["http://", "https://", "src=", "@import", "url(", "fetch(", "XMLHttpRequest"] {
+        assert!(!own.contains(outside), "the page has {outside}");
+    }
+    assert!(own.contains("default-src 'none'"), "the page forbids requests");
+    let libraries = page.matches("<script type=\"text/javascript\">").count();
+    assert_eq!(libraries, 1, "plotly, without the typesetting library that comes along");
+}
+
+#[test]
+fn every_outcome_that_is_not_ok_is_there_with_reason_and_dump() {
+    let page = page_of(&synthetic::experiment());
+    let failures = &page[page.find("id=\"failures\"").expect("the section")..];
+    for needle in [
+        "1&nbsp;ejected",
+        "1&nbsp;hung",
+        "failed to run for 30.2s",
+        "scx_watchdog_workfn",
+        "the guest said nothing",
+    ] {
+        assert!(failures.contains(needle), "{needle}");
+    }
+    let records: Vec<Record> = synthetic::experiment();
+    for record in records.iter().filter(|record| !record.outcome.is_ok()) {
+        assert!(failures.contains(&format!("#trial-{}", record.trial.id())));
+    }
+}
+
+#[test]
+fn text_of_strangers_is_harmless() {
+    let nasty = "</script><img src=x onerror=alert(1)>'\"&";
+    let mut records = synthetic::experiment();
+    for record in records.iter_mut().filter(|r| r.trial.contestant.name == "rr") {
+        record.trial.contestant.name = nasty.into();
+        record.trial.machine.name = nasty.into();
+        record.provenance.notes = vec![nasty.into()];
+        record.provenance.cpu_model = nasty.into();
+    }
+    records[3].outcome = Outcome::Crashed { text: nasty.into() };
+    let page = page_of(&records);
+    let own = own_part(&page);
+    assert!(!own.contains("<img") && !own.contains("<script>alert"), "markup got through");
+    assert_eq!(own.matches("<script").count(), 2, "data and the page's own script");
+    assert!(data(&page).to_string().contains("onerror"), "the name itself is kept, as data");
+}
+
+#[test]
+fn the_data_hold_every_trial_once() {
+    let records = synthetic::experiment();
+    let data = data(&page_of(&records));
+    let ids: BTreeSet<&str> =
+        data["trials"].as_array().unwrap().iter().map(|trial| trial[0].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), records.len());
+    let cells = data["cells"].as_array().unwrap();
+    let listed: usize = cells.iter().map(|cell| cell["trials"].as_array().unwrap().len()).sum();
+    assert_eq!(listed, records.len());
+    for row in cells.iter().flat_map(|cell| cell["rows"].as_array().unwrap()) {
+        assert_eq!(row["entries"].as_array().unwrap().len(), 8);
+    }
+    assert_eq!(data["timelines"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn the_same_records_give_the_same_page() {
+    let records = synthetic::experiment();
+    assert_eq!(page_of(&records), page_of(&records));
+}
+
+#[test]
+fn five_thousand_trials_fit() {
+    let once = synthetic::experiment();
+    let mut records = Vec::new();
+    for session in 0..8u32 {
+        for record in once.iter().filter(|record| session == 0 || record.trace.is_none()) {
+            let mut record = record.clone();
+            record.trial.block += session * synthetic::BLOCKS;
+            record.trial.boot += session * 100;
+            records.push(record);
+        }
+    }
+    assert!(records.len() > 5_000);
+    let bytes = page_of(&records).len();
+    println!("{} trials: {bytes} bytes", records.len());
+    assert!(bytes <= LIMIT_BYTES, "{bytes}");
+}
+
+#[test]
+fn an_empty_store_still_makes_a_page() {
+    let page = page_of(&[]);
+    assert!(page.contains("There are no records to compare."));
+}

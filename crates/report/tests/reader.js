@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What a reader would do. The test adds this to the page and reads `data-seen` afterwards.
+"use strict";
+addEventListener("load", () => setTimeout(() => {
+  const seen = [];
+  const note = (name, value) => seen.push(`${name}=${value}`);
+  const charts = () => [...document.querySelectorAll(".js-plotly-plot")].filter((chart) => chart.querySelector(".main-svg"));
+  note("charts", charts().length);
+  note("boxes", document.querySelectorAll("#chart-runs .boxlayer .trace").length);
+  note("curves", document.querySelectorAll("#chart-curve .scatterlayer .trace").length);
+  note("slices", document.querySelectorAll("#chart-timeline .scatterlayer .trace").length);
+  note("overflow", document.documentElement.scrollWidth > innerWidth);
+  document.querySelector(".chip").click();
+  note("boxes-after-chip", document.querySelectorAll("#chart-runs .boxlayer .trace").length);
+  const pick = document.getElementById("pick-cell");
+  pick.value = "5";
+  pick.dispatchEvent(new Event("change"));
+  note("measure", document.getElementById("pick-measure").value);
+  note("subject", document.querySelector("#figure-switches h3 small").textContent);
+  note("ramp-hidden", document.getElementById("figure-ramp").hidden);
+  const filter = document.getElementById("trial-filter");
+  filter.value = "ejected";
+  filter.dispatchEvent(new Event("input"));
+  note("filtered", document.querySelectorAll("#trial-table tbody tr").length);
+  document.querySelector("#trial-table .link").click();
+  setTimeout(() => {
+    note("address", location.hash.startsWith("#trial-"));
+    note("opened", document.querySelectorAll("#trial-table tr.details").length);
+    note("reason", document.querySelector("#trial-table tr.details").textContent.includes("stall"));
+    document.querySelector(".zoom button").click();
+    note("injected", document.querySelectorAll("img, [onerror]").length + document.scripts.length - 4);
+    document.body.setAttribute("data-seen", seen.join(" "));
+  }, 300);
+}, 300));
