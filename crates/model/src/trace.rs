@@ -27,9 +27,8 @@ pub struct TraceTask {
     pub group: String,
 }
 
-/// One event.
+/// One event. Unknown fields are not refused here: serde cannot do that beside `flatten`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct TraceEvent {
     /// Nanoseconds since the common start of the workload.
     pub time_ns: u64,
@@ -78,4 +77,30 @@ pub enum What {
         /// Who.
         pid: u32,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_event_comes_back() {
+        let switch = What::Switch {
+            prev: 1,
+            prev_prio: 120,
+            prev_state: "R+".into(),
+            next: 0,
+            next_prio: 139,
+        };
+        let kinds = [
+            switch,
+            What::Waking { pid: 1, prio: 49, target: 3 },
+            What::Fork { parent: 1, child: 2 },
+            What::Exit { pid: 2 },
+        ];
+        let events = kinds.map(|what| TraceEvent { time_ns: 7, cpu: 0, what });
+        let trace = Trace { tasks: Vec::new(), events: events.into(), lost: 0 };
+        let json = serde_json::to_string(&trace).expect("plain data");
+        assert_eq!(serde_json::from_str::<Trace>(&json).expect("our own JSON"), trace);
+    }
 }
