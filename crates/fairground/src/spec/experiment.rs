@@ -268,7 +268,7 @@ fn trace(
     for (path, text) in from_file.chain(from_options) {
         let cells: Vec<String> =
             workloads.iter().filter(|cell| matches(text, cell)).map(Workload::cell).collect();
-        if cells.is_empty() && !(replaced && !path.is_empty()) {
+        if cells.is_empty() && (!replaced || path.is_empty()) {
             let names: Vec<String> = workloads.iter().map(Workload::cell).collect();
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let error = match path.as_str() {

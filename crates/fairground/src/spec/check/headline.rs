@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Headlines name measures and task groups that exist: `wakeup_latency_ns.p99 fair_waker`.
 
+use live::player::PROGRAM;
 use model::Workload;
 use model::metric::{MEASURES, measure};
 
@@ -49,7 +50,7 @@ fn one(path: &str, workload: &Workload, headline: &str) -> Checked {
     let mut groups: Vec<&str> = workload.tasks.iter().map(|group| group.name.as_str()).collect();
     groups.push("all");
     if workload.program.is_some() {
-        groups.push("program");
+        groups.push(PROGRAM);
     }
     if groups.contains(&group) {
         return Ok(());

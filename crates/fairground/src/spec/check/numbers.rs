@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use live::parsers;
+use live::player::PROGRAM;
 use model::{Policy, Step, TaskGroup, Workload};
 
 use super::{Checked, each_step, fault, task_path};
@@ -23,8 +25,6 @@ const ROUNDS_MAX: u64 = 1_000_000_000;
 const MESSAGE_BYTES_MAX: u32 = 65_536;
 /// The most bytes of one file access.
 const FILE_BYTES_MAX: u64 = 1 << 30;
-/// The parsers of programs' output.
-const PARSERS: [&str; 5] = ["hackbench", "cyclictest", "stress-ng", "perf-bench-sched", "none"];
 
 pub fn check(workload: &Workload, cpus: u32) -> Checked {
     if workload.tasks.is_empty() && workload.program.is_none() {
@@ -57,9 +57,9 @@ fn name(path: &str, what: &str, name: &str) -> Checked {
         let message = format!("'{name}' cannot be a {what}'s name");
         return fault(path, message, "use letters, digits and _ . : - +, no spaces");
     }
-    if name == "all" {
-        let hint = "'all' stands for every task in metrics; choose another";
-        return fault(path, format!("'all' cannot be a {what}'s name"), hint);
+    if ["all", PROGRAM].contains(&name) {
+        let hint = format!("'all' and '{PROGRAM}' have a meaning in metrics; choose another");
+        return fault(path, format!("'{name}' cannot be a {what}'s name"), hint);
     }
     if name.len() > NAME_BYTES_MAX {
         let message = format!("'{name}' is {} bytes long", name.len());
@@ -183,8 +183,9 @@ fn program(workload: &Workload) -> Checked {
     if program.command.first().is_none_or(|command| command.is_empty()) {
         return fault("program.command", "an empty command", "write [\"program\", \"argument\"]");
     }
-    if !PARSERS.contains(&program.parser.as_str()) {
-        let hint = advice(&program.parser, PARSERS).unwrap_or_default();
+    let parsers: Vec<&str> = parsers::names().collect();
+    if !parsers.contains(&program.parser.as_str()) {
+        let hint = advice(&program.parser, parsers.iter().copied()).unwrap_or_default();
         let message = format!("unknown parser '{}'", program.parser);
         return fault("program.parser", message, hint);
     }

@@ -208,7 +208,7 @@ fn workloads() {
     bad(
         "hogs = [0, 3]",
         "hogs = -1",
-        expect!["<built-in>/workloads/wake_under_hogs.toml:41:9: '= hogs * cpus' is -1 with cpus=1, duration_ms=400, hogs=-1 (wake_under_hogs hogs=-1); write a whole number from 0 to 4294967295"],
+        expect!["<built-in>/workloads/wake_under_hogs.toml:42:9: '= hogs * cpus' is -1 with cpus=1, duration_ms=400, hogs=-1 (wake_under_hogs hogs=-1); write a whole number from 0 to 4294967295"],
     );
     bad(
         "[[workload]]\nname = \"wake_under_hogs\"\nhogs = [0, 3]\n",

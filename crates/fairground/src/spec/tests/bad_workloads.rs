@@ -147,7 +147,7 @@ fn tasks() {
     );
     bad(
         &task.replace("\"a\"", "\"all\""),
-        expect!["w.toml:2:1: 'all' cannot be a task's name; 'all' stands for every task in metrics; choose another"],
+        expect!["w.toml:2:1: 'all' cannot be a task's name; 'all' and 'program' have a meaning in metrics; choose another"],
     );
     bad(
         &task.replace("\"a\"", "\"two words\""),
