@@ -5,10 +5,12 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 
 // Trials come as rows without names, and name their texts by place.
-data.trials = data.trials.map(([id, cell, contestant, outcome, reason, [boot, block, position], seed,
-  boot_position, environment, [wall_ms, started], notes]) => ({
-  id, cell, contestant, outcome, reason: data.texts[reason], boot, block, position, seed, boot_position,
-  environment, wall_ms, started, notes: notes.map((note) => data.texts[note]),
+data.trials = data.trials.map(([
+  id, cell, contestant, outcome, reason, [boot, block, position], seed, boot_position, environment,
+  [wall_ms, started], notes,
+]) => ({
+  id, cell, contestant, outcome, boot, block, position, seed, boot_position, environment, wall_ms,
+  started, reason: data.texts[reason], notes: notes.map((note) => data.texts[note]),
 }));
 
 // What the reader has chosen: a cell, a measure of it, and which contestants are shown.
@@ -33,8 +35,8 @@ function cell() {
   return data.cells[state.cell];
 }
 
-function row(key = state.key) {
-  return cell().rows.find((row) => row.key === key);
+function row(key = state.key, of = cell()) {
+  return of.rows.find((row) => row.key === key);
 }
 
 // A row of the current cell by measure and group.
@@ -61,11 +63,8 @@ function format(value, unit) {
   const [factor, suffix] = scale(value, unit);
   const scaled = value / factor;
   const whole = unit === "count" && Number.isInteger(scaled) && Math.abs(scaled) < 1e6;
-  const digits = whole ? scaled.toLocaleString("en") : Number(scaled.toPrecision(3)).toLocaleString("en", {
-    minimumFractionDigits: Math.abs(scaled) < 9.995 && scaled !== 0 ? 2 : Math.abs(scaled) < 99.95 ? 1 : 0,
-    maximumSignificantDigits: scaled === 0 ? undefined : 3,
-    minimumSignificantDigits: scaled === 0 ? undefined : 3,
-  });
+  const three = { minimumSignificantDigits: 3, maximumSignificantDigits: 3 };
+  const digits = scaled.toLocaleString("en", whole || scaled === 0 ? {} : three);
   return suffix ? `${digits} ${suffix}` : digits;
 }
 

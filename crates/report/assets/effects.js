@@ -7,11 +7,13 @@ function ramp() {
   const own = cell();
   const ramps = Object.keys(own.parameters).map((parameter) => {
     const others = Object.entries(own.parameters).filter(([name]) => name !== parameter);
-    const cells = data.cells.filter((it) => it.workload === own.workload && it.machine === own.machine &&
-      it.backend === own.backend && others.every(([name, value]) => it.parameters[name] === value));
-    return { parameter, cells };
+    const same = ["workload", "machine", "backend"];
+    const alike = (it) => same.every((name) => it[name] === own[name]) &&
+      others.every(([name, value]) => it.parameters[name] === value);
+    return { parameter, cells: data.cells.filter(alike) };
   });
-  return ramps.sort((a, b) => b.cells.length - a.cells.length).find(({ cells }) => cells.length > 1);
+  ramps.sort((a, b) => b.cells.length - a.cells.length);
+  return ramps.find(({ cells }) => cells.length > 1);
 }
 
 function drawRamp() {
@@ -19,16 +21,17 @@ function drawRamp() {
   const chosen = row();
   if (!found) return draw("ramp", []);
   const points = found.cells
-    .map((it) => ({ at: it.parameters[found.parameter], row: it.rows.find((row) => row.key === chosen.key) }))
+    .map((it) => ({ at: it.parameters[found.parameter], row: row(chosen.key, it) }))
     .filter(({ row }) => row)
     .sort((a, b) => a.at - b.at);
-  const medians = points.flatMap(({ row }) => shownContestants().map((index) => row.entries[index][0]))
+  const medians = points
+    .flatMap(({ row }) => shownContestants().map((index) => row.entries[index][0]))
     .filter((median) => median !== null);
   if (points.length < 2 || medians.length === 0) return draw("ramp", []);
   const { axis: scaleAxis, place } = valueAxis(medians, chosen.unit);
-  const traces = shownContestants().flatMap((index) => rampLines(index, points, place, chosen.unit));
+  const lines = (index) => rampLines(index, points, place, chosen.unit);
   caption("ramp", "Under growing load", chosen.label);
-  draw("ramp", traces, {
+  draw("ramp", shownContestants().flatMap(lines), {
     height: 400,
     xaxis: titled(plain(found.parameter), { tickvals: points.map(({ at }) => at) }),
     yaxis: scaleAxis,
@@ -36,23 +39,30 @@ function drawRamp() {
 }
 
 function rampLines(index, points, place, unit) {
-  const known = points.map(({ at, row }) => ({ at, entry: row.entries[index] })).filter(({ entry }) => entry[0] !== null);
+  const known = points
+    .map(({ at, row }) => ({ at, entry: row.entries[index] }))
+    .filter(({ entry }) => entry[0] !== null);
   if (known.length === 0) return [];
   const own = contestantColour(index);
   const x = known.map(({ at }) => at);
-  const edge = (end) => ({ type: "scatter", mode: "lines", x, line: { width: 0, color: own }, hoverinfo: "skip",
-    y: known.map(({ entry }) => place(entry[1] ? entry[1][end] : entry[0])) });
+  const edge = (end) => ({
+    type: "scatter", mode: "lines", x, line: { width: 0, color: own }, hoverinfo: "skip",
+    y: known.map(({ entry }) => place(entry[1] ? entry[1][end] : entry[0])),
+  });
+  const words = ([median, , shift]) =>
+    shift === null ? format(median, unit) : `${format(median, unit)}, ${percent(shift)}`;
   return [edge(0), { ...edge(1), fill: "tonexty", fillcolor: faded(own, 0.14) }, {
     type: "scatter", mode: "lines+markers", x, y: known.map(({ entry }) => place(entry[0])),
     line: { color: own, width: 2, dash: dash(index) }, marker: { color: own, size: 6 },
-    text: known.map(({ entry }) => format(entry[0], unit) + (entry[2] === null ? "" : `, ${percent(entry[2])}`)),
+    text: known.map(({ entry }) => words(entry)),
     hovertemplate: `<b>${plain(data.contestants[index])}</b><br>%{text}<extra></extra>`,
   }];
 }
 
 // Task groups that a measure is known for, without the sum.
 function groupsOf(name) {
-  return cell().rows.filter((row) => row.name === name && row.group !== "all").map((row) => row.group);
+  const parts = cell().rows.filter((row) => row.name === name && row.group !== "all");
+  return parts.map((row) => row.group);
 }
 
 // The medians of a measure over all groups: its own sum where there is one.
@@ -64,7 +74,10 @@ function totals(name) {
 }
 
 function drawSwitches() {
-  const kinds = [["voluntary_switches", "voluntary", "g1"], ["involuntary_switches", "involuntary", "g2"]];
+  const kinds = [
+    ["voluntary_switches", "voluntary", "g1"],
+    ["involuntary_switches", "involuntary", "g2"],
+  ];
   const known = kinds.filter(([name]) => cell().rows.some((row) => row.name === name));
   const traces = known.map(([name, word, own]) => {
     const median = totals(name);
@@ -79,7 +92,8 @@ function drawShares() {
   const traces = groups.map((group, place) => {
     const of = rowOf("cpu_share", group);
     const own = groupColour(place);
-    return bars(plain(group), own, (index) => of.entries[index][0], (value) => `${percent(100 * value).replace("+", "")} ${plain(group)}`);
+    const words = (value) => `${percent(100 * value).replace("+", "")} ${plain(group)}`;
+    return bars(plain(group), own, (index) => of.entries[index][0], words);
   });
   caption("share", "Who got the CPU", cell().name);
   const settings = barLayout();
@@ -91,8 +105,8 @@ function bars(name, own, median, words) {
   const shown = shownContestants();
   const values = shown.map((index) => median(index) ?? 0);
   return {
-    type: "bar", orientation: "h", name, x: values, y: shown.map((index) => plain(data.contestants[index])),
-    marker: { color: faded(own, 0.82) }, text: values.map(words), textposition: "none",
+    type: "bar", orientation: "h", name, x: values, text: values.map(words), textposition: "none",
+    y: shown.map((index) => plain(data.contestants[index])), marker: { color: faded(own, 0.82) },
     hovertemplate: "<b>%{y}</b><br>%{text}<extra></extra>",
   };
 }
@@ -102,6 +116,6 @@ function barLayout() {
     height: 110 + 30 * shownContestants().length, barmode: "stack", bargap: 0.35, showlegend: true,
     margin: { l: 56, r: 14, t: 34, b: 40 },
     xaxis: axis({ rangemode: "tozero" }),
-    yaxis: axis({ autorange: "reversed", ticks: "", showgrid: false, tickfont: { color: colour("ink") } }),
+    yaxis: nameAxis(),
   };
 }

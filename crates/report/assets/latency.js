@@ -15,13 +15,14 @@ function drawCurve() {
   const chosen = distribution();
   if (!chosen) return draw("curve", []);
   const shown = shownContestants().filter((index) => chosen.contestants[index]?.samples > 0);
-  const values = shown.flatMap((index) => chosen.contestants[index].pooled).filter((value) => value > 0);
+  const pooled = shown.map((index) => chosen.contestants[index].pooled);
+  const values = pooled.flat().filter((value) => value > 0);
   if (values.length === 0) return draw("curve", []);
   const traces = shown.flatMap((index) => [...band(index, chosen), curve(index, chosen)]);
   caption("curve", "Latency by percentile", distributionLabel(chosen));
   draw("curve", traces, {
     height: 400,
-    xaxis: percentileAxis(Math.max(...shown.map((index) => chosen.contestants[index].pooled.length))),
+    xaxis: percentileAxis(Math.max(...pooled.map((points) => points.length))),
     yaxis: logAxis(Math.min(...values), Math.max(...values), "nanoseconds"),
   });
 }
@@ -44,8 +45,10 @@ function band(index, chosen) {
   const { low, high, runs } = chosen.contestants[index];
   if (runs < 2) return [];
   const own = contestantColour(index);
-  const edge = { type: "scatter", mode: "lines", x: low.map((_, point) => xOf(point)), hoverinfo: "skip",
-    line: { width: 0, color: own } };
+  const edge = {
+    type: "scatter", mode: "lines", x: low.map((_, point) => xOf(point)), hoverinfo: "skip",
+    line: { width: 0, color: own },
+  };
   return [{ ...edge, y: atLeastOne(low) }, { ...edge, y: atLeastOne(high), fill: "tonexty",
     fillcolor: faded(own, 0.13) }];
 }
@@ -66,7 +69,8 @@ function curve(index, chosen) {
 function percentileAxis(points) {
   const ticks = [1, 2, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7];
   const names = ["min", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "p99.9999", "p99.99999"];
-  return axis({ type: "log", tickvals: ticks, ticktext: names, range: [0, (points - 1) / data.points_per_decade + 0.08] });
+  const range = [0, (points - 1) / data.points_per_decade + 0.08];
+  return axis({ type: "log", tickvals: ticks, ticktext: names, range });
 }
 
 function drawHistogram() {
@@ -76,15 +80,20 @@ function drawHistogram() {
   const bins = shown.flatMap((index) => chosen.contestants[index].bins);
   if (bins.length === 0) return draw("histogram", []);
   const places = bins.map(([bin]) => bin);
-  const ends = [Math.min(...places), Math.max(...places)].map((bin) => 10 ** (bin / data.bins_per_decade));
+  const [least, last] = [Math.min(...places), Math.max(...places)].map(edgeOf);
   const most = Math.max(...bins.map(([, samples]) => samples));
   caption("histogram", "Distribution", distributionLabel(chosen));
   draw("histogram", shown.map((index) => outline(index, chosen)), {
     height: 400,
-    xaxis: logAxis(ends[0], ends[1], "nanoseconds"),
+    xaxis: logAxis(least, last, "nanoseconds"),
     yaxis: titled("samples", { type: "log", dtick: 1,
       range: [-0.3, Math.log10(most) + 0.15] }),
   });
+}
+
+// Where a bin begins, in nanoseconds.
+function edgeOf(bin) {
+  return 10 ** (bin / data.bins_per_decade);
 }
 
 // The outline of one contestant's bins; empty bins go below the axis.
@@ -94,14 +103,15 @@ function outline(index, chosen) {
   const [x, y, text] = [[], [], []];
   for (let bin = Math.min(...places) - 1; bin <= Math.max(...places) + 1; bin += 1) {
     const samples = counts.get(bin) ?? 0;
-    const [from, to] = [bin, bin + 1].map((edge) => 10 ** (edge / data.bins_per_decade));
-    x.push(from);
+    const ends = [bin, bin + 1].map((edge) => format(edgeOf(edge), "nanoseconds"));
+    x.push(edgeOf(bin));
     y.push(samples || 0.1);
-    text.push(`${format(from, "nanoseconds")} to ${format(to, "nanoseconds")}: ${samples.toLocaleString("en")}`);
+    text.push(`${ends.join(" to ")}: ${samples.toLocaleString("en")}`);
   }
   const own = contestantColour(index);
   return {
-    type: "scatter", mode: "lines", x, y, text, line: { shape: "hv", color: own, width: 1.6, dash: dash(index) },
+    type: "scatter", mode: "lines", x, y, text,
+    line: { shape: "hv", color: own, width: 1.6, dash: dash(index) },
     hovertemplate: `<b>${plain(data.contestants[index])}</b><br>%{text} samples<extra></extra>`,
   };
 }

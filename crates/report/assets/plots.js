@@ -20,16 +20,25 @@ function titled(text, settings = {}) {
   return axis({ title: { text, standoff: 8, font: { size: 12.5 } }, ...settings });
 }
 
+// An axis of contestants, the first on top.
+function nameAxis() {
+  const tickfont = { color: colour("ink") };
+  return axis({ autorange: "reversed", ticks: "", showgrid: false, tickfont });
+}
+
 function layout(settings = {}) {
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: getComputedStyle(byId("chips")).fontFamily, size: 12.5, color: colour("soft") },
     margin: { l: 56, r: 14, t: 10, b: 44 }, hovermode: "closest", showlegend: false,
     hoverlabel: {
-      bgcolor: colour("raised"), bordercolor: colour("line"), font: { color: colour("ink"), size: 12.5 },
+      bgcolor: colour("raised"), bordercolor: colour("line"),
+      font: { color: colour("ink"), size: 12.5 },
     },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("faint"), activecolor: colour("ink") },
-    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12 }, traceorder: "normal" },
+    legend: {
+      orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12 }, traceorder: "normal",
+    },
     ...settings,
   };
 }
@@ -47,7 +56,8 @@ function draw(id, traces, settings) {
 function caption(id, title, subject) {
   const heading = byId(`figure-${id}`).querySelector("h3");
   heading.replaceChildren(title, element("small", {}, subject));
-  byId(`chart-${id}`).setAttribute("aria-label", `${title}: ${subject}. The tables hold the numbers.`);
+  const label = `${title}: ${subject}. The tables hold the numbers.`;
+  byId(`chart-${id}`).setAttribute("aria-label", label);
 }
 
 // An axis for numbers of a unit: logarithmic over wide ranges, else in one fitting unit.
@@ -70,7 +80,8 @@ function logAxis(least, most, unit) {
   }
   const between = most / least < 50 ? [1, 2, 5] : [1];
   const ticks = decades.flatMap((decade) => between.map((step) => step * decade));
-  return axis({ type: "log", tickvals: ticks, ticktext: ticks.map((tick) => shortTick(tick, unit)) });
+  const words = ticks.map((tick) => shortTick(tick, unit));
+  return axis({ type: "log", tickvals: ticks, ticktext: words });
 }
 
 function shortTick(value, unit) {
@@ -104,7 +115,7 @@ function drawRuns() {
   draw("runs", traces, {
     height: 92 + 34 * filled.length,
     xaxis: scaleAxis,
-    yaxis: axis({ autorange: "reversed", ticks: "", showgrid: false, tickfont: { color: colour("ink") } }),
+    yaxis: nameAxis(),
   });
   openOnClick(byId("chart-runs"));
 }
@@ -113,11 +124,13 @@ function box(index, runs, place, unit) {
   const own = contestantColour(index);
   const name = plain(data.contestants[index]);
   return {
-    type: "box", orientation: "h", name, x: runs.map((run) => place(run.value)), y: runs.map(() => name),
-    boxpoints: "all", jitter: 0.55, pointpos: 0, width: 0.62, line: { color: own, width: 1.3 },
+    type: "box", orientation: "h", name,
+    x: runs.map((run) => place(run.value)), y: runs.map(() => name), boxpoints: "all",
+    jitter: 0.55, pointpos: 0, width: 0.62, line: { color: own, width: 1.3 },
     fillcolor: faded(own, 0.1), marker: { color: faded(own, 0.75), size: 5.5 }, hoveron: "points",
     customdata: runs.map((run) => run.trial.id),
-    text: runs.map((run) => `${format(run.value, unit)}<br>boot ${run.trial.boot}, position ${run.trial.position}`),
+    text: runs.map(({ value, trial }) =>
+      `${format(value, unit)}<br>boot ${trial.boot}, position ${trial.position}`),
     hovertemplate: "<b>%{y}</b><br>%{text}<extra></extra>",
   };
 }

@@ -4,15 +4,17 @@
 
 function drawCharts() {
   if (!cell() || !row()) return;
-  for (const draw of [drawRuns, drawCurve, drawHistogram, drawRamp, drawSwitches, drawShares]) draw();
+  const charts = [drawRuns, drawCurve, drawHistogram, drawRamp, drawSwitches, drawShares];
+  charts.forEach((draw) => draw());
 }
 
 function fillCells() {
   const pick = byId("pick-cell");
   const workloads = [...new Set(data.cells.map((cell) => cell.workload))];
   pick.replaceChildren(...workloads.map((workload) => {
-    const places = [...data.cells.keys()].filter((place) => data.cells[place].workload === workload);
-    const options = places.map((place) => element("option", { value: place }, data.cells[place].label));
+    const options = [...data.cells.entries()]
+      .filter(([, cell]) => cell.workload === workload)
+      .map(([place, cell]) => element("option", { value: place }, cell.label));
     return element("optgroup", { label: workload }, ...options);
   }));
   pick.onchange = () => chooseCell(Number(pick.value));
@@ -29,7 +31,8 @@ function chooseCell(place) {
 function fillMeasures() {
   const pick = byId("pick-measure");
   const option = (row) => element("option", { value: row.key }, row.label);
-  const group = (label, rows) => rows.length ? [element("optgroup", { label }, ...rows.map(option))] : [];
+  const group = (label, rows) =>
+    rows.length > 0 ? [element("optgroup", { label }, ...rows.map(option))] : [];
   const headline = cell().rows.filter((row) => row.headline);
   const others = cell().rows.filter((row) => !row.headline);
   pick.replaceChildren(...group("headline", headline), ...group("all others", others));
@@ -40,14 +43,15 @@ function fillMeasures() {
 
 function defineMeasure() {
   const chosen = row();
-  const better = { lower: " Lower is better.", higher: " Higher is better." }[chosen?.direction] ?? "";
-  byId("measure-definition").textContent = chosen ? (data.definitions[chosen.name] ?? "") + better : "";
+  const words = { lower: " Lower is better.", higher: " Higher is better." };
+  const definition = data.definitions[chosen?.name] ?? "";
+  byId("measure-definition").textContent = definition + (words[chosen?.direction] ?? "");
 }
 
 function fillChips() {
   const chips = data.contestants.map((name, index) => {
-    const chip = element("button", { type: "button", className: "chip", title: name, "aria-pressed": "true" },
-      element("span", {}, name));
+    const properties = { type: "button", className: "chip", title: name, "aria-pressed": "true" };
+    const chip = element("button", properties, element("span", {}, name));
     chip.style.setProperty("--chip", `var(--c${contestantPlace(index)})`);
     chip.onclick = () => toggle(index, chip);
     return chip;
@@ -62,7 +66,10 @@ function toggle(index, chip) {
 }
 
 function watchTrials() {
-  byId("trial-filter").oninput = (event) => { trialView.filter = event.target.value; drawTrials(); };
+  byId("trial-filter").oninput = (event) => {
+    trialView.filter = event.target.value;
+    drawTrials();
+  };
   byId("trial-more").onclick = () => { trialView.all = true; drawTrials(); };
   addEventListener("hashchange", followAddress);
 }
@@ -75,7 +82,8 @@ function followAddress() {
 }
 
 function watchSections() {
-  const links = new Map([...document.querySelectorAll(".contents a")].map((link) => [link.hash.slice(1), link]));
+  const anchors = [...document.querySelectorAll(".contents a")];
+  const links = new Map(anchors.map((link) => [link.hash.slice(1), link]));
   const watcher = new IntersectionObserver((entries) => {
     for (const { isIntersecting, target } of entries) {
       if (!isIntersecting) continue;

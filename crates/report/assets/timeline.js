@@ -19,13 +19,17 @@ function drawTimeline() {
   const lanes = groups.map(() => ({ x: [], y: [], text: [] }));
   const rows = timelineRows(timeline);
   fillSlices(timeline, rows, groups, lanes);
-  const traces = [waitTrace(timeline, rows), ...lanes.map((lane, place) => laneTrace(lane, groups[place], place))];
+  const traces = [waitTrace(timeline, rows),
+    ...lanes.map((lane, place) => laneTrace(lane, groups[place], place))];
   const height = 96 + 17 * rows.names.length;
   Plotly.react(byId("chart-timeline"), traces, layout({
     height, showlegend: true, margin: { l: 56, r: 14, t: 30, b: 44 }, dragmode: "zoom",
     xaxis: titled("ms since the common start", { range: firstView(timeline) }),
-    yaxis: axis({ tickvals: rows.names.map((_, place) => place), ticktext: rows.names, fixedrange: true, ticks: "",
-      range: [rows.names.length - 0.4, -0.7], showgrid: false, zeroline: false, tickfont: { size: 11, color: colour("ink") } }),
+    yaxis: axis({
+      tickvals: [...rows.names.keys()], ticktext: rows.names, fixedrange: true, ticks: "",
+      range: [rows.names.length - 0.4, -0.7], showgrid: false, zeroline: false,
+      tickfont: { size: 11, color: colour("ink") },
+    }),
     shapes: [divider(timeline.cpus.length)],
   }), CONFIGURATION);
   byId("timeline-note").textContent = timeline.note + rows.note;
@@ -36,7 +40,8 @@ function timelineRows(timeline) {
   const shown = timeline.tasks.slice(0, TASK_ROWS);
   const hidden = timeline.tasks.length - shown.length;
   return {
-    names: [...timeline.cpus.map((cpu) => `CPU ${cpu}`), ...shown.map(([name, , pid]) => plain(`${name} ${pid}`))],
+    names: [...timeline.cpus.map((cpu) => `CPU ${cpu}`),
+      ...shown.map(([name, , pid]) => plain(`${name} ${pid}`))],
     ofCpu: (place) => place,
     ofTask: (place) => (place < TASK_ROWS ? timeline.cpus.length + place : null),
     note: hidden > 0 ? ` ${hidden} more tasks have no row of their own.` : "",
@@ -48,11 +53,15 @@ function fillSlices(timeline, rows, groups, lanes) {
   for (let at = 0; at < slices.length; at += 4) {
     const [cpu, task, start, length] = slices.slice(at, at + 4);
     const [name, group] = tasks[task];
-    const words = plain(`${name} on CPU ${timeline.cpus[cpu]}, ${(length / 10).toLocaleString("en")} µs`);
+    const words = plain(`${name} on CPU ${timeline.cpus[cpu]}, ${microseconds(length)}`);
     for (const place of [rows.ofCpu(cpu), rows.ofTask(task)]) {
       if (place !== null) addLine(lanes[groups.indexOf(group)], place, start, length, words);
     }
   }
+}
+
+function microseconds(tenths) {
+  return `${(tenths / 10).toLocaleString("en")} µs`;
 }
 
 // Lines of a trace are separated by holes.
@@ -65,8 +74,9 @@ function addLine(lane, place, start, length, words) {
 function laneTrace(lane, group, place) {
   const own = group === "" ? colour("faint") : groupColour(place);
   return {
-    type: "scatter", mode: "lines", name: plain(group === "" ? "other tasks" : group), x: lane.x, y: lane.y,
-    text: lane.text, line: { color: own, width: 10 }, hovertemplate: "%{text}<extra></extra>",
+    type: "scatter", mode: "lines", name: plain(group === "" ? "other tasks" : group),
+    x: lane.x, y: lane.y, text: lane.text, line: { color: own, width: 10 },
+    hovertemplate: "%{text}<extra></extra>",
   };
 }
 
@@ -76,12 +86,13 @@ function waitTrace(timeline, rows) {
   for (let at = 0; at < waits.length; at += 3) {
     const [task, start, length] = waits.slice(at, at + 3);
     const place = rows.ofTask(task);
-    const words = plain(`${tasks[task][0]} waits ${(length / 10).toLocaleString("en")} µs`);
+    const words = plain(`${tasks[task][0]} waits ${microseconds(length)}`);
     if (place !== null) addLine(lane, place, start, length, words);
   }
   return {
     type: "scatter", mode: "lines", name: "waits", x: lane.x, y: lane.y, text: lane.text,
-    line: { color: faded(colour("faint"), 0.75), width: 1.6 }, hovertemplate: "%{text}<extra></extra>",
+    line: { color: faded(colour("faint"), 0.75), width: 1.6 },
+    hovertemplate: "%{text}<extra></extra>",
   };
 }
 
@@ -105,8 +116,12 @@ function moveTimeline(factor, shift) {
 }
 
 function timelineButtons() {
-  const buttons = [["←", "Earlier", 1, -0.5], ["→", "Later", 1, 0.5], ["+", "Closer", 0.5, 0], ["−", "Wider", 2, 0]];
-  const made = buttons.map(([sign, title, factor, shift]) =>
-    element("button", { type: "button", title, "aria-label": title, onclick: () => moveTimeline(factor, shift) }, sign));
-  byId("pick-timeline").closest(".controls").append(element("span", { className: "zoom" }, ...made));
+  const buttons = [
+    ["←", "Earlier", 1, -0.5], ["→", "Later", 1, 0.5], ["+", "Closer", 0.5, 0], ["−", "Wider", 2, 0],
+  ].map(([sign, title, factor, shift]) => {
+    const onclick = () => moveTimeline(factor, shift);
+    return element("button", { type: "button", title, "aria-label": title, onclick }, sign);
+  });
+  const group = element("span", { className: "zoom" }, ...buttons);
+  byId("pick-timeline").closest(".controls").append(group);
 }

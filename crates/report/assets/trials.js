@@ -8,9 +8,9 @@ const FIRST_ROWS = 100;
 const trialView = { filter: "", sort: "position", down: false, all: false, open: null };
 
 const TRIAL_COLUMNS = [
-  ["id", "trial"], ["contestant", "contestant"], ["cell", "cell"], ["outcome", "outcome"], ["boot", "boot"],
-  ["boot_position", "in boot"], ["block", "block"], ["position", "position"], ["seed", "seed"],
-  ["key", "first headline"],
+  ["id", "trial"], ["contestant", "contestant"], ["cell", "cell"], ["outcome", "outcome"],
+  ["boot", "boot"], ["boot_position", "in boot"], ["block", "block"], ["position", "position"],
+  ["seed", "seed"], ["key", "first headline"],
 ];
 
 // The first headline number of a trial, as its cell's table names it.
@@ -26,9 +26,8 @@ function keyNumber(place) {
 const trialRows = data.trials.map((trial, place) => {
   const key = keyNumber(place);
   return {
-    place, id: trial.id, contestant: data.contestants[trial.contestant], cell: data.cells[trial.cell]?.name ?? "",
-    outcome: trial.outcome, boot: trial.boot, boot_position: trial.boot_position, block: trial.block,
-    position: trial.position, seed: trial.seed, key: key?.value ?? -1,
+    ...trial, place, contestant: data.contestants[trial.contestant],
+    cell: data.cells[trial.cell]?.name ?? "", key: key?.value ?? -1,
     words: key ? `${format(key.value, key.row.unit)} ${key.row.label}` : trial.reason,
   };
 });
@@ -76,9 +75,10 @@ function trialRow(it) {
   const open = trialView.open === it.id;
   const link = element("button", { type: "button", className: "link", "aria-expanded": String(open),
     onclick: () => { location.hash = open ? "trials" : `trial-${it.id}`; } }, it.id.slice(0, 8));
-  const outcome = it.outcome === "ok" ? "ok" : element("span", { className: "outcome" }, it.outcome);
-  const cells = [link, it.contestant, it.cell, outcome, it.boot, it.boot_position, it.block, it.position, it.seed]
-    .map((content) => element("td", {}, content instanceof Node ? content : String(content)));
+  const mark = element("span", { className: it.outcome === "ok" ? "" : "outcome" }, it.outcome);
+  const cells = [
+    link, it.contestant, it.cell, mark, it.boot, it.boot_position, it.block, it.position, it.seed,
+  ].map((content) => element("td", {}, content instanceof Node ? content : String(content)));
   const row = element("tr", { id: `trial-${it.id}`, className: open ? "open" : "" }, ...cells,
     element("td", { className: "wrap" }, it.words));
   return open ? [row, trialDetails(it)] : [row];
@@ -89,12 +89,16 @@ function trialDetails(it) {
   const own = data.cells[trial.cell];
   const at = own.trials.indexOf(it.place);
   const numbers = own.rows.filter((row) => typeof row.values?.[at] === "number").map((row) =>
-    element("div", {}, element("dt", {}, row.label), element("dd", {}, format(row.values[at], row.unit))));
-  const environment = element("a", { href: `#environment-${trial.environment}` }, `environment ${trial.environment + 1}`);
-  const started = trial.started ? `, started ${new Date(trial.started * 1000).toISOString().slice(0, 19)}Z` : "";
+    element("div", {}, element("dt", {}, row.label),
+      element("dd", {}, format(row.values[at], row.unit))));
+  const environment = element("a", { href: `#environment-${trial.environment}` },
+    `environment ${trial.environment + 1}`);
+  const date = new Date(trial.started * 1000).toISOString().slice(0, 19);
+  const started = trial.started > 0 ? `, started ${date}Z` : "";
   const notes = trial.notes.map((note) => element("p", {}, note));
   const reason = trial.reason ? [element("p", {}, `${trial.outcome}: ${trial.reason}`)] : [];
-  const about = element("p", {}, `Trial ${it.id} in `, environment, `, ${trial.wall_ms} ms of host time${started}.`);
+  const about = element("p", {}, `Trial ${it.id} in `, environment,
+    `, ${trial.wall_ms} ms of host time${started}.`);
   const field = element("td", { colSpan: TRIAL_COLUMNS.length }, about, ...reason, ...notes,
     element("dl", {}, ...numbers));
   return element("tr", { className: "details" }, field);

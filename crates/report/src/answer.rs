@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The answer in plain sentences: what did best, by how much, what it costs, what could not be told.
+//! The answer in plain sentences: what did best, by how much, what it costs, what could not be
+//! told.
 //!
 //! Only headline measures speak here, and only intervals make a claim.
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One self-contained offline HTML file.
 //!
-//! Everything that must be readable without scripts, on paper and by a screen reader is written here:
-//! the answer, the tables, failures, method, provenance, commands. The scripts draw the charts and the
-//! table of all trials from one block of JSON. The page's own policy forbids every network request.
+//! Everything that must be readable without scripts, on paper and by a screen reader is written
+//! here: the answer, the tables, failures, method, provenance, commands. The scripts draw the
+//! charts and the table of all trials from one block of JSON. The page's own policy forbids every
+//! network request.
 //!
 //! Text from records is untrusted: names of schedulers, reasons, dumps. It passes through
 //! [`escape`] and reaches scripts only as data.
@@ -106,7 +107,8 @@ fn page_with(
 
 fn head(about: &About) -> String {
     format!(
-        "<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
+        "<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" \
+         content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <link rel=\"icon\" href=\"data:,\">\n\
@@ -139,7 +141,8 @@ fn header(comparison: &Comparison, about: &About) -> String {
     format!(
         "<header class=\"masthead\"><div class=\"inner\"><p class=\"kicker\">Fairground report</p>\
          <h1>{}</h1><p class=\"question\">{}</p><p class=\"facts\">{facts}</p></div></header>\n\
-         <nav class=\"contents\" aria-label=\"Contents\"><div class=\"inner\">{links}</div></nav>\n",
+         <nav class=\"contents\" aria-label=\"Contents\"><div class=\"inner\">{links}</div>\
+         </nav>\n",
         text(&about.title),
         text(&about.question),
     )
@@ -149,8 +152,10 @@ fn header(comparison: &Comparison, about: &About) -> String {
 fn charts(detail: &Detail) -> String {
     let figure = |id: &str, title: &str, caption: &str| {
         format!(
-            "<figure id=\"figure-{id}\" hidden><h3>{title}</h3><div class=\"chart\" id=\"chart-{id}\" \
-             role=\"img\" aria-label=\"{title}\"></div><figcaption>{caption}</figcaption></figure>\n"
+            "<figure id=\"figure-{id}\" hidden><h3>{title}</h3><div class=\"chart\" \
+             id=\"chart-{id}\" \
+             role=\"img\" aria-label=\"{title}\"></div><figcaption>{caption}</figcaption>\
+             </figure>\n"
         )
     };
     let figures = [
@@ -164,7 +169,8 @@ fn charts(detail: &Detail) -> String {
             "curve",
             "Latency by percentile",
             "The horizontal axis stretches the tail: each step to the \
-                right is ten times rarer. Lines pool all runs and end where the samples do; bands span \
+                right is ten times rarer. Lines pool all runs and end where the samples do; bands \
+                span \
                 the lowest and the highest single run.",
         ),
         figure(
@@ -188,11 +194,13 @@ fn charts(detail: &Detail) -> String {
         ),
     ];
     format!(
-        "<section id=\"pictures\"><h2>Pictures</h2><noscript><p>The charts need JavaScript; every number \
+        "<section id=\"pictures\"><h2>Pictures</h2><noscript><p>The charts need JavaScript; every \
+         number \
          in them is in the tables.</p></noscript><div class=\"controls\" id=\"controls\">\
          <label>Cell <select id=\"pick-cell\"></select></label>\
          <label>Measure <select id=\"pick-measure\"></select></label>\
-         <div class=\"chips\" id=\"chips\" role=\"group\" aria-label=\"Shown contestants\"></div></div>\
+         <div class=\"chips\" id=\"chips\" role=\"group\" aria-label=\"Shown \
+         contestants\"></div></div>\
          <p id=\"measure-definition\" class=\"definition\"></p><p \
          class=\"aside\">{}</p>\
          <div class=\"figures\">{}</div></section>\n",
@@ -203,7 +211,8 @@ fn charts(detail: &Detail) -> String {
 
 fn trials(count: usize) -> String {
     format!(
-        "<section id=\"trials\"><h2>All trials</h2><p class=\"aside\">{count} trials in any outcome. Select \
+        "<section id=\"trials\"><h2>All trials</h2><p class=\"aside\">{count} trials in any \
+         outcome. Select \
          one to see all its numbers; its address can be shared.</p>\
          <div class=\"controls\"><label>Filter <input id=\"trial-filter\" type=\"search\" \
          placeholder=\"contestant, cell, outcome …\"></label><span id=\"trial-count\" \
@@ -230,7 +239,8 @@ fn reproduce(about: &About) -> String {
 
 fn footer(about: &About) -> String {
     format!(
-        "<footer><p>{}</p><p>Made with Fairground (GPL-2.0). Charts drawn by plotly.js (MIT). This page \
+        "<footer><p>{}</p><p>Made with Fairground (GPL-2.0). Charts drawn by plotly.js (MIT). This \
+         page \
          fetches nothing and sends nothing.</p></footer>\n",
         text(&about.generated)
     )

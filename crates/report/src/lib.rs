@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Reports: a comparison to a terminal table, Markdown, or one HTML file. Pure functions only.
 //!
-//! [`units`] writes numbers, [`answer`] turns verdicts into plain sentences; [`terminal`], [`markdown`]
-//! and [`html`] are three ways of showing the same.
+//! [`units`] writes numbers, [`answer`] turns verdicts into plain sentences; [`terminal`],
+//! [`markdown`] and [`html`] are three ways of showing the same.
 //!
 //! What is not here: any statistic. A report shows what `stats` found and decides nothing.
 

@@ -4,7 +4,8 @@
 addEventListener("load", () => setTimeout(() => {
   const seen = [];
   const note = (name, value) => seen.push(`${name}=${value}`);
-  const charts = () => [...document.querySelectorAll(".js-plotly-plot")].filter((chart) => chart.querySelector(".main-svg"));
+  const charts = () => [...document.querySelectorAll(".js-plotly-plot")].filter((chart) =>
+    chart.querySelector(".main-svg"));
   note("charts", charts().length);
   note("boxes", document.querySelectorAll("#chart-runs .boxlayer .trace").length);
   note("curves", document.querySelectorAll("#chart-curve .scatterlayer .trace").length);
@@ -28,7 +29,8 @@ addEventListener("load", () => setTimeout(() => {
     note("opened", document.querySelectorAll("#trial-table tr.details").length);
     note("reason", document.querySelector("#trial-table tr.details").textContent.includes("stall"));
     document.querySelector(".zoom button").click();
-    note("injected", document.querySelectorAll("img, [onerror]").length + document.scripts.length - 4);
+    note("injected", document.querySelectorAll("img, [onerror]").length +
+      document.scripts.length - 4);
     document.body.setAttribute("data-seen", seen.join(" "));
   }, 300);
 }, 300));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The cluster bootstrap: resample boots with replacement, then runs within each drawn boot.
 //!
-//! Runs of one boot resemble each other, so they are not independent: resampling only runs would promise
-//! a precision that the next boot breaks. The levels follow Kalibera and Jones, "Rigorous benchmarking
-//! in reasonable time", ISMM 2013; resampling clusters and then their members is Davison and Hinkley,
-//! "Bootstrap Methods and their Application", 1997, section 3.8.
+//! Runs of one boot resemble each other, so they are not independent: resampling only runs would
+//! promise a precision that the next boot breaks. The levels follow Kalibera and Jones, "Rigorous
+//! benchmarking in reasonable time", ISMM 2013; resampling clusters and then their members is
+//! Davison and Hinkley, "Bootstrap Methods and their Application", 1997, section 3.8.
 
 use std::collections::BTreeMap;
 
@@ -33,8 +33,8 @@ impl Clusters {
         self.members.len()
     }
 
-    /// How many independent units an interval can rest on: the boots, or the runs when there is only one
-    /// boot (the interval then says nothing about other boots).
+    /// How many independent units an interval can rest on: the boots, or the runs when there is
+    /// only one boot (the interval then says nothing about other boots).
     pub fn units(&self) -> usize {
         if self.boots() > 1 { self.boots() } else { self.runs }
     }
@@ -96,7 +96,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn equal_boots_keep_the_number_of_runs(boots in 1u32..8, runs in 1u32..6, start in 0u64..99) {
+        fn equal_boots_keep_the_number_of_runs(
+            boots in 1u32..8, runs in 1u32..6, start in 0u64..99,
+        ) {
             let clusters = Clusters::new((0..boots * runs).map(|run| run / runs));
             let mut weights = Vec::new();
             clusters.resample(&mut Seed(start), &mut weights);

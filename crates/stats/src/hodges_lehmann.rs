@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The Hodges–Lehmann shift: the median of all differences between a value of one sample and a value of
-//! the other. It needs no distribution, resists outliers, and is the shift that belongs to the
-//! Mann–Whitney test (Hodges and Lehmann, "Estimates of location based on rank tests", Annals of
-//! Mathematical Statistics 34(2), 1963).
+//! The Hodges–Lehmann shift: the median of all differences between a value of one sample and a
+//! value of the other. It needs no distribution, resists outliers, and is the shift that belongs to
+//! the Mann–Whitney test (Hodges and Lehmann, "Estimates of location based on rank tests", Annals
+//! of Mathematical Statistics 34(2), 1963).
 
 use crate::median::weighted;
 
@@ -22,7 +22,8 @@ impl Differences {
         Differences { sorted }
     }
 
-    /// The shift when every run counts as often as the weights say; `None` when a side has no weight.
+    /// The shift when every run counts as often as the weights say; `None` when a side has no
+    /// weight.
     pub fn shift(&self, ours: &[u32], baseline: &[u32]) -> Option<f64> {
         let sum = |weights: &[u32]| weights.iter().map(|&w| u64::from(w)).sum::<u64>();
         let weigh = |&(difference, i, j): &(f64, u32, u32)| {

@@ -50,8 +50,8 @@ pub enum Difference {
 /// How many differing numbers of a trial are listed.
 const LISTED: usize = 8;
 
-/// Compares two sets of records by trial. A trial that occurs several times on a side must be the same
-/// each time.
+/// Compares two sets of records by trial. A trial that occurs several times on a side must be the
+/// same each time.
 pub fn identical(first: &[Record], second: &[Record]) -> Identity {
     let (first, second) = (by_trial(first), by_trial(second));
     let mut identity = Identity::default();

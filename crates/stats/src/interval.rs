@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The expanded percentile interval of bootstrap replicates.
 //!
-//! The plain percentile interval is too narrow for few units: with six boots a "95 %" interval misses
-//! about one time in eight. Hesterberg ("What teachers should know about the bootstrap", The American
-//! Statistician 69(4), 2015, section 5.2) widens the nominal level so that a mean gets the interval of
-//! Student's t: `Φ(−√(n/(n−1)) · t)` in place of 2.5 % on each side.
+//! The plain percentile interval is too narrow for few units: with six boots a "95 %" interval
+//! misses about one time in eight. Hesterberg ("What teachers should know about the bootstrap", The
+//! American Statistician 69(4), 2015, section 5.2) widens the nominal level so that a mean gets the
+//! interval of Student's t: `Φ(−√(n/(n−1)) · t)` in place of 2.5 % on each side.
 
 use crate::comparison::Interval;
 
@@ -18,8 +18,8 @@ const T_QUANTILES: [f64; 30] = [
     2.052, 2.048, 2.045, 2.042,
 ];
 
-/// The interval that replicates of a statistic give when it rests on so many independent units; `None`
-/// without replicates or with fewer than two units.
+/// The interval that replicates of a statistic give when it rests on so many independent units;
+/// `None` without replicates or with fewer than two units.
 pub fn expanded_percentile(replicates: &mut [f64], units: usize) -> Option<Interval> {
     if replicates.is_empty() || units < 2 {
         return None;
@@ -38,8 +38,8 @@ fn tail(units: usize) -> f64 {
     normal_below(-(n / (n - 1.0)).sqrt() * t_quantile(units - 1))
 }
 
-/// The 97.5 % quantile of Student's t; beyond the table by Cornish and Fisher's expansion (Abramowitz
-/// and Stegun, "Handbook of Mathematical Functions", 26.7.5).
+/// The 97.5 % quantile of Student's t; beyond the table by Cornish and Fisher's expansion
+/// (Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.7.5).
 fn t_quantile(degrees: usize) -> f64 {
     const NORMAL: f64 = 1.959_963_984_540_054;
     match T_QUANTILES.get(degrees.wrapping_sub(1)) {
@@ -48,8 +48,8 @@ fn t_quantile(degrees: usize) -> f64 {
     }
 }
 
-/// The standard normal distribution function below zero (Abramowitz and Stegun, 26.2.17; the error is
-/// at most 7.5e-8).
+/// The standard normal distribution function below zero (Abramowitz and Stegun, 26.2.17; the error
+/// is at most 7.5e-8).
 fn normal_below(z: f64) -> f64 {
     const B: [f64; 5] = [0.319381530, -0.356563782, 1.781477937, -1.821255978, 1.330274429];
     let t = 1.0 / (1.0 + 0.2316419 * z.abs());
@@ -89,7 +89,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fewer_units_are_never_narrower(mut values in prop::collection::vec(-1e6..1e6f64, 50..300), units in 2usize..60) {
+        fn fewer_units_are_never_narrower(
+            mut values in prop::collection::vec(-1e6..1e6f64, 50..300), units in 2usize..60,
+        ) {
             let few = expanded_percentile(&mut values, units).unwrap();
             let many = expanded_percentile(&mut values, units + 1).unwrap();
             prop_assert!(few.low <= many.low && few.high >= many.high && few.low <= few.high);

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantile::quantile;
 
-/// One number that every run of a cell has: a measure, for a distribution one of its quantiles, of a
-/// task group. It is written as `wakeup_latency_ns.p99 fair_waker`, and read back from that.
+/// One number that every run of a cell has: a measure, for a distribution one of its quantiles, of
+/// a task group. It is written as `wakeup_latency_ns.p99 fair_waker`, and read back from that.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MeasureKey {
     /// The measure's name, see [`MEASURES`].
@@ -163,7 +163,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keys_survive_text(name in "[a-z_]{1,20}", group in "[a-z0-9_]{1,10}", pick in 0usize..6) {
+        fn keys_survive_text(
+            name in "[a-z_]{1,20}", group in "[a-z0-9_]{1,10}", pick in 0usize..6,
+        ) {
             let statistic = Statistic::ALL.get(pick).copied();
             let key = MeasureKey { name, statistic, group };
             prop_assert_eq!(key.to_string().parse::<MeasureKey>().unwrap(), key);

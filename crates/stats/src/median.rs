@@ -11,9 +11,9 @@ pub fn median(values: &[f64]) -> Option<f64> {
     weighted(sorted.iter().map(|&value| (value, 1)), sorted.len() as u64)
 }
 
-/// The median of values in ascending order where each counts as often as its weight says; `total` is the
-/// sum of the weights. `None` when that is 0. A resample is a vector of weights, so that the order is
-/// found once and not once per resample.
+/// The median of values in ascending order where each counts as often as its weight says; `total`
+/// is the sum of the weights. `None` when that is 0. A resample is a vector of weights, so that the
+/// order is found once and not once per resample.
 pub fn weighted(sorted: impl Iterator<Item = (f64, u64)>, total: u64) -> Option<f64> {
     let (low_rank, high_rank) = (total.div_ceil(2), total / 2 + 1);
     let mut seen = 0;
@@ -61,7 +61,9 @@ mod tests {
         }
 
         #[test]
-        fn moves_with_its_values(values in prop::collection::vec(-1e6..1e6f64, 1..40), by in -1e6..1e6f64) {
+        fn moves_with_its_values(
+            values in prop::collection::vec(-1e6..1e6f64, 1..40), by in -1e6..1e6f64,
+        ) {
             let moved: Vec<f64> = values.iter().map(|value| value + by).collect();
             prop_assert!((median(&moved).unwrap() - median(&values).unwrap() - by).abs() < 1e-6);
         }

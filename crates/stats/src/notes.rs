@@ -33,7 +33,8 @@ fn lost_samples(records: &[Record]) -> Option<String> {
     let trials: Vec<String> = records.iter().filter(lossy).map(|r| r.trial.id()).collect();
     let (first, count) = (trials.first()?, trials.len());
     Some(format!(
-        "{count} record(s), the first of trial {first}, have histograms that do not add up to their \
+        "{count} record(s), the first of trial {first}, have histograms that do not add up to \
+         their \
          count: samples were lost, and no quantile is taken from them."
     ))
 }

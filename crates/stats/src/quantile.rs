@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Quantiles of one run's distribution, refused when the run has too few samples for them.
 //!
-//! A quantile is known to be bounded from both sides with 95 % confidence only when order statistics
-//! exist above and below it: `q^n ≤ 0.025` (David and Nagaraja, "Order Statistics", 3rd edition 2003,
-//! section 7.1). That asks for 6 samples for the median, 36 for p90, 368 for p99, and 3,688 for p99.9.
-//! Because a run's quantile is the value that is compared, the samples must be in that very run; pooling
-//! runs would hide how much they differ.
+//! A quantile is known to be bounded from both sides with 95 % confidence only when order
+//! statistics exist above and below it: `q^n ≤ 0.025` (David and Nagaraja, "Order Statistics", 3rd
+//! edition 2003, section 7.1). That asks for 6 samples for the median, 36 for p90, 368 for p99, and
+//! 3,688 for p99.9. Because a run's quantile is the value that is compared, the samples must be in
+//! that very run; pooling runs would hide how much they differ.
 
 use model::Histogram;
 
@@ -25,8 +25,8 @@ pub fn quantile(histogram: &Histogram, quantile: f64) -> Result<f64, String> {
     histogram.quantile(quantile).map(|value| value as f64).ok_or_else(|| "no samples".into())
 }
 
-/// Many quantiles of one distribution in a single pass over its buckets; `quantiles` must ascend. Equal
-/// to [`Histogram::quantile`] for each; empty when the distribution is.
+/// Many quantiles of one distribution in a single pass over its buckets; `quantiles` must ascend.
+/// Equal to [`Histogram::quantile`] for each; empty when the distribution is.
 pub fn curve(histogram: &Histogram, quantiles: &[f64]) -> Vec<u64> {
     let mut buckets = histogram.buckets.iter();
     let (mut seen, mut value) = (0, histogram.max);
@@ -78,16 +78,18 @@ mod tests {
             let mut histogram = Histogram::default();
             for &sample in &samples {
                 let buckets = vec![(lowest_equivalent(sample), 1)];
-                let one = Histogram { count: 1, min: sample, max: sample, buckets, ..Histogram::default() };
-                histogram.merge(&one);
+                let (min, max, rest) = (sample, sample, Histogram::default());
+                histogram.merge(&Histogram { count: 1, min, max, buckets, ..rest });
             }
             let quantiles = [0.0, 0.1, 0.25, 0.5, 0.5, 0.9, 0.99, 1.0];
-            let single: Vec<u64> = quantiles.iter().filter_map(|&q| histogram.quantile(q)).collect();
-            prop_assert_eq!(curve(&histogram, &quantiles), single);
+            let single = quantiles.iter().filter_map(|&q| histogram.quantile(q));
+            prop_assert_eq!(curve(&histogram, &quantiles), single.collect::<Vec<u64>>());
         }
 
         #[test]
-        fn grows_with_the_quantile(count in 3_688u64..5_000, low in 0.01..0.5f64, high in 0.5..0.999f64) {
+        fn grows_with_the_quantile(
+            count in 3_688u64..5_000, low in 0.01..0.5f64, high in 0.5..0.999f64,
+        ) {
             let histogram = uniform(count);
             prop_assert!(quantile(&histogram, low).unwrap() <= quantile(&histogram, high).unwrap());
         }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Pairs, Shift};
 
-/// The fewest runs of each side that a claim may rest on: fewer have no finite 95 % interval for their
-/// median by order statistics (`0.5^n ≤ 0.025`).
+/// The fewest runs of each side that a claim may rest on: fewer have no finite 95 % interval for
+/// their median by order statistics (`0.5^n ≤ 0.025`).
 pub const RUNS_NEEDED: usize = 6;
 
 /// A claim, or why there is none.
@@ -28,7 +28,8 @@ pub enum Verdict {
     NotDistinguishable,
     /// Under a virtual clock: the same number in every pair of runs with the same seed.
     Equal,
-    /// Under a virtual clock, with too few seeds for an interval: the numbers differ, exactly as shown.
+    /// Under a virtual clock, with too few seeds for an interval: the numbers differ, exactly as
+    /// shown.
     Differs,
     /// A side has fewer than [`RUNS_NEEDED`] runs.
     TooFewRuns,
@@ -59,8 +60,8 @@ impl Verdict {
     }
 }
 
-/// The verdict on a shift. `runs` is the smaller side's number of runs, `pairs` is there under a virtual
-/// clock.
+/// The verdict on a shift. `runs` is the smaller side's number of runs, `pairs` is there under a
+/// virtual clock.
 pub fn judge(
     shift: Option<&Shift>,
     pairs: Option<Pairs>,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The promised error rates, by simulation: heavy tails, differences between boots, and no real shift.
+//! The promised error rates, by simulation: heavy tails, differences between boots, and no real
+//! shift.
 
 mod common;
 
@@ -35,7 +36,8 @@ fn experiment(design: &Design, factor: f64, seed: &mut Seed) -> Vec<Record> {
     records
 }
 
-/// How often an experiment without any difference claims one, and how often the interval holds the truth.
+/// How often an experiment without any difference claims one, and how often the interval holds the
+/// truth.
 fn rates(design: &Design, experiments: u32) -> (f64, f64) {
     let (mut claims, mut held, mut seed) = (0, 0, Seed(20));
     for number in 0..experiments {

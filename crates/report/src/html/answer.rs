@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The first screen: the answer in sentences, then every headline measure against the baseline at once.
+//! The first screen: the answer in sentences, then every headline measure against the baseline at
+//! once.
 
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
@@ -60,10 +61,14 @@ fn matrix(comparison: &Comparison) -> String {
     let heads: String =
         others.map(|name| format!("<th scope=\"col\"><span>{}</span></th>", text(name))).collect();
     format!(
-        "<figure class=\"matrix\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"All \
-         headline measures\"><table><thead><tr><th scope=\"col\">median and shifts</th><th scope=\"col\" \
-         class=\"base\"><span>{}</span></th>{heads}</tr></thead>{rows}<tfoot>{}</tfoot></table></div>\
-         <figcaption>Shift of each contestant against <b class=\"name\">{}</b>, in percent of its median. \
+        "<figure class=\"matrix\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" \
+         aria-label=\"All \
+         headline measures\"><table><thead><tr><th scope=\"col\">median and shifts</th><th \
+         scope=\"col\" \
+         class=\"base\"><span>{}</span></th>{heads}</tr></thead>{rows}<tfoot>{}</tfoot>\
+         </table></div>\
+         <figcaption>Shift of each contestant against <b class=\"name\">{}</b>, in percent of its \
+         median. \
          {LEGEND}</figcaption></figure>",
         text(&comparison.baseline),
         tally(comparison),
@@ -71,9 +76,12 @@ fn matrix(comparison: &Comparison) -> String {
     )
 }
 
-const LEGEND: &str = "<span class=\"key v-better\">better</span> <span class=\"key v-worse\">worse</span> \
-     <span class=\"key v-more\">differs, no better or worse</span> <span class=\"key v-none\">~ not \
-     distinguishable</span> <span class=\"key v-none\">= exactly equal</span> <span class=\"key v-none\">· \
+const LEGEND: &str = "<span class=\"key v-better\">better</span> <span class=\"key \
+v-worse\">worse</span> \
+     <span class=\"key v-more\">differs, no better or worse</span> <span class=\"key v-none\">~ \
+     not \
+     distinguishable</span> <span class=\"key v-none\">= exactly equal</span> <span class=\"key \
+     v-none\">· \
      too few runs</span>. Every claim rests on a 95 % interval that excludes zero.";
 
 /// The rows of one load: a heading and one row per setting, or a single row.
@@ -94,7 +102,8 @@ fn load_rows(comparison: &Comparison, load: &Load) -> String {
     let row = |(cell, row): &(&Cell, &Row)| matrix_row(cell, row, &text(&setting(cell)), "setting");
     let rows: String = load.rows.iter().map(row).collect();
     format!(
-        "<tbody><tr class=\"cell\"><th colspan=\"{columns}\" scope=\"rowgroup\">{title}</th></tr>{rows}\
+        "<tbody><tr class=\"cell\"><th colspan=\"{columns}\" \
+         scope=\"rowgroup\">{title}</th></tr>{rows}\
          </tbody>"
     )
 }
@@ -109,7 +118,8 @@ fn matrix_row(cell: &Cell, row: &Row, title: &str, class: &str) -> String {
     let fields: String = row.entries.iter().map(|entry| field(cell, row, entry)).collect();
     let anchor = anchor(&cell.label());
     format!(
-        "<tr class=\"{class}\"><th scope=\"row\"><a href=\"#{anchor}\">{title}</a></th>{fields}</tr>"
+        "<tr class=\"{class}\"><th scope=\"row\"><a href=\"#{anchor}\">{title}</a></th>{fields}\
+         </tr>"
     )
 }
 
@@ -158,7 +168,8 @@ pub fn class(verdict: Verdict) -> &'static str {
 fn tally(comparison: &Comparison) -> String {
     let field = |standing: crate::answer::Standing| {
         format!(
-            "<td title=\"better, worse\"><span class=\"t-better\">{}</span> / <span class=\"t-worse\">{}\
+            "<td title=\"better, worse\"><span class=\"t-better\">{}</span> / <span \
+             class=\"t-worse\">{}\
              </span></td>",
             standing.better, standing.worse
         )

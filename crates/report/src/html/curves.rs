@@ -24,7 +24,8 @@ pub struct Distribution {
     contestants: Vec<Pooled>,
 }
 
-/// All runs of a contestant together. The curve's points stand at `x = 1/(1−p)` in equal steps of its logarithm.
+/// All runs of a contestant together. The curve's points stand at `x = 1/(1−p)` in equal steps of
+/// its logarithm.
 #[derive(Default, Serialize)]
 struct Pooled {
     samples: u64,
@@ -37,7 +38,8 @@ struct Pooled {
     bins: Vec<(i32, u64)>,
 }
 
-/// The distributions of a cell's `ok` records. Those that lost samples are left out, as in the tables.
+/// The distributions of a cell's `ok` records. Those that lost samples are left out, as in the
+/// tables.
 pub fn distributions(
     records: &[&Record],
     contestants: &[String],

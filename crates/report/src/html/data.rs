@@ -50,14 +50,16 @@ pub const DETAILS: [Detail; 4] = [
         all_distributions: false,
         points_per_decade: 14,
         slices: 10_000,
-        cut: "There is much data: single runs and distributions are shown for headline measures only.",
+        cut: "There is much data: single runs and distributions are shown for headline measures \
+              only.",
     },
     Detail {
         all_runs: false,
         all_distributions: false,
         points_per_decade: 6,
         slices: 2_000,
-        cut: "There is very much data: single runs and distributions are shown for headline measures \
+        cut: "There is very much data: single runs and distributions are shown for headline \
+        measures \
               only, and coarsely.",
     },
 ];
@@ -125,8 +127,8 @@ struct RowData {
 /// Median, its interval, shift in percent.
 type EntryData = (Option<Short>, Option<[Short; 2]>, Option<Short>);
 
-/// Identity, cell, contestant, outcome, place of the reason, boot, block, position, seed, position in
-/// the boot, environment, host time in ms, start in seconds since 1970, places of the notes.
+/// Identity, cell, contestant, outcome, place of the reason, boot, block, position, seed, position
+/// in the boot, environment, host time in ms, start in seconds since 1970, places of the notes.
 type TrialData =
     (String, usize, usize, &'static str, usize, [u32; 3], String, u32, usize, [u64; 2], Vec<usize>);
 
@@ -269,7 +271,8 @@ fn is_headline(cell: &Cell, histogram: &Histogram) -> bool {
         .any(|row| row.measure.name == histogram.name && row.measure.group == histogram.group)
 }
 
-/// The numbers of a run; of trials that did not end well there are none to compare, only to look at.
+/// The numbers of a run; of trials that did not end well there are none to compare, only to look
+/// at.
 fn numbers(record: &Record) -> BTreeMap<MeasureKey, f64> {
     values(record).into_iter().filter_map(|(key, value)| Some((key, value.ok()?))).collect()
 }

@@ -16,7 +16,8 @@ pub fn section(records: &[Record]) -> String {
         alike.entry(key).or_default().push(record);
     }
     if alike.is_empty() {
-        return "<section id=\"failures\"><h2>What did not end well</h2><p>Nothing: every trial ran to its \
+        return "<section id=\"failures\"><h2>What did not end well</h2><p>Nothing: every trial ran \
+        to its \
                 end, and the scheduler under test was running before and after it.</p></section>\n"
             .into();
     }
@@ -27,10 +28,14 @@ pub fn section(records: &[Record]) -> String {
         })
         .collect();
     format!(
-        "<section id=\"failures\"><h2>What did not end well</h2><p class=\"aside\">A failure is a result. \
-         These trials are in no median.</p><div class=\"scroll\"><table class=\"data failures\"><thead><tr>\
-         <th scope=\"col\">contestant</th><th scope=\"col\">cell</th><th scope=\"col\">outcome</th><th \
-         scope=\"col\">reason and trials</th></tr></thead><tbody>{rows}</tbody></table></div></section>\n"
+        "<section id=\"failures\"><h2>What did not end well</h2><p class=\"aside\">A failure is a \
+         result. \
+         These trials are in no median.</p><div class=\"scroll\"><table class=\"data \
+         failures\"><thead><tr>\
+         <th scope=\"col\">contestant</th><th scope=\"col\">cell</th><th \
+         scope=\"col\">outcome</th><th \
+         scope=\"col\">reason and trials</th></tr></thead><tbody>{rows}</tbody></table></div>\
+         </section>\n"
     )
 }
 
@@ -44,7 +49,8 @@ fn row(contestant: &str, cell: &str, outcome: &str, reason: &str, records: &[&Re
         .collect();
     let dumps: String = records.iter().filter_map(|record| dump(record)).collect();
     format!(
-        "<tr><th scope=\"row\">{}</th><td>{}</td><td><span class=\"outcome\">{}&nbsp;{outcome}</span></td>\
+        "<tr><th scope=\"row\">{}</th><td>{}</td><td><span \
+         class=\"outcome\">{}&nbsp;{outcome}</span></td>\
          <td>{}<br><small>{}</small>{dumps}</td></tr>",
         text(contestant),
         text(cell),

@@ -179,13 +179,20 @@ fn limits(comparison: &Comparison) -> String {
     let claims = headlines * others;
     let expected = claims as f64 * (1.0 - comparison.confidence);
     format!(
-        "<h3>How this might be wrong</h3><ul><li>“Not distinguishable” does not mean equal: it means that \
-         these runs do not tell.</li><li>Each interval speaks for itself. There are {claims} comparisons of \
-         headline measures; with no real difference anywhere, up to {expected:.0} of them would still be \
-         expected to exclude zero.</li><li>Samples inside a run are never counted as replicates; quantiles \
-         are refused where a run has too few samples for them.</li><li>Under a virtual clock every number is \
-         exact and repeatable; intervals then speak about other seeds and start phases, not about noise.\
-         </li><li>The largest value of a distribution grows with the number of samples: look at it, do not \
+        "<h3>How this might be wrong</h3><ul><li>“Not distinguishable” does not mean equal: it \
+         means that \
+         these runs do not tell.</li><li>Each interval speaks for itself. There are {claims} \
+         comparisons of \
+         headline measures; with no real difference anywhere, up to {expected:.0} of them would \
+         still be \
+         expected to exclude zero.</li><li>Samples inside a run are never counted as replicates; \
+         quantiles \
+         are refused where a run has too few samples for them.</li><li>Under a virtual clock every \
+         number is \
+         exact and repeatable; intervals then speak about other seeds and start phases, not about \
+         noise.\
+         </li><li>The largest value of a distribution grows with the number of samples: look at \
+         it, do not \
          rank by it.</li></ul>"
     )
 }

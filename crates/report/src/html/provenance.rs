@@ -35,7 +35,8 @@ pub fn section(records: &[Record]) -> String {
     let entries: String =
         environments.list.iter().enumerate().map(|(i, it)| entry(i, it)).collect();
     format!(
-        "<section id=\"provenance\"><h2>Provenance</h2><p class=\"aside\">Each trial in the table above names \
+        "<section id=\"provenance\"><h2>Provenance</h2><p class=\"aside\">Each trial in the table \
+         above names \
          its environment.</p><div class=\"folded\">{entries}</div></section>\n"
     )
 }
@@ -51,7 +52,8 @@ fn entry(index: usize, records: &[&Record]) -> String {
         .map(|(name, fact)| format!("<dt>{name}</dt><dd>{}</dd>", text(&fact)))
         .collect();
     format!(
-        "<details id=\"environment-{index}\"><summary><b>Environment {}</b> {} · {} trials · {}</summary><dl \
+        "<details id=\"environment-{index}\"><summary><b>Environment {}</b> {} · {} trials · \
+         {}</summary><dl \
          class=\"facts\">{rows}</dl></details>",
         index + 1,
         text(release),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Tables of every cell: headline measures with intervals and their picture, then all other measures.
+//! Tables of every cell: headline measures with intervals and their picture, then all other
+//! measures.
 
 use model::metric::{Direction, measure};
 use stats::{Cell, Comparison, Entry, Interval, Row, Verdict};
@@ -13,9 +14,11 @@ pub fn section(comparison: &Comparison) -> String {
     let cells = comparison.cells.iter().enumerate();
     let cells: String = cells.map(|(index, cell)| details(cell, index == start)).collect();
     format!(
-        "<section id=\"results\"><h2>Results</h2><p class=\"aside\">Medians over runs with {:.0} % intervals \
+        "<section id=\"results\"><h2>Results</h2><p class=\"aside\">Medians over runs with {:.0} % \
+         intervals \
          (boots resampled first, then runs within), and the Hodges–Lehmann shift against <b \
-         class=\"name\">{}</b>. The bars show the shift on a scale of ratios; the line is zero.</p>{cells}\
+         class=\"name\">{}</b>. The bars show the shift on a scale of ratios; the line is \
+         zero.</p>{cells}\
          </section>\n",
         comparison.confidence * 100.0,
         text(&comparison.baseline)
@@ -31,8 +34,10 @@ fn details(cell: &Cell, open: bool) -> String {
         false => (headlines, others),
     };
     format!(
-        "<details class=\"cell\" id=\"{}\"{open}><summary><span class=\"cell-name\">{}</span> <span \
-         class=\"where\">{} · {}</span>{}</summary><p class=\"aside\">{}</p>{headlines}{}</details>\n",
+        "<details class=\"cell\" id=\"{}\"{open}><summary><span class=\"cell-name\">{}</span> \
+         <span \
+         class=\"where\">{} · {}</span>{}</summary><p class=\"aside\">{}</p>{headlines}{}\
+         </details>\n",
         anchor(&cell.label()),
         text(&cell.name),
         text(&cell.machine),
@@ -63,11 +68,15 @@ fn table(row: &Row, cell: &Cell) -> String {
     let lines: String = row.entries.iter().map(|entry| line(row, entry, cell, scale)).collect();
     let definition = measure(&row.measure.name).map_or("", |measure| measure.definition);
     format!(
-        "<div class=\"scroll\"><table class=\"data result\"><caption><span title=\"{}\">{}</span> <small>{}\
-         </small></caption><thead><tr><th scope=\"col\">contestant</th><th scope=\"col\" class=\"n\" \
-         title=\"runs with a number / boots they come from\">runs/boots</th><th scope=\"col\" class=\"n\">median</th><th \
+        "<div class=\"scroll\"><table class=\"data result\"><caption><span title=\"{}\">{}</span> \
+         <small>{}\
+         </small></caption><thead><tr><th scope=\"col\">contestant</th><th scope=\"col\" \
+         class=\"n\" \
+         title=\"runs with a number / boots they come from\">runs/boots</th><th scope=\"col\" \
+         class=\"n\">median</th><th \
          scope=\"col\">95 % interval</th><th scope=\"col\" class=\"n\">shift</th><th \
-         scope=\"col\">interval</th><th scope=\"col\" class=\"bar\"><span class=\"sr\">picture</span></th>\
+         scope=\"col\">interval</th><th scope=\"col\" class=\"bar\"><span \
+         class=\"sr\">picture</span></th>\
          <th scope=\"col\">verdict</th></tr></thead><tbody>{lines}</tbody></table></div>\n",
         text(definition),
         text(&units::measure(&row.measure)),
@@ -90,8 +99,10 @@ fn line(row: &Row, entry: &Entry, cell: &Cell, scale: Scale) -> String {
     let shift = entry.shift.map(|shift| units::shift(&shift, row.unit));
     let (shift, interval) = shift.unwrap_or_default();
     format!(
-        "<tr class=\"{}\"><th scope=\"row\">{}</th><td class=\"n\">{}<small>/{}</small></td><td class=\"n \
-         median\">{}</td><td class=\"range\">{}</td><td class=\"n shift\">{}</td><td class=\"range\">{}</td>\
+        "<tr class=\"{}\"><th scope=\"row\">{}</th><td class=\"n\">{}<small>/{}</small></td><td \
+         class=\"n \
+         median\">{}</td><td class=\"range\">{}</td><td class=\"n shift\">{}</td><td \
+         class=\"range\">{}</td>\
          <td class=\"bar\">{}</td><td class=\"verdict\">{}{}</td></tr>",
         class(entry.verdict),
         text(&entry.contestant),
@@ -148,7 +159,8 @@ impl Scale {
         };
         let Interval { low, high } = interval;
         zero_line(&format!(
-            "<line class=\"range\" x1=\"{:.1}\" x2=\"{:.1}\" y1=\"8\" y2=\"8\"/><circle cx=\"{:.1}\" \
+            "<line class=\"range\" x1=\"{:.1}\" x2=\"{:.1}\" y1=\"8\" y2=\"8\"/><circle \
+             cx=\"{:.1}\" \
              cy=\"8\" r=\"3.2\"/>",
             self.at(low),
             self.at(high),
@@ -159,7 +171,8 @@ impl Scale {
 
 fn zero_line(marks: &str) -> String {
     format!(
-        "<svg class=\"forest\" viewBox=\"0 0 {0} 16\" width=\"{0}\" height=\"16\" aria-hidden=\"true\">\
+        "<svg class=\"forest\" viewBox=\"0 0 {0} 16\" width=\"{0}\" height=\"16\" \
+         aria-hidden=\"true\">\
          <line class=\"zero\" x1=\"{HALF}\" x2=\"{HALF}\" y1=\"0\" y2=\"16\"/>{marks}</svg>",
         2.0 * HALF
     )
@@ -180,8 +193,10 @@ fn all_measures(rows: &[&Row]) -> String {
         .collect();
     let lines: String = rows.iter().map(|row| compact(row)).collect();
     format!(
-        "<details class=\"more\"><summary>All {} other measures</summary><div class=\"scroll\"><table \
-         class=\"data\"><thead><tr><th scope=\"col\">measure</th>{heads}</tr></thead><tbody>{lines}</tbody>\
+        "<details class=\"more\"><summary>All {} other measures</summary><div \
+         class=\"scroll\"><table \
+         class=\"data\"><thead><tr><th \
+         scope=\"col\">measure</th>{heads}</tr></thead><tbody>{lines}</tbody>\
          </table></div></details>",
         rows.len()
     )

@@ -29,7 +29,8 @@ pub struct Timeline {
 /// The section's frame; empty when nothing was traced.
 pub fn section(records: &[Record]) -> String {
     if !records.iter().any(is_traced) {
-        return "<section id=\"timeline\"><h2>Timeline</h2><p class=\"aside\">No trial was traced. Name \
+        return "<section id=\"timeline\"><h2>Timeline</h2><p class=\"aside\">No trial was traced. \
+        Name \
                 cells in the experiment's <code>trace</code>, or run with <code>--trace</code>.</p>\
                 </section>\n"
             .into();
@@ -39,11 +40,14 @@ pub fn section(records: &[Record]) -> String {
         .map(|(index, it)| format!("<option value=\"{index}\">{}</option>", text(&label(it))))
         .collect();
     format!(
-        "<section id=\"timeline\"><h2>Timeline</h2><p class=\"aside\">Who ran where: CPUs above, tasks \
-         below, coloured by task group. Thin grey lines are waits: able to run, and not running. Drag to \
+        "<section id=\"timeline\"><h2>Timeline</h2><p class=\"aside\">Who ran where: CPUs above, \
+         tasks \
+         below, coloured by task group. Thin grey lines are waits: able to run, and not running. \
+         Drag to \
          zoom, double-click to see all.</p><div class=\"controls\"><label>Trial <select \
          id=\"pick-timeline\">{options}</select></label></div><figure><div class=\"chart tall\" \
-         id=\"chart-timeline\" role=\"img\" aria-label=\"Timeline of a traced trial\"></div><figcaption \
+         id=\"chart-timeline\" role=\"img\" aria-label=\"Timeline of a traced \
+         trial\"></div><figcaption \
          id=\"timeline-note\"></figcaption></figure></section>\n"
     )
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Synthetic records with the shape of a real experiment: several kernels and schedulers, a load ramp,
-//! latency tails, failures, one traced trial. No number here was measured.
+//! Synthetic records with the shape of a real experiment: several kernels and schedulers, a load
+//! ramp, latency tails, failures, one traced trial. No number here was measured.
 
 #![allow(dead_code)]
 
@@ -294,8 +294,10 @@ fn provenance(kernel: &str, file: &str, block: u32, cell: usize) -> Provenance {
 
 /// Makes some trials of `fifo` and `rr` end badly, with a dump that tries to break out of a page.
 fn fail(records: &mut [Record]) {
-    let dump = "rr[300] triggered exit kind 1026:\n  runnable task stall (hog[304] failed to run for \
-                30.2s)\n\nBacktrace:\n  scx_watchdog_workfn+0x139</script><script>alert(1)</script>";
+    let dump = "rr[300] triggered exit kind 1026:\n  runnable task stall (hog[304] failed to run \
+    for \
+                30.2s)\n\nBacktrace:\n  scx_watchdog_workfn+0x139\
+                </script><script>alert(1)</script>";
     for record in records.iter_mut().filter(|record| record.trial.block == 5) {
         let hogs = record.trial.workload.parameters.get("hogs").copied();
         let (name, many) = (record.trial.contestant.name.as_str(), hogs == Some(32));
