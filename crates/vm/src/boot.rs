@@ -30,6 +30,8 @@ pub(crate) struct BootRun<'a> {
     boot_id: String,
     /// Why this is not the planned boot's first.
     note: Option<String>,
+    /// The console's last lines, when the guest hung.
+    console_tail: String,
 }
 
 /// How a boot ended.
@@ -56,7 +58,16 @@ impl<'a> BootRun<'a> {
         let initramfs = initramfs(lab, first, &boot_id)?;
         let arguments = qemu::arguments(&request.kernel.image, request.machine, lab.accelerator);
         let qemu = Qemu::start(&arguments, &initramfs)?;
-        Ok(BootRun { lab, qemu, first, next: first, started: None, boot_id, note })
+        Ok(BootRun {
+            lab,
+            qemu,
+            first,
+            next: first,
+            started: None,
+            boot_id,
+            note,
+            console_tail: String::new(),
+        })
     }
 
     /// Listens until the boot's end. Lab failures that a second boot cannot heal are errors.
@@ -64,7 +75,7 @@ impl<'a> BootRun<'a> {
         loop {
             let deadline = Instant::now() + self.patience();
             match self.wait(deadline, stop) {
-                Heard::Frame(Kind::Finished, ..) => return Ok(End::Finished),
+                Heard::Frame(Kind::Finished, ..) => return Ok(self.finished()),
                 Heard::Frame(Kind::Failed, payload, _) => {
                     bail!("the guest failed: {}", String::from_utf8_lossy(&payload))
                 }
@@ -74,6 +85,13 @@ impl<'a> BootRun<'a> {
                 Heard::End(damage) => return self.died(damage, on_event),
             }
         }
+    }
+
+    fn finished(&self) -> End {
+        if self.next == self.lab.request.trials.len() {
+            return End::Finished;
+        }
+        End::Broken("the guest says that it has finished, but has not".into())
     }
 
     /// How long the guest may be silent now, in wall time: under instruction counting a trial's own
@@ -162,8 +180,8 @@ impl<'a> BootRun<'a> {
         }
         facts.insert("command_line".into(), qemu::command_line(request.machine.clock));
         facts.insert("qemu".into(), self.lab.qemu_version.clone());
-        if let Some(note) = &self.note {
-            provenance.notes.push(format!("in a fresh boot, because the one before ended: {note}"));
+        if let Some(why) = self.note.as_deref().and_then(|note| note.lines().next()) {
+            provenance.notes.push(format!("in a fresh boot, because the one before ended: {why}"));
         }
         on_event(Event::Record(self.next, Box::new(record)));
         self.next += 1;
@@ -178,6 +196,7 @@ impl<'a> BootRun<'a> {
             kernel_release: request.kernel.release.clone(),
             cpus: request.machine.cpus,
             probes: "unknown: the guest did not answer".into(),
+            notes: console_note(&self.console_tail),
             ..Provenance::default()
         };
         self.answer(Record::without_measurement(trial, outcome, provenance), on_event);
@@ -194,7 +213,7 @@ impl<'a> BootRun<'a> {
         let reason = format!(
             "no answer for {silence_s} s of wall time; the virtual machine was killed from outside"
         );
-        let reason = [reason, console].join("\n").trim_end().to_owned();
+        self.console_tail = console;
         self.answer_for_the_guest(Outcome::Hung { reason }, on_event)
     }
 
@@ -214,6 +233,10 @@ impl<'a> BootRun<'a> {
         }
         Ok(self.answer_for_the_guest(Outcome::Crashed { text }, on_event))
     }
+}
+
+fn console_note(console: &str) -> Vec<String> {
+    if console.is_empty() { Vec::new() } else { vec![format!("console: {console}")] }
 }
 
 /// What [`BootRun::wait`] came back with.

@@ -60,6 +60,9 @@ pub fn version() -> Result<String> {
 }
 
 /// The kernel's command line. Every record carries it.
+///
+/// The mitigations of processor faults stay as the kernel chooses: they are part of what a switch
+/// costs.
 pub fn command_line(clock: Clock) -> String {
     let common = [
         // Where a panic's text goes.

@@ -184,6 +184,8 @@ fn a_guest_that_spins_is_killed_and_harms_no_other_trial() {
     let records = records(&request(&kernel, &machine, &trials)).unwrap();
     assert_eq!(outcomes(&records), ["ok", "hung", "ok"]);
     assert!(records[1].provenance.wall_ms >= 2 * TIMEOUT_MS + 20_000);
+    let reason = records[1].outcome.reason();
+    assert!(reason.contains("killed from outside") && !reason.contains('\n'), "{reason}");
 }
 
 #[test]

@@ -117,8 +117,11 @@ fn stored(home: &Path) -> Result<Vec<Kernel>> {
     let mut kernels = Vec::new();
     let Ok(entries) = fs::read_dir(folder(home)) else { return Ok(kernels) };
     for entry in entries {
-        let folder = entry?.path();
-        if folder.join("kernel.json").is_file() {
+        let entry = entry?;
+        let folder = entry.path();
+        // A name with a dot in front is a folder that was not finished.
+        let is_finished = !entry.file_name().to_string_lossy().starts_with('.');
+        if is_finished && folder.join("kernel.json").is_file() {
             kernels.push(load(&folder)?);
         }
     }
