@@ -2,16 +2,17 @@
 /*
  * vtime: Weighted virtual time over one shared queue.
  *
- * Idea: A task's virtual time is the CPU time that it has used, divided by its weight. Every runnable task
- *       waits in one shared queue that is ordered by virtual time, and every CPU takes the first that may
- *       run there. A task that slept keeps at most one slice of what it did not use.
+ * Idea: A task's virtual time is the CPU time that it has used, divided by its weight. Every
+ *       runnable task waits in one shared queue that is ordered by virtual time, and every CPU
+ *       takes the first that may run there. A sleeper keeps at most one slice of what it left.
  * Good at: Fair shares by nice value, and soon a CPU for those who sleep much, with little code.
- * Bad at: Many CPUs: all share one queue and its lock, and caches go cold. It never preempts: a woken task
- *         waits until somebody's slice is over.
- * Origin: The idea of weighted fair queueing, as in CFS (2007); `scx_simple` of the kernel's examples.
+ * Bad at: Many CPUs: all share one queue and its lock, and caches go cold. It never preempts: a
+ *         woken task waits until somebody's slice is over.
+ * Origin: Weighted fair queueing, which CFS brought to Linux (2007); scx_simple of the examples.
  * Differs: From CFS: one queue for all CPUs, a fixed slice, no preemption on wake-up.
  */
 #include <scx/common.bpf.h>
+#include "include/idle.h"
 #include "include/nice.h"
 
 char _license[] SEC("license") = "GPL";
@@ -46,6 +47,7 @@ void BPF_STRUCT_OPS(vtime_enqueue, struct task_struct *p, u64 enq_flags)
 	if (time_before(vtime, vtime_now - slice_ns))
 		vtime = vtime_now - slice_ns;
 	scx_bpf_dsq_insert_vtime(p, SHARED_DSQ, slice_ns, vtime, enq_flags);
+	kick_idle_cpu_for(p);
 }
 
 void BPF_STRUCT_OPS(vtime_dispatch, s32 cpu, struct task_struct *prev)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Compiles every scheduler of the project and the probes, and packs the headers for use at run time.
+//! Compiles every scheduler of the project and the probes, and packs the headers for use at run
+//! time.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -27,7 +28,8 @@ fn main() {
 }
 
 fn build() -> Result {
-    for watched in [SCHEDULERS, PROBES, PROBES_HEADER, "src/clang.rs", "src/identity.rs", "build.rs"] {
+    let own = ["build.rs", "src/clang.rs", "src/identity.rs"];
+    for watched in own.iter().chain(&[SCHEDULERS, PROBES, PROBES_HEADER]) {
         println!("cargo::rerun-if-changed={watched}");
     }
     println!("cargo::rerun-if-env-changed=BPF_CLANG");
@@ -52,7 +54,8 @@ fn build() -> Result {
     Ok(())
 }
 
-/// One tree with everything that a scheduler includes: what `scx_cargo` brings, libbpf's, and our own.
+/// One tree with everything that a scheduler includes: what `scx_cargo` brings, libbpf's, and our
+/// own.
 fn gather_headers(clang: &Path, out: &Path) -> Result<PathBuf> {
     // SAFETY: a build script has one thread. `scx_cargo` looks nowhere else for its compiler.
     unsafe { std::env::set_var("BPF_CLANG", clang) };

@@ -36,7 +36,8 @@ pub fn builtin() -> Vec<Source> {
     embedded::BUILTINS.iter().map(of).collect()
 }
 
-/// Finds a scheduler: a name without `/` and `.bpf.c` is a built-in one, everything else is a file, relative to
+/// Finds a scheduler: a name without `/` and `.bpf.c` is a built-in one, everything else is a file,
+/// relative to
 /// `base`.
 ///
 /// # Errors

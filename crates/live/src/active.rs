@@ -5,8 +5,8 @@ use std::fs;
 
 use model::ActiveScheduler;
 
-/// What the running kernel says about its scheduler. Files that are missing leave their field empty,
-/// except that a kernel without sched_ext has the state `absent`.
+/// What the running kernel says about its scheduler. Files that are missing leave their field
+/// empty, except that a kernel without sched_ext has the state `absent`.
 pub fn active() -> ActiveScheduler {
     ActiveScheduler {
         sched_ext_state: sched_ext("state").unwrap_or_else(|| "absent".into()),

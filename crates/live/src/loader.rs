@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One loader for every `.bpf.c` scheduler: it knows none by name.
 //!
-//! It does what the skeletons of the scx project do for one scheduler each, driven by the object's own BTF: knobs
-//! and enumerators become constants, flags that this kernel has are set, callbacks that it lacks are
-//! left out, and room is made for the exit information.
+//! It does what the skeletons of the scx project do for one scheduler each, driven by the object's
+//! own BTF: knobs and enumerators become constants, flags that this kernel has are set, callbacks
+//! that it lacks are left out, and room is made for the exit information.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,6 +17,8 @@ use model::KnobValue;
 mod exit;
 
 pub(crate) mod log;
+#[cfg(test)]
+mod tests;
 pub(crate) mod variable;
 
 use crate::active::sched_ext;
@@ -44,7 +46,7 @@ pub struct LoadError {
     /// Whether no sched_ext scheduler at all can be loaded here.
     pub unsupported: bool,
     /// Why the kernel threw it out while it was being enabled, if it came so far.
-    pub exit: Option<ExitInfo>,
+    pub exit: Option<Box<ExitInfo>>,
 }
 
 impl From<String> for LoadError {
@@ -77,9 +79,8 @@ pub fn knobs(object: &[u8]) -> Result<Vec<Knob>, LoadError> {
 
 /// Loads a scheduler, sets its knobs, and waits until the kernel has enabled it.
 ///
-/// # Errors
-/// When this kernel or process cannot (`unsupported`), when a knob is wrong, when the verifier refuses, or when the
-/// scheduler's own `init` does.
+/// # Errors When this kernel or process cannot (`unsupported`), when a knob is wrong, when the
+/// verifier refuses, or when the scheduler's own `init` does.
 pub fn load(compiled: &Compiled, knobs: &BTreeMap<String, KnobValue>) -> Result<Loaded, LoadError> {
     check_host()?;
     let listener = Listener::new();
@@ -209,7 +210,8 @@ impl Open {
         }
     }
 
-    /// What `UEI_SET_SIZE` of the scx headers does: the dump's section grows, and the scheduler is told.
+    /// What `UEI_SET_SIZE` of the scx headers does: the dump's section grows, and the scheduler is
+    /// told.
     fn make_room_for_dump(&mut self) -> Result<(), LoadError> {
         let Some(place) = self.place.clone() else { return Ok(()) };
         let asked = self.exit_dump_bytes();
@@ -236,7 +238,8 @@ impl Open {
     }
 }
 
-/// The ops table of an opened object. libbpf shows function pointers as pointers to its own programs.
+/// The ops table of an opened object. libbpf shows function pointers as pointers to its own
+/// programs.
 struct Ops<'a> {
     map: libbpf_rs::OpenMapMut<'a>,
     members: &'a [Member],
@@ -343,7 +346,7 @@ impl Loaded {
         LoadError {
             message: format!("the kernel does not enable the scheduler: {why}"),
             notes: self.notes.clone(),
-            exit,
+            exit: exit.map(Box::new),
             ..LoadError::default()
         }
     }
@@ -366,7 +369,8 @@ impl Loaded {
         }
     }
 
-    /// Unloads it and waits until the kernel has. Returns why it left: `kind` 64 when it was we who unloaded it.
+    /// Unloads it and waits until the kernel has. Returns why it left: `kind` 64 when it was we who
+    /// unloaded it.
     pub fn unload(mut self) -> Option<ExitInfo> {
         drop(self.scheduler.take());
         wait_for(|| sched_ext("state").is_none_or(|state| state == "disabled"));

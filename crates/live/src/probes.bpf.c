@@ -2,9 +2,10 @@
 /*
  * Counts what the scheduler does to the tasks of a workload.
  *
- * One object for Linux 6.1 to 7.x. Tracked tasks have a slot in a plain array, found by their number: the array's
- * look-up is a handful of instructions in line, where task storage would be a call, and an untracked task costs
- * one comparison. No atomic operation but the histogram's: a task is switched by one CPU at a time.
+ * One object for Linux 6.1 to 7.x. Tracked tasks have a slot in a plain array, found by their
+ * number: the array's look-up is a handful of instructions in line, where task storage would be a
+ * call, and an untracked task costs one comparison. No atomic operation but the histogram's: a task
+ * is switched by one CPU at a time.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
@@ -167,7 +168,7 @@ int BPF_PROG(count_switch, bool preempt, struct task_struct *prev, struct task_s
 	return 0;
 }
 
-/* As older kernels have it; libbpf leaves the three underscores and what follows out of the name. */
+/* As older kernels have it; libbpf ignores the three underscores and what follows them. */
 struct task_struct___older {
 	int on_rq;
 } __attribute__((preserve_access_index));
@@ -181,8 +182,9 @@ static __always_inline bool is_on_run_queue(const struct task_struct *p)
 }
 
 /*
- * A waking counts when the task sleeps: its switch said so, or, if the waker is faster than that switch, it has
- * left its run queue. `on_rq` alone does not tell, because EEVDF leaves sleepers there for a while.
+ * A waking counts when the task sleeps: its switch said so, or, if the waker is faster than that
+ * switch, it has left its run queue. `on_rq` alone does not tell, because EEVDF leaves sleepers
+ * there for a while.
  */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(count_waking, struct task_struct *p)
@@ -194,11 +196,20 @@ int BPF_PROG(count_waking, struct task_struct *p)
 	return 0;
 }
 
+/* How often a maximum is tried again when another CPU was faster. */
+#define MAX_TRIES 16
+
 static __always_inline void at_least(u64 *highest, u64 value)
 {
-	/* A race between two CPUs can lose one of two maxima that slots gave up at the same moment. */
-	if (value > *highest)
-		*highest = value;
+	u64 seen = *highest;
+
+	for (int i = 0; i < MAX_TRIES && value > seen; i++) {
+		u64 found = __sync_val_compare_and_swap(highest, seen, value);
+
+		if (found == seen)
+			return;
+		seen = found;
+	}
 }
 
 static __always_inline void add(struct probe_tally *sum, const struct probe_tally *more)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the probes and their reader share. Every structure is mirrored in probes/layout.rs, and a test
- * compares the two.
+ * What the probes and their reader share. Every structure is mirrored in probes/layout.rs, and a
+ * test compares the two.
  */
 #ifndef FAIRGROUND_PROBES_H
 #define FAIRGROUND_PROBES_H
@@ -10,8 +10,8 @@
 #define MAX_GROUPS 64
 
 /*
- * HdrHistogram's layout with three significant digits: 2048 buckets of width 1, then 1024 for each further
- * power of two, up to 2^40 ns (18 minutes). Longer waits are counted in the last bucket.
+ * HdrHistogram's layout with three significant digits: 2048 buckets of width 1, then 1024 for each
+ * further power of two, up to 2^40 ns (18 minutes). Longer waits are counted in the last bucket.
  */
 #define SUB_BUCKETS 2048
 #define HALF_SUB_BUCKETS 1024
@@ -34,7 +34,10 @@ enum probe_activity {
 	DEAD = 4,
 };
 
-/* A count of samples with their exact extremes; the smallest is stored as its complement, so that 0 is "none". */
+/*
+ * A count of samples with their exact extremes. The smallest is stored as its complement, so that
+ * it is a maximum, too, and 0 means that there is none.
+ */
 struct probe_tally {
 	u64 count;
 	u64 max_ns;

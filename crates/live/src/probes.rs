@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the kernel's scheduler does to the workload's tasks, counted inside the kernel.
 //!
-//! `probes.bpf.c` counts; this side says which threads belong to which group, when counting starts and ends, and adds
-//! up. Nothing is sent anywhere while it counts, so that the probes disturb as little as they can.
+//! `probes.bpf.c` counts; this side says which threads belong to which group, when counting starts
+//! and ends, and adds up. Nothing is sent anywhere while it counts, so that the probes disturb as
+//! little as they can.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -28,7 +29,8 @@ use shared::Shared;
 
 /// Slots for tasks: as many as there are task numbers, within these bounds.
 const SLOTS_LEAST: usize = 1 << 12;
-/// 16 MiB of slots. Where numbers go higher, two tasks may want the same slot; the second is reported.
+/// 16 MiB of slots. Where numbers go higher, two tasks may want the same slot; the second is
+/// reported.
 const SLOTS_MOST: usize = 1 << 17;
 
 /// Attached probes. Dropping them detaches them.
@@ -54,17 +56,18 @@ pub struct Readings {
     pub trace: Option<Trace>,
     /// What each probe cost, if [`Probes::count_cost`] was asked.
     pub cost: BTreeMap<String, ProbeCost>,
-    /// Forked tasks that could not be accounted, because their slot belongs to a living task. 0 unless task numbers
-    /// go above [`SLOTS_MOST`] and wrap round; not 0 means that counts are too small.
+    /// Forked tasks that could not be accounted, because their slot belongs to a living task. 0
+    /// unless task numbers go above [`SLOTS_MOST`] and wrap round; not 0 means that counts are too
+    /// small.
     pub untracked: u64,
 }
 
 impl Probes {
-    /// Loads and attaches the probes for these groups of tasks; with `trace`, every switch, wake-up, fork and exit of
-    /// every task is kept as well.
+    /// Loads and attaches the probes for these groups of tasks; with `trace`, every switch,
+    /// wake-up, fork and exit of every task is kept as well.
     ///
-    /// # Errors
-    /// Why not, in one sentence: no BTF, no privilege, too many groups. The trial can go on without probes.
+    /// # Errors Why not, in one sentence: no BTF, no privilege, too many groups. The trial can go
+    /// on without probes.
     pub fn attach(groups: &[String], trace: bool) -> Result<Probes, String> {
         check_host(groups)?;
         let listener = Listener::new();
@@ -104,7 +107,8 @@ impl Probes {
         Ok(probes)
     }
 
-    /// Asks the kernel to time the probes (and every other BPF program), which itself costs two clock readings a run.
+    /// Asks the kernel to time the probes (and every other BPF program), which itself costs two
+    /// clock readings a run.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -119,8 +123,8 @@ impl Probes {
         Ok(())
     }
 
-    /// Accounts a thread to a group, before the common start. Threads and processes that it makes later belong to the
-    /// same group, or to the one that [`Probes::set_fork_group`] says.
+    /// Accounts a thread to a group, before the common start. Threads and processes that it makes
+    /// later belong to the same group, or to the one that [`Probes::set_fork_group`] says.
     ///
     /// # Errors
     /// When there is no such thread or group, or when its slot is taken.
@@ -247,7 +251,8 @@ fn check_host(groups: &[String]) -> Result<(), String> {
     if !nix::unistd::geteuid().is_root() {
         return Err("the probes need root".into());
     }
-    // The kernel's number of the first PID name space; in another one, our numbers are not the kernel's.
+    // The kernel's number of the first PID name space; in another one, our numbers are not the
+    // kernel's.
     let space = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     if space != Path::new("pid:[4026531836]") {
         return Err(

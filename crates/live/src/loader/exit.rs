@@ -12,8 +12,8 @@ use super::variable::{Kind, Member, Variable, is_section};
 /// Why a scheduler left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExitInfo {
-    /// The kernel's `enum scx_exit_kind`: 64 … 67 asked for, 1024 and more errors (1026: a task was not
-    /// run in time).
+    /// The kernel's `enum scx_exit_kind`: 64 … 67 asked for, 1024 and more errors (1026: a task was
+    /// not run in time).
     pub kind: u64,
     /// The exit code, as far as there is one.
     pub code: i64,

@@ -83,7 +83,8 @@ pub fn refusal(said: &str) -> Option<Refusal> {
     })
 }
 
-/// Why an object could not be loaded, in one line: the verifier's reason if it was the verifier, else libbpf's.
+/// Why an object could not be loaded, in one line: the verifier's reason if it was the verifier,
+/// else libbpf's.
 pub fn explain(error: &str, said: &str) -> String {
     let Some(found) = refusal(said) else {
         return format!("the object cannot be loaded: {error}; {}", warnings(said));
@@ -115,7 +116,8 @@ fn program(before: &str) -> Option<String> {
     Some(name.split('\'').next()?.to_owned())
 }
 
-/// libbpf's warnings in one line, without its prefix; for failures that the verifier has no part in.
+/// libbpf's warnings in one line, without its prefix; for failures that the verifier has no part
+/// in.
 pub fn warnings(said: &str) -> String {
     let lines = said.lines().map(|line| line.trim().trim_start_matches("libbpf: "));
     let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
@@ -149,7 +151,8 @@ mod tests {
 
     #[test]
     fn a_report_for_people_is_kept_whole() {
-        let report = "Verification failed: Register Type Safety\nReason:\n  R0 may be NULL here.\nprocessed 9";
+        let report =
+            "Verification failed: Type Safety\nReason:\n  R0 may be NULL here.\nprocessed 9";
         let found = refusal(&SAID.replace("processed 9", report)).expect("there is a log");
         assert_eq!(found.reason, "R0 invalid mem access 'map_value_or_null'");
         assert_eq!(found.source, "bad.bpf.c:21: *cpu = 1;");

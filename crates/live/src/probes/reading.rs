@@ -21,7 +21,8 @@ pub struct GroupReadings {
     pub migrations: u64,
     /// CPU time of the group's tasks.
     pub cpu_time_ns: u64,
-    /// The longest time that a task was runnable without running; waits that had not ended are included.
+    /// The longest time that a task was runnable without running; waits that had not ended are
+    /// included.
     pub longest_wait_ns: u64,
     /// Tasks of the group that ran.
     pub tasks: u64,
@@ -45,8 +46,8 @@ impl Window {
     }
 }
 
-/// Adds up a group: what its tasks have, and what those had whose slots are in use again. Besides the sums, the
-/// tallies of its waits: after wake-ups, and for other reasons.
+/// Adds up a group: what its tasks have, and what those had whose slots are in use again. Besides
+/// the sums, the tallies of its waits: after wake-ups, and for other reasons.
 pub fn group<'a>(
     tasks: impl Iterator<Item = &'a Task>,
     retired: &Totals,

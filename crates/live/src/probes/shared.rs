@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr;
 
-/// The values of an array map, mapped into our memory. Everything is read and written volatile: the other side may
-/// do so at any time, and every value is plain data of which any bytes are valid.
+/// The values of an array map, mapped into our memory. Everything is read and written volatile: the
+/// other side may do so at any time, and every value is plain data of which any bytes are valid.
 pub struct Shared<T> {
     start: *mut T,
     entries: usize,

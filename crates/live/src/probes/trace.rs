@@ -32,8 +32,8 @@ pub fn drain(ring: &dyn MapCore) -> Result<Vec<Event>, String> {
     Ok(events)
 }
 
-/// Orders the events, counts their times from the start, and collects who took part. `group` names the group of a
-/// task, empty for strangers.
+/// Orders the events, counts their times from the start, and collects who took part. `group` names
+/// the group of a task, empty for strangers.
 pub fn trace(
     mut events: Vec<Event>,
     start_ns: u64,
@@ -88,7 +88,8 @@ const TASK_IDLE: u32 = 0x402;
 /// `TASK_RTLOCK_WAIT` and `TASK_FROZEN`, which ftrace shows as `D`.
 const LIKE_UNINTERRUPTIBLE: u32 = 0x1000 | 0x8000;
 
-/// A task's state as ftrace writes it: the highest reported bit decides, as in `__task_state_index()`.
+/// A task's state as ftrace writes it: the highest reported bit decides, as in
+/// `__task_state_index()`.
 fn state(detail: u32, exit_state: u32) -> String {
     if detail & PREEMPTED != 0 {
         return "R+".into();
