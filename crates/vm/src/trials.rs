@@ -83,7 +83,8 @@ pub fn run_trials(
         note = match end {
             End::Finished | End::Stopped => None,
             End::Broken(why) if fruitless < FRUITLESS_BOOTS_MAX => {
-                on_event(Event::Note(format!("boot {}: {why}; booting again", request.boot)));
+                let first = why.lines().next().unwrap_or_default();
+                on_event(Event::Note(format!("boot {}: {first}; booting again", request.boot)));
                 Some(why)
             }
             End::Broken(why) => bail!("kernel {}: {why}", request.kernel.release),
@@ -129,7 +130,9 @@ fn choose(
         (Clock::Real, Accelerator::Auto) => match probe_kvm(request, qemu_version, stop) {
             Ok(()) => Ok(Accelerator::Kvm),
             Err(why) => {
-                on_event(Event::Note(format!("KVM does not work ({why}); emulating with TCG")));
+                // QEMU's own complaint stands in the line after the probe's result.
+                let short = why.lines().take(2).collect::<Vec<_>>().join(": ");
+                on_event(Event::Note(format!("KVM does not work ({short}); emulating with TCG")));
                 Ok(Accelerator::Tcg)
             }
         },
