@@ -83,7 +83,7 @@ function drawSwitches() {
     const median = totals(name);
     return bars(word, colour(own), median, (value) => `${format(value, "count")} ${word}`);
   });
-  caption("switches", "Context switches", cell().name);
+  caption("switches", "Context switches", "all tasks");
   draw("switches", traces, barLayout());
 }
 
@@ -95,7 +95,7 @@ function drawShares() {
     const words = (value) => `${percent(100 * value).replace("+", "")} ${plain(group)}`;
     return bars(plain(group), own, (index) => of.entries[index][0], words);
   });
-  caption("share", "Who got the CPU", cell().name);
+  caption("share", "Who got the CPU", "by task group");
   const settings = barLayout();
   settings.xaxis = axis({ tickformat: ".0%", rangemode: "tozero" });
   draw("share", traces, settings);

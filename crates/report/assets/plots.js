@@ -55,8 +55,8 @@ function draw(id, traces, settings) {
 // A title with the measure beside it, also for screen readers.
 function caption(id, title, subject) {
   const heading = byId(`figure-${id}`).querySelector("h3");
-  heading.replaceChildren(title, element("small", {}, subject));
-  const label = `${title}: ${subject}. The tables hold the numbers.`;
+  heading.replaceChildren(title, element("small", {}, subject), element("small", {}, cell().name));
+  const label = `${title}: ${subject}, ${cell().name}. The tables hold the numbers.`;
   byId(`chart-${id}`).setAttribute("aria-label", label);
 }
 

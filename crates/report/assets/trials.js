@@ -3,14 +3,14 @@
 "use strict";
 
 // So many rows are made at once; thousands would make the page slow.
-const FIRST_ROWS = 100;
+const FIRST_ROWS = 24;
 
 const trialView = { filter: "", sort: "position", down: false, all: false, open: null };
 
 const TRIAL_COLUMNS = [
   ["id", "trial"], ["contestant", "contestant"], ["cell", "cell"], ["outcome", "outcome"],
   ["boot", "boot"], ["boot_position", "in boot"], ["block", "block"], ["position", "position"],
-  ["seed", "seed"], ["key", "first headline"],
+  ["seed", "seed"], ["key", "first headline measure"],
 ];
 
 // The first headline number of a trial, as its cell's table names it.
@@ -28,7 +28,7 @@ const trialRows = data.trials.map((trial, place) => {
   return {
     ...trial, place, contestant: data.contestants[trial.contestant],
     cell: data.cells[trial.cell]?.name ?? "", key: key?.value ?? -1,
-    words: key ? `${format(key.value, key.row.unit)} ${key.row.label}` : trial.reason,
+    number: key ? format(key.value, key.row.unit) : "", words: key ? key.row.label : trial.reason,
   };
 });
 
@@ -80,7 +80,7 @@ function trialRow(it) {
     link, it.contestant, it.cell, mark, it.boot, it.boot_position, it.block, it.position, it.seed,
   ].map((content) => element("td", {}, content instanceof Node ? content : String(content)));
   const row = element("tr", { id: `trial-${it.id}`, className: open ? "open" : "" }, ...cells,
-    element("td", { className: "wrap" }, it.words));
+    element("td", { className: "wrap" }, element("b", {}, it.number), ` ${it.words}`));
   return open ? [row, trialDetails(it)] : [row];
 }
 

@@ -17,7 +17,7 @@ addEventListener("load", () => setTimeout(() => {
   pick.value = "5";
   pick.dispatchEvent(new Event("change"));
   note("measure", document.getElementById("pick-measure").value);
-  note("subject", document.querySelector("#figure-switches h3 small").textContent);
+  note("subject", document.querySelector("#figure-switches h3 small:last-child").textContent);
   note("ramp-hidden", document.getElementById("figure-ramp").hidden);
   const filter = document.getElementById("trial-filter");
   filter.value = "ejected";

@@ -202,7 +202,7 @@ fn measured(workload: &Workload, index: usize, tail: f64, time: f64, draw: &mut 
                 "wakeup_latency_ns",
                 "receiver",
                 60e3 * tail,
-                20_000,
+                4_000,
                 draw,
             ));
             measured.metrics.push(number("cpu_share", "sender", 0.4 * run));
