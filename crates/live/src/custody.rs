@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a worker process owes its supervisor: to stop when it is told to, and to say which process groups
-//! must not outlive it.
+//! What a worker process owes its supervisor: to stop when it is told to, and to say which process
+//! groups must not outlive it.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::OnceLock;

@@ -21,7 +21,8 @@ use crate::player::usage::{self, Usage};
 /// How much a program may print between two looks at its pipes.
 const PIPE_BYTES: i32 = 1 << 20;
 
-/// How long a program may take to end after SIGINT: a sched_ext scheduler has to give all tasks back.
+/// How long a program may take to end after SIGINT: a sched_ext scheduler has to give all tasks
+/// back.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// How long a program may take to say its version.
@@ -93,8 +94,8 @@ pub fn version(name: &str) -> Option<String> {
 }
 
 impl Running {
-    /// Starts a program up to the moment before it becomes itself: it has a process number, and waits
-    /// for [`Running::release`].
+    /// Starts a program up to the moment before it becomes itself: it has a process number, and
+    /// waits for [`Running::release`].
     pub fn hold(program: &Program, policy: &Policy) -> io::Result<Running> {
         let name = program.command.first().map_or("", String::as_str);
         let path = find(name).ok_or_else(|| io::Error::other(missing(program)))?;

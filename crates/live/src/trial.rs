@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! One trial: from the question to its record. Nothing that goes wrong is an error of these functions; it
-//! is an outcome in the record.
+//! One trial: from the question to its record. Nothing that goes wrong is an error of these
+//! functions; it is an outcome in the record.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -37,7 +37,8 @@ pub struct Context {
     pub in_guest: bool,
     /// Whether one instruction is one nanosecond.
     pub virtual_clock: bool,
-    /// Loop rounds of one millisecond, if already measured on this machine, see [`busy::calibrate`].
+    /// Loop rounds of one millisecond, if already measured on this machine, see
+    /// [`busy::calibrate`].
     pub calibration_rounds_per_ms: Option<u64>,
     /// This program's version.
     pub fairground: String,

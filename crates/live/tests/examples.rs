@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The loads that the project is about, small, as whole trials: each can be said in the model's words,
-//! and gives the numbers that it is asked for.
+//! The loads that the project is about, small, as whole trials: each can be said in the model's
+//! words, and gives the numbers that it is asked for.
 
 use std::sync::atomic::AtomicBool;
 
@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 fn answer(workload: Value) -> Record {
     let trial: Trial = serde_json::from_value(json!({
         "schema": 1, "experiment": "examples", "backend": "live", "seed": 42, "block": 0, "boot": 0,
-        "position": 0, "timeout_ms": 60_000, "contestant": {"name": "k", "scheduler": {"kind": "kernel"}},
+        "position": 0, "timeout_ms": 60_000,
+        "contestant": {"name": "k", "scheduler": {"kind": "kernel"}},
         "workload": workload, "machine": {"name": "here", "cpus": 2},
     }))
     .expect("a trial");
@@ -63,7 +64,8 @@ fn wake_under_hogs_has_a_fair_and_a_real_time_waker() {
     }
     assert_eq!(record.outcome, Outcome::Ok);
     let deadlines = |group| record.measured.value("deadlines", group).unwrap();
-    // 200 ms of 1 ms periods, the first release after one period; jitter and a late end move it a little.
+    // 200 ms of 1 ms periods, the first release after one period; jitter and a late end move it a
+    // little.
     for group in ["fair_waker", "rt_waker"] {
         assert!((190.0..=230.0).contains(&deadlines(group)), "{group} {}", deadlines(group));
         assert!(record.measured.histogram("timer_lateness_ns", group).unwrap().count > 0);

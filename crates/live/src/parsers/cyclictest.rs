@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `cyclictest -q -h LIMIT` (rt-tests): its histogram, as text or with `--json=/dev/stdout`.
 //!
-//! All threads become one distribution. Samples at the limit and above are only counted by cyclictest,
-//! and without `-h` all are: then the output is refused, because a cut tail is not a tail.
+//! All threads become one distribution. Samples at the limit and above are only counted by
+//! cyclictest, and without `-h` all are: then the output is refused, because a cut tail is not a
+//! tail.
 
 use std::collections::BTreeMap;
 
@@ -43,8 +44,8 @@ impl Thread {
         let kept: u64 = self.buckets.values().sum();
         if kept != self.count {
             return Err(format!(
-                "{kept} of {} samples are in the histogram; give -h a limit above the largest latency \
-                 ({} us)",
+                "{kept} of {} samples are in the histogram; give -h a limit above the largest \
+                 latency ({} us)",
                 self.count,
                 self.max / 1_000
             ));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What real programs print, understood or refused: one program, one file.
 //!
-//! A parser that is not sure answers with an error, never with a zero. Each is tested with what the real
-//! program printed (`recorded/`).
+//! A parser that is not sure answers with an error, never with a zero. Each is tested with what the
+//! real program printed (`recorded/`).
 
 use model::Histogram;
 

@@ -34,8 +34,8 @@ pub fn set_policy(tid: u32, policy: &Policy) -> Result<(), Errno> {
     set(tid, &attributes(policy))
 }
 
-/// Puts the calling thread above everything else but `SCHED_DEADLINE`, without its children, and says
-/// what it was. Fails without privilege.
+/// Puts the calling thread above everything else but `SCHED_DEADLINE`, without its children, and
+/// says what it was. Fails without privilege.
 pub fn rise_above() -> Result<Previous, Errno> {
     let mut previous = SchedAttr::default();
     let size = mem::size_of::<SchedAttr>() as u32;

@@ -3,8 +3,8 @@
 
 use crate::player::clock::own_cpu_ns;
 
-/// Under instruction counting one instruction is one nanosecond and a round is two instructions, so the
-/// calibration is a definition there.
+/// Under instruction counting one instruction is one nanosecond and a round is two instructions, so
+/// the calibration is a definition there.
 pub const VIRTUAL_ROUNDS_PER_MS: u64 = 500_000;
 
 /// Uses the CPU for so many rounds of two instructions (decrement, jump).

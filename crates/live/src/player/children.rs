@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Forked processes.
 //!
-//! All of them are in one process group, whose leader, the usher, does nothing: so they can be ended
-//! together, whatever they do and whoever forked them.
+//! All of them are in one process group, whose leader, the usher, does nothing: so they can be
+//! ended together, whatever they do and whoever forked them.
 
 use std::io;
 use std::ptr;
@@ -103,8 +103,9 @@ fn exit(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// Ends the process when its first argument is [`EXIT_NOW`]: before `main`, so that `exec` costs what
-/// starting a program costs and no more, and every program that holds this crate can be the one started.
+/// Ends the process when its first argument is [`EXIT_NOW`]: before `main`, so that `exec` costs
+/// what starting a program costs and no more, and every program that holds this crate can be the
+/// one started.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -117,7 +118,8 @@ extern "C" fn exit_if_asked(
     arguments: *const *const libc::c_char,
     _: *const *const libc::c_char,
 ) {
-    // SAFETY: the C library passes the program's own arguments; the second exists when `count` says so.
+    // SAFETY: the C library passes the program's own arguments; the second exists when `count` says
+    // so.
     let asked =
         count > 1 && unsafe { libc::strcmp(*arguments.add(1), c"--exit-now".as_ptr()) } == 0;
     if asked {

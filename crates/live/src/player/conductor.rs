@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The conductor: starts all at one instant, sleeps, ends all whatever they do.
 //!
-//! It runs above the load where it may. Tasks in a system call are woken by a signal, again and again
-//! until they have left, so no task needs to be asked what it waits for.
+//! It runs above the load where it may. Tasks in a system call are woken by a signal, again and
+//! again until they have left, so no task needs to be asked what it waits for.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -195,7 +195,8 @@ fn is_over(stage: &Stage, program_ended: Option<bool>) -> bool {
     }
 }
 
-/// From here on nothing counts. The tasks go on until [`dismiss`], so that the probes see no farewells.
+/// From here on nothing counts. The tasks go on until [`dismiss`], so that the probes see no
+/// farewells.
 fn end_counting(stage: &Stage) {
     let control = stage.control();
     control.counting.store(0, SeqCst);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A task's own file: nameless, in the temporary directory, gone with the task.
 //!
-//! Every `write_file` begins at the file's start, as a program that saves the same document again, so
-//! that the file stays as small as its largest write.
+//! Every `write_file` begins at the file's start, as a program that saves the same document again,
+//! so that the file stays as small as its largest write.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 

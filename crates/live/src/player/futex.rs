@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Locks, conditions, barriers and semaphores in shared memory.
 //!
-//! The C library's own would do for threads, but a trial must end whatever its tasks wait for: every wait
-//! here is ended by a signal once the stop flag is up. All of it is safe after `fork`.
+//! The C library's own would do for threads, but a trial must end whatever its tasks wait for:
+//! every wait here is ended by a signal once the stop flag is up. All of it is safe after `fork`.
 
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -85,8 +85,8 @@ impl Lock {
     }
 }
 
-/// A condition that wakes in order of arrival: each waiter draws a ticket, and a signal serves the next.
-/// So a task that signals and then waits cannot take its own signal.
+/// A condition that wakes in order of arrival: each waiter draws a ticket, and a signal serves the
+/// next. So a task that signals and then waits cannot take its own signal.
 #[repr(C)]
 pub struct Condition {
     drawn: AtomicU32,

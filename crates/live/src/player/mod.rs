@@ -50,8 +50,8 @@ pub struct Options<'a> {
     pub rounds_per_ms: u64,
     /// The probes, attached to [`groups`], if there are any.
     pub probes: Option<&'a mut Probes>,
-    /// Called when the run is cut short, before the tasks are ended: a scheduler that does not run them
-    /// would not let them end.
+    /// Called when the run is cut short, before the tasks are ended: a scheduler that does not run
+    /// them would not let them end.
     pub on_interrupt: &'a mut dyn FnMut(),
 }
 
@@ -60,8 +60,8 @@ pub struct Options<'a> {
 pub struct Played {
     /// From the common start to the end of the run, nanoseconds.
     pub run_ns: u64,
-    /// From the common start to the end of the last finite task; `None` without finite tasks, or when
-    /// not all of them ended.
+    /// From the common start to the end of the last finite task; `None` without finite tasks, or
+    /// when not all of them ended.
     pub completion_ns: Option<u64>,
     /// One for each of [`groups`], without `program`.
     pub groups: Vec<GroupPlayed>,
@@ -127,8 +127,8 @@ impl PlayError {
     }
 }
 
-/// The names of the groups whose tasks are measured apart, in the order of their numbers; a real program
-/// is the last of them, as `program`.
+/// The names of the groups whose tasks are measured apart, in the order of their numbers; a real
+/// program is the last of them, as `program`.
 pub fn groups(workload: &Workload) -> Vec<String> {
     let played = workload.tasks.iter().filter(|group| group.template || group.count > 0);
     let names = played.map(|group| group.name.clone());

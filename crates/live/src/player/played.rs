@@ -8,8 +8,8 @@ use crate::player::score::Group;
 use crate::player::stage::{Stage, TaskSlot};
 use crate::player::{GroupPlayed, usage};
 
-/// Reads the CPU clocks of all tasks that have not ended by themselves: at the end of the run, before
-/// they are told to stop.
+/// Reads the CPU clocks of all tasks that have not ended by themselves: at the end of the run,
+/// before they are told to stop.
 pub fn sample_cpu_times(stage: &Stage) {
     for slot in stage.slots.iter().filter(|slot| slot.end_ns.load(SeqCst) == 0) {
         let used = thread_cpu_ns(slot.tid.load(SeqCst));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The score: a workload with every name resolved to a number, so that playing it neither searches nor
-//! allocates — not even in a forked process.
+//! The score: a workload with every name resolved to a number, so that playing it neither searches
+//! nor allocates — not even in a forked process.
 
 use std::ffi::CString;
 
@@ -329,8 +329,8 @@ fn checked(policy: Policy) -> Result<Policy, String> {
     let real_time = matches!(policy.class, PolicyClass::Fifo | PolicyClass::Rr);
     if real_time && !(1..LAB_PRIORITY).contains(&policy.priority) {
         return Err(format!(
-            "priority {} cannot be used: write 1 … 98 ({LAB_PRIORITY} is kept for the lab, which must \
-             be able to end the trial)",
+            "priority {} cannot be used: write 1 … 98 ({LAB_PRIORITY} is kept for the lab, which \
+             must be able to end the trial)",
             policy.priority
         ));
     }

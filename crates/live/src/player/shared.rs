@@ -62,20 +62,23 @@ impl<T: Shareable> Deref for Shared<T> {
 impl<T: Shareable> Drop for Shared<T> {
     fn drop(&mut self) {
         let bytes = (self.len * size_of::<T>()).max(1);
-        // SAFETY: the mapping is ours, and the borrow checker says that nobody looks at it any more.
+        // SAFETY: the mapping is ours, and the borrow checker says that nobody looks at it any
+        // more.
         unsafe { libc::munmap(self.start.cast(), bytes) };
     }
 }
 
-/// Samples above this are counted in the last bucket; `max` stays exact. 2^44 ns are about five hours.
+/// Samples above this are counted in the last bucket; `max` stays exact. 2^44 ns are about five
+/// hours.
 const LARGEST: u64 = (1 << 44) - 1;
 const COUNT: usize = 0;
 const MIN_COMPLEMENT: usize = 1;
 const MAX: usize = 2;
 const BUCKETS: usize = 3;
 
-/// A [`model::Histogram`] that threads and forked processes fill together without allocation: the same
-/// layout, dense. Recording is three to five atomic operations, and needs no merging afterwards.
+/// A [`model::Histogram`] that threads and forked processes fill together without allocation: the
+/// same layout, dense. Recording is three to five atomic operations, and needs no merging
+/// afterwards.
 pub struct Recorder {
     words: Shared<AtomicU64>,
 }
@@ -111,7 +114,8 @@ impl Recorder {
     }
 }
 
-/// The bucket of a sample: linear up to [`SUB_BUCKETS`], then half as many buckets for every doubling.
+/// The bucket of a sample: linear up to [`SUB_BUCKETS`], then half as many buckets for every
+/// doubling.
 fn index(sample: u64) -> usize {
     let shift = (64 - (sample | (SUB_BUCKETS - 1)).leading_zeros()) - SUB_BUCKETS.trailing_zeros();
     (u64::from(shift) * (SUB_BUCKETS / 2) + (sample >> shift)) as usize

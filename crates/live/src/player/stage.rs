@@ -242,7 +242,8 @@ fn open_channels(members: &[u32]) -> io::Result<Vec<Vec<Pipe>>> {
     members.iter().map(channel).collect()
 }
 
-/// Raises the limit of open files as far as necessary and allowed; opening says if it was not enough.
+/// Raises the limit of open files as far as necessary and allowed; opening says if it was not
+/// enough.
 fn allow_files(files: u64) {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is ours.

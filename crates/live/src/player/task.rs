@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A task: plays a group's steps, as a thread or as a forked process.
 //!
-//! Nothing here allocates, locks or prints: a process forked from a process with threads may only do
-//! what is async-signal-safe.
+//! Nothing here allocates, locks or prints: a process forked from a process with threads may only
+//! do what is async-signal-safe.
 
 use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering::SeqCst;

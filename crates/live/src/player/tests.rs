@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Every kind of step, played for real. What is asserted is order and number, not speed: the machine may
-//! be busy.
+//! Every kind of step, played for real. What is asserted is order and number, not speed: the
+//! machine may be busy.
 
 use std::time::{Duration, Instant};
 
@@ -46,9 +46,11 @@ fn ping_pong_passes_every_message() {
         json!([{"name": "there", "count": 1}, {"name": "back", "count": 1}]),
         json!([
             {"name": "ping", "repeat": 500, "steps": [
-                {"send": {"channel": "there", "bytes": 100}}, {"receive": {"channel": "back", "bytes": 100}}]},
+                {"send": {"channel": "there", "bytes": 100}},
+                {"receive": {"channel": "back", "bytes": 100}}]},
             {"name": "pong", "steps": [
-                {"receive": {"channel": "there", "bytes": 100}}, {"send": {"channel": "back", "bytes": 100}}]},
+                {"receive": {"channel": "there", "bytes": 100}},
+                {"send": {"channel": "back", "bytes": 100}}]},
         ]),
     );
     assert_eq!(group(&played, "ping").rounds, 500);
@@ -99,13 +101,11 @@ fn barriers_let_nobody_run_ahead() {
 
 #[test]
 fn conditions_hand_the_work_over() {
+    let turn = json!([{"lock": "l"}, {"sync": {"condition": "c", "lock": "l"}}, {"unlock": "l"}]);
     let played = play_tasks(
         Some(60_000),
         json!([]),
-        json!([
-            {"name": "a", "steps": [{"lock": "l"}, {"sync": {"condition": "c", "lock": "l"}}, {"unlock": "l"}]},
-            {"name": "b", "steps": [{"lock": "l"}, {"sync": {"condition": "c", "lock": "l"}}, {"unlock": "l"}]},
-        ]),
+        json!([{"name": "a", "steps": turn}, {"name": "b", "steps": turn}]),
     );
     let (a, b) = (group(&played, "a").rounds, group(&played, "b").rounds);
     assert!(a > 2 && a.abs_diff(b) <= 1, "{a} {b}");
@@ -116,7 +116,8 @@ fn signals_and_broadcasts_wake_waiters() {
     let wait = json!([{"lock": "l"}, {"wait": {"condition": "c", "lock": "l"}}, {"unlock": "l"}]);
     let played = finite(json!([
         {"name": "waiter", "count": 4, "repeat": 3, "steps": wait},
-        {"name": "caller", "steps": [{"lock": "l"}, {"broadcast": "c"}, {"unlock": "l"}, {"sleep_us": 500}]},
+        {"name": "caller", "steps": [
+            {"lock": "l"}, {"broadcast": "c"}, {"unlock": "l"}, {"sleep_us": 500}]},
     ]));
     assert_eq!(group(&played, "waiter").rounds, 12);
     let played = finite(json!([
@@ -218,7 +219,8 @@ fn files_are_written_and_read() {
 #[test]
 fn forked_processes_are_counted_and_waited_for() {
     let played = finite(json!([
-        {"name": "shell", "repeat": 5, "steps": [{"fork": {"task": "job", "count": 3}}, "wait_children"]},
+        {"name": "shell", "repeat": 5, "steps": [
+            {"fork": {"task": "job", "count": 3}}, "wait_children"]},
         {"name": "job", "template": true, "steps": [
             {"run_us": 200}, {"fork": {"task": "leaf"}}, "wait_children", {"semaphore_post": "s"}]},
         {"name": "leaf", "template": true, "steps": [{"write_file": {"bytes": 10}}]},
@@ -236,7 +238,8 @@ fn exec_starts_a_program_that_exits_at_once() {
         std::process::Command::new("/proc/self/exe").arg(children::EXIT_NOW).output().unwrap();
     assert!(status.status.success() && status.stdout.is_empty(), "{status:?}");
     let played = finite(json!([
-        {"name": "shell", "repeat": 3, "steps": [{"fork": {"task": "cc", "count": 2}}, "wait_children"]},
+        {"name": "shell", "repeat": 3, "steps": [
+            {"fork": {"task": "cc", "count": 2}}, "wait_children"]},
         {"name": "cc", "template": true, "steps": [{"run_us": 10}, "exec"]},
     ]));
     let cc = group(&played, "cc");
@@ -268,7 +271,8 @@ fn whatever_tasks_wait_for_the_trial_ends() {
             {"name": "parent", "steps": [{"fork": {"task": "stuck"}}, "wait_children"]},
             {"name": "stuck", "template": true, "steps": [
                 {"fork": {"task": "hung"}}, {"sleep_us": 1_000_000_000}]},
-            {"name": "hung", "template": true, "steps": [{"receive": {"channel": "empty", "bytes": 1}}]},
+            {"name": "hung", "template": true, "steps": [
+                {"receive": {"channel": "empty", "bytes": 1}}]},
         ]),
     );
     let over = began.elapsed().saturating_sub(Duration::from_nanos(played.run_ns));
@@ -281,10 +285,11 @@ fn whatever_tasks_wait_for_the_trial_ends() {
 fn policies_are_set_or_the_refusal_is_explained() {
     let deadline = json!({"class": "deadline", "runtime_us": 1_000, "period_us": 100_000});
     let result = try_play(json!({"name": "w", "task": [
-        {"name": "fifo", "repeat": 2, "policy": {"class": "fifo", "priority": 10}, "steps": [{"run_us": 50}]},
-        {"name": "rr", "repeat": 2, "policy": {"class": "rr", "priority": 98}, "steps": [{"run_us": 50}]},
+        {"name": "fifo", "repeat": 2, "policy": {"class": "fifo", "priority": 10}, "steps": []},
+        {"name": "rr", "repeat": 2, "policy": {"class": "rr", "priority": 98}, "steps": ["yield"]},
         {"name": "deadline", "repeat": 2, "policy": deadline, "steps": [{"run_us": 50}]},
-        {"name": "batch", "repeat": 2, "policy": {"class": "batch", "nice": 3}, "steps": [{"nice": 5}]},
+        {"name": "batch", "repeat": 2, "policy": {"class": "batch", "nice": 3},
+         "steps": [{"nice": 5}]},
         {"name": "idle", "repeat": 2, "policy": {"class": "idle"}, "steps": [{"run_us": 50}]},
         {"name": "other", "repeat": 2, "affinity": [0], "steps": [
             {"policy": {"class": "batch"}}, {"affinity": [0]}, "yield"]},

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A task's timers: releases, and the deadlines that follow from them.
 //!
-//! A timer's releases are its task's start + k periods, k ≥ 1. The job of a release ends when the task
-//! comes back to the timer. A deadline, one period after the release, is counted once it has passed
-//! inside the run.
+//! A timer's releases are its task's start + k periods, k ≥ 1. The job of a release ends when the
+//! task comes back to the timer. A deadline, one period after the release, is counted once it has
+//! passed inside the run.
 
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -86,8 +86,8 @@ impl Timers {
         }
     }
 
-    /// The run was ended at `end_ns`: everything whose deadline had passed and that was not finished has
-    /// missed it, the releases that the task never came to see included.
+    /// The run was ended at `end_ns`: everything whose deadline had passed and that was not
+    /// finished has missed it, the releases that the task never came to see included.
     pub fn stop(&mut self, plans: &[TimerPlan], end_ns: u64, tally: &GroupStage) {
         for (state, plan) in self.0.iter_mut().zip(plans) {
             if let Some((_, missed)) = state.owed.take().filter(|&(due_ns, _)| due_ns <= end_ns) {
@@ -101,8 +101,8 @@ impl Timers {
         }
     }
 
-    /// The task has ended by itself at `now_ns`: so have its jobs, unless it did nothing since their
-    /// release. `end_ns` is when the run will end, if that is known.
+    /// The task has ended by itself at `now_ns`: so have its jobs, unless it did nothing since
+    /// their release. `end_ns` is when the run will end, if that is known.
     pub fn finish(
         &mut self,
         plans: &[TimerPlan],
@@ -144,8 +144,9 @@ mod tests {
         GroupStage::new().unwrap()
     }
 
-    /// Plays jobs that come back to the timer at these times and see each release at once (or at the
-    /// arrival, if that is later), stops at `end_ns`; returns the releases, deadlines and misses.
+    /// Plays jobs that come back to the timer at these times and see each release at once (or at
+    /// the arrival, if that is later), stops at `end_ns`; returns the releases, deadlines and
+    /// misses.
     fn play(plan: TimerPlan, arrivals: &[u64], end_ns: u64) -> (Vec<u64>, u64, u64) {
         let (mut timers, tally) = (Timers::new(START), tally());
         let mut releases = Vec::new();
@@ -175,7 +176,8 @@ mod tests {
     #[test]
     fn lateness_is_caught_up_and_never_forgiven() {
         let late = play(plan(false, false), &[1_000, 1_350, 1_360, 1_370, 1_410], 1_500);
-        // The job of 100 (due 200) ended at 350, that of 200 (due 300) at 360; 300's (due 400) in time.
+        // The job of 100 (due 200) ended at 350, that of 200 (due 300) at 360; 300's (due 400) in
+        // time.
         assert_eq!(late, (vec![100, 200, 300, 400, 500], 4, 2));
     }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the kernel accounts to threads and processes by itself.
+//!
+//! Most kernels split user from system time by what they find at each tick: the sum is exact, the
+//! split of a short run is rough.
 
 use std::mem;
 

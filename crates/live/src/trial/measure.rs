@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From what was played and counted to numbers with names.
 //!
-//! Everything here is defined in [`model::metric::MEASURES`]. A number that should be there and is not
-//! stands as missing, with its reason; a measure that has no meaning for a group (deadlines without a
-//! timer, the fairness of one task) is left out.
+//! Everything here is defined in [`model::metric::MEASURES`]. A number that should be there and is
+//! not stands as missing, with its reason; a measure that has no meaning for a group (deadlines
+//! without a timer, the fairness of one task) is left out.
 
 use model::{Histogram, Measured, Metric, Provenance};
 
@@ -223,7 +223,8 @@ impl Sheet {
     }
 }
 
-/// Jain, Chiu and Hawe, "A Quantitative Measure of Fairness and Discrimination", 1984: (Σx)² / (n·Σx²).
+/// Jain, Chiu and Hawe, "A Quantitative Measure of Fairness and Discrimination", 1984: (Σx)² /
+/// (n·Σx²).
 fn jain_index(shares: &[u64]) -> Option<f64> {
     let sum: f64 = shares.iter().map(|&share| share as f64).sum();
     let squares: f64 = shares.iter().map(|&share| (share as f64).powi(2)).sum();

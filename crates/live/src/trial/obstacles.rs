@@ -33,7 +33,7 @@ fn scheduler(choice: &SchedulerChoice) -> Option<String> {
     }
     if active().sched_ext_state == "absent" {
         return Some(
-            "this kernel has no sched_ext (CONFIG_SCHED_CLASS_EXT); use --on vm, or boot a kernel that has"
+            "this kernel has no sched_ext (CONFIG_SCHED_CLASS_EXT); use --on vm, or boot another"
                 .into(),
         );
     }

@@ -30,7 +30,7 @@ pub struct UnderTest {
 enum Kind {
     /// The kernel's own, or gone already.
     Builtin,
-    File(Loaded),
+    File(Box<Loaded>),
     Program(Running),
 }
 
@@ -47,7 +47,7 @@ pub fn start(choice: &SchedulerChoice) -> Result<UnderTest, Outcome> {
     let kind = match choice {
         SchedulerChoice::File { file, sha256, knobs } => {
             let compiled = compiled(file, sha256).map_err(|reason| Outcome::Failed { reason })?;
-            Kind::File(loader::load(&compiled, knobs).map_err(refused)?)
+            Kind::File(Box::new(loader::load(&compiled, knobs).map_err(refused)?))
         }
         SchedulerChoice::Program { command } => Kind::Program(start_program(command)?),
         SchedulerChoice::Kernel | SchedulerChoice::Policy { .. } => Kind::Builtin,
@@ -77,7 +77,7 @@ impl UnderTest {
     }
 
     /// Whether the kernel says that this one is active.
-    pub fn verify_before(&self, before: &ActiveScheduler) -> Result<(), Outcome> {
+    pub fn verify_before(&mut self, before: &ActiveScheduler) -> Result<(), Outcome> {
         let enabled = before.sched_ext_state == "enabled";
         let right = match &self.kind {
             Kind::Builtin => !enabled,
@@ -116,12 +116,8 @@ impl UnderTest {
     }
 
     /// The kernel's reason if there is one, otherwise what we saw.
-    fn ejected(&self, seen: String) -> Outcome {
-        let loaded = match &self.kind {
-            Kind::File(loaded) => loaded.exit_info(),
-            _ => None,
-        };
-        match loaded.or_else(|| self.exit.clone()).filter(ExitInfo::is_error) {
+    fn ejected(&mut self, seen: String) -> Outcome {
+        match self.exit_info() {
             Some(exit) if exit.message.is_empty() => {
                 Outcome::Ejected { reason: exit.reason, dump: exit.dump }
             }
@@ -133,10 +129,26 @@ impl UnderTest {
         }
     }
 
+    /// Why the kernel threw it out. The reason is written when the scheduler has left, so one that is
+    /// just leaving is awaited.
+    fn exit_info(&self) -> Option<ExitInfo> {
+        if active().sched_ext_state == "disabling" {
+            await_disabled();
+        }
+        let now = match &self.kind {
+            Kind::File(loaded) => loaded.exit_info(),
+            _ => None,
+        };
+        now.or_else(|| self.exit.clone()).filter(ExitInfo::is_error)
+    }
+
     /// What an installed scheduler printed, which is where it tells the kernel's reason.
-    fn last_words(&self) -> String {
-        match &self.kind {
-            Kind::Program(running) => running.said(),
+    fn last_words(&mut self) -> String {
+        match &mut self.kind {
+            Kind::Program(running) => {
+                running.look();
+                running.said()
+            }
             _ => String::new(),
         }
     }
@@ -160,7 +172,7 @@ fn compiled(file: &str, sha256: &str) -> Result<compile::Compiled, String> {
     let source = compile::resolve(file, Path::new(".")).map_err(|error| error.to_string())?;
     if source.sha256 != sha256 {
         return Err(format!(
-            "{} has changed since the trial was planned (sha256 {}, planned {sha256}); plan it again",
+            "{} has changed since the trial was planned (sha256 {}, not {sha256}); plan it again",
             source.path, source.sha256
         ));
     }

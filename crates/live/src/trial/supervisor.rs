@@ -25,9 +25,9 @@ const GRACE: Duration = Duration::from_secs(15);
 /// How often the stop flag is looked at. In our own virtual machine nobody raises it.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Runs a trial in a process of its own: one that hangs or dies costs the trial, not the experiment. The
-/// supervisor runs above the load where it may. When `stop` becomes true, the trial is ended early, and
-/// its record says so.
+/// Runs a trial in a process of its own: one that hangs or dies costs the trial, not the
+/// experiment. The supervisor runs above the load where it may. When `stop` becomes true, the trial
+/// is ended early, and its record says so.
 pub fn supervise(trial: &Trial, context: &Context, stop: &AtomicBool) -> Record {
     let mut context = context.clone();
     if !context.virtual_clock && context.calibration_rounds_per_ms.is_none() {
@@ -90,8 +90,9 @@ fn defect(panic: &(dyn Any + Send)) -> Outcome {
     Outcome::Failed { reason: format!("the lab itself failed; please report it: {text}") }
 }
 
-/// After the worker, no scheduler of its may be active: the kernel takes it out when the worker's last
-/// file is closed. Where that does not come about, the kernel's own emergency brake (SysRq-S) is used.
+/// After the worker, no scheduler of its may be active: the kernel takes it out when the worker's
+/// last file is closed. Where that does not come about, the kernel's own emergency brake (SysRq-S)
+/// is used.
 fn leave_no_scheduler(trial: &Trial) -> Option<String> {
     if !trial.contestant.scheduler.is_sched_ext() || scheduler::await_disabled() {
         return None;
@@ -113,7 +114,8 @@ struct Worker {
 impl Worker {
     fn start(work: &dyn Fn() -> Record) -> std::io::Result<Worker> {
         let pipe = pipe()?;
-        // SAFETY: the child is a copy of this thread alone; the C library keeps its allocator usable.
+        // SAFETY: the child is a copy of this thread alone; the C library keeps its allocator
+        // usable.
         let pid = unsafe { libc::fork() };
         if pid == 0 {
             be_worker(work, File::from(pipe.write));
@@ -129,8 +131,8 @@ impl Worker {
         Ok(Worker { pid, handle, answer: File::from(pipe.read), bytes: Vec::new() })
     }
 
-    /// Waits for the record; tells the worker to stop when its time is over, and kills it when it does
-    /// not.
+    /// Waits for the record; tells the worker to stop when its time is over, and kills it when it
+    /// does not.
     fn attend(
         &mut self,
         limit: Duration,
@@ -203,7 +205,7 @@ fn died(status: i32, killed: bool, after: Duration, grace: Duration) -> Outcome 
         _ if killed => {
             return Outcome::Hung {
                 reason: format!(
-                    "nothing answered any more: killed after {} ms, {} ms after it was told to stop",
+                    "nothing answered: killed after {} ms, {} ms after it was told to stop",
                     after.as_millis(),
                     grace.as_millis()
                 ),

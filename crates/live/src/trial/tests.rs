@@ -130,7 +130,10 @@ fn what_cannot_run_here_says_why() {
 
 #[test]
 fn a_program_that_fails_fails_the_trial() {
-    let program = |script: &str, parser: &str| json!({"name": "w", "program": {"command": ["sh", "-c", script], "parser": parser}});
+    let program = |script: &str, parser: &str| {
+        let command = ["sh", "-c", script];
+        json!({"name": "w", "program": {"command": command, "parser": parser}})
+    };
     let failed = answer_to(&kernel(program("echo no memory >&2; exit 2", "none"))).outcome;
     assert!(failed.reason().contains("exit code 2") && failed.reason().contains("no memory"));
     let confused = answer_to(&kernel(program("echo hello", "hackbench"))).outcome;
