@@ -50,8 +50,36 @@ void BPF_STRUCT_OPS(vtime_enqueue, struct task_struct *p, u64 enq_flags)
 	kick_idle_cpu_for(p);
 }
 
+/* Its virtual time with what it has used of its present slice. */
+static u64 vtime_after_slice(const struct task_struct *p)
+{
+	return p->scx.dsq_vtime + virtual_time(p, slice_us * 1000 - p->scx.slice);
+}
+
+/* Whether nobody who could run on this CPU has had less. */
+static bool is_still_first(const struct task_struct *p, s32 cpu)
+{
+	u64 vtime = vtime_after_slice(p);
+	struct task_struct *first;
+
+	bpf_for_each(scx_dsq, first, SHARED_DSQ, 0) {
+		if (bpf_cpumask_test_cpu(cpu, first->cpus_ptr))
+			return !time_before(first->scx.dsq_vtime, vtime);
+	}
+	return true;
+}
+
+/*
+ * A task whose slice is over is not queued yet. Without a look at it, any task in the queue would
+ * go first, and two tasks would always take turns, whatever their weights.
+ */
 void BPF_STRUCT_OPS(vtime_dispatch, s32 cpu, struct task_struct *prev)
 {
+	if (prev && (prev->scx.flags & SCX_TASK_QUEUED) && is_still_first(prev, cpu)) {
+		scx_bpf_task_set_dsq_vtime(prev, vtime_after_slice(prev));
+		scx_bpf_task_set_slice(prev, slice_us * 1000);
+		return;
+	}
 	scx_bpf_dsq_move_to_local(SHARED_DSQ, 0);
 }
 
@@ -64,9 +92,7 @@ void BPF_STRUCT_OPS(vtime_running, struct task_struct *p)
 
 void BPF_STRUCT_OPS(vtime_stopping, struct task_struct *p, bool runnable)
 {
-	u64 used_ns = slice_us * 1000 - p->scx.slice;
-
-	scx_bpf_task_set_dsq_vtime(p, p->scx.dsq_vtime + virtual_time(p, used_ns));
+	scx_bpf_task_set_dsq_vtime(p, vtime_after_slice(p));
 }
 
 void BPF_STRUCT_OPS(vtime_enable, struct task_struct *p)

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Mutex;
 
 use libbpf_rs::{MapCore, MapFlags, Object};
 
@@ -93,29 +94,30 @@ fn until_zero(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..end]).trim_end().to_owned()
 }
 
-/// The kernel's log from now on.
-pub struct KernelLog(Option<File>);
+/// The kernel's log from now on. What has been read is kept, for the file gives every line once.
+pub struct KernelLog {
+    file: Option<File>,
+    lines: Mutex<Vec<String>>,
+}
 
 impl KernelLog {
     /// Opens the log at its end. Without the right to read it there will be nothing to read.
     pub fn open() -> KernelLog {
         let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg");
-        KernelLog(
-            file.ok().and_then(|mut file| file.seek(SeekFrom::End(0)).is_ok().then_some(file)),
-        )
+        let at_end = |mut file: File| file.seek(SeekFrom::End(0)).is_ok().then_some(file);
+        KernelLog { file: file.ok().and_then(at_end), lines: Mutex::default() }
     }
 
     /// What sched_ext has written since, as exit information.
     pub fn exit_info(&self) -> Option<ExitInfo> {
-        let mut file = self.0.as_ref()?;
-        let mut lines = Vec::new();
+        let mut file = self.file.as_ref()?;
+        let mut lines = self.lines.lock().unwrap_or_else(|poison| poison.into_inner());
         let mut record = [0; 8192];
         // Every read gives one record; the log's end is an error (nothing to wait for).
         while let Ok(length) = file.read(&mut record) {
             let text = String::from_utf8_lossy(&record[..length]).into_owned();
-            lines.extend(
-                text.split_once(';').and_then(|(_, said)| Some(said.lines().next()?.to_owned())),
-            );
+            let said = text.split_once(';').and_then(|(_, said)| said.lines().next());
+            lines.extend(said.map(str::to_owned));
         }
         from_log(&lines)
     }
