@@ -243,11 +243,16 @@ fn leader(comparison: &Comparison, standings: &[Standing]) -> Option<Sentence> {
             best.better,
             best.total()
         ));
-        return Some(sentence.text(format!(
-            ", worse in {}, not distinguishable in {}.",
-            best.worse,
-            best.alike + best.silent
-        )));
+        let (worse, alike) = (best.worse, best.alike);
+        let silent = match best.silent {
+            0 => String::new(),
+            silent => format!(", unknown in {silent}"),
+        };
+        let rest = format!(", worse in {worse}, not distinguishable in {alike}{silent}.");
+        return Some(sentence.text(rest));
+    }
+    if standings.iter().all(|standing| standing.silent == standing.total()) {
+        return None;
     }
     if standings.iter().all(|standing| standing.better + standing.worse == 0) {
         let sentence = sentence.strong("No contestant could be told apart".into()).text(" from ");
@@ -332,7 +337,8 @@ fn silent(comparison: &Comparison, standings: &[Standing]) -> Option<Sentence> {
     if names.is_empty() {
         return None;
     }
-    let few = headline_entries(comparison).any(|(_, _, e)| e.verdict == Verdict::TooFewRuns);
+    let short = [Verdict::TooFewRuns, Verdict::Differs];
+    let few = headline_entries(comparison).any(|(_, _, entry)| short.contains(&entry.verdict));
     let why = if few { " (fewer than six runs that ended well, or no number)" } else { "" };
     Some(
         Sentence::default().text("Nothing can be said about ").names(names).text(format!("{why}.")),

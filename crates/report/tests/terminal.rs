@@ -60,6 +60,14 @@ fn colour_is_only_added_when_asked_for() {
 }
 
 #[test]
+fn few_runs_are_said_to_be_few() {
+    let text = table(&compared(|record| small(record) && record.trial.block < 5), false);
+    assert!(text.contains("Nothing can be said about"), "{text}");
+    assert!(text.contains("fewer than six runs"), "{text}");
+    assert!(!text.contains("told apart"), "{text}");
+}
+
+#[test]
 fn nothing_to_compare_is_said_in_one_line() {
     assert_eq!(table(&compared(|_| false), false), "There are no records to compare.\n");
 }
