@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The other end of a virtual machine: process 1 answers trials with the live backend.
 
+use std::sync::atomic::AtomicBool;
+
 use live::trial::Context;
 use model::{Clock, Record, Trial};
 use vm::guest::GuestFacts;
@@ -25,5 +27,6 @@ fn answer(trial: &Trial, facts: GuestFacts) -> Record {
         calibration_rounds_per_ms: None,
         fairground: VERSION.into(),
     };
-    live::trial::supervise(trial, &context)
+    // Nobody presses Ctrl-C in here; the host kills the whole machine.
+    live::trial::supervise(trial, &context, &AtomicBool::new(false))
 }

@@ -4,7 +4,7 @@
 use std::fs;
 
 use live::trial::Context;
-use model::{Progress, Record, Trial};
+use model::{Progress, Trial};
 
 use super::VERSION;
 use super::sink::Sink;
@@ -16,7 +16,8 @@ pub fn run(trials: &[Trial], sink: &Sink<'_>) {
             return;
         }
         sink.progress(&Progress::TrialStarted(trial));
-        let record = one(trial, position as u32);
+        let context = context(position as u32);
+        let record = live::trial::supervise(trial, &context, sink.stop());
         // What an interrupted trial has measured is not an answer; `--resume` asks again.
         if !sink.is_stopped() || record.outcome.is_ok() {
             sink.record(record);
@@ -24,11 +25,7 @@ pub fn run(trials: &[Trial], sink: &Sink<'_>) {
     }
 }
 
-/// Runs one trial, the `position`-th of this session.
-pub fn one(trial: &Trial, position: u32) -> Record {
-    live::trial::supervise(trial, &context(position))
-}
-
+/// The `boot_position`-th trial of this session.
 fn context(boot_position: u32) -> Context {
     let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     Context {

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The whole pipeline on real kernels in virtual machines.
+//!
+//! Without QEMU or a kernel a test says why it is skipped; with `CI` set that is a failure.
+
+use std::fs;
+
+use model::{Outcome, Record};
+
+mod common;
+use common::{Bench, scheduler, stderr, stdout};
+
+/// Whether a test can run; says why not.
+fn ready(needs: &[&str]) -> bool {
+    let missing = missing(needs);
+    if let Some(what) = &missing {
+        assert!(std::env::var_os("CI").is_none(), "{what}, and CI must have it");
+        println!("skipped: {what}");
+    }
+    missing.is_none()
+}
+
+fn missing(programs: &[&str]) -> Option<String> {
+    let absent = |program: &&&str| fairground::run::programs::find(program).is_none();
+    if let Some(program) = [&["qemu-system-x86_64"], programs].concat().iter().find(absent) {
+        return Some(format!("{program} is not installed"));
+    }
+    let home = fairground::home::home().ok()?;
+    let kernels = vm::kernels::list(&home).unwrap_or_default();
+    let has_sched_ext = kernels.iter().any(|kernel| kernel.sched_ext);
+    (!has_sched_ext).then(|| "there is no kernel with sched_ext (`fairground kernel pull`)".into())
+}
+
+/// Runs offline on the instruction-counting machine and expects an exit code.
+fn run(bench: &Bench, arguments: &[&str], code: i32) -> String {
+    let arguments = [&["run"], arguments, &["--offline", "--exploratory"]].concat();
+    stderr(&bench.run(&arguments).code(code))
+}
+
+fn of<'a>(records: &'a [Record], contestant: &str) -> Vec<&'a Record> {
+    records.iter().filter(|record| record.trial.contestant.name == contestant).collect()
+}
+
+/// Wakes up 1,000 times a second for three seconds, and needs little time for it.
+const DOZE: &str = r#"# SPDX-License-Identifier: GPL-2.0-only
+about = "a task that mostly sleeps, for longer than sched_ext's watchdog waits"
+duration_us = 3000000
+
+[[task]]
+name = "sleeper"
+steps = [{ run_us = 10 }, { sleep_us = 1000 }]
+"#;
+
+#[test]
+fn the_same_virtual_experiment_twice_is_byte_identical() {
+    if !ready(&["hackbench"]) {
+        return;
+    }
+    let bench = Bench::new();
+    let race = [
+        "--scheduler",
+        "kernel:7",
+        "--scheduler",
+        "vtime",
+        "--workload",
+        "messaging groups=1 loops=5",
+        "--workload",
+        "hackbench groups=1 loops=5",
+        "--workload",
+        "tiny.toml",
+        "--blocks",
+        "1",
+    ];
+    for store in ["a.db", "b.db"] {
+        run(&bench, &[&race[..], &["--store", store]].concat(), 0);
+    }
+    run(&bench, &[&race[..], &["--store", "c.db", "--seed", "2"]].concat(), 0);
+    let same = bench.run(&["compare", "--identical", "a.db", "b.db"]).success();
+    assert_eq!(stdout(&same), "identical: 6 trials, byte for byte\n");
+    let differ = bench.run(&["compare", "--identical", "a.db", "c.db"]).code(1);
+    assert!(stdout(&differ).starts_with("not identical"), "{}", stdout(&differ));
+    for record in bench.records("a.db") {
+        assert_eq!(record.provenance.accelerator, "tcg");
+        let latency = record.measured.histogram("run_delay_ns", "all");
+        assert!(latency.is_some_and(|h| h.count > 0), "{:?}", record.measured);
+    }
+}
+
+#[test]
+fn whoever_misbehaves_is_named_and_the_others_are_unharmed() {
+    if !ready(&["sh"]) {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write("doze.toml", DOZE);
+    let (never, spins) = (scheduler("never"), scheduler("spins"));
+    bench.write(
+        "broken.toml",
+        &format!(
+            r#"
+question = "Who notices what?"
+blocks = 1
+runs_per_boot = 2
+timeout_s = 10
+
+[[scheduler]]
+name = "eevdf"
+kernel = "7"
+
+[[scheduler]]
+file = "vtime"
+
+[[scheduler]]
+file = "{never}"
+
+[[scheduler]]
+file = "{spins}"
+
+[[scheduler]]
+name = "panics"
+program = ["sh", "-c", "echo c > /proc/sysrq-trigger"]
+
+[[workload]]
+name = "doze.toml"
+"#
+        ),
+    );
+    let said = run(&bench, &["broken.toml"], 1);
+    let records = bench.records("fairground.db");
+    assert_eq!(records.len(), 10);
+    for name in ["eevdf", "vtime"] {
+        for record in of(&records, name) {
+            assert!(record.outcome.is_ok(), "{name}: {:?}", record.outcome);
+        }
+    }
+    for record in of(&records, "never") {
+        let Outcome::Ejected { reason, .. } = &record.outcome else {
+            panic!("never: {:?}", record.outcome)
+        };
+        assert!(reason.contains("runnable task stall"), "{reason}");
+    }
+    for record in of(&records, "panics") {
+        let Outcome::Crashed { text } = &record.outcome else {
+            panic!("panics: {:?}", record.outcome)
+        };
+        assert!(text.contains("sysrq"), "{text}");
+    }
+    for record in of(&records, "spins") {
+        assert!(matches!(record.outcome, Outcome::Hung { .. }), "{:?}", record.outcome);
+    }
+    assert!(said.contains("not ok: 6 of 10 (2 crashed, 2 ejected, 2 hung)"), "{said}");
+}
+
+#[test]
+fn a_strangers_file_runs_with_its_knobs() {
+    if !ready(&[]) {
+        return;
+    }
+    let bench = Bench::new();
+    fs::copy(scheduler("stranger"), bench.path("somebody.bpf.c")).expect("a copy");
+    let arguments = ["--scheduler", "./somebody.bpf.c slice_us=1000", "--workload", "tiny.toml"];
+    run(&bench, &[&arguments[..], &["--blocks", "1"]].concat(), 0);
+    let record = &bench.records("fairground.db")[0];
+    assert!(record.provenance.scheduler_after.sched_ext_ops.starts_with("stranger"), "{record:?}");
+    let files = fs::read_dir(bench.path("")).expect("the folder");
+    let mut files: Vec<_> = files.map(|file| file.expect("a file").file_name()).collect();
+    files.sort();
+    assert_eq!(files, ["fairground.db", "somebody.bpf.c", "tiny.toml"], "nothing else was written");
+    // A knob that the file does not have is the scheduler's failure, and the message names it.
+    let wrong = ["--scheduler", "./somebody.bpf.c slize_us=1", "--workload", "tiny.toml"];
+    let said = run(&bench, &[&wrong[..], &["--blocks", "1"]].concat(), 1);
+    assert!(said.contains("slize_us"), "{said}");
+}
+
+#[test]
+fn a_refusal_of_the_verifier_shows_line_and_last_words() {
+    if !ready(&[]) {
+        return;
+    }
+    let bench = Bench::new();
+    let file = scheduler("no_verify");
+    let arguments = ["--scheduler", &file, "--workload", "tiny.toml", "--blocks", "1"];
+    let said = run(&bench, &arguments, 1);
+    assert!(said.contains("no_verify.bpf.c:32"), "{said}");
+    assert!(said.contains("invalid mem access 'map_value_or_null'"), "{said}");
+}
+
+#[test]
+fn a_kernel_without_sched_ext_is_not_booted_for_it() {
+    if !ready(&[]) {
+        return;
+    }
+    let bench = Bench::new();
+    let arguments = ["--scheduler", "vtime@6.12", "--workload", "tiny.toml", "--blocks", "1"];
+    let said = run(&bench, &arguments, 1);
+    assert!(!said.contains("is up after"), "{said}");
+    let record = &bench.records("fairground.db")[0];
+    assert!(record.outcome.reason().contains("has no sched_ext"), "{:?}", record.outcome);
+}
+
+#[test]
+fn one_trial_is_handed_to_a_machine_by_hand() {
+    if !ready(&[]) {
+        return;
+    }
+    let bench = Bench::new();
+    let plan = ["plan", "--scheduler", "fifo", "--workload", "tiny.toml", "--blocks", "1"];
+    let plan = stdout(&bench.run(&plan).success());
+    let answer = bench.fairground(&["trial"]).write_stdin(plan).assert().success();
+    let record: Record = serde_json::from_str(&stdout(&answer)).expect("a record");
+    assert!(record.outcome.is_ok(), "{:?}", record.outcome);
+    assert_eq!(record.provenance.scheduler_before.sched_ext_state, "enabled");
+}
+
+#[test]
+fn a_trace_is_exported_for_other_tools() {
+    if !ready(&[]) {
+        return;
+    }
+    let bench = Bench::new();
+    let arguments = ["--scheduler", "rr", "--workload", "tiny.toml", "--blocks", "1", "--trace"];
+    run(&bench, &arguments, 0);
+    let id = bench.records("fairground.db")[0].trial.id();
+    let text = stdout(&bench.run(&["export", "trace", &id]).success());
+    assert!(text.contains("sched_switch: prev_comm="), "{text}");
+    assert!(text.lines().any(|line| line.contains("next_comm=hog")), "{text}");
+    let json = bench.run(&["export", "trace", &id[..6], "--format", "perfetto"]).success();
+    let json: serde_json::Value = serde_json::from_str(&stdout(&json)).expect("JSON");
+    assert!(json["traceEvents"].as_array().is_some_and(|events| events.len() > 10));
+}
+
+#[test]
+fn vtime_needs_no_more_instructions_than_scx_bpfland() {
+    if !ready(&["scx_bpfland"]) {
+        return;
+    }
+    let bench = Bench::new();
+    let arguments = [
+        "--scheduler",
+        "vtime",
+        "--scheduler",
+        "program:scx_bpfland",
+        "--workload",
+        "messaging",
+        "--blocks",
+        "1",
+        "--runs",
+        "3",
+    ];
+    run(&bench, &arguments, 0);
+    let records = bench.records("fairground.db");
+    let median = |contestant: &str| {
+        let of = of(&records, contestant).into_iter();
+        let mut times: Vec<f64> =
+            of.map(|r| r.measured.value("completion_ns", "all").expect("a time")).collect();
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    };
+    let (vtime, bpfland) = (median("vtime"), median("scx_bpfland"));
+    println!("messaging: vtime {vtime} ns, scx_bpfland {bpfland} ns");
+    assert!(vtime <= bpfland, "vtime {vtime} ns, scx_bpfland {bpfland} ns");
+}
