@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Read in this order: [`trial`] is the whole answer to one question; [`player`] plays a workload's
-//! steps with real threads and processes; [`program`] runs real programs beside them and [`parsers`]
-//! read what they print; [`loader`], [`active`] and [`probes`] are the kernel's side of it;
-//! [`facts`] says on what all this happened.
+//! steps with real threads and processes; [`program`] runs real programs beside them and
+//! [`parsers`] read what they print; [`loader`], [`active`] and [`probes`] are the kernel's side of
+//! it; [`facts`] says on what all this happened.
 //!
 //! What is not here: virtual machines, statistics, files of results, anything that prints.
 
