@@ -96,8 +96,12 @@ impl Store {
         if !path.exists() {
             return Err(StoreError::Missing { path: path.into() });
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        // Opened for writing, so that the last one to close tidies the write-ahead log away; SQLite falls
+        // back to reading where the file is read-only, and `query_only` keeps us from writing.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let store = Store::connect(path, path, flags)?;
+        let read_only = store.connection.pragma_update(None, "query_only", true);
+        read_only.map_err(|error| StoreError::new(path, "open", error))?;
         match schema::check(&store.connection, path) {
             Err(StoreError::Unwritable { .. }) => Store::open_immutable(path),
             other => other.map(|()| store),

@@ -40,6 +40,17 @@ fn records_come_back_exactly() {
 }
 
 #[test]
+fn reading_leaves_no_trace() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 2);
+    let before = std::fs::read(&path).expect("bytes");
+    drop(Store::open_readonly(&path).and_then(|store| store.records(&all())).expect("records"));
+    let files = std::fs::read_dir(folder.path()).expect("the folder").count();
+    assert_eq!((files, std::fs::read(&path).expect("bytes")), (1, before));
+}
+
+#[test]
 fn sessions_come_back_and_resumed_ones_form_a_family() {
     let folder = folder();
     let path = folder.path().join("a.db");
