@@ -50,7 +50,7 @@ pub fn misbehaviours(records: &[Record]) -> String {
         counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
     let mut text = format!("not ok: {} of {} ({})\n", bad.len(), records.len(), counts.join(", "));
     for record in bad.iter().take(LISTED) {
-        let (word, reason) = (record.outcome.word(), record.outcome.reason());
+        let (word, reason) = (record.outcome.word(), ui::first_line(record.outcome.reason()));
         text += &format!("  {word}: {}: {reason}\n", ui::label(&record.trial));
     }
     if bad.len() > LISTED {

@@ -3,7 +3,7 @@
 //!
 //! What is not here: anything that runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
@@ -20,13 +20,15 @@ pub struct Screen {
     trials: usize,
     /// The kernels of the boots that are under way.
     kernels: BTreeMap<u32, String>,
+    /// Notes and reasons that were told; once is enough.
+    told: BTreeSet<String>,
 }
 
 impl Screen {
     /// A bar if standard error is a terminal, plain lines if not.
     pub fn new() -> Screen {
         let bar = io::stderr().is_terminal().then(bar);
-        Screen { bar, done: 0, trials: 0, kernels: BTreeMap::new() }
+        Screen { bar, done: 0, trials: 0, kernels: BTreeMap::new(), told: BTreeSet::new() }
     }
 
     /// Shows one step.
@@ -40,7 +42,8 @@ impl Screen {
             Progress::Booted { boot, boot_ms } => self.booted(*boot, *boot_ms),
             Progress::TrialStarted(trial) => self.say_doing(label(trial)),
             Progress::TrialFinished(trial, outcome) => self.finished(trial, outcome),
-            Progress::Note(note) => self.line(note),
+            Progress::Note(note) if self.told.insert((*note).to_owned()) => self.line(note),
+            Progress::Note(_) => {}
         }
     }
 
@@ -67,8 +70,7 @@ impl Screen {
     fn finished(&mut self, trial: &Trial, outcome: &Outcome) {
         self.done += 1;
         if !outcome.is_ok() {
-            let (word, reason) = (outcome.word(), outcome.reason());
-            self.line(&format!("{word}: {}: {reason}", label(trial)));
+            self.misbehaved(trial, outcome);
         }
         match &self.bar {
             Some(bar) => bar.inc(1),
@@ -78,6 +80,14 @@ impl Screen {
             }
             None => {}
         }
+    }
+
+    /// A reason may be many lines long, as a verifier's is: it is told in full once.
+    fn misbehaved(&mut self, trial: &Trial, outcome: &Outcome) {
+        let (word, reason) = (outcome.word(), outcome.reason());
+        let is_new = self.told.insert(reason.to_owned());
+        let reason = if is_new { reason } else { first_line(reason) };
+        self.line(&format!("{word}: {}: {reason}", label(trial)));
     }
 
     /// Whether this trial completes a twentieth of the plan.
@@ -121,6 +131,11 @@ fn bar() -> ProgressBar {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
     }
+}
+
+/// A reason's first line, for places where it is told again.
+pub fn first_line(reason: &str) -> &str {
+    reason.lines().next().unwrap_or_default()
 }
 
 /// A trial in one line.
