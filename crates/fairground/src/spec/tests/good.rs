@@ -154,7 +154,7 @@ fn quick_is_what_the_readme_promises() {
         ["cfs-6.1", "eevdf-6.12", "eevdf-7", "fifo", "vtime", "rr", "SCHED_RR", "SCHED_FIFO"];
     assert_eq!(names, wanted);
     let cells: Vec<String> = quick.workloads.iter().map(|workload| workload.cell()).collect();
-    assert_eq!(cells[1], "wake_under_hogs duration_ms=250 hogs=3");
+    assert_eq!(cells[1], "wake_under_hogs duration_ms=400 hogs=3");
     assert_eq!(quick.trace, [cells[1].clone()]);
     assert_eq!(quick.backend, Backend::Vm);
     assert!(crate::plan::plan(&quick, model::Seed(1)).len() <= 300);
