@@ -203,9 +203,9 @@ fn dropped_frames_are_counted() {
     assert!((19..=22).contains(&frame_group.deadlines), "{frame_group:?}");
     assert_eq!(frame_group.deadlines_missed, frame_group.deadlines);
     let caught_up = play_tasks(Some(200_000), json!([]), frame(false));
-    let late = group(&caught_up, "frame").timer_lateness.max;
-    // Without skipping, the lateness only grows: the seventh job is already 90 ms late.
-    assert!(late > 50_000_000 && frame_group.timer_lateness.max < late, "{late}");
+    let late = &group(&caught_up, "frame").timer_lateness;
+    // Without skipping, every job after the first begins at least 15 ms after its release.
+    assert!(late.count == 1 || late.max >= 15_000_000, "{late:?}");
 }
 
 #[test]
