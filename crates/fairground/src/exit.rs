@@ -70,7 +70,8 @@ fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// Replaces the panic message by one short line: a panic is our mistake, and a backtrace helps only us.
+/// Replaces the panic message by one short line: a panic is our mistake, and a backtrace helps only
+/// us.
 pub fn hook_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|l| format!(" ({}:{})", l.file(), l.line()));

@@ -5,9 +5,10 @@
 //! spec ─► plan ─► run (vm │ live) ─► store ─► summary ─► report
 //! ```
 //!
-//! Read in this order: [`cmd`] is the table of verbs, [`question`] what a command line asks; [`spec`] and
-//! [`assets`] read files, [`plan`] lays out trials, [`run`] answers them; [`records`] and [`summary`] are
-//! what the reading verbs share, [`formats`] other tools' files; [`ui`] and [`output`] show.
+//! Read in this order: [`cmd`] is the table of verbs, [`question`] what a command line asks;
+//! [`spec`] and [`assets`] read files, [`plan`] lays out trials, [`run`] answers them; [`records`]
+//! and [`summary`] are what the reading verbs share, [`formats`] other tools' files; [`ui`] and
+//! [`output`] show.
 
 pub mod assets;
 pub mod cmd;

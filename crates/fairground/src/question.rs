@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the command line asks: an experiment, changed by options, and a seed; the same for every verb.
+//! What the command line asks: an experiment, changed by options, and a seed; the same for every
+//! verb.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -43,7 +44,8 @@ pub struct Question {
     /// The only source of chance: order of trials, start phases
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Add a scheduler: NAME, FILE.bpf.c, 'NAME knob=value', 'program:scx_lavd ARG', kernel:6.12, policy:rr:50
+    /// Add a scheduler: NAME, FILE.bpf.c, 'NAME knob=value', 'program:scx_lavd ARG', kernel:6.12,
+    /// policy:rr:50
     #[arg(long = "scheduler", value_name = "SCHEDULER")]
     schedulers: Vec<String>,
     /// Take this workload instead of the experiment's: NAME, FILE, 'NAME parameter=value'
@@ -64,7 +66,8 @@ pub struct Question {
     /// Time limit of a trial, seconds
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u64>,
-    /// Keep an event trace of this cell's trials in the first block; of every cell's without a value
+    /// Keep an event trace of this cell's trials in the first block; of every cell's without a
+    /// value
     #[arg(long, value_name = "CELL", num_args = 0..=1, require_equals = true,
           default_missing_value = "all")]
     trace: Vec<String>,

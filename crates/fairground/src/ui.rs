@@ -49,11 +49,9 @@ impl Screen {
 
     fn planned(&mut self, trials: usize, done: usize) {
         (self.trials, self.done) = (trials, done);
-        if done > 0 {
-            self.line(&format!("{trials} trials, {done} of them already in the store"));
-        } else {
-            self.line(&format!("{trials} trials"));
-        }
+        let noun = if trials == 1 { "trial" } else { "trials" };
+        let there = if done > 0 { format!(", {done} already in the store") } else { String::new() };
+        self.line(&format!("{trials} {noun}{there}"));
         if let Some(bar) = &self.bar {
             bar.set_length((trials - done) as u64);
             bar.enable_steady_tick(Duration::from_millis(250));

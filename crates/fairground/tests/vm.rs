@@ -81,8 +81,8 @@ fn the_same_virtual_experiment_twice_is_byte_identical() {
     assert!(stdout(&differ).starts_with("not identical"), "{}", stdout(&differ));
     for record in bench.records("a.db") {
         assert_eq!(record.provenance.accelerator, "tcg");
-        let latency = record.measured.histogram("run_delay_ns", "all");
-        assert!(latency.is_some_and(|h| h.count > 0), "{:?}", record.measured);
+        let mut delays = record.measured.histograms.iter().filter(|h| h.name == "run_delay_ns");
+        assert!(delays.any(|h| h.count > 0), "no delays in {}", record.trial.workload.cell());
     }
 }
 
@@ -100,8 +100,8 @@ fn whoever_misbehaves_is_named_and_the_others_are_unharmed() {
             r#"
 question = "Who notices what?"
 blocks = 1
-runs_per_boot = 2
-timeout_s = 10
+runs_per_boot = 1
+timeout_s = 5
 
 [[scheduler]]
 name = "eevdf"
@@ -127,7 +127,7 @@ name = "doze.toml"
     );
     let said = run(&bench, &["broken.toml"], 1);
     let records = bench.records("fairground.db");
-    assert_eq!(records.len(), 10);
+    assert_eq!(records.len(), 5);
     for name in ["eevdf", "vtime"] {
         for record in of(&records, name) {
             assert!(record.outcome.is_ok(), "{name}: {:?}", record.outcome);
@@ -148,7 +148,7 @@ name = "doze.toml"
     for record in of(&records, "spins") {
         assert!(matches!(record.outcome, Outcome::Hung { .. }), "{:?}", record.outcome);
     }
-    assert!(said.contains("not ok: 6 of 10 (2 crashed, 2 ejected, 2 hung)"), "{said}");
+    assert!(said.contains("not ok: 3 of 5 (1 crashed, 1 ejected, 1 hung)"), "{said}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Appends records to the store named on the command line until it is killed, and prints the number of
-//! each one after it is safe. The kill test runs it.
+//! Appends records to the store named on the command line until it is killed, and prints the number
+//! of each one after it is safe. The kill test runs it.
 
 use std::io::Write;
 

@@ -50,8 +50,8 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The file or its folder cannot be written.
-    #[error("{path}: cannot be opened or written ({why}); the file and its folder must exist and be \
-        writable, or choose another with `--store FILE`", path = path.display())]
+    #[error("{path}: cannot be opened or written ({why}); the file and its folder must exist and \
+        be writable, or choose another with `--store FILE`", path = path.display())]
     Unwritable {
         /// The file.
         path: PathBuf,
@@ -69,7 +69,7 @@ pub enum StoreError {
         why: String,
     },
     /// Anything else that SQLite reports.
-    #[error("{path}: cannot {doing}: {source}", path = path.display())]
+    #[error("{path}: cannot {doing}", path = path.display())]
     Sql {
         /// The file.
         path: PathBuf,

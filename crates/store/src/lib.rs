@@ -8,25 +8,36 @@
 //!
 //! # The file
 //!
-//! `application_id` is `FAIR`, `user_version` is the schema's version ([`SCHEMA_VERSION`]); the journal is
-//! a write-ahead log, so readers never wait for a running experiment. Every table refuses UPDATE and DELETE.
+//! `application_id` is `FAIR`, `user_version` is the schema's version ([`SCHEMA_VERSION`]); the
+//! journal is a write-ahead log, so readers never wait for a running experiment. Every table
+//! refuses UPDATE and DELETE.
 //!
-//! | table or view | one row is | columns |
-//! |---|---|---|
-//! | `sessions` | one `fairground run` | `session`, `family` (the session that it resumes, else itself), `experiment`, `plan` (identity of the list of trials), `seed`, `command`, `experiment_json`, `started_unix_s`, `fairground` |
-//! | `records` | one trial's answer | `record`, `session`, `trial_id`, `experiment`, `backend`, `contestant`, `workload`, `cell`, `machine`, `block`, `boot`, `boot_id`, `boot_position`, `position`, `seed`, `kernel_release`, `outcome`, `reason`, `measured_hash`, `trial` (JSON), `outcome_json`, `provenance` (JSON) |
-//! | `metrics` | one number of a record | `record`, `name`, `grp` (task group or `all`), `value` (NULL: missing), `missing` (why) |
-//! | `histograms` | one distribution | `record`, `name`, `grp`, `count`, `min`, `max`, `buckets` (JSON: `[[lowest value, samples], …]`) |
-//! | `traces` | one trial's events | `record`, `trace` (JSON) |
-//! | `results` (view) | a metric with its context | experiment … outcome, `name`, `grp`, `value`, `missing` |
-//! | `buckets` (view) | one bucket of a histogram | `record`, `name`, `grp`, `value`, `samples` |
-//! | `percentiles` (view) | one quantile of a histogram | `record`, `name`, `grp`, `quantile`, `value` |
+//! Tables:
+//!
+//! - `sessions`, one `fairground run`: `session`, `family` (the session that it resumes, else
+//!   itself), `experiment`, `plan` (identity of the list of trials), `seed`, `command`,
+//!   `experiment_json`, `started_unix_s`, `fairground`.
+//! - `records`, one trial's answer: `record`, `session`, `trial_id`, `experiment`, `backend`,
+//!   `contestant`, `workload`, `cell`, `machine`, `block`, `boot`, `boot_id`, `boot_position`,
+//!   `position`, `seed`, `kernel_release`, `outcome`, `reason`, `measured_hash`, and as JSON
+//!   `trial`, `outcome_json`, `provenance`.
+//! - `metrics`, one number of a record: `record`, `name`, `grp` (task group or `all`), `value`
+//!   (NULL: missing), `missing` (why).
+//! - `histograms`, one distribution: `record`, `name`, `grp`, `count`, `min`, `max`, `buckets`
+//!   (JSON: `[[lowest value, samples], …]`).
+//! - `traces`, one trial's events: `record`, `trace` (JSON).
+//!
+//! Views:
+//!
+//! - `results`, a metric with its context: experiment … outcome, `name`, `grp`, `value`, `missing`.
+//! - `buckets`, one bucket of a histogram: `record`, `name`, `grp`, `value`, `samples`.
+//! - `percentiles`, one quantile of a histogram: `record`, `name`, `grp`, `quantile`, `value`.
 //!
 //! Seeds are decimal text, because SQLite has no unsigned 64-bit integers. For example:
 //!
 //! ```sql
-//! SELECT contestant, cell, quantile, avg(value) FROM percentiles JOIN records USING (record)
-//! WHERE outcome = 'ok' AND name = 'wakeup_latency_ns' AND grp = 'all' GROUP BY 1, 2, 3;
+//! SELECT cell, grp, contestant, quantile, avg(value) FROM percentiles JOIN records USING (record)
+//! WHERE outcome = 'ok' AND name = 'wakeup_latency_ns' GROUP BY 1, 2, 3, 4;
 //! ```
 
 mod error;
@@ -74,11 +85,12 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens a store for reading and appending; creates the file if there is none, and brings an older
-    /// schema up to date.
+    /// Opens a store for reading and appending; creates the file if there is none, and brings an
+    /// older schema up to date.
     ///
     /// # Errors
-    /// When the file is not a store, was written by a newer program, is locked, or cannot be written.
+    /// When the file is not a store, was written by a newer program, is locked, or cannot be
+    /// written.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let store = Store::connect(path, path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
@@ -96,8 +108,9 @@ impl Store {
         if !path.exists() {
             return Err(StoreError::Missing { path: path.into() });
         }
-        // Opened for writing, so that the last one to close tidies the write-ahead log away; SQLite falls
-        // back to reading where the file is read-only, and `query_only` keeps us from writing.
+        // Opened for writing, so that the last one to close tidies the write-ahead log away; SQLite
+        // falls back to reading where the file is read-only, and `query_only` keeps us from
+        // writing.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let store = Store::connect(path, path, flags)?;
         let read_only = store.connection.pragma_update(None, "query_only", true);
@@ -108,8 +121,8 @@ impl Store {
         }
     }
 
-    /// A write-ahead log needs a writable folder even for reading, unless SQLite is told that nobody else
-    /// writes; on a read-only medium nobody can.
+    /// A write-ahead log needs a writable folder even for reading, unless SQLite is told that
+    /// nobody else writes; on a read-only medium nobody can.
     fn open_immutable(path: &Path) -> Result<Store, StoreError> {
         let name = path.to_string_lossy();
         let name = name.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
@@ -129,8 +142,9 @@ impl Store {
         Ok(Store { connection, path: path.into() })
     }
 
-    /// `synchronous = FULL` costs one fsync per record. A record takes seconds to measure, the fsync
-    /// milliseconds, and it happens between trials; so a power cut loses no more than `kill -9` does.
+    /// `synchronous = FULL` costs one fsync per record. A record takes seconds to measure, the
+    /// fsync milliseconds, and it happens between trials; so a power cut loses no more than `kill
+    /// -9` does.
     fn prepare_for_writing(&self) -> rusqlite::Result<()> {
         self.connection.pragma_update(None, "journal_mode", "WAL")?;
         self.connection.pragma_update(None, "synchronous", "FULL")?;
@@ -142,7 +156,8 @@ impl Store {
         &self.path
     }
 
-    /// Lets the file grow by no more than `more` pages (4 KiB each): a quota, and the tests' full disk.
+    /// Lets the file grow by no more than `more` pages (4 KiB each): a quota, and the tests' full
+    /// disk.
     ///
     /// # Errors
     /// When the file cannot be read.

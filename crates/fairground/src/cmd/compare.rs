@@ -23,7 +23,8 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
     /// Only say whether two stores measured the same, byte for byte
-    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with_all = ["experiment", "baseline"])]
+    #[arg(long, num_args = 2, value_names = ["A", "B"])]
+    #[arg(conflicts_with_all = ["experiment", "baseline"])]
     identical: Option<Vec<PathBuf>>,
     /// How to print it: table or json
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]

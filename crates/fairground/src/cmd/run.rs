@@ -35,7 +35,8 @@ pub struct Args {
     /// Where the records go
     #[arg(long, value_name = "FILE", default_value = home::STORE)]
     store: PathBuf,
-    /// Virtual machines at a time [default: one; as many as CPUs when only instructions are counted]
+    /// Virtual machines at a time [default: one; as many as CPUs when only instructions are
+    /// counted]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
     /// Never download a kernel

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Comma-separated values: one line per number, for spreadsheets, R and pandas.
 //!
-//! A distribution gives a line for its count, its ends and some quantiles (`statistic`); a record without
-//! any number still gives one line, so that nothing that went wrong disappears.
+//! A distribution gives a line for its count, its ends and some quantiles (`statistic`); a record
+//! without any number still gives one line, so that nothing that went wrong disappears.
 
 use std::io::Write;
 

@@ -101,11 +101,18 @@ mod tests {
         write(&super::super::perfetto::tests::sample(), &mut out).expect("memory takes it");
         let text = String::from_utf8(out).expect("text");
         let lines: Vec<&str> = text.lines().skip(4).collect();
-        expect_test::expect![[r#"
-                      <idle>-0       [000] .....     0.000001: sched_waking: comm=hog pid=7 prio=120 target_cpu=000
-                      <idle>-0       [000] .....     0.000002: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=hog next_pid=7 next_prio=120
-                         hog-7       [000] .....     2.500000: sched_process_fork: comm=hog pid=7 child_comm=<...> child_pid=8
-                         hog-7       [000] .....     2.500001: sched_switch: prev_comm=hog prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120"#]]
-        .assert_eq(&lines.join("\n"));
+        let expected = [
+            "          <idle>-0       [000] .....     0.000001: sched_waking: comm=hog pid=7 \
+             prio=120 target_cpu=000",
+            "          <idle>-0       [000] .....     0.000002: sched_switch: \
+             prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=hog \
+             next_pid=7 next_prio=120",
+            "             hog-7       [000] .....     2.500000: sched_process_fork: comm=hog pid=7 \
+             child_comm=<...> child_pid=8",
+            "             hog-7       [000] .....     2.500001: sched_switch: prev_comm=hog \
+             prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=swapper/0 next_pid=0 \
+             next_prio=120",
+        ];
+        assert_eq!(lines, expected);
     }
 }

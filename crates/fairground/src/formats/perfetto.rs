@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Chrome's trace JSON, which Perfetto's UI opens: one track per CPU with who ran, one per task with
-//! when it ran and when it waited.
+//! Chrome's trace JSON, which Perfetto's UI opens: one track per CPU with who ran, one per task
+//! with when it ran and when it waited.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -46,7 +46,10 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> Result<()> {
 
 /// The tracks' names.
 fn names(trace: &Trace) -> Vec<Value> {
-    let name = |what: &str, process: u32, thread: u32, name: String| json!({"ph": "M", "name": what, "pid": process, "tid": thread, "args": {"name": name}});
+    let name = |what: &str, pid: u32, tid: u32, name: String| {
+        let args = json!({ "name": name });
+        json!({ "ph": "M", "name": what, "pid": pid, "tid": tid, "args": args })
+    };
     let mut lines = vec![
         name("process_name", CPUS, 0, "CPUs".into()),
         name("process_name", TASKS, 0, "Tasks".into()),

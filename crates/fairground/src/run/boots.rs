@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Trials in virtual machines: grouped by boot, boots in parallel where they do not disturb each other.
+//! Trials in virtual machines: grouped by boot, boots in parallel where they do not disturb each
+//! other.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -52,8 +53,8 @@ pub fn run(
     Ok(())
 }
 
-/// One boot at a time under the real clock, because two would disturb each other; instructions can be
-/// counted on all CPUs at once.
+/// One boot at a time under the real clock, because two would disturb each other; instructions can
+/// be counted on all CPUs at once.
 fn default_jobs(trials: &[Trial]) -> usize {
     let is_virtual = |trial: &Trial| trial.machine.clock == Clock::Virtual;
     let cpus = thread::available_parallelism().map_or(1, usize::from);

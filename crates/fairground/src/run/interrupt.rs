@@ -17,7 +17,8 @@ use crate::exit;
 pub fn flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // The order matters: at the first signal the flag is still false, so the first hook does nothing.
+        // The order matters: at the first signal the flag is still false, so the first hook does
+        // nothing.
         flag::register_conditional_shutdown(signal, i32::from(exit::INTERRUPTED), stop.clone())
             .and_then(|_| flag::register(signal, stop.clone()))
             .context("cannot handle signals")?;

@@ -6,9 +6,9 @@
 //!                            └► one after another (live) ┴─► sink ─► store, progress
 //! ```
 //!
-//! Read in this order: [`sink`] is where every record goes, [`objects`] prepares schedulers, [`boots`] runs
-//! trials in virtual machines, [`live`] on this kernel, [`guest`] is the other end inside a machine,
-//! [`interrupt`] is Ctrl-C.
+//! Read in this order: [`sink`] is where every record goes, [`objects`] prepares schedulers,
+//! [`boots`] runs trials in virtual machines, [`live`] on this kernel, [`guest`] is the other end
+//! inside a machine, [`interrupt`] is Ctrl-C.
 //!
 //! What is not here: how a trial is run, and printing.
 
@@ -44,12 +44,12 @@ pub struct Settings {
     pub offline: bool,
 }
 
-/// Runs the trials; each has its record in the sink before the next one of its boot starts, unless the
-/// sink is told to stop.
+/// Runs the trials; each has its record in the sink before the next one of its boot starts, unless
+/// the sink is told to stop.
 ///
 /// # Errors
-/// When a scheduler does not compile (before anything runs), or the lab itself fails. A scheduler or
-/// workload that misbehaves is an outcome, not an error.
+/// When a scheduler does not compile (before anything runs), or the lab itself fails. A scheduler
+/// or workload that misbehaves is an outcome, not an error.
 pub fn execute(trials: &[Trial], settings: &Settings, sink: &Sink<'_>) -> Result<()> {
     let objects = objects::compile(trials, &settings.sources)?;
     let of = |backend| trials.iter().filter(move |trial| trial.backend == backend).cloned();

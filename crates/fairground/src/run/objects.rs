@@ -20,8 +20,8 @@ pub type Sources = BTreeMap<String, Source>;
 /// Where the guest finds the objects.
 pub const GUEST_FOLDER: &str = "/objects";
 
-/// Compiles every scheduler file of the trials, or finds it compiled. `sources` are those that the plan
-/// was made from; a trial that came from elsewhere names its file.
+/// Compiles every scheduler file of the trials, or finds it compiled. `sources` are those that the
+/// plan was made from; a trial that came from elsewhere names its file.
 ///
 /// # Errors
 /// When one does not compile, or its text is not the one that the trial was planned with.
