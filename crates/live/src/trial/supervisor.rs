@@ -109,6 +109,8 @@ struct Worker {
     handle: OwnedFd,
     answer: File,
     bytes: Vec<u8>,
+    /// Whether the worker has closed its end of the pipe.
+    is_silent: bool,
 }
 
 impl Worker {
@@ -128,7 +130,13 @@ impl Worker {
         };
         // SAFETY: no pointers. Reading must never wait: others may hold the other end.
         unsafe { libc::fcntl(pipe.read.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
-        Ok(Worker { pid, handle, answer: File::from(pipe.read), bytes: Vec::new() })
+        Ok(Worker {
+            pid,
+            handle,
+            answer: File::from(pipe.read),
+            bytes: Vec::new(),
+            is_silent: false,
+        })
     }
 
     /// Waits for the record; tells the worker to stop when its time is over, and kills it when it
@@ -180,8 +188,8 @@ impl Worker {
     }
 
     fn read(&mut self) {
-        // "Would block" is the normal end here, and what was read before it is kept.
-        let _ = self.answer.read_to_end(&mut self.bytes);
+        // "Would block" is an error here, and what was read before it is kept.
+        self.is_silent |= self.answer.read_to_end(&mut self.bytes).is_ok();
     }
 
     fn kill(&self, signal: i32) {
@@ -190,9 +198,14 @@ impl Worker {
     }
 
     /// Sleeps until the worker says something or ends, or the time is over.
+    ///
+    /// A pipe whose other end is closed is always ready. Looking at it any longer would keep the
+    /// supervisor running, above a worker that needs the CPU to come to its end.
     fn wait(&self, patience: Duration) {
+        const NOTHING: i32 = -1;
         let entry = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        let mut entries = [entry(self.handle.as_raw_fd()), entry(self.answer.as_raw_fd())];
+        let answer = if self.is_silent { NOTHING } else { self.answer.as_raw_fd() };
+        let mut entries = [entry(self.handle.as_raw_fd()), entry(answer)];
         let patience = crate::player::clock::timespec(patience.as_nanos() as u64);
         // SAFETY: two valid entries and a valid time.
         unsafe { libc::ppoll(entries.as_mut_ptr(), 2, &patience, std::ptr::null()) };
