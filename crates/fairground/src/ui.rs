@@ -18,7 +18,7 @@ pub struct Screen {
     bar: Option<ProgressBar>,
     done: usize,
     trials: usize,
-    /// The kernels of the boots that are under way.
+    /// The kernels of the boots; one that broke down is started again.
     kernels: BTreeMap<u32, String>,
     /// Notes and reasons that were told; once is enough.
     told: BTreeSet<String>,
@@ -59,7 +59,7 @@ impl Screen {
     }
 
     fn booted(&mut self, boot: u32, boot_ms: u64) {
-        let kernel = self.kernels.remove(&boot).unwrap_or_default();
+        let kernel = self.kernels.get(&boot).cloned().unwrap_or_default();
         let seconds = boot_ms as f64 / 1000.0;
         let text = format!("boot {boot}: {kernel} is up after {seconds:.1} s");
         if self.bar.is_some() { self.say_doing(text) } else { self.line(&text) }
