@@ -14,6 +14,7 @@ use std::process::ExitCode;
 
 use anyhow::Error;
 
+use crate::output::{Closed, tell};
 use crate::spec::SpecError;
 
 /// A scheduler or a workload misbehaved.
@@ -39,14 +40,14 @@ pub fn bad_input(message: impl Into<String>) -> Error {
 pub fn report(error: &Error) -> ExitCode {
     let code = code(error);
     if code != 0 {
-        eprintln!("fairground: {error:#}");
+        tell(format_args!("fairground: {error:#}"));
     }
     ExitCode::from(code)
 }
 
 /// The exit code of an error.
 fn code(error: &Error) -> u8 {
-    if error.chain().any(is_closed_pipe) {
+    if error.chain().any(is_closed_output) {
         return 0;
     }
     if error.chain().any(is_bad_input) { BAD_INPUT } else { LAB_FAILED }
@@ -65,9 +66,10 @@ fn is_wrong_file(error: &store::StoreError) -> bool {
     matches!(error, Missing { .. } | Newer { .. } | NotAStore { .. } | Unwritable { .. })
 }
 
-/// `fairground plan … | head -1` closes the pipe early, which is no error.
-fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+/// Whoever read our output has seen enough, which is no error.
+fn is_closed_output(error: &(dyn std::error::Error + 'static)) -> bool {
+    let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    inner.is_some_and(|inner| inner.is::<Closed>())
 }
 
 /// Replaces the panic message by one short line: a panic is our mistake, and a backtrace helps only
@@ -76,9 +78,7 @@ pub fn hook_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|l| format!(" ({}:{})", l.file(), l.line()));
         let what = panic.payload_as_str().unwrap_or("unknown");
-        eprintln!(
-            "fairground: a mistake in fairground itself, please report it: {what}{}",
-            place.unwrap_or_default()
-        );
+        let place = place.unwrap_or_default();
+        tell(format_args!("fairground: a mistake in itself, please report it: {what}{place}"));
     }));
 }

@@ -24,14 +24,44 @@ pub fn colour() -> bool {
     io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
 }
 
+/// Standard output has no reader any more, as in `fairground plan … | head -1`.
+#[derive(Debug, thiserror::Error)]
+#[error("standard output is closed")]
+pub struct Closed;
+
+/// Standard output whose end can be told from any other broken pipe.
+struct Stdout;
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        io::stdout().write(bytes).map_err(closed)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stdout().flush().map_err(closed)
+    }
+}
+
+fn closed(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => io::Error::new(error.kind(), Closed),
+        _ => error,
+    }
+}
+
 /// Writes text to standard output.
 ///
 /// # Errors
 /// When standard output is closed.
 pub fn print(text: &str) -> Result<()> {
-    let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
-    Ok(stdout.flush()?)
+    Stdout.write_all(text.as_bytes())?;
+    Ok(Stdout.flush()?)
+}
+
+/// Writes a line to standard error. A reader that has gone away is no reason to stop measuring, so
+/// errors are ignored, where `eprintln!` would panic.
+pub fn tell(text: impl std::fmt::Display) {
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Writes a value as indented JSON to standard output.
@@ -48,7 +78,7 @@ pub fn print_json<T: Serialize>(value: &T) -> Result<()> {
 /// When the file cannot be created.
 pub fn writer(file: Option<&PathBuf>) -> Result<Box<dyn Write>> {
     Ok(match file {
-        None => Box::new(BufWriter::new(io::stdout())),
+        None => Box::new(BufWriter::new(Stdout)),
         Some(path) => Box::new(BufWriter::new(create(path)?)),
     })
 }

@@ -36,11 +36,11 @@ pub fn compare(
     Ok(stats::compare(records, &options))
 }
 
-/// What did not end well, in a few lines; empty when all is well.
-pub fn misbehaviours(records: &[Record]) -> String {
+/// What did not end well, in a few lines; none when all is well.
+pub fn misbehaviours(records: &[Record]) -> Vec<String> {
     let bad: Vec<&Record> = records.iter().filter(|record| !record.outcome.is_ok()).collect();
     if bad.is_empty() {
-        return String::new();
+        return Vec::new();
     }
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for record in &bad {
@@ -48,13 +48,14 @@ pub fn misbehaviours(records: &[Record]) -> String {
     }
     let counts: Vec<String> =
         counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
-    let mut text = format!("not ok: {} of {} ({})\n", bad.len(), records.len(), counts.join(", "));
+    let (not_ok, all, counts) = (bad.len(), records.len(), counts.join(", "));
+    let mut lines = vec![format!("not ok: {not_ok} of {all} ({counts})")];
     for record in bad.iter().take(LISTED) {
         let (word, reason) = (record.outcome.word(), ui::first_line(record.outcome.reason()));
-        text += &format!("  {word}: {}: {reason}\n", ui::label(&record.trial));
+        lines.push(format!("  {word}: {}: {reason}", ui::label(&record.trial)));
     }
     if bad.len() > LISTED {
-        text += &format!("  and {} more\n", bad.len() - LISTED);
+        lines.push(format!("  and {} more", bad.len() - LISTED));
     }
-    text
+    lines
 }

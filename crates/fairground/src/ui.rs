@@ -10,6 +10,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::{Outcome, Progress, Trial};
 
+use crate::output;
+
 /// Plain lines come every twentieth of the plan.
 const STEPS: usize = 20;
 
@@ -104,7 +106,7 @@ impl Screen {
     fn line(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(text),
-            None => eprintln!("{text}"),
+            None => output::tell(text),
         }
     }
 

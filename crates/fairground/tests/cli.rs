@@ -286,9 +286,14 @@ fn a_plan_is_one_trial_per_line_and_repeats_itself() {
 
 #[test]
 fn a_closed_pipe_is_no_error() {
-    let program = env!("CARGO_BIN_EXE_fairground");
-    let shell = format!("{program} plan quick | head -1 >/dev/null; test ${{PIPESTATUS[0]}} -eq 0");
-    assert_cmd::Command::new("bash").args(["-c", &shell]).assert().success().stderr("");
+    let bench = Bench::new();
+    for (verb, arguments) in [("plan", "quick"), ("list", "--format json")] {
+        let program = env!("CARGO_BIN_EXE_fairground");
+        let pipe = format!("{program} {verb} {arguments} | head -c 1 >/dev/null");
+        let shell = format!("{pipe}; test ${{PIPESTATUS[0]}} -eq 0");
+        let mut bash = assert_cmd::Command::new("bash");
+        bash.args(["-c", &shell]).current_dir(bench.path("")).assert().success().stderr("");
+    }
 }
 
 #[test]

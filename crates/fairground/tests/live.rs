@@ -92,6 +92,21 @@ fn running_twice_adds_a_session_and_resuming_adds_nothing() {
 }
 
 #[test]
+fn a_reader_that_goes_away_stops_nothing() {
+    let bench = Bench::new();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fairground"))
+        .current_dir(bench.path(""))
+        .args(race(&["--blocks", "2"]))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    drop(child.stderr.take());
+    assert_eq!(child.wait().expect("an end").code(), Some(0));
+    assert_eq!(bench.records("fairground.db").len(), 4);
+}
+
+#[test]
 fn an_interrupt_keeps_what_was_measured_and_resume_goes_on() {
     end_early_and_resume(Signal::SIGINT, Some(130));
 }

@@ -45,7 +45,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Format::Json => output::print_json(&comparison)?,
         Format::Table => {
             output::print(&report::terminal::table(&comparison, output::colour()))?;
-            eprint!("{}", summary::misbehaviours(&records));
+            summary::misbehaviours(&records).iter().for_each(output::tell);
         }
     }
     Ok(ExitCode::SUCCESS)

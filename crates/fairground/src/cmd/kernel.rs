@@ -54,7 +54,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Action::Pull { names } => {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let names = if names.is_empty() { kernels::NAMES } else { &names };
-            let pulled = kernels::pull(&home, names, &mut |note| eprintln!("{note}"))?;
+            let pulled = kernels::pull(&home, names, &mut |note| output::tell(note))?;
             print(&pulled, Format::Table)?;
         }
         Action::Use { file, config } => {

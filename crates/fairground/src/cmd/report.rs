@@ -40,7 +40,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     out.write_all(page.as_bytes())?;
     out.flush()?;
     if to_file {
-        eprintln!("wrote {}", args.output.display());
+        output::tell(format_args!("wrote {}", args.output.display()));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -57,12 +57,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let id = store.begin(&session)?;
     let ended = execute(&args, &asked, &left, (store, id), &stop);
     if stop.load(Ordering::SeqCst) && ended.is_ok() {
-        eprintln!("interrupted; to go on: {}", words::resume_command());
+        output::tell(format_args!("interrupted; to go on: {}", words::resume_command()));
         return Ok(ExitCode::from(exit::INTERRUPTED));
     }
     if ended.is_err() {
-        eprintln!("what was measured is in {}", args.store.display());
-        eprintln!("to go on: {}", words::resume_command());
+        output::tell(format_args!("what was measured is in {}", args.store.display()));
+        output::tell(format_args!("to go on: {}", words::resume_command()));
     }
     ended?;
     summarise(&args, id)
@@ -140,10 +140,10 @@ fn summarise(args: &Args, session: i64) -> Result<ExitCode> {
     let (sessions, records) = Chosen::session(args.store.clone(), session).open()?;
     let comparison = summary::compare(&sessions, &records, None)?;
     output::print(&report::terminal::table(&comparison, output::colour()))?;
-    eprint!("{}", summary::misbehaviours(&records));
+    summary::misbehaviours(&records).iter().for_each(output::tell);
     let (store, experiment) = (args.store.display(), &records[0].trial.experiment);
-    eprintln!("records: {store}");
-    eprintln!("report:  fairground report {experiment} --store {store} -o {experiment}.html");
+    let report = format!("fairground report {experiment} --store {store} -o {experiment}.html");
+    output::tell(format_args!("records: {store}\nreport:  {report}"));
     let ok = records.iter().all(|record| record.outcome.is_ok());
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::from(exit::MISBEHAVED) })
 }

@@ -49,7 +49,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     };
     let mut hear = |progress: &Progress<'_>| {
         if let Progress::Note(note) = progress {
-            eprintln!("{note}");
+            output::tell(note);
         }
     };
     run::execute(&[trial], &settings, &Sink::new(&mut keep, &mut hear, &stop))?;
