@@ -94,6 +94,6 @@ fi
 
 for crate in $crates; do
     echo "Fairground's tests need the program $crate and install it now through cargo."
-    clang=$(ls /usr/bin/clang-[0-9]* 2>/dev/null | sed -n 's,.*/\(clang-[0-9]*\)$,\1,p' | sort -V | tail -n 1)
+    clang=$(basename -a /usr/bin/clang-[0-9]* | grep -x 'clang-[0-9]*' | sort -V | tail -n 1)
     BPF_CLANG="${BPF_CLANG:-${clang:-clang}}" cargo install --locked --quiet "$crate"
 done

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Style as a test: what can be enforced is enforced here, so that nobody has to nag.
 //!
-//! `FAIRGROUND_BLESS=1 cargo test --release --test tidy` rewrites the generated parts of the documents.
+//! `FAIRGROUND_BLESS=1 cargo test --release --test tidy` rewrites the generated parts of the
+//! documents.
 
 #[path = "tidy/documents.rs"]
 mod documents;

@@ -25,7 +25,9 @@ fn crate_of(file: &File) -> Option<&str> {
 
 fn manifests() -> BTreeMap<String, toml::Table> {
     let manifests = files().into_iter().filter(|file| {
-        file.path.starts_with("crates/") && file.path.matches('/').count() == 2 && file.is(&["Cargo.toml"])
+        file.path.starts_with("crates/")
+            && file.path.matches('/').count() == 2
+            && file.is(&["Cargo.toml"])
     });
     manifests
         .map(|file| {
@@ -118,7 +120,8 @@ fn a_scheduler_answers_the_same_questions() {
         let header = file.text.split("*/").next().unwrap_or_default();
         let open = questions.iter().filter(|question| !header.contains(**question));
         complaints.extend(open.map(|q| format!("{}: the header lacks `{q}`", file.path)));
-        let last = file.text.trim_end().lines().rev().take(30).any(|l| l.contains("SCX_OPS_DEFINE"));
+        let last =
+            file.text.trim_end().lines().rev().take(30).any(|l| l.contains("SCX_OPS_DEFINE"));
         if !last {
             complaints.push(format!("{}: the ops table must stand last", file.path));
         }

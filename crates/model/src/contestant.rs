@@ -12,14 +12,16 @@ pub struct Contestant {
     /// The label in tables and charts, unique in the experiment.
     pub name: String,
     /// The kernel series that the `vm` backend boots for it, as in `fairground kernel list`: `6.1`,
-    /// `6.12`, `7` (the newest 7.x), or a path to an image. `live` ignores it and records what runs.
+    /// `6.12`, `7` (the newest 7.x), or a path to an image. `live` ignores it and records what
+    /// runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
     /// The scheduler under test.
     pub scheduler: SchedulerChoice,
 }
 
-/// The four kinds of scheduler. A backend that cannot run one answers [`crate::Outcome::Unsupported`].
+/// The four kinds of scheduler. A backend that cannot run one answers
+/// [`crate::Outcome::Unsupported`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)]
 pub enum SchedulerChoice {

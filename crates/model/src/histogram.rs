@@ -28,8 +28,8 @@ impl Histogram {
         self.buckets.iter().map(|&(_, samples)| samples).sum::<u64>() == self.count
     }
 
-    /// The smallest bucket value below or at which at least `quantile` (0 … 1) of the samples lie; `None`
-    /// when empty. The relative error is at most 1/1024 (the bucket's width).
+    /// The smallest bucket value below or at which at least `quantile` (0 … 1) of the samples lie;
+    /// `None` when empty. The relative error is at most 1/1024 (the bucket's width).
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
         if self.count == 0 {
             return None;
@@ -70,8 +70,8 @@ impl Histogram {
 /// Sub-buckets of HdrHistogram at three significant digits.
 pub const SUB_BUCKETS: u64 = 2048;
 
-/// The lowest value of the bucket that holds `value`: HdrHistogram's `lowest_equivalent` with a unit
-/// of 1 and three significant digits.
+/// The lowest value of the bucket that holds `value`: HdrHistogram's `lowest_equivalent` with a
+/// unit of 1 and three significant digits.
 pub fn lowest_equivalent(value: u64) -> u64 {
     let shift = (64 - (value | (SUB_BUCKETS - 1)).leading_zeros()) - SUB_BUCKETS.trailing_zeros();
     value >> shift << shift

@@ -5,10 +5,11 @@
 //! Experiment ──► Trial ──► Record ──► (stats) Comparison
 //! ```
 //!
-//! Read in this order: [`experiment`] asks a question, [`contestant`] and [`workload`] and [`machine`]
-//! say what is compared, under what, on what; [`trial`] is one answerable question as a value;
-//! [`record`] is its answer, made of [`metric`]s, [`histogram`]s and a [`trace`]. [`progress`] is what
-//! a running experiment tells its audience; [`seed`] is the only source of chance.
+//! Read in this order: [`experiment`] asks a question, [`contestant`] and [`workload`] and
+//! [`machine`] say what is compared, under what, on what; [`trial`] is one answerable question as a
+//! value; [`record`] is its answer, made of [`metric`]s, [`histogram`]s and a [`trace`].
+//! [`progress`] is what a running experiment tells its audience; [`seed`] is the only source of
+//! chance.
 //!
 //! What is not here: files, clocks, threads, SQL, HTML.
 

@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A machine as its TOML file describes it. `live` runs on the machine that it is on and records it.
+/// A machine as its TOML file describes it. `live` runs on the machine that it is on and records
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {

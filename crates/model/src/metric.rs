@@ -99,15 +99,18 @@ const fn number(
 pub const MEASURES: &[Measure] = &[
     histogram(
         "wakeup_latency_ns",
-        "From the wake-up of a sleeping task (sched_waking) to its first instruction (sched_switch).",
+        "From the wake-up of a sleeping task (sched_waking) to its first instruction \
+         (sched_switch).",
     ),
     histogram(
         "run_delay_ns",
-        "Every wait in a run queue: from becoming runnable, by wake-up, fork, preemption or yield, to running.",
+        "Every wait in a run queue: from becoming runnable, by wake-up, fork, preemption or \
+         yield, to running.",
     ),
     histogram(
         "timer_lateness_ns",
-        "From a timer's programmed release to the task's next look at the clock, seen from user space.",
+        "From a timer's programmed release to the task's next look at the clock, seen from user \
+         space.",
     ),
     histogram(
         "response_time_ns",
@@ -118,7 +121,8 @@ pub const MEASURES: &[Measure] = &[
         "completion_ns",
         Unit::Nanoseconds,
         Direction::Lower,
-        "From the common start to the end of the last finite task, or the run time that the program reports.",
+        "From the common start to the end of the last finite task, or the run time that the \
+         program reports.",
     ),
     number(
         "iterations_per_second",
@@ -175,13 +179,15 @@ pub const MEASURES: &[Measure] = &[
         "jain_index",
         Unit::Ratio,
         Direction::Higher,
-        "Jain's fairness index of the CPU times of the group's tasks: (Σx)² / (n·Σx²); 1 is equal shares.",
+        "Jain's fairness index of the CPU times of the group's tasks: (Σx)² / (n·Σx²); 1 is \
+         equal shares.",
     ),
     number(
         "longest_wait_ns",
         Unit::Nanoseconds,
         Direction::Lower,
-        "The longest time that a task of the group was runnable without running, the end of the run included.",
+        "The longest time that a task of the group was runnable without running, the end of the \
+         run included.",
     ),
     number(
         "tasks",

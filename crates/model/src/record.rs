@@ -43,7 +43,8 @@ pub enum Outcome {
         /// What was still running.
         reason: String,
     },
-    /// Nothing answered any more: the guest was killed from outside, or the live scheduler unloaded.
+    /// Nothing answered any more: the guest was killed from outside, or the live scheduler
+    /// unloaded.
     Hung {
         /// What was known last.
         reason: String,
@@ -161,7 +162,8 @@ pub struct Provenance {
     pub cpu_model: String,
     /// CPUs that the kernel under test has.
     pub cpus: u32,
-    /// Which boot it was: the kernel's `boot_id`, or under a virtual clock the host's number for it.
+    /// Which boot it was: the kernel's `boot_id`, or under a virtual clock the host's number for
+    /// it.
     pub boot_id: String,
     /// The number of trials that ran in this boot before this one.
     pub boot_position: u32,
@@ -169,11 +171,13 @@ pub struct Provenance {
     pub scheduler_before: ActiveScheduler,
     /// What scheduled after it ended.
     pub scheduler_after: ActiveScheduler,
-    /// Instructions or loop rounds per second that `run_us` was calibrated to; 0 where it does not apply.
+    /// Instructions or loop rounds per second that `run_us` was calibrated to; 0 where it does not
+    /// apply.
     pub calibration_rounds_per_ms: u64,
     /// Whether the probes were on, or why not.
     pub probes: String,
-    /// The probes' own cost: runs and mean nanoseconds of each BPF program, when the kernel counts them.
+    /// The probes' own cost: runs and mean nanoseconds of each BPF program, when the kernel counts
+    /// them.
     pub probe_cost: BTreeMap<String, ProbeCost>,
     /// Versions of the real programs that took part.
     pub programs: BTreeMap<String, String>,
@@ -202,8 +206,10 @@ pub struct ActiveScheduler {
     pub sched_ext_state: String,
     /// `/sys/kernel/sched_ext/root/ops`, empty when none is loaded.
     pub sched_ext_ops: String,
-    /// `/sys/kernel/sched_ext/enable_seq`: how many schedulers were ever loaded; tells a reload apart.
+    /// `/sys/kernel/sched_ext/enable_seq`: how many schedulers were ever loaded; tells a reload
+    /// apart.
     pub sched_ext_enable_seq: u64,
-    /// The built-in fair scheduler of this kernel: `cfs` or `eevdf`, by its debug features or version.
+    /// The built-in fair scheduler of this kernel: `cfs` or `eevdf`, by its debug features or
+    /// version.
     pub fair: String,
 }

@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 /// A splittable generator: SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number
-/// generators", OOPSLA 2014). Written here in ten lines because the plan and the records must mean the
-/// same in ten years, and crates promise no stable streams.
+/// generators", OOPSLA 2014). Written here in ten lines because the plan and the records must mean
+/// the same in ten years, and crates promise no stable streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seed(pub u64);
@@ -16,7 +16,8 @@ impl Seed {
         let mut child = Seed(self.0 ^ 0x6a09_e667_f3bc_c909);
         for byte in purpose.bytes() {
             child.0 ^= u64::from(byte);
-            // The output, not the state: the state only adds, and two changed bytes would cancel out.
+            // The output, not the state: the state only adds, and two changed bytes would cancel
+            // out.
             child = Seed(child.next_u64());
         }
         child
@@ -31,8 +32,8 @@ impl Seed {
         z ^ (z >> 31)
     }
 
-    /// A uniform number below `bound`; 0 when `bound` is 0. Multiply-shift without rejection: the bias
-    /// is below `bound`/2⁶⁴.
+    /// A uniform number below `bound`; 0 when `bound` is 0. Multiply-shift without rejection: the
+    /// bias is below `bound`/2⁶⁴.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
@@ -51,7 +52,8 @@ mod tests {
 
     #[test]
     fn the_stream_is_the_published_one() {
-        // Known answers of SplitMix64 with seed 1234567 (the reference implementation's first outputs).
+        // Known answers of SplitMix64 with seed 1234567 (the reference implementation's first
+        // outputs).
         let mut seed = Seed(1_234_567);
         assert_eq!(seed.next_u64(), 6_457_827_717_110_365_317);
         assert_eq!(seed.next_u64(), 3_203_168_211_198_807_973);

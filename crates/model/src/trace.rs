@@ -49,7 +49,8 @@ pub enum What {
         prev: u32,
         /// Its kernel priority (0 … 139).
         prev_prio: u32,
-        /// Its state as ftrace writes it: `R` could run on, `R+` preempted, `S` sleeps, `D` disk, `X` dead …
+        /// Its state as ftrace writes it: `R` could run on, `R+` preempted, `S` sleeps, `D` disk,
+        /// `X` dead …
         prev_state: String,
         /// The task that runs now.
         next: u32,

@@ -9,8 +9,8 @@ use crate::{Contestant, Machine, Seed, Workload};
 /// The version of the trial's and the record's JSON form.
 pub const SCHEMA: u32 = 1;
 
-/// Scheduler + workload + machine + seed: all that decides an answer. Its JSON form, on one line, is what
-/// `fairground plan` prints, `fairground trial` reads, and the guest in the VM is handed.
+/// Scheduler + workload + machine + seed: all that decides an answer. Its JSON form, on one line,
+/// is what `fairground plan` prints, `fairground trial` reads, and the guest in the VM is handed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trial {
@@ -26,12 +26,13 @@ pub struct Trial {
     pub workload: Workload,
     /// The machine.
     pub machine: Machine,
-    /// The seed of this trial's chance (start phases). Trials of one block and one cell share it, so that
-    /// contestants meet the same arrivals.
+    /// The seed of this trial's chance (start phases). Trials of one block and one cell share it,
+    /// so that contestants meet the same arrivals.
     pub seed: Seed,
     /// The block: one pass over all contestants and cells, in random order.
     pub block: u32,
-    /// The planned boot (`vm`) or session (`live`) that the trial belongs to: a level of replication.
+    /// The planned boot (`vm`) or session (`live`) that the trial belongs to: a level of
+    /// replication.
     pub boot: u32,
     /// The position in the plan, from 0: the order of running.
     pub position: u32,
@@ -58,8 +59,8 @@ pub enum Backend {
 }
 
 impl Trial {
-    /// The trial's identity: the first 16 hexadecimal digits of the SHA-256 of its JSON form. The same
-    /// trial has the same identity on every host, which is what `--resume` relies on.
+    /// The trial's identity: the first 16 hexadecimal digits of the SHA-256 of its JSON form. The
+    /// same trial has the same identity on every host, which is what `--resume` relies on.
     pub fn id(&self) -> String {
         hex16(self)
     }

@@ -22,7 +22,8 @@ pub struct Workload {
     /// The parameters' values in this trial, e.g. `hogs = 24`. Part of the cell's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, i64>,
-    /// Tasks are told to stop after this time; `None`: the workload ends when its finite tasks have.
+    /// Tasks are told to stop after this time; `None`: the workload ends when its finite tasks
+    /// have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_us: Option<u64>,
     /// Message queues between tasks.
@@ -31,8 +32,8 @@ pub struct Workload {
     /// The tasks, played by real threads (or by the simulator).
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "task")]
     pub tasks: Vec<TaskGroup>,
-    /// A real program that runs beside the tasks; the workload lasts until it ends (it is stopped at
-    /// `duration_us` if that comes first). Cannot run in the simulator.
+    /// A real program that runs beside the tasks; the workload lasts until it ends (it is stopped
+    /// at `duration_us` if that comes first). Cannot run in the simulator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Program>,
     /// What to look at first, e.g. `wakeup_latency_ns.p99 fair_waker`. The report opens with these.
@@ -84,8 +85,8 @@ pub struct TaskGroup {
 
 /// One thing that a task does. The meaning is the same on every backend.
 ///
-/// Locks, conditions, barriers and semaphores come into being when they are first named; a name holds
-/// for the whole workload.
+/// Locks, conditions, barriers and semaphores come into being when they are first named; a name
+/// holds for the whole workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Step {
@@ -136,8 +137,8 @@ pub enum Step {
         /// Bytes of each message.
         bytes: u32,
         /// One message to each of `fan` members of the channel: task *i* writes to members
-        /// `⌊i/fan⌋·fan … ⌊i/fan⌋·fan + fan − 1`, so that tasks form groups of `fan`. With `fan` = 1
-        /// task *i* writes to member *i*. Member numbers wrap round at the channel's count.
+        /// `⌊i/fan⌋·fan … ⌊i/fan⌋·fan + fan − 1`, so that tasks form groups of `fan`. With `fan` =
+        /// 1 task *i* writes to member *i*. Member numbers wrap round at the channel's count.
         #[serde(default = "one")]
         fan: u32,
     },
@@ -196,15 +197,16 @@ pub enum Step {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timer {
-    /// The period. A job that has not come back to its timer one period after its release has missed
-    /// its deadline.
+    /// The period. A job that has not come back to its timer one period after its release has
+    /// missed its deadline.
     pub period_us: u64,
-    /// Absolute releases form a fixed grid from the task's start, so that lateness is never forgiven
-    /// (no coordinated omission). A relative release is one period after the job came back late.
+    /// Absolute releases form a fixed grid from the task's start, so that lateness is never
+    /// forgiven (no coordinated omission). A relative release is one period after the job came back
+    /// late.
     #[serde(default, skip_serializing_if = "is_false")]
     pub relative: bool,
-    /// Releases that have wholly passed are skipped, and counted as missed: a video player that drops
-    /// frames. Without it they are caught up, one after another.
+    /// Releases that have wholly passed are skipped, and counted as missed: a video player that
+    /// drops frames. Without it they are caught up, one after another.
     #[serde(default, skip_serializing_if = "is_false")]
     pub skip: bool,
     /// Timers with the same name in the same task are one timer; empty: the task's own.

@@ -117,7 +117,10 @@ function moveTimeline(factor, shift) {
 
 function timelineButtons() {
   const buttons = [
-    ["←", "Earlier", 1, -0.5], ["→", "Later", 1, 0.5], ["+", "Closer", 0.5, 0], ["−", "Wider", 2, 0],
+    ["←", "Earlier", 1, -0.5],
+    ["→", "Later", 1, 0.5],
+    ["+", "Closer", 0.5, 0],
+    ["−", "Wider", 2, 0],
   ].map(([sign, title, factor, shift]) => {
     const onclick = () => moveTimeline(factor, shift);
     return element("button", { type: "button", title, "aria-label": title, onclick }, sign);

@@ -129,8 +129,8 @@ impl UnderTest {
         }
     }
 
-    /// Why the kernel threw it out. The reason is written when the scheduler has left, so one that is
-    /// just leaving is awaited.
+    /// Why the kernel threw it out. The reason is written when the scheduler has left, so one that
+    /// is just leaving is awaited.
     fn exit_info(&self) -> Option<ExitInfo> {
         if active().sched_ext_state == "disabling" {
             await_disabled();

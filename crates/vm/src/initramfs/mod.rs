@@ -149,9 +149,9 @@ mod tests {
     #[test]
     fn the_guest_searches_where_programs_lie() {
         let mut path = "/usr/bin:/bin".to_owned();
-        prepend_folder(&mut path, "/root/.cargo/bin/scx_bpfland");
+        prepend_folder(&mut path, "/opt/bin/scx_bpfland");
         prepend_folder(&mut path, "/usr/bin/perf");
-        assert_eq!(path, "/root/.cargo/bin:/usr/bin:/bin");
+        assert_eq!(path, "/opt/bin:/usr/bin:/bin");
     }
 
     #[test]

@@ -177,6 +177,10 @@ fn tasks() {
         &task.replace("run_us = 1", "run_us = 86400000001"),
         expect!["w.toml:4:10: 86400000001 is out of range for time in µs; write 0 … 86400000000"],
     );
+}
+
+#[test]
+fn steps_out_of_range() {
     bad_steps(
         "{ nice = 20 }",
         expect!["w.toml:4:10: nice 20 is out of range; write -20 (most) … 19 (least)"],
