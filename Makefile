@@ -25,9 +25,11 @@ build: setup
 # The whole pipeline: kernels, boots, trials, records, statistics, report.
 race: build
 	$(FAIRGROUND) kernel pull
-	$(FAIRGROUND) run $(EXPERIMENT) --seed $(SEED) --store $(STORE) --resume
-	$(FAIRGROUND) report $(EXPERIMENT) --store $(STORE) -o $(REPORT)
-	@echo "The report is in $(REPORT): open it in a browser, it needs no network."
+	@$(FAIRGROUND) run $(EXPERIMENT) --seed $(SEED) --store $(STORE) --resume; status=$$?; \
+	if [ $$status -gt 1 ]; then exit $$status; fi; \
+	$(FAIRGROUND) report $(EXPERIMENT) --store $(STORE) -o $(REPORT) || exit $$?; \
+	echo "The report is in $(REPORT): open it in a browser, it needs no network."; \
+	exit $$status
 
 # Format, lints, licences, unit tests, golden output, and trials on real kernels.
 test: setup
