@@ -10,21 +10,26 @@ use crate::comparison::{Pairs, Shift};
 /// their median by order statistics (`0.5^n ≤ 0.025`).
 pub const RUNS_NEEDED: usize = 6;
 
+/// A claim needs an interval that lies wholly beyond this, in percent of the baseline. Under a
+/// virtual clock rates differ in their sixth digit because runs end some nanoseconds apart: that is
+/// exact, and it is nobody's difference.
+pub const PERCENT_THAT_MATTERS: f64 = 0.1;
+
 /// A claim, or why there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// It is what the others are compared with.
     Baseline,
-    /// The interval of the shift lies wholly on the good side of 0.
+    /// The interval of the shift lies wholly on the good side, beyond [`PERCENT_THAT_MATTERS`].
     Better,
-    /// The interval of the shift lies wholly on the bad side of 0.
+    /// The interval of the shift lies wholly on the bad side.
     Worse,
     /// The interval lies above 0, of a measure that explains and does not judge.
     More,
     /// The interval lies below 0, of a measure that explains and does not judge.
     Less,
-    /// The interval of the shift contains 0. This is not a proof of equality.
+    /// The interval of the shift reaches 0, or nearly. This is not a proof of equality.
     NotDistinguishable,
     /// Under a virtual clock: the same number in every pair of runs with the same seed.
     Equal,
@@ -75,9 +80,14 @@ pub fn judge(
     if runs < RUNS_NEEDED {
         return if pairs.is_some() { Verdict::Differs } else { Verdict::TooFewRuns };
     }
-    match shift.interval {
-        Some(interval) if interval.low > 0.0 => above(direction),
-        Some(interval) if interval.high < 0.0 => below(direction),
+    // Where the baseline is 0 there are no percents, and any distance from 0 counts.
+    let (interval, margin) = match shift.percent_interval {
+        Some(percents) => (Some(percents), PERCENT_THAT_MATTERS),
+        None => (shift.interval, 0.0),
+    };
+    match interval {
+        Some(interval) if interval.low > margin => above(direction),
+        Some(interval) if interval.high < -margin => below(direction),
         _ => Verdict::NotDistinguishable,
     }
 }
@@ -117,6 +127,19 @@ mod tests {
         assert_eq!(judged(1.0, 2.0, Direction::Neutral), Verdict::More);
         assert_eq!(judged(-1.0, 2.0, Direction::Lower), Verdict::NotDistinguishable);
         assert_eq!(judged(0.0, 2.0, Direction::Lower), Verdict::NotDistinguishable);
+    }
+
+    #[test]
+    fn a_difference_in_the_sixth_digit_is_nobodys() {
+        let percent = |low, high| Shift {
+            percent_interval: Some(Interval { low, high }),
+            ..shift(low / 5.0, high / 5.0)
+        };
+        let judged = |low, high| judge(Some(&percent(low, high)), None, 6, Direction::Higher);
+        assert_eq!(judged(1e-5, 2e-5), Verdict::NotDistinguishable);
+        assert_eq!(judged(1e-5, 10.0), Verdict::NotDistinguishable);
+        assert_eq!(judged(0.2, 10.0), Verdict::Better);
+        assert_eq!(judged(-10.0, -0.2), Verdict::Worse);
     }
 
     #[test]
