@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The sim backend: a model of Linux's sched_ext core that runs schedulers natively in virtual time.
+//!
+//! ```text
+//! Trial ──► program (what tasks do) ──► core + ext (the kernel's part) ◄──► Ops (the scheduler) ──► measure ──► Record
+//! ```
+//!
+//! What is not here: clocks, threads, root, compilation.
+
+pub mod core;
+pub mod flags;
+pub mod ops;
+
+pub use crate::core::memory::TaskLayout;
+pub use crate::core::{Core, TaskId};
+pub use ops::{ExitInfo, Ops, OpsPresent};
