@@ -12,10 +12,18 @@ mod clang;
 #[path = "src/identity.rs"]
 mod identity;
 
+mod build_native;
+#[path = "src/native/facts.rs"]
+#[allow(dead_code)]
+mod facts;
+#[path = "src/native/make.rs"]
+mod make;
+
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
 const SCHEDULERS: &str = "../../schedulers";
 const PROBES: &str = "../live/src/probes.bpf.c";
+const PROBES_HEADER: &str = "../live/src/probes.h";
 
 fn main() {
     if let Err(error) = build() {
@@ -26,13 +34,16 @@ fn main() {
 }
 
 fn build() -> Result {
-    for watched in [SCHEDULERS, PROBES, "src/clang.rs", "src/identity.rs", "build.rs"] {
+    for watched in
+        [SCHEDULERS, PROBES, PROBES_HEADER, "src/clang.rs", "src/identity.rs", "build.rs"]
+    {
         println!("cargo::rerun-if-changed={watched}");
     }
     println!("cargo::rerun-if-env-changed=BPF_CLANG");
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
     let clang = clang::find()?;
     let headers = gather_headers(&clang, &out)?;
+    build_native::add_headers(&clang, &headers)?;
     let packed = pack(&headers)?;
     fs::write(out.join("headers.tar.gz"), &packed)?;
 
@@ -48,7 +59,9 @@ fn build() -> Result {
     writeln!(code, "];\npub const PROBES: &[u8] = include_bytes!(\"probes.bpf.o\");")?;
     fs::write(out.join("probes.bpf.o"), compile(&clang, &headers, Path::new(PROBES))?)?;
     fs::write(out.join("embedded.rs"), code)?;
-    Ok(())
+    let read = |name: &str| fs::read_to_string(Path::new(SCHEDULERS).join(name)).ok();
+    let identity = |text: &str| identity::identity(text, &read);
+    build_native::write_natives(&clang, &headers, Path::new(SCHEDULERS), &identity, &out)
 }
 
 /// One tree with everything that a scheduler includes: what `scx_cargo` brings, libbpf's, and our own.
@@ -151,8 +164,8 @@ fn compile(clang: &Path, headers: &Path, file: &Path) -> Result<Vec<u8>> {
     let folder = file.parent().unwrap_or(Path::new("."));
     let source = clang::Text { label: &label, folder, text: &text };
     clang::compile(clang, headers, &source).map_err(|complaint| {
-        let line = complaint.line.unwrap_or(0);
-        format!("{label}:{line}: {}", complaint.message).into()
+        let file = if complaint.file.is_empty() { &label } else { &complaint.file };
+        format!("{file}:{}: {}", complaint.line.unwrap_or(0), complaint.message).into()
     })
 }
 

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * vtime: Weighted virtual time over one shared queue.
+ *
+ * Idea: A task's virtual time is the CPU time that it has used, divided by its weight. Every runnable task
+ *       waits in one shared queue that is ordered by virtual time, and every CPU takes the first that may
+ *       run there. A task that slept keeps at most one slice of what it did not use.
+ * Good at: Fair shares by nice value, and soon a CPU for those who sleep much, with little code.
+ * Bad at: Many CPUs: all share one queue and its lock, and caches go cold. It never preempts: a woken task
+ *         waits until somebody's slice is over.
+ * Origin: The idea of weighted fair queueing, as in CFS (2007); `scx_simple` of the kernel's examples.
+ * Differs: From CFS: one queue for all CPUs, a fixed slice, no preemption on wake-up.
+ */
+#include <scx/common.bpf.h>
+#include "include/nice.h"
+
+char _license[] SEC("license") = "GPL";
+
+/* How long a task may run before the next one's turn, in microseconds. */
+const volatile u64 slice_us = 20000;
+
+UEI_DEFINE(uei);
+
+/* The queue. */
+#define SHARED_DSQ 0
+
+/* The virtual time of the task that began to run last; it never goes back. */
+static u64 vtime_now;
+
+s32 BPF_STRUCT_OPS(vtime_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	bool is_idle = false;
+	s32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
+
+	if (is_idle)
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_us * 1000, 0);
+	return cpu;
+}
+
+void BPF_STRUCT_OPS(vtime_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	u64 slice_ns = slice_us * 1000;
+	u64 vtime = p->scx.dsq_vtime;
+
+	/* Whoever sleeps long must not come back with a claim to a CPU for as long. */
+	if (time_before(vtime, vtime_now - slice_ns))
+		vtime = vtime_now - slice_ns;
+	scx_bpf_dsq_insert_vtime(p, SHARED_DSQ, slice_ns, vtime, enq_flags);
+}
+
+void BPF_STRUCT_OPS(vtime_dispatch, s32 cpu, struct task_struct *prev)
+{
+	scx_bpf_dsq_move_to_local(SHARED_DSQ, 0);
+}
+
+void BPF_STRUCT_OPS(vtime_running, struct task_struct *p)
+{
+	/* Two CPUs may race here; the loser's older value does no harm for longer than a switch. */
+	if (time_before(vtime_now, p->scx.dsq_vtime))
+		vtime_now = p->scx.dsq_vtime;
+}
+
+void BPF_STRUCT_OPS(vtime_stopping, struct task_struct *p, bool runnable)
+{
+	u64 used_ns = slice_us * 1000 - p->scx.slice;
+
+	scx_bpf_task_set_dsq_vtime(p, p->scx.dsq_vtime + virtual_time(p, used_ns));
+}
+
+void BPF_STRUCT_OPS(vtime_enable, struct task_struct *p)
+{
+	scx_bpf_task_set_dsq_vtime(p, vtime_now);
+}
+
+s32 BPF_STRUCT_OPS_SLEEPABLE(vtime_init)
+{
+	return scx_bpf_create_dsq(SHARED_DSQ, -1);
+}
+
+void BPF_STRUCT_OPS(vtime_exit, struct scx_exit_info *ei)
+{
+	UEI_RECORD(uei, ei);
+}
+
+SCX_OPS_DEFINE(vtime,
+	       .select_cpu	= (void *)vtime_select_cpu,
+	       .enqueue		= (void *)vtime_enqueue,
+	       .dispatch	= (void *)vtime_dispatch,
+	       .running		= (void *)vtime_running,
+	       .stopping	= (void *)vtime_stopping,
+	       .enable		= (void *)vtime_enable,
+	       .init		= (void *)vtime_init,
+	       .exit		= (void *)vtime_exit,
+	       .name		= "vtime");
