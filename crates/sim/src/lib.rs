@@ -8,9 +8,15 @@
 //! What is not here: clocks, threads, root, compilation.
 
 pub mod core;
+pub mod ext;
 pub mod flags;
+pub mod measure;
 pub mod ops;
+pub mod program;
+pub mod reference;
+pub mod trial;
 
 pub use crate::core::memory::TaskLayout;
 pub use crate::core::{Core, TaskId};
 pub use ops::{ExitInfo, Ops, OpsPresent};
+pub use trial::run_ops;

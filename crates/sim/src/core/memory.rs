@@ -7,6 +7,8 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 
+use super::TaskId;
+
 /// "This field does not exist": the core then keeps its value in a scratch word behind the block.
 pub const ABSENT: u32 = u32::MAX;
 
@@ -63,10 +65,6 @@ pub struct TaskLayout {
     pub nivcsw: u32,
 }
 
-/// Words behind each block: the owner's number, and scratch for absent fields.
-const HEADER: usize = 64;
-const SCRATCH: usize = 192;
-
 impl TaskLayout {
     /// The smallest layout: for schedulers written in Rust, which use [`super::Core`]'s methods.
     pub const fn compact() -> TaskLayout {
@@ -87,6 +85,50 @@ impl TaskLayout {
             size: 64,
             ..TaskLayout::absent()
         }
+    }
+
+    /// The same, with absent fields pointing to the scratch behind the block.
+    fn with_scratch(mut self, scratch: u32) -> TaskLayout {
+        for offset in self.offsets() {
+            *offset = if *offset == ABSENT { scratch } else { *offset };
+        }
+        self
+    }
+
+    fn offsets(&mut self) -> [&mut u32; 31] {
+        [
+            &mut self.slice,
+            &mut self.dsq_vtime,
+            &mut self.weight,
+            &mut self.scx_flags,
+            &mut self.selected_cpu,
+            &mut self.static_prio,
+            &mut self.prio,
+            &mut self.normal_prio,
+            &mut self.rt_priority,
+            &mut self.policy,
+            &mut self.flags,
+            &mut self.nr_cpus_allowed,
+            &mut self.cpus_ptr,
+            &mut self.cpus_mask,
+            &mut self.pid,
+            &mut self.tgid,
+            &mut self.comm,
+            &mut self.sum_exec_runtime,
+            &mut self.exec_start,
+            &mut self.start_time,
+            &mut self.real_parent,
+            &mut self.parent,
+            &mut self.group_leader,
+            &mut self.mm,
+            &mut self.wake_cpu,
+            &mut self.cpu,
+            &mut self.recent_used_cpu,
+            &mut self.on_cpu,
+            &mut self.state,
+            &mut self.nvcsw,
+            &mut self.nivcsw,
+        ]
     }
 
     /// A layout without any field; fill in what exists.
@@ -127,4 +169,88 @@ impl TaskLayout {
             nivcsw: ABSENT,
         }
     }
+}
+
+/// Bytes before each block: the owner's number.
+const HEADER: usize = 64;
+/// Bytes behind each block: where absent fields are written.
+const SCRATCH: usize = 64;
+const BLOCKS_PER_CHUNK: usize = 256;
+
+/// All tasks' blocks. They never move, and come zeroed from the system, so that untouched pages of a
+/// large structure cost nothing.
+pub struct Arena {
+    /// Where fields are; absent ones point behind the block.
+    pub layout: TaskLayout,
+    stride: usize,
+    chunks: Vec<*mut u8>,
+    used: usize,
+}
+
+impl Arena {
+    /// An empty arena.
+    pub fn new(layout: TaskLayout) -> Arena {
+        let size = layout.size.next_multiple_of(64) as usize;
+        Arena {
+            layout: layout.with_scratch(size as u32),
+            stride: HEADER + size + SCRATCH,
+            chunks: Vec::new(),
+            used: 0,
+        }
+    }
+
+    /// A new, zeroed block for the next task.
+    pub fn add(&mut self) -> *mut u8 {
+        let (chunk, place) = (self.used / BLOCKS_PER_CHUNK, self.used % BLOCKS_PER_CHUNK);
+        if chunk == self.chunks.len() {
+            let layout = self.chunk_layout();
+            // SAFETY: the layout is not empty.
+            let fresh = unsafe { alloc_zeroed(layout) };
+            if fresh.is_null() {
+                handle_alloc_error(layout);
+            }
+            self.chunks.push(fresh);
+        }
+        // SAFETY: the block lies inside its chunk.
+        let block = unsafe { self.chunks[chunk].add(place * self.stride + HEADER) };
+        // SAFETY: the header precedes the block in the same chunk, and is aligned.
+        unsafe { block.sub(8).cast::<u32>().write(self.used as u32) };
+        self.used += 1;
+        block
+    }
+
+    fn chunk_layout(&self) -> Layout {
+        Layout::from_size_align(self.stride * BLOCKS_PER_CHUNK, 64).expect("a sane structure size")
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        let layout = self.chunk_layout();
+        for &chunk in &self.chunks {
+            // SAFETY: allocated with the same layout.
+            unsafe { dealloc(chunk, layout) };
+        }
+    }
+}
+
+/// The task that a block belongs to.
+///
+/// # Safety
+/// `block` must come from [`Arena::add`].
+pub unsafe fn owner(block: *const u8) -> TaskId {
+    // SAFETY: `add` wrote it there.
+    TaskId(unsafe { block.sub(8).cast::<u32>().read() })
+}
+
+/// Reads a field in place.
+pub(crate) fn get<T: Copy>(block: *const u8, offset: u32) -> T {
+    // SAFETY: blocks live as long as the core, and offsets lie inside the block or its scratch.
+    unsafe { block.add(offset as usize).cast::<T>().read_unaligned() }
+}
+
+/// Writes a field in place.
+pub(crate) fn put<T: Copy>(block: *mut u8, offset: u32, value: T) {
+    // SAFETY: as above.
+    unsafe { block.add(offset as usize).cast::<T>().write_unaligned(value) }
 }

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Context switches per second of host time, with a policy written in Rust: the floor.
+//!
+//! `cargo run --release -p fairground-sim --example bench`
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use model::{
+    Backend, Contestant, Costs, Machine, SchedulerChoice, Seed, Step, TaskGroup, Trial, Workload,
+};
+use sim::{Core, TaskLayout};
+
+fn group(count: u32) -> TaskGroup {
+    TaskGroup {
+        name: "worker".into(),
+        count,
+        repeat: None,
+        delay_us: 0,
+        jitter_us: 1_200,
+        policy: None,
+        affinity: Vec::new(),
+        template: false,
+        steps: vec![Step::RunUs(200), Step::SleepUs(1_000)],
+    }
+}
+
+fn trial(cpus: u32, tasks: u32, duration_us: u64, costs: Costs) -> Trial {
+    let machine = Machine { name: format!("m{cpus}"), cpus, costs, ..Machine::default() };
+    let workload = Workload {
+        name: "bench".into(),
+        duration_us: Some(duration_us),
+        tasks: vec![group(tasks)],
+        ..Workload::default()
+    };
+    let scheduler = SchedulerChoice::File {
+        file: "vtime".into(),
+        sha256: String::new(),
+        knobs: Default::default(),
+    };
+    Trial {
+        schema: model::trial::SCHEMA,
+        experiment: "bench".into(),
+        backend: Backend::Sim,
+        contestant: Contestant { name: "vtime".into(), kernel: None, scheduler },
+        workload,
+        machine,
+        seed: Seed(1),
+        block: 0,
+        boot: 0,
+        position: 0,
+        timeout_ms: 60_000,
+        probes: true,
+        trace: false,
+    }
+}
+
+fn measure(cpus: u32, tasks: u32, duration_us: u64, costs: Costs) {
+    let trial = trial(cpus, tasks, duration_us, costs);
+    let mut core = Core::new(&trial, TaskLayout::compact()).expect("a playable workload");
+    let start = Instant::now();
+    core.perform_trial(Some(Rc::new(sim::reference::Vtime::default())));
+    let seconds = start.elapsed().as_secs_f64();
+    let (switches, events) = (core.switches(), core.events_handled());
+    println!(
+        "{cpus:>5} CPUs {tasks:>6} tasks: {:>6.2} M switches/s, {:>6.2} M events/s, {:.0} ns per switch ({switches} in {seconds:.2} s)",
+        switches as f64 / seconds / 1e6,
+        events as f64 / seconds / 1e6,
+        seconds * 1e9 / switches as f64,
+    );
+}
+
+fn main() {
+    for costs in [Costs::FREE, Costs::default()] {
+        measure(4, 16, 50_000_000, costs);
+        measure(64, 256, 5_000_000, costs);
+        measure(1_024, 4_096, 500_000, costs);
+        measure(1_024, 100_000, 20_000, costs);
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The main loop: one event after the other, each on its CPU, each followed by what its interrupt's
+//! end would bring.
+
+use super::events::{Event, Kind};
+use super::task::State;
+use super::{Core, TaskId};
+
+impl Core {
+    /// Runs until the workload is over, the scheduler has been thrown out, or nothing happens any more.
+    pub(crate) fn run(&mut self) {
+        while !self.over && self.exit.is_none() {
+            let Some(event) = self.events.pop() else { break };
+            self.now = event.time;
+            self.handle(event);
+        }
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event.kind {
+            Kind::Work => self.on_work(event),
+            Kind::Tick => self.on_tick(event.index),
+            Kind::Resched => self.on_resched(event.index),
+            Kind::Wake => self.on_wake(TaskId(event.index), event.generation),
+            Kind::IrqWork => self.interrupt(event.index, 0, |_| ()),
+            Kind::SchedulerTimer => self.on_scheduler_timer(event.index, event.generation),
+            Kind::Watchdog => self.on_watchdog(),
+            Kind::Replenish => self.on_replenish(TaskId(event.index), event.generation),
+            Kind::Server => self.on_server(event.index, event.generation),
+            Kind::End => self.over = true,
+        }
+    }
+
+    /// Handles something in interrupt context on a CPU, and what is due at its end.
+    pub(crate) fn interrupt(&mut self, cpu: u32, cost_ns: u64, what: impl FnOnce(&mut Core)) {
+        self.this_cpu = cpu;
+        let idle = if self.is_idle(cpu) { self.costs.idle_exit_ns } else { 0 };
+        self.charge(cpu, idle + cost_ns);
+        what(self);
+        self.settle(cpu);
+        self.arm_work(cpu);
+    }
+
+    /// What waits for the end of the current operation: kicks, deferred moves, rescheduling.
+    pub(crate) fn settle(&mut self, cpu: u32) {
+        loop {
+            self.run_deferred();
+            self.run_kicks(cpu);
+            if !self.cpus[cpu as usize].need_resched || self.exit.is_some() {
+                break;
+            }
+            self.schedule(cpu, None);
+        }
+    }
+
+    fn on_work(&mut self, event: Event) {
+        let cpu = event.index;
+        let here = &mut self.cpus[cpu as usize];
+        if here.armed_at == event.time {
+            here.armed_at = u64::MAX;
+        }
+        if here.done_at > self.now {
+            if here.done_at != u64::MAX {
+                self.arm_work(cpu);
+            }
+            return;
+        }
+        self.this_cpu = cpu;
+        self.play(cpu);
+        self.settle(cpu);
+        self.arm_work(cpu);
+    }
+
+    /// The interrupt that another CPU has sent. It may find that the work has been done already.
+    fn on_resched(&mut self, cpu: u32) {
+        if self.cpus[cpu as usize].need_resched {
+            self.interrupt(cpu, 0, |_| ());
+        }
+    }
+
+    fn on_wake(&mut self, task: TaskId, generation: u32) {
+        let Core { tasks, .. } = self;
+        let sleeper = &tasks[task.0 as usize];
+        if sleeper.wakes == generation && sleeper.state != State::Runnable {
+            // High-resolution timers expire on the CPU that they were started on.
+            let cpu = sleeper.cpu;
+            self.interrupt(cpu, self.costs.timer_ns, |core| {
+                core.prefetch(task);
+                core.wake(task, 0);
+            });
+        }
+    }
+
+    /// Makes a CPU schedule as soon as it can (`resched_curr`).
+    pub(crate) fn resched(&mut self, cpu: u32) {
+        let here = &mut self.cpus[cpu as usize];
+        if here.need_resched {
+            return;
+        }
+        here.need_resched = true;
+        if cpu != self.this_cpu {
+            let time = self.clock(self.this_cpu) + self.costs.ipi_ns;
+            self.events.push(time, Kind::Resched, cpu, 0);
+        }
+    }
+}
