@@ -11,6 +11,7 @@ pub mod core;
 pub mod ext;
 pub mod flags;
 pub mod measure;
+pub mod native;
 pub mod ops;
 pub mod program;
 pub mod reference;

@@ -20,6 +20,16 @@ impl CpuMask {
         mask
     }
 
+    /// The set as a bitmap has it; bits beyond the machine's CPUs are left out.
+    pub fn from_words(cpus: u32, words: &[u64]) -> CpuMask {
+        let mut words = words.to_vec();
+        words.resize(cpus.div_ceil(64) as usize, 0);
+        if let Some(last) = words.last_mut().filter(|_| !cpus.is_multiple_of(64)) {
+            *last &= (1 << (cpus % 64)) - 1;
+        }
+        CpuMask { words }
+    }
+
     /// The bitmap.
     pub fn words(&self) -> &[u64] {
         &self.words
@@ -85,6 +95,11 @@ impl CpuMask {
     /// Adds the other's CPUs.
     pub fn add(&mut self, other: &CpuMask) {
         self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a |= b);
+    }
+
+    /// Takes every CPU out that the other has not.
+    pub fn keep(&mut self, other: &CpuMask) {
+        self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a &= b);
     }
 
     /// Takes the other's CPUs out.
