@@ -119,9 +119,26 @@ unsafe fn read_callback(callbacks: &mut Callbacks, name: &str, field: *const u8)
         };
     }
     take!(
-        init, exit, init_task, exit_task, enable, disable, select_cpu, enqueue, dequeue, dispatch,
-        tick, runnable, running, stopping, quiescent, set_weight, set_cpumask, update_idle,
-        cpu_online, cpu_offline
+        init,
+        exit,
+        init_task,
+        exit_task,
+        enable,
+        disable,
+        select_cpu,
+        enqueue,
+        dequeue,
+        dispatch,
+        tick,
+        runnable,
+        running,
+        stopping,
+        quiescent,
+        set_weight,
+        set_cpumask,
+        update_idle,
+        cpu_online,
+        cpu_offline
     );
 }
 

@@ -24,7 +24,7 @@ const REGISTERS: [i32; 16] = [
     libc::REG_R15,
 ];
 
-/// A decoded `div` or `idiv`.
+/// A decoded `div`. BPF objects for kernels as old as ours support have no signed division.
 struct Division {
     /// Bytes of the instruction.
     length: u64,
@@ -43,25 +43,26 @@ pub unsafe fn resolve(context: *mut c_void) -> bool {
     let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
     // SAFETY: the caller's.
     let Some(division) = (unsafe { decode(registers) }) else { return false };
-    let rax = registers[libc::REG_RAX as usize] as u64;
-    let dividend = rax & ones(division.bits);
-    // Otherwise the smallest number was divided by -1, and is its own quotient.
-    let (quotient, remainder) = if division.divisor == 0 { (0, dividend) } else { (dividend, 0) };
-    set(registers, quotient, remainder, division.bits);
+    if division.divisor != 0 {
+        return false;
+    }
+    let dividend = registers[libc::REG_RAX as usize] as u64 & ones(division.bits);
+    set(registers, dividend, division.bits);
     registers[libc::REG_RIP as usize] += division.length as i64;
     true
 }
 
-/// Writes the result as the instruction would: 32-bit results clear the upper half, shorter ones leave the rest.
-fn set(registers: &mut [i64; 23], quotient: u64, remainder: u64, bits: u32) {
+/// Writes a quotient of 0 and the remainder as the instruction would: 32-bit results clear the upper half, shorter
+/// ones leave the rest.
+fn set(registers: &mut [i64; 23], remainder: u64, bits: u32) {
     let (rax, rdx) = (libc::REG_RAX as usize, libc::REG_RDX as usize);
     if bits == 8 {
         let rest = registers[rax] as u64 & !0xffff;
-        registers[rax] = (rest | remainder << 8 | quotient) as i64;
+        registers[rax] = (rest | remainder << 8) as i64;
         return;
     }
     let kept = if bits == 16 { !0xffff } else { 0 };
-    registers[rax] = (registers[rax] as u64 & kept | quotient) as i64;
+    registers[rax] = (registers[rax] as u64 & kept) as i64;
     registers[rdx] = (registers[rdx] as u64 & kept | remainder) as i64;
 }
 
@@ -94,7 +95,7 @@ unsafe fn decode(registers: &[i64; 23]) -> Option<Division> {
         0xf7 => 32,
         _ => return None,
     };
-    if !(6..=7).contains(&(modrm >> 3 & 7)) {
+    if modrm >> 3 & 7 != 6 {
         return None;
     }
     let (mode, rm) = (modrm >> 6, modrm & 7);

@@ -55,8 +55,8 @@ static UNCHANGED: AtomicU32 = AtomicU32::new(0);
 
 /// How often the clock looks, in CPU time.
 const LOOK_EVERY_US: i64 = 20_000;
-/// A callback that is still the same after so many looks never ends: 0.3 s, where the kernel's own take microseconds.
-const LOOKS: u32 = 15;
+/// A callback that is still the same after so many looks never ends: 0.16 s, where the kernel's own take microseconds.
+const LOOKS: u32 = 8;
 
 /// The worker's exit status after a report.
 pub const STATUS: c_int = 70;
@@ -171,7 +171,10 @@ fn check(result: c_int) -> std::io::Result<()> {
 extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: the system gave the context; the code that it points to is mapped.
-    if signal == libc::SIGFPE && is_object(machine(context).0) && unsafe { division::resolve(context) } {
+    if signal == libc::SIGFPE
+        && is_object(machine(context).0)
+        && unsafe { division::resolve(context) }
+    {
         return;
     }
     // SAFETY: the system gave it.

@@ -142,7 +142,11 @@ mod tests {
     #[test]
     fn strings_are_cut_and_padded() {
         let word = c"runnable".as_ptr() as u64;
-        check("<%s> <%.3s> <%10s> <%-10s>", &[word; 4], "<runnable> <run> <  runnable> <runnable  >");
+        check(
+            "<%s> <%.3s> <%10s> <%-10s>",
+            &[word; 4],
+            "<runnable> <run> <  runnable> <runnable  >",
+        );
         check("%s", &[0], "(null)");
     }
 

@@ -219,7 +219,8 @@ unsafe fn of(variable: MapVariable) -> *mut Map {
 unsafe fn settle<K: Kernel>(this: This<K>, data: *const u8, submit: bool) {
     // SAFETY: the object's trial.
     let maps = unsafe { &mut (*this).maps };
-    let settled = maps.iter_mut().filter_map(|map| map.ring()).any(|ring| ring.settle(data, submit));
+    let settled =
+        maps.iter_mut().filter_map(|map| map.ring()).any(|ring| ring.settle(data, submit));
     if !settled {
         // SAFETY: inside a callback.
         unsafe { core(this) }.error("a ring buffer's record was submitted twice".into());
@@ -230,7 +231,8 @@ unsafe fn settle<K: Kernel>(this: This<K>, data: *const u8, submit: bool) {
 unsafe fn text(fmt: *const c_char, data: *const u64, size: u32) -> String {
     // SAFETY: the macros of the ecosystem's headers give a literal and as many words as they say.
     unsafe {
-        let words = if size == 0 { &[] } else { std::slice::from_raw_parts(data, size as usize / 8) };
+        let words =
+            if size == 0 { &[] } else { std::slice::from_raw_parts(data, size as usize / 8) };
         format(&CStr::from_ptr(fmt).to_string_lossy(), words)
     }
 }

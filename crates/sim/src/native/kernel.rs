@@ -34,8 +34,14 @@ pub trait Kernel: 'static {
     fn destroy_dsq(&mut self, dsq: u64);
     fn dsq_nr_queued(&mut self, dsq: u64) -> i32;
     fn dsq_insert(&mut self, task: TaskId, dsq: u64, slice: u64, flags: u64) -> bool;
-    fn dsq_insert_vtime(&mut self, task: TaskId, dsq: u64, slice: u64, vtime: u64, flags: u64)
-    -> bool;
+    fn dsq_insert_vtime(
+        &mut self,
+        task: TaskId,
+        dsq: u64,
+        slice: u64,
+        vtime: u64,
+        flags: u64,
+    ) -> bool;
     fn dsq_move_to_local(&mut self, dsq: u64, flags: u64) -> bool;
     /// Moves a task out of an iterator's queue; with a key into an ordered one.
     fn dsq_move(

@@ -66,9 +66,9 @@ pub fn supervise(trial: &Trial, scheduler: Option<&Native>, timeout: Duration) -
         Ending::Killed(signal) => {
             Outcome::Crashed { text: format!("the trial's process ended with signal {signal}") }
         }
-        Ending::TimedOut => Outcome::Hung {
-            reason: format!("still simulating after {} ms", timeout.as_millis()),
-        },
+        Ending::TimedOut => {
+            Outcome::Hung { reason: format!("still simulating after {} ms", timeout.as_millis()) }
+        }
     };
     without(trial, outcome)
 }

@@ -285,7 +285,10 @@ fn table_of(native: &Native, loaded: &Loaded) -> Result<(Callbacks, Settings), S
     let export = loaded.export();
     let expected = export.ops_fields().find(|(name, _)| *name == "size").map(|(_, size)| size);
     if expected != Some(place.size) {
-        return Err(format!("{}: only cpu-form schedulers are modelled (SCX_OPS_DEFINE)", native.name));
+        return Err(format!(
+            "{}: only cpu-form schedulers are modelled (SCX_OPS_DEFINE)",
+            native.name
+        ));
     }
     // SAFETY: the place is the object's table, of the right size.
     unsafe { callbacks::read(loaded.at(*place), export) }

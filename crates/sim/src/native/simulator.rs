@@ -117,7 +117,11 @@ pub fn memory<K: Kernel>(core: &K, task: Option<TaskId>) -> *mut u8 {
 ///
 /// # Safety
 /// As for [`core`]; `mask` must be null or a whole `struct cpumask`.
-pub unsafe fn mask<'a, K: Kernel>(this: This<K>, mask: *const u64, kfunc: &str) -> Option<&'a [u64]> {
+pub unsafe fn mask<'a, K: Kernel>(
+    this: This<K>,
+    mask: *const u64,
+    kfunc: &str,
+) -> Option<&'a [u64]> {
     // SAFETY: the caller's.
     let core = unsafe { core(this) };
     if mask.is_null() {

@@ -15,6 +15,13 @@
 #undef __cond_break
 #define __cond_break(expr) ({ if (!can_loop) expr; })
 
+/*
+ * User space resizes these arrays to the number of CPUs before it loads a scheduler. Here they have room for as
+ * many as a cpumask from the start.
+ */
+#undef RESIZABLE_ARRAY
+#define RESIZABLE_ARRAY(elfsec, arr) arr[8192] SEC("." #elfsec "." #arr)
+
 #undef bpf_obj_new
 #define bpf_obj_new(type) ((type *)fairground_object_new(sizeof(type)))
 

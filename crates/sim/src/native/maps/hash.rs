@@ -134,7 +134,8 @@ impl Hash {
         }
         if self.free == NONE && self.evicts {
             // DIVERGES: the kernel's LRU is approximate and keeps lists per CPU; this one is exact.
-            let oldest = (0..self.links.len() as u32).min_by_key(|&e| self.links[e as usize].used)?;
+            let oldest =
+                (0..self.links.len() as u32).min_by_key(|&e| self.links[e as usize].used)?;
             let key = self.key(oldest).to_vec();
             self.delete(&key);
         }

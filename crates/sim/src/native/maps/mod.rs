@@ -8,8 +8,6 @@ mod ring;
 mod storage;
 mod values;
 
-use std::collections::BTreeMap;
-
 use compile::native::Map as Fact;
 
 use hash::Hash;
@@ -23,7 +21,6 @@ pub mod errno {
     #![allow(missing_docs)]
     pub const ENOENT: i64 = -2;
     pub const E2BIG: i64 = -7;
-    pub const ENOMEM: i64 = -12;
     pub const EBUSY: i64 = -16;
     pub const EEXIST: i64 = -17;
     pub const EINVAL: i64 = -22;
@@ -160,13 +157,7 @@ impl Map {
     ///
     /// # Safety
     /// `key` and `value` must have the map's sizes.
-    pub unsafe fn update(
-        &mut self,
-        key: *const u8,
-        value: *const u8,
-        flags: u64,
-        cpu: u32,
-    ) -> i64 {
+    pub unsafe fn update(&mut self, key: *const u8, value: *const u8, flags: u64, cpu: u32) -> i64 {
         // SAFETY: the caller's.
         let place = match &mut self.form {
             Form::Array(_) if flags & NOEXIST != 0 => return errno::EEXIST,
@@ -208,7 +199,9 @@ impl Map {
         let entries = self.shared.max_entries;
         match &mut self.form {
             Form::Array(values) => (0..entries)
-                .map(|index| (index.to_ne_bytes().into(), values.at((entries * cpu + index) as usize)))
+                .map(|index| {
+                    (index.to_ne_bytes().into(), values.at((entries * cpu + index) as usize))
+                })
                 .collect(),
             Form::Hash(hash) => hash.entries(cpu),
             _ => Vec::new(),
@@ -326,9 +319,6 @@ unsafe fn bytes<'a>(from: *const u8, size: usize) -> &'a [u8] {
     // SAFETY: the caller's.
     unsafe { std::slice::from_raw_parts(from, size) }
 }
-
-/// The maps of a scheduler, by name.
-pub type Maps = BTreeMap<String, Box<Map>>;
 
 #[cfg(test)]
 mod tests;

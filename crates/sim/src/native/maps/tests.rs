@@ -85,9 +85,8 @@ fn a_full_lru_forgets_the_longest_unused() {
 fn queues_and_stacks_have_their_order() {
     for (kind, expected) in [(kinds::QUEUE, [1, 2]), (kinds::STACK, [2, 1])] {
         let mut queue = map(kind, 2);
-        let mut push = |value: u64, flags| unsafe {
-            queue.push(value.to_ne_bytes().as_ptr(), flags)
-        };
+        let mut push =
+            |value: u64, flags| unsafe { queue.push(value.to_ne_bytes().as_ptr(), flags) };
         assert_eq!([push(1, 0), push(2, 0), push(3, 0)], [0, 0, errno::E2BIG]);
         let mut pop = |stay| {
             let mut value = [9; 8];
