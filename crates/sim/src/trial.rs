@@ -72,13 +72,11 @@ impl Core {
         if let Some(reason) = &self.recorder.refusal {
             return Outcome::Failed { reason: reason.clone() };
         }
-        if self.over {
+        if self.over && !self.timed_out {
             return Outcome::Ok;
         }
-        let waiting = self.live_tasks;
-        Outcome::Timeout {
-            reason: format!("{waiting} tasks wait for each other for ever; nobody can wake them"),
-        }
+        let (left, limit) = (self.live_tasks, self.time_limit_ns / 1_000_000);
+        Outcome::Timeout { reason: format!("{left} tasks had not ended after {limit} ms") }
     }
 
     /// Whether a task would need the fair class, which is not modelled.

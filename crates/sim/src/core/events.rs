@@ -26,17 +26,28 @@ pub enum Kind {
     Replenish,
     /// A CPU's reservation for sched_ext tasks begins. Index: CPU.
     Server,
-    /// The workload's duration is over.
+    /// The workload's duration is over; generation 1: the time limit of one without duration.
     End,
 }
 
-/// One event on its way.
+const KINDS: [Kind; 10] = [
+    Kind::Work,
+    Kind::Tick,
+    Kind::Resched,
+    Kind::IrqWork,
+    Kind::Wake,
+    Kind::SchedulerTimer,
+    Kind::Watchdog,
+    Kind::Replenish,
+    Kind::Server,
+    Kind::End,
+];
+
+/// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     /// When, ns.
     pub time: u64,
-    /// The order among events of the same time: the seed's part, then the order of making.
-    order: u64,
     /// Whose.
     pub index: u32,
     /// The maker's counter, by which it recognises events that no longer hold.
@@ -45,9 +56,46 @@ pub struct Event {
     pub kind: Kind,
 }
 
+/// An event in the heap, small because much of the run time goes into moving them.
+#[derive(Clone, Copy)]
+struct Packed {
+    time: u64,
+    /// The order among events of the same time: the seed's part, then the order of making.
+    order: u64,
+    /// The index in the upper half, then the kind, then 28 bits of the generation.
+    what: u64,
+}
+
+const GENERATION_BITS: u32 = 28;
+/// Generations are compared in these bits only: nothing waits for 2^28 changes of one task.
+const GENERATION_MASK: u32 = (1 << GENERATION_BITS) - 1;
+
+impl Packed {
+    #[inline]
+    fn rank(&self) -> u128 {
+        u128::from(self.time) << 64 | u128::from(self.order)
+    }
+
+    #[inline]
+    fn event(&self) -> Event {
+        Event {
+            time: self.time,
+            index: (self.what >> 32) as u32,
+            generation: self.what as u32 & GENERATION_MASK,
+            kind: KINDS[(self.what as u32 >> GENERATION_BITS) as usize % KINDS.len()],
+        }
+    }
+}
+
+/// Whether an event still belongs to its maker's present state.
+#[inline]
+pub fn holds(event: u32, maker: u32) -> bool {
+    (event ^ maker) & GENERATION_MASK == 0
+}
+
 /// The events to come.
 pub struct Events {
-    heap: Vec<Event>,
+    heap: Vec<Packed>,
     made: u64,
     seed: u64,
 }
@@ -67,17 +115,25 @@ impl Events {
         // Multiplicative hashing by the seed: a different, repeatable order for each seed.
         let chance = self.made.wrapping_mul(self.seed) >> 13 & ((1 << (64 - MADE_BITS)) - 1);
         let order = chance << MADE_BITS | self.made;
-        self.heap.push(Event { time, order, index, generation, kind });
+        let generation = u64::from(generation & GENERATION_MASK);
+        let what = u64::from(index) << 32 | (kind as u64) << GENERATION_BITS | generation;
+        self.heap.push(Packed { time, order, what });
         self.up(self.heap.len() - 1);
     }
 
     /// Takes the earliest one.
     pub fn pop(&mut self) -> Option<Event> {
         let last = self.heap.pop()?;
-        let Some(first) = self.heap.first_mut() else { return Some(last) };
+        let Some(first) = self.heap.first_mut() else { return Some(last.event()) };
         let first = std::mem::replace(first, last);
         self.down();
-        Some(first)
+        Some(first.event())
+    }
+
+    /// The earliest one, if that is known without work.
+    #[inline]
+    pub fn peek(&self) -> Option<Event> {
+        self.heap.first().map(Packed::event)
     }
 
     /// How many have been made so far.
@@ -99,7 +155,7 @@ impl Events {
         let moving = self.heap[at];
         while at > 0 {
             let parent = (at - 1) / ARITY;
-            if !before(&moving, &self.heap[parent]) {
+            if moving.rank() >= self.heap[parent].rank() {
                 break;
             }
             self.heap[at] = self.heap[parent];
@@ -111,30 +167,27 @@ impl Events {
     fn down(&mut self) {
         let heap = &mut self.heap[..];
         let moving = heap[0];
+        let rank = moving.rank();
         let mut at = 0;
         loop {
             let first = at * ARITY + 1;
             if first >= heap.len() {
                 break;
             }
-            let mut least = first;
-            for child in first + 1..(first + ARITY).min(heap.len()) {
-                if before(&heap[child], &heap[least]) {
-                    least = child;
-                }
+            let children = &heap[first..(first + ARITY).min(heap.len())];
+            let (mut least, mut best) = (0, children[0].rank());
+            for (place, child) in children.iter().enumerate().skip(1) {
+                let rank = child.rank();
+                (least, best) = if rank < best { (place, rank) } else { (least, best) };
             }
-            if !before(&heap[least], &moving) {
+            if best >= rank {
                 break;
             }
-            heap[at] = heap[least];
-            at = least;
+            heap[at] = heap[first + least];
+            at = first + least;
         }
         heap[at] = moving;
     }
-}
-
-fn before(a: &Event, b: &Event) -> bool {
-    (a.time, a.order) < (b.time, b.order)
 }
 
 #[cfg(test)]

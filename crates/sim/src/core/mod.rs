@@ -96,6 +96,8 @@ pub struct Core {
     pub(crate) live_finite: u32,
     pub(crate) live_tasks: u32,
     pub(crate) over: bool,
+    pub(crate) time_limit_ns: u64,
+    pub(crate) timed_out: bool,
 
     pub(crate) stats: Vec<Stat>,
     pub(crate) recorder: Recorder,
@@ -153,6 +155,8 @@ impl Core {
             live_finite: 0,
             live_tasks: 0,
             over: false,
+            time_limit_ns: trial.timeout_ms.saturating_mul(1_000_000),
+            timed_out: false,
             stats: Vec::new(),
             recorder: Recorder::new(score.groups.len(), trial.trace),
             score,

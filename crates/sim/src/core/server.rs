@@ -6,7 +6,7 @@
 //! part in EDF with a deadline of one second, which differs only when deadline tasks have longer ones.
 
 use super::Core;
-use super::events::Kind;
+use super::events::{Kind, holds};
 use super::task::Class;
 
 const PERIOD_NS: u64 = 1_000_000_000;
@@ -67,7 +67,7 @@ impl Core {
     /// They have starved for most of a period.
     pub(crate) fn on_server(&mut self, cpu: u32, generation: u32) {
         let here = &mut self.cpus[cpu as usize];
-        if here.server.generation != generation {
+        if !holds(generation, here.server.generation) {
             return;
         }
         here.server.armed = false;

@@ -3,7 +3,7 @@
 //! the tick.
 
 use crate::core::Core;
-use crate::core::events::Kind;
+use crate::core::events::{Kind, holds};
 
 /// A timer.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,7 +40,7 @@ impl Core {
 
     pub(crate) fn on_scheduler_timer(&mut self, timer: u32, generation: u32) {
         let this = &mut self.timers[timer as usize];
-        if !this.armed || this.generation != generation {
+        if !this.armed || !holds(generation, this.generation) {
             return;
         }
         this.armed = false;

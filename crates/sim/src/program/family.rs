@@ -43,8 +43,10 @@ impl Core {
                 self.cast_one(main, group, number);
             }
         }
-        if let Some(end) = self.score.duration_ns {
-            self.events.push(end, Kind::End, 0, 0);
+        // Without a duration the trial's time limit holds for virtual time, as it does on a real kernel.
+        match self.score.duration_ns {
+            Some(end) => self.events.push(end, Kind::End, 0, 0),
+            None => self.events.push(self.time_limit_ns, Kind::End, 0, 1),
         }
     }
 

@@ -116,7 +116,7 @@ impl Core {
         let play = &mut self.plays[task.0 as usize];
         play.at += 1;
         play.phase = 0;
-        play.steps += 1;
+        play.steps = play.steps.wrapping_add(1);
     }
 
     /// All steps have been played once.
