@@ -51,6 +51,8 @@ pub const ENQ_INITIAL: u64 = 0x0008_0000;
 pub const ENQ_CPU_SELECTED: u64 = 0x0010_0000;
 /// `SCX_ENQ_PREEMPT`.
 pub const ENQ_PREEMPT: u64 = 1 << 32;
+/// `SCX_ENQ_IMMED`: not modelled, and refused.
+pub const ENQ_IMMED: u64 = 1 << 33;
 /// `SCX_ENQ_REENQ`.
 pub const ENQ_REENQ: u64 = 1 << 40;
 /// `SCX_ENQ_LAST`.
@@ -68,6 +70,8 @@ pub const DEQ_SLEEP: u64 = 1;
 pub const DEQ_SAVE: u64 = 2;
 /// `DEQUEUE_NOCLOCK`.
 pub const DEQ_NOCLOCK: u64 = 8;
+/// `DEQUEUE_SPECIAL`: the sleep cannot end by a normal wake-up; the task is dead.
+pub const DEQ_SPECIAL: u64 = 0x0001_0000;
 /// `DEQUEUE_CLASS`.
 pub const DEQ_CLASS: u64 = 0x40;
 /// `SCX_DEQ_CORE_SCHED_EXEC`.
@@ -108,6 +112,9 @@ pub const OPS_ENQ_MIGRATION_DISABLED: u64 = 16;
 pub const OPS_ALLOW_QUEUED_WAKEUP: u64 = 32;
 /// `SCX_OPS_BUILTIN_IDLE_PER_NODE`.
 pub const OPS_BUILTIN_IDLE_PER_NODE: u64 = 64;
+
+/// `SCX_OPS_ALWAYS_ENQ_IMMED`: not modelled, and refused.
+pub const OPS_ALWAYS_ENQ_IMMED: u64 = 128;
 
 /// `SCX_DSQ_ITER_REV`.
 pub const DSQ_ITER_REV: u64 = 1 << 16;

@@ -49,7 +49,7 @@ fn a_wake_up_through_the_scheduler_and_the_task_s_end() {
             "update_idle 0 false",
             "running task @0",
             "stopping task false",
-            "quiescent task 0x9",
+            "quiescent task 0x10009",
             "dispatch task",
             "update_idle 0 true",
             "disable task",
@@ -157,7 +157,7 @@ fn a_nice_change_goes_out_and_in_again() {
             "runnable task 0xa",
             "running task @0",
             "stopping task false",
-            "quiescent task 0x9",
+            "quiescent task 0x10009",
         ],
     );
 }

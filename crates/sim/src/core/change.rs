@@ -148,6 +148,8 @@ impl Core {
             Class::Deadline => self.yield_deadline(cpu, task),
             Class::Idle => {}
         }
+        self.yielding = true;
         self.schedule(cpu, None);
+        self.yielding = false;
     }
 }

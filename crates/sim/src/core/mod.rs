@@ -95,6 +95,8 @@ pub struct Core {
     pub(crate) next_pid: i32,
     pub(crate) live_finite: u32,
     pub(crate) live_tasks: u32,
+    /// The current task gives its CPU away by itself.
+    pub(crate) yielding: bool,
     pub(crate) over: bool,
     pub(crate) time_limit_ns: u64,
     pub(crate) timed_out: bool,
@@ -154,6 +156,7 @@ impl Core {
             next_pid: FIRST_PID,
             live_finite: 0,
             live_tasks: 0,
+            yielding: false,
             over: false,
             time_limit_ns: trial.timeout_ms.saturating_mul(1_000_000),
             timed_out: false,

@@ -5,7 +5,7 @@ use super::task::{Class, State};
 use super::topology::Distance;
 use super::{Core, TaskId};
 use crate::core::memory::{get, put};
-use crate::flags::{DEQ_NOCLOCK, DEQ_SLEEP};
+use crate::flags::{DEQ_NOCLOCK, DEQ_SLEEP, DEQ_SPECIAL};
 
 impl Core {
     /// Chooses the next task for a CPU. `end` says that the current one stops being runnable, and how.
@@ -15,7 +15,8 @@ impl Core {
         self.cpus[cpu as usize].need_resched = false;
         if let Some(state) = end {
             self.task_mut(previous).state = state;
-            self.deactivate(previous, DEQ_SLEEP | DEQ_NOCLOCK);
+            let dead = if state == State::Dead { DEQ_SPECIAL } else { 0 };
+            self.deactivate(previous, DEQ_SLEEP | DEQ_NOCLOCK | dead);
         }
         let next = self.pick_next(cpu, previous);
         if next != previous {
@@ -103,7 +104,8 @@ impl Core {
     fn record_switch(&mut self, clock: u64, cpu: u32, from: TaskId, to: TaskId) {
         let Core { tasks, recorder, .. } = self;
         let (left, came) = (&tasks[from.0 as usize], &tasks[to.0 as usize]);
-        recorder.switch(clock, cpu, (from, left), (to, came));
+        let preempted = !self.yielding;
+        recorder.switch(clock, cpu, (from, left), (to, came), preempted);
     }
 
     /// The stopper thread takes the CPU from its task.

@@ -53,11 +53,11 @@ impl Core {
 
     fn consume_builtin(&mut self, cpu: u32) -> bool {
         let global = self.global_queue(cpu);
-        if self.queues.len(global) > 0 && self.consume(cpu, global) {
+        if self.queues.len(global) > 0 && self.consume(cpu, global, 0) {
             return true;
         }
         let bypass = self.bypass_queue();
-        self.bypass && self.consume(cpu, bypass)
+        self.bypass && self.consume(cpu, bypass, 0)
     }
 
     /// Asks the scheduler until there is something, or until it dispatches nothing any more.
@@ -159,7 +159,7 @@ impl Core {
     }
 
     /// `consume_dispatch_q()`: the first task of a queue that may run on the CPU moves to its local one.
-    pub(crate) fn consume(&mut self, cpu: u32, queue: u32) -> bool {
+    pub(crate) fn consume(&mut self, cpu: u32, queue: u32, flags: u64) -> bool {
         if self.queues.len(queue) == 0 {
             return false;
         }
@@ -169,12 +169,12 @@ impl Core {
             let task = TaskId(at);
             if self.task(task).cpu == cpu {
                 self.queues.remove(at);
-                self.move_here(cpu, task, 0);
+                self.move_here(cpu, task, flags);
                 return true;
             }
             if self.may_move(task, cpu, false) {
                 self.queues.remove(at);
-                self.move_remote(task, cpu, 0);
+                self.move_remote(task, cpu, flags);
                 return true;
             }
             at = self.queues.next(at);
@@ -191,13 +191,16 @@ impl Core {
     }
 
     /// `scx_bpf_dsq_move_to_local()`. False when there was nothing for this CPU.
-    pub fn dsq_move_to_local(&mut self, dsq_id: u64, _enq_flags: u64) -> bool {
+    pub fn dsq_move_to_local(&mut self, dsq_id: u64, enq_flags: u64) -> bool {
+        if !self.may_insert(enq_flags) {
+            return false;
+        }
         self.flush();
         let Some(queue) = self.user_queue(dsq_id) else {
             self.error(format!("invalid DSQ ID 0x{dsq_id:016x}"));
             return false;
         };
-        let moved = self.consume(self.this_cpu, queue);
+        let moved = self.consume(self.this_cpu, queue, enq_flags);
         self.nr_dispatched += u32::from(moved);
         moved
     }

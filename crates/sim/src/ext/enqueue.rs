@@ -214,11 +214,13 @@ impl Core {
         self.commit(task, dsq_id, enq_flags | ENQ_DSQ_PRIQ)
     }
 
-    fn may_insert(&mut self, enq_flags: u64) -> bool {
+    pub(crate) fn may_insert(&mut self, enq_flags: u64) -> bool {
         if enq_flags & ENQ_INTERNAL_MASK != 0 {
             self.error(format!("invalid enq_flags 0x{enq_flags:x}"));
+        } else if enq_flags & ENQ_IMMED != 0 {
+            self.error("SCX_ENQ_IMMED is not modelled by the simulator; use the vm backend".into());
         }
-        enq_flags & ENQ_INTERNAL_MASK == 0
+        enq_flags & (ENQ_INTERNAL_MASK | ENQ_IMMED) == 0
     }
 
     /// 0 keeps what is left of the slice, and at least a nanosecond.

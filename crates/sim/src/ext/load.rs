@@ -25,8 +25,8 @@ impl Core {
         };
         self.idle.enabled = !self.has.update_idle || self.ops_flags & OPS_KEEP_BUILTIN_IDLE != 0;
         self.ops = ops;
-        if self.ops_flags & OPS_ENQ_LAST != 0 && !self.has.enqueue {
-            return self.error("SCX_OPS_ENQ_LAST requires ops.enqueue() to be implemented".into());
+        if let Some(refusal) = self.refused_flags() {
+            return self.error(refusal.into());
         }
         (self.loaded, self.has_scheduler) = (true, true);
         let result = call!(self, init());
@@ -45,11 +45,25 @@ impl Core {
         self.start_watchdog();
     }
 
+    /// Flags that the kernel or the simulator refuses.
+    fn refused_flags(&self) -> Option<&'static str> {
+        let set = |flag| self.ops_flags & flag != 0;
+        if set(OPS_ENQ_LAST) && !self.has.enqueue {
+            Some("SCX_OPS_ENQ_LAST requires ops.enqueue() to be implemented")
+        } else if set(OPS_ALWAYS_ENQ_IMMED) {
+            Some("SCX_OPS_ALWAYS_ENQ_IMMED is not modelled by the simulator; use the vm backend")
+        } else if set(OPS_SWITCH_PARTIAL) {
+            Some("SCX_OPS_SWITCH_PARTIAL needs the kernel's fair class; use the vm backend")
+        } else {
+            None
+        }
+    }
+
     /// Every idle CPU goes through its idle loop once, which fills the masks and tells the scheduler.
     fn lift_bypass(&mut self) {
         self.bypass = false;
         for cpu in 0..self.topology.cpus {
-            if self.has.cpu_online && self.exit.is_some() {
+            if self.exit.is_some() {
                 return;
             }
             self.this_cpu = cpu;

@@ -169,10 +169,11 @@ impl Recorder {
         cpu: u32,
         previous: (TaskId, &Task),
         next: (TaskId, &Task),
+        preempted: bool,
     ) {
         self.switches += 1;
         if let Some(trace) = &mut self.trace {
-            trace.switch(time_ns, cpu, previous, next);
+            trace.switch(time_ns, cpu, previous, next, preempted);
         }
     }
 

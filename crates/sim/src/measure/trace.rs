@@ -19,9 +19,11 @@ impl TraceLog {
         cpu: u32,
         (previous, left): (TaskId, &Task),
         (next, came): (TaskId, &Task),
+        preempted: bool,
     ) {
         let prev_state = match left.state {
-            State::Runnable => "R+",
+            State::Runnable if preempted && previous.0 != cpu => "R+",
+            State::Runnable => "R",
             State::Sleeping => "S",
             State::DiskSleep => "D",
             State::Dead => "X",
