@@ -130,10 +130,10 @@ impl Events {
         Some(first.event())
     }
 
-    /// The earliest one, if that is known without work.
+    /// The earliest one, and those of which one is the second.
     #[inline]
-    pub fn peek(&self) -> Option<Event> {
-        self.heap.first().map(Packed::event)
+    pub fn soonest(&self) -> impl Iterator<Item = Event> {
+        self.heap.iter().take(1 + ARITY).map(Packed::event)
     }
 
     /// How many have been made so far.

@@ -141,9 +141,7 @@ impl Core {
         while self.cpus[cpu as usize].rt.len > 1 || self.curr_class(cpu) == Class::Deadline {
             let Some(task) = self.pushable(cpu) else { break };
             let current = self.cpus[cpu as usize].curr;
-            if self.task(current).class == Class::Rt
-                && self.task(task).prio < self.task(current).prio
-            {
+            if self.task(task).prio < self.task(current).prio {
                 self.resched(cpu);
                 break;
             }

@@ -17,24 +17,35 @@ impl Core {
         }
     }
 
-    /// With thousands of tasks most of what the next event needs is not in the cache: it can be on its
-    /// way while this one is handled.
+    /// With thousands of tasks most of what an event needs is not in the cache: it can be on its way
+    /// while this event is handled. The next event's maker is known already, so what hangs on it is
+    /// fetched; of those that may come after it, the makers are.
     #[inline]
     fn fetch_next(&self) {
-        let Some(next) = self.events.peek() else { return };
+        let mut coming = self.events.soonest();
+        let Some(next) = coming.next() else { return };
         match next.kind {
             Kind::Wake => {
                 let task = &self.tasks[next.index as usize];
-                fetch(task);
                 fetch(&self.stats[next.index as usize]);
                 fetch(&self.plays[next.index as usize]);
+                fetch(&self.cpus[task.cpu as usize]);
+                fetch_at(task.memory);
             }
             Kind::Work | Kind::Resched => {
-                let cpu = &self.cpus[next.index as usize];
-                fetch(cpu);
-                fetch(&cpu.curr);
+                let current = self.cpus[next.index as usize].curr.0 as usize;
+                fetch(&self.tasks[current]);
+                fetch(&self.stats[current]);
+                fetch(&self.plays[current]);
             }
             _ => {}
+        }
+        for event in coming {
+            match event.kind {
+                Kind::Wake => fetch(&self.tasks[event.index as usize]),
+                Kind::Work | Kind::Resched => fetch(&self.cpus[event.index as usize]),
+                _ => {}
+            }
         }
     }
 
@@ -130,16 +141,20 @@ impl Core {
 /// Asks for the memory of a value, its first two cache lines at most.
 #[inline]
 fn fetch<T>(value: &T) {
+    fetch_at(std::ptr::from_ref(value).cast());
+}
+
+#[inline]
+fn fetch_at(start: *const u8) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let start = std::ptr::from_ref(value).cast::<i8>();
-        // SAFETY: prefetching is a hint and never faults; the second line is within or beside the value.
+        // SAFETY: prefetching is a hint and never faults.
         unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(start);
-            _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(64));
+            _mm_prefetch::<_MM_HINT_T0>(start.cast());
+            _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(64).cast());
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = value;
+    let _ = start;
 }

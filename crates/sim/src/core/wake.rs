@@ -98,8 +98,11 @@ impl Core {
 
     /// `task_woken()`: what the class does after the wake-up.
     fn after_wakeup(&mut self, cpu: u32, task: TaskId) {
+        let decided = self.cpus[cpu as usize].need_resched;
         match self.task(task).class {
             Class::Ext => self.run_deferred(),
+            // Who stays and who goes is seen after the switch.
+            Class::Rt | Class::Deadline if decided => {}
             Class::Rt => self.push_rt(cpu),
             Class::Deadline => self.push_deadline(cpu),
             Class::Idle => {}
