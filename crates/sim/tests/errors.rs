@@ -11,11 +11,16 @@ use serde_json::json;
 use sim::flags::*;
 use sim::{Core, TaskId};
 
+type Misdeed = fn(&mut Core, TaskId);
+
+/// What a careless scheduler does with an answer.
+fn ignore(_done: bool) {}
+
 fn hogs() -> Trial {
     trial(2, 40, json!([{"name": "hog", "count": 5, "steps": [{"run_us": 100_000}]}]))
 }
 
-fn reason(misdeed: fn(&mut Core, TaskId)) -> String {
+fn reason(misdeed: Misdeed) -> String {
     let tracer = Rc::new(Tracer { misdeed: Some(misdeed), ..Tracer::default() });
     let record = run(&hogs(), tracer.clone());
     assert_eq!(tracer.log.borrow().last().unwrap(), "exit 1024");
@@ -27,8 +32,8 @@ fn reason(misdeed: fn(&mut Core, TaskId)) -> String {
 
 #[test]
 fn mistakes_are_named() {
-    let cases: [(fn(&mut Core, TaskId), &str); 7] = [
-        (|core, task| drop(core.dsq_insert(task, 77, 1, 0)), "non-existent DSQ 0x4d for hog["),
+    let cases: [(Misdeed, &str); 7] = [
+        (|core, task| ignore(core.dsq_insert(task, 77, 1, 0)), "non-existent DSQ 0x4d for hog["),
         (
             |core, task| {
                 core.dsq_insert(task, DSQ_LOCAL, 1, 0);
@@ -36,14 +41,14 @@ fn mistakes_are_named() {
             },
             "already direct-dispatched",
         ),
-        (|core, task| drop(core.dsq_insert_vtime(task, DSQ_LOCAL, 1, 5, 0)), "cannot use vtime"),
-        (|core, task| drop(core.dsq_insert(task, DSQ_LOCAL_ON | 9, 1, 0)), "invalid CPU 9"),
+        (|core, task| ignore(core.dsq_insert_vtime(task, DSQ_LOCAL, 1, 5, 0)), "cannot use vtime"),
+        (|core, task| ignore(core.dsq_insert(task, DSQ_LOCAL_ON | 9, 1, 0)), "invalid CPU 9"),
         (
-            |core, task| drop(core.dsq_insert(TaskId(task.0 - 1), 0, 1, 0)),
+            |core, task| ignore(core.dsq_insert(TaskId(task.0 - 1), 0, 1, 0)),
             "trying to direct-dispatch",
         ),
         (|core, _| core.kick_cpu(0, KICK_IDLE | KICK_PREEMPT), "PREEMPT/WAIT cannot be used"),
-        (|core, task| drop(core.dsq_insert(task, 0, 1, ENQ_DSQ_PRIQ)), "invalid enq_flags"),
+        (|core, task| ignore(core.dsq_insert(task, 0, 1, ENQ_DSQ_PRIQ)), "invalid enq_flags"),
     ];
     for (misdeed, expected) in cases {
         let reason = reason(misdeed);
@@ -65,7 +70,7 @@ fn fifo_and_vtime_do_not_mix() {
 #[test]
 fn a_cpu_that_the_task_may_not_use_is_an_error() {
     let pinned = json!([{"name": "hog", "affinity": [1], "steps": [{"run_us": 100_000}]}]);
-    let misdeed: fn(&mut Core, TaskId) = |core, task| {
+    let misdeed: Misdeed = |core, task| {
         core.dsq_insert(task, DSQ_LOCAL_ON, MS, 0);
     };
     let tracer = Tracer { misdeed: Some(misdeed), ..Tracer::default() };

@@ -30,17 +30,25 @@ impl Ops for Plain {
     fn init(&self, core: &mut Core) -> i32 {
         core.create_dsq(0, -1);
         core.create_dsq(1 << 40, -1);
-        self.init.map_or((), |init| init(core));
+        if let Some(init) = self.init {
+            init(core);
+        }
         0
     }
     fn enqueue(&self, core: &mut Core, task: TaskId, enq_flags: u64) {
-        self.enqueue.map_or((), |enqueue| enqueue(self, core, task, enq_flags));
+        if let Some(enqueue) = self.enqueue {
+            enqueue(self, core, task, enq_flags);
+        }
     }
     fn dispatch(&self, core: &mut Core, _cpu: i32, _prev: Option<TaskId>) {
-        self.dispatch.map_or((), |dispatch| dispatch(self, core));
+        if let Some(dispatch) = self.dispatch {
+            dispatch(self, core);
+        }
     }
     fn timer(&self, core: &mut Core, timer: u32) {
-        self.timer.map_or((), |expired| expired(self, core, timer));
+        if let Some(expired) = self.timer {
+            expired(self, core, timer);
+        }
     }
 }
 

@@ -14,7 +14,7 @@ impl Core {
         self.pause(cpu);
         self.cpus[cpu as usize].need_resched = false;
         if let Some(state) = end {
-            self.task_mut(previous).state = state;
+            self.set_state(previous, state);
             let dead = if state == State::Dead { DEQ_SPECIAL } else { 0 };
             self.deactivate(previous, DEQ_SLEEP | DEQ_NOCLOCK | dead);
         }
@@ -75,8 +75,10 @@ impl Core {
     }
 
     pub(crate) fn set_next(&mut self, cpu: u32, next: TaskId) {
-        let clock = self.clock(cpu);
-        self.task_mut(next).exec_start = clock;
+        let (clock, at) = (self.clock(cpu), self.arena.layout.exec_start);
+        let this = self.task_mut(next);
+        this.exec_start = clock;
+        put(this.memory, at, clock);
         match self.task(next).class {
             Class::Ext => self.set_next_ext(cpu, next),
             Class::Idle => self.update_idle(cpu, true, true),
@@ -94,11 +96,9 @@ impl Core {
         here.curr = next;
         here.switches = here.switches.wrapping_add(1);
         self.charge(cpu, self.costs.context_switch_ns + moved);
-        if self.arena.layout.on_cpu != self.arena.layout.state {
-            let at = self.arena.layout;
-            put(self.task(previous).memory, at.on_cpu, 0i32);
-            put(self.task(next).memory, at.on_cpu, 1i32);
-        }
+        let at = self.arena.layout.on_cpu;
+        put(self.task(previous).memory, at, 0i32);
+        put(self.task(next).memory, at, 1i32);
     }
 
     fn record_switch(&mut self, clock: u64, cpu: u32, from: TaskId, to: TaskId) {

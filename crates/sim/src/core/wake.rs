@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Waking, forking, ending: `try_to_wake_up()`, `wake_up_new_task()`, `do_exit()`.
 
+use super::memory::put;
 use super::task::{Class, NewTask, State};
 use super::{Core, TaskId};
 use crate::flags::*;
@@ -14,8 +15,8 @@ impl Core {
         if !matches!(sleeper.state, State::Sleeping | State::DiskSleep) {
             return;
         }
-        sleeper.state = State::Runnable;
         sleeper.wakes = sleeper.wakes.wrapping_add(1);
+        self.set_state(task, State::Runnable);
         let stat = &mut self.stats[task.0 as usize];
         (stat.waking_at, stat.runnable_at) = (clock, clock);
         self.recorder.waking(clock, here, task, &self.tasks[task.0 as usize]);
@@ -29,6 +30,21 @@ impl Core {
         self.activate(task, cpu, flags);
         self.wakeup_preempt(cpu, task);
         self.after_wakeup(cpu, task);
+    }
+
+    /// The task's state, and `p->__state`.
+    pub(crate) fn set_state(&mut self, task: TaskId, state: State) {
+        let at = self.arena.layout.state;
+        let this = self.task_mut(task);
+        this.state = state;
+        let number: u32 = match state {
+            State::Runnable => 0,
+            State::Sleeping => 1,
+            State::DiskSleep => 2,
+            State::Dead => 0x80,
+            State::New => 0x800,
+        };
+        put(this.memory, at, number);
     }
 
     /// The CPU for a woken or new task, and whether its class was asked (`select_task_rq`).
@@ -127,7 +143,7 @@ impl Core {
     /// Wakes a new task for the first time (`wake_up_new_task`).
     pub(crate) fn wake_new(&mut self, task: TaskId) {
         let clock = self.clock(self.this_cpu);
-        self.task_mut(task).state = State::Runnable;
+        self.set_state(task, State::Runnable);
         self.stats[task.0 as usize].runnable_at = clock;
         let (cpu, _) = self.select_rq(task, WAKE_FORK);
         self.set_task_cpu(task, cpu);

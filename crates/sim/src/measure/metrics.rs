@@ -63,7 +63,7 @@ impl Core {
         for (number, sums) in sums.iter().enumerate() {
             self.measure_group(&mut measured, number, sums);
         }
-        self.measure_all(&mut measured, &sums);
+        self.measure_all(&mut measured);
         measured.sort();
         measured
     }
@@ -106,36 +106,46 @@ impl Core {
             add("deadlines", tally.deadlines as f64);
             add("deadlines_missed", tally.missed as f64);
         }
-        measured.metrics.extend(ratios(name, sums, group.timers.is_empty(), tally));
+        if group.starts_ns.len() > 1 {
+            measured.metrics.push(jain_index(name, &sums.cpu_ns));
+        }
+        if !group.timers.is_empty() {
+            measured.metrics.push(miss_ratio(name, tally));
+        }
         measured.histograms.extend(histograms(tally, name, group.timers.is_empty()));
-        if group.finite || group.template {
-            measured.histograms.push(tally.turnaround.histogram("turnaround_ns", name));
+        let turnaround = tally.turnaround.histogram("turnaround_ns", name);
+        if turnaround.count > 0 {
+            measured.histograms.push(turnaround);
+        } else if group.finite {
+            let why = "no task of the group has ended by itself";
+            measured.metrics.push(Metric::missing("turnaround_ns", name, why));
         }
     }
 
-    fn measure_all(&self, measured: &mut Measured, sums: &[Sums]) {
-        let total = |of: fn(&Sums) -> u64| sums.iter().map(of).sum::<u64>() as f64;
-        let mut add = |name: &str, value| measured.metrics.push(Metric::number(name, ALL, value));
-        add("cpu_time_ns", total(|sums| sums.cpu_ns.iter().sum()));
-        add("voluntary_switches", total(|sums| sums.voluntary));
-        add("involuntary_switches", total(|sums| sums.involuntary));
-        add("migrations", total(|sums| sums.migrations));
-        let longest = sums.iter().map(|sums| sums.longest_wait_ns).max().unwrap_or(0);
-        add("longest_wait_ns", longest as f64);
-        add("tasks", self.recorder.groups.iter().map(|tally| tally.tasks).sum::<u64>() as f64);
+    /// The sums over all groups, with the names that the live backend gives them too.
+    fn measure_all(&self, measured: &mut Measured) {
+        const SUMS: [&str; 6] = [
+            "voluntary_switches",
+            "involuntary_switches",
+            "migrations",
+            "cpu_time_ns",
+            "cpu_share",
+            "tasks",
+        ];
+        let groups = || self.score.groups.iter().map(|group| group.name.as_str());
+        for name in SUMS {
+            let sum = groups().filter_map(|group| measured.value(name, group)).sum();
+            measured.metrics.push(Metric::number(name, ALL, sum));
+        }
+        let waits = groups().filter_map(|group| measured.value("longest_wait_ns", group));
+        let longest = waits.fold(0.0, f64::max);
+        measured.metrics.push(Metric::number("longest_wait_ns", ALL, longest));
         if self.score.groups.iter().any(|group| group.finite) {
             let done = self.recorder.last_end.filter(|_| self.live_finite == 0);
             measured.metrics.push(match done {
                 Some(end_ns) => Metric::number("completion_ns", ALL, end_ns as f64),
                 None => Metric::missing("completion_ns", ALL, "finite tasks were still running"),
             });
-        }
-        for name in ["wakeup_latency_ns", "run_delay_ns"] {
-            let mut whole =
-                Histogram { name: name.into(), group: ALL.into(), ..Histogram::default() };
-            let parts: Vec<_> = measured.histograms.iter().filter(|h| h.name == name).collect();
-            parts.into_iter().for_each(|part| whole.merge(part));
-            measured.histograms.push(whole);
         }
     }
 }
@@ -152,23 +162,25 @@ fn histograms(tally: &GroupTally, name: &str, no_timers: bool) -> Vec<Histogram>
     all
 }
 
-/// The measures that may have nothing to divide by.
-fn ratios(name: &str, sums: &Sums, no_timers: bool, tally: &GroupTally) -> Vec<Metric> {
-    let sum: f64 = sums.cpu_ns.iter().map(|&ns| ns as f64).sum();
-    let squares: f64 = sums.cpu_ns.iter().map(|&ns| ns as f64 * ns as f64).sum();
-    let tasks = sums.cpu_ns.len() as f64;
-    let mut all = vec![match squares > 0.0 {
-        true => Metric::number("jain_index", name, sum * sum / (tasks * squares)),
-        false => Metric::missing("jain_index", name, "no task used CPU time"),
-    }];
-    if !no_timers {
-        all.push(match tally.deadlines {
-            0 => Metric::missing("deadline_miss_ratio", name, "no deadline lay inside the run"),
-            deadlines => {
-                let ratio = tally.missed as f64 / deadlines as f64;
-                Metric::number("deadline_miss_ratio", name, ratio)
-            }
-        });
+/// Jain's index of the tasks' CPU times.
+fn jain_index(name: &str, cpu_ns: &[u64]) -> Metric {
+    let sum: f64 = cpu_ns.iter().map(|&ns| ns as f64).sum();
+    let squares: f64 = cpu_ns.iter().map(|&ns| ns as f64 * ns as f64).sum();
+    match squares > 0.0 {
+        true => Metric::number("jain_index", name, sum * sum / (cpu_ns.len() as f64 * squares)),
+        false => Metric::missing("jain_index", name, "no task of the group has run"),
     }
-    all
+}
+
+fn miss_ratio(name: &str, tally: &GroupTally) -> Metric {
+    match tally.deadlines {
+        0 => {
+            let why = "no deadline lay inside the run";
+            Metric::missing("deadline_miss_ratio", name, why)
+        }
+        deadlines => {
+            let ratio = tally.missed as f64 / deadlines as f64;
+            Metric::number("deadline_miss_ratio", name, ratio)
+        }
+    }
 }
