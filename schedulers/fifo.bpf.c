@@ -2,14 +2,16 @@
 /*
  * fifo: One queue for all CPUs, first come, first served.
  *
- * Idea: Every runnable task waits at the end of one shared queue, and every CPU takes the first that may run
- *       there. A woken task goes straight to an idle CPU, if there is one.
- * Good at: Throughput; it is the least that a scheduler can do, and no CPU idles while a task waits.
- * Bad at: Latency under load: a woken task waits for everybody before it. Nice values mean nothing.
- * Origin: The first schedulers of all; `scx_simple` of the kernel's sched_ext examples has it as a mode.
- * Differs: From SCHED_FIFO: tasks have a slice, so that one that never sleeps cannot hold a CPU for ever.
+ * Idea: Every runnable task waits at the end of one shared queue, and every CPU takes the first
+ *       that may run there. A woken task goes straight to an idle CPU, if there is one.
+ * Good at: Throughput: it is the least that a scheduler can do. No CPU idles while a task waits.
+ * Bad at: Latency under load: a woken task waits for all who came before. Nice values mean nothing.
+ * Origin: The first schedulers of all; scx_simple of the kernel's examples can do it, too.
+ * Differs: From SCHED_FIFO: tasks have a slice, so that one that never sleeps cannot hold a CPU
+ *          for ever.
  */
 #include <scx/common.bpf.h>
+#include "include/idle.h"
 
 char _license[] SEC("license") = "GPL";
 
@@ -34,6 +36,7 @@ s32 BPF_STRUCT_OPS(fifo_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wak
 void BPF_STRUCT_OPS(fifo_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	scx_bpf_dsq_insert(p, SHARED_DSQ, slice_us * 1000, enq_flags);
+	kick_idle_cpu_for(p);
 }
 
 void BPF_STRUCT_OPS(fifo_dispatch, s32 cpu, struct task_struct *prev)

@@ -2,16 +2,18 @@
 /*
  * rr: Round robin on every CPU, with idle CPUs stealing.
  *
- * Idea: Every CPU has a queue of its own. Its tasks run in turn, each for one slice, and go to the end. A woken
- *       task goes to an idle CPU if there is one, else to the queue of the CPU that it ran on. A CPU whose
- *       queue is empty takes the first task of another's that may run here.
- * Good at: Warm caches, no shared lock, turns that are easy to predict: with n tasks one waits n - 1 slices.
- * Bad at: Fairness between CPUs: two tasks here and three there get different shares, for queues
- *         are balanced only when one is empty. Nice values mean nothing.
- * Origin: Time-sharing systems of the 1960s (CTSS); SCHED_RR of POSIX.
- * Differs: From SCHED_RR: no priorities, and a woken task goes to the end of the queue.
+ * Idea: Every CPU has a queue of its own. Its tasks run in turn, each for one slice, and go to the
+ *       end. A woken task goes to an idle CPU if there is one, else to the queue of the CPU that it
+ *       ran on. A CPU whose queue is empty takes the first task of another's that may run here.
+ * Good at: Warm caches, no shared lock, turns that are easy to predict: with n tasks one waits for
+ *          n - 1 slices. No CPU idles while a task waits.
+ * Bad at: Fairness between CPUs: where two tasks share one and three another, shares differ, for
+ *         queues are balanced only when one is empty. Nice values mean nothing.
+ * Origin: The time-sharing systems of the 1960s; SCHED_RR of POSIX.
+ * Differs: From SCHED_RR: no priorities, and every CPU has its own turn.
  */
 #include <scx/common.bpf.h>
+#include "include/idle.h"
 
 char _license[] SEC("license") = "GPL";
 
@@ -35,14 +37,9 @@ s32 BPF_STRUCT_OPS(rr_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_
 
 void BPF_STRUCT_OPS(rr_enqueue, struct task_struct *p, u64 enq_flags)
 {
-	s32 idle_cpu;
-
 	scx_bpf_dsq_insert(p, scx_bpf_task_cpu(p), slice_us * 1000, enq_flags);
-
-	/* Somebody may idle: woken, it finds its own queue empty and steals. */
-	idle_cpu = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
-	if (idle_cpu >= 0)
-		scx_bpf_kick_cpu(idle_cpu, SCX_KICK_IDLE);
+	/* Whoever idles finds its own queue empty and steals. */
+	kick_idle_cpu_for(p);
 }
 
 void BPF_STRUCT_OPS(rr_dispatch, s32 cpu, struct task_struct *prev)

@@ -2,16 +2,17 @@
 /*
  * vtime: Weighted virtual time over one shared queue.
  *
- * Idea: A task's virtual time is the CPU time that it has used, divided by its weight. Every runnable task
- *       waits in one shared queue that is ordered by virtual time, and every CPU takes the first that may
- *       run there. A task that slept keeps at most one slice of what it did not use.
+ * Idea: A task's virtual time is the CPU time that it has used, divided by its weight. Every
+ *       runnable task waits in one shared queue that is ordered by virtual time, and every CPU
+ *       takes the first that may run there. A sleeper keeps at most one slice of what it left.
  * Good at: Fair shares by nice value, and soon a CPU for those who sleep much, with little code.
- * Bad at: Many CPUs: all share one queue and its lock, and caches go cold. It never preempts: a woken task
- *         waits until somebody's slice is over.
- * Origin: The idea of weighted fair queueing, as in CFS (2007); `scx_simple` of the kernel's examples.
+ * Bad at: Many CPUs: all share one queue and its lock, and caches go cold. It never preempts: a
+ *         woken task waits until somebody's slice is over.
+ * Origin: Weighted fair queueing, which CFS brought to Linux (2007); scx_simple of the examples.
  * Differs: From CFS: one queue for all CPUs, a fixed slice, no preemption on wake-up.
  */
 #include <scx/common.bpf.h>
+#include "include/idle.h"
 #include "include/nice.h"
 
 char _license[] SEC("license") = "GPL";
@@ -46,10 +47,39 @@ void BPF_STRUCT_OPS(vtime_enqueue, struct task_struct *p, u64 enq_flags)
 	if (time_before(vtime, vtime_now - slice_ns))
 		vtime = vtime_now - slice_ns;
 	scx_bpf_dsq_insert_vtime(p, SHARED_DSQ, slice_ns, vtime, enq_flags);
+	kick_idle_cpu_for(p);
 }
 
+/* Its virtual time with what it has used of its present slice. */
+static u64 vtime_after_slice(const struct task_struct *p)
+{
+	return p->scx.dsq_vtime + virtual_time(p, slice_us * 1000 - p->scx.slice);
+}
+
+/* Whether nobody who could run on this CPU has had less. */
+static bool is_still_first(const struct task_struct *p, s32 cpu)
+{
+	u64 vtime = vtime_after_slice(p);
+	struct task_struct *first;
+
+	bpf_for_each(scx_dsq, first, SHARED_DSQ, 0) {
+		if (bpf_cpumask_test_cpu(cpu, first->cpus_ptr))
+			return !time_before(first->scx.dsq_vtime, vtime);
+	}
+	return true;
+}
+
+/*
+ * A task whose slice is over is not queued yet. Without a look at it, any task in the queue would
+ * go first, and two tasks would always take turns, whatever their weights.
+ */
 void BPF_STRUCT_OPS(vtime_dispatch, s32 cpu, struct task_struct *prev)
 {
+	if (prev && (prev->scx.flags & SCX_TASK_QUEUED) && is_still_first(prev, cpu)) {
+		scx_bpf_task_set_dsq_vtime(prev, vtime_after_slice(prev));
+		scx_bpf_task_set_slice(prev, slice_us * 1000);
+		return;
+	}
 	scx_bpf_dsq_move_to_local(SHARED_DSQ, 0);
 }
 
@@ -62,9 +92,7 @@ void BPF_STRUCT_OPS(vtime_running, struct task_struct *p)
 
 void BPF_STRUCT_OPS(vtime_stopping, struct task_struct *p, bool runnable)
 {
-	u64 used_ns = slice_us * 1000 - p->scx.slice;
-
-	scx_bpf_task_set_dsq_vtime(p, p->scx.dsq_vtime + virtual_time(p, used_ns));
+	scx_bpf_task_set_dsq_vtime(p, vtime_after_slice(p));
 }
 
 void BPF_STRUCT_OPS(vtime_enable, struct task_struct *p)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Compiles every scheduler of the project and the probes, and packs the headers for use at run time.
+//! Compiles every scheduler of the project and the probes, and packs the headers for use at run
+//! time.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -34,9 +35,8 @@ fn main() {
 }
 
 fn build() -> Result {
-    for watched in
-        [SCHEDULERS, PROBES, PROBES_HEADER, "src/clang.rs", "src/identity.rs", "build.rs"]
-    {
+    let own = ["build.rs", "src/clang.rs", "src/identity.rs"];
+    for watched in own.iter().chain(&[SCHEDULERS, PROBES, PROBES_HEADER]) {
         println!("cargo::rerun-if-changed={watched}");
     }
     println!("cargo::rerun-if-env-changed=BPF_CLANG");
@@ -48,7 +48,8 @@ fn build() -> Result {
     fs::write(out.join("headers.tar.gz"), &packed)?;
 
     let mut code = String::new();
-    let toolkit = [&packed[..], clang::FLAGS.join(" ").as_bytes()].concat();
+    let flags = [clang::FLAGS, make::NATIVE_FLAGS, make::LINK_FLAGS].concat().join(" ");
+    let toolkit = [&packed[..], flags.as_bytes()].concat();
     writeln!(code, "pub const TOOLKIT: &str = {:?};", &model::trial::sha256_hex(&toolkit)[..16])?;
     writeln!(code, "pub const HEADERS: &[u8] = include_bytes!(\"headers.tar.gz\");")?;
     write_includes(&mut code)?;
@@ -64,7 +65,8 @@ fn build() -> Result {
     build_native::write_natives(&clang, &headers, Path::new(SCHEDULERS), &identity, &out)
 }
 
-/// One tree with everything that a scheduler includes: what `scx_cargo` brings, libbpf's, and our own.
+/// One tree with everything that a scheduler includes: what `scx_cargo` brings, libbpf's, and our
+/// own.
 fn gather_headers(clang: &Path, out: &Path) -> Result<PathBuf> {
     // SAFETY: a build script has one thread. `scx_cargo` looks nowhere else for its compiler.
     unsafe { std::env::set_var("BPF_CLANG", clang) };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The part of the build script that serves the simulator: the headers that stand first, and every scheduler as
-//! a native object.
+//! The part of the build script that serves the simulator: the headers that stand first, and every
+//! scheduler as a native object.
 
 use std::fmt::Write;
 use std::fs;
@@ -13,8 +13,8 @@ const SHIM: &str = "native/shim";
 /// Structures of vmlinux.h that the simulator replaces by what it maintains of them.
 const REPLACED: &[&str] = &["sched_entity", "sched_ext_entity", "task_struct"];
 
-/// Adds the folder `native` to the tree of headers: what stands before the others when the simulator's objects are
-/// compiled, and the trampolines that they are linked with.
+/// Adds the folder `native` to the tree of headers: what stands before the others when the
+/// simulator's objects are compiled, and the trampolines that they are linked with.
 pub fn add_headers(clang: &Path, tree: &Path) -> Result {
     println!("cargo::rerun-if-changed={SHIM}");
     println!("cargo::rerun-if-changed=build_native.rs");
@@ -68,8 +68,8 @@ fn prototypes(definitions: &str) -> String {
     text
 }
 
-/// The constants that a loader looks up in the kernel, as vmlinux.h has them and with the type of the variables.
-/// What vmlinux.h lacks is 0, as a loader leaves it.
+/// The constants that a loader looks up in the kernel, as vmlinux.h has them and with the type of
+/// the variables. What vmlinux.h lacks is 0, as a loader leaves it.
 fn constants(variables: &str, known: &str) -> Result<String> {
     let mut text = String::new();
     for line in variables.lines() {

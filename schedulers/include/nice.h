@@ -3,8 +3,8 @@
  * The kernel's table of weights: how much CPU time a nice value is worth. One step is a factor of
  * about 1.25, so that one nice level is 10 % of the CPU when two tasks compete.
  *
- * `p->scx.weight` is not used because it is this table divided by 10.24 and rounded: nice 19 becomes
- * 1 where it should be 1.46, a third of its share.
+ * `p->scx.weight` is not used because it is this table divided by 10.24 and rounded: nice 19
+ * becomes 1 where it should be 1.46, and loses a third of its share.
  */
 #ifndef FAIRGROUND_NICE_H
 #define FAIRGROUND_NICE_H
@@ -25,7 +25,7 @@ static const u32 nice_weights[NICE_LEVELS] = {
 };
 
 /*
- * 2^32 / weight, so that a division by a weight is a multiplication: `sched_prio_to_wmult[]` of Linux.
+ * 2^32 / weight, so that a division by a weight is a multiplication: `sched_prio_to_wmult[]`.
  */
 static const u32 nice_inverse_weights[NICE_LEVELS] = {
 	48388,    59856,    76040,    92818,    118348,    147320,    184698,    229616,
@@ -35,7 +35,7 @@ static const u32 nice_inverse_weights[NICE_LEVELS] = {
 	61356676, 76695844, 95443717, 119304647, 148102320, 186737708, 238609294, 286331153,
 };
 
-/* The index of a task's nice value. Real-time tasks, which may pass through, count as nice -20. */
+/* The index of a task's nice value. A real-time task, which may pass through, counts as -20. */
 static inline u32 nice_index(const struct task_struct *p)
 {
 	u32 index = p->static_prio - HIGHEST_STATIC_PRIO;
@@ -43,7 +43,7 @@ static inline u32 nice_index(const struct task_struct *p)
 	return index < NICE_LEVELS ? index : 0;
 }
 
-/* Real time to virtual time: the smaller the weight, the faster it passes. At nice 0 they are equal. */
+/* Real to virtual time: the smaller the weight, the faster it passes. At nice 0 they are equal. */
 static inline u64 virtual_time(const struct task_struct *p, u64 real_ns)
 {
 	return (real_ns * nice_inverse_weights[nice_index(p)]) >> 22;

@@ -10,8 +10,8 @@ use libbpf_rs::Linker;
 /// The oldest clang that is accepted: older ones lose the upper half of 64-bit enumerators.
 const OLDEST_CLANG: u32 = 16;
 
-/// What every BPF object is compiled with. `v3` is what kernels from 6.1 on understand; objects of the
-/// newer `v4` are refused below 6.6. The flags are part of the identity of the tool kit.
+/// What every BPF object is compiled with. `v3` is what kernels from 6.1 on understand; objects of
+/// the newer `v4` are refused below 6.6. The flags are part of the identity of the tool kit.
 pub const FLAGS: &[&str] = &[
     "-g",
     "-O2",
@@ -53,7 +53,8 @@ pub struct Text<'a> {
     pub text: &'a str,
 }
 
-/// The compiler: `BPF_CLANG`, else the newest of the versioned names, else `clang` if it is new enough.
+/// The compiler: `BPF_CLANG`, else the newest of the versioned names, else `clang` if it is new
+/// enough.
 pub fn find() -> Result<PathBuf, String> {
     if let Some(chosen) = std::env::var_os("BPF_CLANG") {
         return Ok(chosen.into());
@@ -109,8 +110,8 @@ fn run(clang: &Path, headers: &Path, source: &Text, object: &Path) -> std::io::R
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
-    // The text comes through a pipe, so that what is compiled is what was hashed; `#line` gives it back
-    // its name in diagnostics and in the verifier's log.
+    // The text comes through a pipe, so that what is compiled is what was hashed; `#line` gives it
+    // back its name in diagnostics and in the verifier's log.
     let named = format!("#line 1 \"{}\"\n{}", source.label.escape_default(), source.text);
     if let Some(mut pipe) = child.stdin.take() {
         pipe.write_all(named.as_bytes())?;

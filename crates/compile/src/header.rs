@@ -44,8 +44,8 @@ impl Header {
     }
 }
 
-/// The lines of the first comment after the licence line, without the comment's own signs and without
-/// empty lines.
+/// The lines of the first comment after the licence line, without the comment's own signs and
+/// without empty lines.
 fn top_comment(text: &str) -> Vec<String> {
     let is_comment = |line: &&str| ["//", "/*", "*"].iter().any(|sign| line.starts_with(sign));
     let lines = text.lines().map(str::trim).skip_while(|line| line.is_empty());

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What names the exact bytes of a scheduler.
 
-/// The SHA-256 of a source text, hexadecimal. If it includes files with quotation marks that `read` finds, the
-/// hash goes over the text and theirs, in the order of inclusion, so that a changed header is noticed.
+/// The SHA-256 of a source text, hexadecimal. If it includes files with quotation marks that `read`
+/// finds, the hash goes over the text and theirs, in the order of inclusion, so that a changed
+/// header is noticed.
 pub fn identity(text: &str, read: &dyn Fn(&str) -> Option<String>) -> String {
     let mut seen = Vec::new();
     let mut whole = text.to_owned();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From a `.bpf.c` file to a BPF object, at build time and at run time.
 //!
-//! The build script compiles every `schedulers/*.bpf.c` and embeds source and object; a file from anywhere else
-//! is compiled when it is named, by the same clang call with the same headers, which travel inside the binary.
+//! The build script compiles every `schedulers/*.bpf.c` and embeds source and object; a file from
+//! anywhere else is compiled when it is named, by the same clang call with the same headers, which
+//! travel inside the binary.
 //!
 //! What is not here: loading. See the `live` crate.
 
@@ -77,7 +78,8 @@ fn run_clang(source: &Source) -> Result<Vec<u8>, CompileError> {
     let headers = toolkit::headers().map_err(|error| {
         let folder = toolkit::folder();
         let message = format!(
-            "the scheduler headers cannot be unpacked to {}: {error}; set FAIRGROUND_HOME to a folder that can be written",
+            "the scheduler headers cannot be unpacked to {}: {error}; set FAIRGROUND_HOME to a \
+             folder that can be written",
             folder.display()
         );
         CompileError::new(&source.path, message)

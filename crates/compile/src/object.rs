@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Header, embedded, toolkit};
 
-/// A compiled scheduler. In a folder it is two files: `<sha256>.bpf.o`, and `<sha256>.json` for the rest.
+/// A compiled scheduler. In a folder it is two files: `<sha256>.bpf.o`, and `<sha256>.json` for the
+/// rest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compiled {
     /// The scheduler's name.
@@ -22,8 +23,8 @@ pub struct Compiled {
     pub object: Vec<u8>,
 }
 
-/// Finds an object by its source's identity: built in, in the folder `$FAIRGROUND_OBJECTS` (how the VM's guest
-/// gets strangers' schedulers), or compiled before.
+/// Finds an object by its source's identity: built in, in the folder `$FAIRGROUND_OBJECTS` (how the
+/// VM's guest gets strangers' schedulers), or compiled before.
 pub fn find_object(sha256: &str) -> Option<Compiled> {
     built_in(sha256)
         .or_else(|| read_object(Path::new(&std::env::var_os("FAIRGROUND_OBJECTS")?), sha256))
@@ -51,8 +52,8 @@ fn read_object(folder: &Path, sha256: &str) -> Option<Compiled> {
     Some(Compiled { object, ..compiled })
 }
 
-/// Puts an object into a folder, which is made if needed. The facts come last, so that a reader who finds them
-/// finds a whole object.
+/// Puts an object into a folder, which is made if needed. The facts come last, so that a reader who
+/// finds them finds a whole object.
 ///
 /// # Errors
 /// When the folder cannot be written.

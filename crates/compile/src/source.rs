@@ -36,7 +36,8 @@ pub fn builtin() -> Vec<Source> {
     embedded::BUILTINS.iter().map(of).collect()
 }
 
-/// Finds a scheduler: a name without `/` and `.bpf.c` is a built-in one, everything else is a file, relative to
+/// Finds a scheduler: a name without `/` and `.bpf.c` is a built-in one, everything else is a file,
+/// relative to
 /// `base`.
 ///
 /// # Errors
@@ -45,7 +46,7 @@ pub fn resolve(file: &str, base: &Path) -> Result<Source, CompileError> {
     if !file.contains('/') && !file.ends_with(ENDING) {
         return builtin().into_iter().find(|s| s.name == file).ok_or_else(|| unknown(file));
     }
-    let path = base.join(file);
+    let path = if base == Path::new(".") { file.into() } else { base.join(file) };
     let text = std::fs::read_to_string(&path).map_err(|error| {
         CompileError::new(path.display(), format!("cannot be read as a scheduler: {error}"))
     })?;

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::embedded;
 
-/// Where unpacked headers and compiled objects are kept: `$FAIRGROUND_HOME`, else the user's cache, else the
-/// temporary folder. Below it, one folder for each tool kit, so that a new version starts afresh.
+/// Where unpacked headers and compiled objects are kept: `$FAIRGROUND_HOME`, else the user's cache,
+/// else the temporary folder. Below it, one folder for each tool kit, so that a new version starts
+/// afresh.
 pub(crate) fn folder() -> PathBuf {
     let named = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let cache = || {
@@ -21,8 +22,8 @@ pub(crate) fn folder() -> PathBuf {
         .join(embedded::TOOLKIT)
 }
 
-/// The unpacked headers. Whoever comes first unpacks them beside their place and renames; a second one, at the
-/// same time, finds them there and drops its own.
+/// The unpacked headers. Whoever comes first unpacks them beside their place and renames; a second
+/// one, at the same time, finds them there and drops its own.
 pub(crate) fn headers() -> io::Result<PathBuf> {
     let place = folder().join("headers");
     if place.is_dir() {

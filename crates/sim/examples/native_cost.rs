@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a native scheduler costs: nanoseconds for each callback in a kernel that does nothing, which is the floor of
-//! any simulation, and context switches per second in the simulated one.
+//! What a native scheduler costs: nanoseconds for each callback in a kernel that does nothing,
+//! which is the floor of any simulation, and context switches per second in the simulated one.
 //!
 //! `cargo run --release -p fairground-sim --example native_cost [SCHEDULER…]`
 
@@ -41,7 +41,9 @@ impl Kernel for Nothing {
     fn dsq_insert(&mut self, _: TaskId, _: u64, _: u64, _: u64) -> bool { true }
     fn dsq_insert_vtime(&mut self, _: TaskId, _: u64, _: u64, _: u64, _: u64) -> bool { true }
     fn dsq_move_to_local(&mut self, _: u64, _: u64) -> bool { true }
-    fn dsq_move(&mut self, _: Cursor, _: TaskId, _: u64, _: u64, _: Option<u64>, _: Option<u64>) -> bool { true }
+    fn dsq_move(
+        &mut self, _: Cursor, _: TaskId, _: u64, _: u64, _: Option<u64>, _: Option<u64>,
+    ) -> bool { true }
     fn dispatch_nr_slots(&mut self) -> u32 { 1 }
     fn dispatch_cancel(&mut self) {}
     fn dsq_reenqueue(&mut self, _: u64, _: u64) {}
@@ -99,7 +101,12 @@ fn callbacks(native: &compile::native::Native, host: Host) {
     scheduler.init_task(kernel, TaskId(0), false);
     let task = TaskId(0);
     let costs = [
-        ("select_cpu", cost(|| drop(scheduler.select_cpu(kernel, task, 0, 0)))),
+        (
+            "select_cpu",
+            cost(|| {
+                scheduler.select_cpu(kernel, task, 0, 0);
+            }),
+        ),
         ("enqueue", cost(|| scheduler.enqueue(kernel, task, 0))),
         ("dispatch", cost(|| scheduler.dispatch(kernel, 0, None))),
         ("running", cost(|| scheduler.running(kernel, task))),
@@ -110,20 +117,20 @@ fn callbacks(native: &compile::native::Native, host: Host) {
     println!("{}: {} ns; all five {sum:.1} ns", native.name, words.join(", "));
 }
 
-/// 4 CPUs, 16 tasks that run 200 µs and sleep 1 ms.
-fn switches(native: &compile::native::Native) {
+/// Tasks that run 200 µs and sleep 1 ms.
+fn switches(native: &compile::native::Native, cpus: u32, tasks: u32, duration_us: u64) {
     let steps = serde_json::json!([{ "run_us": 200 }, { "sleep_us": 1000 }]);
     let trial: model::Trial = serde_json::from_value(serde_json::json!({
         "schema": model::trial::SCHEMA, "experiment": "cost", "backend": "sim",
         "contestant": { "name": native.name, "scheduler": {
             "kind": "file", "file": native.name, "sha256": "" } },
-        "workload": { "name": "sleepers", "duration_us": 20_000_000,
-            "task": [{ "name": "sleeper", "count": 16, "jitter_us": 1200, "steps": steps }] },
-        "machine": { "name": "four", "cpus": 4 },
+        "workload": { "name": "sleepers", "duration_us": duration_us,
+            "task": [{ "name": "sleeper", "count": tasks, "jitter_us": 1200, "steps": steps }] },
+        "machine": { "name": "bench", "cpus": cpus },
         "seed": 1, "block": 0, "boot": 0, "position": 0, "timeout_ms": 60_000,
     }))
     .expect("a trial");
-    let host = Host { cpus: 4, hz: trial.machine.hz, seed: Seed(1) };
+    let host = Host { cpus, hz: trial.machine.hz, seed: Seed(1) };
     let scheduler = NativeScheduler::<Core>::load(native, &Default::default(), host);
     let scheduler = Rc::new(scheduler.unwrap_or_else(|error| panic!("{error}")));
     let mut core = Core::new(&trial, layout(&scheduler)).expect("a playable workload");
@@ -131,7 +138,8 @@ fn switches(native: &compile::native::Native) {
     core.perform_trial(Some(scheduler));
     let seconds = cpu_seconds() - begin;
     let million = core.switches() as f64 / 1e6;
-    println!("{}: {:.2} M switches/s", native.name, million / seconds);
+    let speed = million / seconds;
+    println!("{}, {cpus} CPUs, {tasks} tasks: {speed:.2} M switches/s", native.name);
 }
 
 fn main() {
@@ -150,6 +158,7 @@ fn main() {
         let host = Host { cpus: 1, hz: 1000, seed: Seed(1) };
         println!("{name}: {} KiB, found in {found_ms:.1} ms", native.object.len() / 1024);
         callbacks(&native, host);
-        switches(&native);
+        switches(&native, 4, 16, 20_000_000);
+        switches(&native, 1_024, 4_096, 400_000);
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The kernel's own example schedulers and self-tests, unmodified. They are not part of the project: the test wants
-//! the sources of a 7.x kernel in `FAIRGROUND_LINUX` (Debian's package linux-source-7.3, unpacked) and says so
-//! when there are none.
+//! The kernel's own example schedulers and self-tests, unmodified. They are not part of the
+//! project: the test wants the sources of a 7.x kernel in `FAIRGROUND_LINUX` (Debian's package
+//! linux-source-7.3, unpacked) and says so when there are none.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,7 +20,8 @@ use Expected::{Reason, Runs};
 const EXAMPLES: &str = "tools/sched_ext";
 const SELFTESTS: &str = "tools/testing/selftests/sched_ext";
 
-/// Folder, file, what the user-space program would set (`nr_cpu_ids` is the machine's), what is to happen.
+/// Folder, file, what the user-space program would set (`nr_cpu_ids` is the machine's), what is to
+/// happen.
 type Case = (&'static str, &'static str, &'static [(&'static str, KnobValue)], Expected);
 
 const CASES: &[Case] = &[
@@ -33,7 +34,8 @@ const CASES: &[Case] = &[
         Runs,
     ),
     (EXAMPLES, "scx_cpu0", &[], Runs),
-    // It defines a function that the ecosystem's newer header has as a macro; and it is about control groups.
+    // It defines a function that the ecosystem's newer header has as a macro; and it is about
+    // control groups.
     (EXAMPLES, "scx_flatcg", &[], Reason("scx_flatcg.bpf.c:135:")),
     (EXAMPLES, "scx_pair", &[], Reason("the model has no scx_bpf_task_cgroup() (line 266)")),
     // Arenas, in both.
@@ -85,7 +87,10 @@ fn source() -> Option<PathBuf> {
 }
 
 fn trial(file: &str, knobs: &[(&str, KnobValue)]) -> Trial {
-    let worker = |name: &str, steps: serde_json::Value| serde_json::json!({ "name": name, "count": 5, "steps": steps });
+    let worker = |name: &str, steps: serde_json::Value| {
+        let count = 5;
+        serde_json::json!({ "name": name, "count": count, "steps": steps })
+    };
     let sleeper = serde_json::json!([{ "run_us": 200 }, { "sleep_us": 1000 }]);
     let hog = serde_json::json!([{ "run_us": 1000 }]);
     let knobs: serde_json::Map<String, serde_json::Value> =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the simulator must know about a native object: where things are (from its symbols) and what they
-//! are (from the BTF of the BPF object of the same source).
+//! What the simulator must know about a native object: where things are (from its symbols) and what
+//! they are (from the BTF of the BPF object of the same source).
 
 use std::collections::BTreeMap;
 

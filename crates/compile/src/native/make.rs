@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Running clang and the linker for a native object: the same way for the build script and at run time.
+//! Running clang and the linker for a native object: the same way for the build script and at run
+//! time.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,8 +8,8 @@ use std::process::{Command, Stdio};
 
 use crate::clang::{Complaint, Text, arch, complaint};
 
-/// How schedulers and trampolines are compiled. Line tables are kept for naming the place of a crash; aliasing rules
-/// are off as in the kernel; warnings are the BPF compilation's business.
+/// How schedulers and trampolines are compiled. Line tables are kept for naming the place of a
+/// crash; aliasing rules are off as in the kernel; warnings are the BPF compilation's business.
 pub const NATIVE_FLAGS: &[&str] = &[
     "-O2",
     "-fPIC",
@@ -24,8 +25,9 @@ pub const NATIVE_FLAGS: &[&str] = &[
     "-fdebug-compilation-dir=.",
 ];
 
-/// `-z defs` makes what the model lacks an error; `-Bsymbolic` makes calls inside the object direct.
-const LINK_FLAGS: &[&str] = &[
+/// `-z defs` makes what the model lacks an error; `-Bsymbolic` makes calls inside the object
+/// direct.
+pub const LINK_FLAGS: &[&str] = &[
     "-shared",
     "-nostdlib",
     "-Wl,-z,defs",
@@ -97,8 +99,8 @@ fn said(message: String) -> Complaint {
     Complaint { message, ..Complaint::default() }
 }
 
-/// Names what the linker missed. Both GNU ld and lld say `undefined … name` and, from the line tables,
-/// `file:line`; where they do not say the line, the first mention in the text is taken.
+/// Names what the linker missed. Both GNU ld and lld say `undefined … name` and, from the line
+/// tables, `file:line`; where they do not say the line, the first mention in the text is taken.
 fn link_complaint(stderr: &str, source: &Text) -> Complaint {
     let mut missing = Vec::new();
     for line in stderr.lines().filter(|line| line.contains("undefined ")) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From the same `.bpf.c` file to a native object that the simulator loads.
 //!
-//! The source is compiled with the ecosystem's own headers, before which a few of ours stand on the include path
-//! (`native/shim/`), and linked with one file of trampolines (`fairground/kfuncs.c`). What the object does not say
-//! about itself, the types of maps and knobs, is taken from its BPF twin's BTF.
+//! The source is compiled with the ecosystem's own headers, before which a few of ours stand on the
+//! include path (`native/shim/`), and linked with one file of trampolines (`fairground/kfuncs.c`).
+//! What the object does not say about itself, the types of maps and knobs, is taken from its BPF
+//! twin's BTF.
 //!
 //! What is not here: running it. See the `sim` crate.
 
@@ -32,12 +33,12 @@ pub struct Native {
     pub facts: Facts,
 }
 
-/// Compiles a scheduler for the simulator, or finds it compiled: built in, in `$FAIRGROUND_OBJECTS`, or in
-/// the cache.
+/// Compiles a scheduler for the simulator, or finds it compiled: built in, in
+/// `$FAIRGROUND_OBJECTS`, or in the cache.
 ///
-/// # Errors
-/// When clang refuses the source; when it uses a kfunc, a helper, a field or a kind of program that the model
-/// lacks (the message names it, the file and the line); when there is no clang.
+/// # Errors When clang refuses the source; when it uses a kfunc, a helper, a field or a kind of
+/// program that the model lacks (the message names it, the file and the line); when there is no
+/// clang.
 pub fn native(source: &Source) -> Result<Native, CompileError> {
     if let Some((object, facts)) = store::find(&source.sha256) {
         return Ok(named(source, object, facts));
@@ -86,7 +87,8 @@ fn fresh(source: &Source, twin: &Compiled) -> Result<(Vec<u8>, Facts), CompileEr
 fn toolkit_error(path: &str, error: &std::io::Error) -> CompileError {
     let folder = toolkit::folder();
     let message = format!(
-        "the scheduler headers cannot be unpacked to {}: {error}; set FAIRGROUND_HOME to a folder that can be written",
+        "the scheduler headers cannot be unpacked to {}: {error}; set FAIRGROUND_HOME to a \
+         folder that can be written",
         folder.display()
     );
     CompileError::new(path, message)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Native objects in the binary and in folders: `<sha256>.so`, and `<sha256>.native.json` for the facts.
+//! Native objects in the binary and in folders: `<sha256>.so`, and `<sha256>.native.json` for the
+//! facts.
 
 use std::io;
 use std::path::Path;
@@ -36,8 +37,8 @@ fn read(folder: &Path, sha256: &str) -> Option<(Vec<u8>, Facts)> {
     Some((std::fs::read(folder.join(format!("{sha256}.so"))).ok()?, facts))
 }
 
-/// Puts an object into a folder, which is made if needed. The facts come last, so that a reader who finds them
-/// finds a whole object.
+/// Puts an object into a folder, which is made if needed. The facts come last, so that a reader who
+/// finds them finds a whole object.
 ///
 /// # Errors
 /// When the folder cannot be written.

@@ -13,7 +13,8 @@ fn check(name: &str, body: &str) -> Result<Native, CompileError> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join(format!("{name}.bpf.c"));
     let text = format!(
-        "{HEAD}{body}\nSCX_OPS_DEFINE({name}_ops, .enqueue = (void *){name}_enqueue, .name = \"{name}\");\n"
+        "{HEAD}{body}\nSCX_OPS_DEFINE({name}_ops,\n\
+         .enqueue = (void *){name}_enqueue, .name = \"{name}\");\n"
     );
     std::fs::write(&path, text).expect("the temporary folder can be written");
     native(&resolve(&path.display().to_string(), Path::new(".")).expect("the file is there"))
@@ -36,9 +37,10 @@ fn every_builtin_scheduler_is_there() {
 
 #[test]
 fn knobs_and_maps_are_known() {
-    let body = "const volatile u64 slice_us = 5; const volatile bool lazy; const volatile s32 shift = -1;\
-        struct { __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 7); __type(key, u32); __type(value, u64); }\
-        seen SEC(\".maps\");\
+    let body = "const volatile u64 slice_us = 5; const volatile bool lazy;\
+        const volatile s32 shift = -1;\
+        struct { __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 7);\
+            __type(key, u32); __type(value, u64); } seen SEC(\".maps\");\
         void BPF_STRUCT_OPS(facts_enqueue, struct task_struct *p, u64 flags) {\
             u32 key = shift; u64 *v = bpf_map_lookup_elem(&seen, &key);\
             scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, lazy ? slice_us : v ? *v : 0, flags); }";

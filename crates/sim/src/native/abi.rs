@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Memory that both sides know: the shim's `fairground/state.h` and `export.inc.c`, and a few kernel structures,
-//! whose layout `export.inc.c` asserts.
+//! Memory that both sides know: the shim's `fairground/state.h` and `export.inc.c`, and a few
+//! kernel structures, whose layout `export.inc.c` asserts.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -155,8 +155,8 @@ pub const NR_CPUS: u32 = 8192;
 
 /// The set behind a `struct cpumask *`.
 ///
-/// # Safety
-/// `mask` must point to a whole `struct cpumask` that lives as long as what is done with the answer.
+/// # Safety `mask` must point to a whole `struct cpumask` that lives as long as what is done with
+/// the answer.
 pub unsafe fn cpus<'a>(mask: *const u64, cpus: u32) -> &'a [u64] {
     // SAFETY: the caller's.
     unsafe { std::slice::from_raw_parts(mask, cpus.div_ceil(64) as usize) }

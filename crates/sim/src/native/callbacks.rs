@@ -57,8 +57,8 @@ pub struct Settings {
 
 /// Callbacks that the model would never make though a kernel would.
 ///
-/// DIVERGES: there are no control groups and no nested schedulers. `dump*` and `core_sched_before` may be
-/// there: they are for kernels' debug dumps and for core scheduling, which is off.
+/// DIVERGES: there are no control groups and no nested schedulers. `dump*` and `core_sched_before`
+/// may be there: they are for kernels' debug dumps and for core scheduling, which is off.
 const LACKING: &[&str] = &[
     "cgroup_init",
     "cgroup_exit",

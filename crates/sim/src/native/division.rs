@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Division by zero as BPF defines it: the quotient is 0, the remainder is the dividend. x86 raises an
-//! exception instead, which this undoes; on arm64 the hardware already does the same.
+//! Division by zero as BPF defines it: the quotient is 0, the remainder is the dividend. x86 raises
+//! an exception instead, which this undoes; on arm64 the hardware already does the same.
 
 use std::ffi::c_void;
 
@@ -52,8 +52,8 @@ pub unsafe fn resolve(context: *mut c_void) -> bool {
     true
 }
 
-/// Writes a quotient of 0 and the remainder as the instruction would: 32-bit results clear the upper half, shorter
-/// ones leave the rest.
+/// Writes a quotient of 0 and the remainder as the instruction would: 32-bit results clear the
+/// upper half, shorter ones leave the rest.
 fn set(registers: &mut [i64; 23], remainder: u64, bits: u32) {
     let (rax, rdx) = (libc::REG_RAX as usize, libc::REG_RDX as usize);
     if bits == 8 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! When a scheduler's native code goes wrong: what the worker process still says before it ends.
 //!
-//! BPF's verifier refuses programs that could do harm; natively they run, and crash. Signal handlers turn a crash
-//! into a report, a clock notices callbacks that do not end, and divisions by zero are what they are in
-//! BPF. All of it is per process, because a trial that needs it has a process of its own (`isolate`).
+//! BPF's verifier refuses programs that could do harm; natively they run, and crash. Signal
+//! handlers turn a crash into a report, a clock notices callbacks that do not end, and divisions by
+//! zero are what they are in BPF. All of it is per process, because a trial that needs it has a
+//! process of its own (`isolate`).
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -52,10 +53,12 @@ static FIRST: AtomicU64 = AtomicU64::new(0);
 static LAST: AtomicU64 = AtomicU64::new(0);
 static SEEN_CALLS: AtomicU64 = AtomicU64::new(0);
 static UNCHANGED: AtomicU32 = AtomicU32::new(0);
+static REPORTING: AtomicU32 = AtomicU32::new(0);
 
 /// How often the clock looks, in CPU time.
 const LOOK_EVERY_US: i64 = 20_000;
-/// A callback that is still the same after so many looks never ends: 0.16 s, where the kernel's own take microseconds.
+/// A callback that is still the same after so many looks never ends: 0.16 s, where the kernel's own
+/// take microseconds.
 const LOOKS: u32 = 8;
 
 /// The worker's exit status after a report.
@@ -196,7 +199,14 @@ extern "C" fn on_look(signal: c_int, _info: *mut libc::siginfo_t, context: *mut 
 fn report(signal: c_int, address: u64, context: *mut c_void) -> ! {
     let (instruction, stack) = machine(context);
     let in_kfunc = !is_object(instruction);
-    let place = if in_kfunc { caller(stack) } else { instruction };
+    // The search may itself run into a fault, off the end of a short stack; then there is no second
+    // one.
+    let is_first = REPORTING.fetch_add(1, Relaxed) == 0;
+    let place = match in_kfunc {
+        true if is_first => caller(stack),
+        true => 0,
+        false => instruction,
+    };
     let fault = Fault {
         signal,
         callback: CALLBACK.load(Relaxed),
@@ -215,12 +225,12 @@ fn is_object(address: u64) -> bool {
     (FIRST.load(Relaxed)..LAST.load(Relaxed)).contains(&address)
 }
 
-/// The last return address on the stack that lies in the object's code; data of the object that happens to lie
-/// there may be taken for it.
+/// The last return address on the stack that lies in the object's code; data of the object that
+/// happens to lie there may be taken for it.
 fn caller(stack: u64) -> u64 {
     const WORDS: u64 = 512;
     let words = (0..WORDS).map(|index| {
-        // SAFETY: the stack that was in use is mapped, and main stacks end with the environment.
+        // SAFETY: the stack that was in use is mapped; its end is a fault, which `report` expects.
         unsafe { ((stack + index * 8) as *const u64).read() }
     });
     words.into_iter().find(|&word| is_object(word)).map_or(0, |word| word - 1)

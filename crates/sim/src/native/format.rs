@@ -75,7 +75,8 @@ fn digit(letter: char) -> usize {
     letter.to_digit(10).unwrap_or(0) as usize
 }
 
-/// The letters that tell kinds of pointers apart (`%pS`, `%pks`): the address is all that there is here.
+/// The letters that tell kinds of pointers apart (`%pS`, `%pks`): the address is all that there is
+/// here.
 fn skip_pointer_kind(rest: &mut std::iter::Peekable<std::str::Chars>) {
     while rest.next_if(|letter| "KksuSBxI46".contains(*letter)).is_some() {}
 }

@@ -62,7 +62,9 @@ kfuncs! {
         length
     }
 
-    fn snprintf(to: *mut u8, to_size: u32, fmt: *const c_char, data: *const u64, size: u32; this) -> i64 {
+    fn snprintf(
+        to: *mut u8, to_size: u32, fmt: *const c_char, data: *const u64, size: u32; this
+    ) -> i64 {
         let _ = this;
         let text = text(fmt, data, size);
         let kept = text.len().min((to_size as usize).saturating_sub(1));
@@ -107,7 +109,9 @@ kfuncs! {
         (*of(map)).pop(value, true)
     }
 
-    fn for_each_map_elem(map: MapVariable, callback: MapCallback, context: *mut u8, flags: u64; this) -> i64 {
+    fn for_each_map_elem(
+        map: MapVariable, callback: MapCallback, context: *mut u8, flags: u64; this
+    ) -> i64 {
         if flags != 0 {
             return errno::EINVAL;
         }
@@ -163,7 +167,9 @@ kfuncs! {
     }
 
     // Nobody in user space ever writes.
-    fn user_ringbuf_drain(map: MapVariable, callback: *const u8, context: *mut u8, flags: u64; this) -> i64 {
+    fn user_ringbuf_drain(
+        map: MapVariable, callback: *const u8, context: *mut u8, flags: u64; this
+    ) -> i64 {
         let _ = (map, callback, context, flags, this);
         0
     }

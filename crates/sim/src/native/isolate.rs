@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A process for each trial, so that a scheduler that crashes, spins or corrupts memory costs its own trial only.
+//! A process for each trial, so that a scheduler that crashes, spins or corrupts memory costs its
+//! own trial only.
 
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a native scheduler asks of the simulated kernel: one method for each kfunc, with the kfunc's meaning.
+//! What a native scheduler asks of the simulated kernel: one method for each kfunc, with the
+//! kfunc's meaning.
 //!
-//! The engine's `Core` implements it (see `bridge`); tests have a kernel of their own. Errors of the
-//! scheduler's (a queue that does not exist, …) are the kernel's to notice and to act upon.
+//! The engine's `Core` implements it (see `bridge`); tests have a kernel of their own. Errors of
+//! the scheduler's (a queue that does not exist, …) are the kernel's to notice and to act upon.
 
 use crate::core::TaskId;
 
-/// A place in a queue that an iterator remembers between two calls; it lies in the scheduler's memory.
+/// A place in a queue that an iterator remembers between two calls; it lies in the scheduler's
+/// memory.
 pub type Cursor = u32;
 
 /// The simulated kernel.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The kfuncs of sched_ext. Each is its namesake with the trial as last parameter; the meaning is the kernel's,
-//! behind [`Kernel`].
+//! The kfuncs of sched_ext. Each is its namesake with the trial as last parameter; the meaning is
+//! the kernel's, behind [`Kernel`].
 //!
-//! Pointers are the scheduler's. BPF's verifier would have proved them valid; here a wrong one is a crash, which
-//! costs the trial and is reported (see `fault`).
+//! Pointers are the scheduler's. BPF's verifier would have proved them valid; here a wrong one is a
+//! crash, which costs the trial and is reported (see `fault`).
 
 use super::abi::{DsqIterator, InsertVtime, SelectCpuAnd};
 use super::kernel::Kernel;
@@ -18,13 +18,15 @@ const VTIME: u64 = 2;
 
 /// Declares kfuncs: their bodies are unsafe as a whole, for the reason above.
 macro_rules! kfuncs {
-    ($(fn $name:ident($($parameter:ident: $type:ty),*; $this:ident) $(-> $result:ty)? $body:block)*) => {
+    ($(
+        fn $name:ident($($parameter:ident: $type:ty),*; $this:ident) $(-> $result:ty)? $body:block
+    )*) => {
         $(pub(super) unsafe extern "C" fn $name<K: Kernel>(
             $($parameter: $type,)*
             $this: This<K>,
         ) $(-> $result)? {
-            // SAFETY: called by the object, inside a callback, with the trial that it was given. Some need
-            // none of that.
+            // SAFETY: called by the object, inside a callback, with the trial that it was given.
+            // Some need none of that.
             #[allow(unused_unsafe)]
             unsafe {
                 $body

@@ -14,8 +14,8 @@ use super::abi::Export;
 /// A loaded object. Dropping it unloads the object.
 pub struct Loaded {
     handle: *mut c_void,
-    /// The name under which the loader knows the object is its file descriptor's, so that must not be used
-    /// for another one meanwhile.
+    /// The name under which the loader knows the object is its file descriptor's, so that must not
+    /// be used for another one meanwhile.
     _file: OwnedFd,
     base: u64,
     end: u64,

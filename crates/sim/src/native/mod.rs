@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The very `.bpf.c` file, running natively inside the simulator.
 //!
-//! [`scheduler`] is loaded by `load` from what `compile::native` made, is called by the engine through
-//! [`crate::Ops`] (`bridge`), and calls back: `table` says which function answers which kfunc or helper,
-//! `kfuncs`, `helpers`, `timers` and `maps` are these functions, `simulator` is their memory, `abi` what both sides
-//! know. [`isolate`] gives each trial a process, in which [`fault`] reports what goes wrong.
+//! [`scheduler`] is loaded by `load` from what `compile::native` made, is called by the engine
+//! through [`crate::Ops`] (`bridge`), and calls back: `table` says which function answers which
+//! kfunc or helper, `kfuncs`, `helpers`, `timers` and `maps` are these functions, `simulator` is
+//! their memory, `abi` what both sides know. [`isolate`] gives each trial a process, in which
+//! [`fault`] reports what goes wrong.
 //!
 //! What is not here: the meaning of kfuncs, which is the engine's ([`kernel`]); compilation.
 
@@ -13,6 +14,7 @@ mod bridge;
 mod callbacks;
 #[cfg(target_arch = "x86_64")]
 mod division;
+mod engine;
 pub mod fault;
 mod format;
 mod helpers;

@@ -14,8 +14,8 @@ use crate::core::Core;
 use crate::core::memory::TaskLayout;
 use crate::trial::{run_ops, without};
 
-/// Runs a trial in this process; without a scheduler, under policies of the kernel alone. A scheduler that crashes
-/// takes the process with it: see [`supervise`].
+/// Runs a trial in this process; without a scheduler, under policies of the kernel alone. A
+/// scheduler that crashes takes the process with it: see [`supervise`].
 pub fn run(trial: &Trial, scheduler: Option<&Native>) -> Record {
     let Some(native) = scheduler else {
         return run_ops(trial, None, TaskLayout::compact());
@@ -43,8 +43,8 @@ fn knobs(trial: &Trial) -> BTreeMap<String, KnobValue> {
     }
 }
 
-/// Runs a trial in a process of its own, so that whatever the scheduler does costs this trial only. There is always
-/// a record.
+/// Runs a trial in a process of its own, so that whatever the scheduler does costs this trial only.
+/// There is always a record.
 pub fn supervise(trial: &Trial, scheduler: Option<&Native>, timeout: Duration) -> Record {
     let work = || serde_json::to_vec(&run(trial, scheduler)).unwrap_or_default();
     let ending = match isolated(timeout, work) {

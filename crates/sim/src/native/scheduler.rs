@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A loaded scheduler: callbacks in, kfuncs out.
 //!
-//! On the way in nothing is locked, allocated or looked up: a callback is a few stores and an indirect call.
+//! On the way in nothing is locked, allocated or looked up: a callback is a few stores and an
+//! indirect call.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -101,7 +102,8 @@ impl<K: Kernel> NativeScheduler<K> {
         found.and_then(|map| map.ring()).map(|ring| ring.take()).unwrap_or_default()
     }
 
-    /// Calls into the scheduler. Callbacks nest: a kfunc may make the kernel tell the scheduler something.
+    /// Calls into the scheduler. Callbacks nest: a kfunc may make the kernel tell the scheduler
+    /// something.
     #[inline]
     fn call<R>(&self, core: &mut K, number: u32, callback: impl FnOnce(This<K>) -> R) -> R {
         let cpu = core.this_cpu();

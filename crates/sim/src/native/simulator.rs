@@ -72,8 +72,8 @@ impl<K: Kernel> Simulator<K> {
 
     /// A copy of a set of CPUs, of the size that schedulers expect.
     ///
-    /// DIVERGES: the kernel gives out its live set. A copy differs only if the scheduler claims CPUs while it
-    /// holds one; the eighth copy after this one overwrites it.
+    /// DIVERGES: the kernel gives out its live set. A copy differs only if the scheduler claims
+    /// CPUs while it holds one; the eighth copy after this one overwrites it.
     pub fn lend(&mut self, words: &[u64]) -> *const u64 {
         self.next_idle = (self.next_idle + 1) % MASKS;
         let mask = &mut self.idle[self.next_idle];

@@ -16,7 +16,10 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// Six tasks on two CPUs: hogs and sleepers.
 fn trial(file: &str, knobs: &[(&str, KnobValue)]) -> Trial {
-    let group = |name: &str, steps: serde_json::Value| serde_json::json!({ "name": name, "count": 3, "steps": steps });
+    let group = |name: &str, steps: serde_json::Value| {
+        let count = 3;
+        serde_json::json!({ "name": name, "count": count, "steps": steps })
+    };
     let steps = serde_json::json!([{ "run_us": 200 }, { "sleep_us": 1000 }]);
     let workload = serde_json::json!({
         "name": "mixed",
@@ -78,12 +81,16 @@ fn ending(native: &Native) -> Outcome {
     record.outcome
 }
 
-/// What a scheduler prints in `init`.
-fn printed(name: &str, globals: &str, init: &str) -> Vec<String> {
-    let code =
-        format!("{globals}\ns32 BPF_STRUCT_OPS_SLEEPABLE({name}_init) {{ {init} return 0; }}");
-    let native = scheduler(name, &code, &format!(".init = (void *){name}_init,"));
-    let record = supervise(&trial(name, &[]), Some(&native), 20 * SECOND);
+/// One of the schedulers in the folder `tests`, beside this file.
+fn in_file(name: &str) -> Native {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/native/tests");
+    let source = compile::resolve(&format!("./{name}.bpf.c"), &folder).expect("the file is there");
+    compile::native::native(&source).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What it prints while a trial runs.
+fn printed(name: &str) -> Vec<String> {
+    let record = supervise(&trial(name, &[]), Some(&in_file(name)), 20 * SECOND);
     assert!(record.outcome.is_ok(), "{:?}", record.outcome);
     record.provenance.notes
 }
@@ -115,7 +122,8 @@ fn every_builtin_scheduler_runs() {
 
 #[test]
 fn globals_are_fresh_for_every_trial() {
-    let code = "int runs;\ns32 BPF_STRUCT_OPS_SLEEPABLE(fresh_init) { bpf_printk(\"%d\", ++runs); return 0; }";
+    let code = "int runs;\n\
+        s32 BPF_STRUCT_OPS_SLEEPABLE(fresh_init) { bpf_printk(\"%d\", ++runs); return 0; }";
     let native = scheduler("fresh", code, ".init = (void *)fresh_init,");
     for _ in 0..2 {
         // Two trials in one process.
@@ -125,7 +133,8 @@ fn globals_are_fresh_for_every_trial() {
 
 #[test]
 fn knobs_are_set_and_unknown_ones_named() {
-    let code = "const volatile u32 slice_us = 5; const volatile bool lazy; const volatile s8 shift;\n\
+    let code = "const volatile u32 slice_us = 5;\
+        const volatile bool lazy; const volatile s8 shift;\n\
         s32 BPF_STRUCT_OPS_SLEEPABLE(knobs_init) {\
             bpf_printk(\"%u %d %d\", slice_us, lazy, shift); return 0; }";
     let native = scheduler("knobs", code, ".init = (void *)knobs_init,");
@@ -214,7 +223,7 @@ fn a_schedulers_own_error_has_its_words() {
 
 #[test]
 fn callbacks_that_are_never_made_are_refused() {
-    let code = "s32 BPF_STRUCT_OPS_SLEEPABLE(groups_init, struct cgroup *c, struct scx_cgroup_init_args *a) { return 0; }";
+    let code = "s32 BPF_STRUCT_OPS_SLEEPABLE(groups_init, struct cgroup *c) { return 0; }";
     let native = scheduler("groups", code, ".cgroup_init = (void *)groups_init,");
     let outcome = run(&trial("groups", &[]), Some(&native)).outcome;
     assert_eq!(outcome.reason(), "groups: the simulator never calls ops.cgroup_init");
@@ -222,104 +231,33 @@ fn callbacks_that_are_never_made_are_refused() {
 
 #[test]
 fn a_division_by_zero_is_bpfs() {
-    let globals = "volatile u64 a = 100, z; volatile u32 b = 50, y; volatile u16 c = 25, x;\n\
-        volatile u8 e = 9, v; struct { u64 n[4]; u32 m[4]; } volatile t; volatile u32 i = 2;";
-    let init = "bpf_printk(\"%llu %llu %u\", a / z, a % z, b / y);\
-        bpf_printk(\"%u %u %u\", b % y, c / x, c % x);\
-        bpf_printk(\"%u %u %u\", b / t.m[i & 3], b % t.m[i & 3], e / v);\
-        bpf_printk(\"%llu %llu %llu\", a / t.n[i & 3], a % t.n[i & 3], a / 7);";
-    let expected = ["0 100 0", "50 0 25", "0 50 0", "0 100 14"];
-    assert_eq!(printed("zero", globals, init), expected);
+    assert_eq!(printed("zero"), ["0 100 0", "50 0 25", "0 50 0", "0 100 14"]);
 }
 
 #[test]
 fn loops_and_iterators_go_round() {
-    let init = "int i, n = 0, *v, sum = 0; bpf_for(i, 2, 6) { if (i == 4) continue; n += i; }\
-        bpf_repeat(3) n += 100; bpf_for(i, 5, 5) n += 1000;\
-        bpf_for_each(num, v, 0, 10) { if (*v == 7) break; sum += *v; }\
-        bpf_printk(\"%d %d %d\", n, i, sum);\
-        sum = 0; while (can_loop) sum++; bpf_printk(\"%d\", sum);\
-        int *cpu; for_each_possible_cpu(cpu) bpf_printk(\"cpu %d\", *cpu);";
-    let expected = ["310 5 21", "8388608", "cpu 0", "cpu 1"];
-    assert_eq!(printed("loops", "", init), expected);
+    assert_eq!(printed("loops"), ["310 5 21", "8388608", "6", "15", "cpu 0", "cpu 1"]);
 }
 
 #[test]
 fn masks_are_the_kernels() {
-    let init = "struct bpf_cpumask *m = bpf_cpumask_create(); if (!m) return -ENOMEM;\
-        bpf_cpumask_set_cpu(1, m); bpf_cpumask_set_cpu(7, m);\
-        bpf_printk(\"%u %u %u\", bpf_cpumask_first(cast_mask(m)), bpf_cpumask_weight(cast_mask(m)),\
-            bpf_cpumask_first_zero(cast_mask(m)));\
-        bpf_printk(\"%d %d %d\", bpf_cpumask_test_and_set_cpu(0, m), bpf_cpumask_full(cast_mask(m)),\
-            bpf_cpumask_test_and_clear_cpu(1, m));\
-        bpf_printk(\"%d %u\", bpf_cpumask_subset(cast_mask(m), scx_bpf_get_possible_cpumask()),\
-            scx_bpf_nr_cpu_ids()); bpf_cpumask_release(m);";
-    assert_eq!(printed("masks", "", init), ["1 1 0", "0 1 1", "1 2"]);
+    assert_eq!(printed("masks"), ["1 1 0", "0 1 1", "1 2 0", "0 0"]);
 }
 
 #[test]
 fn maps_are_reached_from_c() {
-    let globals = "struct value { u64 n; u32 m; };\n\
-        struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(max_entries, 3); __type(key, u32); __type(value, struct value); } array SEC(\".maps\");\n\
-        struct { __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY); __uint(max_entries, 3); __type(key, u32); __type(value, u64); } own SEC(\".maps\");\n\
-        struct { __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 3); __type(key, u64); __type(value, u64); } hash SEC(\".maps\");\n\
-        struct { __uint(type, BPF_MAP_TYPE_QUEUE); __uint(max_entries, 2); __type(value, u32); } queue SEC(\".maps\");\n\
-        static long count(void *map, u64 *key, u64 *value, u64 *sum) { *sum += *key * *value; return 0; }";
-    let init = "u32 k = 2, n = 3; struct value *v = bpf_map_lookup_elem(&array, &k);\
-        if (v) { v->n = 7; v->m = 8; } v = bpf_map_lookup_elem(&array, &k);\
-        bpf_printk(\"%llu %u %d\", v ? v->n : 0, v ? v->m : 0, bpf_map_lookup_elem(&array, &n) == NULL);\
-        u64 *o = bpf_map_lookup_elem(&own, &k), *p = bpf_map_lookup_percpu_elem(&own, &k, 1);\
-        if (o) *o = 5; bpf_printk(\"%llu %d %d\", o ? *o : 0, p != o, bpf_map_lookup_percpu_elem(&own, &k, 2) == NULL);\
-        u64 key = 10, value = 20, sum = 0; bpf_map_update_elem(&hash, &key, &value, BPF_ANY); key = 11;\
-        bpf_map_update_elem(&hash, &key, &value, BPF_NOEXIST); bpf_for_each_map_elem(&hash, count, &sum, 0);\
-        bpf_printk(\"%llu %ld\", sum, bpf_map_update_elem(&hash, &key, &value, BPF_NOEXIST));\
-        bpf_map_delete_elem(&hash, &key); bpf_printk(\"%d\", bpf_map_lookup_elem(&hash, &key) == NULL);\
-        bpf_map_push_elem(&queue, &k, 0); bpf_map_push_elem(&queue, &n, 0); u32 got = 0;\
-        bpf_map_pop_elem(&queue, &got); bpf_printk(\"%u %ld\", got, bpf_map_push_elem(&queue, &n, 0));";
-    let expected = ["7 8 1", "5 1 1", "420 -17", "1", "2 0"];
-    assert_eq!(printed("mapping", globals, init), expected);
+    assert_eq!(printed("mapping"), ["7 8 1", "5 1 1", "420 -17", "1", "2 0"]);
 }
 
 #[test]
 fn trees_and_lists_keep_order() {
-    let globals = "struct item { struct bpf_rb_node node; struct bpf_list_node link; u64 key; };\n\
-        private(T) struct bpf_spin_lock lock; private(T) struct bpf_rb_root root __contains(item, node);\n\
-        private(L) struct bpf_spin_lock lock2; private(L) struct bpf_list_head list __contains(item, link);\n\
-        static bool less(struct bpf_rb_node *a, const struct bpf_rb_node *b) {\
-            return container_of(a, struct item, node)->key < container_of(b, struct item, node)->key; }";
-    let init = "int i; u64 x = 12345, last = 0, bad = 0, seen = 0; bpf_for(i, 0, 1000) {\
-            struct item *n = bpf_obj_new(struct item); if (!n) return -ENOMEM; x = x * 6364136223846793005ULL + 1442695040888963407ULL;\
-            n->key = x >> 40; bpf_spin_lock(&lock); bpf_rbtree_add(&root, &n->node, less); bpf_spin_unlock(&lock); }\
-        bpf_repeat(1000) { bpf_spin_lock(&lock); struct bpf_rb_node *f = bpf_rbtree_first(&root); if (!f) { bpf_spin_unlock(&lock); break; }\
-            f = bpf_rbtree_remove(&root, f); bpf_spin_unlock(&lock); if (!f) break;\
-            struct item *n = container_of(f, struct item, node); bad += n->key < last; last = n->key; seen++; bpf_obj_drop(n); }\
-        bpf_printk(\"%llu %llu %d\", seen, bad, bpf_rbtree_first(&root) == NULL);\
-        bpf_for(i, 0, 4) { struct item *n = bpf_obj_new(struct item); if (!n) return -ENOMEM; n->key = i;\
-            bpf_spin_lock(&lock2); if (i % 2) bpf_list_push_front(&list, &n->link); else bpf_list_push_back(&list, &n->link); bpf_spin_unlock(&lock2); }\
-        bpf_repeat(4) { bpf_spin_lock(&lock2); struct bpf_list_node *f = bpf_list_pop_front(&list); bpf_spin_unlock(&lock2);\
-            if (f) bpf_printk(\"%llu\", container_of(f, struct item, link)->key); }";
-    assert_eq!(printed("trees", globals, init), ["1000 0 1", "3", "1", "0", "2"]);
+    assert_eq!(printed("trees"), ["1000 0", "3", "1", "0", "2"]);
 }
 
 #[test]
 fn timers_expire_in_virtual_time() {
-    let code = "struct beat { struct bpf_timer timer; u64 count; };\n\
-        struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(max_entries, 2); __type(key, u32); __type(value, struct beat); } timers SEC(\".maps\");\n\
-        static int fire(void *map, int *key, struct beat *e) {\
-            e->count++; bpf_timer_start(&e->timer, 1000000, 0); return 0; }\n\
-        s32 BPF_STRUCT_OPS_SLEEPABLE(timer_init) { u32 key = 1; struct beat *e = bpf_map_lookup_elem(&timers, &key);\
-            if (!e) return -ENOENT; long twice = bpf_timer_init(&e->timer, &timers, CLOCK_MONOTONIC);\
-            bpf_printk(\"%ld %ld\", twice, bpf_timer_init(&e->timer, &timers, CLOCK_MONOTONIC));\
-            bpf_timer_set_callback(&e->timer, fire); return bpf_timer_start(&e->timer, 1000000, 0); }\n\
-        void BPF_STRUCT_OPS(timer_exit, struct scx_exit_info *ei) { u32 key = 1; struct beat *e = bpf_map_lookup_elem(&timers, &key);\
-            if (e) bpf_printk(\"%llu %d %ld\", e->count, ei->kind, bpf_timer_cancel(&e->timer)); }";
-    let native =
-        scheduler("timer", code, ".init = (void *)timer_init, .exit = (void *)timer_exit,");
-    let record = supervise(&trial("timer", &[]), Some(&native), 20 * SECOND);
-    assert!(record.outcome.is_ok(), "{:?}", record.outcome);
-    let [first, last] = &record.provenance.notes[..] else {
-        panic!("{:?}", record.provenance.notes)
-    };
+    let notes = printed("timing");
+    let [first, last] = &notes[..] else { panic!("{notes:?}") };
     assert_eq!(first, "0 -16");
     let words: Vec<i64> = last.split(' ').filter_map(|word| word.parse().ok()).collect();
     // 200 ms with a timer of 1 ms; the scheduler is unloaded from user space.
@@ -329,27 +267,18 @@ fn timers_expire_in_virtual_time() {
 
 #[test]
 fn tasks_are_what_they_are() {
-    let code = "struct { __uint(type, BPF_MAP_TYPE_TASK_STORAGE); __uint(map_flags, BPF_F_NO_PREALLOC); __type(key, int); __type(value, u64); } seen SEC(\".maps\");\n\
-        u64 runs, strange, which;\n\
-        #define CHECK(n, what) if (!(what)) { strange++; which |= 1 << n; }\n\
-        s32 BPF_STRUCT_OPS(tasks_init_task, struct task_struct *p, struct scx_init_task_args *args) {\
-            return bpf_task_storage_get(&seen, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) ? 0 : -ENOMEM; }\n\
-        void BPF_STRUCT_OPS(tasks_running, struct task_struct *p) {\
-            u64 *n = bpf_task_storage_get(&seen, p, 0, 0); if (n) (*n)++; runs++; CHECK(0, n)\
-            CHECK(1, p->static_prio == 120 && p->scx.weight == 100 && p->nr_cpus_allowed == 2)\
-            CHECK(2, bpf_cpumask_test_cpu(1, p->cpus_ptr) && bpf_cpumask_weight(&p->cpus_mask) == 2)\
-            CHECK(3, bpf_get_smp_processor_id() == scx_bpf_task_cpu(p))\
-            CHECK(4, p->thread_info.cpu == scx_bpf_task_cpu(p))\
-            CHECK(5, bpf_task_from_pid(p->pid) == p) }\n\
-        void BPF_STRUCT_OPS(tasks_stopping, struct task_struct *p, bool runnable) {\
-            CHECK(6, scx_bpf_task_running(p) && bpf_get_current_task_btf() == p && p->on_cpu) }\n\
-        void BPF_STRUCT_OPS(tasks_exit, struct scx_exit_info *ei) {\
-            bpf_printk(\"%d %llu %llx %s\", runs > 20, strange, which, ei->reason); }";
-    let ops = ".init_task = (void *)tasks_init_task, .running = (void *)tasks_running, .stopping = (void *)tasks_stopping, .exit = (void *)tasks_exit,";
-    let native = scheduler("tasks", code, ops);
-    let record = supervise(&trial("tasks", &[]), Some(&native), 20 * SECOND);
-    assert!(record.outcome.is_ok(), "{:?}", record.outcome);
-    assert_eq!(record.provenance.notes, ["1 0 0 unregistered from user space"]);
+    assert_eq!(printed("tasks"), ["1 0 unregistered from user space"]);
+}
+
+#[test]
+fn flags_come_from_the_header() {
+    let mut native = in_file("tasks");
+    let host = Host { cpus: 2, hz: 1000, seed: Seed(1) };
+    let load = |native: &Native| NativeScheduler::<Core>::load(native, &Default::default(), host);
+    let flags = crate::flags::OPS_ENQ_EXITING | crate::flags::OPS_ENQ_MIGRATION_DISABLED;
+    assert_eq!(load(&native).map(|scheduler| scheduler.settings().flags), Ok(flags));
+    native.flags.push("SCX_OPS_NONE".into());
+    assert_eq!(load(&native).err(), Some("tasks: unknown flag SCX_OPS_NONE".into()));
 }
 
 #[test]

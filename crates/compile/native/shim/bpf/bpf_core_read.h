@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * CO-RE without relocations: the scheduler is compiled against the very layout that it runs with, so an
- * offset is an offset and what the compiler accepts exists.
+ * CO-RE without relocations: the scheduler is compiled against the very layout that it runs with,
+ * so an offset is an offset and what the compiler accepts exists.
  */
 #ifndef FAIRGROUND_BPF_CORE_READ_H
 #define FAIRGROUND_BPF_CORE_READ_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * libbpf's header with other beginnings and endings: what it leaves open (`#ifndef`) is defined before it,
- * what belongs to BPF objects alone is undone after it. `libbpf_helpers.h` is its copy, which the build puts here so
- * that its `#include "bpf_helper_defs.h"` finds ours.
+ * libbpf's header with other beginnings and endings: what it leaves open (`#ifndef`) is defined
+ * before it, what belongs to BPF objects alone is undone after it. `libbpf_helpers.h` is its copy,
+ * which the build puts here so that its `#include "bpf_helper_defs.h"` finds ours.
  */
 #ifndef FAIRGROUND_BPF_HELPERS_H
 #define FAIRGROUND_BPF_HELPERS_H

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The `bpf_cpumask` kfuncs. As in the kernel, bits from `nr_cpu_ids` on are neither read nor set. */
+/*
+ * The `bpf_cpumask` kfuncs. As in the kernel, bits from `nr_cpu_ids` on are neither read nor set.
+ */
 
 static u32 words(void)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the simulator reads when it loads the object; its `native/export.rs` has the same structures. */
+/*
+ * What the simulator reads when it loads the object; its `native/export.rs` has the same
+ * structures.
+ */
 
 struct fairground_named {
 	const char *name;
@@ -55,7 +58,8 @@ _Static_assert(sizeof(struct bpf_iter_scx_dsq) >= 48, "the iterator holds the si
 #define TASK_FIELD(field) { #field, __builtin_offsetof(struct task_struct, field) },
 #define OPS_FIELD(field) { #field, __builtin_offsetof(struct sched_ext_ops, field) },
 #define FLAG(flag) { #flag, flag },
-#define CALL(result, function, parameters, arguments) { #function, (u64)&fairground.calls.function },
+#define CALL(result, function, parameters, arguments)					\
+	{ #function, (u64)&fairground.calls.function },
 
 static const struct fairground_named task_fields[] = {
 	TASK_FIELDS(TASK_FIELD) { "size", sizeof(struct task_struct) },

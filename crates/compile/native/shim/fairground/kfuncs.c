@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Linked into every scheduler's native object: the way to the simulator, and what needs no simulator.
+ * Linked into every scheduler's native object: the way to the simulator, and what needs no
+ * simulator.
  */
 /* The headers define variables, too. Here they stay weak, and the scheduler's are taken. */
 #define FAIRGROUND_KFUNCS_C
@@ -10,8 +11,8 @@
 struct fairground_state fairground;
 
 /*
- * One function for each call. The types of the call through the pointer come from the function that is being
- * defined, whose declaration the ecosystem's headers check.
+ * One function for each call. The types of the call through the pointer come from the function that
+ * is being defined, whose declaration the ecosystem's headers check.
  */
 #undef bpf_get_smp_processor_id
 #define LIST(args...) args
@@ -131,7 +132,9 @@ long bpf_get_numa_node_id(void)
 	return scx_bpf_cpu_node(fairground.cpu);
 }
 
-/* A fault is a zero and an error for the kernel; here only what can never be mapped is told apart. */
+/*
+ * A fault is a zero and an error for the kernel; here only what can never be mapped is told apart.
+ */
 long bpf_probe_read_kernel(void *to, u32 size, const void *from)
 {
 	if ((unsigned long)from < FAIRGROUND_LOWEST_ADDRESS) {

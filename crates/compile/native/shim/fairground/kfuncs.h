@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Every kfunc and helper that the model has, in one list. What is not here is left to the linker, which
- * refuses it and names the place.
+ * Every kfunc and helper that the model has, in one list. What is not here is left to the linker,
+ * which refuses it and names the place.
  */
 #ifndef FAIRGROUND_KFUNCS_H
 #define FAIRGROUND_KFUNCS_H
@@ -9,8 +9,9 @@
 struct fairground_map;
 
 /*
- * Answered by the simulator: result, name, parameters, arguments. The simulator's `native/table.rs` has a function
- * for each name. Where the ecosystem knows several forms of a kfunc, it is the newest one.
+ * Answered by the simulator: result, name, parameters, arguments. The simulator's `native/table.rs`
+ * has a function for each name. Where the ecosystem knows several forms of a kfunc, it is the
+ * newest one.
  */
 #define FAIRGROUND_CALLS(K)								\
 	K(s32, scx_bpf_create_dsq, (u64 dsq, s32 node), (dsq, node))			\
@@ -94,7 +95,8 @@ struct fairground_map;
 	K(long, bpf_timer_start, (struct bpf_timer *timer, u64 nsecs, u64 flags),	\
 	  (timer, nsecs, flags))							\
 	K(long, bpf_timer_cancel, (struct bpf_timer *timer), (timer))			\
-	K(void *, fairground_map_lookup, (struct fairground_map *map, const void *key), (map, key)) \
+	K(void *, fairground_map_lookup, (struct fairground_map *map, const void *key),	\
+	  (map, key))									\
 	K(void *, fairground_storage_make,						\
 	  (struct fairground_map *map, struct task_struct *p, void *value, u64 flags),	\
 	  (map, p, value, flags))							\
@@ -128,7 +130,10 @@ struct fairground_map;
 	K(void *, memset, (void *to, int byte, size_t size), (to, byte, size))		\
 	K(int, memcmp, (const void *a, const void *b, size_t size), (a, b, size))
 
-/* Answered inside the object, see `kfuncs.c`. Only names that a scheduler may ask for are needed here. */
+/*
+ * Answered inside the object, see `kfuncs.c`. Only names that a scheduler may ask for are needed
+ * here.
+ */
 #define FAIRGROUND_LOCAL(N)								\
 	N(scx_bpf_nr_cpu_ids) N(scx_bpf_put_cpumask) N(scx_bpf_put_idle_cpumask)	\
 	N(bpf_task_acquire) N(bpf_task_release) N(bpf_rcu_read_lock) N(bpf_rcu_read_unlock) \
@@ -140,8 +145,8 @@ struct fairground_map;
 	N(bpf_list_pop_front) N(bpf_list_pop_back)
 
 /*
- * The modelled kernel has these and the model lacks them. They "exist", so that a scheduler does not quietly take
- * another way: whoever calls one is refused by name.
+ * The modelled kernel has these and the model lacks them. They "exist", so that a scheduler does
+ * not quietly take another way: whoever calls one is refused by name.
  */
 #define FAIRGROUND_LACKING(N)								\
 	N(scx_bpf_task_cgroup___new) N(scx_bpf_events) N(scx_bpf_cid_curr)		\
@@ -151,7 +156,8 @@ struct fairground_map;
 	N(scx_bpf_nr_cids) N(scx_bpf_nr_online_cids) N(scx_bpf_online_cmask)		\
 	N(scx_bpf_sub_caps) N(scx_bpf_sub_dispatch___compat) N(scx_bpf_sub_grant)	\
 	N(scx_bpf_sub_kill_bstr) N(scx_bpf_sub_revoke) N(scx_bpf_task_cid)		\
-	N(scx_bpf_this_cid) N(scx_bpf_tid_to_task) N(bpf_arena_alloc_pages) N(bpf_arena_free_pages)		\
+	N(scx_bpf_this_cid) N(scx_bpf_tid_to_task) N(bpf_arena_alloc_pages)	\
+	N(bpf_arena_free_pages)								\
 	N(bpf_arena_reserve_pages) N(bpf_iter_css_new) N(bpf_iter_css_next)		\
 	N(bpf_iter_css_destroy)
 

@@ -92,8 +92,8 @@ struct bpf_list_node *bpf_list_pop_back(struct bpf_list_head *head)
 }
 
 /*
- * A treap: a search tree that a hash of the node's number keeps balanced. The kernel has a red-black tree;
- * what a scheduler sees, the order, is the same. `rank` is 0 for a node in no tree.
+ * A treap: a search tree that a hash of the node's number keeps balanced. The kernel has a
+ * red-black tree; what a scheduler sees, the order, is the same. `rank` is 0 for a node in no tree.
  */
 struct branch {
 	struct branch *parent;

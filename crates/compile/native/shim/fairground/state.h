@@ -8,7 +8,9 @@
 /* The simulator's `native/maps/mod.rs` has the same. */
 #define FAIRGROUND_MAP_ARRAY 0
 
-/* A map as the simulator made it. The first word of the scheduler's own map variable points to it. */
+/*
+ * A map as the simulator made it. The first word of the scheduler's own map variable points to it.
+ */
 struct fairground_map {
 	u32 kind;
 	u32 max_entries;
@@ -17,7 +19,10 @@ struct fairground_map {
 	u64 cpu_stride;
 	/* ARRAY: the values. */
 	u8 *values;
-	/* TASK_STORAGE: pieces of FAIRGROUND_PIECE slots, a slot is a word (0: empty) and the value. */
+	/*
+	 * TASK_STORAGE: pieces of FAIRGROUND_PIECE slots, a slot is a word (0: empty) and the
+	 * value.
+	 */
 	u8 **pieces;
 	u64 pieces_count;
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the model maintains of the kernel's structures, under the kernel's names, hot fields first. A field
- * that is missing here is the compiler's error in the scheduler that uses it. BPF programs are relocated
- * to whatever layout their kernel has, so the layout is free; `export.inc.c` tells the simulator.
+ * What the model maintains of the kernel's structures, under the kernel's names, hot fields first.
+ * A field that is missing here is the compiler's error in the scheduler that uses it. BPF programs
+ * are relocated to whatever layout their kernel has, so the layout is free; `export.inc.c` tells
+ * the simulator.
  */
 struct sched_entity {
 	u64 exec_start;

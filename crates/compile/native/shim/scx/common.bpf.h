@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The ecosystem's header, with the constants of vmlinux.h in the place of variables that a loader would set. */
+/*
+ * The ecosystem's header, with the constants of vmlinux.h in the place of variables that a loader
+ * would set.
+ */
 #ifndef FAIRGROUND_SCX_COMMON_BPF_H
 #define FAIRGROUND_SCX_COMMON_BPF_H
 
@@ -16,8 +19,8 @@
 #define __cond_break(expr) ({ if (!can_loop) expr; })
 
 /*
- * User space resizes these arrays to the number of CPUs before it loads a scheduler. Here they have room for as
- * many as a cpumask from the start.
+ * User space resizes these arrays to the number of CPUs before it loads a scheduler. Here they have
+ * room for as many as a cpumask from the start.
  */
 #undef RESIZABLE_ARRAY
 #define RESIZABLE_ARRAY(elfsec, arr) arr[8192] SEC("." #elfsec "." #arr)

@@ -15,7 +15,8 @@ struct Link {
     used: u64,
 }
 
-/// Chains of entries. The hash function is fixed, so that the same trial has the same order everywhere.
+/// Chains of entries. The hash function is fixed, so that the same trial has the same order
+/// everywhere.
 pub struct Hash {
     heads: Vec<u32>,
     links: Vec<Link>,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! BPF maps. Values have stable addresses, because schedulers keep pointers to them during a callback and
-//! timers beyond it.
+//! BPF maps. Values have stable addresses, because schedulers keep pointers to them during a
+//! callback and timers beyond it.
 
 mod hash;
 mod queue;
@@ -130,7 +130,8 @@ impl Map {
         }
     }
 
-    /// The value of a key on a CPU; null if there is none. Arrays' other lookups are the object's own.
+    /// The value of a key on a CPU; null if there is none. Arrays' other lookups are the object's
+    /// own.
     ///
     /// # Safety
     /// `key` must have the map's key size.
@@ -192,8 +193,8 @@ impl Map {
         }
     }
 
-    /// Keys and values, for `bpf_for_each_map_elem`; hash maps in the order of their memory, which follows
-    /// from the order of insertions and deletions.
+    /// Keys and values, for `bpf_for_each_map_elem`; hash maps in the order of their memory, which
+    /// follows from the order of insertions and deletions.
     pub fn entries(&mut self, cpu: u32) -> Vec<(Vec<u8>, *mut u8)> {
         let cpu = if self.cpus > 1 { cpu } else { 0 };
         let entries = self.shared.max_entries;

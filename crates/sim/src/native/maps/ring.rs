@@ -4,8 +4,8 @@
 /// What is kept at most, so that a scheduler that talks a lot does not fill the memory.
 const MOST_BYTES: usize = 256 << 20;
 
-/// Records in the order of their submission. User space is imagined to read at once: a record never waits for
-/// room, as it does not in a kernel whose reader keeps up.
+/// Records in the order of their submission. User space is imagined to read at once: a record never
+/// waits for room, as it does not in a kernel whose reader keeps up.
 #[derive(Default)]
 pub struct Ring {
     reserved: Vec<Box<[u64]>>,

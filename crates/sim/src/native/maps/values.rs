@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Zeroed memory for equal elements, which never moves.
 
-/// Elements side by side. The system gives their pages when they are first touched, so a large map that is
-/// hardly used costs hardly anything.
+/// Elements side by side. The system gives their pages when they are first touched, so a large map
+/// that is hardly used costs hardly anything.
 pub struct Values {
     base: *mut u8,
     bytes: usize,

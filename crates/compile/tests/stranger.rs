@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A file from outside the project is compiled with nothing but clang and what the binary brings.
+
+use std::path::Path;
+
+const GOOD: &str = r#"
+#include <scx/common.bpf.h>
+#include "include/nice.h"
+#include "mine.h"
+char _license[] SEC("license") = "GPL";
+void BPF_STRUCT_OPS(mine_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	scx_bpf_dsq_insert_vtime(p, MINE, SCX_SLICE_DFL, virtual_time(p, 1), enq_flags);
+}
+SCX_OPS_DEFINE(mine, .enqueue = (void *)mine_enqueue, .name = "mine");
+"#;
+
+fn compiled(folder: &Path) -> Result<compile::Compiled, compile::CompileError> {
+    compile::compile(&compile::resolve("mine.bpf.c", folder)?)
+}
+
+/// One test, because it moves the cache by an environment variable of the whole process.
+#[test]
+fn a_strangers_file_is_compiled_once_and_its_faults_are_named() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let home = folder.path().join("home");
+    // SAFETY: nothing else runs in this process.
+    unsafe { std::env::set_var("FAIRGROUND_HOME", &home) };
+    std::fs::write(folder.path().join("mine.bpf.c"), GOOD).expect("it can be written");
+    std::fs::write(folder.path().join("mine.h"), "#define MINE 1\n").expect("it can be written");
+
+    let first = compiled(folder.path()).expect("it is right");
+    assert_eq!(first.name, "mine");
+    assert!(first.object.starts_with(b"\x7fELF"));
+    assert_eq!(compile::find_object(&first.sha256), Some(first.clone()), "it is in the cache");
+
+    std::fs::write(folder.path().join("mine.h"), "#define MINE 2\n").expect("it can be written");
+    let second = compiled(folder.path()).expect("it is right");
+    assert_ne!(second.sha256, first.sha256, "a changed header makes another scheduler");
+
+    let bad = GOOD.replace("SCX_SLICE_DFL", "SLICE");
+    std::fs::write(folder.path().join("mine.bpf.c"), bad).expect("it can be written");
+    let error = compiled(folder.path()).unwrap_err();
+    assert!(error.file.ends_with("mine.bpf.c"), "{error}");
+    assert_eq!(error.line, Some(8));
+    assert!(error.message.contains("undeclared identifier 'SLICE'"), "{error}");
+}
