@@ -13,6 +13,7 @@ use crate::clang::{Complaint, Text, arch, complaint};
 pub const NATIVE_FLAGS: &[&str] = &[
     "-O2",
     "-fPIC",
+    "-ffunction-sections",
     "-gline-tables-only",
     "-fvisibility=hidden",
     "-fno-strict-aliasing",
@@ -25,11 +26,13 @@ pub const NATIVE_FLAGS: &[&str] = &[
     "-fdebug-compilation-dir=.",
 ];
 
-/// `-z defs` makes what the model lacks an error; `-Bsymbolic` makes calls inside the object
-/// direct.
+/// `-z defs` makes what the model lacks an error, after `--gc-sections` has removed what nobody
+/// calls: headers define functions that use more than their user does. `-Bsymbolic` makes calls
+/// inside the object direct.
 pub const LINK_FLAGS: &[&str] = &[
     "-shared",
     "-nostdlib",
+    "-Wl,--gc-sections",
     "-Wl,-z,defs",
     "-Wl,-z,separate-code",
     "-Wl,-Bsymbolic",

@@ -22,6 +22,10 @@
 
 #include "libbpf_helpers.h"
 
+/* Only what has a section is a program, a map or a table; what these do not use is left out. */
+#undef SEC
+#define SEC(name) __attribute__((section(name), used, retain))
+
 #undef __ksym
 #define __ksym
 #undef __kconfig
