@@ -79,6 +79,8 @@ pub struct Costs {
     pub callback_ns: u64,
     /// A system call's way in and out.
     pub syscall_ns: u64,
+    /// Each look of a scheduler into a queue, or at a task in it: what makes long scans expensive.
+    pub look_ns: u64,
     /// Holding the lock of a shared dispatch queue once; others wait that long.
     pub queue_lock_ns: u64,
     /// Fetching a lock (or a queue's first line) that another last-level cache held last.
@@ -115,6 +117,7 @@ impl Costs {
         timer_ns: 0,
         tick_ns: 0,
         callback_ns: 0,
+        look_ns: 0,
         syscall_ns: 0,
         queue_lock_ns: 0,
         queue_remote_ns: 0,
@@ -145,6 +148,7 @@ impl Default for Costs {
             timer_ns: 700,
             tick_ns: 1_000,
             callback_ns: 60,
+            look_ns: 10,
             syscall_ns: 200,
             queue_lock_ns: 50,
             queue_remote_ns: 60,

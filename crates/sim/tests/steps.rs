@@ -175,3 +175,12 @@ fn what_cannot_be_played_says_why() {
     let (_, why) = reason(json!([{"name": "a", "affinity": [7], "steps": []}]));
     assert!(why.contains("names no CPU"));
 }
+
+#[test]
+fn no_cpu_idles_while_work_waits() {
+    for (cpus, hogs) in [(4, 5), (64, 65), (16, 40)] {
+        let tasks = json!([{"name": "a", "count": hogs, "steps": [{"run_us": 100_000}]}]);
+        let record = run(&trial(cpus, 200, tasks));
+        assert_eq!(value(&record, "cpu_share", "a"), 1.0, "{hogs} hogs on {cpus} CPUs");
+    }
+}

@@ -196,6 +196,7 @@ impl Core {
             return false;
         }
         self.flush();
+        self.charge(self.this_cpu, self.costs.look_ns);
         let Some(queue) = self.user_queue(dsq_id) else {
             self.error(format!("invalid DSQ ID 0x{dsq_id:016x}"));
             return false;

@@ -36,7 +36,7 @@ fn equal_keys_keep_their_order_and_keys_wrap() {
     queues.insert_ordered(0, 2, 3).unwrap();
     assert_eq!(order(&queues), [1, 0, 2]);
     assert_eq!(queues.insert(0, 3, false), Err(Mixed::HasOrdered));
-    [0, 1, 2].map(|task| queues.remove(task));
+    (0..3).for_each(|task| queues.remove(task));
     assert_eq!(queues.insert(0, 3, false), Ok(()));
 }
 

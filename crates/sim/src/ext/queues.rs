@@ -182,6 +182,7 @@ impl Core {
 
     /// `bpf_iter_scx_dsq_next()`.
     pub fn dsq_iter_next(&mut self, iterator: u32) -> Option<TaskId> {
+        self.charge(self.this_cpu, self.costs.look_ns);
         let next = self.queues.advance(iterator);
         (next != NONE).then_some(TaskId(next))
     }

@@ -208,7 +208,7 @@ mod tests {
             assert_eq!(value(place(sample)), lowest_equivalent(sample), "{sample}");
         }
         let mut counts = Counts::default();
-        [5_001, 7, 5_001].map(|sample| counts.record(sample));
+        [5_001, 7, 5_001].into_iter().for_each(|sample| counts.record(sample));
         let histogram = counts.histogram("x", "y");
         assert_eq!((histogram.min, histogram.max, histogram.count), (7, 5_001, 3));
         assert_eq!(histogram.buckets, vec![(7, 1), (lowest_equivalent(5_001), 2)]);

@@ -122,18 +122,27 @@ impl Core {
         }
     }
 
-    /// Forks one process after the other; each costs.
+    /// Forks one process after the other. First the time passes that it costs, then the child is there,
+    /// so that no other CPU sees it too early.
     pub(crate) fn fork(&mut self, cpu: u32, task: TaskId, group: usize, count: u32) -> Flow {
         let play = &mut self.plays[task.0 as usize];
-        if play.phase == 0 {
-            (play.phase, play.left) = (1, u64::from(count));
+        match play.phase {
+            0 => (play.phase, play.left) = (1, u64::from(count)),
+            1 if play.left == 0 => return Flow::Next,
+            1 => {
+                play.phase = 2;
+                self.charge(cpu, self.costs.fork_ns);
+            }
+            _ => self.fork_one(cpu, task, group),
         }
-        if play.left == 0 {
-            return Flow::Next;
-        }
+        Flow::Again
+    }
+
+    fn fork_one(&mut self, cpu: u32, task: TaskId, group: usize) {
+        let play = &mut self.plays[task.0 as usize];
+        play.phase = 1;
         play.left -= 1;
         play.children += 1;
-        self.charge(cpu, self.costs.fork_ns);
         let start_ns = self.clock(cpu);
         let number = self.things.forked[group];
         self.things.forked[group] += 1;
@@ -145,7 +154,6 @@ impl Core {
         (play.parent, play.unprepared) = (Some(task), true);
         self.recorder.fork(start_ns, cpu, self.pid(task), pid);
         self.wake_new(child);
-        Flow::Again
     }
 
     /// A forked task gives itself its template's attributes, as far as its parent's differ.
@@ -189,11 +197,17 @@ impl Core {
         if waits { Flow::Sleep(State::Sleeping) } else { Flow::Next }
     }
 
-    /// The current task has played all its steps (`do_exit`).
-    pub(crate) fn end_task(&mut self, cpu: u32, task: TaskId) {
+    /// The current task has played all its steps: its turn-around ends, and then it tidies up.
+    pub(crate) fn begin_end(&mut self, cpu: u32, task: TaskId) {
         let clock = self.clock(cpu);
         self.count_end(task, clock);
         self.charge(cpu, self.costs.exit_ns);
+        self.plays[task.0 as usize].ending = true;
+    }
+
+    /// `do_exit`.
+    pub(crate) fn end_task(&mut self, cpu: u32, task: TaskId) {
+        let clock = self.clock(cpu);
         self.task_mut(task).exiting = true;
         let (block, at) = (self.task(task).memory, self.arena.layout.flags);
         put(block, at, get::<u32>(block, at) | PF_EXITING);
@@ -207,6 +221,8 @@ impl Core {
             }
         }
         self.schedule(cpu, Some(State::Dead));
+        let finished = self.live_finite == 0 && self.score.duration_ns.is_none();
+        self.over |= self.live_tasks == 0 || (finished && self.recorder.last_end.is_some());
     }
 
     fn count_end(&mut self, task: TaskId, clock: u64) {
@@ -219,15 +235,13 @@ impl Core {
             timer.finish(plan, clock, end, play.steps, tally);
         }
         if group.finite || forked {
-            tally.turnaround.record(clock - play.start_ns);
+            tally.turnaround.record(clock.saturating_sub(play.start_ns));
         }
         self.live_tasks -= 1;
         if group.finite {
             self.live_finite -= 1;
             self.recorder.last_end = Some(clock);
         }
-        let finished = self.live_finite == 0 && self.score.duration_ns.is_none();
-        self.over |= self.live_tasks == 0 || (finished && self.recorder.last_end.is_some());
     }
 
     /// The workload asks for something that the kernel refuses.

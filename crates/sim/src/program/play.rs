@@ -37,6 +37,8 @@ pub struct Play {
     pub children: u32,
     /// Its ended children that it has not waited for.
     pub zombies: u32,
+    /// It has played everything, and has only its end to go through.
+    pub ending: bool,
     /// It was made by `fork`, and has still to give itself its template's attributes.
     pub unprepared: bool,
 }
@@ -81,7 +83,11 @@ impl Core {
                     self.advance(task);
                     return self.yield_task(cpu);
                 }
-                Flow::End => return self.end_task(cpu, task),
+                Flow::End if self.plays[task.0 as usize].ending => return self.end_task(cpu, task),
+                Flow::End => {
+                    self.begin_end(cpu, task);
+                    break;
+                }
             }
             // Time passes for what the step cost before the next one begins.
             if self.clock(cpu) > self.now {
@@ -99,6 +105,9 @@ impl Core {
     fn step(&mut self, cpu: u32, task: TaskId) -> Flow {
         if self.plays[task.0 as usize].unprepared {
             return self.prepare(task);
+        }
+        if self.plays[task.0 as usize].ending {
+            return Flow::End;
         }
         match self.op(task) {
             Some(op) => self.perform(cpu, task, op),
