@@ -69,7 +69,20 @@ fn measure(cpus: u32, tasks: u32, duration_us: u64, costs: Costs) {
     );
 }
 
+/// Everything that comes before the first event and after the last.
+fn start_up(cpus: u32, tasks: u32) {
+    let start = cpu_seconds();
+    let trial = trial(cpus, tasks, 1, Costs::default());
+    let mut core = Core::new(&trial, TaskLayout::compact()).expect("a playable workload");
+    core.perform_trial(Some(Rc::new(sim::reference::Vtime::default())));
+    let ms = (cpu_seconds() - start) * 1e3;
+    println!("{cpus:>5} CPUs {tasks:>6} tasks: {ms:.2} ms to start and end");
+}
+
 fn main() {
+    for (cpus, tasks) in [(4, 16), (1_024, 4_096), (1_024, 100_000)] {
+        start_up(cpus, tasks);
+    }
     for costs in [Costs::FREE, Costs::default()] {
         measure(4, 16, 50_000_000, costs);
         measure(64, 256, 5_000_000, costs);

@@ -211,3 +211,89 @@ fn one_shared_queue_hurts_on_a_large_machine() {
     // Two passes through the lock per round: 2.5 M rounds per second at the very most.
     assert!(rate(&free) > 10e6 && rate(&locked) < 2.6e6, "{} {}", rate(&free), rate(&locked));
 }
+
+#[test]
+fn a_direct_dispatch_to_another_cpu_is_moved_there_after_the_wake_up() {
+    let away: fn(&mut Core, TaskId) = |core, task| {
+        core.dsq_insert(task, DSQ_LOCAL_ON | 1, 5 * MS, 0);
+    };
+    let tracer = Tracer { misdeed: Some(away), ..Tracer::default() };
+    let tasks = json!([{"name": "a", "repeat": 1, "steps": [{"run_us": 200}]}]);
+    let log = tracer.log_of(&trial(2, 10, tasks), "select_cpu");
+    let expected = [
+        "select_cpu a 0x8",
+        "runnable a 0x100009",
+        "enqueue a 0x100009",
+        // The CPU that was chosen first was claimed and told to look; it finds nothing.
+        "dispatch idle",
+        "update_idle 1 false",
+        "running a @1",
+    ];
+    assert_eq!(log[..6], expected, "{log:#?}");
+}
+
+#[test]
+fn a_dispatch_that_never_finds_anything_for_its_cpu_ends_after_32_rounds() {
+    let queue = |_: &Plain, core: &mut Core, task: TaskId, _: u64| {
+        core.dsq_insert(task, 0, MS, 0);
+    };
+    // From one queue to the other and back: much is dispatched, nothing arrives. After a while the
+    // scheduler comes to its senses.
+    let turn = |plain: &Plain, core: &mut Core| {
+        plain.count.set(plain.count.get() + 1);
+        if plain.count.get() > 100 {
+            core.dsq_move_to_local(0, 0);
+            core.dsq_move_to_local(1 << 40, 0);
+            return;
+        }
+        for (from, to) in [(0, 1 << 40), (1 << 40, 0)] {
+            let iterator = core.dsq_iter_new(from, 0).unwrap();
+            if let Some(task) = core.dsq_iter_next(iterator) {
+                core.dsq_move(iterator, task, to, 0, None, None);
+            }
+            core.dsq_iter_destroy(iterator);
+        }
+    };
+    let plain = Plain { enqueue: Some(queue), dispatch: Some(turn), ..Plain::default() };
+    let tasks = json!([{"name": "a", "repeat": 1, "steps": [{"run_us": 200}]}]);
+    let (record, plain) = run(&trial(1, 10, tasks), plain);
+    assert!(plain.count.get() > 100);
+    assert_eq!(cpu_ms(&record, "all"), 0);
+    assert_eq!(record.measured.value("cpu_time_ns", "a"), Some(200_000.0));
+}
+
+#[test]
+fn idle_cpus_are_looked_for_in_the_same_cache_first() {
+    let mut trial = trial(
+        8,
+        5,
+        json!([
+        {"name": "busy", "affinity": [4], "repeat": 1, "steps": [{"run_us": 4_000}]},
+        {"name": "a", "delay_us": 100, "affinity": [4, 1, 7], "repeat": 1, "steps": [{"run_us": 100}]}]),
+    );
+    trial.machine.llcs = 2;
+    // The second task begins on the second of its CPUs, 4. That is busy; 7 shares its cache, 1 does not.
+    let tracer = Tracer { direct: true, ..Tracer::default() };
+    let log = tracer.log_of(&trial, "select_cpu a");
+    assert!(log.contains(&"running a @7".to_owned()), "{log:#?}");
+}
+
+#[test]
+fn a_waker_that_goes_to_sleep_draws_its_partner_to_its_cpu() {
+    let mut trial = trial(
+        4,
+        5,
+        json!([
+        {"name": "writer", "repeat": 1,
+         "steps": [{"run_us": 1_000}, {"send": {"channel": "c", "bytes": 10}}, {"run_us": 1_000}]},
+        {"name": "reader", "repeat": 1,
+         "steps": [{"receive": {"channel": "c", "bytes": 10}}, {"run_us": 100}]},
+        {"name": "hog", "affinity": [1], "delay_us": 500, "repeat": 1, "steps": [{"run_us": 4_000}]}]),
+    );
+    trial.workload.channels.push(model::Channel { name: "c".into(), count: 1 });
+    let tracer = Tracer { direct: true, ..Tracer::default() };
+    let log = tracer.log_of(&trial, "select_cpu reader 0x18");
+    // Its previous CPU is busy and others are idle, so it waits for the waker's.
+    let reader = log.iter().find(|line| line.starts_with("running reader")).unwrap();
+    assert_eq!(reader, "running reader @0", "{log:#?}");
+}
