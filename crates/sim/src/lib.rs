@@ -5,6 +5,13 @@
 //! Trial ──► program (what tasks do) ──► core + ext (the kernel's part) ◄──► Ops (the scheduler) ──► measure ──► Record
 //! ```
 //!
+//! Read in this order: [`trial`] is the whole answer to one question; [`core`] is the machine with the
+//! classes above sched_ext; [`ext`] is sched_ext itself; [`ops`] is its boundary with the scheduler, and
+//! [`native`] the scheduler's side of it; [`program`] plays the workload; [`measure`] counts.
+//!
+//! Where the model is not the kernel, a comment says `DIVERGES:` and why. It may do less than Linux, never
+//! something that Linux could not do.
+//!
 //! What is not here: clocks, threads, root, compilation.
 
 pub mod core;

@@ -26,6 +26,10 @@ pub fn run_ops(trial: &Trial, ops: Option<Rc<dyn Ops>>, layout: TaskLayout) -> R
     core.perform_trial(ops);
     let outcome = core.outcome();
     let mut record = Record::without_measurement(trial.clone(), outcome, provenance(trial, &name));
+    if core.exit.is_some() {
+        record.provenance.scheduler_after =
+            ActiveScheduler { sched_ext_ops: String::new(), ..disabled(&record.provenance) };
+    }
     record.measured = core.measured();
     record.trace = core.finish_trace();
     record
@@ -48,6 +52,9 @@ impl Core {
             self.run();
         }
         self.close_measurement();
+        if self.exit.is_some() {
+            self.dump = self.dump();
+        }
         self.unload();
     }
 
@@ -67,7 +74,7 @@ impl Core {
                 true => info.reason.clone(),
                 false => format!("{} ({})", info.reason, info.message),
             };
-            return Outcome::Ejected { reason, dump: String::new() };
+            return Outcome::Ejected { reason, dump: self.dump.clone() };
         }
         if let Some(reason) = &self.recorder.refusal {
             return Outcome::Failed { reason: reason.clone() };
@@ -97,6 +104,10 @@ fn unsupported(choice: &SchedulerChoice) -> String {
     format!(
         "the simulator cannot run {what}; use the vm backend, or a .bpf.c file such as eevdf in its place"
     )
+}
+
+fn disabled(provenance: &Provenance) -> ActiveScheduler {
+    ActiveScheduler { sched_ext_state: "disabled".into(), ..provenance.scheduler_before.clone() }
 }
 
 fn provenance(trial: &Trial, ops: &str) -> Provenance {

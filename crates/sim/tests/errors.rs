@@ -85,7 +85,9 @@ fn the_watchdog_finds_a_forgotten_task() {
     let hogs = json!([{"name": "hog", "count": 2, "steps": [{"run_us": 100_000}]}]);
     let record = run(&trial(1, 5_000, hogs), Rc::new(tracer));
     let reason = record.outcome.reason();
-    assert_eq!(record.outcome.word(), "ejected");
+    let Outcome::Ejected { dump, .. } = &record.outcome else { panic!("{:?}", record.outcome) };
+    assert!(dump.starts_with("CPU 0: curr=hog[") && dump.contains("with the scheduler"), "{dump}");
+    assert_eq!(record.provenance.scheduler_after.sched_ext_state, "disabled");
     assert!(
         reason.starts_with("runnable task stall (hog[") && reason.contains("failed to run for 1.")
     );

@@ -77,6 +77,8 @@ pub struct Core {
     /// The core schedules by itself: while a scheduler is being loaded or unloaded.
     pub(crate) bypass: bool,
     pub(crate) exit: Option<ExitInfo>,
+    /// What the machine looked like then.
+    pub(crate) dump: String,
 
     pub(crate) queues: Queues,
     /// User queues by number; a queue is found in the table if its number is small.
@@ -143,6 +145,7 @@ impl Core {
             has_scheduler: false,
             bypass: true,
             exit: None,
+            dump: String::new(),
             queues: Queues::default(),
             queue_table: Vec::new(),
             queue_map: BTreeMap::new(),
