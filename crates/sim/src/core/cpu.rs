@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A CPU: its clock, its run queue, and the work that its task is doing.
+//!
+//! DIVERGES: what one event does is visible to other CPUs at once, while its cost moves the clock of its
+//! own CPU ahead; so an effect can be seen earlier than it was made, by at most that event's kernel work
+//! (microseconds; a fork or an end lets its time pass first). User work never runs ahead.
+//!
+//! DIVERGES: siblings of a core run at full speed side by side, caches matter only at a migration, and
+//! CPUs neither change their frequency nor come and go.
 
 use super::deadline::DeadlineQueue;
 use super::rt::RtQueue;

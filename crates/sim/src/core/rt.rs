@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! SCHED_FIFO and SCHED_RR: one list per priority on each CPU, and pushing and pulling between CPUs so
 //! that the highest N tasks run on N CPUs.
+//!
+//! DIVERGES: no throttling of real-time tasks and no groups of them: kernels of 7.x have the fair and ext
+//! servers in its place unless they are built with `CONFIG_RT_GROUP_SCHED`. No priority inheritance.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Where a runnable task goes: `do_enqueue_task()`, direct dispatch, and the kfuncs that insert.
+//!
+//! DIVERGES: no task is ever migration-disabled, no CPU offline, and `SCX_ENQ_IMMED` is refused, so their
+//! cases do not appear.
 
 use super::dispatch::Dispatch;
 use super::dsq::Mixed;
