@@ -61,6 +61,7 @@ impl Kernel for Nothing {
     fn distribute(&mut self, _: &[u64], _: &[u64]) -> u32 { 0 }
     fn nodes(&self) -> u32 { 1 }
     fn cpu_node(&mut self, _: i32) -> i32 { 0 }
+    fn llc(&mut self, cpu: u32) -> (u32, u32) { (cpu, 1) }
     fn cpu_capacity(&mut self, _: i32) -> u32 { 1024 }
     fn task_running(&self, _: TaskId) -> bool { true }
     fn task_cpu(&self, _: TaskId) -> i32 { 0 }

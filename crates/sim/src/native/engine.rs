@@ -233,6 +233,12 @@ impl Kernel for Core {
         if valid { self.topology().node_of[cpu as usize] as i32 } else { -1 }
     }
 
+    fn llc(&mut self, cpu: u32) -> (u32, u32) {
+        let topology = self.topology();
+        let llc = &topology.llcs[topology.llc_of[cpu as usize] as usize];
+        (llc.first().unwrap_or(cpu), llc.count())
+    }
+
     fn cpu_capacity(&mut self, cpu: i32) -> u32 {
         let valid = self.cpu_valid(cpu, "");
         if valid { self.topology().capacity[cpu as usize] as u32 } else { 1024 }

@@ -83,6 +83,8 @@ pub trait Kernel: 'static {
     fn distribute(&mut self, a: &[u64], b: &[u64]) -> u32;
     fn nodes(&self) -> u32;
     fn cpu_node(&mut self, cpu: i32) -> i32;
+    /// The CPUs that share the CPU's last-level cache: the first, and how many.
+    fn llc(&mut self, cpu: u32) -> (u32, u32);
     /// The CPU's capacity, 1 … 1024.
     fn cpu_capacity(&mut self, cpu: i32) -> u32;
     fn task_running(&self, task: TaskId) -> bool;

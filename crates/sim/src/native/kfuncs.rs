@@ -168,6 +168,14 @@ kfuncs! {
         core(this).cpu_node(cpu)
     }
 
+    fn llc_id(cpu: u32; this) -> u32 {
+        core(this).llc(cpu).0
+    }
+
+    fn llc_size(cpu: u32; this) -> u32 {
+        core(this).llc(cpu).1
+    }
+
     fn possible_cpumask(; this) -> *const u64 {
         (*this).possible.as_ptr()
     }

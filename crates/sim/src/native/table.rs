@@ -78,6 +78,8 @@ fn general<K: Kernel>(name: &str) -> Option<*const ()> {
         "bpf_timer_set_callback" => timers::timer_set_callback::<K> as *const (),
         "bpf_timer_start" => timers::timer_start::<K> as *const (),
         "bpf_timer_cancel" => timers::timer_cancel::<K> as *const (),
+        "fairground_llc_id" => kfuncs::llc_id::<K> as *const (),
+        "fairground_llc_size" => kfuncs::llc_size::<K> as *const (),
         "fairground_allocate" => helpers::allocate::<K> as *const (),
         "fairground_free" => helpers::free::<K> as *const (),
         "memcpy" => helpers::copy::<K> as *const (),

@@ -132,6 +132,32 @@ long bpf_get_numa_node_id(void)
 	return scx_bpf_cpu_node(fairground.cpu);
 }
 
+/* Per-CPU variables of the kernel: their addresses only name them. */
+int sd_llc_id;
+int sd_llc_size;
+
+void *bpf_per_cpu_ptr(const void *variable, u32 cpu)
+{
+	static int ids[8192], sizes[8192];
+
+	if (cpu >= fairground.nr_cpu_ids)
+		return NULL;
+	if (variable == &sd_llc_id) {
+		ids[cpu] = fairground_llc_id(cpu);
+		return &ids[cpu];
+	}
+	if (variable == &sd_llc_size) {
+		sizes[cpu] = fairground_llc_size(cpu);
+		return &sizes[cpu];
+	}
+	return NULL;
+}
+
+void *bpf_this_cpu_ptr(const void *variable)
+{
+	return bpf_per_cpu_ptr(variable, fairground.cpu);
+}
+
 /*
  * A fault is a zero and an error for the kernel; here only what can never be mapped is told apart.
  */

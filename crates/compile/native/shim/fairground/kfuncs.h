@@ -120,6 +120,8 @@ struct fairground_map;
 	K(u64, bpf_ringbuf_query, (void *map, u64 flags), (map, flags))			\
 	K(long, bpf_user_ringbuf_drain,							\
 	  (void *map, void *callback, void *context, u64 flags), (map, callback, context, flags)) \
+	K(u32, fairground_llc_id, (u32 cpu), (cpu))					\
+	K(u32, fairground_llc_size, (u32 cpu), (cpu))					\
 	K(void *, fairground_allocate, (u64 size), (size))				\
 	K(void, fairground_free, (void *memory, u64 size), (memory, size))		\
 	K(u32, bpf_cpumask_any_distribute, (const struct cpumask *cpus), (cpus))	\
@@ -188,5 +190,7 @@ void *fairground_storage_make(struct fairground_map *map, struct task_struct *p,
 void *fairground_allocate(u64 size);
 void fairground_free(void *memory, u64 size);
 void *fairground_object_new(u64 size);
+u32 fairground_llc_id(u32 cpu);
+u32 fairground_llc_size(u32 cpu);
 
 #endif /* FAIRGROUND_KFUNCS_H */

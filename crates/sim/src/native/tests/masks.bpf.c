@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sets of CPUs on a machine with two. */
 #include <scx/common.bpf.h>
+#include <scx/percpu.bpf.h>
 
 char _license[] SEC("license") = "GPL";
 
@@ -21,6 +22,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(masks_init)
 		   bpf_cpumask_equal(cast_mask(mask), all));
 	bpf_printk("%u %u", bpf_cpumask_any_distribute(cast_mask(mask)),
 		   bpf_cpumask_any_and_distribute(cast_mask(mask), all));
+	bpf_printk("%d %d %d", cpu_llc_id(1), cpu_llc_size(1), scx_bpf_cpu_node(1));
 	scx_bpf_put_cpumask(all);
 	bpf_cpumask_release(mask);
 	return 0;
