@@ -30,7 +30,7 @@ impl Kernel for Nothing {
     fn cpus(&self) -> u32 { 1 }
     fn current(&self) -> TaskId { TaskId(0) }
     fn memory(&self, _: TaskId) -> *mut u8 { self.memory[HEADER_WORDS..].as_ptr() as *mut u8 }
-    fn task_at(&self, _: *const u8) -> Option<TaskId> { Some(TaskId(0)) }
+    unsafe fn task_at(&self, _: *const u8) -> Option<TaskId> { Some(TaskId(0)) }
     fn task_of_pid(&self, _: i32) -> Option<TaskId> { None }
     fn error(&mut self, message: String) { panic!("{message}") }
     fn error_bpf(&mut self, message: String) { panic!("{message}") }

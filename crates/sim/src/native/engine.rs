@@ -62,7 +62,7 @@ impl Kernel for Core {
         self.task_memory(task)
     }
 
-    fn task_at(&self, memory: *const u8) -> Option<TaskId> {
+    unsafe fn task_at(&self, memory: *const u8) -> Option<TaskId> {
         if memory.is_null() || !memory.cast::<u64>().is_aligned() {
             return None;
         }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! When a scheduler's native code goes wrong: what the worker process still says before it ends.
 //!
+//! DIVERGES: a BPF program that follows a null pointer inside a kernel structure reads zeros; here it
+//! crashes, except in `BPF_CORE_READ` and `bpf_probe_read_kernel`.
+//!
 //! BPF's verifier refuses programs that could do harm; natively they run, and crash. Signal
 //! handlers turn a crash into a report, a clock notices callbacks that do not end, and divisions by
 //! zero are what they are in BPF. All of it is per process, because a trial that needs it has a

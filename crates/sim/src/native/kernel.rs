@@ -23,7 +23,10 @@ pub trait Kernel: 'static {
     fn current(&self) -> TaskId;
     fn memory(&self, task: TaskId) -> *mut u8;
     /// The task whose memory this is, if it is a task's.
-    fn task_at(&self, memory: *const u8) -> Option<TaskId>;
+    ///
+    /// # Safety
+    /// What stands in front of a pointer that is not null is read; a wrong one may be a crash.
+    unsafe fn task_at(&self, memory: *const u8) -> Option<TaskId>;
     fn task_of_pid(&self, pid: i32) -> Option<TaskId>;
     /// Throws the scheduler out because of an error of its own making.
     fn error(&mut self, message: String);

@@ -9,6 +9,9 @@
 //!
 //! What is not here: the meaning of kfuncs, which is the engine's ([`kernel`]); compilation.
 
+// Boxes in tables are there because the scheduler keeps the addresses of what is in them.
+#![allow(clippy::vec_box)]
+
 mod abi;
 mod bridge;
 mod callbacks;

@@ -101,7 +101,8 @@ pub unsafe fn core<'a, K: Kernel>(this: This<K>) -> &'a mut K {
 pub unsafe fn task<K: Kernel>(this: This<K>, memory: *const u8, kfunc: &str) -> Option<TaskId> {
     // SAFETY: the caller's.
     let core = unsafe { core(this) };
-    let found = core.task_at(memory);
+    // SAFETY: a wrong pointer is a crash, which is reported as the scheduler's.
+    let found = unsafe { core.task_at(memory) };
     if found.is_none() {
         core.error(format!("{kfunc}() was given {memory:p}, which is no task"));
     }

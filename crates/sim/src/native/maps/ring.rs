@@ -33,8 +33,10 @@ impl Ring {
 
     /// Ends the reservation of `data`; whether it is ours.
     pub fn settle(&mut self, data: *const u8, submit: bool) -> bool {
-        let is_it = |record: &Box<[u64]>| record[HEADER_WORDS..].as_ptr().cast() == data;
-        let Some(index) = self.reserved.iter().position(is_it) else { return false };
+        let is_it = |record: &[u64]| record[HEADER_WORDS..].as_ptr().cast() == data;
+        let Some(index) = self.reserved.iter().position(|record| is_it(record)) else {
+            return false;
+        };
         let record = self.reserved.swap_remove(index);
         let size = record[0] as usize;
         if submit {
