@@ -13,6 +13,13 @@ mod clang;
 #[path = "src/identity.rs"]
 mod identity;
 
+mod build_native;
+#[path = "src/native/facts.rs"]
+#[allow(dead_code)]
+mod facts;
+#[path = "src/native/make.rs"]
+mod make;
+
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
 const SCHEDULERS: &str = "../../schedulers";
@@ -36,11 +43,13 @@ fn build() -> Result {
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
     let clang = clang::find()?;
     let headers = gather_headers(&clang, &out)?;
+    build_native::add_headers(&clang, &headers)?;
     let packed = pack(&headers)?;
     fs::write(out.join("headers.tar.gz"), &packed)?;
 
     let mut code = String::new();
-    let toolkit = [&packed[..], clang::FLAGS.join(" ").as_bytes()].concat();
+    let flags = [clang::FLAGS, make::NATIVE_FLAGS, make::LINK_FLAGS].concat().join(" ");
+    let toolkit = [&packed[..], flags.as_bytes()].concat();
     writeln!(code, "pub const TOOLKIT: &str = {:?};", &model::trial::sha256_hex(&toolkit)[..16])?;
     writeln!(code, "pub const HEADERS: &[u8] = include_bytes!(\"headers.tar.gz\");")?;
     write_includes(&mut code)?;
@@ -51,7 +60,9 @@ fn build() -> Result {
     writeln!(code, "];\npub const PROBES: &[u8] = include_bytes!(\"probes.bpf.o\");")?;
     fs::write(out.join("probes.bpf.o"), compile(&clang, &headers, Path::new(PROBES))?)?;
     fs::write(out.join("embedded.rs"), code)?;
-    Ok(())
+    let read = |name: &str| fs::read_to_string(Path::new(SCHEDULERS).join(name)).ok();
+    let identity = |text: &str| identity::identity(text, &read);
+    build_native::write_natives(&clang, &headers, Path::new(SCHEDULERS), &identity, &out)
 }
 
 /// One tree with everything that a scheduler includes: what `scx_cargo` brings, libbpf's, and our

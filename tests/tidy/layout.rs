@@ -19,6 +19,9 @@ const SILENT: &[&str] = &["model", "compile", "live", "vm", "sim", "store", "sta
 /// Pure crates: no files, clocks, threads, processes, or order that differs from run to run.
 const PURE: &[&str] = &["model", "stats", "report", "sim"];
 
+/// A native scheduler may crash or hang, so it runs in a process of its own with a time limit.
+const IMPURE: &str = "crates/sim/src/native/";
+
 fn crate_of(file: &File) -> Option<&str> {
     file.path.strip_prefix("crates/")?.split('/').next()
 }
@@ -75,7 +78,9 @@ fn pure_crates_have_no_clock_no_files_and_no_random_order() {
         "HashMap",
         "HashSet",
     ];
-    expect_none(find_in_sources(PURE, &impure, "this crate is pure"));
+    let mut complaints = find_in_sources(PURE, &impure, "this crate is pure");
+    complaints.retain(|complaint| !complaint.starts_with(IMPURE));
+    expect_none(complaints);
 }
 
 /// Complains about words in the crates' sources, their tests and build scripts left out.

@@ -12,6 +12,7 @@ use std::path::Path;
 mod clang;
 mod header;
 mod identity;
+pub mod native;
 mod object;
 mod source;
 mod toolkit;

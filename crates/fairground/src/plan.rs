@@ -155,10 +155,10 @@ mod tests {
             .map(|index| Workload { name: format!("workload{index}"), ..Workload::default() });
         let machines = (0..counts.2).map(|index| Machine {
             name: format!("machine{index}"),
-            about: String::new(),
             cpus: index as u32 + 1,
             memory_mib: 512,
             clock: Clock::Virtual,
+            ..Machine::default()
         });
         Experiment {
             name: "test".into(),

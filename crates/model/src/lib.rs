@@ -28,7 +28,7 @@ pub mod workload;
 pub use contestant::{Contestant, KnobValue, Policy, PolicyClass, SchedulerChoice};
 pub use experiment::Experiment;
 pub use histogram::Histogram;
-pub use machine::{Clock, Machine};
+pub use machine::{Clock, Costs, Machine};
 pub use metric::{Measure, Metric};
 pub use progress::Progress;
 pub use record::{ActiveScheduler, Measured, Outcome, Provenance, Record};

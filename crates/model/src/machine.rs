@@ -21,6 +21,150 @@ pub struct Machine {
     /// Which clock the VM counts with.
     #[serde(default)]
     pub clock: Clock,
+    /// Hardware threads per core; siblings have neighbouring numbers.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub smt: u32,
+    /// Last-level caches; each serves an equal, contiguous range of CPUs.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub llcs: u32,
+    /// NUMA nodes; each has an equal, contiguous range of CPUs.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub nodes: u32,
+    /// Speed of each CPU, 1024 is full speed; empty: all full.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capacity: Vec<u32>,
+    /// Ticks per second (`CONFIG_HZ`).
+    #[serde(default = "default_hz", skip_serializing_if = "is_default_hz")]
+    pub hz: u32,
+    /// What the kernel's work costs in the simulator.
+    #[serde(default, skip_serializing_if = "Costs::is_default")]
+    pub costs: Costs,
+}
+
+impl Default for Machine {
+    fn default() -> Machine {
+        Machine {
+            name: String::new(),
+            about: String::new(),
+            cpus: 1,
+            memory_mib: default_memory_mib(),
+            clock: Clock::Real,
+            smt: 1,
+            llcs: 1,
+            nodes: 1,
+            capacity: Vec::new(),
+            hz: default_hz(),
+            costs: Costs::default(),
+        }
+    }
+}
+
+/// What work costs in the simulator, nanoseconds of CPU time where nothing else is said. A measured
+/// table comes from the VM; the defaults are a usual server core's order of magnitude.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Costs {
+    /// A switch from one task (or the idle task) to another, the choice included.
+    pub context_switch_ns: u64,
+    /// A wake-up, on the CPU of the one who wakes.
+    pub wakeup_ns: u64,
+    /// From the sending of an inter-processor interrupt to its handling: a delay, not CPU time.
+    pub ipi_ns: u64,
+    /// Leaving the idle state.
+    pub idle_exit_ns: u64,
+    /// A timer's interrupt.
+    pub timer_ns: u64,
+    /// A scheduler tick.
+    pub tick_ns: u64,
+    /// Each call of one of the scheduler's callbacks.
+    pub callback_ns: u64,
+    /// A system call's way in and out.
+    pub syscall_ns: u64,
+    /// Each look of a scheduler into a queue, or at a task in it: what makes long scans expensive.
+    pub look_ns: u64,
+    /// Holding the lock of a shared dispatch queue once; others wait that long.
+    pub queue_lock_ns: u64,
+    /// Fetching a lock (or a queue's first line) that another last-level cache held last.
+    pub queue_remote_ns: u64,
+    /// Refilling the cache after moving to a sibling thread.
+    pub refill_smt_ns: u64,
+    /// … to another core of the same last-level cache.
+    pub refill_llc_ns: u64,
+    /// … to another last-level cache of the same node.
+    pub refill_node_ns: u64,
+    /// … to another node.
+    pub refill_remote_ns: u64,
+    /// `fork`, on the parent's CPU.
+    pub fork_ns: u64,
+    /// `execve`.
+    pub exec_ns: u64,
+    /// A task's end.
+    pub exit_ns: u64,
+    /// Copying one KiB to or from the kernel.
+    pub copy_kib_ns: u64,
+    /// The disk's time for each request: a delay, not CPU time.
+    pub disk_access_ns: u64,
+    /// The disk's time for each KiB.
+    pub disk_kib_ns: u64,
+}
+
+impl Costs {
+    /// A machine on which all but the tasks' own work is free: for tests and for pure policy.
+    pub const FREE: Costs = Costs {
+        context_switch_ns: 0,
+        wakeup_ns: 0,
+        ipi_ns: 0,
+        idle_exit_ns: 0,
+        timer_ns: 0,
+        tick_ns: 0,
+        callback_ns: 0,
+        look_ns: 0,
+        syscall_ns: 0,
+        queue_lock_ns: 0,
+        queue_remote_ns: 0,
+        refill_smt_ns: 0,
+        refill_llc_ns: 0,
+        refill_node_ns: 0,
+        refill_remote_ns: 0,
+        fork_ns: 0,
+        exec_ns: 0,
+        exit_ns: 0,
+        copy_kib_ns: 0,
+        disk_access_ns: 0,
+        disk_kib_ns: 0,
+    };
+
+    fn is_default(&self) -> bool {
+        *self == Costs::default()
+    }
+}
+
+impl Default for Costs {
+    fn default() -> Costs {
+        Costs {
+            context_switch_ns: 900,
+            wakeup_ns: 500,
+            ipi_ns: 800,
+            idle_exit_ns: 500,
+            timer_ns: 700,
+            tick_ns: 1_000,
+            callback_ns: 60,
+            look_ns: 10,
+            syscall_ns: 200,
+            queue_lock_ns: 50,
+            queue_remote_ns: 60,
+            refill_smt_ns: 0,
+            refill_llc_ns: 1_000,
+            refill_node_ns: 3_000,
+            refill_remote_ns: 6_000,
+            fork_ns: 40_000,
+            exec_ns: 300_000,
+            exit_ns: 20_000,
+            copy_kib_ns: 100,
+            disk_access_ns: 80_000,
+            disk_kib_ns: 500,
+        }
+    }
 }
 
 /// The VM's clock.
@@ -36,4 +180,35 @@ pub enum Clock {
 
 fn default_memory_mib() -> u32 {
     1024
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(value: &u32) -> bool {
+    *value == 1
+}
+
+fn default_hz() -> u32 {
+    250
+}
+
+fn is_default_hz(value: &u32) -> bool {
+    *value == default_hz()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_usual_is_not_written() {
+        let machine = Machine { name: "m".into(), ..Machine::default() };
+        let json = serde_json::to_string(&machine).unwrap();
+        assert_eq!(json, r#"{"name":"m","cpus":1,"memory_mib":1024,"clock":"real"}"#);
+        assert_eq!(serde_json::from_str::<Machine>(&json).unwrap(), machine);
+        let costs: Costs = serde_json::from_str(r#"{"tick_ns": 5}"#).unwrap();
+        assert_eq!(costs, Costs { tick_ns: 5, ..Costs::default() });
+    }
 }

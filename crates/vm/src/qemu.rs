@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     fn machine(clock: Clock, cpus: u32) -> Machine {
-        Machine { name: "m".into(), about: String::new(), cpus, memory_mib: 512, clock }
+        Machine { name: "m".into(), cpus, memory_mib: 512, clock, ..Machine::default() }
     }
 
     fn line(clock: Clock, accelerator: Accelerator) -> String {

@@ -44,7 +44,7 @@ fn prepare() -> anyhow::Result<PathBuf> {
 }
 
 fn machine(clock: Clock, cpus: u32) -> Machine {
-    Machine { name: "test".into(), about: String::new(), cpus, memory_mib: 512, clock }
+    Machine { name: "test".into(), cpus, memory_mib: 512, clock, ..Machine::default() }
 }
 
 fn trials(machine: &Machine, names: &[&str]) -> Vec<Trial> {

@@ -14,10 +14,10 @@ pub fn record(contestant: &str, block: u32) -> Record {
     };
     let machine = Machine {
         name: "one".into(),
-        about: String::new(),
         cpus: 1,
         memory_mib: 256,
         clock: Clock::Real,
+        ..Machine::default()
     };
     let contestant = Contestant {
         name: contestant.into(),

@@ -43,10 +43,10 @@ fn contestant() -> Contestant {
 fn machine() -> Machine {
     Machine {
         name: "one".into(),
-        about: String::new(),
         cpus: 1,
         memory_mib: 512,
         clock: Clock::Virtual,
+        ..Machine::default()
     }
 }
 

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The part of the build script that serves the simulator: the headers that stand first, and every
+//! scheduler as a native object.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use crate::{Result, clang, copy_tree, facts, file_name, files, make};
+
+const SHIM: &str = "native/shim";
+
+/// Structures of vmlinux.h that the simulator replaces by what it maintains of them.
+const REPLACED: &[&str] = &["sched_entity", "sched_ext_entity", "task_struct"];
+
+/// Adds the folder `native` to the tree of headers: what stands before the others when the
+/// simulator's objects are compiled, and the trampolines that they are linked with.
+pub fn add_headers(clang: &Path, tree: &Path) -> Result {
+    println!("cargo::rerun-if-changed={SHIM}");
+    println!("cargo::rerun-if-changed=build_native.rs");
+    println!("cargo::rerun-if-changed=src/native");
+    let native = tree.join("native");
+    copy_tree(Path::new(SHIM), &native)?;
+    fs::copy(tree.join("bpf/bpf_helpers.h"), native.join("bpf/libbpf_helpers.h"))?;
+    let ours = fs::read_to_string(native.join("fairground/task_struct.h"))?;
+    let vmlinux = with_replaced(&fs::read_to_string(tree.join("vmlinux.h"))?, &ours)?;
+    fs::write(native.join("vmlinux.h"), vmlinux)?;
+    let helpers = prototypes(&fs::read_to_string(tree.join("bpf/bpf_helper_defs.h"))?);
+    fs::write(native.join("bpf/bpf_helper_defs.h"), helpers)?;
+    let known = fs::read_to_string(tree.join("scx/enum_defs.autogen.h"))?;
+    let enums = constants(&fs::read_to_string(tree.join("scx/enums.autogen.bpf.h"))?, &known)?;
+    fs::write(native.join("fairground/enums.h"), enums)?;
+    trampolines(clang, tree)
+}
+
+/// Exchanges structures by their namesakes.
+fn with_replaced(vmlinux: &str, ours: &str) -> Result<String> {
+    let mut text = vmlinux.to_owned();
+    for name in REPLACED {
+        let replacement = structure(ours, name).ok_or(format!("the shim has no struct {name}"))?;
+        let original = structure(&text, name).ok_or(format!("vmlinux.h has no struct {name}"))?;
+        text = text.replacen(original, replacement, 1);
+    }
+    Ok(text)
+}
+
+/// A structure's definition, which begins and ends at the margin.
+fn structure<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let begin = text.find(&format!("\nstruct {name} {{\n"))? + 1;
+    let length = text[begin..].find("\n};\n")? + "\n};\n".len();
+    Some(&text[begin..begin + length])
+}
+
+/// Helpers are constant pointers to small numbers for BPF; here they are functions to be linked:
+/// `static T (* const name)(…) = (void *) 1;` becomes `T name(…);`.
+fn prototypes(definitions: &str) -> String {
+    let mut text = String::new();
+    for line in definitions.lines() {
+        let prototype = line.strip_prefix("static ").and_then(|rest| {
+            let (result, rest) = rest.split_once("(* const ")?;
+            let (name, rest) = rest.split_once(')')?;
+            let (parameters, _) = rest.split_once(" = (void *)")?;
+            Some(format!("{result}{name}{parameters};"))
+        });
+        text.push_str(prototype.as_deref().unwrap_or(line));
+        text.push('\n');
+    }
+    text
+}
+
+/// The constants that a loader looks up in the kernel, as vmlinux.h has them and with the type of
+/// the variables. What vmlinux.h lacks is 0, as a loader leaves it.
+fn constants(variables: &str, known: &str) -> Result<String> {
+    let mut text = String::new();
+    for line in variables.lines() {
+        let Some(name) = line.strip_prefix("#define ").and_then(|rest| rest.split(' ').next())
+        else {
+            continue;
+        };
+        let exists = known.lines().any(|line| line == format!("#define HAVE_{name}"));
+        let value = if exists { format!("((u64){name})") } else { "0ULL".into() };
+        writeln!(text, "#define {name} {value}")?;
+    }
+    Ok(text)
+}
+
+fn trampolines(clang: &Path, tree: &Path) -> Result {
+    let path = tree.join("native/fairground/kfuncs.c");
+    let text = fs::read_to_string(&path)?;
+    let folder = path.parent().unwrap_or(tree);
+    let source = clang::Text { label: "fairground/kfuncs.c", folder, text: &text };
+    make::compile(clang, tree, &source, &make::trampolines(tree)).map_err(explained)?;
+    Ok(())
+}
+
+/// Compiles every scheduler of a folder and writes what `src/native/store.rs` includes.
+pub fn write_natives(
+    clang: &Path,
+    headers: &Path,
+    schedulers: &Path,
+    identity_of: &dyn Fn(&str) -> String,
+    out: &Path,
+) -> Result {
+    let mut code = String::from("pub const NATIVES: &[Builtin] = &[\n");
+    for file in files(schedulers, ".bpf.c")? {
+        let name = file_name(&file).trim_end_matches(".bpf.c").to_owned();
+        let text = fs::read_to_string(&file)?;
+        let label = format!("schedulers/{name}.bpf.c");
+        let source = clang::Text { label: &label, folder: schedulers, text: &text };
+        let object = make::object(clang, headers, &source).map_err(explained)?;
+        let twin = fs::read(out.join(format!("{name}.bpf.o")))?;
+        let facts = facts::facts(&twin, &object).map_err(|error| format!("{label}: {error}"))?;
+        fs::write(out.join(format!("{name}.so")), &object)?;
+        writeln!(code, "    Builtin {{ sha256: {:?},", identity_of(&text))?;
+        writeln!(code, "        object: include_bytes!(\"{name}.so\"),")?;
+        writeln!(code, "        facts: {:?} }},", serde_json::to_string(&facts)?)?;
+    }
+    code.push_str("];\n");
+    fs::write(out.join("embedded_native.rs"), code)?;
+    Ok(())
+}
+
+fn explained(complaint: clang::Complaint) -> String {
+    let line = complaint.line.unwrap_or(0);
+    format!("{}:{line}: not for the simulator: {}", complaint.file, complaint.message)
+}

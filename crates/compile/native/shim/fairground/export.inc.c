@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the simulator reads when it loads the object; its `native/export.rs` has the same
+ * structures.
+ */
+
+struct fairground_named {
+	const char *name;
+	u64 value;
+};
+
+#define TASK_FIELDS(F)									\
+	F(scx.slice) F(scx.dsq_vtime) F(scx.weight) F(scx.flags) F(scx.selected_cpu)	\
+	F(se.exec_start) F(se.sum_exec_runtime) F(thread_info.cpu) F(prio) F(static_prio) \
+	F(normal_prio) F(rt_priority) F(policy) F(flags) F(nr_cpus_allowed) F(on_cpu)	\
+	F(cpus_ptr) F(pid) F(tgid) F(__state) F(wake_cpu) F(recent_used_cpu) F(mm)	\
+	F(real_parent) F(parent) F(group_leader) F(nvcsw) F(nivcsw) F(start_time) F(comm) \
+	F(cpus_mask)
+
+/* Structures that pass between both sides; the simulator's are in `native/abi.rs`. */
+#define AT(type, field, offset)								\
+	_Static_assert(__builtin_offsetof(struct type, field) == offset, #type "." #field)
+AT(scx_exit_info, kind, 0);
+AT(scx_exit_info, exit_cpu, 4);
+AT(scx_exit_info, exit_code, 8);
+AT(scx_exit_info, reason, 24);
+AT(scx_exit_info, msg, 48);
+AT(scx_exit_info, dump, 56);
+AT(scx_init_task_args, fork, 0);
+AT(scx_init_task_args, cgroup, 8);
+AT(scx_exit_task_args, cancelled, 0);
+AT(scx_bpf_select_cpu_and_args, prev_cpu, 0);
+AT(scx_bpf_select_cpu_and_args, wake_flags, 8);
+AT(scx_bpf_select_cpu_and_args, flags, 16);
+AT(scx_bpf_dsq_insert_vtime_args, dsq_id, 0);
+AT(scx_bpf_dsq_insert_vtime_args, slice, 8);
+AT(scx_bpf_dsq_insert_vtime_args, vtime, 16);
+AT(scx_bpf_dsq_insert_vtime_args, enq_flags, 24);
+_Static_assert(sizeof(struct bpf_iter_scx_dsq) >= 48, "the iterator holds the simulator's");
+
+#define OPS_FIELDS(F)									\
+	F(select_cpu) F(enqueue) F(dequeue) F(dispatch) F(tick) F(runnable) F(running)	\
+	F(stopping) F(quiescent) F(yield) F(core_sched_before) F(set_weight)		\
+	F(set_cpumask) F(update_idle) F(init_task) F(exit_task) F(enable) F(disable)	\
+	F(dump) F(dump_cpu) F(dump_task) F(cgroup_init) F(cgroup_exit)			\
+	F(cgroup_prep_move) F(cgroup_move) F(cgroup_cancel_move) F(cgroup_set_weight)	\
+	F(cgroup_set_bandwidth) F(cgroup_set_idle) F(sub_attach) F(sub_detach)		\
+	F(sub_caps_updated) F(sub_ecaps_updated) F(cpu_online) F(cpu_offline) F(init)	\
+	F(exit) F(dispatch_max_batch) F(flags) F(timeout_ms) F(exit_dump_len) F(name)	\
+	F(cpu_acquire) F(cpu_release)
+
+#define FLAGS(F)									\
+	F(SCX_OPS_KEEP_BUILTIN_IDLE) F(SCX_OPS_ENQ_LAST) F(SCX_OPS_ENQ_EXITING)		\
+	F(SCX_OPS_SWITCH_PARTIAL) F(SCX_OPS_ENQ_MIGRATION_DISABLED)			\
+	F(SCX_OPS_ALLOW_QUEUED_WAKEUP) F(SCX_OPS_BUILTIN_IDLE_PER_NODE)			\
+	F(SCX_OPS_ALWAYS_ENQ_IMMED) F(SCX_OPS_TID_TO_TASK)
+
+#define TASK_FIELD(field) { #field, __builtin_offsetof(struct task_struct, field) },
+#define OPS_FIELD(field) { #field, __builtin_offsetof(struct sched_ext_ops, field) },
+#define FLAG(flag) { #flag, flag },
+#define CALL(result, function, parameters, arguments)					\
+	{ #function, (u64)&fairground.calls.function },
+
+static const struct fairground_named task_fields[] = {
+	TASK_FIELDS(TASK_FIELD) { "size", sizeof(struct task_struct) },
+	{ "cpus_mask_bytes", sizeof(cpumask_t) }, {}
+};
+static const struct fairground_named ops_fields[] = {
+	OPS_FIELDS(OPS_FIELD) { "size", sizeof(struct sched_ext_ops) }, {}
+};
+static const struct fairground_named flags[] = { FLAGS(FLAG) {} };
+static const struct fairground_named calls[] = { FAIRGROUND_CALLS(CALL) {} };
+
+struct fairground_export {
+	struct fairground_state *state;
+	const struct fairground_named *task_fields;
+	const struct fairground_named *ops_fields;
+	const struct fairground_named *flags;
+	/* The value is the address of the slot for the simulator's function. */
+	const struct fairground_named *calls;
+	u64 *hz;
+};
+
+__attribute__((visibility("default"))) const struct fairground_export fairground_export = {
+	.state = &fairground,
+	.task_fields = task_fields,
+	.ops_fields = ops_fields,
+	.flags = flags,
+	.calls = calls,
+	.hz = &CONFIG_HZ,
+};

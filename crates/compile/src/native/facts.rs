@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the simulator must know about a native object: where things are (from its symbols) and what
+//! they are (from the BTF of the BPF object of the same source).
+
+use std::collections::BTreeMap;
+
+use libbpf_rs::btf::types::{DataSec, Int, IntEncoding, Var};
+use libbpf_rs::btf::{Btf, BtfKind, BtfType};
+use libbpf_rs::{AsRawLibbpf, ObjectBuilder, OpenObject};
+use object::{Object, ObjectSymbol};
+use serde::{Deserialize, Serialize};
+
+/// An address in the object, and a size, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Relative to where the object is loaded.
+    pub address: u64,
+    /// 0 where it is unknown.
+    pub size: u64,
+}
+
+/// A BPF map.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Map {
+    /// The variable's name.
+    pub name: String,
+    /// Where the variable is.
+    pub place: Place,
+    /// `BPF_MAP_TYPE_*`.
+    pub kind: u32,
+    /// Bytes of a key.
+    pub key_size: u32,
+    /// Bytes of a value.
+    pub value_size: u32,
+    /// Entries; for ring buffers bytes.
+    pub max_entries: u32,
+    /// `BPF_F_*`.
+    pub flags: u32,
+}
+
+/// What a global variable holds, as far as a knob can set it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A number that cannot be negative; also an enumeration.
+    Unsigned,
+    /// A number that can.
+    Signed,
+    /// A truth value.
+    Bool,
+    /// Anything else.
+    Other,
+}
+
+/// A `const volatile` global.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variable {
+    /// The name.
+    pub name: String,
+    /// Where it is.
+    pub place: Place,
+    /// What it holds.
+    pub kind: Kind,
+}
+
+/// What the loader needs to know about a native object.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    /// The `struct sched_ext_ops` variables, by name.
+    pub ops: BTreeMap<String, Place>,
+    /// The maps, by name.
+    pub maps: Vec<Map>,
+    /// The `const volatile` globals, by name.
+    pub variables: Vec<Variable>,
+}
+
+/// Programs of these sections run natively: callbacks, and what only user space would start.
+const RUNNABLE: &[&str] = &["struct_ops", "syscall"];
+
+/// The probe that the ecosystem's header brings along; it finds out a fact about kernels.
+const HEADERS_PROBE: &str = "scx_lib_init_probe";
+
+/// Reads the facts of a native object and its BPF twin.
+pub fn facts(twin: &[u8], native: &[u8]) -> Result<Facts, String> {
+    let symbols = symbols(native)?;
+    let wrong = |error: libbpf_rs::Error| format!("libbpf cannot read the BPF object: {error}");
+    let mut builder = ObjectBuilder::default();
+    let open = builder.open_memory(twin).map_err(wrong)?;
+    refuse_other_programs(&open)?;
+    // SAFETY: the object is open and outlives its BTF.
+    let btf = Btf::from_bpf_object(unsafe { open.as_libbpf_object().as_ref() }).map_err(wrong)?;
+    let btf = btf.ok_or("the BPF object has no BTF")?;
+    let found = Facts {
+        ops: of_section(&btf, ".struct_ops.link")
+            .filter_map(|(name, _)| Some((name.clone(), *symbols.get(&name)?)))
+            .collect(),
+        maps: maps(&open, &symbols),
+        variables: of_section(&btf, ".rodata")
+            .filter_map(|(name, kind)| Some(Variable { place: *symbols.get(&name)?, name, kind }))
+            .collect(),
+    };
+    match found.ops.is_empty() {
+        true => Err("no struct sched_ext_ops: define one with SCX_OPS_DEFINE".into()),
+        false => Ok(found),
+    }
+}
+
+fn refuse_other_programs(open: &OpenObject) -> Result<(), String> {
+    for program in open.progs() {
+        let section = program.section().to_string_lossy().into_owned();
+        let kind = section.trim_start_matches('?').split(['/', '.']).next().unwrap_or_default();
+        if !RUNNABLE.contains(&kind) && program.name() != HEADERS_PROBE {
+            return Err(format!(
+                "the program {} ({section}) traces a kernel, and the simulator is none",
+                program.name().to_string_lossy()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The symbols of data, by name.
+fn symbols(native: &[u8]) -> Result<BTreeMap<String, Place>, String> {
+    let file = object::File::parse(native).map_err(|error| format!("no ELF object: {error}"))?;
+    let of = |symbol: object::Symbol| {
+        let place = Place { address: symbol.address(), size: symbol.size() };
+        Some((symbol.name().ok()?.to_owned(), place))
+    };
+    let data = file.symbols().filter(|symbol| symbol.kind() == object::SymbolKind::Data);
+    Ok(data.filter_map(of).collect())
+}
+
+fn maps(open: &OpenObject, symbols: &BTreeMap<String, Place>) -> Vec<Map> {
+    let of = |map: libbpf_rs::OpenMap| {
+        let name = map.name().to_string_lossy().into_owned();
+        Some(Map {
+            place: *symbols.get(&name)?,
+            kind: map.map_type().into(),
+            key_size: map.key_size(),
+            value_size: map.value_size(),
+            max_entries: map.max_entries(),
+            flags: map.map_flags(),
+            name,
+        })
+    };
+    open.maps().filter_map(of).filter(|map| map.kind != STRUCT_OPS).collect()
+}
+
+/// `BPF_MAP_TYPE_STRUCT_OPS`: how libbpf sees the table of callbacks.
+const STRUCT_OPS: u32 = 26;
+
+/// The variables of a data section and what they hold.
+fn of_section<'a>(btf: &'a Btf, name: &'a str) -> impl Iterator<Item = (String, Kind)> + 'a {
+    let sections = btf.type_by_kind::<DataSec>();
+    let named = sections.filter(move |section| section.name().is_some_and(|found| found == name));
+    named.flat_map(move |section| {
+        let places: Vec<_> = section.iter().map(|place| place.ty).collect();
+        places.into_iter().filter_map(move |ty| {
+            let variable = btf.type_by_id::<Var>(ty)?;
+            let name = variable.name()?.to_string_lossy().into_owned();
+            Some((name, kind(variable.next_type()?)))
+        })
+    })
+}
+
+fn kind(ty: BtfType) -> Kind {
+    let bare = ty.skip_mods_and_typedefs();
+    match bare.kind() {
+        BtfKind::Int => match Int::try_from(bare).map(|int| int.encoding) {
+            Ok(IntEncoding::Bool) => Kind::Bool,
+            Ok(IntEncoding::Signed) => Kind::Signed,
+            _ => Kind::Unsigned,
+        },
+        BtfKind::Enum | BtfKind::Enum64 => Kind::Signed,
+        _ => Kind::Other,
+    }
+}

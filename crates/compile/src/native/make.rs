@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Running clang and the linker for a native object: the same way for the build script and at run
+//! time.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::clang::{Complaint, Text, arch, complaint};
+
+/// How schedulers and trampolines are compiled. Line tables are kept for naming the place of a
+/// crash; aliasing rules are off as in the kernel; warnings are the BPF compilation's business.
+pub const NATIVE_FLAGS: &[&str] = &[
+    "-O2",
+    "-fPIC",
+    "-ffunction-sections",
+    "-gline-tables-only",
+    "-fvisibility=hidden",
+    "-fno-strict-aliasing",
+    "-fno-stack-protector",
+    "-DBPF_NO_PRESERVE_ACCESS_INDEX",
+    "-Wno-everything",
+    "-Werror=implicit-function-declaration",
+    "-fno-color-diagnostics",
+    "-fno-caret-diagnostics",
+    "-fdebug-compilation-dir=.",
+];
+
+/// `-z defs` makes what the model lacks an error, after `--gc-sections` has removed what nobody
+/// calls: headers define functions that use more than their user does. `-Bsymbolic` makes calls
+/// inside the object direct.
+pub const LINK_FLAGS: &[&str] = &[
+    "-shared",
+    "-nostdlib",
+    "-Wl,--gc-sections",
+    "-Wl,-z,defs",
+    "-Wl,-z,separate-code",
+    "-Wl,-Bsymbolic",
+    "-Wl,--build-id=none",
+    "-o",
+];
+
+/// Compiles and links one scheduler. The trampolines' object lies among the headers.
+pub fn object(clang: &Path, headers: &Path, source: &Text) -> Result<Vec<u8>, Complaint> {
+    let scratch =
+        tempfile::tempdir().map_err(|error| said(format!("no temporary folder: {error}")))?;
+    let part = scratch.path().join("scheduler.o");
+    compile(clang, headers, source, &part)?;
+    let whole = scratch.path().join("scheduler.so");
+    let output = Command::new(clang)
+        .args(LINK_FLAGS)
+        .arg(&whole)
+        .arg(&part)
+        .arg(trampolines(headers))
+        .output()
+        .map_err(|error| said(format!("{} does not run: {error}", clang.display())))?;
+    if !output.status.success() {
+        return Err(link_complaint(&String::from_utf8_lossy(&output.stderr), source));
+    }
+    std::fs::read(&whole).map_err(|error| said(format!("the linked object is gone: {error}")))
+}
+
+/// Where the trampolines' object is, below the headers.
+pub fn trampolines(headers: &Path) -> PathBuf {
+    headers.join("native/fairground/kfuncs.o")
+}
+
+/// Compiles one text to a relocatable object.
+pub fn compile(clang: &Path, headers: &Path, source: &Text, to: &Path) -> Result<(), Complaint> {
+    let failed = |error| said(format!("{} does not run: {error}", clang.display()));
+    let folder = if source.folder.as_os_str().is_empty() { Path::new(".") } else { source.folder };
+    let mut child = Command::new(clang)
+        .args(NATIVE_FLAGS)
+        .arg(format!("-D__TARGET_ARCH_{}", arch()))
+        .arg("-iquote")
+        .arg(folder)
+        .args(["native", ".", "bpf-compat"].map(|part| include(&headers.join(part))))
+        .args(["-x", "c", "-c", "-", "-o"])
+        .arg(to)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    // `#line` gives the piped text its name back, in diagnostics and in the line tables.
+    let named = format!("#line 1 \"{}\"\n{}", source.label.escape_default(), source.text);
+    if let Some(mut pipe) = child.stdin.take() {
+        pipe.write_all(named.as_bytes()).map_err(failed)?;
+    }
+    let output = child.wait_with_output().map_err(failed)?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(complaint(&String::from_utf8_lossy(&output.stderr))),
+    }
+}
+
+fn include(folder: &Path) -> String {
+    format!("-I{}", folder.display())
+}
+
+fn said(message: String) -> Complaint {
+    Complaint { message, ..Complaint::default() }
+}
+
+/// Names what the linker missed. Both GNU ld and lld say `undefined … name` and, from the line
+/// tables, `file:line`; where they do not say the line, the first mention in the text is taken.
+fn link_complaint(stderr: &str, source: &Text) -> Complaint {
+    let mut missing = Vec::new();
+    for line in stderr.lines().filter(|line| line.contains("undefined ")) {
+        let Some(symbol) = undefined_symbol(line) else { continue };
+        let place = line_of(stderr, line, source.label).or_else(|| mention(source.text, symbol));
+        let entry = (place, kernel_name(symbol).to_owned());
+        if !missing.contains(&entry) {
+            missing.push(entry);
+        }
+    }
+    if missing.is_empty() {
+        return said(format!("the linker: {}", stderr.trim()));
+    }
+    missing.sort();
+    let lines = missing.iter().map(|(line, symbol)| {
+        let place = line.map(|line| format!(" (line {line})")).unwrap_or_default();
+        format!("the model has no {symbol}(){place}")
+    });
+    Complaint {
+        file: source.label.to_owned(),
+        line: missing.iter().find_map(|(line, _)| *line),
+        message: lines.collect::<Vec<_>>().join("\n"),
+    }
+}
+
+/// The name in ``undefined reference to `name'`` or `undefined symbol: name`.
+fn undefined_symbol(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once("undefined ")?;
+    let rest = rest.trim_start_matches("hidden ");
+    let rest = rest.strip_prefix("reference to ").or_else(|| rest.strip_prefix("symbol: "))?;
+    Some(rest.trim_matches(|c: char| !(c.is_ascii_alphanumeric() || c == '_')))
+}
+
+/// The line number that stands behind the source's name, in this line (ld) or the next one (lld).
+fn line_of(stderr: &str, line: &str, label: &str) -> Option<u32> {
+    let following = stderr.lines().skip_while(|other| *other != line).take(2);
+    following.into_iter().find_map(|line| {
+        let (_, rest) = line.split_once(&format!("{label}:"))?;
+        rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+    })
+}
+
+/// The line of the text that first mentions a name.
+fn mention(text: &str, symbol: &str) -> Option<u32> {
+    let name = kernel_name(symbol);
+    let index = text.lines().position(|line| line.contains(name))?;
+    u32::try_from(index + 1).ok()
+}
+
+/// The kernel's name of a kfunc: what follows `___` only tells its forms apart.
+fn kernel_name(symbol: &str) -> &str {
+    symbol.split_once("___").map_or(symbol, |(name, _)| name)
+}

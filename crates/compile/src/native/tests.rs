@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What compiles natively and what is refused, by name and line.
+
+use std::path::Path;
+
+use super::*;
+use crate::{builtin, resolve};
+
+const HEAD: &str = "#include <scx/common.bpf.h>\nchar _license[] SEC(\"license\") = \"GPL\";\n";
+
+/// Compiles a scheduler with one callback of the given body, which stands in line 3.
+fn check(name: &str, body: &str) -> Result<Native, CompileError> {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join(format!("{name}.bpf.c"));
+    let text = format!(
+        "{HEAD}{body}\nSCX_OPS_DEFINE({name}_ops,\n\
+         .enqueue = (void *){name}_enqueue, .name = \"{name}\");\n"
+    );
+    std::fs::write(&path, text).expect("the temporary folder can be written");
+    native(&resolve(&path.display().to_string(), Path::new(".")).expect("the file is there"))
+}
+
+fn refusal(name: &str, body: &str) -> (Option<u32>, String) {
+    let error = check(name, body).expect_err("the model lacks something");
+    assert!(error.file.ends_with(&format!("{name}.bpf.c")), "{error}");
+    (error.line, error.message)
+}
+
+#[test]
+fn every_builtin_scheduler_is_there() {
+    for source in builtin() {
+        let found = native(&source).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(&found.object[1..4], b"ELF", "{}", source.name);
+        assert_eq!(found.facts.ops.len(), 1, "{}", source.name);
+    }
+}
+
+#[test]
+fn knobs_and_maps_are_known() {
+    let body = "const volatile u64 slice_us = 5; const volatile bool lazy;\
+        const volatile s32 shift = -1;\
+        struct { __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 7);\
+            __type(key, u32); __type(value, u64); } seen SEC(\".maps\");\
+        void BPF_STRUCT_OPS(facts_enqueue, struct task_struct *p, u64 flags) {\
+            u32 key = shift; u64 *v = bpf_map_lookup_elem(&seen, &key);\
+            scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, lazy ? slice_us : v ? *v : 0, flags); }";
+    let facts = check("facts", body).unwrap_or_else(|error| panic!("{error}")).facts;
+    let kind = |name: &str| facts.variables.iter().find(|v| v.name == name).map(|v| v.kind);
+    assert_eq!(kind("slice_us"), Some(Kind::Unsigned));
+    assert_eq!(kind("lazy"), Some(Kind::Bool));
+    assert_eq!(kind("shift"), Some(Kind::Signed));
+    let map = &facts.maps[0];
+    assert_eq!((map.name.as_str(), map.kind, map.key_size, map.value_size), ("seen", 1, 4, 8));
+    assert_eq!(map.max_entries, 7);
+}
+
+#[test]
+fn a_kfunc_that_the_model_lacks_is_named() {
+    let body = "void BPF_STRUCT_OPS(lacking_enqueue, struct task_struct *p, u64 flags) {\n\
+        struct cgroup *c = scx_bpf_task_cgroup(p);\nif (c) bpf_cgroup_release(c); }";
+    let (line, message) = refusal("lacking", body);
+    assert_eq!(line, Some(4), "{message}");
+    assert!(message.contains("the model has no scx_bpf_task_cgroup() (line 4)"), "{message}");
+    assert!(message.contains("the model has no bpf_cgroup_release() (line 5)"), "{message}");
+}
+
+#[test]
+fn a_helper_that_the_model_lacks_is_named() {
+    let body = "void BPF_STRUCT_OPS(helper_enqueue, struct task_struct *p, u64 flags) {\n\
+        bpf_send_signal(9); }";
+    let (line, message) = refusal("helper", body);
+    assert_eq!(line, Some(4), "{message}");
+    assert!(message.contains("bpf_send_signal()"), "{message}");
+}
+
+#[test]
+fn a_field_that_the_model_lacks_is_named() {
+    let body = "void BPF_STRUCT_OPS(field_enqueue, struct task_struct *p, u64 flags) {\n\
+        scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, p->se.vruntime, flags); }";
+    let (line, message) = refusal("field", body);
+    assert_eq!(line, Some(4), "{message}");
+    assert!(message.contains("no member named 'vruntime'"), "{message}");
+}
+
+#[test]
+fn a_program_that_traces_a_kernel_is_refused() {
+    let body = "SEC(\"tp_btf/sched_switch\") int tracing(void *ctx) { return 0; }\n\
+        void BPF_STRUCT_OPS(traces_enqueue, struct task_struct *p, u64 flags) { }";
+    let (_, message) = refusal("traces", body);
+    assert!(message.contains("tracing (tp_btf/sched_switch)"), "{message}");
+}
+
+#[test]
+fn an_address_has_a_line() {
+    let source =
+        builtin().into_iter().find(|source| source.name == "fifo").expect("fifo is built in");
+    let found = native(&source).unwrap_or_else(|error| panic!("{error}"));
+    let file = object::File::parse(&found.object[..]).expect("an ELF object");
+    use object::{Object, ObjectSymbol};
+    let symbol = file.symbols().find(|symbol| symbol.name() == Ok("fifo_enqueue"));
+    let line = find_line(&found.object, symbol.expect("it has an enqueue").address());
+    let line = line.expect("the object has line tables");
+    assert_eq!(line.file, "schedulers/fifo.bpf.c");
+    // The function's opening brace, which stands below its name.
+    let mut before = source.text.lines().take(line.line as usize).skip(line.line as usize - 2);
+    assert!(before.any(|text| text.contains("fifo_enqueue")), "{line:?}");
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Changing a task's nice value, policy or CPUs: dequeue, put, change, enqueue, set
+//! (`sched_change`).
+
+use model::Policy;
+
+use super::task::{Class, State, class_of};
+use super::{Core, TaskId};
+use crate::flags::*;
+
+/// What was true before the change.
+struct Scope {
+    queued: bool,
+    running: bool,
+    flags: u64,
+}
+
+impl Core {
+    fn begin_change(&mut self, task: TaskId, flags: u64) -> Scope {
+        let cpu = self.task(task).cpu;
+        let queued = self.task(task).state == State::Runnable;
+        let running = self.cpus[cpu as usize].curr == task;
+        if queued {
+            self.deactivate(task, flags | DEQ_SAVE | DEQ_NOCLOCK);
+        }
+        if running && self.task(task).class == Class::Ext {
+            self.put_previous_ext(cpu, task, None);
+        }
+        Scope { queued, running, flags }
+    }
+
+    fn end_change(&mut self, task: TaskId, scope: Scope) {
+        let cpu = self.task(task).cpu;
+        if scope.queued {
+            self.activate(task, cpu, scope.flags | ENQ_RESTORE | ENQ_NOCLOCK);
+        }
+        if scope.running {
+            self.set_next(cpu, task);
+        }
+    }
+
+    /// `sched_setscheduler()` and `setpriority()`. False when admission control refuses.
+    pub(crate) fn set_policy(&mut self, task: TaskId, policy: Policy) -> bool {
+        let (old, new) = (self.task(task).class, class_of(&policy));
+        if new == Class::Deadline && (!super::deadline::is_valid(&policy) || !self.admits(&policy))
+        {
+            return false;
+        }
+        let class = if old == new { 0 } else { ENQ_CLASS };
+        let old_prio = self.task(task).prio;
+        let mut scope = self.begin_change(task, class);
+        if old < Class::Ext {
+            self.leave_real_time(task);
+        }
+        if old == Class::Ext && new != Class::Ext && self.loaded {
+            self.disable_task(task);
+        }
+        self.write_policy(task, policy);
+        if new < Class::Ext {
+            self.join_real_time(task);
+            (self.task_mut(task).dl_deadline, self.task_mut(task).dl_runtime) = (0, 0);
+        }
+        if new == Class::Ext && self.loaded {
+            match old == Class::Ext {
+                true => self.reweight(task),
+                false => self.enable_task_with_mask(task),
+            }
+        }
+        // Lower or equal goes to the head of its new list, higher to the tail.
+        if new == Class::Rt && self.task(task).prio >= old_prio {
+            scope.flags |= ENQ_HEAD;
+        }
+        self.end_change(task, scope);
+        self.after_change(task, old);
+        true
+    }
+
+    /// Somebody else may have become more important than the changed task, or the other way round.
+    fn after_change(&mut self, task: TaskId, old: Class) {
+        let (cpu, state) = (self.task(task).cpu, self.task(task).state);
+        if state != State::Runnable {
+            return;
+        }
+        if self.cpus[cpu as usize].curr != task {
+            self.wakeup_preempt(cpu, task);
+        } else if old < Class::Ext || self.task(task).class < Class::Ext {
+            self.resched(cpu);
+        }
+    }
+
+    /// `sched_setaffinity()`: the mask is a number in `Core::masks`, never of an empty set.
+    pub(crate) fn set_affinity(&mut self, task: TaskId, mask: u32) {
+        let scope = self.begin_change(task, 0);
+        self.task_mut(task).mask = mask;
+        self.write_mask(task);
+        if self.loaded && self.task(task).class == Class::Ext {
+            self.tell_cpumask(task);
+        }
+        self.end_change(task, scope);
+        let cpu = self.task(task).cpu;
+        if !self.allowed(task, cpu) && self.task(task).state == State::Runnable {
+            self.evict(task, cpu);
+        }
+    }
+
+    /// The stopper thread moves a task away from a CPU that it may no longer use. It preempts the
+    /// task if that is running there.
+    fn evict(&mut self, task: TaskId, from: u32) {
+        let target = self.cpus_allowed(task).first().unwrap_or(from);
+        if self.cpus[from as usize].curr == task {
+            self.cpu_mut(from).server.active = false;
+            self.stop_and_move(task, from, target);
+        } else {
+            self.move_queued(task, target);
+        }
+    }
+
+    fn stop_and_move(&mut self, task: TaskId, from: u32, target: u32) {
+        self.pause(from);
+        if self.task(task).class == Class::Ext {
+            self.put_previous_ext(from, task, Some(TaskId(from)));
+        } else {
+            self.update_curr(from);
+        }
+        let clock = self.clock(from);
+        self.leave_for_stopper(from, task, clock);
+        self.move_queued(task, target);
+        self.resched(from);
+    }
+
+    /// `__migrate_task()`: the callbacks of sched_ext see it as a new enqueue, without quiescent
+    /// and runnable.
+    fn move_queued(&mut self, task: TaskId, target: u32) {
+        self.deactivate(task, DEQ_NOCLOCK | ENQ_MIGRATING);
+        self.set_task_cpu(task, target);
+        self.activate(task, target, ENQ_MIGRATING);
+        self.wakeup_preempt(target, task);
+    }
+
+    /// `sched_yield()`.
+    pub(crate) fn yield_task(&mut self, cpu: u32) {
+        let task = self.cpus[cpu as usize].curr;
+        match self.task(task).class {
+            Class::Ext => self.yield_ext(cpu, task),
+            Class::Rt => {
+                let prio = self.task(task).prio;
+                self.cpu_mut(cpu).rt.rotate(task, prio);
+            }
+            Class::Deadline => self.yield_deadline(cpu, task),
+            Class::Idle => {}
+        }
+        self.yielding = true;
+        self.schedule(cpu, None);
+        self.yielding = false;
+    }
+}

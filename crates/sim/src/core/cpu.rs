@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A CPU: its clock, its run queue, and the work that its task is doing.
+//!
+//! DIVERGES: what one event does is visible to other CPUs at once, while its cost moves the clock
+//! of its own CPU ahead; so an effect can be seen earlier than it was made, by at most that event's
+//! kernel work (microseconds; a fork or an end lets its time pass first). User work never runs
+//! ahead.
+//!
+//! DIVERGES: siblings of a core run at full speed side by side, caches matter only at a migration,
+//! and CPUs neither change their frequency nor come and go.
+
+use super::deadline::DeadlineQueue;
+use super::rt::RtQueue;
+use super::server::Server;
+use super::task::Class;
+use super::{Core, NO_TASK, TaskId};
+use crate::core::events::Kind;
+
+/// A CPU. Fields are only changed by code that runs on it or holds, in the kernel, its lock.
+pub struct Cpu {
+    /// Who runs; its idle task when nobody does.
+    pub curr: TaskId,
+    /// It must schedule as soon as it can.
+    pub need_resched: bool,
+    /// A tick is on its way.
+    pub tick_armed: bool,
+    /// The stopper thread runs (as far as classes care), not the idle task.
+    pub stopper: bool,
+    /// Inside the dispatch path.
+    pub in_balance: bool,
+    /// The dispatch path has decided that the previous task runs on.
+    pub keep: bool,
+    /// `rq->scx.in_wakeup`.
+    pub in_wakeup: bool,
+    /// The scheduler's `select_cpu` runs.
+    pub in_select_cpu: bool,
+    /// The local queue's tasks are to be enqueued again.
+    pub reenqueue_local: bool,
+    /// Kernel work keeps it busy until then; its clock.
+    pub free_at: u64,
+    /// When the task's piece of work is done, if nothing intervenes; `u64::MAX`: no piece.
+    pub done_at: u64,
+    /// The earliest [`Kind::Work`] event on its way; `u64::MAX`: none.
+    pub armed_at: u64,
+    /// The current task works since then.
+    pub resumed_at: u64,
+    /// Sched_ext tasks on its run queue, the running one included.
+    pub nr_ext: u32,
+    /// Hand-overs so far.
+    pub qseq: u64,
+    /// Flags that the next enqueue on it gets besides its own.
+    pub extra_enq_flags: u64,
+    /// Kicks that wait for the end of the current operation: target and `KICK_*`.
+    pub kicks: Vec<(u32, u64)>,
+    /// Sched_ext tasks that wait to run, first the one that has waited longest.
+    pub watch_head: u32,
+    /// See above.
+    pub watch_tail: u32,
+    /// The rotating start of searches for idle CPUs (`distribute_cpu_mask_prev`).
+    pub cursor: u32,
+    /// Real-time tasks.
+    pub rt: RtQueue,
+    /// Deadline tasks.
+    pub deadline: DeadlineQueue,
+    /// The reservation that keeps sched_ext tasks from starving.
+    pub server: Server,
+    /// Counts switches, so that late events are recognised.
+    pub switches: u32,
+}
+
+impl Cpu {
+    /// An idle CPU.
+    pub fn new(number: u32) -> Cpu {
+        Cpu {
+            curr: TaskId(number),
+            need_resched: false,
+            tick_armed: false,
+            stopper: false,
+            in_balance: false,
+            keep: false,
+            in_wakeup: false,
+            in_select_cpu: false,
+            reenqueue_local: false,
+            free_at: 0,
+            done_at: u64::MAX,
+            armed_at: u64::MAX,
+            resumed_at: 0,
+            nr_ext: 0,
+            qseq: 0,
+            extra_enq_flags: 0,
+            kicks: Vec::new(),
+            watch_head: NO_TASK,
+            watch_tail: NO_TASK,
+            cursor: u32::MAX,
+            rt: RtQueue::default(),
+            deadline: DeadlineQueue::default(),
+            server: Server::default(),
+            switches: 0,
+        }
+    }
+}
+
+/// Time.
+impl Core {
+    /// The time on a CPU: kernel work puts it ahead of the event that is being handled.
+    #[inline]
+    pub(crate) fn clock(&self, cpu: u32) -> u64 {
+        self.now.max(self.cpus[cpu as usize].free_at)
+    }
+
+    /// Kernel work on a CPU: what its task does is delayed by it.
+    #[inline]
+    pub(crate) fn charge(&mut self, cpu: u32, ns: u64) {
+        if ns == 0 {
+            return;
+        }
+        let now = self.now;
+        let cpu = &mut self.cpus[cpu as usize];
+        cpu.free_at = cpu.free_at.max(now) + ns;
+        if cpu.done_at != u64::MAX {
+            let until = self.tasks[cpu.curr.0 as usize].until;
+            cpu.done_at = if until > 0 { until.max(cpu.free_at) } else { cpu.done_at + ns };
+        }
+    }
+
+    /// Whether its idle task runs.
+    #[inline]
+    pub(crate) fn is_idle(&self, cpu: u32) -> bool {
+        self.cpus[cpu as usize].curr.0 == cpu
+    }
+
+    /// The class of who runs there.
+    #[inline]
+    pub(crate) fn curr_class(&self, cpu: u32) -> Class {
+        self.tasks[self.cpus[cpu as usize].curr.0 as usize].class
+    }
+
+    /// Lets the current task work from now on, and makes sure that its end is noticed.
+    pub(crate) fn resume(&mut self, cpu: u32) {
+        let clock = self.clock(cpu);
+        let capacity = self.topology.capacity[cpu as usize];
+        let here = &mut self.cpus[cpu as usize];
+        if here.curr.0 == cpu {
+            here.done_at = u64::MAX;
+            return;
+        }
+        here.resumed_at = clock;
+        let task = &self.tasks[here.curr.0 as usize];
+        here.done_at = match task.until {
+            0 if capacity == 1024 => clock + task.work_left,
+            0 => clock + (task.work_left * 1024).div_ceil(capacity),
+            until => until.max(clock),
+        };
+        self.arm_work(cpu);
+        self.arm_tick(cpu);
+    }
+
+    /// Takes note of what the current task has left to do.
+    pub(crate) fn pause(&mut self, cpu: u32) {
+        let clock = self.clock(cpu);
+        let capacity = self.topology.capacity[cpu as usize];
+        let here = &mut self.cpus[cpu as usize];
+        if here.done_at == u64::MAX {
+            return;
+        }
+        let task = &mut self.tasks[here.curr.0 as usize];
+        if task.until == 0 {
+            let left = here.done_at.saturating_sub(clock);
+            let left = if capacity == 1024 { left } else { left * capacity / 1024 };
+            let done = task.work_left.saturating_sub(left);
+            task.work_left -= done;
+            self.stats[here.curr.0 as usize].user_ns += done;
+        } else {
+            self.stats[here.curr.0 as usize].user_ns += clock.saturating_sub(here.resumed_at);
+        }
+        here.done_at = u64::MAX;
+    }
+
+    /// An event that comes too early is harmless: it is handled by arming the next one. So only an
+    /// earlier end needs a new event.
+    pub(crate) fn arm_work(&mut self, cpu: u32) {
+        let here = &mut self.cpus[cpu as usize];
+        if here.done_at < here.armed_at {
+            here.armed_at = here.done_at;
+            self.events.push(here.done_at, Kind::Work, cpu, 0);
+        }
+    }
+
+    /// Ticks come on a grid, and only to busy CPUs.
+    fn arm_tick(&mut self, cpu: u32) {
+        let here = &mut self.cpus[cpu as usize];
+        if !here.tick_armed {
+            here.tick_armed = true;
+            let since = self.now.saturating_sub(self.tick_phase);
+            let next = self.tick_phase + (since / self.tick_ns + 1) * self.tick_ns;
+            self.events.push(next, Kind::Tick, cpu, 0);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Sets of CPUs.
+
+/// A set of CPUs as a bitmap of 64-bit words, least significant bit first, as the kernel's
+/// `cpumask`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CpuMask {
+    words: Vec<u64>,
+}
+
+impl CpuMask {
+    /// The empty set for a machine with so many CPUs.
+    pub fn empty(cpus: u32) -> CpuMask {
+        CpuMask { words: vec![0; cpus.div_ceil(64) as usize] }
+    }
+
+    /// The set of these CPUs; numbers beyond the machine are left out.
+    pub fn of(cpus: u32, members: impl IntoIterator<Item = u32>) -> CpuMask {
+        let mut mask = CpuMask::empty(cpus);
+        members.into_iter().filter(|&cpu| cpu < cpus).for_each(|cpu| mask.set(cpu));
+        mask
+    }
+
+    /// The set as a bitmap has it; bits beyond the machine's CPUs are left out.
+    pub fn from_words(cpus: u32, words: &[u64]) -> CpuMask {
+        let mut words = words.to_vec();
+        words.resize(cpus.div_ceil(64) as usize, 0);
+        if let Some(last) = words.last_mut().filter(|_| !cpus.is_multiple_of(64)) {
+            *last &= (1 << (cpus % 64)) - 1;
+        }
+        CpuMask { words }
+    }
+
+    /// The bitmap.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Whether the CPU is in it; CPUs beyond it are not.
+    pub fn test(&self, cpu: u32) -> bool {
+        self.words.get(cpu as usize / 64).is_some_and(|word| word >> (cpu % 64) & 1 == 1)
+    }
+
+    /// Adds a CPU.
+    pub fn set(&mut self, cpu: u32) {
+        self.words[cpu as usize / 64] |= 1 << (cpu % 64);
+    }
+
+    /// Takes a CPU out.
+    pub fn clear(&mut self, cpu: u32) {
+        self.words[cpu as usize / 64] &= !(1 << (cpu % 64));
+    }
+
+    /// Takes every CPU out.
+    pub fn clear_all(&mut self) {
+        self.words.fill(0);
+    }
+
+    /// How many CPUs are in it.
+    pub fn count(&self) -> u32 {
+        self.words.iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// Whether it is empty.
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|&word| word == 0)
+    }
+
+    /// The first CPU; `None` when empty.
+    pub fn first(&self) -> Option<u32> {
+        self.iter().next()
+    }
+
+    /// The CPUs in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        self.words.iter().enumerate().flat_map(|(index, &word)| {
+            let mut rest = word;
+            std::iter::from_fn(move || {
+                let bit = (rest != 0).then(|| rest.trailing_zeros())?;
+                rest &= rest - 1;
+                Some(index as u32 * 64 + bit)
+            })
+        })
+    }
+
+    /// Whether every CPU of this one is in the other.
+    pub fn is_subset(&self, other: &CpuMask) -> bool {
+        self.words.iter().zip(&other.words).all(|(a, b)| a & !b == 0)
+    }
+
+    /// Whether they have a CPU in common.
+    pub fn intersects(&self, other: &CpuMask) -> bool {
+        self.words.iter().zip(&other.words).any(|(a, b)| a & b != 0)
+    }
+
+    /// Adds the other's CPUs.
+    pub fn add(&mut self, other: &CpuMask) {
+        self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a |= b);
+    }
+
+    /// Takes every CPU out that the other has not.
+    pub fn keep(&mut self, other: &CpuMask) {
+        self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a &= b);
+    }
+
+    /// Takes the other's CPUs out.
+    pub fn remove(&mut self, other: &CpuMask) {
+        self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a &= !b);
+    }
+}
+
+/// The first CPU at or after `start`, wrapping round, that is in all masks: the kernel's
+/// `find_next_and_bit_wrap`. All masks belong to the same machine.
+pub fn next_in_all(masks: &[&CpuMask], start: u32) -> Option<u32> {
+    let words = masks[0].words.len();
+    let both = |index: usize| masks.iter().fold(u64::MAX, |word, mask| word & mask.words[index]);
+    let (first, bit) = ((start as usize / 64) % words, start % 64);
+    let above = if (start as usize / 64) < words { u64::MAX << bit } else { u64::MAX };
+    let head = both(first) & above;
+    if head != 0 {
+        return Some(first as u32 * 64 + head.trailing_zeros());
+    }
+    (1..=words).map(|step| (first + step) % words).find_map(|index| {
+        let word = both(index);
+        (word != 0).then(|| index as u32 * 64 + word.trailing_zeros())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_search_wraps_round() {
+        let a = CpuMask::of(130, [3, 64, 129]);
+        let b = CpuMask::of(130, [3, 64, 128, 129]);
+        let found = |start| next_in_all(&[&a, &b], start);
+        assert_eq!([0, 3, 4, 65, 130, 192].map(found), [3, 3, 64, 129, 3, 3].map(Some));
+        assert_eq!(next_in_all(&[&a, &CpuMask::empty(130)], 5), None);
+    }
+
+    #[test]
+    fn sets_are_sets() {
+        let mut mask = CpuMask::of(8, [1, 2, 9]);
+        assert_eq!(mask.iter().collect::<Vec<_>>(), [1, 2]);
+        assert!(mask.is_subset(&CpuMask::of(8, [0, 1, 2])));
+        mask.remove(&CpuMask::of(8, [1]));
+        assert_eq!((mask.first(), mask.count(), mask.test(700)), (Some(2), 1, false));
+    }
+}

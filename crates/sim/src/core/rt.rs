@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! SCHED_FIFO and SCHED_RR: one list per priority on each CPU, and pushing and pulling between CPUs
+//! so that the highest N tasks run on N CPUs.
+//!
+//! DIVERGES: no throttling of real-time tasks and no groups of them: kernels of 7.x have the fair
+//! and ext servers in its place unless they are built with `CONFIG_RT_GROUP_SCHED`. No priority
+//! inheritance.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::task::Class;
+use super::{Core, TaskId};
+
+/// The real-time tasks of a CPU, the running one included.
+#[derive(Default)]
+pub struct RtQueue {
+    /// By `p->prio`: 0 is best. Empty lists are kept, with their memory.
+    lists: BTreeMap<i32, VecDeque<TaskId>>,
+    len: u32,
+}
+
+/// `p->prio` that stands for a CPU with nothing but sched_ext tasks, or nothing at all.
+const NORMAL: i32 = 100;
+const IDLE: i32 = 140;
+/// Better than every real-time priority: a deadline task.
+const DEADLINE: i32 = -1;
+
+impl RtQueue {
+    fn insert(&mut self, prio: i32, task: TaskId, head: bool) {
+        let list = self.lists.entry(prio).or_default();
+        match head {
+            true => list.push_front(task),
+            false => list.push_back(task),
+        }
+        self.len += 1;
+    }
+
+    fn remove(&mut self, prio: i32, task: TaskId) {
+        let Some(list) = self.lists.get_mut(&prio) else { return };
+        if let Some(at) = list.iter().position(|&other| other == task) {
+            list.remove(at);
+            self.len -= 1;
+        }
+    }
+
+    /// Who runs next.
+    pub fn first(&self) -> Option<TaskId> {
+        self.iter().next()
+    }
+
+    /// The best priority that is waiting or running here.
+    fn best(&self) -> i32 {
+        let mut lists = self.lists.iter().filter(|(_, list)| !list.is_empty());
+        lists.next().map_or(IDLE, |(&prio, _)| prio)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = TaskId> {
+        self.lists.values().flatten().copied()
+    }
+
+    /// To the tail of its list; false when it is alone there.
+    pub fn rotate(&mut self, task: TaskId, prio: i32) -> bool {
+        if self.lists.get(&prio).is_none_or(|list| list.len() < 2) {
+            return false;
+        }
+        self.remove(prio, task);
+        self.insert(prio, task, false);
+        true
+    }
+}
+
+impl Core {
+    pub(crate) fn enqueue_rt(&mut self, cpu: u32, task: TaskId, head: bool) {
+        let prio = self.task(task).prio;
+        self.cpu_mut(cpu).rt.insert(prio, task, head);
+    }
+
+    pub(crate) fn dequeue_rt(&mut self, cpu: u32, task: TaskId) {
+        if self.cpus[cpu as usize].curr == task {
+            self.update_curr(cpu);
+        }
+        let prio = self.task(task).prio;
+        self.cpu_mut(cpu).rt.remove(prio, task);
+    }
+
+    /// A CPU's priority as `cpupri` keeps it: higher numbers are easier prey.
+    fn cpu_prio(&self, cpu: u32) -> i32 {
+        let here = &self.cpus[cpu as usize];
+        if here.deadline.first().is_some() {
+            DEADLINE
+        } else if here.rt.len > 0 {
+            here.rt.best()
+        } else if here.nr_ext > 0 {
+            NORMAL
+        } else {
+            IDLE
+        }
+    }
+
+    /// The lowest-priority CPU that the task would win: its own first, then the nearest.
+    fn find_lowest(&self, task: TaskId, home: u32) -> Option<u32> {
+        let prio = self.task(task).prio;
+        let candidates = self.cpus_allowed(task).iter().map(|cpu| (self.cpu_prio(cpu), cpu));
+        let prey = candidates.filter(|&(level, _)| level > prio);
+        let near = |cpu| (self.topology.distance(home, cpu), cpu != self.this_cpu, cpu);
+        prey.min_by_key(|&(level, cpu)| (-level, near(cpu))).map(|(_, cpu)| cpu)
+    }
+
+    /// Stays on its CPU unless that would make a real-time task wait that cannot go elsewhere.
+    pub(crate) fn select_rq_rt(&mut self, task: TaskId) -> u32 {
+        let home = self.task(task).cpu;
+        let current = self.task(self.cpus[home as usize].curr);
+        let crowded = current.class <= Class::Rt
+            && (current.nr_allowed < 2 || current.prio <= self.task(task).prio);
+        let test = crowded || !self.allowed(task, home);
+        if test { self.find_lowest(task, home).unwrap_or(home) } else { home }
+    }
+
+    /// Strictly higher priority wins; at equal priority only one that cannot move wins against one
+    /// that can.
+    pub(crate) fn rt_preempts(&mut self, cpu: u32, task: TaskId) -> bool {
+        let current = self.cpus[cpu as usize].curr;
+        let (running, waking) = (self.task(current), self.task(task));
+        if waking.prio != running.prio || waking.nr_allowed > 1 || running.nr_allowed == 1 {
+            return waking.prio < running.prio;
+        }
+        if self.find_lowest(current, cpu).is_none() {
+            return false;
+        }
+        let prio = self.task(task).prio;
+        let queue = &mut self.cpu_mut(cpu).rt;
+        queue.remove(prio, task);
+        queue.insert(prio, task, true);
+        true
+    }
+
+    /// The best waiting task that may leave the CPU.
+    fn pushable(&self, cpu: u32) -> Option<TaskId> {
+        let here = &self.cpus[cpu as usize];
+        here.rt.iter().find(|&task| task != here.curr && self.task(task).nr_allowed > 1)
+    }
+
+    /// Sends waiting tasks to CPUs that run something less important (`push_rt_tasks`).
+    pub(crate) fn push_rt(&mut self, cpu: u32) {
+        while self.cpus[cpu as usize].rt.len > 1 || self.curr_class(cpu) == Class::Deadline {
+            let Some(task) = self.pushable(cpu) else { break };
+            let current = self.cpus[cpu as usize].curr;
+            if self.task(task).prio < self.task(current).prio {
+                self.resched(cpu);
+                break;
+            }
+            match self.find_lowest(task, cpu) {
+                Some(target) if target != cpu => self.move_rt(task, cpu, target),
+                _ => break,
+            }
+        }
+    }
+
+    /// Fetches waiting tasks that are more important than what this CPU has (`pull_rt_task`).
+    pub(crate) fn pull_rt(&mut self, cpu: u32) {
+        for source in 0..self.topology.cpus {
+            if source == cpu || self.cpus[source as usize].rt.len < 2 {
+                continue;
+            }
+            let Some(task) = self.pushable(source) else { continue };
+            let current = self.task(self.cpus[source as usize].curr);
+            let wins = self.task(task).prio < self.cpus[cpu as usize].rt.best().min(NORMAL);
+            let stays = current.class == Class::Rt && self.task(task).prio < current.prio;
+            if wins && !stays && self.allowed(task, cpu) {
+                self.move_rt(task, source, cpu);
+            }
+        }
+    }
+
+    fn move_rt(&mut self, task: TaskId, from: u32, to: u32) {
+        self.dequeue_rt(from, task);
+        self.set_task_cpu(task, to);
+        self.enqueue_rt(to, task, false);
+        if to != self.this_cpu || self.cpus[to as usize].curr.0 == to {
+            self.resched(to);
+        }
+    }
+
+    /// A task has joined a class above sched_ext.
+    pub(crate) fn join_real_time(&mut self, task: TaskId) {
+        self.nr_real_time += 1;
+        self.task_mut(task).rr_ticks = 0;
+        self.dl_bandwidth += self.bandwidth(task);
+        for cpu in 0..self.topology.cpus {
+            self.start_server(cpu);
+        }
+    }
+
+    /// A task has left them.
+    pub(crate) fn leave_real_time(&mut self, task: TaskId) {
+        self.nr_real_time -= 1;
+        self.dl_bandwidth -= self.bandwidth(task);
+        self.task_mut(task).dl_throttled = false;
+    }
+
+    /// After a switch: what waits here may run elsewhere.
+    pub(crate) fn after_switch(&mut self, cpu: u32, next: TaskId) {
+        if self.task(next).class <= Class::Rt {
+            self.push_deadline(cpu);
+            self.push_rt(cpu);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The main loop: one event after the other, each on its CPU, each followed by what its interrupt's
+//! end would bring.
+
+use super::events::{Event, Kind, holds};
+use super::task::State;
+use super::{Core, TaskId};
+
+impl Core {
+    /// Runs until the workload is over, the scheduler has been thrown out, or nothing happens any
+    /// more.
+    pub(crate) fn run(&mut self) {
+        while !self.over && self.exit.is_none() {
+            let Some(event) = self.events.pop() else { break };
+            self.now = event.time;
+            self.fetch_next();
+            self.handle(event);
+        }
+    }
+
+    /// With thousands of tasks most of what an event needs is not in the cache: it can be on its
+    /// way while this event is handled. The next event's maker is known already, so what hangs on
+    /// it is fetched; of those that may come after it, the makers are.
+    #[inline]
+    fn fetch_next(&self) {
+        let mut coming = self.events.soonest();
+        let Some(next) = coming.next() else { return };
+        match next.kind {
+            Kind::Wake => {
+                let task = &self.tasks[next.index as usize];
+                fetch(&self.stats[next.index as usize]);
+                fetch(&self.plays[next.index as usize]);
+                fetch(&self.cpus[task.cpu as usize]);
+                fetch_at(task.memory);
+            }
+            Kind::Work | Kind::Resched => {
+                let current = self.cpus[next.index as usize].curr.0 as usize;
+                fetch(&self.tasks[current]);
+                fetch(&self.stats[current]);
+                fetch(&self.plays[current]);
+            }
+            _ => {}
+        }
+        for event in coming {
+            match event.kind {
+                Kind::Wake => fetch(&self.tasks[event.index as usize]),
+                Kind::Work | Kind::Resched => fetch(&self.cpus[event.index as usize]),
+                _ => {}
+            }
+        }
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event.kind {
+            Kind::Work => self.on_work(event),
+            Kind::Tick => self.on_tick(event.index),
+            Kind::Resched => self.on_resched(event.index),
+            Kind::Wake => self.on_wake(TaskId(event.index), event.generation),
+            Kind::IrqWork => self.interrupt(event.index, 0, |_| ()),
+            Kind::SchedulerTimer => self.on_scheduler_timer(event.index, event.generation),
+            Kind::Watchdog => self.on_watchdog(),
+            Kind::Replenish => self.on_replenish(TaskId(event.index), event.generation),
+            Kind::Server => self.on_server(event.index, event.generation),
+            Kind::End => (self.over, self.timed_out) = (true, event.generation > 0),
+        }
+    }
+
+    /// Handles something in interrupt context on a CPU, and what is due at its end.
+    pub(crate) fn interrupt(&mut self, cpu: u32, cost_ns: u64, what: impl FnOnce(&mut Core)) {
+        self.this_cpu = cpu;
+        let idle = if self.is_idle(cpu) { self.costs.idle_exit_ns } else { 0 };
+        self.charge(cpu, idle + cost_ns);
+        what(self);
+        self.settle(cpu);
+        self.arm_work(cpu);
+    }
+
+    /// What waits for the end of the current operation: kicks, deferred moves, rescheduling.
+    pub(crate) fn settle(&mut self, cpu: u32) {
+        loop {
+            self.run_deferred();
+            self.run_kicks(cpu);
+            if !self.cpus[cpu as usize].need_resched || self.exit.is_some() {
+                break;
+            }
+            self.schedule(cpu, None);
+        }
+    }
+
+    fn on_work(&mut self, event: Event) {
+        let cpu = event.index;
+        let here = &mut self.cpus[cpu as usize];
+        if here.armed_at == event.time {
+            here.armed_at = u64::MAX;
+        }
+        if here.done_at > self.now {
+            if here.done_at != u64::MAX {
+                self.arm_work(cpu);
+            }
+            return;
+        }
+        self.this_cpu = cpu;
+        self.play(cpu);
+        self.settle(cpu);
+        self.arm_work(cpu);
+    }
+
+    /// The interrupt that another CPU has sent. It may find that the work has been done already.
+    fn on_resched(&mut self, cpu: u32) {
+        if self.cpus[cpu as usize].need_resched {
+            self.interrupt(cpu, 0, |_| ());
+        }
+    }
+
+    fn on_wake(&mut self, task: TaskId, generation: u32) {
+        let Core { tasks, .. } = self;
+        let sleeper = &tasks[task.0 as usize];
+        if holds(generation, sleeper.wakes) && sleeper.state != State::Runnable {
+            // High-resolution timers expire on the CPU that they were started on.
+            let cpu = sleeper.cpu;
+            self.interrupt(cpu, self.costs.timer_ns, |core| {
+                core.prefetch(task);
+                core.wake(task, 0);
+            });
+        }
+    }
+
+    /// Makes a CPU schedule as soon as it can (`resched_curr`).
+    pub(crate) fn resched(&mut self, cpu: u32) {
+        let here = &mut self.cpus[cpu as usize];
+        if here.need_resched {
+            return;
+        }
+        here.need_resched = true;
+        if cpu != self.this_cpu {
+            let time = self.clock(self.this_cpu) + self.costs.ipi_ns;
+            self.events.push(time, Kind::Resched, cpu, 0);
+        }
+    }
+}
+
+/// Asks for the memory of a value, its first two cache lines at most.
+#[inline]
+fn fetch<T>(value: &T) {
+    fetch_at(std::ptr::from_ref(value).cast());
+}
+
+#[inline]
+fn fetch_at(start: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: prefetching is a hint and never faults.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(start.cast());
+            _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(64).cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = start;
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `__schedule()`: who runs next on a CPU.
+
+use super::task::{Class, State};
+use super::topology::Distance;
+use super::{Core, TaskId};
+use crate::core::memory::{get, put};
+use crate::flags::{DEQ_NOCLOCK, DEQ_SLEEP, DEQ_SPECIAL};
+
+impl Core {
+    /// Chooses the next task for a CPU. `end` says that the current one stops being runnable, and
+    /// how.
+    pub(crate) fn schedule(&mut self, cpu: u32, end: Option<State>) {
+        let previous = self.cpus[cpu as usize].curr;
+        self.pause(cpu);
+        self.cpus[cpu as usize].need_resched = false;
+        if let Some(state) = end {
+            self.set_state(previous, state);
+            let dead = if state == State::Dead { DEQ_SPECIAL } else { 0 };
+            self.deactivate(previous, DEQ_SLEEP | DEQ_NOCLOCK | dead);
+        }
+        let next = self.pick_next(cpu, previous);
+        if next != previous {
+            self.put_previous(cpu, previous, next);
+            self.set_next(cpu, next);
+            self.switch(cpu, previous, next);
+        } else if next.0 == cpu {
+            let stopped = std::mem::take(&mut self.cpu_mut(cpu).stopper);
+            self.update_idle(cpu, true, stopped);
+        }
+        self.resume(cpu);
+        if self.nr_real_time > 0 {
+            self.after_switch(cpu, next);
+        }
+        if end == Some(State::Dead) {
+            self.bury(previous);
+        }
+    }
+
+    fn pick_next(&mut self, cpu: u32, previous: TaskId) -> TaskId {
+        if self.nr_real_time > 0
+            && let Some(next) = self.pick_real_time(cpu, previous)
+        {
+            return next;
+        }
+        self.pick_ext(cpu, previous).unwrap_or(TaskId(cpu))
+    }
+
+    /// The classes above sched_ext, and the reservation between them.
+    fn pick_real_time(&mut self, cpu: u32, previous: TaskId) -> Option<TaskId> {
+        let was = self.task(previous).class;
+        if was <= Class::Rt {
+            self.update_curr(cpu);
+            self.pull_deadline(cpu);
+            self.pull_rt(cpu);
+        }
+        if let Some(next) = self.cpus[cpu as usize].deadline.first() {
+            return Some(next);
+        }
+        if self.cpus[cpu as usize].server.active
+            && let Some(next) = self.pick_ext(cpu, previous)
+        {
+            return Some(next);
+        }
+        self.cpus[cpu as usize].rt.first()
+    }
+
+    pub(crate) fn put_previous(&mut self, cpu: u32, previous: TaskId, next: TaskId) {
+        let class = self.task(previous).class;
+        match class {
+            Class::Ext => self.put_previous_ext(cpu, previous, Some(next)),
+            Class::Idle if std::mem::take(&mut self.cpu_mut(cpu).stopper) => {}
+            Class::Idle => self.update_idle(cpu, false, true),
+            Class::Rt | Class::Deadline => self.update_curr(cpu),
+        }
+    }
+
+    pub(crate) fn set_next(&mut self, cpu: u32, next: TaskId) {
+        let (clock, at) = (self.clock(cpu), self.arena.layout.exec_start);
+        let this = self.task_mut(next);
+        this.exec_start = clock;
+        put(this.memory, at, clock);
+        match self.task(next).class {
+            Class::Ext => self.set_next_ext(cpu, next),
+            Class::Idle => self.update_idle(cpu, true, true),
+            Class::Rt | Class::Deadline => {}
+        }
+    }
+
+    /// `context_switch()`, with what it costs and what it is measured by.
+    fn switch(&mut self, cpu: u32, previous: TaskId, next: TaskId) {
+        let clock = self.clock(cpu);
+        self.count_off(cpu, previous, clock);
+        let moved = self.count_on(cpu, next, clock);
+        self.record_switch(clock, cpu, previous, next);
+        let here = &mut self.cpus[cpu as usize];
+        here.curr = next;
+        here.switches = here.switches.wrapping_add(1);
+        self.charge(cpu, self.costs.context_switch_ns + moved);
+        let at = self.arena.layout.on_cpu;
+        put(self.task(previous).memory, at, 0i32);
+        put(self.task(next).memory, at, 1i32);
+    }
+
+    fn record_switch(&mut self, clock: u64, cpu: u32, from: TaskId, to: TaskId) {
+        let Core { tasks, recorder, .. } = self;
+        let (left, came) = (&tasks[from.0 as usize], &tasks[to.0 as usize]);
+        let preempted = !self.yielding;
+        recorder.switch(clock, cpu, (from, left), (to, came), preempted);
+    }
+
+    /// The stopper thread takes the CPU from its task.
+    pub(crate) fn leave_for_stopper(&mut self, cpu: u32, task: TaskId, clock: u64) {
+        self.count_off(cpu, task, clock);
+        let idle = TaskId(cpu);
+        self.record_switch(clock, cpu, task, idle);
+        let here = self.cpu_mut(cpu);
+        (here.curr, here.stopper) = (idle, true);
+        here.switches = here.switches.wrapping_add(1);
+        self.charge(cpu, self.costs.context_switch_ns);
+    }
+
+    /// The previous task leaves the CPU.
+    fn count_off(&mut self, cpu: u32, previous: TaskId, clock: u64) {
+        if previous.0 == cpu {
+            return;
+        }
+        let task = &self.tasks[previous.0 as usize];
+        let runnable = task.state == State::Runnable;
+        let stat = &mut self.stats[previous.0 as usize];
+        let at = if runnable {
+            stat.involuntary += 1;
+            stat.runnable_at = clock;
+            self.arena.layout.nivcsw
+        } else {
+            stat.voluntary += 1;
+            self.arena.layout.nvcsw
+        };
+        put(task.memory, at, get::<u64>(task.memory, at) + 1);
+    }
+
+    /// The next task starts to run. Returns what it costs that its memory is in another CPU's
+    /// cache.
+    fn count_on(&mut self, cpu: u32, next: TaskId, clock: u64) -> u64 {
+        if next.0 == cpu {
+            return 0;
+        }
+        let group = self.task(next).group;
+        let stat = &mut self.stats[next.0 as usize];
+        self.recorder.delay(group, clock.saturating_sub(stat.runnable_at), &mut stat.longest_wait);
+        if stat.waking_at != u64::MAX {
+            self.recorder.wakeup(group, clock.saturating_sub(stat.waking_at));
+            stat.waking_at = u64::MAX;
+        }
+        if stat.last_cpu == cpu {
+            return 0;
+        }
+        let from = std::mem::replace(&mut stat.last_cpu, cpu);
+        if from == u32::MAX {
+            return 0;
+        }
+        stat.migrations += 1;
+        self.refill_ns(from, cpu)
+    }
+
+    fn refill_ns(&self, from: u32, to: u32) -> u64 {
+        match self.topology.distance(from, to) {
+            Distance::Same => 0,
+            Distance::Smt => self.costs.refill_smt_ns,
+            Distance::Llc => self.costs.refill_llc_ns,
+            Distance::Node => self.costs.refill_node_ns,
+            Distance::Remote => self.costs.refill_remote_ns,
+        }
+    }
+}

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Tasks, as far as scheduling needs them often.
+
+use model::{Policy, PolicyClass};
+
+use super::memory::{get, put};
+use super::{Core, NO_TASK, TaskId};
+use crate::flags::{DSQ_INVALID, SLICE_DFL};
+
+/// The scheduling classes, highest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// SCHED_DEADLINE.
+    Deadline,
+    /// SCHED_FIFO, SCHED_RR.
+    Rt,
+    /// Everything else, once a sched_ext scheduler is loaded.
+    Ext,
+    /// The idle tasks.
+    Idle,
+}
+
+/// What a task is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Made, not yet woken.
+    New,
+    /// Running or waiting to run.
+    Runnable,
+    /// Waiting for something.
+    Sleeping,
+    /// Waiting for the disk.
+    DiskSleep,
+    /// Ended.
+    Dead,
+}
+
+/// `p->scx.ops_state` without its counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpsState {
+    /// Not with the scheduler.
+    None,
+    /// Handed to the scheduler, which decides where to.
+    Queued,
+}
+
+/// `SCX_TASK_QUEUED`: on the CPU's run queue.
+pub const QUEUED: u8 = 1;
+/// The runnable time starts anew at the next enqueue, because the task has run.
+pub const RESET_RUNNABLE_AT: u8 = 2;
+/// In the scheduler's custody: `ops.dequeue` is due when it leaves.
+pub const IN_CUSTODY: u8 = 4;
+/// Directly dispatched to another CPU's local queue, still to be moved there.
+pub const DEFERRED: u8 = 8;
+/// `ops.enable` was called.
+pub const ENABLED: u8 = 16;
+/// On the watchdog's list.
+pub const WATCHED: u8 = 32;
+
+/// A task. Two cache lines hold what every switch touches.
+pub struct Task {
+    /// Its block of shared memory.
+    pub memory: *mut u8,
+    /// The CPU that it is on, or was last on.
+    pub cpu: u32,
+    /// What it is doing.
+    pub state: State,
+    /// Its class.
+    pub class: Class,
+    /// [`QUEUED`] and the others.
+    pub scx: u8,
+    /// Who has it.
+    pub ops_state: OpsState,
+    /// The number of its last hand-over.
+    pub qseq: u64,
+    /// Where a direct dispatch sends it, or `DSQ_INVALID`.
+    pub ddsp_dsq: u64,
+    /// And its flags.
+    pub ddsp_flags: u64,
+    /// The CPU whose local queue it must go to, −1 for none.
+    pub sticky_cpu: i32,
+    /// What `select_cpu` said.
+    pub selected_cpu: i32,
+    /// The watchdog's list.
+    pub watch_next: u32,
+    /// See above.
+    pub watch_previous: u32,
+    /// When it became runnable without having run since.
+    pub runnable_at: u64,
+    /// Its CPU time is counted up to here.
+    pub exec_start: u64,
+    /// CPU time so far.
+    pub cpu_ns: u64,
+    /// Work left in the current piece, at full speed.
+    pub work_left: u64,
+    /// `run_until`: the piece ends at this time, whoever runs. 0: it is work.
+    pub until: u64,
+    /// Counts sleeps, so that late timers are recognised.
+    pub wakes: u32,
+    /// The CPUs that it may use: a number in `Core::masks`.
+    pub mask: u32,
+    /// How many these are.
+    pub nr_allowed: u32,
+    /// `p->prio`: 0 … 98 real-time, 100 … 139 others, −1 deadline.
+    pub prio: i32,
+    /// The policy with its parameters.
+    pub policy: Policy,
+    /// Remaining quantum of SCHED_RR, ticks.
+    pub rr_ticks: u32,
+    /// SCHED_DEADLINE: what is left of the budget.
+    pub dl_runtime: i64,
+    /// SCHED_DEADLINE: the absolute deadline.
+    pub dl_deadline: u64,
+    /// SCHED_DEADLINE: out of budget.
+    pub dl_throttled: bool,
+    /// It is ending.
+    pub exiting: bool,
+    /// The group's number in the workload; `u32::MAX` for none.
+    pub group: u32,
+}
+
+/// Weights of nice values −20 … 19, each about 1.25 times the next: `sched_prio_to_weight`.
+pub const NICE_TO_WEIGHT: [u32; 40] = [
+    88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904,
+    3906, 3121, 2501, 1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87,
+    70, 56, 45, 36, 29, 23, 18, 15,
+];
+
+/// SCHED_IDLE's weight.
+const IDLE_WEIGHT: u32 = 3;
+
+/// `p->scx.weight`: the weight on cgroup's scale, where nice 0 is 100.
+pub fn scx_weight(policy: &Policy) -> u32 {
+    let weight = match policy.class {
+        PolicyClass::Idle => IDLE_WEIGHT,
+        PolicyClass::Other | PolicyClass::Batch => {
+            NICE_TO_WEIGHT[(policy.nice.clamp(-20, 19) + 20) as usize]
+        }
+        _ => 1024,
+    };
+    ((weight * 100 + 512) / 1024).clamp(1, 10_000)
+}
+
+/// The class of a policy.
+pub fn class_of(policy: &Policy) -> Class {
+    match policy.class {
+        PolicyClass::Deadline => Class::Deadline,
+        PolicyClass::Fifo | PolicyClass::Rr => Class::Rt,
+        _ => Class::Ext,
+    }
+}
+
+/// `p->prio` of a policy.
+pub fn prio_of(policy: &Policy) -> i32 {
+    match policy.class {
+        PolicyClass::Deadline => -1,
+        PolicyClass::Fifo | PolicyClass::Rr => 99 - policy.priority as i32,
+        _ => 120 + policy.nice.clamp(-20, 19),
+    }
+}
+
+/// The kernel's number of a policy, as in `p->policy`.
+pub fn policy_number(class: PolicyClass) -> u32 {
+    match class {
+        PolicyClass::Other => 0,
+        PolicyClass::Fifo => 1,
+        PolicyClass::Rr => 2,
+        PolicyClass::Batch => 3,
+        PolicyClass::Idle => 5,
+        PolicyClass::Deadline => 6,
+    }
+}
+
+/// What a new task is made of.
+pub struct NewTask<'a> {
+    /// Its thread number.
+    pub pid: i32,
+    /// Its process number.
+    pub tgid: i32,
+    /// Its name; 15 bytes are kept.
+    pub comm: &'a str,
+    /// Its policy.
+    pub policy: Policy,
+    /// Its CPUs, see `Core::masks`.
+    pub mask: u32,
+    /// Who made it.
+    pub parent: Option<TaskId>,
+    /// The CPU that it is made on.
+    pub cpu: u32,
+    /// `PF_*`.
+    pub flags: u32,
+    /// The group's number.
+    pub group: u32,
+}
+
+impl Core {
+    /// Makes a task that nobody has woken yet.
+    pub(crate) fn add_task(&mut self, new: &NewTask) -> TaskId {
+        let id = TaskId(self.tasks.len() as u32);
+        let memory = self.arena.add();
+        self.queues.add_task();
+        let mut task = blank(memory);
+        (task.cpu, task.mask, task.group) = (new.cpu, new.mask, new.group);
+        task.nr_allowed = self.masks[new.mask as usize].count();
+        self.tasks.push(task);
+        self.stats.push(Default::default());
+        self.plays.push(Default::default());
+        self.describe(id, new);
+        self.write_policy(id, new.policy);
+        self.write_mask(id);
+        self.set_slice(id, SLICE_DFL);
+        id
+    }
+
+    /// Writes the fields that stay as they are.
+    fn describe(&mut self, id: TaskId, new: &NewTask) {
+        let (block, at) = (self.tasks[id.0 as usize].memory, self.arena.layout);
+        put(block, at.pid, new.pid);
+        put(block, at.tgid, new.tgid);
+        put(block, at.flags, new.flags);
+        put(block, at.cpu, new.cpu);
+        put(block, at.wake_cpu, new.cpu);
+        put(block, at.start_time, self.now);
+        let mut comm = [0u8; 16];
+        let length = new.comm.len().min(15);
+        comm[..length].copy_from_slice(&new.comm.as_bytes()[..length]);
+        put(block, at.comm, comm);
+        let parent = new.parent.map_or(block, |parent| self.tasks[parent.0 as usize].memory);
+        put(block, at.real_parent, parent);
+        put(block, at.parent, parent);
+        let leader = if new.pid == new.tgid { block } else { parent };
+        put(block, at.group_leader, leader);
+        if new.flags & crate::flags::PF_KTHREAD == 0 {
+            put(block, at.mm, leader);
+        }
+    }
+
+    /// Writes policy, priorities, class and weight.
+    pub(crate) fn write_policy(&mut self, id: TaskId, policy: Policy) {
+        let at = self.arena.layout;
+        let task = &mut self.tasks[id.0 as usize];
+        (task.policy, task.class, task.prio) = (policy, class_of(&policy), prio_of(&policy));
+        let real_time = matches!(task.class, Class::Rt);
+        let fair = matches!(policy.class, PolicyClass::Other | PolicyClass::Batch);
+        let static_prio = 120 + if fair { policy.nice.clamp(-20, 19) } else { 0 };
+        put(task.memory, at.static_prio, static_prio);
+        put(task.memory, at.prio, task.prio);
+        put(task.memory, at.normal_prio, task.prio);
+        put(task.memory, at.rt_priority, if real_time { policy.priority } else { 0 });
+        put(task.memory, at.policy, policy_number(policy.class));
+        put(task.memory, at.weight, scx_weight(&policy));
+    }
+
+    /// Writes the task's CPUs.
+    pub(crate) fn write_mask(&mut self, id: TaskId) {
+        let at = self.arena.layout;
+        let task = &mut self.tasks[id.0 as usize];
+        let mask = &self.masks[task.mask as usize];
+        task.nr_allowed = mask.count();
+        put(task.memory, at.nr_cpus_allowed, task.nr_allowed);
+        let words = (at.cpus_mask_bytes / 8) as usize;
+        for (index, &word) in mask.words().iter().take(words).enumerate() {
+            put(task.memory, at.cpus_mask + index as u32 * 8, word);
+        }
+        // SAFETY: the mask lies inside the block.
+        let inside = unsafe { task.memory.add(at.cpus_mask as usize) };
+        put(task.memory, at.cpus_ptr, inside);
+    }
+
+    /// The number of a set of CPUs; equal sets have one number.
+    pub(crate) fn intern(&mut self, mask: super::mask::CpuMask) -> u32 {
+        let known = self.masks.iter().position(|other| *other == mask);
+        known.unwrap_or_else(|| {
+            self.masks.push(mask);
+            self.masks.len() - 1
+        }) as u32
+    }
+
+    /// `p->scx.slice`.
+    #[inline]
+    pub fn slice(&self, task: TaskId) -> u64 {
+        get(self.tasks[task.0 as usize].memory, self.arena.layout.slice)
+    }
+
+    /// Writes `p->scx.slice`.
+    #[inline]
+    pub fn set_slice(&mut self, task: TaskId, slice: u64) {
+        put(self.tasks[task.0 as usize].memory, self.arena.layout.slice, slice);
+    }
+
+    /// `p->scx.dsq_vtime`.
+    #[inline]
+    pub fn dsq_vtime(&self, task: TaskId) -> u64 {
+        get(self.tasks[task.0 as usize].memory, self.arena.layout.dsq_vtime)
+    }
+
+    /// Writes `p->scx.dsq_vtime`.
+    #[inline]
+    pub fn set_dsq_vtime(&mut self, task: TaskId, vtime: u64) {
+        put(self.tasks[task.0 as usize].memory, self.arena.layout.dsq_vtime, vtime);
+    }
+
+    /// `p->scx.weight`.
+    pub fn weight(&self, task: TaskId) -> u32 {
+        get(self.tasks[task.0 as usize].memory, self.arena.layout.weight)
+    }
+
+    /// `p->pid`.
+    pub fn pid(&self, task: TaskId) -> i32 {
+        get(self.tasks[task.0 as usize].memory, self.arena.layout.pid)
+    }
+
+    /// `p->comm`, or the group's name when the layout has no such field.
+    pub fn comm(&self, task: TaskId) -> String {
+        let group = self.tasks[task.0 as usize].group as usize;
+        let name = self.score.groups.get(group).map_or("fairground", |group| group.name.as_str());
+        name.chars().take(15).collect()
+    }
+
+    /// `task->cpus_ptr`.
+    pub fn cpus_allowed(&self, task: TaskId) -> &super::mask::CpuMask {
+        &self.masks[self.tasks[task.0 as usize].mask as usize]
+    }
+
+    /// Whether the task may run on the CPU.
+    #[inline]
+    pub(crate) fn allowed(&self, task: TaskId, cpu: u32) -> bool {
+        let task = &self.tasks[task.0 as usize];
+        task.nr_allowed == self.topology.cpus || self.masks[task.mask as usize].test(cpu)
+    }
+
+    /// Moves the task's idea of its CPU (`set_task_cpu`).
+    pub(crate) fn set_task_cpu(&mut self, id: TaskId, cpu: u32) {
+        let at = self.arena.layout;
+        let task = &mut self.tasks[id.0 as usize];
+        task.cpu = cpu;
+        put(task.memory, at.cpu, cpu);
+        put(task.memory, at.wake_cpu, cpu);
+    }
+
+    /// The task's block of `struct task_struct`, at the offsets of the layout given at the start.
+    pub fn task_memory(&self, task: TaskId) -> *mut u8 {
+        self.tasks[task.0 as usize].memory
+    }
+}
+
+fn blank(memory: *mut u8) -> Task {
+    Task {
+        memory,
+        cpu: 0,
+        state: State::New,
+        class: Class::Idle,
+        scx: RESET_RUNNABLE_AT,
+        ops_state: OpsState::None,
+        qseq: 0,
+        ddsp_dsq: DSQ_INVALID,
+        ddsp_flags: 0,
+        sticky_cpu: -1,
+        selected_cpu: -1,
+        watch_next: NO_TASK,
+        watch_previous: NO_TASK,
+        runnable_at: 0,
+        exec_start: 0,
+        cpu_ns: 0,
+        work_left: 0,
+        until: 0,
+        wakes: 0,
+        mask: 0,
+        nr_allowed: 1,
+        prio: 140,
+        policy: Policy::default(),
+        rr_ticks: 0,
+        dl_runtime: 0,
+        dl_deadline: 0,
+        dl_throttled: false,
+        exiting: false,
+        group: u32::MAX,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_the_kernels() {
+        let weight = |nice| scx_weight(&Policy { nice, ..Policy::default() });
+        assert_eq!([-20, 0, 19].map(weight), [8668, 100, 1]);
+        assert_eq!(scx_weight(&Policy { class: PolicyClass::Idle, ..Policy::default() }), 1);
+    }
+
+    #[test]
+    fn priorities_are_the_kernels() {
+        let fifo = Policy { class: PolicyClass::Fifo, priority: 99, ..Policy::default() };
+        assert_eq!((prio_of(&fifo), prio_of(&Policy::default())), (0, 120));
+        assert!(class_of(&fifo) < class_of(&Policy::default()));
+    }
+}

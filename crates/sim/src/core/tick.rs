@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Counting time: `update_curr()` and the scheduler tick.
+
+use model::PolicyClass;
+
+use super::Core;
+use super::events::Kind;
+use super::memory::put;
+use super::task::Class;
+use crate::flags::SLICE_INF;
+
+/// `RR_TIMESLICE`, ns.
+const RR_QUANTUM_NS: u64 = 100_000_000;
+
+impl Core {
+    /// Charges the current task for the time since the last look.
+    pub(crate) fn update_curr(&mut self, cpu: u32) {
+        let clock = self.clock(cpu);
+        let id = self.cpus[cpu as usize].curr;
+        if id.0 == cpu {
+            return;
+        }
+        let task = &mut self.tasks[id.0 as usize];
+        let delta = clock.saturating_sub(task.exec_start);
+        if delta == 0 {
+            return;
+        }
+        task.exec_start = clock;
+        task.cpu_ns += delta;
+        put(task.memory, self.arena.layout.sum_exec_runtime, task.cpu_ns);
+        match task.class {
+            Class::Ext => {
+                let slice = self.slice(id);
+                if slice != SLICE_INF {
+                    self.set_slice(id, slice.saturating_sub(delta));
+                }
+                if self.nr_real_time > 0 {
+                    self.serve(cpu, delta);
+                }
+            }
+            Class::Deadline => task.dl_runtime -= delta as i64,
+            Class::Rt | Class::Idle => {}
+        }
+    }
+
+    pub(crate) fn on_tick(&mut self, cpu: u32) {
+        self.cpus[cpu as usize].tick_armed = false;
+        if self.is_idle(cpu) {
+            // The tick stops with the CPU's work, and starts again with it.
+            return;
+        }
+        self.interrupt(cpu, self.costs.tick_ns, |core| core.tick(cpu));
+        if !self.is_idle(cpu) && !self.cpus[cpu as usize].tick_armed {
+            self.cpus[cpu as usize].tick_armed = true;
+            self.events.push(self.now + self.tick_ns, Kind::Tick, cpu, 0);
+        }
+    }
+
+    fn tick(&mut self, cpu: u32) {
+        self.update_curr(cpu);
+        let task = self.cpus[cpu as usize].curr;
+        match self.task(task).class {
+            Class::Ext => self.tick_ext(cpu, task),
+            Class::Rt => self.tick_rt(cpu),
+            Class::Deadline => self.tick_deadline(cpu),
+            Class::Idle => {}
+        }
+    }
+
+    /// SCHED_RR counts its quantum in ticks; SCHED_FIFO has none.
+    fn tick_rt(&mut self, cpu: u32) {
+        let quantum = (RR_QUANTUM_NS / self.tick_ns).max(1) as u32;
+        let id = self.cpus[cpu as usize].curr;
+        let task = self.task_mut(id);
+        if task.policy.class != PolicyClass::Rr {
+            return;
+        }
+        if task.rr_ticks == 0 {
+            task.rr_ticks = quantum;
+        }
+        task.rr_ticks -= 1;
+        if task.rr_ticks > 0 {
+            return;
+        }
+        task.rr_ticks = quantum;
+        let prio = task.prio;
+        if self.cpus[cpu as usize].rt.rotate(id, prio) {
+            self.resched(cpu);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a CPU runs next: `balance_one()` and its loop round `ops.dispatch`.
+
+use super::dsq::NONE;
+use crate::core::task::{Class, OpsState, QUEUED};
+use crate::core::{Core, TaskId};
+use crate::flags::*;
+
+/// An insertion that waits for the end of `ops.dispatch`.
+#[derive(Clone, Copy, Debug)]
+pub struct Dispatch {
+    /// Whom.
+    pub task: TaskId,
+    /// The hand-over that it answers; a later one makes it stale.
+    pub qseq: u64,
+    /// Where to.
+    pub dsq_id: u64,
+    /// `SCX_ENQ_*`.
+    pub flags: u64,
+}
+
+impl Core {
+    /// Makes sure that the local queue holds a task, or that the previous one runs on. False:
+    /// nothing.
+    pub(crate) fn balance(&mut self, cpu: u32, previous: TaskId) -> bool {
+        let on_ext = self.task(previous).class == Class::Ext;
+        let mut queued = false;
+        if on_ext {
+            self.update_curr(cpu);
+            queued = self.task(previous).scx & QUEUED != 0;
+            if queued && self.slice(previous) > 0 && !self.bypass {
+                return self.keep(cpu);
+            }
+        }
+        if self.queues.len(cpu) > 0 || self.consume_builtin(cpu) {
+            return true;
+        }
+        if self.has.dispatch && !self.bypass {
+            let previous = on_ext.then_some(previous);
+            if let Some(found) = self.dispatch_loop(cpu, previous, queued) {
+                return found;
+            }
+        }
+        if queued && (self.ops_flags & OPS_ENQ_LAST == 0 || self.bypass) {
+            return self.keep(cpu);
+        }
+        false
+    }
+
+    fn keep(&mut self, cpu: u32) -> bool {
+        self.cpu_mut(cpu).keep = true;
+        true
+    }
+
+    fn consume_builtin(&mut self, cpu: u32) -> bool {
+        let global = self.global_queue(cpu);
+        if self.queues.len(global) > 0 && self.consume(cpu, global, 0) {
+            return true;
+        }
+        let bypass = self.bypass_queue();
+        self.bypass && self.consume(cpu, bypass, 0)
+    }
+
+    /// Asks the scheduler until there is something, or until it dispatches nothing any more.
+    fn dispatch_loop(&mut self, cpu: u32, previous: Option<TaskId>, queued: bool) -> Option<bool> {
+        for round in 1..=DSP_MAX_LOOPS {
+            self.nr_dispatched = 0;
+            call!(self, dispatch(cpu as i32, previous));
+            self.flush();
+            if let Some(previous) = previous
+                && queued
+                && self.slice(previous) > 0
+            {
+                return Some(self.keep(cpu));
+            }
+            if self.queues.len(cpu) > 0 || self.consume_builtin(cpu) {
+                return Some(true);
+            }
+            if self.nr_dispatched == 0 || self.exit.is_some() {
+                break;
+            }
+            if round == DSP_MAX_LOOPS {
+                // Other work gets a chance before this CPU tries again.
+                self.kick_cpu(cpu as i32, 0);
+            }
+        }
+        None
+    }
+
+    /// `flush_dispatch_buf()`.
+    pub(crate) fn flush(&mut self) {
+        if self.buffer.is_empty() {
+            return;
+        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        self.nr_dispatched += buffer.len() as u32;
+        for entry in &buffer {
+            self.finish(entry);
+        }
+        buffer.clear();
+        self.buffer = buffer;
+    }
+
+    /// `finish_dispatch()`: tasks that are not the scheduler's, or not any more, are left alone.
+    fn finish(&mut self, entry: &Dispatch) {
+        let this = self.task(entry.task);
+        if this.ops_state != OpsState::Queued || this.qseq != entry.qseq {
+            return;
+        }
+        let queue = self.find_queue(self.this_cpu, entry.dsq_id, entry.task);
+        self.dispatch_to(self.this_cpu, queue, entry.task, entry.flags);
+    }
+
+    /// Into a queue from the dispatch path; local queues of other CPUs take the whole task along
+    /// (`dispatch_to_local_dsq`).
+    pub(crate) fn dispatch_to(&mut self, here: u32, queue: u32, task: TaskId, flags: u64) {
+        let flags = flags | ENQ_CLEAR_OPSS;
+        let source = self.task(task).cpu;
+        if queue >= self.topology.cpus || (source == queue && here == queue) {
+            return self.dispatch_enqueue(queue, task, flags);
+        }
+        if source != queue && !self.may_move(task, queue, true) {
+            let global = self.global_queue(source);
+            return self.dispatch_enqueue(global, task, flags);
+        }
+        if source == queue {
+            self.dispatch_enqueue(queue, task, flags);
+        } else {
+            let this = self.task_mut(task);
+            this.ops_state = OpsState::None;
+            (this.ddsp_dsq, this.ddsp_flags) = (DSQ_INVALID, 0);
+            self.move_remote(task, queue, flags);
+        }
+        if self.curr_class(queue) == Class::Idle {
+            self.resched(queue);
+        }
+    }
+
+    /// `task_can_run_on_remote_rq()`.
+    fn may_move(&mut self, task: TaskId, cpu: u32, enforce: bool) -> bool {
+        let allowed = self.allowed(task, cpu);
+        if !allowed && enforce {
+            let name = self.name(task);
+            self.error(format!("SCX_DSQ_LOCAL[_ON] target CPU {cpu} not allowed for {name}"));
+        }
+        allowed
+    }
+
+    /// To another CPU's local queue: off one run queue, onto the other
+    /// (`move_remote_task_to_local_dsq`).
+    pub(crate) fn move_remote(&mut self, task: TaskId, cpu: u32, flags: u64) {
+        // The mark tells the callbacks' side that this is a move, not a change.
+        self.task_mut(task).sticky_cpu = cpu as i32;
+        let from = self.task(task).cpu;
+        self.dequeue_ext(from, task, ENQ_MIGRATING);
+        self.set_task_cpu(task, cpu);
+        self.cpu_mut(cpu).extra_enq_flags = flags & !(ENQ_CLEAR_OPSS | ENQ_DSQ_PRIQ);
+        self.enqueue_ext(cpu, task, ENQ_MIGRATING);
+        self.cpu_mut(cpu).extra_enq_flags = 0;
+    }
+
+    /// `consume_dispatch_q()`: the first task of a queue that may run on the CPU moves to its local
+    /// one.
+    pub(crate) fn consume(&mut self, cpu: u32, queue: u32, flags: u64) -> bool {
+        if self.queues.len(queue) == 0 {
+            return false;
+        }
+        self.lock_queue(queue);
+        let mut at = self.queues.first(queue);
+        while at != NONE {
+            let task = TaskId(at);
+            if self.task(task).cpu == cpu {
+                self.queues.remove(at);
+                self.move_here(cpu, task, flags);
+                return true;
+            }
+            if self.may_move(task, cpu, false) {
+                self.queues.remove(at);
+                self.move_remote(task, cpu, flags);
+                return true;
+            }
+            at = self.queues.next(at);
+        }
+        false
+    }
+
+    /// `move_local_task_to_local_dsq()`; the task is in no queue.
+    pub(crate) fn move_here(&mut self, cpu: u32, task: TaskId, flags: u64) {
+        let head = flags & (ENQ_HEAD | ENQ_PREEMPT) != 0;
+        // Local queues are never ordered by virtual time.
+        let _ = self.queues.insert(cpu, task.0, head);
+        self.after_local(cpu, task, flags);
+    }
+
+    /// `scx_bpf_dsq_move_to_local()`. False when there was nothing for this CPU.
+    pub fn dsq_move_to_local(&mut self, dsq_id: u64, enq_flags: u64) -> bool {
+        if !self.may_insert(enq_flags) {
+            return false;
+        }
+        self.flush();
+        self.charge(self.this_cpu, self.costs.look_ns);
+        let Some(queue) = self.user_queue(dsq_id) else {
+            self.error(format!("invalid DSQ ID 0x{dsq_id:016x}"));
+            return false;
+        };
+        let moved = self.consume(self.this_cpu, queue, enq_flags);
+        self.nr_dispatched += u32::from(moved);
+        moved
+    }
+
+    /// `scx_bpf_dispatch_nr_slots()`.
+    pub fn dispatch_nr_slots(&self) -> u32 {
+        self.max_batch.saturating_sub(self.buffer.len() as u32)
+    }
+
+    /// `scx_bpf_dispatch_cancel()`.
+    pub fn dispatch_cancel(&mut self) {
+        if self.buffer.pop().is_none() {
+            self.error("dispatch buffer underflow".into());
+        }
+    }
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Where a runnable task goes: `do_enqueue_task()`, direct dispatch, and the kfuncs that insert.
+//!
+//! DIVERGES: no task is ever migration-disabled, no CPU offline, and `SCX_ENQ_IMMED` is refused, so
+//! their cases do not appear.
+
+use super::dispatch::Dispatch;
+use super::dsq::Mixed;
+use crate::core::task::{Class, DEFERRED, IN_CUSTODY, OpsState, QUEUED};
+use crate::core::{Core, TaskId};
+use crate::flags::*;
+
+/// Whether an insertion is a direct dispatch (`direct_dispatch_task`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direct {
+    /// No: it goes into the dispatch buffer.
+    None,
+    /// Of this task, which is being woken or enqueued.
+    Of(TaskId),
+    /// It has been dispatched already.
+    Done,
+}
+
+impl Core {
+    /// `select_task_rq_scx()`.
+    pub(crate) fn select_rq_ext(&mut self, task: TaskId, previous: u32, wake_flags: u64) -> u32 {
+        if !self.has.select_cpu || self.bypass {
+            let picked = self.select_cpu_default(task, previous, wake_flags, None, 0);
+            if let Some(cpu) = picked {
+                self.refill(task);
+                self.task_mut(task).ddsp_dsq = DSQ_LOCAL;
+                return cpu;
+            }
+            return previous;
+        }
+        let here = self.this_cpu;
+        self.direct = Direct::Of(task);
+        self.cpu_mut(here).in_select_cpu = true;
+        let cpu = call!(self, select_cpu(task, previous as i32, wake_flags));
+        self.cpu_mut(here).in_select_cpu = false;
+        self.direct = Direct::None;
+        self.task_mut(task).selected_cpu = cpu;
+        crate::core::memory::put(self.task(task).memory, self.arena.layout.selected_cpu, cpu);
+        if self.cpu_valid(cpu, "from ops.select_cpu()") { cpu as u32 } else { previous }
+    }
+
+    /// `do_enqueue_task()`: the cases in the kernel's order.
+    pub(crate) fn do_enqueue(&mut self, cpu: u32, task: TaskId, flags: u64, sticky: i32) {
+        if sticky == cpu as i32 {
+            return self.dispatch_enqueue(cpu, task, flags);
+        }
+        if self.bypass {
+            self.refill(task);
+            let queue = self.bypass_queue();
+            return self.dispatch_enqueue(queue, task, flags);
+        }
+        if self.task(task).ddsp_dsq != DSQ_INVALID {
+            return self.direct_dispatch(cpu, task, flags);
+        }
+        if self.task(task).exiting && self.ops_flags & OPS_ENQ_EXITING == 0 {
+            self.refill(task);
+            return self.dispatch_enqueue(cpu, task, flags);
+        }
+        if !self.has.enqueue {
+            self.refill(task);
+            let queue = self.global_queue(self.task(task).cpu);
+            return self.dispatch_enqueue(queue, task, flags);
+        }
+        self.hand_over(cpu, task, flags);
+        if self.task(task).ddsp_dsq != DSQ_INVALID {
+            self.direct_dispatch(cpu, task, flags);
+        }
+    }
+
+    /// `ops.enqueue`: the task is the scheduler's from now on, unless that dispatches it at once.
+    fn hand_over(&mut self, cpu: u32, task: TaskId, flags: u64) {
+        self.cpus[cpu as usize].qseq += 1;
+        let qseq = self.cpus[cpu as usize].qseq;
+        let outer = std::mem::replace(&mut self.direct, Direct::Of(task));
+        call!(self, enqueue(task, flags));
+        self.direct = outer;
+        let this = self.task_mut(task);
+        if this.ddsp_dsq == DSQ_INVALID && this.scx & QUEUED != 0 {
+            this.qseq = qseq;
+            this.ops_state = OpsState::Queued;
+            this.scx |= IN_CUSTODY;
+        }
+    }
+
+    /// `direct_dispatch()`: at once, or deferred when it is another CPU's local queue.
+    fn direct_dispatch(&mut self, cpu: u32, task: TaskId, flags: u64) {
+        let wanted = self.task(task).ddsp_dsq;
+        let queue = self.find_queue(cpu, wanted, task);
+        let cpus = self.topology.cpus;
+        let this = self.task_mut(task);
+        this.ddsp_flags |= flags;
+        if queue < cpus && queue != cpu {
+            this.ops_state = OpsState::None;
+            this.scx |= DEFERRED;
+            self.deferred.push(task);
+            return;
+        }
+        let flags = this.ddsp_flags;
+        self.dispatch_enqueue(queue, task, flags | ENQ_CLEAR_OPSS);
+    }
+
+    /// Direct dispatches to other CPUs, now that nothing is locked.
+    pub(crate) fn run_deferred(&mut self) {
+        if self.deferred.is_empty() {
+            return;
+        }
+        let mut tasks = std::mem::take(&mut self.deferred);
+        for &task in &tasks {
+            if self.task(task).scx & DEFERRED == 0 {
+                continue;
+            }
+            self.task_mut(task).scx &= !DEFERRED;
+            let (cpu, wanted) = (self.task(task).cpu, self.task(task).ddsp_dsq);
+            let queue = self.find_queue(cpu, wanted, task);
+            let flags = self.task(task).ddsp_flags;
+            self.dispatch_to(cpu, queue, task, flags);
+        }
+        tasks.clear();
+        if self.deferred.is_empty() {
+            self.deferred = tasks;
+        }
+    }
+
+    /// `dispatch_enqueue()`: into a queue.
+    pub(crate) fn dispatch_enqueue(&mut self, queue: u32, task: TaskId, flags: u64) {
+        let mut queue = queue;
+        let id = self.queues.queues[queue as usize].id;
+        if id == DSQ_INVALID {
+            self.error("attempting to dispatch to a destroyed dsq".into());
+            queue = self.global_queue(self.task(task).cpu);
+        }
+        let builtin = queue < self.first_user_queue();
+        let mut flags = flags;
+        if builtin && flags & ENQ_DSQ_PRIQ != 0 {
+            self.error("cannot use vtime ordering for built-in DSQs".into());
+            flags &= !ENQ_DSQ_PRIQ;
+        }
+        self.lock_queue(queue);
+        let done = if flags & ENQ_DSQ_PRIQ != 0 {
+            let key = self.dsq_vtime(task);
+            self.queues.insert_ordered(queue, task.0, key)
+        } else {
+            self.queues.insert(queue, task.0, flags & (ENQ_HEAD | ENQ_PREEMPT) != 0)
+        };
+        let this = self.task_mut(task);
+        (this.ddsp_dsq, this.ddsp_flags) = (DSQ_INVALID, 0);
+        if flags & ENQ_CLEAR_OPSS != 0 {
+            this.ops_state = OpsState::None;
+        }
+        if let Err(mixed) = done {
+            return self.refuse_mixture(id, task, mixed);
+        }
+        if queue < self.topology.cpus {
+            self.after_local(queue, task, flags);
+        } else if builtin {
+            self.leave_custody(task, 0);
+        } else {
+            self.task_mut(task).scx |= IN_CUSTODY;
+        }
+    }
+
+    fn refuse_mixture(&mut self, id: u64, task: TaskId, mixed: Mixed) {
+        let kind = if mixed == Mixed::HasFifo { "FIFO" } else { "PRIQ" };
+        self.error(format!("DSQ ID 0x{id:016x} already had {kind}-enqueued tasks"));
+        let queue = self.global_queue(self.task(task).cpu);
+        self.dispatch_enqueue(queue, task, 0);
+    }
+
+    /// `local_dsq_post_enq()`: the CPU may have to look.
+    pub(crate) fn after_local(&mut self, cpu: u32, task: TaskId, flags: u64) {
+        self.leave_custody(task, 0);
+        let here = &self.cpus[cpu as usize];
+        if here.in_balance {
+            return;
+        }
+        let (current, class) = (here.curr, self.curr_class(cpu));
+        let preempt = flags & ENQ_PREEMPT != 0 && current != task && class == Class::Ext;
+        if preempt {
+            self.set_slice(current, 0);
+        }
+        if preempt || class == Class::Idle {
+            self.resched(cpu);
+        }
+    }
+}
+
+/// The kfuncs that insert.
+impl Core {
+    /// `scx_bpf_dsq_insert()`. False when it was refused; an error has been raised then.
+    pub fn dsq_insert(&mut self, task: TaskId, dsq_id: u64, slice: u64, enq_flags: u64) -> bool {
+        if !self.may_insert(enq_flags) {
+            return false;
+        }
+        self.give_slice(task, slice);
+        self.commit(task, dsq_id, enq_flags)
+    }
+
+    /// `scx_bpf_dsq_insert_vtime()`.
+    pub fn dsq_insert_vtime(
+        &mut self,
+        task: TaskId,
+        dsq_id: u64,
+        slice: u64,
+        vtime: u64,
+        enq_flags: u64,
+    ) -> bool {
+        if !self.may_insert(enq_flags) {
+            return false;
+        }
+        self.give_slice(task, slice);
+        self.set_dsq_vtime(task, vtime);
+        self.commit(task, dsq_id, enq_flags | ENQ_DSQ_PRIQ)
+    }
+
+    pub(crate) fn may_insert(&mut self, enq_flags: u64) -> bool {
+        if enq_flags & ENQ_INTERNAL_MASK != 0 {
+            self.error(format!("invalid enq_flags 0x{enq_flags:x}"));
+        } else if enq_flags & ENQ_IMMED != 0 {
+            self.error("SCX_ENQ_IMMED is not modelled by the simulator; use the vm backend".into());
+        }
+        enq_flags & (ENQ_INTERNAL_MASK | ENQ_IMMED) == 0
+    }
+
+    /// 0 keeps what is left of the slice, and at least a nanosecond.
+    fn give_slice(&mut self, task: TaskId, slice: u64) {
+        let slice = if slice == 0 { self.slice(task).max(1) } else { slice };
+        self.set_slice(task, slice);
+    }
+
+    fn commit(&mut self, task: TaskId, dsq_id: u64, enq_flags: u64) -> bool {
+        match self.direct {
+            Direct::Of(expected) if expected == task => {
+                let this = self.task_mut(task);
+                (this.ddsp_dsq, this.ddsp_flags) = (dsq_id, enq_flags);
+                self.direct = Direct::Done;
+                true
+            }
+            Direct::Of(expected) => {
+                let (want, got) = (self.name(expected), self.name(task));
+                self.error(format!("scheduling for {want} but trying to direct-dispatch {got}"));
+                false
+            }
+            Direct::Done => {
+                let name = self.name(task);
+                self.error(format!("{name} already direct-dispatched"));
+                false
+            }
+            Direct::None if !self.cpus[self.this_cpu as usize].in_balance => {
+                self.error("tasks can be inserted only in select_cpu, enqueue and dispatch".into());
+                false
+            }
+            Direct::None if self.buffer.len() >= self.max_batch as usize => {
+                self.error("dispatch buffer overflow".into());
+                false
+            }
+            Direct::None => {
+                let qseq = self.task(task).qseq;
+                self.buffer.push(Dispatch { task, qseq, dsq_id, flags: enq_flags });
+                true
+            }
+        }
+    }
+
+    /// The kernel's way to name a task in errors.
+    pub(crate) fn name(&self, task: TaskId) -> String {
+        format!("{}[{}]", self.comm(task), self.pid(task))
+    }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How a scheduler ends: its own wish, its mistakes, and the watchdog.
+
+use std::fmt::Write;
+
+use crate::core::{Core, NO_TASK, TaskId};
+use crate::flags::*;
+use crate::ops::ExitInfo;
+
+impl Core {
+    /// The scheduler made a mistake (`scx_error`). Only the first one counts.
+    pub fn error(&mut self, message: String) {
+        self.end(EXIT_ERROR, 0, "runtime error", message);
+    }
+
+    /// `scx_bpf_error()`.
+    pub fn error_bpf(&mut self, message: String) {
+        self.end(EXIT_ERROR_BPF, 0, "scx_bpf_error", message);
+    }
+
+    /// `scx_bpf_exit()`.
+    pub fn exit_bpf(&mut self, code: i64, message: String) {
+        self.end(EXIT_UNREG_BPF, code, "unregistered from BPF", message);
+    }
+
+    pub(crate) fn end(&mut self, kind: u64, code: i64, reason: &str, message: String) {
+        if self.exit.is_none() {
+            self.exit = Some(ExitInfo { kind, code, reason: reason.into(), message });
+        }
+    }
+
+    /// Checks a CPU number from the scheduler (`ops_cpu_valid`).
+    pub fn cpu_valid(&mut self, cpu: i32, place: &str) -> bool {
+        let valid = cpu >= 0 && (cpu as u32) < self.topology.cpus;
+        if !valid {
+            self.error(format!("invalid CPU {cpu} {place}").trim_end().into());
+        }
+        valid
+    }
+
+    /// Where everybody was when the scheduler was thrown out, in the manner of the kernel's debug
+    /// dump: each CPU with work, and below it the tasks that wait to run on it, the longest waiting
+    /// first.
+    pub(crate) fn dump(&self) -> String {
+        const LINES_MAX: usize = 200;
+        let mut text = String::new();
+        for (number, cpu) in self.cpus.iter().enumerate() {
+            if cpu.nr_ext == 0 && cpu.curr.0 as usize == number {
+                continue;
+            }
+            let curr =
+                if cpu.curr.0 as usize == number { "idle".into() } else { self.name(cpu.curr) };
+            let local = self.queues.len(number as u32);
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "CPU {number}: curr={curr} nr_ext={} local={local}", cpu.nr_ext);
+            let mut at = cpu.watch_head;
+            while at != NO_TASK {
+                let _ = writeln!(text, "  {}", self.dump_task(TaskId(at)));
+                at = self.tasks[at as usize].watch_next;
+            }
+        }
+        text.lines().take(LINES_MAX).collect::<Vec<_>>().join("\n")
+    }
+
+    fn dump_task(&self, task: TaskId) -> String {
+        let waited_ms = self.now.saturating_sub(self.task(task).runnable_at) / 1_000_000;
+        let place = match self.queues.queue_of(task.0) {
+            NO_TASK => "with the scheduler".to_owned(),
+            queue => format!("dsq={:#x}", self.queues.queues[queue as usize].id),
+        };
+        let (slice_us, vtime) = (self.slice(task) / 1_000, self.dsq_vtime(task));
+        let name = self.name(task);
+        format!("{name} waits {waited_ms} ms, {place}, slice={slice_us} us vtime={vtime}")
+    }
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The built-in idle tracking and CPU selection of Linux 7.x (`idle.c`).
+//!
+//! DIVERGES: `SCX_OPS_BUILTIN_IDLE_PER_NODE` is taken as a wish: the masks are always global.
+
+use crate::core::mask::{CpuMask, next_in_all};
+use crate::core::topology::{Distance, Topology};
+use crate::core::{Core, TaskId};
+use crate::flags::*;
+
+/// Which CPUs are idle, as far as schedulers are told.
+pub struct IdleMasks {
+    /// Whether the core keeps them.
+    pub(crate) enabled: bool,
+    /// Idle CPUs.
+    pub(crate) cpus: CpuMask,
+    /// CPUs of wholly idle cores; only kept with SMT.
+    pub(crate) cores: CpuMask,
+    smt: bool,
+    by_llc: bool,
+    by_node: bool,
+}
+
+impl IdleMasks {
+    pub(crate) fn new(topology: &Topology) -> IdleMasks {
+        let mismatch = topology.llcs.len() != topology.nodes.len();
+        IdleMasks {
+            enabled: true,
+            cpus: CpuMask::empty(topology.cpus),
+            cores: CpuMask::empty(topology.cpus),
+            smt: topology.smt > 1,
+            by_llc: topology.llcs.len() > 1,
+            by_node: topology.nodes.len() > 1 && mismatch,
+        }
+    }
+}
+
+/// A search's bounds: the task's CPUs and, inside them, the neighbourhood.
+struct Bounds<'a> {
+    allowed: &'a CpuMask,
+    within: Option<&'a CpuMask>,
+    extra: Option<&'a CpuMask>,
+}
+
+impl Core {
+    /// `__scx_update_idle()`: masks first, then the scheduler, which hears of real changes only.
+    pub(crate) fn update_idle(&mut self, cpu: u32, idle: bool, notify: bool) {
+        if self.idle.enabled {
+            self.update_masks(cpu, idle);
+        }
+        if notify && self.has.update_idle && !self.bypass {
+            call!(self, update_idle(cpu as i32, idle));
+        }
+    }
+
+    fn update_masks(&mut self, cpu: u32, idle: bool) {
+        let masks = &mut self.idle;
+        match idle {
+            true => masks.cpus.set(cpu),
+            false => masks.cpus.clear(cpu),
+        }
+        if masks.smt {
+            let core = self.topology.siblings(cpu);
+            if !idle {
+                masks.cores.remove(core);
+            } else if core.is_subset(&masks.cpus) {
+                masks.cores.add(core);
+            }
+        }
+    }
+
+    /// `scx_bpf_test_and_clear_cpu_idle()`: claims an idle CPU.
+    pub fn test_and_clear_cpu_idle(&mut self, cpu: i32) -> bool {
+        self.idle_tracked() && self.cpu_valid(cpu, "") && self.claim(cpu as u32)
+    }
+
+    /// `scx_idle_test_and_clear_cpu()`.
+    fn claim(&mut self, cpu: u32) -> bool {
+        let masks = &mut self.idle;
+        if masks.smt {
+            let core = self.topology.siblings(cpu);
+            if core.intersects(&masks.cores) {
+                masks.cores.remove(core);
+            }
+        }
+        let was_idle = masks.cpus.test(cpu);
+        masks.cpus.clear(cpu);
+        was_idle
+    }
+
+    /// `cpumask_any_and_distribute()`: the next after the one found last from this CPU.
+    fn next_idle(&mut self, cores: bool, bounds: [Option<&CpuMask>; 3]) -> Option<u32> {
+        let idle = if cores { &self.idle.cores } else { &self.idle.cpus };
+        let start = self.cpus[self.this_cpu as usize].cursor.wrapping_add(1);
+        let found = match bounds {
+            [Some(a), Some(b), Some(c)] => next_in_all(&[idle, a, b, c], start),
+            [Some(a), Some(b), None] | [Some(a), None, Some(b)] => {
+                next_in_all(&[idle, a, b], start)
+            }
+            [Some(a), ..] => next_in_all(&[idle, a], start),
+            _ => next_in_all(&[idle], start),
+        };
+        if let Some(cpu) = found {
+            self.cpus[self.this_cpu as usize].cursor = cpu;
+        }
+        found
+    }
+
+    /// `pick_idle_cpu_in_node()`: whole cores first.
+    fn pick(&mut self, bounds: &Bounds, flags: u64) -> Option<u32> {
+        let bounds = [Some(bounds.allowed), bounds.within, bounds.extra];
+        loop {
+            let mut found = None;
+            if self.idle.smt {
+                found = self.next_idle(true, bounds);
+                if found.is_none() && flags & PICK_IDLE_CORE != 0 {
+                    return None;
+                }
+            }
+            let cpu = match found {
+                Some(cpu) => cpu,
+                None => self.next_idle(false, bounds)?,
+            };
+            if self.claim(cpu) {
+                return Some(cpu);
+            }
+        }
+    }
+
+    /// `scx_select_cpu_dfl()`: an idle CPU for the task, claimed. `extra` narrows its CPUs further.
+    pub(crate) fn select_cpu_default(
+        &mut self,
+        task: TaskId,
+        previous: u32,
+        wake_flags: u64,
+        extra: Option<&CpuMask>,
+        flags: u64,
+    ) -> Option<u32> {
+        // Masks are taken out for the time of the search; nothing else looks at them meanwhile.
+        let masks = std::mem::take(&mut self.masks);
+        let llcs = std::mem::take(&mut self.topology.llcs);
+        let nodes = std::mem::take(&mut self.topology.nodes);
+        let allowed = &masks[self.task(task).mask as usize];
+        let llc = self.idle.by_llc.then(|| &llcs[self.topology.llc_of[previous as usize] as usize]);
+        let node =
+            self.idle.by_node.then(|| &nodes[self.topology.node_of[previous as usize] as usize]);
+        let usable = |cpu| allowed.test(cpu) && extra.is_none_or(|extra: &CpuMask| extra.test(cpu));
+        let places = [llc, node, None].map(|within| Bounds { allowed, within, extra });
+        let found = self
+            .select_synchronous(previous, wake_flags, &usable)
+            .or_else(|| self.select_core(previous, &places, &usable))
+            .or_else(|| match self.idle.smt && flags & PICK_IDLE_CORE != 0 {
+                true => None,
+                false => self.select_any(previous, &places, flags, &usable),
+            });
+        (self.masks, self.topology.llcs, self.topology.nodes) = (masks, llcs, nodes);
+        found
+    }
+
+    /// A waker that is about to sleep attracts the woken task.
+    fn select_synchronous(
+        &mut self,
+        previous: u32,
+        wake_flags: u64,
+        usable: &dyn Fn(u32) -> bool,
+    ) -> Option<u32> {
+        if wake_flags & WAKE_SYNC == 0 {
+            return None;
+        }
+        let here = self.this_cpu;
+        let near = self.topology.distance(here, previous) <= Distance::Llc;
+        if near && usable(previous) && self.claim(previous) {
+            return Some(previous);
+        }
+        let waker = self.cpus[here as usize].curr;
+        let ends = self.task(waker).exiting;
+        let free = self.queues.len(here) == 0 && !self.idle.cpus.is_empty();
+        if ends || !free || !usable(here) {
+            return None;
+        }
+        self.claim(here);
+        Some(here)
+    }
+
+    /// A wholly idle core: the previous one, then a near one.
+    fn select_core(
+        &mut self,
+        previous: u32,
+        places: &[Bounds; 3],
+        usable: &dyn Fn(u32) -> bool,
+    ) -> Option<u32> {
+        if !self.idle.smt {
+            return None;
+        }
+        if usable(previous) && self.idle.cores.test(previous) && self.claim(previous) {
+            return Some(previous);
+        }
+        self.pick_near(places, PICK_IDLE_CORE)
+    }
+
+    /// Any idle CPU: the previous one, then its sibling, then a near one.
+    fn select_any(
+        &mut self,
+        previous: u32,
+        places: &[Bounds; 3],
+        flags: u64,
+        usable: &dyn Fn(u32) -> bool,
+    ) -> Option<u32> {
+        if usable(previous) && self.claim(previous) {
+            return Some(previous);
+        }
+        if self.idle.smt {
+            let first = previous / self.topology.smt * self.topology.smt;
+            let siblings = first..(first + self.topology.smt).min(self.topology.cpus);
+            for cpu in siblings.filter(|&cpu| cpu != previous && usable(cpu)) {
+                if self.claim(cpu) {
+                    return Some(cpu);
+                }
+            }
+        }
+        self.pick_near(places, flags & !PICK_IDLE_CORE)
+    }
+
+    /// In the last-level cache, in the node, anywhere; levels that do not exist are left out.
+    fn pick_near(&mut self, places: &[Bounds; 3], flags: u64) -> Option<u32> {
+        let [llc, node, anywhere] = places;
+        let near = [llc, node].into_iter().filter(|place| place.within.is_some());
+        near.chain([anywhere]).find_map(|place| self.pick(place, flags))
+    }
+
+    /// `scx_bpf_select_cpu_dfl()`: the CPU, and whether it was idle and is claimed now.
+    pub fn select_cpu_dfl(&mut self, task: TaskId, previous: i32, wake_flags: u64) -> (i32, bool) {
+        let picked = self.select_from_kfunc(task, previous, wake_flags, None, 0);
+        if picked >= 0 { (picked, true) } else { (previous, false) }
+    }
+
+    /// `scx_bpf_select_cpu_and()`: an idle CPU of the task's that is also in the mask, claimed, or
+    /// a negative error number.
+    pub fn select_cpu_and(
+        &mut self,
+        task: TaskId,
+        previous: i32,
+        wake_flags: u64,
+        mask: &CpuMask,
+        flags: u64,
+    ) -> i32 {
+        self.select_from_kfunc(task, previous, wake_flags, Some(mask), flags)
+    }
+
+    fn select_from_kfunc(
+        &mut self,
+        task: TaskId,
+        previous: i32,
+        wake_flags: u64,
+        mask: Option<&CpuMask>,
+        flags: u64,
+    ) -> i32 {
+        const EBUSY: i32 = -16;
+        const EINVAL: i32 = -22;
+        if !self.cpu_valid(previous, "") {
+            return EINVAL;
+        }
+        if !self.idle_tracked() {
+            return EBUSY;
+        }
+        let cpu = previous as u32;
+        if self.task(task).nr_allowed == 1 {
+            let usable = self.allowed(task, cpu) && mask.is_none_or(|mask| mask.test(cpu));
+            return if usable && self.claim(cpu) { previous } else { EBUSY };
+        }
+        let picked = self.select_cpu_default(task, cpu, wake_flags, mask, flags);
+        picked.map_or(EBUSY, |cpu| cpu as i32)
+    }
+
+    /// `scx_bpf_pick_idle_cpu()`: claimed, or a negative error number.
+    pub fn pick_idle_cpu(&mut self, mask: &CpuMask, flags: u64) -> i32 {
+        const EBUSY: i32 = -16;
+        if !self.idle_tracked() {
+            return EBUSY;
+        }
+        let bounds = Bounds { allowed: mask, within: None, extra: None };
+        self.pick(&bounds, flags).map_or(EBUSY, |cpu| cpu as i32)
+    }
+
+    /// `scx_bpf_pick_any_cpu()`: an idle CPU, claimed, or else just one of the mask.
+    pub fn pick_any_cpu(&mut self, mask: &CpuMask, flags: u64) -> i32 {
+        const EBUSY: i32 = -16;
+        if self.idle.enabled {
+            let cpu = self.pick_idle_cpu(mask, flags);
+            if cpu >= 0 {
+                return cpu;
+            }
+        }
+        let start = self.cpus[self.this_cpu as usize].cursor.wrapping_add(1);
+        let found = next_in_all(&[mask], start);
+        if let Some(cpu) = found {
+            self.cpus[self.this_cpu as usize].cursor = cpu;
+        }
+        found.map_or(EBUSY, |cpu| cpu as i32)
+    }
+
+    /// `scx_bpf_get_idle_cpumask()`.
+    pub fn idle_cpumask(&self) -> &CpuMask {
+        &self.idle.cpus
+    }
+
+    /// `scx_bpf_get_idle_smtmask()`.
+    pub fn idle_smtmask(&self) -> &CpuMask {
+        if self.idle.smt { &self.idle.cores } else { &self.idle.cpus }
+    }
+
+    /// Whether the core tracks idle CPUs; if not, asking for them is the scheduler's mistake.
+    pub fn idle_tracked(&mut self) -> bool {
+        if !self.idle.enabled {
+            self.error("built-in idle tracking is disabled".into());
+        }
+        self.idle.enabled
+    }
+}

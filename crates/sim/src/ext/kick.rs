@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Kicks, and the small kfuncs.
+
+use crate::core::task::{Class, State};
+use crate::core::{Core, NO_TASK, TaskId};
+use crate::flags::*;
+
+impl Core {
+    /// `scx_bpf_kick_cpu()`: takes effect when the current operation has ended.
+    ///
+    /// DIVERGES: `SCX_KICK_WAIT` does not wait; nothing here runs between the kick and its effect.
+    pub fn kick_cpu(&mut self, cpu: i32, flags: u64) {
+        if !self.cpu_valid(cpu, "") || self.bypass {
+            return;
+        }
+        let cpu = cpu as u32;
+        if flags & KICK_IDLE != 0 {
+            if flags & (KICK_PREEMPT | KICK_WAIT) != 0 {
+                self.error("PREEMPT/WAIT cannot be used with SCX_KICK_IDLE".into());
+                return;
+            }
+            if self.passes_by_itself(cpu) {
+                return;
+            }
+        }
+        let here = self.this_cpu;
+        self.cpu_mut(here).kicks.push((cpu, flags));
+    }
+
+    /// A busy CPU goes through sched_ext before it idles (`can_skip_idle_kick`).
+    fn passes_by_itself(&self, cpu: u32) -> bool {
+        !self.is_idle(cpu) && !self.cpus[cpu as usize].in_balance
+    }
+
+    /// `kick_cpus_irq_workfn()`.
+    pub(crate) fn run_kicks(&mut self, here: u32) {
+        if self.cpus[here as usize].reenqueue_local {
+            self.cpu_mut(here).reenqueue_local = false;
+            self.reenqueue(here);
+        }
+        if self.cpus[here as usize].kicks.is_empty() {
+            return;
+        }
+        let mut kicks = std::mem::take(&mut self.cpu_mut(here).kicks);
+        for &(cpu, flags) in &kicks {
+            self.kick_one(cpu, flags);
+        }
+        kicks.clear();
+        if self.cpus[here as usize].kicks.is_empty() {
+            self.cpu_mut(here).kicks = kicks;
+        }
+    }
+
+    fn kick_one(&mut self, cpu: u32, flags: u64) {
+        let class = self.curr_class(cpu);
+        if flags & KICK_IDLE != 0 {
+            if class == Class::Idle {
+                self.resched(cpu);
+            }
+            return;
+        }
+        if class < Class::Ext {
+            return;
+        }
+        if flags & KICK_PREEMPT != 0 && class == Class::Ext {
+            let current = self.cpus[cpu as usize].curr;
+            self.set_slice(current, 0);
+        }
+        self.resched(cpu);
+    }
+
+    /// `scx_bpf_reenqueue_local()`: how many tasks of this CPU's local queue go back to the
+    /// scheduler. It happens when the current operation has ended.
+    pub fn reenqueue_local(&mut self) -> u32 {
+        let here = self.this_cpu;
+        self.cpu_mut(here).reenqueue_local = true;
+        self.queues.len(here)
+    }
+
+    fn reenqueue(&mut self, cpu: u32) {
+        let first = self.queues.first(cpu);
+        let next = |&task: &u32| Some(self.queues.next(task)).filter(|&next| next != NO_TASK);
+        let waiting: Vec<u32> =
+            std::iter::successors((first != NO_TASK).then_some(first), next).collect();
+        for task in waiting.into_iter().map(TaskId) {
+            self.unlink(task);
+            self.do_enqueue(cpu, task, ENQ_REENQ, -1);
+        }
+    }
+
+    /// `scx_bpf_now()` and `bpf_ktime_get_ns()`: ns on the CPU that runs the current code. It
+    /// starts well above zero, as on a machine that has been up for a while.
+    pub fn now(&self) -> u64 {
+        BOOTED_NS + self.clock(self.this_cpu)
+    }
+
+    /// `bpf_get_smp_processor_id()`.
+    pub fn this_cpu(&self) -> u32 {
+        self.this_cpu
+    }
+
+    /// `bpf_get_current_task()`.
+    pub fn current(&self) -> TaskId {
+        self.cpus[self.this_cpu as usize].curr
+    }
+
+    /// `scx_bpf_nr_cpu_ids()`.
+    pub fn nr_cpu_ids(&self) -> u32 {
+        self.topology.cpus
+    }
+
+    /// The machine's shape.
+    pub fn topology(&self) -> &crate::core::topology::Topology {
+        &self.topology
+    }
+
+    /// `scx_bpf_task_cpu()`.
+    pub fn task_cpu(&self, task: TaskId) -> i32 {
+        self.task(task).cpu as i32
+    }
+
+    /// `scx_bpf_task_running()`.
+    pub fn task_running(&self, task: TaskId) -> bool {
+        self.cpus[self.task(task).cpu as usize].curr == task
+    }
+
+    /// `scx_bpf_cpu_curr()`: who runs on a CPU, its idle task included; `None` for a wrong number.
+    pub fn cpu_curr(&self, cpu: i32) -> Option<TaskId> {
+        self.cpus.get(cpu as usize).map(|cpu| cpu.curr)
+    }
+
+    /// `scx_bpf_task_set_slice()`.
+    pub fn task_set_slice(&mut self, task: TaskId, slice: u64) -> bool {
+        self.set_slice(task, slice);
+        true
+    }
+
+    /// `scx_bpf_task_set_dsq_vtime()`.
+    pub fn task_set_dsq_vtime(&mut self, task: TaskId, vtime: u64) -> bool {
+        self.set_dsq_vtime(task, vtime);
+        true
+    }
+
+    /// The task with this thread number, if it lives (`bpf_task_from_pid`).
+    pub fn task_from_pid(&self, pid: i32) -> Option<TaskId> {
+        let alive = |&task: &TaskId| self.task(task).state != State::Dead;
+        self.all_tasks().filter(alive).find(|&task| self.pid(task) == pid)
+    }
+}
+
+/// What the clock shows at the workload's common start.
+const BOOTED_NS: u64 = 1_000_000_000;

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Loading and unloading a scheduler, and a task's way into and out of it.
+
+use std::rc::Rc;
+
+use crate::core::task::{Class, ENABLED, State};
+use crate::core::{Core, TaskId};
+use crate::flags::*;
+use crate::ops::{ExitInfo, Ops};
+
+const MS: u64 = 1_000_000;
+
+impl Core {
+    /// Loads a scheduler (`scx_enable`). What goes wrong is in `self.exit` afterwards.
+    pub(crate) fn load(&mut self, ops: Rc<dyn Ops>) {
+        self.has = ops.present();
+        self.ops_flags = ops.flags();
+        self.max_batch = match ops.dispatch_max_batch() {
+            0 => DSP_DFL_MAX_BATCH,
+            batch => batch,
+        };
+        self.watchdog_ns = match u64::from(ops.timeout_ms()) * MS {
+            0 => WATCHDOG_MAX_TIMEOUT,
+            timeout => timeout.min(WATCHDOG_MAX_TIMEOUT),
+        };
+        self.idle.enabled = !self.has.update_idle || self.ops_flags & OPS_KEEP_BUILTIN_IDLE != 0;
+        self.ops = ops;
+        if let Some(refusal) = self.refused_flags() {
+            return self.error(refusal.into());
+        }
+        (self.loaded, self.has_scheduler) = (true, true);
+        let result = call!(self, init());
+        if result < 0 {
+            return self.error(format!("ops.init() failed ({result})"));
+        }
+        for task in self.all_tasks() {
+            self.init_task(task, false);
+        }
+        for task in self.all_tasks() {
+            if self.task(task).class == Class::Ext {
+                self.enable_task_with_mask(task);
+            }
+        }
+        self.lift_bypass();
+        self.start_watchdog();
+    }
+
+    /// Flags that the kernel or the simulator refuses.
+    fn refused_flags(&self) -> Option<&'static str> {
+        let set = |flag| self.ops_flags & flag != 0;
+        if set(OPS_ENQ_LAST) && !self.has.enqueue {
+            Some("SCX_OPS_ENQ_LAST requires ops.enqueue() to be implemented")
+        } else if set(OPS_ALWAYS_ENQ_IMMED) {
+            Some("SCX_OPS_ALWAYS_ENQ_IMMED is not modelled by the simulator; use the vm backend")
+        } else if set(OPS_SWITCH_PARTIAL) {
+            Some("SCX_OPS_SWITCH_PARTIAL needs the kernel's fair class; use the vm backend")
+        } else {
+            None
+        }
+    }
+
+    /// Every idle CPU goes through its idle loop once, which fills the masks and tells the
+    /// scheduler.
+    fn lift_bypass(&mut self) {
+        self.bypass = false;
+        for cpu in 0..self.topology.cpus {
+            if self.exit.is_some() {
+                return;
+            }
+            self.this_cpu = cpu;
+            self.cpu_mut(cpu).stopper = true;
+            self.schedule(cpu, None);
+            self.settle(cpu);
+        }
+        self.this_cpu = 0;
+    }
+
+    /// Takes it off again (`scx_disable`).
+    pub(crate) fn unload(&mut self) {
+        if !self.loaded {
+            return;
+        }
+        self.bypass = true;
+        for task in self.all_tasks() {
+            if self.task(task).state != State::Dead {
+                self.exit_task(task);
+            }
+        }
+        let normal = ExitInfo {
+            kind: EXIT_UNREG,
+            code: 0,
+            reason: "unregistered from user space".into(),
+            message: String::new(),
+        };
+        let info = self.exit.clone().unwrap_or(normal);
+        call!(self, exit(&info));
+        self.loaded = false;
+    }
+
+    pub(crate) fn init_task(&mut self, task: TaskId, fork: bool) {
+        if !self.has.init_task {
+            return;
+        }
+        let result = call!(self, init_task(task, fork));
+        if result < 0 {
+            let name = self.name(task);
+            self.error(format!("ops.init_task() failed ({result}) for {name}"));
+        }
+    }
+
+    /// `scx_enable_task()`.
+    pub(crate) fn enable_task(&mut self, task: TaskId) {
+        self.task_mut(task).scx |= ENABLED;
+        if self.has.enable {
+            call!(self, enable(task));
+        }
+        self.reweight(task);
+    }
+
+    /// At loading, and when a task joins from another class.
+    pub(crate) fn enable_task_with_mask(&mut self, task: TaskId) {
+        self.enable_task(task);
+        self.tell_cpumask(task);
+    }
+
+    pub(crate) fn reweight(&mut self, task: TaskId) {
+        if self.has.set_weight {
+            let weight = self.weight(task);
+            call!(self, set_weight(task, weight));
+        }
+    }
+
+    pub(crate) fn tell_cpumask(&mut self, task: TaskId) {
+        if self.has.set_cpumask {
+            call!(self, set_cpumask(task));
+        }
+    }
+
+    /// `scx_disable_task()`.
+    pub(crate) fn disable_task(&mut self, task: TaskId) {
+        if !self.is_enabled(task) {
+            return;
+        }
+        if self.has.disable {
+            call!(self, disable(task));
+        }
+        self.task_mut(task).scx &= !ENABLED;
+        self.set_slice(task, 0);
+        self.set_dsq_vtime(task, 0);
+    }
+
+    /// `scx_exit_task()`.
+    pub(crate) fn exit_task(&mut self, task: TaskId) {
+        self.disable_task(task);
+        if self.has.exit_task {
+            call!(self, exit_task(task, false));
+        }
+    }
+}

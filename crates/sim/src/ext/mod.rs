@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The sched_ext class, as Linux 7.x has it.
+//!
+//! Read in this order: this file is the class itself (enqueue, dequeue, pick, put, set, tick);
+//! [`enqueue`] decides where a task goes, [`dispatch`] what a CPU runs; [`dsq`] are the queues and
+//! `queues` their kfuncs; [`idle`] chooses idle CPUs; `kick`, [`timer`], `watchdog`, `load` and
+//! `error` are the rest.
+
+use crate::core::task::{Class, ENABLED, IN_CUSTODY, OpsState, QUEUED, RESET_RUNNABLE_AT, WATCHED};
+use crate::core::{Core, NO_TASK, TaskId};
+use crate::flags::*;
+use crate::ops::{Ops, OpsPresent};
+
+/// Calls one of the scheduler's callbacks, and lets it cost.
+macro_rules! call {
+    ($core:expr, $op:ident($($argument:expr),*)) => {{
+        let ops = std::rc::Rc::clone(&$core.ops);
+        $core.charge_callback();
+        ops.$op($core, $($argument),*)
+    }};
+}
+
+pub mod dispatch;
+pub mod dsq;
+pub mod enqueue;
+pub(crate) mod error;
+pub mod idle;
+pub(crate) mod kick;
+pub(crate) mod load;
+pub(crate) mod queues;
+pub mod timer;
+pub(crate) mod watchdog;
+
+/// Before a scheduler is loaded, and for trials without one.
+pub struct NoScheduler;
+
+impl Ops for NoScheduler {
+    fn present(&self) -> OpsPresent {
+        OpsPresent::default()
+    }
+}
+
+impl Core {
+    #[inline]
+    pub(crate) fn charge_callback(&mut self) {
+        self.charge(self.this_cpu, self.costs.callback_ns);
+    }
+
+    /// `enqueue_task_scx()`.
+    pub(crate) fn enqueue_ext(&mut self, cpu: u32, task: TaskId, flags: u64) {
+        let here = &mut self.cpus[cpu as usize];
+        here.in_wakeup = flags & ENQ_WAKEUP != 0;
+        let flags = flags | here.extra_enq_flags;
+        let restored = flags & ENQ_RESTORE != 0 && here.curr == task;
+        let this = &mut self.tasks[task.0 as usize];
+        let mut sticky = std::mem::replace(&mut this.sticky_cpu, -1);
+        if restored {
+            // A running task starts again through the local queue, not through the scheduler.
+            sticky = cpu as i32;
+        }
+        let migrating = flags & ENQ_MIGRATING != 0;
+        this.scx |= QUEUED;
+        here.nr_ext += 1;
+        self.watch(cpu, task);
+        if self.has.runnable && !migrating {
+            call!(self, runnable(task, flags));
+        }
+        if self.nr_real_time > 0 {
+            self.start_server(cpu);
+        }
+        self.do_enqueue(cpu, task, flags, sticky);
+        self.cpus[cpu as usize].in_wakeup = false;
+    }
+
+    /// `dequeue_task_scx()`.
+    pub(crate) fn dequeue_ext(&mut self, cpu: u32, task: TaskId, flags: u64) {
+        if self.task(task).scx & QUEUED == 0 {
+            return;
+        }
+        self.leave_scheduler(task, flags);
+        if self.cpus[cpu as usize].curr == task {
+            self.update_curr(cpu);
+            if self.has.stopping {
+                call!(self, stopping(task, false));
+            }
+        }
+        if self.has.quiescent && flags & ENQ_MIGRATING == 0 {
+            call!(self, quiescent(task, flags));
+        }
+        self.task_mut(task).scx &= !QUEUED;
+        self.cpu_mut(cpu).nr_ext -= 1;
+        self.unlink(task);
+    }
+
+    /// `ops_dequeue()`: the task leaves the scheduler's hands, which is told if it had it.
+    fn leave_scheduler(&mut self, task: TaskId, flags: u64) {
+        self.unwatch(task, false);
+        let change = flags & (DEQ_SLEEP | DEQ_CORE_SCHED_EXEC) == 0;
+        let flags = if change { flags | DEQ_SCHED_CHANGE } else { flags };
+        self.leave_custody(task, flags);
+        self.task_mut(task).ops_state = OpsState::None;
+    }
+
+    /// `ops.dequeue`, exactly once for each stay in the scheduler's custody.
+    pub(crate) fn leave_custody(&mut self, task: TaskId, flags: u64) {
+        let this = self.task(task);
+        if this.scx & IN_CUSTODY == 0 || this.sticky_cpu >= 0 {
+            return;
+        }
+        if self.has.dequeue {
+            call!(self, dequeue(task, flags));
+        }
+        self.task_mut(task).scx &= !IN_CUSTODY;
+    }
+
+    /// `pick_task_scx()`: what the CPU would run of this class, if anything.
+    pub(crate) fn pick_ext(&mut self, cpu: u32, previous: TaskId) -> Option<TaskId> {
+        self.cpu_mut(cpu).in_balance = true;
+        let found = self.balance(cpu, previous);
+        self.cpu_mut(cpu).in_balance = false;
+        if !found {
+            return None;
+        }
+        if std::mem::take(&mut self.cpu_mut(cpu).keep) {
+            if self.slice(previous) == 0 {
+                self.refill(previous);
+            }
+            return Some(previous);
+        }
+        let first = self.queues.first(cpu);
+        if first == NO_TASK {
+            return None;
+        }
+        if self.slice(TaskId(first)) == 0 {
+            self.refill(TaskId(first));
+        }
+        Some(TaskId(first))
+    }
+
+    pub(crate) fn refill(&mut self, task: TaskId) {
+        self.set_slice(task, if self.bypass { SLICE_BYPASS } else { SLICE_DFL });
+    }
+
+    /// `put_prev_task_scx()`: the task that ran makes room.
+    pub(crate) fn put_previous_ext(&mut self, cpu: u32, task: TaskId, next: Option<TaskId>) {
+        self.update_curr(cpu);
+        if self.task(task).scx & QUEUED == 0 {
+            return;
+        }
+        if self.has.stopping {
+            call!(self, stopping(task, true));
+        }
+        self.watch(cpu, task);
+        if self.slice(task) > 0 && !self.bypass {
+            // A higher class takes the CPU: the task keeps its place and its slice.
+            self.dispatch_enqueue(cpu, task, ENQ_HEAD);
+            return;
+        }
+        let last = next.is_some_and(|next| self.task(next).class == Class::Idle);
+        let stopper = self.cpus[cpu as usize].stopper;
+        self.do_enqueue(cpu, task, if last && !stopper { ENQ_LAST } else { 0 }, -1);
+    }
+
+    /// `set_next_task_scx()`.
+    pub(crate) fn set_next_ext(&mut self, cpu: u32, task: TaskId) {
+        if self.task(task).scx & QUEUED != 0 {
+            self.unlink(task);
+        }
+        let clock = self.clock(cpu);
+        self.task_mut(task).exec_start = clock;
+        if self.has.running && self.task(task).scx & QUEUED != 0 {
+            call!(self, running(task));
+        }
+        self.unwatch(task, true);
+    }
+
+    /// `task_tick_scx()`.
+    pub(crate) fn tick_ext(&mut self, cpu: u32, task: TaskId) {
+        if self.bypass {
+            self.set_slice(task, 0);
+        } else if self.has.tick {
+            call!(self, tick(task));
+        }
+        if self.slice(task) == 0 {
+            self.resched(cpu);
+        }
+    }
+
+    /// `yield_task_scx()`.
+    pub(crate) fn yield_ext(&mut self, cpu: u32, task: TaskId) {
+        self.update_curr(cpu);
+        if self.has.r#yield {
+            call!(self, r#yield(task, None));
+        } else {
+            self.set_slice(task, 0);
+        }
+    }
+
+    /// Takes the task out of whatever queue it waits in (`dispatch_dequeue`).
+    pub(crate) fn unlink(&mut self, task: TaskId) {
+        self.task_mut(task).scx &= !crate::core::task::DEFERRED;
+        let queue = self.queues.queue_of(task.0);
+        if queue != NO_TASK {
+            self.lock_queue(queue);
+            self.queues.remove(task.0);
+        }
+    }
+
+    /// Joins the list of tasks that wait to run, at its end (`set_task_runnable`).
+    fn watch(&mut self, cpu: u32, task: TaskId) {
+        let now = self.now;
+        let tail = self.cpus[cpu as usize].watch_tail;
+        let this = &mut self.tasks[task.0 as usize];
+        if this.scx & RESET_RUNNABLE_AT != 0 {
+            this.runnable_at = now;
+            this.scx &= !RESET_RUNNABLE_AT;
+        }
+        this.scx |= WATCHED;
+        (this.watch_previous, this.watch_next) = (tail, NO_TASK);
+        match tail {
+            NO_TASK => self.cpus[cpu as usize].watch_head = task.0,
+            _ => self.tasks[tail as usize].watch_next = task.0,
+        }
+        self.cpus[cpu as usize].watch_tail = task.0;
+    }
+
+    /// Leaves it; having run is what starts the time anew (`clr_task_runnable`).
+    fn unwatch(&mut self, task: TaskId, ran: bool) {
+        let this = &mut self.tasks[task.0 as usize];
+        if ran {
+            this.scx |= RESET_RUNNABLE_AT;
+        }
+        if this.scx & WATCHED == 0 {
+            return;
+        }
+        this.scx &= !WATCHED;
+        let (cpu, next, previous) = (this.cpu, this.watch_next, this.watch_previous);
+        let here = &mut self.cpus[cpu as usize];
+        match previous {
+            NO_TASK => here.watch_head = next,
+            _ => self.tasks[previous as usize].watch_next = next,
+        }
+        match next {
+            NO_TASK => self.cpus[cpu as usize].watch_tail = previous,
+            _ => self.tasks[next as usize].watch_previous = previous,
+        }
+    }
+
+    pub(crate) fn is_enabled(&self, task: TaskId) -> bool {
+        self.task(task).scx & ENABLED != 0
+    }
+}

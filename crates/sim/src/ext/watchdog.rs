@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The watchdog: a runnable task that does not get to run ends the scheduler.
+
+use crate::core::events::Kind;
+use crate::core::{Core, NO_TASK, TaskId};
+use crate::flags::EXIT_ERROR_STALL;
+
+impl Core {
+    pub(crate) fn start_watchdog(&mut self) {
+        self.events.push(self.now + self.watchdog_ns / 2, Kind::Watchdog, 0, 0);
+    }
+
+    /// Looks at the task that has waited longest on each CPU: the first of its list.
+    pub(crate) fn on_watchdog(&mut self) {
+        let now = self.now;
+        for cpu in 0..self.cpus.len() {
+            let mut at = self.cpus[cpu].watch_head;
+            while at != NO_TASK {
+                let waited = now.saturating_sub(self.tasks[at as usize].runnable_at);
+                if waited > self.watchdog_ns {
+                    self.stall(TaskId(at), waited);
+                    return;
+                }
+                at = self.tasks[at as usize].watch_next;
+            }
+        }
+        self.start_watchdog();
+    }
+
+    fn stall(&mut self, task: TaskId, waited_ns: u64) {
+        const MS: u64 = 1_000_000;
+        let (seconds, rest) = (waited_ns / (1_000 * MS), waited_ns / MS % 1_000);
+        let message = format!("{} failed to run for {seconds}.{rest:03}s", self.name(task));
+        self.end(EXIT_ERROR_STALL, 0, "runnable task stall", message);
+    }
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Counting while the simulation runs: dense histograms and plain counters.
+
+use model::Histogram;
+use model::histogram::SUB_BUCKETS;
+
+use super::trace::TraceLog;
+use crate::core::TaskId;
+use crate::core::task::Task;
+
+/// What is counted for each task.
+#[derive(Clone, Copy, Debug)]
+pub struct Stat {
+    /// CPU time of its own work.
+    pub user_ns: u64,
+    /// When its wake-up began; `u64::MAX`: it is not waking.
+    pub waking_at: u64,
+    /// When it began to wait for a CPU.
+    pub runnable_at: u64,
+    /// The longest such wait.
+    pub longest_wait: u64,
+    /// The CPU that it ran on last.
+    pub last_cpu: u32,
+    /// Switches away because it blocked.
+    pub voluntary: u32,
+    /// Switches away although it could have run on.
+    pub involuntary: u32,
+    /// Times that it ran on another CPU than before.
+    pub migrations: u32,
+}
+
+impl Default for Stat {
+    fn default() -> Stat {
+        Stat {
+            user_ns: 0,
+            waking_at: u64::MAX,
+            runnable_at: 0,
+            longest_wait: 0,
+            last_cpu: u32::MAX,
+            voluntary: 0,
+            involuntary: 0,
+            migrations: 0,
+        }
+    }
+}
+
+/// A [`Histogram`] being filled: the same buckets, dense.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    buckets: Vec<u64>,
+    min: u64,
+    max: u64,
+    count: u64,
+}
+
+impl Counts {
+    /// Adds a sample.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        let place = place(value);
+        if place >= self.buckets.len() {
+            self.buckets.resize((place + 1).next_power_of_two(), 0);
+        }
+        self.buckets[place] += 1;
+        self.min = if self.count == 0 { value } else { self.min.min(value) };
+        self.max = self.max.max(value);
+        self.count += 1;
+    }
+
+    /// The finished histogram.
+    pub fn histogram(&self, name: &str, group: &str) -> Histogram {
+        let filled = self.buckets.iter().enumerate().filter(|&(_, &samples)| samples > 0);
+        Histogram {
+            name: name.into(),
+            group: group.into(),
+            count: self.count,
+            min: self.min,
+            max: self.max,
+            buckets: filled.map(|(place, &samples)| (value(place), samples)).collect(),
+        }
+    }
+}
+
+const HALF: u64 = SUB_BUCKETS / 2;
+
+/// The bucket of a value: the first 2048 values have their own, then 1024 per power of two.
+#[inline]
+fn place(value: u64) -> usize {
+    let shift = 64 - (value | (SUB_BUCKETS - 1)).leading_zeros() - SUB_BUCKETS.trailing_zeros();
+    (u64::from(shift) * HALF + (value >> shift)) as usize
+}
+
+/// The lowest value of a bucket.
+fn value(place: usize) -> u64 {
+    let place = place as u64;
+    let shift = (place / HALF).saturating_sub(1);
+    (place - shift * HALF) << shift
+}
+
+/// What is counted for each group.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs)]
+pub struct GroupTally {
+    pub wakeup: Counts,
+    pub delay: Counts,
+    pub lateness: Counts,
+    pub response: Counts,
+    pub turnaround: Counts,
+    pub deadlines: u64,
+    pub missed: u64,
+    pub rounds: u64,
+    pub tasks: u64,
+}
+
+impl GroupTally {
+    /// Deadlines that have passed, and how many of them were missed.
+    pub fn count(&mut self, deadlines: u64, missed: u64) {
+        self.deadlines += deadlines;
+        self.missed += missed;
+    }
+}
+
+/// Everything that is measured.
+pub struct Recorder {
+    /// By the groups' numbers.
+    pub groups: Vec<GroupTally>,
+    /// The end of the last finite task so far.
+    pub last_end: Option<u64>,
+    /// Why the workload could not go on.
+    pub refusal: Option<String>,
+    /// Switches of tasks, to and from idle ones included.
+    pub switches: u64,
+    pub(crate) trace: Option<TraceLog>,
+}
+
+impl Recorder {
+    /// Nothing yet.
+    pub fn new(groups: usize, trace: bool) -> Recorder {
+        Recorder {
+            groups: vec![GroupTally::default(); groups],
+            last_end: None,
+            refusal: None,
+            switches: 0,
+            trace: trace.then(TraceLog::default),
+        }
+    }
+
+    /// A wait for a CPU has ended.
+    #[inline]
+    pub(crate) fn delay(&mut self, group: u32, ns: u64, longest: &mut u64) {
+        *longest = (*longest).max(ns);
+        if let Some(tally) = self.groups.get_mut(group as usize) {
+            tally.delay.record(ns);
+        }
+    }
+
+    /// A woken task runs.
+    #[inline]
+    pub(crate) fn wakeup(&mut self, group: u32, ns: u64) {
+        if let Some(tally) = self.groups.get_mut(group as usize) {
+            tally.wakeup.record(ns);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn switch(
+        &mut self,
+        time_ns: u64,
+        cpu: u32,
+        previous: (TaskId, &Task),
+        next: (TaskId, &Task),
+        preempted: bool,
+    ) {
+        self.switches += 1;
+        if let Some(trace) = &mut self.trace {
+            trace.switch(time_ns, cpu, previous, next, preempted);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn waking(&mut self, time_ns: u64, cpu: u32, id: TaskId, task: &Task) {
+        if let Some(trace) = &mut self.trace {
+            trace.waking(time_ns, cpu, id, task);
+        }
+    }
+
+    pub(crate) fn fork(&mut self, time_ns: u64, cpu: u32, parent: i32, child: i32) {
+        if let Some(trace) = &mut self.trace {
+            trace.fork(time_ns, cpu, parent as u32, child as u32);
+        }
+    }
+
+    pub(crate) fn exit(&mut self, time_ns: u64, cpu: u32, pid: i32) {
+        if let Some(trace) = &mut self.trace {
+            trace.exit(time_ns, cpu, pid as u32);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::histogram::lowest_equivalent;
+
+    #[test]
+    fn dense_buckets_are_the_sparse_ones() {
+        for sample in [0, 1, 2_047, 2_048, 2_049, 4_095, 4_096, 123_456_789, u64::MAX / 3] {
+            assert_eq!(value(place(sample)), lowest_equivalent(sample), "{sample}");
+        }
+        let mut counts = Counts::default();
+        [5_001, 7, 5_001].into_iter().for_each(|sample| counts.record(sample));
+        let histogram = counts.histogram("x", "y");
+        assert_eq!((histogram.min, histogram.max, histogram.count), (7, 5_001, 3));
+        assert_eq!(histogram.buckets, vec![(7, 1), (lowest_equivalent(5_001), 2)]);
+    }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Memory that both sides know: the shim's `fairground/state.h` and `export.inc.c`, and a few
+//! kernel structures, whose layout `export.inc.c` asserts.
+
+use std::ffi::{CStr, c_char, c_void};
+
+/// A name and a number; lists end with a null name.
+#[repr(C)]
+pub struct Named {
+    name: *const c_char,
+    value: u64,
+}
+
+/// `struct fairground_export`.
+#[repr(C)]
+pub struct Export {
+    /// The object's `fairground`.
+    pub state: *mut State,
+    task_fields: *const Named,
+    ops_fields: *const Named,
+    flags: *const Named,
+    calls: *const Named,
+    /// `CONFIG_HZ`.
+    pub hz: *mut u64,
+}
+
+impl Export {
+    /// Offsets in `struct task_struct`, and `size` and `cpus_mask_bytes`.
+    pub fn task_fields(&self) -> impl Iterator<Item = (&str, u64)> {
+        named(self.task_fields)
+    }
+
+    /// Offsets in `struct sched_ext_ops`.
+    pub fn ops_fields(&self) -> impl Iterator<Item = (&str, u64)> {
+        named(self.ops_fields)
+    }
+
+    /// `SCX_OPS_*`.
+    pub fn flags(&self) -> impl Iterator<Item = (&str, u64)> {
+        named(self.flags)
+    }
+
+    /// Addresses of the slots for our functions.
+    pub fn calls(&self) -> impl Iterator<Item = (&str, u64)> {
+        named(self.calls)
+    }
+}
+
+fn named<'a>(list: *const Named) -> impl Iterator<Item = (&'a str, u64)> {
+    (0..).map_while(move |index| {
+        // SAFETY: the object's lists are constants that end with a null name.
+        let entry = unsafe { &*list.add(index) };
+        // SAFETY: names are string literals of the object.
+        let name = || unsafe { CStr::from_ptr(entry.name) }.to_str().unwrap_or_default();
+        (!entry.name.is_null()).then(|| (name(), entry.value))
+    })
+}
+
+/// The beginning of `struct fairground_state`.
+#[repr(C)]
+pub struct State {
+    /// Handed back with every call.
+    pub simulator: *mut c_void,
+    /// The CPU that the callback runs on.
+    pub cpu: u32,
+    /// `nr_cpu_ids`.
+    pub nr_cpu_ids: u32,
+    /// What is left of the budget for loops with `may_goto`.
+    pub loops_left: i64,
+}
+
+/// What a callback may loop, as `BPF_MAX_LOOPS`.
+pub const MAX_LOOPS: i64 = 8 * 1024 * 1024;
+
+/// `struct scx_exit_info`.
+#[repr(C)]
+pub struct ExitInfo {
+    /// `SCX_EXIT_*`.
+    pub kind: u32,
+    /// The CPU, or -1.
+    pub exit_cpu: i32,
+    /// `scx_bpf_exit()`'s code.
+    pub exit_code: i64,
+    /// Always 0.
+    pub flags: u64,
+    /// The kind in words.
+    pub reason: *const c_char,
+    /// No back trace.
+    pub bt: *const u64,
+    /// Its length.
+    pub bt_len: u32,
+    /// What happened.
+    pub msg: *const c_char,
+    /// What `ops.dump` wrote.
+    pub dump: *const c_char,
+}
+
+/// `struct scx_init_task_args`.
+#[repr(C)]
+pub struct InitTask {
+    /// The task is new, not found at load.
+    pub fork: bool,
+    /// There are none.
+    pub cgroup: *const c_void,
+}
+
+/// `struct scx_exit_task_args`.
+#[repr(C)]
+pub struct ExitTask {
+    /// The fork failed.
+    pub cancelled: bool,
+}
+
+/// `struct scx_bpf_select_cpu_and_args`.
+#[repr(C)]
+pub struct SelectCpuAnd {
+    /// Where the task was.
+    pub prev_cpu: i32,
+    /// `SCX_WAKE_*`.
+    pub wake_flags: u64,
+    /// `SCX_PICK_IDLE_*`.
+    pub flags: u64,
+}
+
+/// `struct scx_bpf_dsq_insert_vtime_args`.
+#[repr(C)]
+pub struct InsertVtime {
+    /// The queue.
+    pub dsq_id: u64,
+    /// The slice, ns.
+    pub slice: u64,
+    /// The key.
+    pub vtime: u64,
+    /// `SCX_ENQ_*`.
+    pub enq_flags: u64,
+}
+
+/// Our use of `struct bpf_iter_scx_dsq`.
+#[repr(C)]
+pub struct DsqIterator {
+    /// The kernel's cursor.
+    pub cursor: u32,
+    /// Whether it holds one.
+    pub is_open: u32,
+    /// For the next move.
+    pub slice: u64,
+    /// For the next move.
+    pub vtime: u64,
+    /// Which of the two were set, bits 0 and 1.
+    pub set: u64,
+}
+
+/// Bits of a `struct cpumask`.
+pub const NR_CPUS: u32 = 8192;
+
+/// The set behind a `struct cpumask *`.
+///
+/// # Safety `mask` must point to a whole `struct cpumask` that lives as long as what is done with
+/// the answer.
+pub unsafe fn cpus<'a>(mask: *const u64, cpus: u32) -> &'a [u64] {
+    // SAFETY: the caller's.
+    unsafe { std::slice::from_raw_parts(mask, cpus.div_ceil(64) as usize) }
+}

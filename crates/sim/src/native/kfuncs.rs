@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The kfuncs of sched_ext. Each is its namesake with the trial as last parameter; the meaning is
+//! the kernel's, behind [`Kernel`].
+//!
+//! Pointers are the scheduler's. BPF's verifier would have proved them valid; here a wrong one is a
+//! crash, which costs the trial and is reported (see `fault`).
+
+use super::abi::{DsqIterator, InsertVtime, SelectCpuAnd};
+use super::kernel::Kernel;
+use super::simulator::{This, core, mask, memory, task};
+
+/// A `struct task_struct *`.
+type Task = *mut u8;
+
+/// Bits of [`DsqIterator::set`].
+const SLICE: u64 = 1;
+const VTIME: u64 = 2;
+
+/// Declares kfuncs: their bodies are unsafe as a whole, for the reason above.
+macro_rules! kfuncs {
+    ($(
+        fn $name:ident($($parameter:ident: $type:ty),*; $this:ident) $(-> $result:ty)? $body:block
+    )*) => {
+        $(pub(super) unsafe extern "C" fn $name<K: Kernel>(
+            $($parameter: $type,)*
+            $this: This<K>,
+        ) $(-> $result)? {
+            // SAFETY: called by the object, inside a callback, with the trial that it was given.
+            // Some need none of that.
+            #[allow(unused_unsafe)]
+            unsafe {
+                $body
+            }
+        })*
+    };
+}
+pub(super) use kfuncs;
+
+kfuncs! {
+    fn create_dsq(dsq: u64, node: i32; this) -> i32 {
+        core(this).create_dsq(dsq, node)
+    }
+
+    fn destroy_dsq(dsq: u64; this) {
+        core(this).destroy_dsq(dsq)
+    }
+
+    fn dsq_nr_queued(dsq: u64; this) -> i32 {
+        core(this).dsq_nr_queued(dsq)
+    }
+
+    fn dsq_insert(p: Task, dsq: u64, slice: u64, flags: u64; this) -> bool {
+        let task = task(this, p, "scx_bpf_dsq_insert");
+        task.is_some_and(|task| core(this).dsq_insert(task, dsq, slice, flags))
+    }
+
+    fn dsq_insert_vtime(p: Task, args: *const InsertVtime; this) -> bool {
+        let InsertVtime { dsq_id, slice, vtime, enq_flags } = args.read();
+        let task = task(this, p, "scx_bpf_dsq_insert_vtime");
+        task.is_some_and(|task| core(this).dsq_insert_vtime(task, dsq_id, slice, vtime, enq_flags))
+    }
+
+    fn dsq_move_to_local(dsq: u64, flags: u64; this) -> bool {
+        core(this).dsq_move_to_local(dsq, flags)
+    }
+
+    fn dsq_move_set_slice(it: *mut DsqIterator, slice: u64; this) {
+        let _ = this;
+        (*it).slice = slice;
+        (*it).set |= SLICE;
+    }
+
+    fn dsq_move_set_vtime(it: *mut DsqIterator, vtime: u64; this) {
+        let _ = this;
+        (*it).vtime = vtime;
+        (*it).set |= VTIME;
+    }
+
+    fn dsq_move(it: *mut DsqIterator, p: Task, dsq: u64, flags: u64; this) -> bool {
+        move_task(it, p, dsq, flags, false, this)
+    }
+
+    fn dsq_move_vtime(it: *mut DsqIterator, p: Task, dsq: u64, flags: u64; this) -> bool {
+        move_task(it, p, dsq, flags, true, this)
+    }
+
+    fn dispatch_nr_slots(; this) -> u32 {
+        core(this).dispatch_nr_slots()
+    }
+
+    fn dispatch_cancel(; this) {
+        core(this).dispatch_cancel()
+    }
+
+    fn dsq_reenq(dsq: u64, flags: u64; this) {
+        core(this).dsq_reenqueue(dsq, flags)
+    }
+
+    fn dsq_peek(dsq: u64; this) -> Task {
+        let first = core(this).dsq_peek(dsq);
+        memory(core(this), first)
+    }
+
+    fn iter_dsq_new(it: *mut DsqIterator, dsq: u64, flags: u64; this) -> i32 {
+        *it = DsqIterator { cursor: 0, is_open: 0, slice: 0, vtime: 0, set: 0 };
+        match core(this).iter_new(dsq, flags) {
+            Ok(cursor) => {
+                ((*it).cursor, (*it).is_open) = (cursor, 1);
+                0
+            }
+            Err(error) => error,
+        }
+    }
+
+    fn iter_dsq_next(it: *mut DsqIterator; this) -> Task {
+        let next = ((*it).is_open == 1).then(|| core(this).iter_next((*it).cursor)).flatten();
+        memory(core(this), next)
+    }
+
+    fn iter_dsq_destroy(it: *mut DsqIterator; this) {
+        if std::mem::take(&mut (*it).is_open) == 1 {
+            core(this).iter_destroy((*it).cursor);
+        }
+    }
+
+    fn select_cpu_dfl(p: Task, prev_cpu: i32, wake_flags: u64, is_idle: *mut bool; this) -> i32 {
+        let Some(task) = task(this, p, "scx_bpf_select_cpu_dfl") else { return prev_cpu };
+        let (cpu, idle) = core(this).select_cpu_dfl(task, prev_cpu, wake_flags);
+        *is_idle = idle;
+        cpu
+    }
+
+    fn select_cpu_and(p: Task, cpus: *const u64, args: *const SelectCpuAnd; this) -> i32 {
+        let SelectCpuAnd { prev_cpu, wake_flags, flags } = args.read();
+        let task = task(this, p, "scx_bpf_select_cpu_and");
+        let cpus = mask(this, cpus, "scx_bpf_select_cpu_and");
+        match (task, cpus) {
+            (Some(task), Some(cpus)) => {
+                core(this).select_cpu_and(task, prev_cpu, wake_flags, cpus, flags)
+            }
+            _ => -libc::EINVAL,
+        }
+    }
+
+    fn kick_cpu(cpu: i32, flags: u64; this) {
+        core(this).kick_cpu(cpu, flags)
+    }
+
+    fn cpuperf_cap(cpu: i32; this) -> u32 {
+        core(this).cpu_capacity(cpu)
+    }
+
+    fn cpuperf_cur(cpu: i32; this) -> u32 {
+        let _ = (cpu, this);
+        FULL_SPEED
+    }
+
+    // DIVERGES: CPUs always run at full speed, as under the `performance` governor.
+    fn cpuperf_set(cpu: i32, perf: u32; this) {
+        let _ = (cpu, perf, this);
+    }
+
+    fn nr_node_ids(; this) -> u32 {
+        core(this).nodes()
+    }
+
+    fn cpu_node(cpu: i32; this) -> i32 {
+        core(this).cpu_node(cpu)
+    }
+
+    fn llc_id(cpu: u32; this) -> u32 {
+        core(this).llc(cpu).0
+    }
+
+    fn llc_size(cpu: u32; this) -> u32 {
+        core(this).llc(cpu).1
+    }
+
+    fn possible_cpumask(; this) -> *const u64 {
+        (*this).possible.as_ptr()
+    }
+
+    fn idle_cpumask(; this) -> *const u64 {
+        let idle = core(this).idle_cpus(false, None);
+        (*this).lend(&idle)
+    }
+
+    fn idle_smtmask(; this) -> *const u64 {
+        let idle = core(this).idle_cpus(true, None);
+        (*this).lend(&idle)
+    }
+
+    fn idle_cpumask_node(node: i32; this) -> *const u64 {
+        let idle = core(this).idle_cpus(false, Some(node));
+        (*this).lend(&idle)
+    }
+
+    fn idle_smtmask_node(node: i32; this) -> *const u64 {
+        let idle = core(this).idle_cpus(true, Some(node));
+        (*this).lend(&idle)
+    }
+
+    fn test_and_clear_cpu_idle(cpu: i32; this) -> bool {
+        core(this).test_and_clear_cpu_idle(cpu)
+    }
+
+    fn pick_idle_cpu(cpus: *const u64, flags: u64; this) -> i32 {
+        let cpus = mask(this, cpus, "scx_bpf_pick_idle_cpu");
+        cpus.map_or(-libc::EINVAL, |cpus| core(this).pick_idle_cpu(cpus, None, flags))
+    }
+
+    fn pick_any_cpu(cpus: *const u64, flags: u64; this) -> i32 {
+        let cpus = mask(this, cpus, "scx_bpf_pick_any_cpu");
+        cpus.map_or(-libc::EINVAL, |cpus| core(this).pick_any_cpu(cpus, None, flags))
+    }
+
+    fn pick_idle_cpu_node(cpus: *const u64, node: i32, flags: u64; this) -> i32 {
+        let cpus = mask(this, cpus, "scx_bpf_pick_idle_cpu_node");
+        cpus.map_or(-libc::EINVAL, |cpus| core(this).pick_idle_cpu(cpus, Some(node), flags))
+    }
+
+    fn pick_any_cpu_node(cpus: *const u64, node: i32, flags: u64; this) -> i32 {
+        let cpus = mask(this, cpus, "scx_bpf_pick_any_cpu_node");
+        cpus.map_or(-libc::EINVAL, |cpus| core(this).pick_any_cpu(cpus, Some(node), flags))
+    }
+
+    fn task_running(p: Task; this) -> bool {
+        task(this, p, "scx_bpf_task_running").is_some_and(|task| core(this).task_running(task))
+    }
+
+    fn task_cpu(p: Task; this) -> i32 {
+        task(this, p, "scx_bpf_task_cpu").map_or(0, |task| core(this).task_cpu(task))
+    }
+
+    fn cpu_curr(cpu: i32; this) -> Task {
+        let current = core(this).cpu_curr(cpu);
+        memory(core(this), current)
+    }
+
+    fn now(; this) -> u64 {
+        core(this).now()
+    }
+
+    fn task_set_slice(p: Task, slice: u64; this) -> bool {
+        let task = task(this, p, "scx_bpf_task_set_slice");
+        task.is_some_and(|task| core(this).task_set_slice(task, slice))
+    }
+
+    fn task_set_dsq_vtime(p: Task, vtime: u64; this) -> bool {
+        let task = task(this, p, "scx_bpf_task_set_dsq_vtime");
+        task.is_some_and(|task| core(this).task_set_vtime(task, vtime))
+    }
+
+    fn cpumask_any_distribute(cpus: *const u64; this) -> u32 {
+        let cpus = mask(this, cpus, "bpf_cpumask_any_distribute").unwrap_or_default();
+        core(this).distribute(cpus, cpus)
+    }
+
+    fn cpumask_any_and_distribute(a: *const u64, b: *const u64; this) -> u32 {
+        let a = mask(this, a, "bpf_cpumask_any_and_distribute").unwrap_or_default();
+        let b = mask(this, b, "bpf_cpumask_any_and_distribute").unwrap_or_default();
+        core(this).distribute(a, b)
+    }
+}
+
+/// `SCX_CPUPERF_ONE`.
+const FULL_SPEED: u32 = 1024;
+
+unsafe fn move_task<K: Kernel>(
+    it: *mut DsqIterator,
+    p: Task,
+    dsq: u64,
+    flags: u64,
+    ordered: bool,
+    this: This<K>,
+) -> bool {
+    // SAFETY: as for the kfuncs.
+    unsafe {
+        let Some(task) = task(this, p, "scx_bpf_dsq_move") else { return false };
+        let core = core(this);
+        let set = std::mem::take(&mut (*it).set);
+        let slice = (set & SLICE != 0).then_some((*it).slice);
+        if set & VTIME != 0 {
+            core.task_set_vtime(task, (*it).vtime);
+        }
+        let vtime = ordered.then(|| core.task_vtime(task));
+        (*it).is_open == 1 && core.dsq_move((*it).cursor, task, dsq, flags, slice, vtime)
+    }
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! BPF maps. Values have stable addresses, because schedulers keep pointers to them during a
+//! callback and timers beyond it.
+
+mod hash;
+mod queue;
+mod ring;
+mod storage;
+mod values;
+
+use compile::native::Map as Fact;
+
+use hash::Hash;
+use queue::Queue;
+use ring::Ring;
+use storage::Storage;
+use values::Values;
+
+/// `EINVAL`, `ENOENT`, … as kfuncs return them.
+pub mod errno {
+    #![allow(missing_docs)]
+    pub const ENOENT: i64 = -2;
+    pub const E2BIG: i64 = -7;
+    pub const EBUSY: i64 = -16;
+    pub const EEXIST: i64 = -17;
+    pub const EINVAL: i64 = -22;
+    pub const EOPNOTSUPP: i64 = -95;
+}
+
+/// `BPF_NOEXIST`: only a new key.
+pub const NOEXIST: u64 = 1;
+/// `BPF_EXIST`: only a known key; for queues: make room.
+pub const EXIST: u64 = 2;
+
+/// What `struct fairground_map` of the shim tells the object.
+#[repr(C)]
+pub struct Shared {
+    /// 0: an array, which the object looks up by itself.
+    kind: u32,
+    max_entries: u32,
+    stride: u64,
+    cpu_stride: u64,
+    values: *mut u8,
+    pieces: *const *mut u8,
+    pieces_count: u64,
+}
+
+/// A map: what the object sees of it comes first, so that its address is the map's.
+#[repr(C)]
+pub struct Map {
+    shared: Shared,
+    /// The variable's name.
+    pub name: String,
+    key_size: usize,
+    value_size: usize,
+    cpus: u32,
+    form: Form,
+}
+
+/// How it keeps its entries.
+enum Form {
+    Array(Values),
+    Hash(Hash),
+    Queue(Queue),
+    Ring(Ring),
+    /// From user space, where nobody is: always empty.
+    UserRing,
+    Storage(Storage),
+}
+
+/// `BPF_MAP_TYPE_*`.
+mod kinds {
+    pub const HASH: u32 = 1;
+    pub const ARRAY: u32 = 2;
+    pub const PERCPU_HASH: u32 = 5;
+    pub const PERCPU_ARRAY: u32 = 6;
+    pub const LRU_HASH: u32 = 9;
+    pub const LRU_PERCPU_HASH: u32 = 10;
+    pub const QUEUE: u32 = 22;
+    pub const STACK: u32 = 23;
+    pub const RINGBUF: u32 = 27;
+    pub const TASK_STORAGE: u32 = 29;
+    pub const USER_RINGBUF: u32 = 31;
+}
+
+impl Map {
+    /// An empty map of a scheduler on a machine with so many CPUs.
+    ///
+    /// # Errors
+    /// When the model has no map of this kind, or no memory for it.
+    pub fn new(fact: &Fact, cpus: u32) -> Result<Box<Map>, String> {
+        let per_cpu = [kinds::PERCPU_ARRAY, kinds::PERCPU_HASH, kinds::LRU_PERCPU_HASH];
+        let cpus = if per_cpu.contains(&fact.kind) { cpus } else { 1 };
+        let form = form(fact, cpus).map_err(|what| format!("the map {}: {what}", fact.name))?;
+        let mut map = Box::new(Map {
+            shared: Shared {
+                kind: 1,
+                max_entries: fact.max_entries,
+                stride: 0,
+                cpu_stride: 0,
+                values: std::ptr::null_mut(),
+                pieces: std::ptr::null(),
+                pieces_count: 0,
+            },
+            name: fact.name.clone(),
+            key_size: fact.key_size as usize,
+            value_size: fact.value_size as usize,
+            cpus,
+            form,
+        });
+        map.share();
+        Ok(map)
+    }
+
+    /// Tells the object where things are; needed again after memory was added.
+    fn share(&mut self) {
+        match &mut self.form {
+            Form::Array(values) => {
+                self.shared.kind = 0;
+                self.shared.stride = values.stride() as u64;
+                self.shared.values = values.base();
+                let whole = values.stride() as u64 * u64::from(self.shared.max_entries);
+                self.shared.cpu_stride = if self.cpus > 1 { whole } else { 0 };
+            }
+            Form::Storage(storage) => {
+                self.shared.stride = storage.stride() as u64;
+                (self.shared.pieces, self.shared.pieces_count) = storage.pieces();
+            }
+            _ => {}
+        }
+    }
+
+    /// The value of a key on a CPU; null if there is none. Arrays' other lookups are the object's
+    /// own.
+    ///
+    /// # Safety
+    /// `key` must have the map's key size.
+    pub unsafe fn lookup(&mut self, key: *const u8, cpu: u32) -> *mut u8 {
+        let cpu = if self.cpus > 1 { cpu } else { 0 };
+        if cpu >= self.cpus {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: the caller's.
+        match &mut self.form {
+            Form::Array(values) => {
+                let index = unsafe { key.cast::<u32>().read_unaligned() };
+                if index >= self.shared.max_entries {
+                    return std::ptr::null_mut();
+                }
+                values.at((self.shared.max_entries * cpu + index) as usize)
+            }
+            Form::Hash(hash) => hash.lookup(unsafe { bytes(key, self.key_size) }, cpu),
+            _ => std::ptr::null_mut(),
+        }
+    }
+
+    /// `bpf_map_update_elem` for the CPU that it runs on.
+    ///
+    /// # Safety
+    /// `key` and `value` must have the map's sizes.
+    pub unsafe fn update(&mut self, key: *const u8, value: *const u8, flags: u64, cpu: u32) -> i64 {
+        // SAFETY: the caller's.
+        let place = match &mut self.form {
+            Form::Array(_) if flags & NOEXIST != 0 => return errno::EEXIST,
+            Form::Array(_) => unsafe { self.lookup(key, cpu) },
+            Form::Hash(hash) => {
+                let cpu = if self.cpus > 1 { cpu } else { 0 };
+                match hash.insert(unsafe { bytes(key, self.key_size) }, cpu, flags) {
+                    Ok(place) => place,
+                    Err(error) => return error,
+                }
+            }
+            _ => return errno::EOPNOTSUPP,
+        };
+        if place.is_null() {
+            return errno::E2BIG;
+        }
+        // SAFETY: a value has its size on both sides; they may be the same one.
+        unsafe { std::ptr::copy(value, place, self.value_size) };
+        0
+    }
+
+    /// `bpf_map_delete_elem`.
+    ///
+    /// # Safety
+    /// `key` must have the map's key size.
+    pub unsafe fn delete(&mut self, key: *const u8) -> i64 {
+        match &mut self.form {
+            // SAFETY: the caller's.
+            Form::Hash(hash) => hash.delete(unsafe { bytes(key, self.key_size) }),
+            Form::Array(_) => errno::EINVAL,
+            _ => errno::EOPNOTSUPP,
+        }
+    }
+
+    /// Keys and values, for `bpf_for_each_map_elem`; hash maps in the order of their memory, which
+    /// follows from the order of insertions and deletions.
+    pub fn entries(&mut self, cpu: u32) -> Vec<(Vec<u8>, *mut u8)> {
+        let cpu = if self.cpus > 1 { cpu } else { 0 };
+        let entries = self.shared.max_entries;
+        match &mut self.form {
+            Form::Array(values) => (0..entries)
+                .map(|index| {
+                    (index.to_ne_bytes().into(), values.at((entries * cpu + index) as usize))
+                })
+                .collect(),
+            Form::Hash(hash) => hash.entries(cpu),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The key of the entry that holds an address inside its value: for timers.
+    pub fn key_of(&mut self, inside: *const u8) -> Option<(Vec<u8>, *mut u8)> {
+        match &mut self.form {
+            Form::Array(values) => {
+                let index = values.index_of(inside)?;
+                let key = index as u32 % self.shared.max_entries.max(1);
+                Some((key.to_ne_bytes().into(), values.at(index)))
+            }
+            Form::Hash(hash) => hash.key_of(inside),
+            _ => None,
+        }
+    }
+
+    /// The storage of a task; made with zeros or `initial` if `create`.
+    ///
+    /// # Safety
+    /// `initial` must be null or have the map's value size.
+    pub unsafe fn storage(&mut self, task: u32, create: bool, initial: *const u8) -> *mut u8 {
+        let Form::Storage(storage) = &mut self.form else { return std::ptr::null_mut() };
+        let (place, is_new) = match storage.find(task) {
+            Some(place) => (place, false),
+            None if create => (storage.make(task), true),
+            None => return std::ptr::null_mut(),
+        };
+        if is_new && !initial.is_null() {
+            // SAFETY: the caller's.
+            unsafe { std::ptr::copy(initial, place, self.value_size) };
+        }
+        self.share();
+        place
+    }
+
+    /// Forgets a task's storage.
+    pub fn storage_delete(&mut self, task: u32) -> i64 {
+        match &mut self.form {
+            Form::Storage(storage) => match storage.delete(task) {
+                true => 0,
+                false => errno::ENOENT,
+            },
+            _ => errno::EOPNOTSUPP,
+        }
+    }
+
+    /// `bpf_map_push_elem`.
+    ///
+    /// # Safety
+    /// `value` must have the map's value size.
+    pub unsafe fn push(&mut self, value: *const u8, flags: u64) -> i64 {
+        match &mut self.form {
+            // SAFETY: the caller's.
+            Form::Queue(queue) => queue.push(unsafe { bytes(value, self.value_size) }, flags),
+            _ => errno::EOPNOTSUPP,
+        }
+    }
+
+    /// `bpf_map_pop_elem`, or `bpf_map_peek_elem` if it is to stay.
+    ///
+    /// # Safety
+    /// `to` must have the map's value size.
+    pub unsafe fn pop(&mut self, to: *mut u8, stay: bool) -> i64 {
+        // SAFETY: the caller's.
+        let to = unsafe { std::slice::from_raw_parts_mut(to, self.value_size) };
+        let Form::Queue(queue) = &mut self.form else { return errno::EOPNOTSUPP };
+        if queue.pop(to, stay) {
+            return 0;
+        }
+        // As the kernel, which leaves no old value behind.
+        to.fill(0);
+        errno::ENOENT
+    }
+
+    /// Bytes of a key.
+    pub fn key_size(&self) -> usize {
+        self.key_size
+    }
+
+    /// The ring buffer in it.
+    pub fn ring(&mut self) -> Option<&mut Ring> {
+        match &mut self.form {
+            Form::Ring(ring) => Some(ring),
+            _ => None,
+        }
+    }
+}
+
+fn form(fact: &Fact, cpus: u32) -> Result<Form, String> {
+    let (key, value) = (fact.key_size as usize, fact.value_size as usize);
+    let entries = fact.max_entries as usize;
+    let no_memory = || format!("no memory for {entries} entries of {value} bytes");
+    Ok(match fact.kind {
+        kinds::ARRAY | kinds::PERCPU_ARRAY => {
+            Form::Array(Values::new(entries * cpus as usize, value).ok_or_else(no_memory)?)
+        }
+        kinds::HASH | kinds::PERCPU_HASH | kinds::LRU_HASH | kinds::LRU_PERCPU_HASH => {
+            let lru = [kinds::LRU_HASH, kinds::LRU_PERCPU_HASH].contains(&fact.kind);
+            Form::Hash(Hash::new(entries, key, value, cpus, lru).ok_or_else(no_memory)?)
+        }
+        kinds::QUEUE | kinds::STACK => {
+            Form::Queue(Queue::new(entries, value, fact.kind == kinds::STACK))
+        }
+        kinds::RINGBUF => Form::Ring(Ring::default()),
+        kinds::USER_RINGBUF => Form::UserRing,
+        kinds::TASK_STORAGE => Form::Storage(Storage::new(value)),
+        other => return Err(format!("the model has no maps of type {other} (BPF_MAP_TYPE_*)")),
+    })
+}
+
+unsafe fn bytes<'a>(from: *const u8, size: usize) -> &'a [u8] {
+    // SAFETY: the caller's.
+    unsafe { std::slice::from_raw_parts(from, size) }
+}
+
+#[cfg(test)]
+mod tests;

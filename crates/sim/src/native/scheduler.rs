@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A loaded scheduler: callbacks in, kfuncs out.
+//!
+//! On the way in nothing is locked, allocated or looked up: a callback is a few stores and an
+//! indirect call.
+
+use std::collections::BTreeMap;
+use std::ffi::CString;
+use std::sync::atomic::Ordering::Relaxed;
+
+use compile::native::Native;
+use model::{KnobValue, Seed};
+
+use super::abi::{self, MAX_LOOPS, State};
+use super::callbacks::{self, Callbacks, Settings};
+use super::fault::{CALLBACK, CALLBACKS, CALLS};
+use super::kernel::Kernel;
+use super::load::Loaded;
+use super::maps::Map;
+use super::simulator::{Simulator, This, memory};
+use super::{table, timers};
+use crate::core::TaskId;
+
+/// What a scheduler is loaded into.
+#[derive(Clone, Copy, Debug)]
+pub struct Host {
+    /// CPUs of the machine.
+    pub cpus: u32,
+    /// Its tick.
+    pub hz: u32,
+    /// The seed of `bpf_get_prandom_u32`.
+    pub seed: Seed,
+}
+
+/// A scheduler's native object, loaded for one trial on one simulated kernel.
+pub struct NativeScheduler<K> {
+    callbacks: Callbacks,
+    settings: Settings,
+    fields: BTreeMap<String, u32>,
+    cpus_mask: usize,
+    simulator: This<K>,
+    state: *mut State,
+    // Unloaded last: everything above points into it.
+    loaded: Loaded,
+}
+
+impl<K: Kernel> NativeScheduler<K> {
+    /// Loads a scheduler with fresh globals, sets its knobs and makes its maps.
+    ///
+    /// # Errors
+    /// When a knob or flag is unknown, a map or callback is not modelled, or the system refuses the
+    /// object. The sentence names what it is.
+    pub fn load(
+        native: &Native,
+        knobs: &BTreeMap<String, KnobValue>,
+        host: Host,
+    ) -> Result<NativeScheduler<K>, String> {
+        let loaded = Loaded::new(&native.object)?;
+        for (name, value) in knobs {
+            loaded.set_knob(native, name, *value)?;
+        }
+        let (callbacks, mut settings) = table_of(native, &loaded)?;
+        settings.flags |= flags(native, &loaded)?;
+        let state = loaded.export().state;
+        let mut simulator = Box::new(Simulator::new(state, host.cpus, host.seed));
+        simulator.maps = maps(native, &loaded, host.cpus)?;
+        let simulator = Box::into_raw(simulator);
+        connect(&loaded, simulator, host)?;
+        super::fault::object_at(loaded.range());
+        let named = |(name, offset): (&str, u64)| (name.to_owned(), offset as u32);
+        let fields: BTreeMap<String, u32> = loaded.export().task_fields().map(named).collect();
+        let cpus_mask = fields.get("cpus_mask").copied().unwrap_or_default() as usize;
+        Ok(NativeScheduler { callbacks, settings, fields, cpus_mask, simulator, state, loaded })
+    }
+
+    /// Which callbacks it has.
+    pub fn callbacks(&self) -> &Callbacks {
+        &self.callbacks
+    }
+
+    /// Name, flags and limits.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Offsets in its `struct task_struct`, by the names of the fields; `size`, `cpus_mask_bytes`.
+    pub fn task_fields(&self) -> &BTreeMap<String, u32> {
+        &self.fields
+    }
+
+    /// What it printed with `bpf_printk` so far.
+    pub fn notes(&self) -> Vec<String> {
+        // SAFETY: ours, and no callback runs.
+        let notes = unsafe { &(*self.simulator).notes };
+        notes.clone()
+    }
+
+    /// The records of a ring buffer that nobody has taken yet; empty if there is no such map.
+    pub fn ring(&self, name: &str) -> Vec<Vec<u8>> {
+        // SAFETY: ours, and no callback runs.
+        let maps = unsafe { &mut (*self.simulator).maps };
+        let found = maps.iter_mut().find(|map| map.name == name);
+        found.and_then(|map| map.ring()).map(|ring| ring.take()).unwrap_or_default()
+    }
+
+    /// Calls into the scheduler. Callbacks nest: a kfunc may make the kernel tell the scheduler
+    /// something.
+    #[inline]
+    fn call<R>(&self, core: &mut K, number: u32, callback: impl FnOnce(This<K>) -> R) -> R {
+        let cpu = core.this_cpu();
+        let before = CALLBACK.load(Relaxed);
+        CALLBACK.store(number, Relaxed);
+        CALLS.store(CALLS.load(Relaxed).wrapping_add(1), Relaxed);
+        // SAFETY: simulator and state are ours and live as long as we do.
+        unsafe {
+            let outer = std::mem::replace(&mut (*self.simulator).core, &raw mut *core);
+            let cpu = std::mem::replace(&mut (*self.state).cpu, cpu);
+            (*self.state).loops_left = MAX_LOOPS;
+            let result = callback(self.simulator);
+            (*self.simulator).core = outer;
+            (*self.state).cpu = cpu;
+            CALLBACK.store(before, Relaxed);
+            result
+        }
+    }
+}
+
+/// The numbers of the callbacks.
+const fn number(name: &str) -> u32 {
+    let mut index = 0;
+    while index < CALLBACKS.len() {
+        if is_same(CALLBACKS[index].as_bytes(), name.as_bytes()) {
+            return index as u32;
+        }
+        index += 1;
+    }
+    panic!("no such callback")
+}
+
+const fn is_same(a: &[u8], b: &[u8]) -> bool {
+    let mut index = 0;
+    while index < a.len() && index < b.len() && a[index] == b[index] {
+        index += 1;
+    }
+    a.len() == b.len() && index == a.len()
+}
+
+/// Callbacks whose arguments are tasks (given as pointers) and plain numbers.
+macro_rules! plain {
+    ($($name:ident($($task:ident: TaskId),*; $($plain:ident: $type:ty),*);)*) => {
+        /// The callbacks, by the kernel's names. An absent one does nothing.
+        #[allow(missing_docs)]
+        impl<K: Kernel> NativeScheduler<K> {
+            $(#[inline]
+            pub fn $name(&self, core: &mut K, $($task: TaskId,)* $($plain: $type),*) {
+                if let Some(callback) = self.callbacks.$name {
+                    $(let $task = core.memory($task);)*
+                    // SAFETY: the scheduler's function with the types that the kernel gives it.
+                    self.call(core, const { number(stringify!($name)) }, |_| unsafe {
+                        callback($($task,)* $($plain),*)
+                    })
+                }
+            })*
+        }
+    };
+}
+
+plain! {
+    enable(task: TaskId;);
+    disable(task: TaskId;);
+    enqueue(task: TaskId; flags: u64);
+    dequeue(task: TaskId; flags: u64);
+    tick(task: TaskId;);
+    runnable(task: TaskId; flags: u64);
+    running(task: TaskId;);
+    stopping(task: TaskId; runnable: bool);
+    quiescent(task: TaskId; flags: u64);
+    set_weight(task: TaskId; weight: u32);
+    update_idle(; cpu: i32, idle: bool);
+    cpu_online(; cpu: i32);
+    cpu_offline(; cpu: i32);
+}
+
+/// The others.
+#[allow(missing_docs)]
+impl<K: Kernel> NativeScheduler<K> {
+    pub fn init(&self, core: &mut K) -> i32 {
+        let Some(callback) = self.callbacks.init else { return 0 };
+        // SAFETY: here and below: the scheduler's function with the types that the kernel gives it.
+        self.call(core, const { number("init") }, |_| unsafe { callback() })
+    }
+
+    pub fn exit(&self, core: &mut K, kind: u64, code: i64, reason: &str, message: &str) {
+        let Some(callback) = self.callbacks.exit else { return };
+        let text = |text: &str| CString::new(text.replace('\0', " ")).unwrap_or_default();
+        let (reason, message, dump) = (text(reason), text(message), text(""));
+        let mut info = abi::ExitInfo {
+            kind: kind as u32,
+            exit_cpu: -1,
+            exit_code: code,
+            flags: 0,
+            reason: reason.as_ptr(),
+            bt: std::ptr::null(),
+            bt_len: 0,
+            msg: message.as_ptr(),
+            dump: dump.as_ptr(),
+        };
+        self.call(core, const { number("exit") }, |_| unsafe { callback(&mut info) });
+    }
+
+    pub fn init_task(&self, core: &mut K, task: TaskId, fork: bool) -> i32 {
+        let Some(callback) = self.callbacks.init_task else { return 0 };
+        let task = core.memory(task);
+        let mut args = abi::InitTask { fork, cgroup: std::ptr::null() };
+        let number = const { number("init_task") };
+        self.call(core, number, |_| unsafe { callback(task, &mut args) })
+    }
+
+    pub fn exit_task(&self, core: &mut K, task: TaskId, cancelled: bool) {
+        if let Some(callback) = self.callbacks.exit_task {
+            let task = core.memory(task);
+            let mut args = abi::ExitTask { cancelled };
+            let number = const { number("exit_task") };
+            self.call(core, number, |_| unsafe { callback(task, &mut args) });
+        }
+        self.forget(task);
+    }
+
+    #[inline]
+    pub fn select_cpu(&self, core: &mut K, task: TaskId, prev_cpu: i32, wake_flags: u64) -> i32 {
+        let Some(callback) = self.callbacks.select_cpu else { return prev_cpu };
+        let task = core.memory(task);
+        let number = const { number("select_cpu") };
+        self.call(core, number, |_| unsafe { callback(task, prev_cpu, wake_flags) })
+    }
+
+    #[inline]
+    pub fn dispatch(&self, core: &mut K, cpu: i32, prev: Option<TaskId>) {
+        let Some(callback) = self.callbacks.dispatch else { return };
+        let prev = memory(core, prev);
+        self.call(core, const { number("dispatch") }, |_| unsafe { callback(cpu, prev) })
+    }
+
+    pub fn r#yield(&self, core: &mut K, from: TaskId, to: Option<TaskId>) -> bool {
+        let Some(callback) = self.callbacks.r#yield else { return false };
+        let (from, to) = (core.memory(from), memory(core, to));
+        self.call(core, const { number("yield") }, |_| unsafe { callback(from, to) })
+    }
+
+    /// The new mask stands in the task's memory.
+    pub fn set_cpumask(&self, core: &mut K, task: TaskId) {
+        let Some(callback) = self.callbacks.set_cpumask else { return };
+        let task = core.memory(task);
+        let mask = task.wrapping_add(self.cpus_mask).cast::<u64>();
+        let number = const { number("set_cpumask") };
+        self.call(core, number, |_| unsafe { callback(task, mask) })
+    }
+
+    /// A timer that [`Kernel::timer_new`] has numbered has expired.
+    pub fn timer(&self, core: &mut K, timer: u32) {
+        let number = const { number("a timer") };
+        self.call(core, number, |this| unsafe { timers::expire(this, timer) })
+    }
+
+    /// A task's storage ends with it.
+    fn forget(&self, task: TaskId) {
+        // SAFETY: ours.
+        for map in unsafe { &mut (*self.simulator).maps } {
+            map.storage_delete(task.0);
+        }
+    }
+}
+
+impl<K> Drop for NativeScheduler<K> {
+    fn drop(&mut self) {
+        // SAFETY: `load` made it, and nobody calls back any more.
+        drop(unsafe { Box::from_raw(self.simulator) });
+        let _ = &self.loaded;
+    }
+}
+
+fn table_of(native: &Native, loaded: &Loaded) -> Result<(Callbacks, Settings), String> {
+    let tables: Vec<_> = native.facts.ops.values().collect();
+    let [place] = tables[..] else {
+        let names: Vec<&str> = native.facts.ops.keys().map(String::as_str).collect();
+        return Err(format!("{}: one scheduler to a file, not {}", native.name, names.join(", ")));
+    };
+    let export = loaded.export();
+    let expected = export.ops_fields().find(|(name, _)| *name == "size").map(|(_, size)| size);
+    if expected != Some(place.size) {
+        return Err(format!(
+            "{}: only cpu-form schedulers are modelled (SCX_OPS_DEFINE)",
+            native.name
+        ));
+    }
+    // SAFETY: the place is the object's table, of the right size.
+    unsafe { callbacks::read(loaded.at(*place), export) }
+        .map_err(|error| format!("{}: {error}", native.name))
+}
+
+/// The flags that the scheduler's header names.
+fn flags(native: &Native, loaded: &Loaded) -> Result<u64, String> {
+    let mut flags = 0;
+    for name in &native.flags {
+        let known = loaded.export().flags().find(|(known, _)| known == name);
+        let (_, value) = known.ok_or(format!("{}: unknown flag {name}", native.name))?;
+        flags |= value;
+    }
+    Ok(flags)
+}
+
+fn maps(native: &Native, loaded: &Loaded, cpus: u32) -> Result<Vec<Box<Map>>, String> {
+    let make = |fact: &compile::native::Map| {
+        let map = Map::new(fact, cpus).map_err(|error| format!("{}: {error}", native.name))?;
+        // SAFETY: every map variable has at least a word, which nothing else uses.
+        unsafe { loaded.at(fact.place).cast::<*const Map>().write(&raw const *map) };
+        Ok(map)
+    };
+    native.facts.maps.iter().map(make).collect()
+}
+
+/// Gives the object our functions and its trial.
+fn connect<K: Kernel>(loaded: &Loaded, simulator: This<K>, host: Host) -> Result<(), String> {
+    let export = loaded.export();
+    for (name, slot) in export.calls() {
+        let function = table::function::<K>(name).ok_or(format!("nobody answers {name}()"))?;
+        // SAFETY: the slot is a pointer in the object's data.
+        unsafe { (slot as *mut *const ()).write(function) };
+    }
+    // SAFETY: the object's own data.
+    unsafe {
+        (*export.state).simulator = simulator.cast();
+        (*export.state).nr_cpu_ids = host.cpus;
+        *export.hz = u64::from(host.hz);
+    }
+    Ok(())
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `bpf_timer`: the structure in the scheduler's map holds the number (plus one) of an entry here.
+
+use super::kernel::Kernel;
+use super::maps::{Map, errno};
+use super::simulator::{This, core};
+
+/// A timer that was initialised.
+pub struct Timer {
+    /// The scheduler's map variable.
+    map: *mut u8,
+    key: Vec<u8>,
+    value: *mut u8,
+    callback: Option<Callback>,
+}
+
+/// `int callback(void *map, int *key, void *value)`.
+type Callback = unsafe extern "C" fn(*mut u8, *mut u8, *mut u8) -> i32;
+
+/// `BPF_F_TIMER_ABS`: the time is a point, not a distance.
+const ABSOLUTE: u64 = 1;
+/// `BPF_F_TIMER_CPU_PIN`: ours never leave their CPU.
+const PINNED: u64 = 2;
+/// Besides `CLOCK_REALTIME` (0), which the model has not.
+const CLOCKS: [u64; 2] = [1, 7];
+
+/// The number of an initialised timer.
+///
+/// # Safety
+/// `timer` must be a `struct bpf_timer` in a map.
+unsafe fn number(timer: *mut u64) -> Option<u32> {
+    // SAFETY: the caller's.
+    (unsafe { timer.read() } as u32).checked_sub(1)
+}
+
+pub(super) unsafe extern "C" fn timer_init<K: Kernel>(
+    timer: *mut u64,
+    map: *mut u8,
+    clock: u64,
+    this: This<K>,
+) -> i64 {
+    // SAFETY: the scheduler's pointers, as the verifier would check them.
+    unsafe {
+        if !CLOCKS.contains(&clock) {
+            return errno::EINVAL;
+        }
+        if number(timer).is_some() {
+            return errno::EBUSY;
+        }
+        let Some((key, value)) = (**map.cast::<*mut Map>()).key_of(timer.cast()) else {
+            return errno::EINVAL;
+        };
+        let id = core(this).timer_new();
+        (*this).timers.push(Timer { map, key, value, callback: None });
+        timer.write(u64::from(id) + 1);
+        0
+    }
+}
+
+pub(super) unsafe extern "C" fn timer_set_callback<K: Kernel>(
+    timer: *mut u64,
+    callback: Option<Callback>,
+    this: This<K>,
+) -> i64 {
+    // SAFETY: as above.
+    unsafe {
+        let Some(id) = number(timer) else { return errno::EINVAL };
+        (&mut (*this).timers)[id as usize].callback = callback;
+        0
+    }
+}
+
+pub(super) unsafe extern "C" fn timer_start<K: Kernel>(
+    timer: *mut u64,
+    ns: u64,
+    flags: u64,
+    this: This<K>,
+) -> i64 {
+    // SAFETY: as above.
+    unsafe {
+        let Some(id) = number(timer) else { return errno::EINVAL };
+        if flags & !(ABSOLUTE | PINNED) != 0 || (&(*this).timers)[id as usize].callback.is_none() {
+            return errno::EINVAL;
+        }
+        let core = core(this);
+        let delay = if flags & ABSOLUTE != 0 { ns.saturating_sub(core.now()) } else { ns };
+        core.timer_start(id, delay);
+        0
+    }
+}
+
+pub(super) unsafe extern "C" fn timer_cancel<K: Kernel>(timer: *mut u64, this: This<K>) -> i64 {
+    // SAFETY: as above.
+    unsafe {
+        match number(timer) {
+            Some(id) => i64::from(core(this).timer_cancel(id)),
+            None => errno::EINVAL,
+        }
+    }
+}
+
+/// Cancels the timers of an entry that is deleted.
+///
+/// # Safety
+/// As for [`core`].
+pub unsafe fn forget<K: Kernel>(this: This<K>, map: *mut u8, key: &[u8]) {
+    // SAFETY: the caller's.
+    unsafe {
+        let timers = &(*this).timers;
+        let of_entry =
+            timers.iter().enumerate().filter(|(_, timer)| timer.map == map && timer.key == key);
+        for (id, _) in of_entry {
+            core(this).timer_cancel(id as u32);
+        }
+    }
+}
+
+/// Calls the callback of a timer that has expired.
+///
+/// # Safety
+/// Inside a callback of the engine.
+pub unsafe fn expire<K: Kernel>(this: This<K>, id: u32) {
+    // SAFETY: the scheduler's function and memory; both live as long as the trial.
+    unsafe {
+        let timer = &mut (&mut (*this).timers)[id as usize];
+        let (map, value) = (timer.map, timer.value);
+        // The callback may start more timers, which moves the table but not the key.
+        let key = timer.key.as_mut_ptr();
+        if let Some(callback) = timer.callback {
+            callback(map, key, value);
+        }
+    }
+}

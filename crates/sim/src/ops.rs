@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The boundary: what the core asks a scheduler (`struct sched_ext_ops`).
+//!
+//! Methods take `&self` because they nest: a kfunc called inside `dispatch` may make the core call
+//! `dequeue`. State belongs into the scheduler's own memory (or cells).
+
+use crate::core::{Core, TaskId};
+
+/// Which callbacks a scheduler has. The core never calls an absent one and follows the kernel's
+/// default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct OpsPresent {
+    pub select_cpu: bool,
+    pub enqueue: bool,
+    pub dequeue: bool,
+    pub dispatch: bool,
+    pub tick: bool,
+    pub runnable: bool,
+    pub running: bool,
+    pub stopping: bool,
+    pub quiescent: bool,
+    pub r#yield: bool,
+    pub set_weight: bool,
+    pub set_cpumask: bool,
+    pub update_idle: bool,
+    pub init_task: bool,
+    pub exit_task: bool,
+    pub enable: bool,
+    pub disable: bool,
+    pub cpu_online: bool,
+    pub cpu_offline: bool,
+}
+
+/// What the exit callback is told (`struct scx_exit_info`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExitInfo {
+    /// `SCX_EXIT_*`, see [`crate::flags`].
+    pub kind: u64,
+    /// The code given to `scx_bpf_exit()`.
+    pub code: i64,
+    /// The kind in words, e.g. `runtime error`.
+    pub reason: String,
+    /// What exactly happened.
+    pub message: String,
+}
+
+/// A scheduler's table of callbacks. Meaning, arguments and defaults are those of
+/// `struct sched_ext_ops`.
+#[allow(unused_variables, missing_docs)]
+pub trait Ops {
+    /// Which callbacks exist.
+    fn present(&self) -> OpsPresent;
+    /// `ops.name`.
+    fn name(&self) -> String {
+        "unnamed".into()
+    }
+    /// `ops.flags`.
+    fn flags(&self) -> u64 {
+        0
+    }
+    /// `ops.timeout_ms`; 0: the maximum, 30 s.
+    fn timeout_ms(&self) -> u32 {
+        0
+    }
+    /// `ops.dispatch_max_batch`; 0: the default, 32.
+    fn dispatch_max_batch(&self) -> u32 {
+        0
+    }
+    fn init(&self, core: &mut Core) -> i32 {
+        0
+    }
+    fn exit(&self, core: &mut Core, info: &ExitInfo) {}
+    fn init_task(&self, core: &mut Core, task: TaskId, fork: bool) -> i32 {
+        0
+    }
+    fn exit_task(&self, core: &mut Core, task: TaskId, cancelled: bool) {}
+    fn enable(&self, core: &mut Core, task: TaskId) {}
+    fn disable(&self, core: &mut Core, task: TaskId) {}
+    fn select_cpu(&self, core: &mut Core, task: TaskId, prev_cpu: i32, wake_flags: u64) -> i32 {
+        prev_cpu
+    }
+    fn enqueue(&self, core: &mut Core, task: TaskId, enq_flags: u64) {}
+    fn dequeue(&self, core: &mut Core, task: TaskId, deq_flags: u64) {}
+    fn dispatch(&self, core: &mut Core, cpu: i32, prev: Option<TaskId>) {}
+    fn tick(&self, core: &mut Core, task: TaskId) {}
+    fn runnable(&self, core: &mut Core, task: TaskId, enq_flags: u64) {}
+    fn running(&self, core: &mut Core, task: TaskId) {}
+    fn stopping(&self, core: &mut Core, task: TaskId, runnable: bool) {}
+    fn quiescent(&self, core: &mut Core, task: TaskId, deq_flags: u64) {}
+    fn r#yield(&self, core: &mut Core, from: TaskId, to: Option<TaskId>) -> bool {
+        false
+    }
+    fn set_weight(&self, core: &mut Core, task: TaskId, weight: u32) {}
+    /// The new mask is [`Core::cpus_allowed`] of the task.
+    fn set_cpumask(&self, core: &mut Core, task: TaskId) {}
+    fn update_idle(&self, core: &mut Core, cpu: i32, idle: bool) {}
+    fn cpu_online(&self, core: &mut Core, cpu: i32) {}
+    fn cpu_offline(&self, core: &mut Core, cpu: i32) {}
+    /// A timer started with [`Core::timer_start`] has expired.
+    fn timer(&self, core: &mut Core, timer: u32) {}
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What tasks do: a workload's steps, played in virtual time.
+//!
+//! Read in this order: [`score`] resolves names to numbers; [`play`] goes through the steps;
+//! `steps` says what each does; [`things`] are what tasks share; [`timers`] count releases and
+//! deadlines; `family` forks and ends tasks.
+
+pub(crate) mod family;
+pub mod play;
+pub mod score;
+pub(crate) mod steps;
+pub mod things;
+pub mod timers;

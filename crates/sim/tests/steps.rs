@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What each step of a workload means, in time.
+
+mod common;
+
+use std::rc::Rc;
+
+use common::{cpu_ms, ran, trial};
+use model::{Record, Trial};
+use serde_json::json;
+use sim::reference::{Fifo, Vtime};
+
+fn run(trial: &Trial) -> Record {
+    let record = common::run(trial, Rc::new(Fifo::default()));
+    assert!(record.outcome.is_ok(), "{:?}", record.outcome);
+    record
+}
+
+fn value(record: &Record, name: &str, group: &str) -> f64 {
+    record.measured.value(name, group).unwrap_or_else(|| panic!("{name} {group} is missing"))
+}
+
+#[test]
+fn runs_and_sleeps_take_their_time() {
+    let record = run(&trial(
+        1,
+        10,
+        json!([
+        {"name": "a", "steps": [{"run_us": 200}, {"sleep_us": 700}]}]),
+    ));
+    assert_eq!(value(&record, "iterations_per_second", "a"), 1_100.0);
+    assert_eq!(value(&record, "cpu_time_ns", "a"), 2.3e6);
+    assert_eq!(value(&record, "user_time_ns", "a"), 2.3e6);
+    assert_eq!(value(&record, "voluntary_switches", "a"), 11.0);
+    assert_eq!(ran(&record, "a")[1], (900, 1_100));
+}
+
+#[test]
+fn loops_and_run_until() {
+    let record = run(&trial(
+        1,
+        10,
+        json!([{"name": "a", "repeat": 1, "steps": [
+        {"loop": {"count": 3, "steps": [
+            {"loop": {"count": 2, "steps": [{"run_us": 100}]}}, {"sleep_us": 100}]}},
+        {"run_until_us": 400}]}]),
+    ));
+    assert_eq!(cpu_ms(&record, "a"), 1);
+    let turnaround = record.measured.histogram("turnaround_ns", "a").unwrap();
+    assert_eq!(turnaround.max, 1_300_000);
+    assert_eq!(value(&record, "completion_ns", "all"), 1.3e6);
+}
+
+#[test]
+fn a_lock_admits_one_at_a_time() {
+    let steps = json!([{"lock": "l"}, {"run_us": 1_000}, {"sleep_us": 500}, {"unlock": "l"}]);
+    let record =
+        run(&trial(4, 20, json!([{"name": "a", "count": 4, "repeat": 1, "steps": steps}])));
+    let turnaround = record.measured.histogram("turnaround_ns", "a").unwrap();
+    assert_eq!((turnaround.count, turnaround.max), (4, 6_000_000));
+}
+
+#[test]
+fn conditions_barriers_and_semaphores() {
+    let record = run(&trial(
+        2,
+        50,
+        json!([
+        {"name": "waiter", "repeat": 1,
+         "steps": [{"lock": "l"}, {"wait": {"condition": "c", "lock": "l"}}, {"unlock": "l"},
+                   {"semaphore_post": "s"}, {"barrier": "b"}, {"suspend": ""}]},
+        {"name": "signaller", "repeat": 1,
+         "steps": [{"sleep_us": 2_000}, {"lock": "l"}, {"signal": "c"}, {"unlock": "l"},
+                   {"semaphore_wait": "s"}, {"sleep_us": 3_000}, {"barrier": "b"},
+                   {"sleep_us": 1_000}, {"resume": "waiter"}]}]),
+    ));
+    assert_eq!(value(&record, "completion_ns", "all"), 6e6);
+}
+
+#[test]
+fn messages_wake_their_readers() {
+    let mut trial = trial(
+        1,
+        50,
+        json!([
+        {"name": "writer", "count": 2, "repeat": 10,
+         "steps": [{"send": {"channel": "c", "bytes": 100, "fan": 2}}]},
+        {"name": "reader", "count": 2, "repeat": 20,
+         "steps": [{"receive": {"channel": "c", "bytes": 100}}]}]),
+    );
+    trial.workload.channels.push(model::Channel { name: "c".into(), count: 2 });
+    trial.machine.costs.syscall_ns = 1_000;
+    let record = run(&trial);
+    assert!(value(&record, "completion_ns", "all") < 1e6);
+    assert_eq!(record.measured.histogram("turnaround_ns", "reader").unwrap().count, 2);
+}
+
+#[test]
+fn forks_make_processes_that_are_waited_for() {
+    let mut trial = trial(
+        2,
+        50,
+        json!([
+        {"name": "make", "repeat": 1, "steps": [{"fork": {"task": "job", "count": 4}}, "wait_children"]},
+        {"name": "job", "template": true, "steps": [{"run_us": 1_000}, {"fork": {"task": "leaf"}}, "wait_children"]},
+        {"name": "leaf", "template": true, "steps": [{"run_us": 500}, "exec"]}]),
+    );
+    trial.workload.duration_us = None;
+    let record = run(&trial);
+    let tasks = ["make", "job", "leaf"].map(|group| value(&record, "tasks", group));
+    assert_eq!(tasks, [1.0, 4.0, 4.0]);
+    assert_eq!(value(&record, "completion_ns", "all"), 3e6);
+    assert_eq!(cpu_ms(&record, "job"), 4);
+}
+
+#[test]
+fn a_disk_serves_one_request_after_the_other() {
+    let mut trial = trial(
+        1,
+        50,
+        json!([{"name": "a", "count": 3, "repeat": 1,
+        "steps": [{"write_file": {"bytes": 1024, "sync": true}}]}]),
+    );
+    (trial.machine.costs.disk_access_ns, trial.machine.costs.disk_kib_ns) = (900_000, 100_000);
+    let record = run(&trial);
+    assert_eq!(record.measured.histogram("turnaround_ns", "a").unwrap().max, 3_000_000);
+}
+
+#[test]
+fn timers_count_what_starvation_misses() {
+    let player = json!({"name": "video", "steps": [
+        {"run_us": 2_000}, {"timer": {"period_us": 10_000, "skip": true}}]});
+    let hogs = json!({"name": "hog", "count": 3, "steps": [{"run_us": 50_000}]});
+    let record = run(&trial(1, 1_000, json!([player, hogs])));
+    // Slices of 20 ms: a frame every 60 ms or so is all that it gets.
+    assert!(value(&record, "deadline_miss_ratio", "video") > 0.7);
+    let alone = run(&trial(1, 1_000, json!([player])));
+    assert_eq!(value(&alone, "deadlines_missed", "video"), 0.0);
+    assert_eq!(value(&alone, "deadlines", "video"), 99.0);
+    assert_eq!(alone.measured.histogram("response_time_ns", "video").unwrap().max, 2_000_000);
+}
+
+#[test]
+fn shares_follow_weights_under_vtime() {
+    let hog = |name: &str, nice: i32| {
+        json!({"name": name, "count": 6, "policy": {"class": "other", "nice": nice},
+               "steps": [{"run_us": 100_000}]})
+    };
+    let trial = trial(1, 20_000, json!([hog("strong", -5), hog("weak", 0)]));
+    let record = common::run(&trial, Rc::new(Vtime::default()));
+    let (strong, weak) = (cpu_ms(&record, "strong") as f64, cpu_ms(&record, "weak") as f64);
+    // Weights 3121 and 1024. With two tasks alone shares would be equal: at the end of a slice the
+    // other one is the only one in the queue, as in the kernel.
+    assert!((strong / weak - 3.05).abs() < 0.15, "{strong} {weak}");
+}
+
+#[test]
+fn slow_cpus_take_longer() {
+    let mut trial = trial(1, 50, json!([{"name": "a", "repeat": 1, "steps": [{"run_us": 1_000}]}]));
+    trial.machine.capacity = vec![512];
+    assert_eq!(value(&run(&trial), "completion_ns", "all"), 2e6);
+}
+
+#[test]
+fn what_cannot_be_played_says_why() {
+    let reason = |tasks| {
+        let record = common::run(&trial(1, 5, tasks), Rc::new(Fifo::default()));
+        (record.outcome.word(), record.outcome.reason().to_owned())
+    };
+    let (word, why) = reason(json!([{"name": "a", "steps": [{"fork": {"task": "x"}}]}]));
+    assert!(word == "unsupported" && why.contains("`x`"), "{why}");
+    let (_, why) =
+        reason(json!([{"name": "a", "steps": [{"receive": {"channel": "c", "bytes": 1}}]}]));
+    assert!(why.contains("[[channel]]"));
+    let (_, why) = reason(json!([{"name": "a", "affinity": [7], "steps": []}]));
+    assert!(why.contains("names no CPU"));
+}
+
+#[test]
+fn no_cpu_idles_while_work_waits() {
+    for (cpus, hogs) in [(4, 5), (64, 65), (16, 40)] {
+        let tasks = json!([{"name": "a", "count": hogs, "steps": [{"run_us": 100_000}]}]);
+        let record = run(&trial(cpus, 200, tasks));
+        assert_eq!(value(&record, "cpu_share", "a"), 1.0, "{hogs} hogs on {cpus} CPUs");
+    }
+}
