@@ -43,7 +43,7 @@ test: setup
 
 bench: build
 	$(FAIRGROUND) kernel pull
-	cargo bench --workspace
+	cargo bench -p fairground
 
 clean:
 	cargo clean
