@@ -193,6 +193,18 @@ pub enum Step {
     },
 }
 
+/// How many of these tasks name a barrier, which is how many must reach it.
+pub fn barrier_users(tasks: &[&TaskGroup], barrier: &str) -> u32 {
+    fn names(steps: &[Step], barrier: &str) -> bool {
+        steps.iter().any(|step| match step {
+            Step::Barrier(name) => name == barrier,
+            Step::Loop { steps, .. } => names(steps, barrier),
+            _ => false,
+        })
+    }
+    tasks.iter().filter(|group| names(&group.steps, barrier)).map(|group| group.count).sum()
+}
+
 /// A task's periodic release.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -47,6 +47,18 @@ fn refused<T>(result: Result<T, SpecError>, message: &Expect) {
     }
 }
 
+/// A TOML workload that is refused.
+#[track_caller]
+fn bad(text: &str, message: Expect) {
+    refused(toml(text), &message);
+}
+
+/// A finite task with steps for which it is refused.
+#[track_caller]
+fn bad_steps(steps: &str, message: Expect) {
+    bad(&format!("[[task]]\nname = \"t\"\nrepeat = 1\nsteps = [{steps}]\n"), message);
+}
+
 /// Schedulers that exist for the tests.
 fn resolve(file: &str, _: &Path) -> Result<(String, String), String> {
     match file {

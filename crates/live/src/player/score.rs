@@ -4,6 +4,7 @@
 
 use std::ffi::CString;
 
+use model::workload::barrier_users;
 use model::{Policy, PolicyClass, Seed, Step, TaskGroup, Workload};
 
 use crate::player::attributes::{LAB_PRIORITY, cpu_set};
@@ -118,7 +119,8 @@ impl Score {
             first_task += resolved.starts_ns.len();
             groups.push(resolved);
         }
-        let barriers = names.barriers.iter().map(|barrier| users(&tasks, barrier)).collect();
+        let barriers =
+            names.barriers.iter().map(|barrier| barrier_users(&tasks, barrier)).collect();
         Ok(Score {
             groups,
             duration_ns: workload.duration_us.map(|us| us * US),
@@ -311,18 +313,6 @@ fn resolve_meeting(step: &Step, group: &TaskGroup, names: &mut Names) -> Result<
         Step::SemaphoreWait(name) => Op::Take(first_use(&mut names.semaphores, name)),
         other => return Err(format!("the player does not know the step {other:?}")),
     })
-}
-
-/// How many tasks name a barrier.
-fn users(tasks: &[&TaskGroup], barrier: &str) -> u32 {
-    fn names(steps: &[Step], barrier: &str) -> bool {
-        steps.iter().any(|step| match step {
-            Step::Barrier(name) => name == barrier,
-            Step::Loop { steps, .. } => names(steps, barrier),
-            _ => false,
-        })
-    }
-    tasks.iter().filter(|group| names(&group.steps, barrier)).map(|group| group.count).sum()
 }
 
 fn checked(policy: Policy) -> Result<Policy, String> {

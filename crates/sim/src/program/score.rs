@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The score: a workload with every name resolved to a number, and loops made flat.
 
+use model::workload::barrier_users;
 use model::{Policy, PolicyClass, SchedulerChoice, Seed, Step, TaskGroup, Trial, Workload};
 
 const US: u64 = 1_000;
@@ -132,7 +133,7 @@ impl Score {
             groups,
             duration_ns: workload.duration_us.map(|us| us * US),
             channels: channels(workload)?,
-            barriers: names.barriers.iter().map(|barrier| users(&tasks, barrier)).collect(),
+            barriers: names.barriers.iter().map(|barrier| barrier_users(&tasks, barrier)).collect(),
             counts: [names.locks.len(), names.conditions.len(), names.semaphores.len()],
             affinities: names.affinities,
         })
@@ -324,18 +325,6 @@ fn first_use(names: &mut Vec<String>, name: &str) -> usize {
         names.push(name.into());
         names.len() - 1
     })
-}
-
-/// How many tasks name a barrier.
-fn users(tasks: &[&TaskGroup], barrier: &str) -> u32 {
-    fn names(steps: &[Step], barrier: &str) -> bool {
-        steps.iter().any(|step| match step {
-            Step::Barrier(name) => name == barrier,
-            Step::Loop { steps, .. } => names(steps, barrier),
-            _ => false,
-        })
-    }
-    tasks.iter().filter(|group| names(&group.steps, barrier)).map(|group| group.count).sum()
 }
 
 fn checked(policy: Policy) -> Result<Policy, String> {

@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Tasks that would wait for ever or for each other, and what their authors are told.
 
-use expect_test::{Expect, expect};
+use expect_test::expect;
 
-use super::{refused, toml};
-
-#[track_caller]
-fn bad(text: &str, message: Expect) {
-    refused(toml(text), &message);
-}
-
-/// A finite task with the given steps.
-#[track_caller]
-fn bad_steps(steps: &str, message: Expect) {
-    bad(&format!("[[task]]\nname = \"t\"\nrepeat = 1\nsteps = [{steps}]\n"), message);
-}
+use super::{bad, bad_steps};
 
 #[test]
 fn locks() {
