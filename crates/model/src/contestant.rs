@@ -78,7 +78,9 @@ pub struct Policy {
     /// 1 … 99, higher wins; for `fifo` and `rr`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub priority: u32,
-    /// For `deadline`: CPU time that each period grants.
+    /// For `deadline`: CPU time that each period grants. For `other` and `batch`: the slice that
+    /// the task asks for, 0.1 … 100 ms, instead of the scheduler's own; 0 asks for none (Linux
+    /// 6.12 and later, `sched_attr::sched_runtime`).
     #[serde(default, skip_serializing_if = "is_default")]
     pub runtime_us: u64,
     /// For `deadline`: relative deadline; 0 means the period.

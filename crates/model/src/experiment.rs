@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Why: one question, resolved from one file.
 
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::de::value::{SeqAccessDeserializer, StrDeserializer};
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{Backend, Contestant, Machine, Workload};
 
@@ -14,16 +19,24 @@ pub struct Experiment {
     pub name: String,
     /// The question that it answers, one sentence.
     pub question: String,
-    /// Who answers unless `--on` says otherwise.
-    pub backend: Backend,
+    /// Who answers, in this order; each its part of the same plan.
+    #[serde(alias = "backend", deserialize_with = "one_or_more")]
+    pub backends: Vec<Backend>,
     /// The name of the contestant that the others are compared with.
     pub baseline: String,
     /// The competitors.
     pub contestants: Vec<Contestant>,
     /// The cells: every workload with every combination of its parameters.
     pub workloads: Vec<Workload>,
+    /// What those of them that use the number of CPUs are on machines with another number than the
+    /// first one: the same cells, with other counts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scaled: Vec<Scaled>,
     /// The machines.
     pub machines: Vec<Machine>,
+    /// The machines that only one of the backends has, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub only_on: BTreeMap<String, Backend>,
     /// How many blocks (one fresh boot of every kernel each), i.e. boots per contestant and cell.
     pub blocks: u32,
     /// How many runs of each cell inside one boot.
@@ -33,4 +46,79 @@ pub struct Experiment {
     /// Which cells are traced in their first block: `["wake_under_hogs hogs=3"]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trace: Vec<String>,
+}
+
+/// A workload as it is on machines of one size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scaled {
+    /// The machines' number of CPUs.
+    pub cpus: u32,
+    /// Its cell is that of one of the experiment's workloads.
+    pub workload: Workload,
+}
+
+impl Experiment {
+    /// Whether a backend has this machine.
+    pub fn has(&self, backend: Backend, machine: &Machine) -> bool {
+        self.only_on.get(&machine.name).is_none_or(|only| *only == backend)
+    }
+
+    /// What a workload of this experiment is on a machine.
+    pub fn on_machine<'a>(&'a self, workload: &'a Workload, machine: &Machine) -> &'a Workload {
+        let cell = workload.cell();
+        let fits = |scaled: &&Scaled| scaled.cpus == machine.cpus && scaled.workload.cell() == cell;
+        self.scaled.iter().find(fits).map_or(workload, |scaled| &scaled.workload)
+    }
+}
+
+/// Reads `"sim"` as well as `["sim", "vm"]`, each backend once.
+///
+/// # Errors
+/// Other forms, unknown backends, none, and one twice.
+pub fn one_or_more<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Backend>, D::Error> {
+    let backends = from.deserialize_any(OneOrMore)?;
+    let twice = |(index, backend): (usize, &Backend)| backends[..index].contains(backend);
+    if backends.is_empty() || backends.iter().enumerate().any(twice) {
+        return Err(D::Error::custom("each backend must stand there once, and at least one"));
+    }
+    Ok(backends)
+}
+
+struct OneOrMore;
+
+impl<'de> Visitor<'de> for OneOrMore {
+    type Value = Vec<Backend>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("sim, vm, live, or a list of them")
+    }
+
+    fn visit_str<E: Error>(self, word: &str) -> Result<Vec<Backend>, E> {
+        Backend::deserialize(StrDeserializer::new(word)).map(|backend| vec![backend])
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Vec<Backend>, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Result<Vec<Backend>, String> {
+        let mut from = serde_json::Deserializer::from_str(json);
+        one_or_more(&mut from).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn one_backend_or_a_list_without_repeats() {
+        assert_eq!(read(r#""sim""#), Ok(vec![Backend::Sim]));
+        assert_eq!(read(r#"["sim", "vm"]"#), Ok(vec![Backend::Sim, Backend::Vm]));
+        assert!(read("[]").unwrap_err().contains("at least one"));
+        assert!(read(r#"["vm", "vm"]"#).unwrap_err().contains("once"));
+        assert!(read(r#""xen""#).unwrap_err().contains("unknown variant `xen`"));
+        assert!(read("3").unwrap_err().contains("a list of them"));
+    }
 }

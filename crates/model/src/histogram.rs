@@ -23,6 +23,22 @@ pub struct Histogram {
 }
 
 impl Histogram {
+    /// The distribution of these samples.
+    pub fn of(name: &str, group: &str, samples: &[u64]) -> Histogram {
+        let mut buckets = std::collections::BTreeMap::new();
+        for &sample in samples {
+            *buckets.entry(lowest_equivalent(sample)).or_default() += 1;
+        }
+        Histogram {
+            name: name.into(),
+            group: group.into(),
+            count: samples.len() as u64,
+            min: samples.iter().copied().min().unwrap_or(0),
+            max: samples.iter().copied().max().unwrap_or(0),
+            buckets: buckets.into_iter().collect(),
+        }
+    }
+
     /// Whether every sample is in a bucket. A record whose histograms fail this is not trusted.
     pub fn is_complete(&self) -> bool {
         self.buckets.iter().map(|&(_, samples)| samples).sum::<u64>() == self.count

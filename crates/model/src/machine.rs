@@ -64,7 +64,10 @@ impl Default for Machine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Costs {
-    /// A switch from one task (or the idle task) to another, the choice included.
+    /// Choosing the next task, up to the moment that counts as the switch.
+    pub schedule_ns: u64,
+    /// The switch from one task (or the idle task) to another, from that moment to the next task's
+    /// own code.
     pub context_switch_ns: u64,
     /// A wake-up, on the CPU of the one who wakes.
     pub wakeup_ns: u64,
@@ -74,13 +77,18 @@ pub struct Costs {
     pub idle_exit_ns: u64,
     /// A timer's interrupt.
     pub timer_ns: u64,
+    /// Setting a timer, and sleeping for it.
+    pub timer_set_ns: u64,
+    /// The interrupt in which a CPU carries out its kicks.
+    pub kick_ns: u64,
     /// A scheduler tick.
     pub tick_ns: u64,
     /// Each call of one of the scheduler's callbacks.
     pub callback_ns: u64,
     /// A system call's way in and out.
     pub syscall_ns: u64,
-    /// Each look of a scheduler into a queue, or at a task in it: what makes long scans expensive.
+    /// Each call of a kernel function by a callback, and each look at a task in a queue: what makes
+    /// long scans expensive.
     pub look_ns: u64,
     /// Holding the lock of a shared dispatch queue once; others wait that long.
     pub queue_lock_ns: u64,
@@ -98,10 +106,28 @@ pub struct Costs {
     pub fork_ns: u64,
     /// `execve`.
     pub exec_ns: u64,
-    /// A task's end.
+    /// A thread's end.
     pub exit_ns: u64,
-    /// Copying one KiB to or from the kernel.
+    /// A forked process's first steps: it copies the pages that it touches.
+    pub process_start_ns: u64,
+    /// A forked process's end: its memory is given back.
+    pub process_end_ns: u64,
+    /// What a task's own program needs for a `run` step besides the work.
+    pub step_ns: u64,
+    /// What it needs for a job of a timer: it reads the clock twice, and counts.
+    pub job_ns: u64,
+    /// What a write to a pipe costs besides the system call and the bytes.
+    pub write_ns: u64,
+    /// What a read from one costs besides these.
+    pub read_ns: u64,
+    /// What a read from a file or a write to it costs besides these.
+    pub file_ns: u64,
+    /// A page for a pipe: found, and given back.
+    pub page_ns: u64,
+    /// Copying one KiB to or from a pipe.
     pub copy_kib_ns: u64,
+    /// Copying one KiB to or from a file in memory, its pages looked up.
+    pub file_kib_ns: u64,
     /// The disk's time for each request: a delay, not CPU time.
     pub disk_access_ns: u64,
     /// The disk's time for each KiB.
@@ -111,11 +137,14 @@ pub struct Costs {
 impl Costs {
     /// A machine on which all but the tasks' own work is free: for tests and for pure policy.
     pub const FREE: Costs = Costs {
+        schedule_ns: 0,
         context_switch_ns: 0,
         wakeup_ns: 0,
         ipi_ns: 0,
         idle_exit_ns: 0,
         timer_ns: 0,
+        timer_set_ns: 0,
+        kick_ns: 0,
         tick_ns: 0,
         callback_ns: 0,
         look_ns: 0,
@@ -129,7 +158,16 @@ impl Costs {
         fork_ns: 0,
         exec_ns: 0,
         exit_ns: 0,
+        process_start_ns: 0,
+        process_end_ns: 0,
+        step_ns: 0,
+        job_ns: 0,
+        write_ns: 0,
+        read_ns: 0,
+        file_ns: 0,
+        page_ns: 0,
         copy_kib_ns: 0,
+        file_kib_ns: 0,
         disk_access_ns: 0,
         disk_kib_ns: 0,
     };
@@ -142,11 +180,14 @@ impl Costs {
 impl Default for Costs {
     fn default() -> Costs {
         Costs {
-            context_switch_ns: 900,
+            schedule_ns: 300,
+            context_switch_ns: 600,
             wakeup_ns: 500,
             ipi_ns: 800,
             idle_exit_ns: 500,
             timer_ns: 700,
+            timer_set_ns: 300,
+            kick_ns: 500,
             tick_ns: 1_000,
             callback_ns: 60,
             look_ns: 10,
@@ -160,7 +201,16 @@ impl Default for Costs {
             fork_ns: 40_000,
             exec_ns: 300_000,
             exit_ns: 20_000,
+            process_start_ns: 30_000,
+            process_end_ns: 30_000,
+            step_ns: 20,
+            job_ns: 100,
+            write_ns: 250,
+            read_ns: 200,
+            file_ns: 400,
+            page_ns: 300,
             copy_kib_ns: 100,
+            file_kib_ns: 150,
             disk_access_ns: 80_000,
             disk_kib_ns: 500,
         }

@@ -195,6 +195,22 @@ pub const MEASURES: &[Measure] = &[
         Direction::Neutral,
         "Tasks of the group that ran, forked ones included.",
     ),
+    number(
+        "reloads",
+        Unit::Count,
+        Direction::Neutral,
+        "How often the scheduler was taken out and loaded again during the run.",
+    ),
+    histogram(
+        "unload_ns",
+        "From the request to take the scheduler out to the moment at which the kernel's own has \
+         all tasks.",
+    ),
+    histogram(
+        "load_ns",
+        "From the request to load the scheduler to the kernel's word that it is active, the \
+         verifier's work included.",
+    ),
 ];
 
 #[cfg(test)]

@@ -187,6 +187,9 @@ pub struct Provenance {
     pub wall_ms: u64,
     /// Anything else that a reader should know.
     pub notes: Vec<String>,
+    /// What the scheduler printed with `bpf_printk`, the first lines of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub printed: Vec<String>,
 }
 
 /// What one probe cost.

@@ -78,6 +78,118 @@ pub enum What {
         /// Who.
         pid: u32,
     },
+    /// A decision: a runnable task was put into a queue. The event's CPU is the one that did it.
+    ///
+    /// Decisions come from the simulator only: a real kernel has no tracepoints for them.
+    Enqueue {
+        /// Who.
+        pid: u32,
+        /// Where to.
+        queue: Queue,
+        /// Where it was taken from, when it had been in another queue; then the event's CPU has
+        /// chosen it there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<Queue>,
+        /// Its virtual time, when that decides about its place.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        vtime: Option<u64>,
+        /// How long it may run once it is chosen, ns; `None`: without limit, or not sched_ext.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        slice_ns: Option<u64>,
+        /// How many tasks were before it in the queue; `None` where only the scheduler knows.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ahead: Option<u32>,
+        /// The scheduler dispatched it at once, while it was being woken or enqueued.
+        #[serde(default, skip_serializing_if = "is_false")]
+        direct: bool,
+    },
+    /// A decision: the CPU runs this task now, or goes on with it if it is the one that runs.
+    Choose {
+        /// Who.
+        pid: u32,
+        /// For how long, ns; `None`: without limit, or not sched_ext.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        slice_ns: Option<u64>,
+    },
+    /// A decision: the running task has to go although it could run on; the switch follows.
+    Preempt {
+        /// Who has to go.
+        pid: u32,
+        /// Why.
+        why: Preemption,
+    },
+}
+
+impl What {
+    /// Whether only the simulator can see it.
+    pub fn is_decision(&self) -> bool {
+        matches!(self, What::Enqueue { .. } | What::Choose { .. } | What::Preempt { .. })
+    }
+}
+
+/// Where a runnable task waits to be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Queue {
+    /// The local queue of a CPU.
+    Local(u32),
+    /// The global queue of a NUMA node.
+    Global(u32),
+    /// A queue that the scheduler made, by the number that it gave.
+    Shared(u64),
+    /// The scheduler's own memory: the kernel does not know its order.
+    Scheduler,
+    /// The queue for the time when no scheduler decides: while one is loaded or unloaded.
+    Bypass,
+    /// The real-time run queue of a CPU.
+    RealTime(u32),
+    /// The deadline run queue of a CPU.
+    Deadline(u32),
+}
+
+impl Queue {
+    /// The only CPU that takes tasks from it, if it belongs to one.
+    pub fn cpu(&self) -> Option<u32> {
+        match *self {
+            Queue::Local(cpu) | Queue::RealTime(cpu) | Queue::Deadline(cpu) => Some(cpu),
+            Queue::Global(_) | Queue::Shared(_) | Queue::Scheduler | Queue::Bypass => None,
+        }
+    }
+}
+
+/// Why a task that could run on had to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "reason")]
+pub enum Preemption {
+    /// Its slice, quantum or budget was used up.
+    SliceEnd,
+    /// It gave its CPU away.
+    Yield,
+    /// The scheduler kicked the CPU, from this one.
+    Kick {
+        /// The CPU that sent the kick.
+        from: u32,
+    },
+    /// The scheduler put this task into the CPU's queue with `SCX_ENQ_PREEMPT`.
+    Inserted {
+        /// Who came.
+        pid: u32,
+    },
+    /// A task of a higher class or priority became runnable.
+    MoreImportant {
+        /// Who came.
+        pid: u32,
+    },
+    /// It may not use this CPU any more.
+    Moved,
+    /// The reservation of lower classes began or ended.
+    Reservation,
+    /// None of these.
+    Other,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 #[cfg(test)]
@@ -93,11 +205,24 @@ mod tests {
             next: 0,
             next_prio: 139,
         };
+        let enqueue = What::Enqueue {
+            pid: 1,
+            queue: Queue::Local(3),
+            from: Some(Queue::Shared(u64::MAX)),
+            vtime: Some(u64::MAX - 1),
+            slice_ns: None,
+            ahead: Some(0),
+            direct: true,
+        };
+        assert!(enqueue.is_decision() && !switch.is_decision());
         let kinds = [
             switch,
             What::Waking { pid: 1, prio: 49, target: 3 },
             What::Fork { parent: 1, child: 2 },
             What::Exit { pid: 2 },
+            enqueue,
+            What::Choose { pid: 1, slice_ns: Some(u64::MAX) },
+            What::Preempt { pid: 1, why: Preemption::MoreImportant { pid: 2 } },
         ];
         let events = kinds.map(|what| TraceEvent { time_ns: 7, cpu: 0, what });
         let trace = Trace { tasks: Vec::new(), events: events.into(), lost: 0 };

@@ -26,6 +26,10 @@ pub struct Workload {
     /// have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_us: Option<u64>,
+    /// How often the scheduler under test is taken out and loaded again, spread evenly over
+    /// `duration_us`. Cannot happen in the simulator, nor to a kernel's own scheduler.
+    #[serde(default, skip_serializing_if = "is_no_count")]
+    pub reloads: u32,
     /// Message queues between tasks.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "channel")]
     pub channels: Vec<Channel>,
@@ -255,6 +259,10 @@ pub struct Program {
 
 fn one() -> u32 {
     1
+}
+
+fn is_no_count(count: &u32) -> bool {
+    *count == 0
 }
 
 fn is_zero(value: &u64) -> bool {
