@@ -48,7 +48,9 @@ fn build() -> Result {
     fs::write(out.join("headers.tar.gz"), &packed)?;
 
     let mut code = String::new();
-    let flags = [clang::FLAGS, make::NATIVE_FLAGS, make::LINK_FLAGS].concat().join(" ");
+    let flags = [clang::FLAGS, make::NATIVE_FLAGS, make::SCHEDULER_FLAGS, make::LINK_FLAGS]
+        .concat()
+        .join(" ");
     let toolkit = [&packed[..], flags.as_bytes()].concat();
     writeln!(code, "pub const TOOLKIT: &str = {:?};", &model::trial::sha256_hex(&toolkit)[..16])?;
     writeln!(code, "pub const HEADERS: &[u8] = include_bytes!(\"headers.tar.gz\");")?;

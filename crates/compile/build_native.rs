@@ -89,7 +89,7 @@ fn trampolines(clang: &Path, tree: &Path) -> Result {
     let text = fs::read_to_string(&path)?;
     let folder = path.parent().unwrap_or(tree);
     let source = clang::Text { label: "fairground/kfuncs.c", folder, text: &text };
-    make::compile(clang, tree, &source, &make::trampolines(tree)).map_err(explained)?;
+    make::compile(clang, tree, &source, &[], &make::trampolines(tree)).map_err(explained)?;
     Ok(())
 }
 

@@ -14,14 +14,61 @@ pub struct Header {
     pub bad_at: String,
     /// Where the policy comes from.
     pub origin: String,
+    /// When it was made, by whom, and from what.
+    pub family: Option<Family>,
+    /// The run queue: structure, key, and what enqueueing and picking cost.
+    pub queue: String,
+    /// How long a turn is.
+    pub slice: String,
+    /// What a wake-up does.
+    pub wake_up: String,
+    /// How tasks get from CPU to CPU.
+    pub balancing: String,
     /// Where it departs from its original.
     pub differs: String,
     /// `SCX_OPS_*` flags that the loader sets, because kernels refuse unknown bits in the object.
     pub flags: Vec<String>,
 }
 
+/// A scheduler's place in history: `Family: 2007, Ingo Molnar; after o1`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Family {
+    /// The year of the first release.
+    pub year: u16,
+    /// Who made it.
+    pub author: String,
+    /// The schedulers whose ideas or code it took up, the nearest first.
+    pub after: Vec<String>,
+}
+
+impl Family {
+    /// `None` where the year is none.
+    fn parse(text: &str) -> Option<Family> {
+        let (year, rest) = text.trim_end_matches('.').split_once(',')?;
+        let (author, after) = rest.split_once("; after ").unwrap_or((rest, ""));
+        let names = after.split(',').map(str::trim).filter(|name| !name.is_empty());
+        Some(Family {
+            year: year.trim().parse().ok()?,
+            author: author.trim().to_owned(),
+            after: names.map(str::to_owned).collect(),
+        })
+    }
+}
+
 /// The questions, in their order.
-const QUESTIONS: [&str; 6] = ["Idea", "Good at", "Bad at", "Origin", "Differs", "Flags"];
+const QUESTIONS: [&str; 11] = [
+    "Idea",
+    "Good at",
+    "Bad at",
+    "Origin",
+    "Family",
+    "Queue",
+    "Slice",
+    "Wake-up",
+    "Balancing",
+    "Differs",
+    "Flags",
+];
 
 impl Header {
     /// Reads the top comment of the scheduler `name`. Without an `Idea:` there is no header.
@@ -38,6 +85,11 @@ impl Header {
             good_at: answer("Good at"),
             bad_at: answer("Bad at"),
             origin: answer("Origin"),
+            family: Family::parse(&answer("Family")),
+            queue: answer("Queue"),
+            slice: answer("Slice"),
+            wake_up: answer("Wake-up"),
+            balancing: answer("Balancing"),
             differs: answer("Differs"),
             flags: flags(&answer("Flags")),
         }
@@ -97,6 +149,11 @@ mod tests {
         \x20* Good at: toys.\n\
         \x20* Bad at: work.\n\
         \x20* Origin: here: and now.\n\
+        \x20* Family: 2009, Ada, Grace and others; after tin, clay.\n\
+        \x20* Queue: a box; enqueue O(1), pick O(n).\n\
+        \x20* Slice: long.\n\
+        \x20* Wake-up: alarm.\n\
+        \x20* Balancing: on one leg.\n\
         \x20* Differs: no.\n\
         \x20* Flags: SCX_OPS_ENQ_LAST, SCX_OPS_KEEP_BUILTIN_IDLE\n\
         \x20*/\n\
@@ -111,8 +168,25 @@ mod tests {
         assert_eq!(header.good_at, "toys.");
         assert_eq!(header.bad_at, "work.");
         assert_eq!(header.origin, "here: and now.");
+        assert_eq!(header.queue, "a box; enqueue O(1), pick O(n).");
+        assert_eq!(header.slice, "long.");
+        assert_eq!(header.wake_up, "alarm.");
+        assert_eq!(header.balancing, "on one leg.");
         assert_eq!(header.differs, "no.");
         assert_eq!(header.flags, ["SCX_OPS_ENQ_LAST", "SCX_OPS_KEEP_BUILTIN_IDLE"]);
+    }
+
+    #[test]
+    fn a_family_has_a_year_an_author_and_perhaps_parents() {
+        let of = |year, author: &str, after: &[&str]| {
+            let after = after.iter().map(|&name| name.into()).collect();
+            Some(Family { year, author: author.into(), after })
+        };
+        let header = Header::parse("toy", FILE);
+        assert_eq!(header.family, of(2009, "Ada, Grace and others", &["tin", "clay"]));
+        assert_eq!(Family::parse("1961, Fernando"), of(1961, "Fernando", &[]));
+        assert_eq!(Family::parse("long ago, somebody"), None);
+        assert_eq!(Family::parse(""), None);
     }
 
     #[test]

@@ -3,29 +3,35 @@
 
 /// The SHA-256 of a source text, hexadecimal. If it includes files with quotation marks that `read`
 /// finds, the hash goes over the text and theirs, in the order of inclusion, so that a changed
-/// header is noticed.
+/// header is noticed. Names are asked for as seen from the scheduler's folder: what
+/// `include/a.h` includes as `b.h` is `include/b.h`, or else `b.h`.
 pub fn identity(text: &str, read: &dyn Fn(&str) -> Option<String>) -> String {
     let mut seen = Vec::new();
     let mut whole = text.to_owned();
-    include(text, read, &mut seen, &mut whole);
+    include(text, "", read, &mut seen, &mut whole);
     model::trial::sha256_hex(whole.as_bytes())
 }
 
 fn include(
     text: &str,
+    folder: &str,
     read: &dyn Fn(&str) -> Option<String>,
     seen: &mut Vec<String>,
     whole: &mut String,
 ) {
     for name in text.lines().filter_map(quoted_include) {
-        if seen.iter().any(|known| known == name) {
+        let beside = format!("{folder}{name}");
+        let found = read(&beside).map(|text| (beside, text));
+        let Some((name, included)) = found.or_else(|| Some((name.to_owned(), read(name)?))) else {
+            continue;
+        };
+        if seen.contains(&name) {
             continue;
         }
-        seen.push(name.to_owned());
-        if let Some(included) = read(name) {
-            whole.push_str(&included);
-            include(&included, read, seen, whole);
-        }
+        whole.push_str(&included);
+        let folder = name.rfind('/').map_or("", |at| &name[..=at]).to_owned();
+        seen.push(name);
+        include(&included, &folder, read, seen, whole);
     }
 }
 
@@ -54,6 +60,19 @@ mod tests {
         let text = "# include \"a.h\"\n#include \"a.h\"\n";
         assert_ne!(of(text, Some("1")), of(text, Some("2")));
         assert_ne!(of(text, Some("1")), of(text, None));
+    }
+
+    #[test]
+    fn a_header_s_own_headers_count_from_where_it_stands() {
+        let with = |inner: &str| {
+            let inner = inner.to_owned();
+            identity("#include \"include/a.h\"\n", &move |name| match name {
+                "include/a.h" => Some("#include \"b.h\"\n".into()),
+                "include/b.h" => Some(inner.clone()),
+                _ => None,
+            })
+        };
+        assert_ne!(with("1"), with("2"));
     }
 
     #[test]

@@ -31,7 +31,7 @@ mod embedded {
     include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 }
 
-pub use header::Header;
+pub use header::{Family, Header};
 pub use object::{Compiled, find_object, write_object};
 pub use source::{Source, builtin, resolve};
 

@@ -15,7 +15,11 @@ pub struct Line {
     pub line: u32,
 }
 
-/// The source line of an address in a native object; `None` for what is not the scheduler's.
+/// What a scheduler's own source is called; headers are others' work.
+const OWN: &str = ".bpf.c";
+
+/// The source line of an address in a native object: where functions of headers are inlined, the
+/// scheduler's line that calls them. `None` for what is not the scheduler's.
 pub fn find_line(native: &[u8], address: u64) -> Option<Line> {
     let file = object::File::parse(native).ok()?;
     let load = |id: gimli::SectionId| -> Result<Cow<[u8]>, gimli::Error> {
@@ -25,7 +29,17 @@ pub fn find_line(native: &[u8], address: u64) -> Option<Line> {
     let sections = gimli::DwarfSections::load(load).ok()?;
     let dwarf = sections.borrow(|section| EndianSlice::new(section, RunTimeEndian::default()));
     let context = addr2line::Context::from_dwarf(dwarf).ok()?;
-    let found = context.find_location(address).ok()??;
-    let file = found.file?.trim_start_matches("./").to_owned();
-    Some(Line { file, line: found.line? })
+    let mut frames = context.find_frames(address).skip_all_loads().ok()?;
+    let mut innermost = None;
+    while let Some(frame) = frames.next().ok()? {
+        let Some((Some(file), Some(line))) = frame.location.map(|at| (at.file, at.line)) else {
+            continue;
+        };
+        let found = Line { file: file.trim_start_matches("./").to_owned(), line };
+        if found.file.ends_with(OWN) {
+            return Some(found);
+        }
+        innermost.get_or_insert(found);
+    }
+    innermost
 }

@@ -26,6 +26,10 @@ pub const NATIVE_FLAGS: &[&str] = &[
     "-fdebug-compilation-dir=.",
 ];
 
+/// What schedulers get besides: a kfunc's error names the line that has called it, so a last call
+/// must leave a frame behind. Trampolines have none of their own, by the same optimisation.
+pub const SCHEDULER_FLAGS: &[&str] = &["-fno-optimize-sibling-calls"];
+
 /// `-z defs` makes what the model lacks an error, after `--gc-sections` has removed what nobody
 /// calls: headers define functions that use more than their user does. `-Bsymbolic` makes calls
 /// inside the object direct.
@@ -45,7 +49,7 @@ pub fn object(clang: &Path, headers: &Path, source: &Text) -> Result<Vec<u8>, Co
     let scratch =
         tempfile::tempdir().map_err(|error| said(format!("no temporary folder: {error}")))?;
     let part = scratch.path().join("scheduler.o");
-    compile(clang, headers, source, &part)?;
+    compile(clang, headers, source, SCHEDULER_FLAGS, &part)?;
     let whole = scratch.path().join("scheduler.so");
     let output = Command::new(clang)
         .args(LINK_FLAGS)
@@ -66,11 +70,18 @@ pub fn trampolines(headers: &Path) -> PathBuf {
 }
 
 /// Compiles one text to a relocatable object.
-pub fn compile(clang: &Path, headers: &Path, source: &Text, to: &Path) -> Result<(), Complaint> {
+pub fn compile(
+    clang: &Path,
+    headers: &Path,
+    source: &Text,
+    flags: &[&str],
+    to: &Path,
+) -> Result<(), Complaint> {
     let failed = |error| said(format!("{} does not run: {error}", clang.display()));
     let folder = if source.folder.as_os_str().is_empty() { Path::new(".") } else { source.folder };
     let mut child = Command::new(clang)
         .args(NATIVE_FLAGS)
+        .args(flags)
         .arg(format!("-D__TARGET_ARCH_{}", arch()))
         .arg("-iquote")
         .arg(folder)

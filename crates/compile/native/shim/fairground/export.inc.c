@@ -11,7 +11,8 @@ struct fairground_named {
 
 #define TASK_FIELDS(F)									\
 	F(scx.slice) F(scx.dsq_vtime) F(scx.weight) F(scx.flags) F(scx.selected_cpu)	\
-	F(se.exec_start) F(se.sum_exec_runtime) F(thread_info.cpu) F(prio) F(static_prio) \
+	F(se.exec_start) F(se.sum_exec_runtime) F(se.slice) F(se.custom_slice)		\
+	F(thread_info.cpu) F(prio) F(static_prio)					\
 	F(normal_prio) F(rt_priority) F(policy) F(flags) F(nr_cpus_allowed) F(on_cpu)	\
 	F(cpus_ptr) F(pid) F(tgid) F(__state) F(wake_cpu) F(recent_used_cpu) F(mm)	\
 	F(real_parent) F(parent) F(group_leader) F(nvcsw) F(nivcsw) F(start_time) F(comm) \

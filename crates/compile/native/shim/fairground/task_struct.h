@@ -8,6 +8,9 @@
 struct sched_entity {
 	u64 exec_start;
 	u64 sum_exec_runtime;
+	/* Meant only if `custom_slice` is set: the model's kernel has no slice of its own. */
+	u64 slice;
+	unsigned char custom_slice;
 };
 
 struct sched_ext_entity {
