@@ -35,9 +35,11 @@ pub const DSQ_LOCAL_CPU_MASK: u64 = 0xffff_ffff;
 pub const ENQ_WAKEUP: u64 = 1;
 /// `ENQUEUE_RESTORE`: the second half of a property change.
 pub const ENQ_RESTORE: u64 = 2;
+/// `ENQUEUE_MOVE`: the change may bring the task to another place in its queue.
+pub const ENQ_MOVE: u64 = 4;
 /// `ENQUEUE_NOCLOCK`.
 pub const ENQ_NOCLOCK: u64 = 8;
-/// `ENQUEUE_MIGRATING`.
+/// A move between CPUs, which is not `runnable` and `quiescent`; schedulers do not see this flag.
 pub const ENQ_MIGRATING: u64 = 0x10;
 /// `ENQUEUE_CLASS`: the property that changes is the class.
 pub const ENQ_CLASS: u64 = 0x40;
@@ -61,6 +63,8 @@ pub const ENQ_LAST: u64 = 1 << 41;
 pub const ENQ_CLEAR_OPSS: u64 = 1 << 56;
 /// `SCX_ENQ_DSQ_PRIQ`; internal.
 pub const ENQ_DSQ_PRIQ: u64 = 1 << 57;
+/// `SCX_ENQ_IGNORE_CAPS`; internal, and seen by `ops.runnable` of a running task that changes.
+pub const ENQ_IGNORE_CAPS: u64 = 1 << 60;
 /// The flags that a scheduler must not set itself.
 pub const ENQ_INTERNAL_MASK: u64 = 0xff << 56;
 
@@ -68,6 +72,8 @@ pub const ENQ_INTERNAL_MASK: u64 = 0xff << 56;
 pub const DEQ_SLEEP: u64 = 1;
 /// `DEQUEUE_SAVE`: the first half of a property change.
 pub const DEQ_SAVE: u64 = 2;
+/// `DEQUEUE_MOVE`: the task may come back elsewhere in its queue.
+pub const DEQ_MOVE: u64 = 4;
 /// `DEQUEUE_NOCLOCK`.
 pub const DEQ_NOCLOCK: u64 = 8;
 /// `DEQUEUE_SPECIAL`: the sleep cannot end by a normal wake-up; the task is dead.

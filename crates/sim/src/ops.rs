@@ -67,6 +67,11 @@ pub trait Ops {
     fn dispatch_max_batch(&self) -> u32 {
         0
     }
+    /// Which callback runs now, and from where in its source it has called the core; empty if
+    /// none does or nobody knows. For messages.
+    fn place(&self) -> String {
+        String::new()
+    }
     fn init(&self, core: &mut Core) -> i32 {
         0
     }

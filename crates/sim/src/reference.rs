@@ -5,7 +5,7 @@
 use std::cell::Cell;
 
 use crate::core::{Core, TaskId};
-use crate::flags::{DSQ_LOCAL, SLICE_DFL};
+use crate::flags::{DSQ_LOCAL, KICK_IDLE, SLICE_DFL};
 use crate::ops::{Ops, OpsPresent};
 
 const SHARED_DSQ: u64 = 0;
@@ -45,6 +45,11 @@ impl Ops for Fifo {
 
     fn enqueue(&self, core: &mut Core, task: TaskId, enq_flags: u64) {
         core.dsq_insert(task, SHARED_DSQ, self.slice_ns, enq_flags);
+        let allowed = core.cpus_allowed(task).clone();
+        let idle = core.pick_idle_cpu(&allowed, 0);
+        if idle >= 0 {
+            core.kick_cpu(idle, KICK_IDLE);
+        }
     }
 
     fn dispatch(&self, core: &mut Core, _cpu: i32, _prev: Option<TaskId>) {

@@ -47,8 +47,10 @@ impl Core {
         if let Some(ops) = ops {
             self.load(ops);
         }
-        if self.exit.is_none() {
+        self.refused = self.exit.is_some();
+        if !self.refused {
             self.cast(main);
+            self.raise_curtain();
             self.run();
         }
         self.close_measurement();
@@ -70,10 +72,17 @@ impl Core {
 
     fn outcome(&self) -> Outcome {
         if let Some(info) = &self.exit {
-            let reason = match info.message.is_empty() {
+            let mut reason = match info.message.is_empty() {
                 true => info.reason.clone(),
                 false => format!("{} ({})", info.reason, info.message),
             };
+            if !self.exit_place.is_empty() {
+                reason = format!("{reason}, in {}", self.exit_place);
+            }
+            if self.refused {
+                let reason = format!("the kernel does not enable the scheduler: {reason}");
+                return Outcome::Failed { reason };
+            }
             return Outcome::Ejected { reason, dump: self.dump.clone() };
         }
         if let Some(reason) = &self.recorder.refusal {

@@ -33,7 +33,7 @@ fn reason(misdeed: Misdeed) -> String {
 #[test]
 fn mistakes_are_named() {
     let cases: [(Misdeed, &str); 7] = [
-        (|core, task| ignore(core.dsq_insert(task, 77, 1, 0)), "non-existent DSQ 0x4d for hog["),
+        (|core, task| ignore(core.dsq_insert(task, 77, 1, 0)), "non-existent DSQ 0x4d"),
         (
             |core, task| {
                 core.dsq_insert(task, DSQ_LOCAL, 1, 0);

@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The kernel's own example schedulers and self-tests, unmodified. They are not part of the
-//! project: the test wants the sources of a 7.x kernel in `FAIRGROUND_LINUX` (Debian's package
-//! linux-source-7.3, unpacked) and says so when there are none.
+//! project: the test wants `FAIRGROUND_LINUX` to name the folder that `fairground kernel examples`
+//! prints (or the sources of a 7.x kernel). Without it the test says that it is skipped; with `CI`
+//! set that is a failure.
+//!
+//! `FAIRGROUND_BLESS=1 cargo test --release -p fairground-sim --test linux_examples` rewrites the
+//! list in METHOD.md.
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use compile::native::Native;
 use model::{KnobValue, Outcome, Seed, Trial};
 
 /// What is to happen.
 enum Expected {
     /// It runs to the end.
     Runs,
-    /// It is thrown out or refused, for a reason with these words.
-    Reason(&'static str),
+    /// It is thrown out for a reason with these words, as in a kernel: that is what it tests.
+    Ends(&'static str),
+    /// It cannot be run, or is not treated as a kernel would; words of the reason, and why.
+    Not(&'static str, &'static str),
 }
-use Expected::{Reason, Runs};
+use Expected::{Ends, Not, Runs};
 
 const EXAMPLES: &str = "tools/sched_ext";
 const SELFTESTS: &str = "tools/testing/selftests/sched_ext";
@@ -23,6 +32,8 @@ const SELFTESTS: &str = "tools/testing/selftests/sched_ext";
 /// Folder, file, what the user-space program would set (`nr_cpu_ids` is the machine's), what is to
 /// happen.
 type Case = (&'static str, &'static str, &'static [(&'static str, KnobValue)], Expected);
+
+const NO_ARENA: &str = "it needs a BPF arena";
 
 const CASES: &[Case] = &[
     (EXAMPLES, "scx_simple", &[], Runs),
@@ -34,57 +45,123 @@ const CASES: &[Case] = &[
         Runs,
     ),
     (EXAMPLES, "scx_cpu0", &[], Runs),
-    // It defines a function that the ecosystem's newer header has as a macro; and it is about
-    // control groups.
-    (EXAMPLES, "scx_flatcg", &[], Reason("scx_flatcg.bpf.c:135:")),
-    (EXAMPLES, "scx_pair", &[], Reason("the model has no scx_bpf_task_cgroup() (line 266)")),
-    // Arenas, in both.
-    (EXAMPLES, "scx_qmap", &[], Reason("scx/bpf_arena_common.bpf.h")),
-    (EXAMPLES, "scx_sdt", &[], Reason("scx/bpf_arena_common.bpf.h")),
-    // Its policy is a user-space program.
-    (EXAMPLES, "scx_userland", &[], Reason("User scheduler pid uninitialized")),
+    (
+        EXAMPLES,
+        "scx_flatcg",
+        &[],
+        Not(
+            "scx_flatcg.bpf.c:135:",
+            "it defines a function that the ecosystem's newer header has as a macro, and it is \
+             about control groups, which are not modelled",
+        ),
+    ),
+    (
+        EXAMPLES,
+        "scx_pair",
+        &[],
+        Not(
+            "the model has no scx_bpf_task_cgroup() (line 266)",
+            "it pairs control groups, which are not modelled",
+        ),
+    ),
+    (EXAMPLES, "scx_qmap", &[], Not("scx/bpf_arena_common.bpf.h", NO_ARENA)),
+    (EXAMPLES, "scx_sdt", &[], Not("scx/bpf_arena_common.bpf.h", NO_ARENA)),
+    (
+        EXAMPLES,
+        "scx_userland",
+        &[],
+        Not("User scheduler pid uninitialized", "its policy is a program in user space"),
+    ),
     (SELFTESTS, "allowed_cpus", &[], Runs),
     (SELFTESTS, "create_dsq", &[], Runs),
-    // It uses a macro in a way that the ecosystem's header does not allow.
-    (SELFTESTS, "cyclic_kick_wait", &[], Reason("incompatible function pointer types")),
-    (SELFTESTS, "ddsp_bogus_dsq_fail", &[], Reason("non-existent DSQ 0xcafef00d")),
-    (SELFTESTS, "ddsp_vtimelocal_fail", &[], Reason("cannot use vtime ordering for built-in DSQs")),
+    (
+        SELFTESTS,
+        "cyclic_kick_wait",
+        &[],
+        Not(
+            "incompatible function pointer types",
+            "it uses a macro in a way that the ecosystem's header does not allow",
+        ),
+    ),
+    (SELFTESTS, "ddsp_bogus_dsq_fail", &[], Ends("non-existent DSQ 0xcafef00d")),
+    (SELFTESTS, "ddsp_vtimelocal_fail", &[], Ends("cannot use vtime ordering for built-in DSQs")),
     (SELFTESTS, "dequeue", &[], Runs),
-    // DIVERGES: unloading leaves tasks in the scheduler's queues until ops.exit() has run; a kernel
-    // empties them before.
-    (SELFTESTS, "dequeue_iter", &[], Reason("attempting to destroy in-use dsq")),
+    (SELFTESTS, "dequeue_iter", &[], Runs),
     (SELFTESTS, "dequeue_remote", &[], Runs),
     (SELFTESTS, "dsp_local_on", &[], Runs),
-    (SELFTESTS, "enable_cmask", &[], Reason("the model has no scx_bpf_nr_cids()")),
-    (SELFTESTS, "enq_last_no_enq_fails", &[], Reason("SCX_OPS_ENQ_LAST requires ops.enqueue()")),
+    (
+        SELFTESTS,
+        "enable_cmask",
+        &[],
+        Not(
+            "the model has no scx_bpf_nr_cids()",
+            "it uses the cid form of the interface; the cpu form is modelled",
+        ),
+    ),
+    (SELFTESTS, "enq_last_no_enq_fails", &[], Ends("SCX_OPS_ENQ_LAST requires ops.enqueue()")),
     (SELFTESTS, "enq_select_cpu", &[], Runs),
-    (SELFTESTS, "exit", &[], Reason("unregistered from BPF")),
-    (SELFTESTS, "hotplug", &[], Reason("one scheduler to a file")),
+    (SELFTESTS, "exit", &[], Ends("unregistered from BPF")),
+    (
+        SELFTESTS,
+        "hotplug",
+        &[],
+        Not(
+            "one scheduler to a file",
+            "it holds two schedulers, and CPUs that come and go are not modelled",
+        ),
+    ),
     (SELFTESTS, "init_enable_count", &[], Runs),
-    (SELFTESTS, "maximal", &[], Reason("maximal_sched_switch (tp_btf/sched_switch)")),
+    (
+        SELFTESTS,
+        "maximal",
+        &[],
+        Not(
+            "maximal_sched_switch (tp_btf/sched_switch)",
+            "it has a program beside its callbacks, on a trace point",
+        ),
+    ),
     (SELFTESTS, "maybe_null", &[], Runs),
-    (SELFTESTS, "maybe_null_fail_dsp", &[], Reason("dispatch uses a null pointer")),
-    (SELFTESTS, "maybe_null_fail_yld", &[], Runs),
+    (
+        SELFTESTS,
+        "maybe_null_fail_dsp",
+        &[],
+        Not(
+            "dispatch uses a null pointer",
+            "a kernel's verifier refuses it; here it is thrown out at the null pointer",
+        ),
+    ),
+    (
+        SELFTESTS,
+        "maybe_null_fail_yld",
+        &[],
+        Not("", "a kernel's verifier refuses it; here it runs, because nobody yields"),
+    ),
     (SELFTESTS, "minimal", &[], Runs),
     (SELFTESTS, "nohz_tick", &[], Runs),
-    (SELFTESTS, "non_scx_kfunc_deny", &[], Reason("no struct sched_ext_ops")),
+    (
+        SELFTESTS,
+        "non_scx_kfunc_deny",
+        &[],
+        Not("no struct sched_ext_ops", "it is no scheduler: it shows what others may not call"),
+    ),
     (SELFTESTS, "numa", &[], Runs),
-    // The same.
-    (SELFTESTS, "peek_dsq", &[], Reason("attempting to destroy in-use dsq")),
+    (SELFTESTS, "peek_dsq", &[], Runs),
     (SELFTESTS, "prog_run", &[], Runs),
     (SELFTESTS, "rt_stall", &[], Runs),
     (SELFTESTS, "select_cpu_dfl", &[], Runs),
     (SELFTESTS, "select_cpu_dfl_nodispatch", &[], Runs),
     (SELFTESTS, "select_cpu_dispatch", &[], Runs),
-    (SELFTESTS, "select_cpu_dispatch_bad_dsq", &[], Reason("non-existent DSQ 0xcafef00d")),
-    (SELFTESTS, "select_cpu_dispatch_dbl_dsp", &[], Reason("already direct-dispatched")),
+    (SELFTESTS, "select_cpu_dispatch_bad_dsq", &[], Ends("non-existent DSQ 0xcafef00d")),
+    (SELFTESTS, "select_cpu_dispatch_dbl_dsp", &[], Ends("already direct-dispatched")),
     (SELFTESTS, "select_cpu_vtime", &[], Runs),
 ];
 
 fn source() -> Option<PathBuf> {
     let folder = std::env::var_os("FAIRGROUND_LINUX").map(PathBuf::from);
     if folder.is_none() {
-        eprintln!("skipped: set FAIRGROUND_LINUX to the sources of a 7.x kernel");
+        let what = "FAIRGROUND_LINUX does not name the kernel's examples";
+        assert!(std::env::var_os("CI").is_none(), "{what}, and CI must have them");
+        eprintln!("skipped: {what}");
     }
     folder
 }
@@ -110,15 +187,39 @@ fn trial(file: &str, knobs: &[(&str, KnobValue)]) -> Trial {
     .expect("a trial")
 }
 
+/// The native form, or what is wrong with the file.
+fn compiled(path: &Path) -> Result<Native, String> {
+    let source = compile::resolve(&path.display().to_string(), Path::new("."));
+    let native = source.and_then(|source| compile::native::native(&source));
+    native.map_err(|error| error.to_string())
+}
+
+/// Clang takes most of the time, so two of them run at once; the forks of the trials come later.
+fn compiled_all(paths: &[PathBuf]) -> Vec<Result<Native, String>> {
+    let half = paths.len().div_ceil(2);
+    std::thread::scope(|scope| {
+        let work = |part: &[PathBuf]| part.iter().map(|path| compiled(path)).collect::<Vec<_>>();
+        let first = scope.spawn(move || work(&paths[..half]));
+        let second = work(&paths[half..]);
+        let mut all = first.join().expect("compiling gives errors, not panics");
+        all.extend(second);
+        all
+    })
+}
+
 /// How it ends, in words; empty if it runs well.
-fn ending(path: &Path, knobs: &[(&str, KnobValue)]) -> String {
-    let resolved = compile::resolve(&path.display().to_string(), Path::new("."));
-    let native = match resolved.and_then(|source| compile::native::native(&source)) {
+fn ending(native: Result<Native, String>, knobs: &[(&str, KnobValue)]) -> String {
+    let native = match native {
         Ok(native) => native,
-        Err(error) => return error.to_string(),
+        Err(error) => return error,
     };
     let trial = trial(&native.name, knobs);
-    let record = sim::native::supervise(&trial, Some(&native), Duration::from_secs(20));
+    let record = sim::native::supervise(
+        &trial,
+        Some(&native),
+        Duration::from_secs(20),
+        &AtomicBool::new(false),
+    );
     match record.outcome {
         Outcome::Ok => String::new(),
         other => format!("{}: {}", other.word(), other.reason()),
@@ -128,19 +229,84 @@ fn ending(path: &Path, knobs: &[(&str, KnobValue)]) -> String {
 #[test]
 fn the_kernels_examples_run_or_are_refused_by_name() {
     let Some(linux) = source() else { return };
+    let path = |case: &Case| linux.join(case.0).join(format!("{}.bpf.c", case.1));
+    let natives = compiled_all(&CASES.iter().map(path).collect::<Vec<_>>());
     let mut surprises = Vec::new();
-    for (folder, file, knobs, expected) in CASES {
-        let ending = ending(&linux.join(folder).join(format!("{file}.bpf.c")), knobs);
-        let first =
-            ending.lines().next().unwrap_or_default().replace(&*linux.to_string_lossy(), "");
-        println!("{file}: {}", if ending.is_empty() { "runs" } else { &first });
+    for ((_, file, knobs, expected), native) in CASES.iter().zip(natives) {
+        let ending = ending(native, knobs);
         let is_expected = match expected {
             Runs => ending.is_empty(),
-            Reason(words) => ending.contains(words),
+            Ends(words) => ending.contains(words),
+            Not("", _) => ending.is_empty(),
+            Not(words, _) => ending.contains(words),
         };
         if !is_expected {
             surprises.push(format!("{file}: {ending}"));
         }
     }
     assert!(surprises.is_empty(), "{}", surprises.join("\n"));
+}
+
+/// The list as METHOD.md has it.
+fn list() -> String {
+    let is = |wanted: fn(&Expected) -> bool| {
+        let mut names: Vec<String> = CASES
+            .iter()
+            .filter(|case| wanted(&case.3))
+            .map(|case| format!("`{}`", case.1))
+            .collect();
+        names.dedup();
+        format!("{}:\n{}", names.len(), wrapped(&names.join(", ")))
+    };
+    let mut text = format!(
+        "Run to the end, {}.\n\nEnd with the error that they are there to provoke, {}.\n\n\
+         | do not | why |\n|---|---|\n",
+        is(|expected| matches!(expected, Runs)),
+        is(|expected| matches!(expected, Ends(_))),
+    );
+    for (_, file, _, expected) in CASES {
+        if let Not(_, why) = expected {
+            writeln!(text, "| `{file}` | {why} |").expect("a string takes text");
+        }
+    }
+    text
+}
+
+/// Lines that fit the document.
+fn wrapped(words: &str) -> String {
+    const WIDTH: usize = 100;
+    let mut text = String::new();
+    let mut column = 0;
+    for word in words.split(' ') {
+        let breaks = column + word.len() >= WIDTH;
+        text.push_str(if column == 0 {
+            ""
+        } else if breaks {
+            "\n"
+        } else {
+            " "
+        });
+        column = word.len() + if breaks { 0 } else { column + 1 };
+        text.push_str(word);
+    }
+    text
+}
+
+const BLESS: &str =
+    "FAIRGROUND_BLESS=1 cargo test --release -p fairground-sim --test linux_examples";
+
+#[test]
+fn the_list_in_the_method_is_this_one() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../METHOD.md");
+    let text = std::fs::read_to_string(&path).expect("the method exists");
+    let opening = format!("<!-- generated: kernel examples; {BLESS} -->\n");
+    let (head, rest) = text.split_once(&opening).expect("the method has the opening mark");
+    let (part, tail) = rest.split_once("<!-- end -->").expect("the method has the closing mark");
+    let expected = list();
+    if std::env::var_os("FAIRGROUND_BLESS").is_some() {
+        let text = format!("{head}{opening}{expected}<!-- end -->{tail}");
+        std::fs::write(&path, text).expect("the method can be written");
+    } else {
+        assert_eq!(part, expected, "METHOD.md is out of date: {BLESS}");
+    }
 }

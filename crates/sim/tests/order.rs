@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::rc::Rc;
+
 use common::{MS, Tracer, trial};
 use serde_json::{Value, json};
 
@@ -37,16 +39,24 @@ fn loading_and_forking() {
 
 #[test]
 fn a_wake_up_through_the_scheduler_and_the_task_s_end() {
-    let log = Tracer::default().log_of(&trial(2, 10, once(json!([{"run_us": 5}]))), "select_cpu");
+    // The common start wakes tasks from a task that is above them, so nobody preempts, and the
+    // CPU is not idle. A second task keeps the run from ending with the first.
+    let tasks = json!([
+        {"name": "task", "repeat": 1, "steps": [{"run_us": 5}]},
+        {"name": "later", "repeat": 1, "delay_us": 9_000, "policy": {"class": "fifo", "priority": 1},
+         "steps": []}]);
+    let log = Tracer::default().log_of(&trial(1, 10, tasks), "runnable task");
     check(
         &log,
         &[
-            "select_cpu task 0x8",
-            "runnable task 0x100009",
-            "enqueue task 0x100009",
+            "runnable task 0x9",
+            "enqueue task 0x9",
             "dispatch idle",
             "dequeue task 0x0",
-            "update_idle 0 false",
+            "running task @0",
+            "stopping task false",
+            "quiescent task 0x20000000e",
+            "runnable task 0x100000000000000e",
             "running task @0",
             "stopping task false",
             "quiescent task 0x10009",
@@ -63,13 +73,18 @@ fn a_direct_dispatch_skips_enqueue_and_dispatch() {
     let tracer = Tracer { direct: true, ..Tracer::default() };
     let log = tracer.log_of(&trial(2, 10, once(json!([{"run_us": 5}]))), "select_cpu");
     let expected =
-        ["select_cpu task 0x8", "runnable task 0x100009", "update_idle 0 false", "running task @0"];
+        ["select_cpu task 0x8", "runnable task 0x140009", "update_idle 1 false", "running task @1"];
+    let log: Vec<String> = log
+        .into_iter()
+        .filter(|line| line != "dispatch idle" && line != "update_idle 0 true")
+        .collect();
     check(&log, &expected);
 }
 
 #[test]
 fn a_pinned_task_is_not_asked_for_a_cpu() {
-    let log = Tracer::default().log_of(&trial(1, 10, once(json!([{"run_us": 5}]))), "runnable");
+    let steps = json!([{"run_us": 5}, {"sleep_us": 100}, {"run_us": 5}]);
+    let log = Tracer::default().log_of(&trial(1, 10, once(steps)), "runnable");
     check(&log, &["runnable task 0x9", "enqueue task 0x9", "dispatch idle", "dequeue task 0x0"]);
 }
 
@@ -127,7 +142,7 @@ fn with_enq_last_the_scheduler_gets_the_last_task_back() {
 #[test]
 fn a_sleep_ends_with_dispatch_of_the_next() {
     let steps = json!([{"run_us": 5}, {"sleep_us": 100}]);
-    let log = Tracer::default().log_of(&trial(1, 1, once(steps)), "stopping");
+    let log = Tracer::default().log_of(&trial(1, 1, once(steps)), "stopping task false");
     let expected =
         ["stopping task false", "quiescent task 0x9", "dispatch task", "update_idle 0 true"];
     check(&log, &expected);
@@ -152,12 +167,12 @@ fn a_nice_change_goes_out_and_in_again() {
         &[
             "running task @0",
             "stopping task false",
-            "quiescent task 0xa",
+            "quiescent task 0x20000000a",
             "set_weight task 1",
-            "runnable task 0xa",
+            "runnable task 0x100000000000000a",
             "running task @0",
-            "stopping task false",
-            "quiescent task 0x10009",
+            // The last task's end ends the run.
+            "stopping task true",
         ],
     );
 }
@@ -170,13 +185,15 @@ fn an_affinity_change_moves_the_running_task() {
         &log,
         &[
             "running task @0",
+            // The other CPU was told of the task too late.
+            "dispatch idle",
             "stopping task false",
-            "quiescent task 0xa",
+            "quiescent task 0x20000000a",
             "set_cpumask task 1",
-            "runnable task 0xa",
+            "runnable task 0x100000000000000a",
             "running task @0",
             "stopping task true",
-            "enqueue task 0x10",
+            "enqueue task 0x40000",
         ],
     );
     assert!(log.contains(&"running task @1".to_owned()));
@@ -192,12 +209,12 @@ fn a_change_of_class_leaves_and_joins() {
         &[
             "running task @0",
             "stopping task false",
-            "quiescent task 0x4a",
+            "quiescent task 0x20000004e",
             "disable task",
             "enable task",
             "set_weight task 100",
             "set_cpumask task 1",
-            "runnable task 0x4a",
+            "runnable task 0x100000000001004e",
             "running task @0",
         ],
     );
@@ -238,5 +255,32 @@ fn every_stay_in_custody_ends_with_one_dequeue() {
     let tasks = json!([{"name": "a", "count": 3, "repeat": 1, "steps": [{"run_us": 10}]}]);
     let log = Tracer::default().log_of(&trial(1, 3, tasks), "runnable");
     let count = |what: &str| log.iter().filter(|line| line.starts_with(what)).count();
-    assert_eq!((count("enqueue a"), count("dequeue a 0x0")), (3, 3));
+    // The third was preempted on its way to the start, and waits in its CPU's own queue.
+    assert_eq!((count("enqueue a"), count("dequeue a 0x0")), (2, 2));
+}
+
+#[test]
+fn unloading_takes_every_task_back_before_the_scheduler_is_told() {
+    let hogs = json!([{"name": "hog", "count": 3, "steps": [{"run_us": 100_000}]}]);
+    let tracer = Rc::new(Tracer::default());
+    let record = common::run(&trial(1, 2, hogs), tracer.clone());
+    assert!(record.outcome.is_ok(), "what it does wrong in ops.exit() comes too late");
+    assert_eq!(tracer.queued_at_exit.get(), 0);
+    let log = tracer.log.take();
+    // The end of the run has preempted one, which waits in its CPU's own queue.
+    let preempted = ["quiescent hog 0x20000000e", "runnable hog 0xe"];
+    let cycled = ["dequeue hog 0x20000000e", "quiescent hog 0x20000000e", "runnable hog 0xe"];
+    let gone = ["quiescent hog 0x20000004e", "disable hog", "exit_task hog"];
+    let expected = [
+        &preempted[..],
+        &cycled,
+        &cycled,
+        &["exit_task fairground"],
+        &gone,
+        &gone,
+        &gone,
+        &["exit 64"],
+    ]
+    .concat();
+    check(&log[log.len() - expected.len()..], &expected);
 }

@@ -184,3 +184,13 @@ fn no_cpu_idles_while_work_waits() {
         assert_eq!(value(&record, "cpu_share", "a"), 1.0, "{hogs} hogs on {cpus} CPUs");
     }
 }
+
+#[test]
+fn a_run_that_is_over_before_it_has_begun_ends() {
+    let hogs = json!([{"name": "hog", "count": 16, "steps": [{"run_us": 100}]}]);
+    let mut trial = trial(4, 1, hogs);
+    trial.machine.costs = model::Costs::default();
+    trial.workload.duration_us = Some(1);
+    let record = common::run(&trial, std::rc::Rc::new(common::Tracer::default()));
+    assert!(record.outcome.is_ok(), "{:?}", record.outcome);
+}

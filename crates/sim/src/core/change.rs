@@ -3,20 +3,21 @@
 //! (`sched_change`).
 
 use model::Policy;
+use model::trace::Preemption;
 
 use super::task::{Class, State, class_of};
 use super::{Core, TaskId};
 use crate::flags::*;
 
 /// What was true before the change.
-struct Scope {
+pub(crate) struct Scope {
     queued: bool,
     running: bool,
     flags: u64,
 }
 
 impl Core {
-    fn begin_change(&mut self, task: TaskId, flags: u64) -> Scope {
+    pub(crate) fn begin_change(&mut self, task: TaskId, flags: u64) -> Scope {
         let cpu = self.task(task).cpu;
         let queued = self.task(task).state == State::Runnable;
         let running = self.cpus[cpu as usize].curr == task;
@@ -29,7 +30,7 @@ impl Core {
         Scope { queued, running, flags }
     }
 
-    fn end_change(&mut self, task: TaskId, scope: Scope) {
+    pub(crate) fn end_change(&mut self, task: TaskId, scope: Scope) {
         let cpu = self.task(task).cpu;
         if scope.queued {
             self.activate(task, cpu, scope.flags | ENQ_RESTORE | ENQ_NOCLOCK);
@@ -46,9 +47,12 @@ impl Core {
         {
             return false;
         }
+        let (old_prio, prio) = (self.task(task).prio, super::task::prio_of(&policy));
+        // A nice value alone is `setpriority()`, which moves nobody.
+        let is_nice = Policy { nice: policy.nice, ..self.task(task).policy } == policy;
         let class = if old == new { 0 } else { ENQ_CLASS };
-        let old_prio = self.task(task).prio;
-        let mut scope = self.begin_change(task, class);
+        let moves = if is_nice || prio == old_prio { 0 } else { ENQ_MOVE };
+        let mut scope = self.begin_change(task, class | moves);
         if old < Class::Ext {
             self.leave_real_time(task);
         }
@@ -58,7 +62,10 @@ impl Core {
         self.write_policy(task, policy);
         if new < Class::Ext {
             self.join_real_time(task);
-            (self.task_mut(task).dl_deadline, self.task_mut(task).dl_runtime) = (0, 0);
+            if old != Class::Deadline {
+                // A deadline task that changes its parameters keeps its present budget.
+                (self.task_mut(task).dl_deadline, self.task_mut(task).dl_runtime) = (0, 0);
+            }
         }
         if new == Class::Ext && self.loaded {
             match old == Class::Ext {
@@ -66,8 +73,8 @@ impl Core {
                 false => self.enable_task_with_mask(task),
             }
         }
-        // Lower or equal goes to the head of its new list, higher to the tail.
-        if new == Class::Rt && self.task(task).prio >= old_prio {
+        // Lower goes to the head of its new list, higher to the tail, equal stays where it is.
+        if moves != 0 && prio > old_prio || new == Class::Rt && prio == old_prio {
             scope.flags |= ENQ_HEAD;
         }
         self.end_change(task, scope);
@@ -88,8 +95,18 @@ impl Core {
         }
     }
 
+    /// `PR_SET_NAME`.
+    pub(crate) fn set_comm(&mut self, id: TaskId, name: &str) {
+        let mut comm = [0u8; 16];
+        comm.iter_mut().zip(name.bytes().take(15)).for_each(|(to, from)| *to = from);
+        super::memory::put(self.tasks[id.0 as usize].memory, self.arena.layout.comm, comm);
+    }
+
     /// `sched_setaffinity()`: the mask is a number in `Core::masks`, never of an empty set.
     pub(crate) fn set_affinity(&mut self, task: TaskId, mask: u32) {
+        if self.masks[mask as usize] == self.masks[self.task(task).mask as usize] {
+            return;
+        }
         let scope = self.begin_change(task, 0);
         self.task_mut(task).mask = mask;
         self.write_mask(task);
@@ -117,6 +134,8 @@ impl Core {
 
     fn stop_and_move(&mut self, task: TaskId, from: u32, target: u32) {
         self.pause(from);
+        self.because(from, Preemption::Moved);
+        self.trace_choice(from, TaskId(from), Some(task));
         if self.task(task).class == Class::Ext {
             self.put_previous_ext(from, task, Some(TaskId(from)));
         } else {

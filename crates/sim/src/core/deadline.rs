@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use model::trace::{Preemption, Queue};
 use model::{Policy, PolicyClass};
 
 use super::events::Kind;
@@ -99,6 +100,17 @@ impl Core {
         }
         let key = (this.dl_deadline, task);
         self.cpu_mut(cpu).deadline.tasks.insert(key);
+        self.trace_deadline(cpu, task);
+    }
+
+    /// The task's place in the run queue, for the trace.
+    #[inline(always)]
+    pub(crate) fn trace_deadline(&mut self, cpu: u32, task: TaskId) {
+        if self.is_tracing() {
+            let tasks = &self.cpus[cpu as usize].deadline.tasks;
+            let place = tasks.iter().position(|&(_, other)| other == task);
+            self.note_run_queue(Queue::Deadline(cpu), task, place);
+        }
     }
 
     pub(crate) fn dequeue_deadline(&mut self, cpu: u32, task: TaskId) {
@@ -126,6 +138,7 @@ impl Core {
         let next = this.dl_deadline - given.deadline + given.period;
         let time = next.max(self.now);
         self.events.push(time, Kind::Replenish, task.0, 0);
+        self.because(cpu, Preemption::SliceEnd);
         self.resched(cpu);
     }
 
@@ -203,6 +216,7 @@ impl Core {
     pub(crate) fn push_deadline(&mut self, cpu: u32) {
         while let Some(task) = self.waiting_deadline(cpu) {
             if self.curr_class(cpu) != Class::Deadline || self.deadline_preempts(cpu, task) {
+                self.because(cpu, Preemption::MoreImportant { pid: task.0 });
                 self.resched(cpu);
                 break;
             }
@@ -232,6 +246,7 @@ impl Core {
         self.set_task_cpu(task, to);
         self.enqueue_deadline(to, task, 0);
         if to != self.this_cpu || self.is_idle(to) {
+            self.because(to, Preemption::MoreImportant { pid: task.0 });
             self.resched(to);
         }
     }

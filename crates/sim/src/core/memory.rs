@@ -24,7 +24,7 @@ pub struct TaskLayout {
     pub dsq_vtime: u32,
     /// `scx.weight` [u32].
     pub weight: u32,
-    /// `scx.flags` [u32].
+    /// `scx.flags` [u32]: `SCX_TASK_QUEUED` alone, the bit that schedulers ask for.
     pub scx_flags: u32,
     /// `scx.selected_cpu` [i32].
     pub selected_cpu: u32,
@@ -49,6 +49,9 @@ pub struct TaskLayout {
     pub sum_exec_runtime: u32,
     pub exec_start: u32,
     pub start_time: u32,
+    /// `se.slice` [u64] that the task has asked for, and whether it has: `se.custom_slice` [u8].
+    pub se_slice: u32,
+    pub custom_slice: u32,
     /// `real_parent`, `parent`, `group_leader`, `mm` [pointer]; `mm` points to the leader's block.
     pub real_parent: u32,
     pub parent: u32,
@@ -95,7 +98,7 @@ impl TaskLayout {
         self
     }
 
-    fn offsets(&mut self) -> [&mut u32; 31] {
+    fn offsets(&mut self) -> [&mut u32; 33] {
         [
             &mut self.slice,
             &mut self.dsq_vtime,
@@ -117,6 +120,8 @@ impl TaskLayout {
             &mut self.sum_exec_runtime,
             &mut self.exec_start,
             &mut self.start_time,
+            &mut self.se_slice,
+            &mut self.custom_slice,
             &mut self.real_parent,
             &mut self.parent,
             &mut self.group_leader,
@@ -156,6 +161,8 @@ impl TaskLayout {
             sum_exec_runtime: ABSENT,
             exec_start: ABSENT,
             start_time: ABSENT,
+            se_slice: ABSENT,
+            custom_slice: ABSENT,
             real_parent: ABSENT,
             parent: ABSENT,
             group_leader: ABSENT,
@@ -169,6 +176,12 @@ impl TaskLayout {
             nivcsw: ABSENT,
         }
     }
+}
+
+/// The slice that a fair task has asked for, bounded as by the kernel (`__setparam_fair`); 0: none.
+pub fn put_slice(block: *mut u8, at: &TaskLayout, asked_us: u64) {
+    put(block, at.se_slice, asked_us.clamp(100, 100_000) * 1000);
+    put(block, at.custom_slice, u8::from(asked_us > 0));
 }
 
 /// Bytes before each block: the owner's number.

@@ -35,6 +35,7 @@ use crate::ext::idle::IdleMasks;
 use crate::ext::timer::SchedulerTimer;
 use crate::measure::recorder::{Recorder, Stat};
 use crate::ops::{ExitInfo, Ops, OpsPresent};
+use crate::program::conductor::Conductor;
 use crate::program::play::Play;
 use crate::program::score::Score;
 use crate::program::things::Things;
@@ -78,6 +79,14 @@ pub struct Core {
     /// The core schedules by itself: while a scheduler is being loaded or unloaded.
     pub(crate) bypass: bool,
     pub(crate) exit: Option<ExitInfo>,
+    /// Where in its source the scheduler was then, if it is known.
+    pub(crate) exit_place: String,
+    /// Where it has named a queue that does not exist.
+    pub(crate) suspect: String,
+    /// It came to that while the scheduler was being loaded.
+    pub(crate) refused: bool,
+    /// The scheduler is being unloaded; why is settled.
+    pub(crate) leaving: bool,
     /// What the machine looked like then.
     pub(crate) dump: String,
 
@@ -95,6 +104,9 @@ pub struct Core {
     pub(crate) score: Score,
     pub(crate) plays: Vec<Play>,
     pub(crate) things: Things,
+    /// The task that starts and ends the run.
+    pub(crate) main: TaskId,
+    pub(crate) conductor: Conductor,
     pub(crate) next_pid: i32,
     pub(crate) live_finite: u32,
     pub(crate) live_tasks: u32,
@@ -146,6 +158,10 @@ impl Core {
             has_scheduler: false,
             bypass: true,
             exit: None,
+            exit_place: String::new(),
+            suspect: String::new(),
+            refused: false,
+            leaving: false,
             dump: String::new(),
             queues: Queues::default(),
             queue_table: Vec::new(),
@@ -157,6 +173,8 @@ impl Core {
             timers: Vec::new(),
             things: Things::new(&score),
             plays: Vec::new(),
+            main: TaskId(NO_TASK),
+            conductor: Conductor::Starting,
             next_pid: FIRST_PID,
             live_finite: 0,
             live_tasks: 0,
@@ -194,7 +212,7 @@ impl Core {
     }
 
     /// Every task but the idle ones.
-    pub(crate) fn all_tasks(&self) -> impl Iterator<Item = TaskId> + use<> {
+    pub(crate) fn all_tasks(&self) -> impl DoubleEndedIterator<Item = TaskId> + use<> {
         (self.topology.cpus..self.tasks.len() as u32).map(TaskId)
     }
 

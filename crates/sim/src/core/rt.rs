@@ -8,6 +8,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use model::trace::{Preemption, Queue};
+
 use super::task::Class;
 use super::{Core, TaskId};
 
@@ -73,6 +75,16 @@ impl Core {
     pub(crate) fn enqueue_rt(&mut self, cpu: u32, task: TaskId, head: bool) {
         let prio = self.task(task).prio;
         self.cpu_mut(cpu).rt.insert(prio, task, head);
+        self.trace_rt(cpu, task);
+    }
+
+    /// The task's place in the run queue, for the trace.
+    #[inline(always)]
+    pub(crate) fn trace_rt(&mut self, cpu: u32, task: TaskId) {
+        if self.is_tracing() {
+            let place = self.cpus[cpu as usize].rt.iter().position(|other| other == task);
+            self.note_run_queue(Queue::RealTime(cpu), task, place);
+        }
     }
 
     pub(crate) fn dequeue_rt(&mut self, cpu: u32, task: TaskId) {
@@ -146,6 +158,7 @@ impl Core {
             let Some(task) = self.pushable(cpu) else { break };
             let current = self.cpus[cpu as usize].curr;
             if self.task(task).prio < self.task(current).prio {
+                self.because(cpu, Preemption::MoreImportant { pid: task.0 });
                 self.resched(cpu);
                 break;
             }
@@ -177,6 +190,7 @@ impl Core {
         self.set_task_cpu(task, to);
         self.enqueue_rt(to, task, false);
         if to != self.this_cpu || self.cpus[to as usize].curr.0 == to {
+            self.because(to, Preemption::MoreImportant { pid: task.0 });
             self.resched(to);
         }
     }

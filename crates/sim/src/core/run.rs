@@ -61,7 +61,7 @@ impl Core {
             Kind::Watchdog => self.on_watchdog(),
             Kind::Replenish => self.on_replenish(TaskId(event.index), event.generation),
             Kind::Server => self.on_server(event.index, event.generation),
-            Kind::End => (self.over, self.timed_out) = (true, event.generation > 0),
+            Kind::End => self.on_end(event.generation > 0),
         }
     }
 

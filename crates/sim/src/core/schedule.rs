@@ -13,6 +13,7 @@ impl Core {
     pub(crate) fn schedule(&mut self, cpu: u32, end: Option<State>) {
         let previous = self.cpus[cpu as usize].curr;
         self.pause(cpu);
+        self.charge(cpu, self.costs.schedule_ns);
         self.cpus[cpu as usize].need_resched = false;
         if let Some(state) = end {
             self.set_state(previous, state);
@@ -20,6 +21,8 @@ impl Core {
             self.deactivate(previous, DEQ_SLEEP | DEQ_NOCLOCK | dead);
         }
         let next = self.pick_next(cpu, previous);
+        let goes = next != previous && previous.0 != cpu && end.is_none();
+        self.trace_choice(cpu, next, goes.then_some(previous));
         if next != previous {
             self.put_previous(cpu, previous, next);
             self.set_next(cpu, next);
@@ -71,7 +74,14 @@ impl Core {
             Class::Ext => self.put_previous_ext(cpu, previous, Some(next)),
             Class::Idle if std::mem::take(&mut self.cpu_mut(cpu).stopper) => {}
             Class::Idle => self.update_idle(cpu, false, true),
-            Class::Rt | Class::Deadline => self.update_curr(cpu),
+            Class::Rt => {
+                self.update_curr(cpu);
+                self.trace_rt(cpu, previous);
+            }
+            Class::Deadline => {
+                self.update_curr(cpu);
+                self.trace_deadline(cpu, previous);
+            }
         }
     }
 
@@ -128,6 +138,7 @@ impl Core {
         let task = &self.tasks[previous.0 as usize];
         let runnable = task.state == State::Runnable;
         let stat = &mut self.stats[previous.0 as usize];
+        stat.ran_ns += clock.saturating_sub(stat.runs_since);
         let at = if runnable {
             stat.involuntary += 1;
             stat.runnable_at = clock;
@@ -147,6 +158,7 @@ impl Core {
         }
         let group = self.task(next).group;
         let stat = &mut self.stats[next.0 as usize];
+        stat.runs_since = clock;
         self.recorder.delay(group, clock.saturating_sub(stat.runnable_at), &mut stat.longest_wait);
         if stat.waking_at != u64::MAX {
             self.recorder.wakeup(group, clock.saturating_sub(stat.waking_at));

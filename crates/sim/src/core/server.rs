@@ -6,6 +6,8 @@
 //! takes part in EDF with a deadline of one second, which differs only when deadline tasks have
 //! longer ones.
 
+use model::trace::Preemption;
+
 use super::Core;
 use super::events::{Kind, holds};
 use super::task::Class;
@@ -59,6 +61,7 @@ impl Core {
         if server.active {
             // The next reservation begins with the next period; an overrun is paid back then.
             self.restart_server(cpu, PERIOD_NS - RUNTIME_NS, over);
+            self.because(cpu, Preemption::Reservation);
             self.resched(cpu);
         } else {
             self.restart_server(cpu, PERIOD_NS - RUNTIME_NS, 0);
@@ -81,6 +84,7 @@ impl Core {
             return;
         }
         self.cpu_mut(cpu).server.active = true;
+        self.because(cpu, Preemption::Reservation);
         self.interrupt(cpu, 0, |core| core.resched(cpu));
     }
 }

@@ -3,7 +3,7 @@
 
 use model::{Policy, PolicyClass};
 
-use super::memory::{get, put};
+use super::memory::{get, put, put_slice};
 use super::{Core, NO_TASK, TaskId};
 use crate::flags::{DSQ_INVALID, SLICE_DFL};
 
@@ -221,10 +221,7 @@ impl Core {
         put(block, at.cpu, new.cpu);
         put(block, at.wake_cpu, new.cpu);
         put(block, at.start_time, self.now);
-        let mut comm = [0u8; 16];
-        let length = new.comm.len().min(15);
-        comm[..length].copy_from_slice(&new.comm.as_bytes()[..length]);
-        put(block, at.comm, comm);
+        self.set_comm(id, new.comm);
         let parent = new.parent.map_or(block, |parent| self.tasks[parent.0 as usize].memory);
         put(block, at.real_parent, parent);
         put(block, at.parent, parent);
@@ -249,6 +246,7 @@ impl Core {
         put(task.memory, at.rt_priority, if real_time { policy.priority } else { 0 });
         put(task.memory, at.policy, policy_number(policy.class));
         put(task.memory, at.weight, scx_weight(&policy));
+        put_slice(task.memory, &at, if fair { policy.runtime_us } else { 0 });
     }
 
     /// Writes the task's CPUs.
@@ -312,8 +310,8 @@ impl Core {
 
     /// `p->comm`, or the group's name when the layout has no such field.
     pub fn comm(&self, task: TaskId) -> String {
-        let group = self.tasks[task.0 as usize].group as usize;
-        let name = self.score.groups.get(group).map_or("fairground", |group| group.name.as_str());
+        let group = self.score.groups.get(self.task(task).group as usize);
+        let name = group.map_or("fairground", |group| group.name.as_str());
         name.chars().take(15).collect()
     }
 

@@ -2,6 +2,7 @@
 //! Counting time: `update_curr()` and the scheduler tick.
 
 use model::PolicyClass;
+use model::trace::Preemption;
 
 use super::Core;
 use super::events::Kind;
@@ -85,6 +86,7 @@ impl Core {
         task.rr_ticks = quantum;
         let prio = task.prio;
         if self.cpus[cpu as usize].rt.rotate(id, prio) {
+            self.because(cpu, Preemption::SliceEnd);
             self.resched(cpu);
         }
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Waking, forking, ending: `try_to_wake_up()`, `wake_up_new_task()`, `do_exit()`.
 
+use model::trace::Preemption;
+
 use super::memory::put;
 use super::task::{Class, NewTask, State};
 use super::{Core, TaskId};
@@ -104,6 +106,7 @@ impl Core {
                     _ => false,
                 });
         if wins && self.is_queued(task) {
+            self.because(cpu, Preemption::MoreImportant { pid: task.0 });
             self.resched(cpu);
         }
     }

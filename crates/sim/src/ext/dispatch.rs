@@ -108,6 +108,7 @@ impl Core {
             return;
         }
         let queue = self.find_queue(self.this_cpu, entry.dsq_id, entry.task);
+        self.trace_taken(entry.task);
         self.dispatch_to(self.this_cpu, queue, entry.task, entry.flags);
     }
 
@@ -170,11 +171,13 @@ impl Core {
         while at != NONE {
             let task = TaskId(at);
             if self.task(task).cpu == cpu {
+                self.trace_taken(task);
                 self.queues.remove(at);
                 self.move_here(cpu, task, flags);
                 return true;
             }
             if self.may_move(task, cpu, false) {
+                self.trace_taken(task);
                 self.queues.remove(at);
                 self.move_remote(task, cpu, flags);
                 return true;
@@ -189,6 +192,7 @@ impl Core {
         let head = flags & (ENQ_HEAD | ENQ_PREEMPT) != 0;
         // Local queues are never ordered by virtual time.
         let _ = self.queues.insert(cpu, task.0, head);
+        self.trace_enqueued(cpu, task, false);
         self.after_local(cpu, task, flags);
     }
 
@@ -198,7 +202,7 @@ impl Core {
             return false;
         }
         self.flush();
-        self.charge(self.this_cpu, self.costs.look_ns);
+        self.charge_look();
         let Some(queue) = self.user_queue(dsq_id) else {
             self.error(format!("invalid DSQ ID 0x{dsq_id:016x}"));
             return false;

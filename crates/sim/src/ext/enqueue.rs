@@ -4,9 +4,11 @@
 //! DIVERGES: no task is ever migration-disabled, no CPU offline, and `SCX_ENQ_IMMED` is refused, so
 //! their cases do not appear.
 
+use model::trace::Preemption;
+
 use super::dispatch::Dispatch;
 use super::dsq::Mixed;
-use crate::core::task::{Class, DEFERRED, IN_CUSTODY, OpsState, QUEUED};
+use crate::core::task::{Class, DEFERRED, OpsState, QUEUED};
 use crate::core::{Core, TaskId};
 use crate::flags::*;
 
@@ -83,7 +85,8 @@ impl Core {
         if this.ddsp_dsq == DSQ_INVALID && this.scx & QUEUED != 0 {
             this.qseq = qseq;
             this.ops_state = OpsState::Queued;
-            this.scx |= IN_CUSTODY;
+            self.take_custody(task);
+            self.trace_kept_by_scheduler(task);
         }
     }
 
@@ -101,6 +104,7 @@ impl Core {
             return;
         }
         let flags = this.ddsp_flags;
+        self.trace_direct(task);
         self.dispatch_enqueue(queue, task, flags | ENQ_CLEAR_OPSS);
     }
 
@@ -118,6 +122,7 @@ impl Core {
             let (cpu, wanted) = (self.task(task).cpu, self.task(task).ddsp_dsq);
             let queue = self.find_queue(cpu, wanted, task);
             let flags = self.task(task).ddsp_flags;
+            self.trace_direct(task);
             self.dispatch_to(cpu, queue, task, flags);
         }
         tasks.clear();
@@ -155,12 +160,13 @@ impl Core {
         if let Err(mixed) = done {
             return self.refuse_mixture(id, task, mixed);
         }
+        self.trace_enqueued(queue, task, flags & ENQ_DSQ_PRIQ != 0);
         if queue < self.topology.cpus {
             self.after_local(queue, task, flags);
         } else if builtin {
             self.leave_custody(task, 0);
         } else {
-            self.task_mut(task).scx |= IN_CUSTODY;
+            self.take_custody(task);
         }
     }
 
@@ -182,6 +188,7 @@ impl Core {
         let preempt = flags & ENQ_PREEMPT != 0 && current != task && class == Class::Ext;
         if preempt {
             self.set_slice(current, 0);
+            self.because(cpu, Preemption::Inserted { pid: task.0 });
         }
         if preempt || class == Class::Idle {
             self.resched(cpu);
@@ -233,6 +240,8 @@ impl Core {
     }
 
     fn commit(&mut self, task: TaskId, dsq_id: u64, enq_flags: u64) -> bool {
+        self.suspect(dsq_id);
+        self.charge_look();
         match self.direct {
             Direct::Of(expected) if expected == task => {
                 let this = self.task_mut(task);

@@ -24,8 +24,25 @@ impl Core {
     }
 
     pub(crate) fn end(&mut self, kind: u64, code: i64, reason: &str, message: String) {
-        if self.exit.is_none() {
+        if self.exit.is_none() && !self.leaving {
             self.exit = Some(ExitInfo { kind, code, reason: reason.into(), message });
+            let now = self.ops.place();
+            // The core looks at a destination after the callback that has named it is over.
+            self.exit_place = if now.is_empty() { std::mem::take(&mut self.suspect) } else { now };
+        }
+    }
+
+    /// Remembers where an insertion into a queue comes from that does not exist.
+    pub(crate) fn suspect(&mut self, dsq_id: u64) {
+        let is_known = match dsq_id {
+            DSQ_LOCAL | DSQ_GLOBAL => true,
+            id if id & DSQ_LOCAL_ON == DSQ_LOCAL_ON => {
+                id & DSQ_LOCAL_CPU_MASK < u64::from(self.topology.cpus)
+            }
+            id => self.user_queue(id).is_some(),
+        };
+        if !is_known {
+            self.suspect = self.ops.place();
         }
     }
 

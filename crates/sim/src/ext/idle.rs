@@ -257,6 +257,7 @@ impl Core {
     ) -> i32 {
         const EBUSY: i32 = -16;
         const EINVAL: i32 = -22;
+        self.charge_look();
         if !self.cpu_valid(previous, "") {
             return EINVAL;
         }
@@ -275,6 +276,7 @@ impl Core {
     /// `scx_bpf_pick_idle_cpu()`: claimed, or a negative error number.
     pub fn pick_idle_cpu(&mut self, mask: &CpuMask, flags: u64) -> i32 {
         const EBUSY: i32 = -16;
+        self.charge_look();
         if !self.idle_tracked() {
             return EBUSY;
         }

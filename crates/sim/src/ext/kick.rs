@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Kicks, and the small kfuncs.
 
+use model::trace::Preemption;
+
+use super::enqueue::Direct;
 use crate::core::task::{Class, State};
 use crate::core::{Core, NO_TASK, TaskId};
 use crate::flags::*;
@@ -10,6 +13,7 @@ impl Core {
     ///
     /// DIVERGES: `SCX_KICK_WAIT` does not wait; nothing here runs between the kick and its effect.
     pub fn kick_cpu(&mut self, cpu: i32, flags: u64) {
+        self.charge_look();
         if !self.cpu_valid(cpu, "") || self.bypass {
             return;
         }
@@ -19,12 +23,22 @@ impl Core {
                 self.error("PREEMPT/WAIT cannot be used with SCX_KICK_IDLE".into());
                 return;
             }
-            if self.passes_by_itself(cpu) {
+            if !self.is_locked(cpu) && self.passes_by_itself(cpu) {
                 return;
             }
         }
         let here = self.this_cpu;
         self.cpu_mut(here).kicks.push((cpu, flags));
+    }
+
+    /// Whether the callback that runs holds the lock of the CPU's run queue, so that nobody can
+    /// look at what the CPU does: all but `select_cpu` hold their task's.
+    fn is_locked(&self, cpu: u32) -> bool {
+        match self.direct {
+            _ if self.cpus[self.this_cpu as usize].in_select_cpu => false,
+            Direct::Of(task) => self.task(task).cpu == cpu,
+            _ => self.this_cpu == cpu,
+        }
     }
 
     /// A busy CPU goes through sched_ext before it idles (`can_skip_idle_kick`).
@@ -41,9 +55,10 @@ impl Core {
         if self.cpus[here as usize].kicks.is_empty() {
             return;
         }
+        self.charge(here, self.costs.kick_ns);
         let mut kicks = std::mem::take(&mut self.cpu_mut(here).kicks);
         for &(cpu, flags) in &kicks {
-            self.kick_one(cpu, flags);
+            self.kick_one(here, cpu, flags);
         }
         kicks.clear();
         if self.cpus[here as usize].kicks.is_empty() {
@@ -51,7 +66,7 @@ impl Core {
         }
     }
 
-    fn kick_one(&mut self, cpu: u32, flags: u64) {
+    fn kick_one(&mut self, from: u32, cpu: u32, flags: u64) {
         let class = self.curr_class(cpu);
         if flags & KICK_IDLE != 0 {
             if class == Class::Idle {
@@ -66,6 +81,7 @@ impl Core {
             let current = self.cpus[cpu as usize].curr;
             self.set_slice(current, 0);
         }
+        self.because(cpu, Preemption::Kick { from });
         self.resched(cpu);
     }
 
@@ -131,12 +147,14 @@ impl Core {
 
     /// `scx_bpf_task_set_slice()`.
     pub fn task_set_slice(&mut self, task: TaskId, slice: u64) -> bool {
+        self.charge_look();
         self.set_slice(task, slice);
         true
     }
 
     /// `scx_bpf_task_set_dsq_vtime()`.
     pub fn task_set_dsq_vtime(&mut self, task: TaskId, vtime: u64) -> bool {
+        self.charge_look();
         self.set_dsq_vtime(task, vtime);
         true
     }

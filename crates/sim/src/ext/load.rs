@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Loading and unloading a scheduler, and a task's way into and out of it.
+//! Loading a scheduler, and a task's way into and out of it.
 
 use std::rc::Rc;
 
-use crate::core::task::{Class, ENABLED, State};
+use crate::core::task::{Class, ENABLED};
 use crate::core::{Core, TaskId};
 use crate::flags::*;
-use crate::ops::{ExitInfo, Ops};
+use crate::ops::Ops;
 
 const MS: u64 = 1_000_000;
 
@@ -75,28 +75,6 @@ impl Core {
         self.this_cpu = 0;
     }
 
-    /// Takes it off again (`scx_disable`).
-    pub(crate) fn unload(&mut self) {
-        if !self.loaded {
-            return;
-        }
-        self.bypass = true;
-        for task in self.all_tasks() {
-            if self.task(task).state != State::Dead {
-                self.exit_task(task);
-            }
-        }
-        let normal = ExitInfo {
-            kind: EXIT_UNREG,
-            code: 0,
-            reason: "unregistered from user space".into(),
-            message: String::new(),
-        };
-        let info = self.exit.clone().unwrap_or(normal);
-        call!(self, exit(&info));
-        self.loaded = false;
-    }
-
     pub(crate) fn init_task(&mut self, task: TaskId, fork: bool) {
         if !self.has.init_task {
             return;
@@ -111,6 +89,7 @@ impl Core {
     /// `scx_enable_task()`.
     pub(crate) fn enable_task(&mut self, task: TaskId) {
         self.task_mut(task).scx |= ENABLED;
+        self.publish_flags(task);
         if self.has.enable {
             call!(self, enable(task));
         }
@@ -145,6 +124,7 @@ impl Core {
             call!(self, disable(task));
         }
         self.task_mut(task).scx &= !ENABLED;
+        self.publish_flags(task);
         self.set_slice(task, 0);
         self.set_dsq_vtime(task, 0);
     }

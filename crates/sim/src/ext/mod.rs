@@ -3,9 +3,12 @@
 //!
 //! Read in this order: this file is the class itself (enqueue, dequeue, pick, put, set, tick);
 //! [`enqueue`] decides where a task goes, [`dispatch`] what a CPU runs; [`dsq`] are the queues and
-//! `queues` their kfuncs; [`idle`] chooses idle CPUs; `kick`, [`timer`], `watchdog`, `load` and
-//! `error` are the rest.
+//! `queues` their kfuncs; [`idle`] chooses idle CPUs; `kick`, [`timer`], `watchdog`, `load`,
+//! `unload` and `error` are the rest.
 
+use model::trace::Preemption;
+
+use crate::core::memory::put;
 use crate::core::task::{Class, ENABLED, IN_CUSTODY, OpsState, QUEUED, RESET_RUNNABLE_AT, WATCHED};
 use crate::core::{Core, NO_TASK, TaskId};
 use crate::flags::*;
@@ -29,6 +32,7 @@ pub(crate) mod kick;
 pub(crate) mod load;
 pub(crate) mod queues;
 pub mod timer;
+pub(crate) mod unload;
 pub(crate) mod watchdog;
 
 /// Before a scheduler is loaded, and for trials without one.
@@ -46,21 +50,32 @@ impl Core {
         self.charge(self.this_cpu, self.costs.callback_ns);
     }
 
+    /// A callback calls a function of the kernel.
+    #[inline]
+    pub(crate) fn charge_look(&mut self) {
+        self.charge(self.this_cpu, self.costs.look_ns);
+    }
+
     /// `enqueue_task_scx()`.
     pub(crate) fn enqueue_ext(&mut self, cpu: u32, task: TaskId, flags: u64) {
         let here = &mut self.cpus[cpu as usize];
         here.in_wakeup = flags & ENQ_WAKEUP != 0;
-        let flags = flags | here.extra_enq_flags;
+        let migrating = flags & ENQ_MIGRATING != 0;
+        let mut flags = flags & !ENQ_MIGRATING | here.extra_enq_flags;
+        if migrating {
+            flags |= ENQ_MIGRATED;
+        }
         let restored = flags & ENQ_RESTORE != 0 && here.curr == task;
         let this = &mut self.tasks[task.0 as usize];
         let mut sticky = std::mem::replace(&mut this.sticky_cpu, -1);
         if restored {
             // A running task starts again through the local queue, not through the scheduler.
             sticky = cpu as i32;
+            flags |= ENQ_IGNORE_CAPS;
         }
-        let migrating = flags & ENQ_MIGRATING != 0;
         this.scx |= QUEUED;
         here.nr_ext += 1;
+        self.publish_flags(task);
         self.watch(cpu, task);
         if self.has.runnable && !migrating {
             call!(self, runnable(task, flags));
@@ -77,6 +92,9 @@ impl Core {
         if self.task(task).scx & QUEUED == 0 {
             return;
         }
+        let migrating = flags & ENQ_MIGRATING != 0;
+        let change = if flags & DEQ_SLEEP == 0 { DEQ_SCHED_CHANGE } else { 0 };
+        let flags = flags & !ENQ_MIGRATING | change;
         self.leave_scheduler(task, flags);
         if self.cpus[cpu as usize].curr == task {
             self.update_curr(cpu);
@@ -84,10 +102,11 @@ impl Core {
                 call!(self, stopping(task, false));
             }
         }
-        if self.has.quiescent && flags & ENQ_MIGRATING == 0 {
+        if self.has.quiescent && !migrating {
             call!(self, quiescent(task, flags));
         }
         self.task_mut(task).scx &= !QUEUED;
+        self.publish_flags(task);
         self.cpu_mut(cpu).nr_ext -= 1;
         self.unlink(task);
     }
@@ -95,8 +114,6 @@ impl Core {
     /// `ops_dequeue()`: the task leaves the scheduler's hands, which is told if it had it.
     fn leave_scheduler(&mut self, task: TaskId, flags: u64) {
         self.unwatch(task, false);
-        let change = flags & (DEQ_SLEEP | DEQ_CORE_SCHED_EXEC) == 0;
-        let flags = if change { flags | DEQ_SCHED_CHANGE } else { flags };
         self.leave_custody(task, flags);
         self.task_mut(task).ops_state = OpsState::None;
     }
@@ -111,6 +128,25 @@ impl Core {
             call!(self, dequeue(task, flags));
         }
         self.task_mut(task).scx &= !IN_CUSTODY;
+        self.publish_flags(task);
+    }
+
+    /// The task is in the scheduler's hands from now on.
+    pub(crate) fn take_custody(&mut self, task: TaskId) {
+        self.task_mut(task).scx |= IN_CUSTODY;
+        self.publish_flags(task);
+    }
+
+    /// `p->scx.flags` as schedulers read it: `SCX_TASK_QUEUED`, `SCX_TASK_IN_CUSTODY` and the
+    /// task's state, `SCX_TASK_READY` or `SCX_TASK_ENABLED`.
+    ///
+    /// DIVERGES: the flags that only the core uses are always 0.
+    pub(crate) fn publish_flags(&self, task: TaskId) {
+        let this = self.task(task);
+        let queued = if this.scx & QUEUED != 0 { 1 } else { 0 };
+        let in_custody = if this.scx & IN_CUSTODY != 0 { 2 } else { 0 };
+        let state = if this.scx & ENABLED != 0 { 4 << 8 } else { 3 << 8 };
+        put::<u32>(this.memory, self.arena.layout.scx_flags, queued | in_custody | state);
     }
 
     /// `pick_task_scx()`: what the CPU would run of this class, if anything.
@@ -158,7 +194,12 @@ impl Core {
         }
         let last = next.is_some_and(|next| self.task(next).class == Class::Idle);
         let stopper = self.cpus[cpu as usize].stopper;
-        self.do_enqueue(cpu, task, if last && !stopper { ENQ_LAST } else { 0 }, -1);
+        let last = last && !stopper;
+        self.do_enqueue(cpu, task, if last { ENQ_LAST } else { 0 }, -1);
+        if last && self.queues.queue_of(task.0) == cpu {
+            // What is in the local queue runs, whatever has been picked meanwhile.
+            self.cpu_mut(cpu).need_resched = true;
+        }
     }
 
     /// `set_next_task_scx()`.
@@ -182,6 +223,7 @@ impl Core {
             call!(self, tick(task));
         }
         if self.slice(task) == 0 {
+            self.because(cpu, Preemption::SliceEnd);
             self.resched(cpu);
         }
     }

@@ -2,7 +2,7 @@
 //! The kfuncs about dispatch queues, and what their locks cost.
 
 use super::dsq::NONE;
-use crate::core::task::{IN_CUSTODY, OpsState};
+use crate::core::task::OpsState;
 use crate::core::topology::Distance;
 use crate::core::{Core, TaskId};
 use crate::flags::*;
@@ -101,8 +101,7 @@ impl Core {
             return global;
         }
         self.user_queue(id).unwrap_or_else(|| {
-            let name = self.name(task);
-            self.error(format!("non-existent DSQ 0x{id:x} for {name}"));
+            self.error(format!("non-existent DSQ 0x{id:x}"));
             global
         })
     }
@@ -182,7 +181,7 @@ impl Core {
 
     /// `bpf_iter_scx_dsq_next()`.
     pub fn dsq_iter_next(&mut self, iterator: u32) -> Option<TaskId> {
-        self.charge(self.this_cpu, self.costs.look_ns);
+        self.charge_look();
         let next = self.queues.advance(iterator);
         (next != NONE).then_some(TaskId(next))
     }
@@ -215,8 +214,9 @@ impl Core {
         if let Some(vtime) = vtime {
             self.set_dsq_vtime(task, vtime);
         }
+        self.trace_taken(task);
         self.queues.remove(task.0);
-        self.task_mut(task).scx |= IN_CUSTODY;
+        self.take_custody(task);
         self.task_mut(task).ops_state = OpsState::Queued;
         let ordered = if vtime.is_some() { ENQ_DSQ_PRIQ } else { 0 };
         self.dispatch_to(here, queue, task, enq_flags | ordered);

@@ -28,6 +28,9 @@ impl Core {
         for cpu in 0..self.topology.cpus {
             self.pause(cpu);
             self.update_curr(cpu);
+            let current = self.cpus[cpu as usize].curr;
+            let stat = &mut self.stats[current.0 as usize];
+            stat.ran_ns += end_ns.saturating_sub(stat.runs_since);
         }
         for task in self.all_tasks() {
             self.close_task(task, end_ns);
@@ -71,7 +74,7 @@ impl Core {
 
     fn add_task_to(&self, sums: &mut Sums, task: TaskId) {
         let stat = &self.stats[task.0 as usize];
-        sums.cpu_ns.push(self.task(task).cpu_ns);
+        sums.cpu_ns.push(stat.ran_ns);
         sums.user_ns += stat.user_ns;
         sums.voluntary += u64::from(stat.voluntary);
         sums.involuntary += u64::from(stat.involuntary);
@@ -135,8 +138,12 @@ impl Core {
         ];
         let groups = || self.score.groups.iter().map(|group| group.name.as_str());
         for name in SUMS {
-            let sum = groups().filter_map(|group| measured.value(name, group)).sum();
-            measured.metrics.push(Metric::number(name, ALL, sum));
+            let parts: Vec<f64> =
+                groups().filter_map(|group| measured.value(name, group)).collect();
+            measured.metrics.push(match parts.is_empty() {
+                true => Metric::missing(name, ALL, "the run took no time"),
+                false => Metric::number(name, ALL, parts.iter().sum()),
+            });
         }
         let waits = groups().filter_map(|group| measured.value("longest_wait_ns", group));
         let longest = waits.fold(0.0, f64::max);

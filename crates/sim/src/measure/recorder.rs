@@ -13,6 +13,11 @@ use crate::core::task::Task;
 pub struct Stat {
     /// CPU time of its own work.
     pub user_ns: u64,
+    /// CPU time from switch to switch, which holds the kernel's work on both sides; what the
+    /// scheduler is told of ([`Task::cpu_ns`]) holds less.
+    pub ran_ns: u64,
+    /// It runs since then.
+    pub runs_since: u64,
     /// When its wake-up began; `u64::MAX`: it is not waking.
     pub waking_at: u64,
     /// When it began to wait for a CPU.
@@ -33,6 +38,8 @@ impl Default for Stat {
     fn default() -> Stat {
         Stat {
             user_ns: 0,
+            ran_ns: 0,
+            runs_since: 0,
             waking_at: u64::MAX,
             runnable_at: 0,
             longest_wait: 0,

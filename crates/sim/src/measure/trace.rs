@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The event trace, in the form that all backends share.
+//! The event trace, in the form that all backends share, and the decisions, which only we see.
 
-use model::trace::{Trace, TraceEvent, TraceTask, What};
+use model::trace::{Preemption, Queue, Trace, TraceEvent, TraceTask, What};
 
 use crate::core::task::{State, Task};
 use crate::core::{Core, TaskId};
@@ -9,7 +9,12 @@ use crate::core::{Core, TaskId};
 /// Events as they happen; task numbers become process numbers at the end.
 #[derive(Default)]
 pub struct TraceLog {
-    events: Vec<TraceEvent>,
+    pub(super) events: Vec<TraceEvent>,
+    /// Of the task that is about to be put into a queue: the queue that it was in, and whether it
+    /// is being dispatched directly.
+    pub(super) source: Option<(TaskId, Option<Queue>, bool)>,
+    /// Why each CPU has been asked to schedule since it last did.
+    pub(super) why: Vec<Option<Preemption>>,
 }
 
 impl TraceLog {
@@ -54,7 +59,7 @@ impl TraceLog {
         self.push(time_ns, cpu, What::Exit { pid });
     }
 
-    fn push(&mut self, time_ns: u64, cpu: u32, what: What) {
+    pub(super) fn push(&mut self, time_ns: u64, cpu: u32, what: What) {
         self.events.push(TraceEvent { time_ns, cpu, what });
     }
 }
@@ -74,7 +79,15 @@ impl Core {
                 What::Switch { prev, next, .. } => {
                     (*prev, *next) = (self.trace_pid(*prev), self.trace_pid(*next));
                 }
-                What::Waking { pid, .. } => *pid = self.trace_pid(*pid),
+                What::Waking { pid, .. } | What::Enqueue { pid, .. } | What::Choose { pid, .. } => {
+                    *pid = self.trace_pid(*pid);
+                }
+                What::Preempt { pid, why } => {
+                    *pid = self.trace_pid(*pid);
+                    if let Preemption::MoreImportant { pid } | Preemption::Inserted { pid } = why {
+                        *pid = self.trace_pid(*pid);
+                    }
+                }
                 What::Fork { .. } | What::Exit { .. } => {}
             }
         }

@@ -49,6 +49,10 @@ impl Ops for NativeScheduler<Core> {
         self.settings().dispatch_max_batch
     }
 
+    fn place(&self) -> String {
+        super::fault::place(self.object())
+    }
+
     fn init(&self, core: &mut Core) -> i32 {
         self.init(core)
     }
@@ -165,6 +169,8 @@ pub fn layout(scheduler: &NativeScheduler<Core>) -> TaskLayout {
         sum_exec_runtime: at("se.sum_exec_runtime"),
         exec_start: at("se.exec_start"),
         start_time: at("start_time"),
+        se_slice: at("se.slice"),
+        custom_slice: at("se.custom_slice"),
         real_parent: at("real_parent"),
         parent: at("parent"),
         group_leader: at("group_leader"),

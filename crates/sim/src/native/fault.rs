@@ -149,6 +149,46 @@ pub fn object_at((first, last): (u64, u64)) {
     LAST.store(last, Relaxed);
 }
 
+/// Which callback runs, and the line of its source from which it has called a kfunc that has not
+/// come back yet: `enqueue (mine.bpf.c:31)`. Empty outside callbacks.
+pub fn place(object: &[u8]) -> String {
+    let callback = CALLBACKS.get(CALLBACK.load(Relaxed) as usize).copied().unwrap_or_default();
+    if callback.is_empty() {
+        return String::new();
+    }
+    let mut caller = 0_u64;
+    // SAFETY: the function only looks, and `caller` outlives the call.
+    unsafe { _Unwind_Backtrace(look_at_frame, (&raw mut caller).cast()) };
+    let first = FIRST.load(Relaxed);
+    let line = (caller > 0).then(|| find_line(object, caller - 1 - first)).flatten();
+    let line = line.map(|line| format!(" ({}:{})", line.file, line.line));
+    format!("{callback}{}", line.unwrap_or_default())
+}
+
+/// The unwinder's answers: go on, and stop.
+const CONTINUE: c_int = 0;
+const STOP: c_int = 4;
+
+unsafe extern "C" {
+    /// The unwinder that panics use, too.
+    fn _Unwind_Backtrace(
+        look: extern "C" fn(*mut c_void, *mut c_void) -> c_int,
+        argument: *mut c_void,
+    ) -> c_int;
+    fn _Unwind_GetIP(frame: *mut c_void) -> usize;
+}
+
+/// Stops at the first frame in the object, before it has to be unwound itself.
+extern "C" fn look_at_frame(frame: *mut c_void, caller: *mut c_void) -> c_int {
+    // SAFETY: the unwinder gave the frame, `place` the number.
+    let (address, caller) = unsafe { (_Unwind_GetIP(frame) as u64, &mut *caller.cast::<u64>()) };
+    if !is_object(address) {
+        return CONTINUE;
+    }
+    *caller = address;
+    STOP
+}
+
 /// Handlers need a stack of their own, because a full stack is one of the faults.
 fn own_stack() -> std::io::Result<()> {
     const BYTES: usize = 64 << 10;

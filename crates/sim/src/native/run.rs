@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use compile::native::Native;
@@ -32,7 +33,7 @@ pub fn run(trial: &Trial, scheduler: Option<&Native>) -> Record {
     };
     let layout = layout(&scheduler);
     let mut record = run_ops(trial, Some(scheduler.clone()), layout);
-    record.provenance.notes.extend(scheduler.notes());
+    record.provenance.printed = scheduler.notes();
     record
 }
 
@@ -44,10 +45,15 @@ fn knobs(trial: &Trial) -> BTreeMap<String, KnobValue> {
 }
 
 /// Runs a trial in a process of its own, so that whatever the scheduler does costs this trial only.
-/// There is always a record.
-pub fn supervise(trial: &Trial, scheduler: Option<&Native>, timeout: Duration) -> Record {
+/// There is always a record; that of a trial that was told to `stop` says nothing.
+pub fn supervise(
+    trial: &Trial,
+    scheduler: Option<&Native>,
+    timeout: Duration,
+    stop: &AtomicBool,
+) -> Record {
     let work = || serde_json::to_vec(&run(trial, scheduler)).unwrap_or_default();
-    let ending = match isolated(timeout, work) {
+    let ending = match isolated(timeout, stop, work) {
         Ok(ending) => ending,
         Err(error) => {
             let reason = format!("no process for the trial: {error}");
@@ -66,6 +72,7 @@ pub fn supervise(trial: &Trial, scheduler: Option<&Native>, timeout: Duration) -
         Ending::Killed(signal) => {
             Outcome::Crashed { text: format!("the trial's process ended with signal {signal}") }
         }
+        Ending::Stopped => Outcome::Failed { reason: "interrupted".into() },
         Ending::TimedOut => {
             Outcome::Hung { reason: format!("still simulating after {} ms", timeout.as_millis()) }
         }

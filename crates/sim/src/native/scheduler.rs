@@ -40,6 +40,7 @@ pub struct NativeScheduler<K> {
     cpus_mask: usize,
     simulator: This<K>,
     state: *mut State,
+    object: Vec<u8>,
     // Unloaded last: everything above points into it.
     loaded: Loaded,
 }
@@ -70,7 +71,22 @@ impl<K: Kernel> NativeScheduler<K> {
         let named = |(name, offset): (&str, u64)| (name.to_owned(), offset as u32);
         let fields: BTreeMap<String, u32> = loaded.export().task_fields().map(named).collect();
         let cpus_mask = fields.get("cpus_mask").copied().unwrap_or_default() as usize;
-        Ok(NativeScheduler { callbacks, settings, fields, cpus_mask, simulator, state, loaded })
+        let object = native.object.clone();
+        Ok(NativeScheduler {
+            callbacks,
+            settings,
+            fields,
+            cpus_mask,
+            simulator,
+            state,
+            loaded,
+            object,
+        })
+    }
+
+    /// Its shared object, with the lines of its source.
+    pub fn object(&self) -> &[u8] {
+        &self.object
     }
 
     /// Which callbacks it has.

@@ -16,7 +16,7 @@ pub type Cpumask = [u64; NR_CPUS as usize / 64];
 const MASKS: usize = 8;
 
 /// How many lines of `bpf_printk` are kept.
-const MOST_NOTES: usize = 1000;
+const MOST_NOTES: usize = 10_000;
 
 /// The state of one trial. The object keeps a pointer to it; nothing here is shared between trials.
 pub struct Simulator<K> {

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use compile::native::Native;
@@ -75,7 +76,8 @@ fn with_enqueue(name: &str, body: &str) -> Native {
 /// What a broken scheduler's record says. It must not take long.
 fn ending(native: &Native) -> Outcome {
     let begin = Instant::now();
-    let record = supervise(&trial(&native.name, &[]), Some(native), 20 * SECOND);
+    let record =
+        supervise(&trial(&native.name, &[]), Some(native), 20 * SECOND, &AtomicBool::new(false));
     // A fifth of it where nothing else runs; tests have company.
     assert!(begin.elapsed() < 5 * SECOND, "{:?}", begin.elapsed());
     record.outcome
@@ -90,9 +92,10 @@ fn in_file(name: &str) -> Native {
 
 /// What it prints while a trial runs.
 fn printed(name: &str) -> Vec<String> {
-    let record = supervise(&trial(name, &[]), Some(&in_file(name)), 20 * SECOND);
+    let record =
+        supervise(&trial(name, &[]), Some(&in_file(name)), 20 * SECOND, &AtomicBool::new(false));
     assert!(record.outcome.is_ok(), "{:?}", record.outcome);
-    record.provenance.notes
+    record.provenance.printed
 }
 
 #[test]
@@ -100,7 +103,7 @@ fn a_policy_in_c_does_what_it_does_in_rust() {
     let policies: [(&str, Rc<dyn crate::Ops>); 1] = [("fifo", Rc::new(reference::Fifo::default()))];
     for (name, rust) in policies {
         let trial = trial(name, &[]);
-        let native = supervise(&trial, Some(&builtin(name)), 20 * SECOND);
+        let native = supervise(&trial, Some(&builtin(name)), 20 * SECOND, &AtomicBool::new(false));
         let expected = run_ops(&trial, Some(rust), TaskLayout::compact());
         assert!(native.outcome.is_ok(), "{:?}", native.outcome);
         assert!(!native.measured.metrics.is_empty());
@@ -113,9 +116,9 @@ fn every_builtin_scheduler_runs() {
     for source in compile::builtin() {
         let native = builtin(&source.name);
         let trial = trial(&source.name, &[]);
-        let first = supervise(&trial, Some(&native), 20 * SECOND);
+        let first = supervise(&trial, Some(&native), 20 * SECOND, &AtomicBool::new(false));
         assert!(first.outcome.is_ok(), "{}: {:?}", source.name, first.outcome);
-        let again = supervise(&trial, Some(&native), 20 * SECOND);
+        let again = supervise(&trial, Some(&native), 20 * SECOND, &AtomicBool::new(false));
         assert_eq!(first.measured, again.measured, "{}: not the same twice", source.name);
     }
 }
@@ -127,7 +130,7 @@ fn globals_are_fresh_for_every_trial() {
     let native = scheduler("fresh", code, ".init = (void *)fresh_init,");
     for _ in 0..2 {
         // Two trials in one process.
-        assert_eq!(run(&trial("fresh", &[]), Some(&native)).provenance.notes, ["1"]);
+        assert_eq!(run(&trial("fresh", &[]), Some(&native)).provenance.printed, ["1"]);
     }
 }
 
@@ -144,7 +147,7 @@ fn knobs_are_set_and_unknown_ones_named() {
         ("lazy", KnobValue::Bool(true)),
         ("shift", KnobValue::Int(-3)),
     ];
-    assert_eq!(run(&all).provenance.notes, ["4000000000 1 -3"]);
+    assert_eq!(run(&all).provenance.printed, ["4000000000 1 -3"]);
     let reason = |name, value| run(&[(name, value)]).outcome.reason().to_owned();
     let unknown = reason("slice", KnobValue::Int(1));
     assert_eq!(unknown, "knobs has no knob slice; there are lazy, shift, slice_us");
@@ -199,7 +202,9 @@ fn a_full_stack_is_a_record() {
 fn a_queue_that_does_not_exist_is_a_record() {
     let native = with_enqueue("bad", "scx_bpf_dsq_insert(p, 0xbad, 0, flags);");
     let Outcome::Ejected { reason, .. } = ending(&native) else { panic!("it is thrown out") };
-    assert!(reason.contains("bad"), "{reason}");
+    assert!(reason.contains("non-existent DSQ 0xbad"), "{reason}");
+    // The core finds it out after the callback.
+    assert!(reason.contains(", in enqueue (") && reason.ends_with(":3)"), "{reason}");
 }
 
 #[test]
@@ -209,7 +214,8 @@ fn a_second_dispatch_is_a_record() {
     let Outcome::Ejected { reason, .. } = ending(&with_enqueue("twice", body)) else {
         panic!("it is thrown out")
     };
-    assert!(reason.contains("direct"), "{reason}");
+    assert!(reason.contains("already direct-dispatched"), "{reason}");
+    assert!(reason.contains(", in enqueue (") && reason.ends_with(":3)"), "{reason}");
 }
 
 #[test]

@@ -3,7 +3,8 @@
 
 use model::Policy;
 
-use super::play::{Flow, Play};
+use super::conductor::Gate;
+use super::play::{Ending, Flow, Play};
 use super::score::Op;
 use super::timers::TimerState;
 use crate::core::events::Kind;
@@ -11,32 +12,14 @@ use crate::core::mask::CpuMask;
 use crate::core::memory::{get, put};
 use crate::core::task::{NewTask, State};
 use crate::core::{Core, TaskId};
-use crate::flags::{PF_EXITING, PF_FORKNOEXEC, WAKE_SYNC};
+use crate::flags::{ENQ_MOVE, PF_EXITING, PF_FORKNOEXEC, WAKE_SYNC};
 
 impl Core {
-    /// Makes the program's main task, which waits for the others all the time.
-    pub(crate) fn add_main(&mut self) -> TaskId {
-        let pid = self.take_pid();
-        let new = NewTask {
-            pid,
-            tgid: pid,
-            comm: "fairground",
-            policy: Policy::default(),
-            mask: 0,
-            parent: None,
-            cpu: 0,
-            flags: 0,
-            group: u32::MAX,
-        };
-        let main = self.new_task(&new);
-        self.task_mut(main).state = State::Sleeping;
-        main
-    }
-
-    /// Makes every task that starts by itself, and lets it sleep until its start.
+    /// Makes every task that starts by itself, and lets it wait for the common start.
     ///
     /// DIVERGES: real threads have run a little before the common start (to set their own
-    /// attributes); these begin spread over their CPUs, one after the other.
+    /// attributes), so their virtual times differ a little then; these begin spread over their
+    /// CPUs, one after the other.
     pub(crate) fn cast(&mut self, main: TaskId) {
         for group in 0..self.score.groups.len() {
             for number in 0..self.score.groups[group].starts_ns.len() {
@@ -60,7 +43,10 @@ impl Core {
         let pid = self.take_pid();
         let tgid = self.pid(main);
         let policy = self.score.groups[group].policy;
+        // The main task forks it, and it is from the main task that it inherits.
+        let idle = std::mem::replace(&mut self.cpu_mut(0).curr, main);
         let task = self.make(main, group, (pid, tgid), cpu, Policy::default(), 0);
+        self.cpu_mut(0).curr = idle;
         self.task_mut(task).state = State::Sleeping;
         if policy != Policy::default() && !self.set_policy(task, policy) {
             self.refuse(task, "the kernel's admission control refuses its deadline policy");
@@ -69,11 +55,11 @@ impl Core {
             self.set_affinity(task, mask);
         }
         self.begin(task, group, number as u32, start_ns);
+        self.plays[task.0 as usize].gate = Gate::Closed;
         self.live_finite += u32::from(self.score.groups[group].finite);
-        self.events.push(start_ns, Kind::Wake, task.0, 0);
     }
 
-    fn take_pid(&mut self) -> i32 {
+    pub(crate) fn take_pid(&mut self) -> i32 {
         self.next_pid += 1;
         self.next_pid - 1
     }
@@ -87,7 +73,9 @@ impl Core {
         policy: Policy,
         mask: u32,
     ) -> TaskId {
-        let comm = self.score.groups[group].name.clone();
+        // A forked task has its parent's name until it gives itself its own.
+        let namesake = if pid == tgid { self.group_of(parent) } else { group };
+        let comm = self.score.groups[namesake].name.clone();
         let new = NewTask {
             pid,
             tgid,
@@ -100,6 +88,10 @@ impl Core {
             group: group as u32,
         };
         self.new_task(&new)
+    }
+
+    fn group_of(&self, task: TaskId) -> usize {
+        self.plays[task.0 as usize].group as usize
     }
 
     fn begin(&mut self, task: TaskId, group: usize, number: u32, start_ns: u64) {
@@ -144,7 +136,8 @@ impl Core {
         play.phase = 1;
         play.left -= 1;
         play.children += 1;
-        let start_ns = self.clock(cpu);
+        // The clock was read before the call.
+        let start_ns = self.clock(cpu).saturating_sub(self.costs.fork_ns);
         let number = self.things.forked[group];
         self.things.forked[group] += 1;
         let pid = self.take_pid();
@@ -162,8 +155,12 @@ impl Core {
         let cpu = self.this_cpu;
         let play = &mut self.plays[task.0 as usize];
         play.unprepared = false;
+        self.charge(cpu, self.costs.process_start_ns);
+        let play = &self.plays[task.0 as usize];
         let group = &self.score.groups[play.group as usize];
-        let (policy, affinity) = (group.policy, group.affinity.clone());
+        let (name, policy, affinity) = (group.name.clone(), group.policy, group.affinity.clone());
+        self.set_comm(task, &name);
+        let play = &self.plays[task.0 as usize];
         let parent = play.parent.map_or(policy, |parent| {
             let group = self.plays[parent.0 as usize].group;
             self.score.groups[group as usize].policy
@@ -199,31 +196,72 @@ impl Core {
     }
 
     /// The current task has played all its steps: its turn-around ends, and then it tidies up.
-    pub(crate) fn begin_end(&mut self, cpu: u32, task: TaskId) {
+    fn begin_end(&mut self, cpu: u32, task: TaskId) {
         let clock = self.clock(cpu);
         self.count_end(task, clock);
-        self.charge(cpu, self.costs.exit_ns);
-        self.plays[task.0 as usize].ending = true;
+        let forked = self.plays[task.0 as usize].parent.is_some();
+        let end = if forked { self.costs.process_end_ns } else { self.costs.exit_ns };
+        let finished = self.live_finite == 0 && self.score.duration_ns.is_none();
+        if self.live_tasks == 0 || (finished && self.recorder.last_end.is_some()) {
+            self.charge(cpu, self.costs.syscall_ns);
+            self.call_main();
+        } else {
+            self.charge(cpu, end);
+        }
     }
 
-    /// `do_exit`.
-    pub(crate) fn end_task(&mut self, cpu: u32, task: TaskId) {
-        let clock = self.clock(cpu);
+    /// The begin of `do_exit`.
+    fn tidy_up(&mut self, task: TaskId) {
         self.task_mut(task).exiting = true;
         let (block, at) = (self.task(task).memory, self.arena.layout.flags);
         put(block, at, get::<u32>(block, at) | PF_EXITING);
-        self.recorder.exit(clock, cpu, self.pid(task));
-        if let Some(parent) = self.plays[task.0 as usize].parent {
-            let play = &mut self.plays[parent.0 as usize];
-            (play.children, play.zombies) = (play.children - 1, play.zombies + 1);
-            let group = &self.score.groups[play.group as usize];
-            if play.phase == 1 && group.ops.get(play.at) == Some(&Op::WaitChildren) {
-                self.wake(parent, WAKE_SYNC);
+    }
+
+    /// An end in parts, between which others may take the CPU.
+    pub(crate) fn go_on_ending(&mut self, cpu: u32, task: TaskId) {
+        let next = match self.plays[task.0 as usize].ending {
+            Ending::No => {
+                self.begin_end(cpu, task);
+                Ending::TidyUp
             }
+            Ending::TidyUp => {
+                self.tidy_up(task);
+                Ending::LeaveGroup
+            }
+            Ending::LeaveGroup => {
+                self.leave_autogroup(cpu, task);
+                self.recorder.exit(self.clock(cpu), cpu, self.pid(task));
+                Ending::TellParent
+            }
+            Ending::TellParent | Ending::Leave => {
+                self.tell_parent(task);
+                Ending::Leave
+            }
+        };
+        self.plays[task.0 as usize].ending = next;
+    }
+
+    /// With `CONFIG_SCHED_AUTOGROUP` every task leaves its session's group when it ends
+    /// (`sched_autogroup_exit_task`), which is a change like any other.
+    fn leave_autogroup(&mut self, cpu: u32, task: TaskId) {
+        let scope = self.begin_change(task, ENQ_MOVE);
+        self.end_change(task, scope);
+        self.resched(cpu);
+    }
+
+    fn tell_parent(&mut self, task: TaskId) {
+        let Some(parent) = self.plays[task.0 as usize].parent else { return };
+        let play = &mut self.plays[parent.0 as usize];
+        (play.children, play.zombies) = (play.children - 1, play.zombies + 1);
+        let group = &self.score.groups[play.group as usize];
+        if play.phase == 1 && group.ops.get(play.at) == Some(&Op::WaitChildren) {
+            self.wake(parent, WAKE_SYNC);
         }
+    }
+
+    /// The last switch away.
+    pub(crate) fn end_task(&mut self, cpu: u32) {
         self.schedule(cpu, Some(State::Dead));
-        let finished = self.live_finite == 0 && self.score.duration_ns.is_none();
-        self.over |= self.live_tasks == 0 || (finished && self.recorder.last_end.is_some());
     }
 
     fn count_end(&mut self, task: TaskId, clock: u64) {

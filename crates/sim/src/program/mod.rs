@@ -3,8 +3,9 @@
 //!
 //! Read in this order: [`score`] resolves names to numbers; [`play`] goes through the steps;
 //! `steps` says what each does; [`things`] are what tasks share; [`timers`] count releases and
-//! deadlines; `family` forks and ends tasks.
+//! deadlines; `family` forks and ends tasks; [`conductor`] starts all and ends the run.
 
+pub mod conductor;
 pub(crate) mod family;
 pub mod play;
 pub mod score;

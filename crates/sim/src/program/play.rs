@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Goes through a task's steps whenever its CPU has done the work before.
 
+use super::conductor::Gate;
 use super::score::Op;
 use super::timers::TimerState;
 use crate::core::task::State;
@@ -37,10 +38,31 @@ pub struct Play {
     pub children: u32,
     /// Its ended children that it has not waited for.
     pub zombies: u32,
-    /// It has played everything, and has only its end to go through.
-    pub ending: bool,
+    /// It has played everything: how far it is with its end.
+    pub ending: Ending,
+    /// Whether it may play yet.
+    pub gate: Gate,
     /// It was made by `fork`, and has still to give itself its template's attributes.
     pub unprepared: bool,
+}
+
+/// System calls of a task between the common start and its first step: two clocks are read.
+const CALLS_AT_START: u64 = 2;
+
+/// How far a task is with its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ending {
+    /// It has not begun.
+    #[default]
+    No,
+    /// It gives its memory and files back.
+    TidyUp,
+    /// It leaves its session's group.
+    LeaveGroup,
+    /// It tells its parent.
+    TellParent,
+    /// It leaves its CPU for good.
+    Leave,
 }
 
 /// What a step did.
@@ -67,6 +89,9 @@ impl Core {
     pub(crate) fn play(&mut self, cpu: u32) {
         self.pause(cpu);
         let task = self.cpus[cpu as usize].curr;
+        if task == self.main {
+            return self.conduct(cpu);
+        }
         let this = self.task_mut(task);
         (this.work_left, this.until) = (0, 0);
         while !self.interrupted(cpu) {
@@ -83,9 +108,11 @@ impl Core {
                     self.advance(task);
                     return self.yield_task(cpu);
                 }
-                Flow::End if self.plays[task.0 as usize].ending => return self.end_task(cpu, task),
+                Flow::End if self.plays[task.0 as usize].ending == Ending::Leave => {
+                    return self.end_task(cpu);
+                }
                 Flow::End => {
-                    self.begin_end(cpu, task);
+                    self.go_on_ending(cpu, task);
                     break;
                 }
             }
@@ -103,16 +130,39 @@ impl Core {
     }
 
     fn step(&mut self, cpu: u32, task: TaskId) -> Flow {
+        if self.plays[task.0 as usize].gate != Gate::Passed {
+            return self.pass_gate(cpu, task);
+        }
         if self.plays[task.0 as usize].unprepared {
             return self.prepare(task);
         }
-        if self.plays[task.0 as usize].ending {
+        if self.plays[task.0 as usize].ending != Ending::No {
             return Flow::End;
         }
         match self.op(task) {
             Some(op) => self.perform(cpu, task, op),
             None => self.round(task),
         }
+    }
+
+    /// The task reads its clocks, sleeps if its own start is later, and begins.
+    fn pass_gate(&mut self, cpu: u32, task: TaskId) -> Flow {
+        let start_ns = self.plays[task.0 as usize].start_ns;
+        let opened = std::mem::take(&mut self.plays[task.0 as usize].gate) == Gate::Closed;
+        if !opened {
+            self.plays[task.0 as usize].phase = 0;
+            return Flow::Again;
+        }
+        self.charge(cpu, self.costs.syscall_ns * CALLS_AT_START);
+        if start_ns == 0 {
+            return Flow::Again;
+        }
+        self.plays[task.0 as usize].gate = Gate::Delayed;
+        if start_ns <= self.clock(cpu) {
+            self.charge(cpu, self.costs.syscall_ns);
+            return Flow::Again;
+        }
+        self.sleep_for_timer(cpu, task, start_ns)
     }
 
     fn op(&self, task: TaskId) -> Option<Op> {
@@ -177,7 +227,7 @@ impl Core {
             self.recorder.groups[play.group as usize].rounds += 1;
         }
         if let Some(Op::Run(ns)) = self.op(task) {
-            self.task_mut(task).work_left = ns;
+            self.task_mut(task).work_left = ns + self.costs.step_ns;
             self.advance(task);
         }
     }

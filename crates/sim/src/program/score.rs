@@ -6,7 +6,7 @@ use model::{Policy, PolicyClass, SchedulerChoice, Seed, Step, TaskGroup, Trial, 
 
 const US: u64 = 1_000;
 /// Kept for the lab on real kernels, so workloads cannot have it anywhere.
-const LAB_PRIORITY: u32 = 99;
+pub(crate) const LAB_PRIORITY: u32 = 99;
 
 /// A workload that can be played.
 #[derive(Default)]

@@ -3,20 +3,22 @@
 
 use super::play::Flow;
 use super::score::Op;
-use super::things::{PIPE_BYTES, Waiters};
+use super::things::Waiters;
 use crate::core::events::Kind;
 use crate::core::task::State;
 use crate::core::{Core, TaskId};
 use crate::flags::WAKE_SYNC;
 
 const KIB: u64 = 1024;
+/// What the player reads or writes at once.
+const FILE_PIECE: u64 = 16 * KIB;
 
 impl Core {
     /// Performs the step that the task is at, or goes on with it.
     pub(crate) fn perform(&mut self, cpu: u32, task: TaskId, op: Op) -> Flow {
         match op {
             Op::Run(ns) => {
-                self.task_mut(task).work_left = ns;
+                self.task_mut(task).work_left = ns + self.costs.step_ns;
                 Flow::WorkThenNext
             }
             Op::RunUntil(ns) => {
@@ -31,10 +33,16 @@ impl Core {
             Op::Send { channel, bytes, fan } => self.send(cpu, task, channel, bytes, fan),
             Op::Receive { channel, bytes } => self.receive(cpu, task, channel, bytes),
             Op::Write { bytes, sync } => self.write(cpu, task, bytes, sync),
-            Op::Read(bytes) => self.copy(cpu, bytes),
+            Op::Read(bytes) => {
+                self.file_cost(cpu, bytes);
+                Flow::Next
+            }
             Op::Fork { group, count } => self.fork(cpu, task, group, count),
             Op::WaitChildren => self.wait_children(cpu, task),
             Op::Exec => {
+                // The program that is replaced has played its steps.
+                let group = self.plays[task.0 as usize].group;
+                self.recorder.groups[group as usize].rounds += 1;
                 self.charge(cpu, self.costs.exec_ns);
                 Flow::End
             }
@@ -57,14 +65,21 @@ impl Core {
         if *self.phase(task) == 1 {
             return Flow::Next;
         }
-        self.charge(cpu, self.costs.syscall_ns);
         let until = self.clock(cpu) + ns;
+        self.sleep_for_timer(cpu, task, until)
+    }
+
+    /// The clock has been read before the call, so the call does not move the release.
+    pub(crate) fn sleep_for_timer(&mut self, cpu: u32, task: TaskId, until: u64) -> Flow {
+        self.charge(cpu, self.costs.syscall_ns + self.costs.timer_set_ns);
         self.sleep_until(task, until)
     }
 
     fn sleep_until(&mut self, task: TaskId, until: u64) -> Flow {
         *self.phase(task) = 1;
         let wakes = self.task(task).wakes;
+        // A time that has passed meanwhile is over at once.
+        let until = until.max(self.clock(self.this_cpu));
         self.events.push(until, Kind::Wake, task.0, wakes);
         Flow::Sleep(State::Sleeping)
     }
@@ -73,16 +88,17 @@ impl Core {
         let clock = self.clock(cpu);
         let play = &mut self.plays[task.0 as usize];
         let group = play.group as usize;
+        let job_ns = self.costs.job_ns;
         let (plan, tally) =
             (self.score.groups[group].timers[number], &mut self.recorder.groups[group]);
         if play.phase == 0 {
             let release = play.timers[number].arrive(plan, clock, tally);
             if release > clock {
-                self.charge(cpu, self.costs.syscall_ns);
-                return self.sleep_until(task, release);
+                return self.sleep_for_timer(cpu, task, release);
             }
         }
         play.timers[number].release(clock, play.steps + 1, tally);
+        self.charge(cpu, job_ns);
         Flow::Next
     }
 
@@ -230,82 +246,98 @@ impl Core {
         self.wake_waiters(cpu, usize::MAX, |things| &mut things.barriers[number].waiters)
     }
 
-    /// One message to each of `fan` members, one pipe after the other.
+    /// One message to each of `fan` members, one pipe after the other. Phase 0: the first one;
+    /// 1: a new call; 2: the call goes on after a sleep.
     fn send(&mut self, cpu: u32, task: TaskId, channel: usize, bytes: u64, fan: u32) -> Flow {
         let (first, count) = self.score.channels[channel];
         let play = &mut self.plays[task.0 as usize];
         if play.phase == 0 {
             (play.phase, play.member, play.left) = (1, 0, bytes);
         }
-        let group = u64::from(play.number / fan) * u64::from(fan) + u64::from(play.member);
-        let pipe = first + (group % u64::from(count)) as usize;
-        let room = PIPE_BYTES - self.things.pipes[pipe].bytes;
-        // Writes of up to a page are not split.
-        if room == 0 || (room < play.left && play.left <= 4096) {
-            self.charge(cpu, self.costs.syscall_ns);
-            self.things.pipes[pipe].writers.push_back(task);
-            return Flow::Sleep(State::Sleeping);
-        }
-        let moved = play.left.min(room);
+        let slept = play.phase == 2;
+        let member = u64::from(play.number / fan) * u64::from(fan) + u64::from(play.member);
+        let pipe = first + (member % u64::from(count)) as usize;
+        let here = &mut self.things.pipes[pipe];
+        let was_empty = here.is_empty();
+        let (moved, pages) = here.write(play.left);
         play.left -= moved;
-        if play.left == 0 {
-            (play.member, play.left) = (play.member + 1, bytes);
+        let whole = play.left == 0;
+        let room = !here.is_full();
+        if !whole {
+            play.phase = 2;
+            here.writers.push_back(task);
+        } else {
+            (play.phase, play.member, play.left) = (1, play.member + 1, bytes);
         }
         let done = play.member >= fan;
-        let was_empty = self.things.pipes[pipe].bytes == 0;
-        self.things.pipes[pipe].bytes += moved;
-        self.transfer_cost(cpu, moved);
-        if was_empty && let Some(reader) = self.things.pipes[pipe].readers.pop_front() {
-            self.wake(reader, WAKE_SYNC);
+        self.transfer_cost(cpu, self.costs.write_ns, moved, slept);
+        self.charge(cpu, self.costs.page_ns * pages);
+        if was_empty && moved > 0 {
+            self.wake_reader(pipe);
         }
-        // A writer that leaves room passes the wake-up on.
-        if PIPE_BYTES - self.things.pipes[pipe].bytes >= 4096
-            && let Some(writer) = self.things.pipes[pipe].writers.pop_front()
-        {
-            self.wake(writer, WAKE_SYNC);
+        if slept && whole && room {
+            self.wake_writer(pipe);
         }
-        if done { Flow::Next } else { Flow::Again }
+        match (whole, done) {
+            (false, _) => Flow::Sleep(State::Sleeping),
+            (true, true) => Flow::Next,
+            (true, false) => Flow::Again,
+        }
     }
 
+    /// Reads until the message is whole. The kernel gives what there is, and a call sleeps only
+    /// while there is nothing.
     fn receive(&mut self, cpu: u32, task: TaskId, channel: usize, bytes: u64) -> Flow {
         let (first, count) = self.score.channels[channel];
         let play = &mut self.plays[task.0 as usize];
         if play.phase == 0 {
             (play.phase, play.left) = (1, bytes);
         }
+        let slept = play.phase == 2;
         let pipe = first + (play.number % count) as usize;
         let here = &mut self.things.pipes[pipe];
-        if here.bytes == 0 && play.left > 0 {
+        let (moved, was_full) = here.read(play.left);
+        play.left -= moved;
+        let (whole, more) = (play.left == 0, !here.is_empty());
+        if moved == 0 && !whole {
+            play.phase = 2;
             here.readers.push_back(task);
-            self.charge(cpu, self.costs.syscall_ns);
+            self.transfer_cost(cpu, self.costs.read_ns, 0, slept);
             return Flow::Sleep(State::Sleeping);
         }
-        let moved = play.left.min(here.bytes);
-        play.left -= moved;
-        let (done, was_full) = (play.left == 0, PIPE_BYTES - here.bytes < 4096);
-        here.bytes -= moved;
-        self.transfer_cost(cpu, moved);
-        if was_full && let Some(writer) = self.things.pipes[pipe].writers.pop_front() {
-            self.wake(writer, WAKE_SYNC);
+        play.phase = 1;
+        self.transfer_cost(cpu, self.costs.read_ns, moved, slept);
+        if was_full {
+            self.wake_writer(pipe);
         }
-        // A reader that leaves bytes behind passes the wake-up on.
-        if self.things.pipes[pipe].bytes > 0
-            && let Some(reader) = self.things.pipes[pipe].readers.pop_front()
-        {
+        if slept && more {
+            self.wake_reader(pipe);
+        }
+        if whole { Flow::Next } else { Flow::Again }
+    }
+
+    fn wake_reader(&mut self, pipe: usize) {
+        if let Some(reader) = self.things.pipes[pipe].readers.pop_front() {
             self.wake(reader, WAKE_SYNC);
         }
-        if done { Flow::Next } else { Flow::Again }
     }
 
-    fn transfer_cost(&mut self, cpu: u32, bytes: u64) {
-        let copy = self.costs.copy_kib_ns * bytes / KIB;
-        self.charge(cpu, self.costs.syscall_ns + copy);
+    fn wake_writer(&mut self, pipe: usize) {
+        if let Some(writer) = self.things.pipes[pipe].writers.pop_front() {
+            self.wake(writer, WAKE_SYNC);
+        }
     }
 
-    /// The page cache: only copying costs.
-    fn copy(&mut self, cpu: u32, bytes: u64) -> Flow {
-        self.transfer_cost(cpu, bytes);
-        Flow::Next
+    /// A call that moves bytes; one that slept has paid its way in already.
+    fn transfer_cost(&mut self, cpu: u32, kind_ns: u64, bytes: u64, slept: bool) {
+        let call = if slept { 0 } else { self.costs.syscall_ns + kind_ns };
+        self.charge(cpu, call + self.costs.copy_kib_ns * bytes / KIB);
+    }
+
+    /// The page cache: the player moves pieces of 16 KiB.
+    fn file_cost(&mut self, cpu: u32, bytes: u64) {
+        let calls = bytes.div_ceil(FILE_PIECE) * (self.costs.syscall_ns + self.costs.file_ns);
+        self.charge(cpu, calls + self.costs.file_kib_ns * bytes / KIB);
     }
 
     /// With `sync` the task waits until the disk has served everybody before it, and then it.
@@ -313,7 +345,7 @@ impl Core {
         if *self.phase(task) == 1 {
             return Flow::Next;
         }
-        self.transfer_cost(cpu, bytes);
+        self.file_cost(cpu, bytes);
         if !sync {
             return Flow::Next;
         }

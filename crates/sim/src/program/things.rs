@@ -38,22 +38,74 @@ pub struct Semaphore {
     pub waiters: Waiters,
 }
 
-/// A pipe.
-///
-/// DIVERGES: its capacity is counted in bytes; the kernel counts pages, and small messages may
-/// leave parts of pages unused.
+/// A pipe: a ring of pages, as the kernel has it. A message that fits behind the last one goes into
+/// the same page, and a page is free again when all of it has been read.
 #[derive(Default)]
 pub struct Pipe {
-    /// Bytes in it.
-    pub bytes: u64,
+    pages: VecDeque<Page>,
     /// Who waits for bytes.
     pub readers: Waiters,
     /// Who waits for room.
     pub writers: Waiters,
 }
 
-/// What a pipe holds.
-pub const PIPE_BYTES: u64 = 65_536;
+/// A page's written bytes, and how many of them have been read.
+#[derive(Clone, Copy)]
+struct Page {
+    written: u64,
+    read: u64,
+}
+
+const PAGE_BYTES: u64 = 4096;
+/// Pages of a pipe with the default size.
+const PIPE_PAGES: usize = 16;
+
+impl Pipe {
+    /// Nothing to read.
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+    }
+
+    /// No free page; a small message may still fit behind the last one.
+    pub fn is_full(&self) -> bool {
+        self.pages.len() >= PIPE_PAGES
+    }
+
+    /// Takes as much as there is room for; returns how much, and how many pages that took.
+    pub fn write(&mut self, bytes: u64) -> (u64, u64) {
+        let mut left = bytes;
+        let before = self.pages.len();
+        let tail = left % PAGE_BYTES;
+        if let Some(page) = self.pages.back_mut().filter(|page| page.written + tail <= PAGE_BYTES) {
+            page.written += tail;
+            left -= tail;
+        }
+        while left > 0 && !self.is_full() {
+            let piece = left.min(PAGE_BYTES);
+            self.pages.push_back(Page { written: piece, read: 0 });
+            left -= piece;
+        }
+        (bytes - left, (self.pages.len() - before) as u64)
+    }
+
+    /// Gives up to so many bytes; returns how many, and whether the pipe was full before a page
+    /// became free.
+    pub fn read(&mut self, bytes: u64) -> (u64, bool) {
+        let (mut left, mut was_full) = (bytes, false);
+        while left > 0
+            && let Some(page) = self.pages.front_mut()
+        {
+            let piece = left.min(page.written - page.read);
+            page.read += piece;
+            left -= piece;
+            if page.read == page.written {
+                was_full |= self.is_full();
+                self.pages.pop_front();
+            }
+        }
+        (bytes - left, was_full)
+    }
+}
 
 /// Everything shared.
 #[derive(Default)]
@@ -89,4 +141,28 @@ impl Things {
 
 fn fresh<T: Default>(count: usize) -> Vec<T> {
     (0..count).map(|_| T::default()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_messages_share_pages_and_never_span_two() {
+        let mut pipe = Pipe::default();
+        let messages = (0..).take_while(|_| pipe.write(100).0 == 100).count();
+        assert_eq!(messages, 16 * 40);
+        assert!(pipe.is_full());
+        // A page is free when its 40 messages have been read.
+        let freed = (0..40).filter(|_| pipe.read(100) == (100, true)).count();
+        assert_eq!((freed, pipe.write(100), pipe.read(5_000)), (1, (100, 1), (5_000, true)));
+    }
+
+    #[test]
+    fn a_large_message_goes_as_far_as_there_is_room() {
+        let mut pipe = Pipe::default();
+        assert_eq!(pipe.write(70_000), (65_536, 16));
+        assert_eq!(pipe.read(70_000), (65_536, true));
+        assert!(pipe.is_empty());
+    }
 }

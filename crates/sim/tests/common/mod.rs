@@ -54,6 +54,8 @@ pub struct Tracer {
     pub timeout_ms: u32,
     /// Keep this many enqueued tasks for ever.
     pub swallow: Cell<u32>,
+    /// Tasks in its queue when it is told that it has ended; a queue that does not exist: negative.
+    pub queued_at_exit: Cell<i32>,
     /// Instead of inserting: does something wrong.
     pub misdeed: Option<fn(&mut Core, TaskId)>,
 }
@@ -68,6 +70,7 @@ impl Default for Tracer {
             flags: OPS_KEEP_BUILTIN_IDLE,
             timeout_ms: 0,
             swallow: Cell::new(0),
+            queued_at_exit: Cell::new(-1),
             misdeed: None,
         }
     }
@@ -85,7 +88,10 @@ impl Tracer {
         let record = run(trial, tracer.clone());
         assert!(record.outcome.is_ok(), "{:?}", record.outcome);
         let log = tracer.log.take();
-        let at = log.iter().position(|line| line.starts_with(from));
+        // The common start begins when the main task has left for a class above.
+        let start = log.iter().position(|line| line == "disable fairground" && from != "init");
+        let mut lines = log.iter().enumerate().skip(start.unwrap_or(0));
+        let at = lines.find(|(_, line)| line.starts_with(from)).map(|(at, _)| at);
         log[at.unwrap_or_else(|| panic!("no `{from}` in {log:#?}"))..].to_vec()
     }
 }
@@ -121,7 +127,10 @@ impl Ops for Tracer {
         self.log.borrow_mut().push("init".into());
         core.create_dsq(0, -1)
     }
-    fn exit(&self, _core: &mut Core, info: &sim::ExitInfo) {
+    fn exit(&self, core: &mut Core, info: &sim::ExitInfo) {
+        self.queued_at_exit.set(core.dsq_nr_queued(0));
+        core.destroy_dsq(0);
+        core.error("too late to matter".into());
         self.log.borrow_mut().push(format!("exit {}", info.kind));
     }
     fn init_task(&self, core: &mut Core, task: TaskId, fork: bool) -> i32 {

@@ -26,6 +26,8 @@ u64 runs, wrong;
 
 s32 BPF_STRUCT_OPS(tasks_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
+	/* The workload's first tasks have a parent, too. */
+	CHECK(7, !args->fork || bpf_get_current_task_btf()->pid);
 	return bpf_task_storage_get(&seen, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) ? 0 : -ENOMEM;
 }
 

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How fast the simulator is, how that grows with the machine, where the time goes, and how far it
+//! is from the floor: the bare cost of the scheduler's own callbacks.
+//!
+//! `cargo bench -p fairground-sim`. Every measurement has a process of its own; times are CPU time
+//! of one thread, with tracing off and the default costs. Every task runs 200 µs and sleeps 1 ms.
+
+use std::process::{Command, Stdio};
+
+mod floor;
+mod one;
+mod profile;
+
+use one::{Answer, Load};
+
+/// What is compared.
+const SCHEDULERS: [&str; 3] = ["fifo", "vtime", "rr"];
+
+/// The two sizes between which the cost of an event is to grow little.
+const SMALL: Load = Load { cpus: 4, tasks: 16, duration_us: 20_000_000 };
+const LARGE: Load = Load { cpus: 1_024, tasks: 4_096, duration_us: 400_000 };
+/// What is to fit into memory.
+const CROWD: Load = Load { cpus: 1_024, tasks: 100_000, duration_us: 20_000 };
+
+/// The best of these is kept: whatever else the host does only adds.
+const REPEATS: usize = 3;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["one", scheduler, cpus, tasks, duration_us] => {
+            one::print(scheduler, &Load::parse(cpus, tasks, duration_us));
+        }
+        _ => all(),
+    }
+}
+
+fn all() {
+    println!("context switches, tasks that run 200 µs and sleep 1 ms; CPU time of one thread");
+    println!(
+        "{:<6} {:>13} {:>7}   {:>17} {:>7}   {:>6}   {:>9}",
+        "", "4 CPUs, 16", "each", "1,024 CPUs, 4,096", "each", "growth", "callbacks"
+    );
+    SCHEDULERS.iter().for_each(|scheduler| speed(scheduler));
+    println!(
+        "(callbacks: the floor, each of the scheduler's callbacks of one switch, in a loop)\n"
+    );
+    start_and_memory();
+    println!();
+    profile::print(
+        "vtime",
+        &[Load { duration_us: 200_000, ..SMALL }, Load { duration_us: 10_000, ..LARGE }],
+    );
+}
+
+fn speed(scheduler: &str) {
+    // Turn and turn about, so that a change of the host meets both sizes.
+    let answers: Vec<[Answer; 2]> =
+        (0..REPEATS).map(|_| [SMALL, LARGE].map(|load| measured(scheduler, &load))).collect();
+    let best = |size: usize| {
+        let each = answers.iter().map(|pair| pair[size].ns_per_switch());
+        each.fold(f64::INFINITY, f64::min)
+    };
+    let (small, large) = (best(0), best(1));
+    println!(
+        "{scheduler:<6} {:>9.2} M/s {small:>4.0} ns   {:>13.2} M/s {large:>4.0} ns   \
+         {:>5.2}×   {:>6.1} ns",
+        1e3 / small,
+        1e3 / large,
+        large / small,
+        floor::ns_per_switch(scheduler),
+    );
+}
+
+fn start_and_memory() {
+    for load in [SMALL, LARGE, CROWD] {
+        let answer = measured("vtime", &Load { duration_us: load.duration_us.min(20_000), ..load });
+        println!(
+            "{:>5} CPUs {:>6} tasks: a trial of no length takes {:>6.2} ms; {:>4} MiB at most",
+            load.cpus,
+            load.tasks,
+            answer.start_ms,
+            answer.peak_kib / 1024
+        );
+    }
+}
+
+/// A measurement in a process of its own.
+fn measured(scheduler: &str, load: &Load) -> Answer {
+    let this = std::env::current_exe().expect("a program knows its own path");
+    let output = Command::new(this)
+        .args(one::arguments(scheduler, load))
+        .stderr(Stdio::inherit())
+        .output()
+        .expect("this program starts again");
+    assert!(output.status.success(), "{scheduler} on {load:?}: {}", output.status);
+    Answer::parse(&String::from_utf8_lossy(&output.stdout))
+}

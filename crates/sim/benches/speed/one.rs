@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One measurement, in this process.
+
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use compile::native::Native;
+use model::{Seed, Trial};
+use sim::Core;
+use sim::native::{Host, NativeScheduler, layout};
+
+/// A machine and what it has to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    pub cpus: u32,
+    pub tasks: u32,
+    /// Simulated.
+    pub duration_us: u64,
+}
+
+impl Load {
+    /// From a command line.
+    pub fn parse(cpus: &str, tasks: &str, duration_us: &str) -> Load {
+        let number = |text: &str| text.parse().expect("a number");
+        let duration_us = duration_us.parse().expect("a number");
+        Load { cpus: number(cpus), tasks: number(tasks), duration_us }
+    }
+}
+
+/// The command line that makes this program measure.
+pub fn arguments(scheduler: &str, load: &Load) -> [String; 5] {
+    let numbers =
+        [load.cpus.into(), load.tasks.into(), load.duration_us].map(|n: u64| n.to_string());
+    let [cpus, tasks, duration_us] = numbers;
+    ["one".into(), scheduler.into(), cpus, tasks, duration_us]
+}
+
+/// What was measured.
+pub struct Answer {
+    pub switches: u64,
+    pub seconds: f64,
+    /// A supervised trial of 1 µs with all that it needs, in wall-clock time.
+    pub start_ms: f64,
+    pub peak_kib: i64,
+}
+
+impl Answer {
+    /// From the line that [`print`] writes.
+    pub fn parse(line: &str) -> Answer {
+        let words: Vec<f64> =
+            line.split_whitespace().map(|word| word.parse().expect("a number")).collect();
+        let [switches, seconds, start_ms, peak_kib] = words[..] else { panic!("{line}") };
+        Answer { switches: switches as u64, seconds, start_ms, peak_kib: peak_kib as i64 }
+    }
+
+    /// Nanoseconds of CPU time.
+    pub fn ns_per_switch(&self) -> f64 {
+        self.seconds * 1e9 / self.switches as f64
+    }
+}
+
+/// Measures and writes one line of numbers.
+pub fn print(scheduler: &str, load: &Load) {
+    let native = native(scheduler);
+    let (switches, seconds) = simulate(&native, load);
+    let start_ms = start_ms(&native, load);
+    println!("{switches} {seconds} {start_ms} {}", peak_kib());
+}
+
+/// A built-in scheduler.
+pub fn native(name: &str) -> Native {
+    let source = compile::resolve(name, Path::new(".")).unwrap_or_else(|error| panic!("{error}"));
+    compile::native::native(&source).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn simulate(native: &Native, load: &Load) -> (u64, f64) {
+    let trial = trial(native, load);
+    let host = Host { cpus: load.cpus, hz: trial.machine.hz, seed: Seed(1) };
+    let scheduler = NativeScheduler::<Core>::load(native, &Default::default(), host);
+    let scheduler = Rc::new(scheduler.unwrap_or_else(|error| panic!("{error}")));
+    let mut core = Core::new(&trial, layout(&scheduler)).expect("a playable workload");
+    let begin = cpu_seconds();
+    core.perform_trial(Some(scheduler));
+    (core.switches(), cpu_seconds() - begin)
+}
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The shortest of some: whatever else the host does only adds.
+fn start_ms(native: &Native, load: &Load) -> f64 {
+    let trial = trial(native, &Load { duration_us: 1, ..*load });
+    let once = || {
+        let begin = Instant::now();
+        let record = sim::native::supervise(&trial, Some(native), LIMIT, &AtomicBool::new(false));
+        assert!(record.outcome.is_ok(), "{:?}", record.outcome);
+        begin.elapsed().as_secs_f64() * 1e3
+    };
+    (0..9).map(|_| once()).fold(f64::INFINITY, f64::min)
+}
+
+fn trial(native: &Native, load: &Load) -> Trial {
+    let steps = serde_json::json!([{ "run_us": 200 }, { "sleep_us": 1000 }]);
+    serde_json::from_value(serde_json::json!({
+        "schema": model::trial::SCHEMA, "experiment": "speed", "backend": "sim",
+        "contestant": { "name": native.name, "scheduler": {
+            "kind": "file", "file": native.name, "sha256": "" } },
+        "workload": { "name": "sleepers", "duration_us": load.duration_us,
+            "task": [{ "name": "sleeper", "count": load.tasks, "jitter_us": 1200,
+                "steps": steps }] },
+        "machine": { "name": "bench", "cpus": load.cpus },
+        "seed": 1, "block": 0, "boot": 0, "position": 0, "timeout_ms": 60_000,
+    }))
+    .expect("a trial")
+}
+
+/// CPU time of this process, so that other programs on the host do not count.
+pub fn cpu_seconds() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes to the given structure only.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// The most memory that this process has had.
+fn peak_kib() -> i64 {
+    // SAFETY: all zeros are a valid value, and the call writes to the given structure only.
+    unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+        usage.ru_maxrss
+    }
+}

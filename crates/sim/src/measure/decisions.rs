@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Decisions in the trace: who was put where, who was chosen, who had to go and why.
+//!
+//! Each hook costs one branch when nobody traces.
+
+use model::trace::{Preemption, Queue, What};
+
+use crate::core::{Core, NO_TASK, TaskId};
+use crate::flags::SLICE_INF;
+
+/// The hooks.
+impl Core {
+    #[inline(always)]
+    pub(crate) fn is_tracing(&self) -> bool {
+        self.recorder.trace.is_some()
+    }
+
+    /// The task is about to be taken from the queue that it is in, into another one.
+    #[inline(always)]
+    pub(crate) fn trace_taken(&mut self, task: TaskId) {
+        if self.is_tracing() {
+            self.note_taken(task);
+        }
+    }
+
+    /// The task is about to be dispatched directly.
+    #[inline(always)]
+    pub(crate) fn trace_direct(&mut self, task: TaskId) {
+        if self.is_tracing() {
+            self.note_source(task, None, true);
+        }
+    }
+
+    /// The task is in this dispatch queue now.
+    #[inline(always)]
+    pub(crate) fn trace_enqueued(&mut self, queue: u32, task: TaskId, ordered: bool) {
+        if self.is_tracing() {
+            self.note_enqueued(queue, task, ordered);
+        }
+    }
+
+    /// The scheduler has the task, in memory of its own.
+    #[inline(always)]
+    pub(crate) fn trace_kept_by_scheduler(&mut self, task: TaskId) {
+        if self.is_tracing() {
+            self.push_enqueue(Queue::Scheduler, task, None, None);
+        }
+    }
+
+    /// A CPU has been asked to schedule, for this reason. The first reason counts.
+    #[inline(always)]
+    pub(crate) fn because(&mut self, cpu: u32, why: Preemption) {
+        if self.is_tracing() {
+            self.note_reason(cpu, why);
+        }
+    }
+
+    /// The CPU has decided who runs; `left` is who has to go although it could run on.
+    #[inline(always)]
+    pub(crate) fn trace_choice(&mut self, cpu: u32, next: TaskId, left: Option<TaskId>) {
+        if self.is_tracing() {
+            self.push_choice(cpu, next, left);
+        }
+    }
+}
+
+/// What they do. All of it stays out of the way of the code that is not traced.
+impl Core {
+    #[cold]
+    fn note_taken(&mut self, task: TaskId) {
+        let from = match self.queues.queue_of(task.0) {
+            NO_TASK => Queue::Scheduler,
+            queue => self.queue_name(queue),
+        };
+        self.note_source(task, Some(from), false);
+    }
+
+    #[cold]
+    fn note_source(&mut self, task: TaskId, from: Option<Queue>, direct: bool) {
+        if let Some(trace) = &mut self.recorder.trace {
+            trace.source = Some((task, from, direct));
+        }
+    }
+
+    #[cold]
+    fn note_enqueued(&mut self, queue: u32, task: TaskId, ordered: bool) {
+        let vtime = ordered.then(|| self.dsq_vtime(task));
+        let ahead = self.tasks_before(queue, task);
+        self.push_enqueue(self.queue_name(queue), task, vtime, Some(ahead));
+    }
+
+    /// The task waits in the run queue of a higher class, at this place from 0; nowhere, if it has
+    /// ended or is out of budget.
+    #[cold]
+    pub(crate) fn note_run_queue(&mut self, queue: Queue, task: TaskId, place: Option<usize>) {
+        if let Some(place) = place {
+            self.push_enqueue(queue, task, None, Some(place as u32));
+        }
+    }
+
+    #[cold]
+    fn push_enqueue(&mut self, queue: Queue, task: TaskId, vtime: Option<u64>, ahead: Option<u32>) {
+        let source = self.recorder.trace.as_mut().and_then(|trace| trace.source.take());
+        let of_task = source.filter(|&(whose, ..)| whose == task);
+        let (from, direct) = of_task.map_or((None, false), |(_, from, direct)| (from, direct));
+        let (time_ns, slice_ns) = (self.clock(self.this_cpu), self.finite_slice(task));
+        let what = What::Enqueue { pid: task.0, queue, from, vtime, slice_ns, ahead, direct };
+        self.push_decision(time_ns, self.this_cpu, what);
+    }
+
+    #[cold]
+    fn note_reason(&mut self, cpu: u32, why: Preemption) {
+        if let Some(trace) = &mut self.recorder.trace {
+            if trace.why.len() <= cpu as usize {
+                trace.why.resize(cpu as usize + 1, None);
+            }
+            trace.why[cpu as usize].get_or_insert(why);
+        }
+    }
+
+    #[cold]
+    fn push_choice(&mut self, cpu: u32, next: TaskId, left: Option<TaskId>) {
+        let (time_ns, slice_ns) = (self.clock(cpu), self.finite_slice(next));
+        if next.0 != cpu {
+            self.push_decision(time_ns, cpu, What::Choose { pid: next.0, slice_ns });
+        }
+        let trace = self.recorder.trace.as_mut();
+        let why = trace.and_then(|trace| trace.why.get_mut(cpu as usize)?.take());
+        if let Some(task) = left {
+            let why = match why {
+                Some(why) if !self.yielding => why,
+                _ => self.reason_to_go(task),
+            };
+            self.push_decision(time_ns, cpu, What::Preempt { pid: task.0, why });
+        }
+    }
+
+    /// When nobody asked for it: the task itself did, or it has come to its end.
+    fn reason_to_go(&self, task: TaskId) -> Preemption {
+        match self.slice(task) {
+            _ if self.yielding => Preemption::Yield,
+            0 => Preemption::SliceEnd,
+            _ => Preemption::Other,
+        }
+    }
+
+    fn push_decision(&mut self, time_ns: u64, cpu: u32, what: What) {
+        if let Some(trace) = &mut self.recorder.trace {
+            trace.push(time_ns, cpu, what);
+        }
+    }
+
+    /// The slice, for tasks that have one that ends.
+    fn finite_slice(&self, task: TaskId) -> Option<u64> {
+        let ext = self.task(task).class == crate::core::task::Class::Ext;
+        Some(self.slice(task)).filter(|&slice| ext && slice != SLICE_INF)
+    }
+
+    /// Newcomers stand at the end as a rule, so those behind are counted.
+    fn tasks_before(&self, queue: u32, task: TaskId) -> u32 {
+        let next = |&at: &u32| Some(self.queues.next(at)).filter(|&next| next != NO_TASK);
+        let from_here_on = std::iter::successors(Some(task.0), next).count() as u32;
+        self.queues.len(queue).saturating_sub(from_here_on)
+    }
+
+    fn queue_name(&self, queue: u32) -> Queue {
+        let cpus = self.topology.cpus;
+        match queue {
+            _ if queue < cpus => Queue::Local(queue),
+            _ if queue < self.bypass_queue() => Queue::Global(queue - cpus),
+            _ if queue < self.first_user_queue() => Queue::Bypass,
+            _ => Queue::Shared(self.queues.queues[queue as usize].id),
+        }
+    }
+}
