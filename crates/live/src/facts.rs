@@ -39,7 +39,7 @@ pub fn cpus_online() -> Vec<u32> {
 
 /// Facts that change what a measurement means. What the kernel does not say is left out.
 fn kernel_facts() -> BTreeMap<String, String> {
-    const FILES: [(&str, &str); 9] = [
+    const FILES: [(&str, &str); 12] = [
         ("autogroup", "/proc/sys/kernel/sched_autogroup_enabled"),
         ("rt_runtime_us", "/proc/sys/kernel/sched_rt_runtime_us"),
         ("rt_period_us", "/proc/sys/kernel/sched_rt_period_us"),
@@ -48,6 +48,9 @@ fn kernel_facts() -> BTreeMap<String, String> {
         ("clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         ("governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         ("smt", "/sys/devices/system/cpu/smt/active"),
+        ("core_of_cpu0", "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list"),
+        ("cache_of_cpu0", "/sys/devices/system/cpu/cpu0/cache/index3/shared_cpu_list"),
+        ("nodes", "/sys/devices/system/node/online"),
         ("command_line", "/proc/cmdline"),
     ];
     let read = |(name, path): (&str, &str)| Some((name.to_owned(), line(path)?));

@@ -19,6 +19,7 @@ pub mod facts;
 pub mod loader;
 pub mod parsers;
 pub mod player;
+mod printed;
 pub mod probes;
 pub mod program;
 pub mod trial;

@@ -6,7 +6,6 @@
 //! that it lacks are left out, and room is made for the exit information.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use compile::Compiled;
@@ -15,6 +14,7 @@ use libbpf_rs::{Link, MapCore, MapType, Object, ObjectBuilder, OpenObject, Progr
 use model::KnobValue;
 
 mod exit;
+mod host;
 
 pub(crate) mod log;
 #[cfg(test)]
@@ -26,6 +26,7 @@ use crate::btf::Kernel;
 pub use exit::ExitInfo;
 use exit::{DUMP_BYTES, KernelLog, Place};
 
+use crate::printed::{self, Printed};
 use log::Listener;
 pub use variable::Knob;
 use variable::{Member, Variable, is_section};
@@ -65,6 +66,7 @@ pub struct Loaded {
     notes: Vec<String>,
     place: Option<Place>,
     kernel_log: KernelLog,
+    printed: Option<Printed>,
 }
 
 /// The knobs of a compiled scheduler, in the order of the source. Needs no kernel and no privilege.
@@ -82,7 +84,7 @@ pub fn knobs(object: &[u8]) -> Result<Vec<Knob>, LoadError> {
 /// # Errors When this kernel or process cannot (`unsupported`), when a knob is wrong, when the
 /// verifier refuses, or when the scheduler's own `init` does.
 pub fn load(compiled: &Compiled, knobs: &BTreeMap<String, KnobValue>) -> Result<Loaded, LoadError> {
-    check_host()?;
+    host::check()?;
     let listener = Listener::new();
     let mut open = Open::new(&compiled.name, &compiled.object, &listener)?;
     open.set_knobs(knobs)?;
@@ -90,13 +92,14 @@ pub fn load(compiled: &Compiled, knobs: &BTreeMap<String, KnobValue>) -> Result<
     open.set_enumerators(&kernel);
     open.set_ops(&kernel, &compiled.flags);
     open.make_room_for_dump()?;
-    let Open { object, notes, place, .. } = open;
+    let Open { object, mut notes, place, .. } = open;
     let object = object.load().map_err(|error| LoadError {
         message: log::explain(&error.to_string(), &listener.text()),
         verifier_tail: log::refusal(&listener.text()).unwrap_or_default().tail,
         notes: notes.clone(),
         ..LoadError::default()
     })?;
+    let printed = printed::of(&object, &mut notes);
     let loaded = Loaded {
         scheduler: None,
         _helpers: Vec::new(),
@@ -105,6 +108,7 @@ pub fn load(compiled: &Compiled, knobs: &BTreeMap<String, KnobValue>) -> Result<
         notes,
         place,
         kernel_log: KernelLog::open(),
+        printed,
     };
     loaded.attach(&listener)
 }
@@ -276,25 +280,6 @@ impl Ops<'_> {
     }
 }
 
-/// Whether any sched_ext scheduler can be loaded, and none is.
-fn check_host() -> Result<(), LoadError> {
-    let state = sched_ext("state").ok_or_else(|| {
-        unsupported("this kernel has no sched_ext (CONFIG_SCHED_CLASS_EXT, Linux 6.12)".into())
-    })?;
-    if !nix::unistd::geteuid().is_root() {
-        return Err(unsupported("loading a scheduler needs root".into()));
-    }
-    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
-        return Err(unsupported("this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)".into()));
-    }
-    if state != "disabled" {
-        let ops = sched_ext("root/ops").unwrap_or_default();
-        let message = format!("another scheduler is {state} ({ops}): stop it first");
-        return Err(message.into());
-    }
-    Ok(())
-}
-
 fn unsupported(message: String) -> LoadError {
     LoadError { message, unsupported: true, ..LoadError::default() }
 }
@@ -361,6 +346,11 @@ impl Loaded {
         &self.notes
     }
 
+    /// Where what it prints is kept, to be read after it has left.
+    pub(crate) fn take_printed(&mut self) -> Option<Printed> {
+        self.printed.take()
+    }
+
     /// Why the kernel threw it out; `None` while it runs.
     pub fn exit_info(&self) -> Option<ExitInfo> {
         match &self.place {
@@ -372,7 +362,11 @@ impl Loaded {
     /// Unloads it and waits until the kernel has. Returns why it left: `kind` 64 when it was we who
     /// unloaded it.
     pub fn unload(mut self) -> Option<ExitInfo> {
-        drop(self.scheduler.take());
+        if let Some(link) = self.scheduler.take() {
+            // Processes that were forked meanwhile hold the link too, so closing ours may not do.
+            // A kernel that cannot detach takes it out when the last of them ends.
+            let _ = link.detach();
+        }
         wait_for(|| sched_ext("state").is_none_or(|state| state == "disabled"));
         self.exit_info()
     }

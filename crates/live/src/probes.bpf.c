@@ -250,6 +250,8 @@ int BPF_PROG(count_fork, struct task_struct *parent, struct task_struct *child)
 	}
 	retire(t);
 	group = fork_group[from->group & (MAX_GROUPS - 1)];
+	if (from->next_child)
+		group = (from->next_child - 1) & (MAX_GROUPS - 1);
 	__builtin_memset(t, 0, sizeof(*t));
 	t->group = group;
 	t->cpu = -1;

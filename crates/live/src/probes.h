@@ -61,7 +61,9 @@ struct probe_task {
 	u64 migrations;
 	struct probe_tally wakeups;
 	struct probe_tally other_waits;
-	u64 padding[2];
+	/* The group of the child that the task forks next, plus one; 0: the table's. The task's own. */
+	u64 next_child;
+	u64 padding;
 };
 
 /* What tasks had counted whose slots are in use again. */

@@ -47,6 +47,29 @@ pub struct Probes {
     statistics: Option<OwnedFd>,
 }
 
+/// See [`Probes::announcer`]. Async-signal-safe.
+#[derive(Clone, Copy)]
+pub struct Announcer {
+    first: *mut Task,
+    mask: usize,
+}
+
+// SAFETY: it points into memory shared with the kernel; every task writes its own slot only.
+unsafe impl Send for Announcer {}
+// SAFETY: as above.
+unsafe impl Sync for Announcer {}
+
+impl Announcer {
+    /// The calling task's next child belongs to this group.
+    pub fn next_child(&self, group: usize) {
+        // SAFETY: gettid has no arguments; the slot is inside the mapping, as numbers are masked.
+        unsafe {
+            let slot = self.first.add(libc::gettid() as usize & self.mask);
+            (&raw mut (*slot).next_child).write_volatile(group as u64 + 1);
+        }
+    }
+}
+
 /// What was counted between start and finish.
 #[derive(Clone, Debug, Default)]
 pub struct Readings {
@@ -163,6 +186,12 @@ impl Probes {
         }
         self.globals.write(self.offset("fork_group") + 4 * parent, child as u32);
         Ok(())
+    }
+
+    /// How tasks say, before they fork, to which group the child belongs. It must not be used when
+    /// the probes are gone.
+    pub fn announcer(&self) -> Announcer {
+        Announcer { first: self.tasks.place(0), mask: self.tasks.len() - 1 }
     }
 
     /// The common start: counts from now on. What began before is counted from now.

@@ -2,19 +2,21 @@
 //! One trial: from the question to its record. Nothing that goes wrong is an error of these
 //! functions; it is an outcome in the record.
 
+use std::cell::RefCell;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use model::{Measured, Outcome, Policy, Provenance, Record, SchedulerChoice, Trace, Trial};
 
 use crate::active::active;
 use crate::facts;
-use crate::player::{self, Options, PlayError, Played, attributes, busy};
+use crate::player::{self, Interludes, Options, PlayError, Played, attributes, busy};
 use crate::probes::Probes;
-use crate::trial::scheduler::UnderTest;
+use crate::trial::reloads::{Reloaded, Reloads};
 use crate::{parsers, program};
 
 mod measure;
 mod obstacles;
+mod reloads;
 mod scheduler;
 mod supervisor;
 #[cfg(test)]
@@ -90,36 +92,43 @@ fn answer(trial: &Trial, context: &Context, provenance: &mut Provenance) -> Answ
     provenance.scheduler_before = active();
     if let Err(outcome) = under_test.verify_before(&provenance.scheduler_before) {
         under_test.stop();
+        provenance.printed = under_test.printed();
         return outcome.into();
     }
-    let played = play(trial, provenance, &mut under_test);
+    let mut reloads = Reloads::new(trial, &mut under_test, &provenance.scheduler_before);
+    let played = play(trial, provenance, &mut reloads);
     if provenance.scheduler_after == Default::default() {
         provenance.scheduler_after = active();
     }
-    let (before, after) = (&provenance.scheduler_before, &provenance.scheduler_after);
-    let verdict = under_test.verify_after(before, after);
+    let verdict = reloads.verify_after(&provenance.scheduler_after);
+    let reloaded = reloads.end();
     under_test.stop();
-    conclude(trial, provenance, played, verdict)
+    provenance.printed = under_test.printed();
+    conclude(trial, provenance, played, (reloaded, verdict))
 }
 
 /// Attaches the probes and plays the workload.
 fn play(
     trial: &Trial,
     provenance: &mut Provenance,
-    under_test: &mut UnderTest,
+    reloads: &mut Reloads,
 ) -> Result<Played, PlayError> {
     let mut probes = attach(trial, provenance);
     let mut after = None;
+    let reloads = RefCell::new(reloads);
     let mut on_interrupt = || {
         after = Some(active());
-        under_test.stop();
+        reloads.borrow_mut().stop();
     };
+    let mut reload = || reloads.borrow_mut().reload();
+    let duration_ns = trial.workload.duration_us.unwrap_or(0).saturating_mul(1_000);
     let options = Options {
         policy: policy(&trial.contestant.scheduler),
         seed: trial.seed,
         rounds_per_ms: provenance.calibration_rounds_per_ms,
         probes: probes.as_mut(),
         on_interrupt: &mut on_interrupt,
+        interludes: Interludes::new(trial.workload.reloads, duration_ns, &mut reload),
     };
     let played = player::play(&trial.workload, options);
     provenance.scheduler_after = after.unwrap_or_default();
@@ -148,7 +157,7 @@ fn conclude(
     trial: &Trial,
     provenance: &mut Provenance,
     played: Result<Played, PlayError>,
-    verdict: Result<(), Outcome>,
+    (reloaded, verdict): (Reloaded, Result<(), Outcome>),
 ) -> Answer {
     let played = match (played, verdict) {
         (_, Err(outcome)) => return outcome.into(),
@@ -165,7 +174,8 @@ fn conclude(
         Err(reason) => return Outcome::Failed { reason }.into(),
     };
     note(provenance, &played, &reported, trial);
-    let measured = measure::all(&played, &reported, provenance);
+    let mut measured = measure::all(&played, &reported, provenance);
+    reloaded.measure(&mut measured);
     let readings = played.readings.unwrap_or_default();
     provenance.probe_cost = readings.cost;
     Answer { outcome: Outcome::Ok, measured, trace: readings.trace }

@@ -11,8 +11,12 @@ use model::{Clock, Outcome, Provenance, Record, Trial};
 use crate::channel::Kind;
 use crate::console;
 use crate::initramfs::{self, Boot, Contents};
-use crate::qemu::{self, Output, Qemu};
+use crate::qemu::{self, Accelerator, Output, Qemu};
 use crate::trials::{Event, Lab};
+
+/// See [`console::is_stale_code`].
+const STALE_CODE: &str = "QEMU ran code that the guest's kernel had already replaced, on several \
+                          emulated CPUs; newer versions of QEMU, or KVM, do not";
 
 /// How often `stop` is looked at.
 const STOP_CHECK: Duration = Duration::from_millis(50);
@@ -40,6 +44,8 @@ pub(crate) enum End {
     Stopped,
     /// Too early, and why.
     Broken(String),
+    /// The emulator's own fault in the midst of a trial, which deserves another boot; what it was.
+    Emulator(String),
 }
 
 impl<'a> BootRun<'a> {
@@ -217,12 +223,30 @@ impl<'a> BootRun<'a> {
         self.answer_for_the_guest(Outcome::Hung { reason }, on_event)
     }
 
+    /// Whether several threads of the host translate the guest's code at the same time.
+    fn is_emulated_in_parallel(&self) -> bool {
+        let machine = self.lab.request.machine;
+        let is_real = machine.clock == Clock::Real;
+        self.lab.accelerator == Accelerator::Tcg && is_real && machine.cpus > 1
+    }
+
+    /// The record of a trial that has met the emulator's fault too often.
+    pub fn give_up(&mut self, on_event: &mut dyn FnMut(Event)) -> End {
+        self.answer_for_the_guest(Outcome::Failed { reason: STALE_CODE.into() }, on_event)
+    }
+
     fn died(&mut self, damage: Option<String>, on_event: &mut dyn FnMut(Event)) -> Result<End> {
         let status = self.qemu.wait();
         let lines = self.qemu.console();
         if status.is_none_or(|status| !status.success()) {
             let status = status.map_or("an unknown status".into(), |status| status.to_string());
             bail!("QEMU itself ended with {status}\n{}", console::tail(&lines));
+        }
+        if self.started.is_some()
+            && self.is_emulated_in_parallel()
+            && console::is_stale_code(&lines)
+        {
+            return Ok(End::Emulator(STALE_CODE.into()));
         }
         let mut text = console::crash(&lines);
         if let Some(damage) = damage {

@@ -91,11 +91,11 @@ pub fn command_line(clock: Clock) -> String {
 
 /// All arguments but the initramfs. `accelerator` is not `Auto`.
 pub fn arguments(image: &Path, machine: &Machine, accelerator: Accelerator) -> Vec<String> {
-    let cpus = machine.cpus.max(1);
     let mut arguments: Vec<String> = time_arguments(machine.clock, accelerator);
     let mut add = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
-    add("-smp", format!("cpus={cpus},sockets=1,cores={cpus},threads=1"));
+    add("-smp", processors(machine));
     add("-m", format!("{}M", machine.memory_mib));
+    nodes(machine).into_iter().for_each(|(name, value)| add(name, value));
     add("-kernel", image.to_string_lossy().into_owned());
     add("-append", command_line(machine.clock));
     add("-chardev", "file,id=console,path=/dev/stderr".into());
@@ -106,6 +106,32 @@ pub fn arguments(image: &Path, machine: &Machine, accelerator: Accelerator) -> V
     let switches = ["-nodefaults", "-no-user-config", "-no-reboot"];
     arguments.extend(switches.map(str::to_owned));
     arguments
+}
+
+/// Sockets, cores and threads. A socket of QEMU's has one last-level cache, so as many sockets are
+/// made as there are caches. The machine's numbers divide each other.
+fn processors(machine: &Machine) -> String {
+    let (cpus, sockets, threads) = (machine.cpus.max(1), machine.llcs.max(1), machine.smt.max(1));
+    let cores = (cpus / sockets / threads).max(1);
+    format!("cpus={cpus},sockets={sockets},cores={cores},threads={threads}")
+}
+
+/// Memory and CPUs of each NUMA node; nothing for one node.
+fn nodes(machine: &Machine) -> Vec<(&'static str, String)> {
+    let count = machine.nodes.max(1);
+    if count == 1 {
+        return Vec::new();
+    }
+    let (cpus, share) = (machine.cpus / count, machine.memory_mib / count);
+    let node = |node: u32| {
+        let first = if node == 0 { machine.memory_mib % count } else { 0 };
+        let (from, to) = (node * cpus, (node + 1) * cpus - 1);
+        [
+            ("-object", format!("memory-backend-ram,id=node{node},size={}M", share + first)),
+            ("-numa", format!("node,nodeid={node},memdev=node{node},cpus={from}-{to}")),
+        ]
+    };
+    (0..count).flat_map(node).collect()
 }
 
 /// With instruction counting one instruction is one nanosecond, an idle machine's clock jumps to
@@ -294,6 +320,16 @@ mod tests {
         assert!(line.contains("-accel tcg,thread=multi"), "{line}");
         assert!(line.contains("cpus=2,sockets=1,cores=2,threads=1"), "{line}");
         assert!(!line.contains("icount"), "{line}");
+    }
+
+    #[test]
+    fn the_machines_shape_is_the_guests() {
+        let machine =
+            Machine { smt: 2, llcs: 4, nodes: 2, memory_mib: 1023, ..machine(Clock::Real, 16) };
+        let line = arguments(Path::new("/k/vmlinuz"), &machine, Accelerator::Tcg).join(" ");
+        assert!(line.contains("cpus=16,sockets=4,cores=2,threads=2"), "{line}");
+        assert!(line.contains("-object memory-backend-ram,id=node0,size=512M"), "{line}");
+        assert!(line.contains("-numa node,nodeid=1,memdev=node1,cpus=8-15"), "{line}");
     }
 
     #[test]

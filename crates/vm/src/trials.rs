@@ -57,6 +57,9 @@ const SILENCE_MAX: Duration = Duration::from_secs(120);
 const PROBE_MAX: Duration = Duration::from_secs(20);
 /// A boot that answers nothing is tried again, once.
 const FRUITLESS_BOOTS_MAX: u32 = 2;
+/// How often a trial may meet the emulator's own fault, see
+/// [`crate::console::is_stale_code`].
+const EMULATORS_FAULTS_MAX: u32 = 5;
 
 /// Runs all trials of a boot; after a crash or a hang the rest runs in a fresh boot. Every trial
 /// gets exactly one [`Event::Record`], unless `stop` becomes true: then the machine is killed and
@@ -73,21 +76,30 @@ pub fn run_trials(
     let mut answered = 0;
     let mut attempt = 0;
     let mut fruitless = 0;
+    let mut faults = 0;
     let mut note = None;
     while answered < request.trials.len() && !stop.load(Ordering::Relaxed) {
         let mut boot = BootRun::start(&lab, answered, attempt, note.take())?;
-        let end = boot.attend(stop, on_event)?;
-        fruitless = if boot.next > answered { 0 } else { fruitless + 1 };
+        let mut end = boot.attend(stop, on_event)?;
+        let is_new = boot.next > answered;
+        faults =
+            if matches!(end, End::Emulator(_)) { if is_new { 1 } else { faults + 1 } } else { 0 };
+        if faults > EMULATORS_FAULTS_MAX {
+            end = boot.give_up(on_event);
+        }
+        fruitless = if boot.next > answered || faults > 0 { 0 } else { fruitless + 1 };
         answered = boot.next;
         attempt += 1;
         note = match end {
             End::Finished | End::Stopped => None,
-            End::Broken(why) if fruitless < FRUITLESS_BOOTS_MAX => {
+            End::Broken(why) | End::Emulator(why) if fruitless < FRUITLESS_BOOTS_MAX => {
                 let first = why.lines().next().unwrap_or_default();
                 on_event(Event::Note(format!("boot {}: {first}; booting again", request.boot)));
                 Some(why)
             }
-            End::Broken(why) => bail!("kernel {}: {why}", request.kernel.release),
+            End::Broken(why) | End::Emulator(why) => {
+                bail!("kernel {}: {why}", request.kernel.release)
+            }
         };
     }
     Ok(())
@@ -167,7 +179,7 @@ fn probe_kvm(
         let boot = BootRun::start(&lab, 0, 0, None);
         match boot.and_then(|mut boot| boot.attend(stop, &mut |_| {})) {
             Ok(End::Finished | End::Stopped) => Ok(()),
-            Ok(End::Broken(why)) => Err(format!("a probe boot failed: {why}")),
+            Ok(End::Broken(why) | End::Emulator(why)) => Err(format!("a probe boot failed: {why}")),
             Err(error) => Err(format!("a probe boot failed: {error:#}")),
         }
     };

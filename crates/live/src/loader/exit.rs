@@ -10,6 +10,9 @@ use libbpf_rs::{MapCore, MapFlags, Object};
 
 use super::variable::{Kind, Member, Variable, is_section};
 
+/// `SCX_EXIT_UNREG`.
+const UNREGISTERED: u64 = 64;
+
 /// Why a scheduler left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExitInfo {
@@ -27,9 +30,10 @@ pub struct ExitInfo {
 }
 
 impl ExitInfo {
-    /// Whether the kernel threw the scheduler out for an error of its own.
-    pub fn is_error(&self) -> bool {
-        self.kind >= 1024
+    /// Whether the scheduler left because user space unloaded it: `SCX_EXIT_UNREG`. Otherwise the
+    /// kernel threw it out, or it left by its own wish.
+    pub fn was_asked_for(&self) -> bool {
+        self.kind == UNREGISTERED
     }
 }
 
@@ -162,7 +166,7 @@ mod tests {
             "sched_ext: lazy: hog[123] failed to run for 1.024s".into(),
         ];
         let exit = from_log(&lines).expect("it left");
-        assert_eq!((exit.kind, exit.is_error()), (1026, true));
+        assert_eq!((exit.kind, exit.was_asked_for()), (1026, false));
         assert_eq!(exit.reason, "runnable task stall");
         assert_eq!(exit.message, "hog[123] failed to run for 1.024s");
         assert_eq!(from_log(&lines[..1]), None);

@@ -110,7 +110,8 @@ fn attributes(policy: &Policy) -> SchedAttr {
         ..SchedAttr::default()
     };
     match policy.class {
-        _ if fair => SchedAttr { nice: policy.nice, ..base },
+        // Kernels before 6.12 ignore the run time, which asks for a slice.
+        _ if fair => SchedAttr { nice: policy.nice, runtime: policy.runtime_us * US, ..base },
         PolicyClass::Fifo | PolicyClass::Rr => SchedAttr { priority: policy.priority, ..base },
         PolicyClass::Deadline => SchedAttr {
             runtime: policy.runtime_us * US,

@@ -25,6 +25,9 @@ pub fn fork(task: &mut Task, group: usize, count: u32) -> Flow {
     for _ in 0..count {
         task.over()?;
         let number = counts.forked.fetch_add(u64::from(stage.counting()), SeqCst);
+        if let Some(announcer) = stage.announcer.get() {
+            announcer.next_child(group);
+        }
         let start_ns = now_ns();
         // SAFETY: the child does only what is async-signal-safe until it exits.
         match unsafe { libc::fork() } {

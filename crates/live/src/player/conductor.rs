@@ -19,7 +19,7 @@ use crate::player::children::Usher;
 use crate::player::clock::{now_ns, timespec};
 use crate::player::score::Score;
 use crate::player::stage::{Fault, Stage, silence};
-use crate::player::{Options, PlayError, Played, cast, futex, played};
+use crate::player::{Interludes, Options, PlayError, Played, cast, futex, played};
 use crate::probes::Probes;
 use crate::program::Running;
 
@@ -79,7 +79,7 @@ fn perform(
     stage: &Arc<Stage>,
     mut program: Option<Running>,
     threads: Vec<JoinHandle<()>>,
-    options: Options,
+    mut options: Options,
 ) -> Result<Played, PlayError> {
     wait_until_ready(stage, threads.len());
     let mut probes = options.probes;
@@ -88,7 +88,10 @@ fn perform(
         None => Ok(()),
     };
     start(stage, program.as_mut(), probes.as_deref());
-    let end = if tracked.is_ok() { wait_for_end(stage, program.as_mut()) } else { Ending::Over };
+    let mut end = Ending::Over;
+    if tracked.is_ok() {
+        end = wait_for_end(stage, program.as_mut(), &mut options.interludes);
+    }
     let interrupted = (end == Ending::Interrupted).then(|| still_running(stage, &program));
     end_counting(stage);
     let readings = probes.map(|probes| probes.finish());
@@ -131,6 +134,8 @@ fn track(stage: &Stage, probes: &mut Probes, program: Option<&Running>) -> Resul
             probes.set_fork_group(number, child)?;
         }
     }
+    // The probes outlive the tasks: they belong to our caller.
+    let _ = stage.announcer.set(probes.announcer());
     program.map_or(Ok(()), |program| probes.track(program.pid(), stage.score.groups.len()))
 }
 
@@ -159,9 +164,14 @@ enum Ending {
 }
 
 /// Sleeps until the run is over.
-fn wait_for_end(stage: &Stage, mut program: Option<&mut Running>) -> Ending {
+fn wait_for_end(
+    stage: &Stage,
+    mut program: Option<&mut Running>,
+    interludes: &mut Interludes,
+) -> Ending {
     let control = stage.control();
     let start_ns = control.start_ns.load(SeqCst);
+    interludes.begin(start_ns);
     let end_ns = stage.score.duration_ns.map(|ns| start_ns + ns);
     loop {
         let program_ended = program.as_deref_mut().map(Running::look);
@@ -171,14 +181,18 @@ fn wait_for_end(stage: &Stage, mut program: Option<&mut Running>) -> Ending {
         if interrupted() {
             return Ending::Interrupted;
         }
-        let now_ns = now_ns();
-        let left_ns = end_ns.map(|end_ns| end_ns.saturating_sub(now_ns));
-        if left_ns == Some(0) {
+        if !interludes.attend() {
             return Ending::Over;
         }
+        let now_ns = now_ns();
+        if interludes.next_ns().is_none() && end_ns.is_some_and(|end_ns| end_ns <= now_ns) {
+            return Ending::Over;
+        }
+        let due_ns = interludes.next_ns().or(end_ns);
         let handle = program.as_deref().map_or(-1, |program| program.handle());
         let look_ns = program.is_some().then_some(LOOK_NS);
-        let patience_ns = left_ns.into_iter().chain(look_ns).min();
+        let patience_ns = due_ns.map(|due_ns| due_ns.saturating_sub(now_ns));
+        let patience_ns = patience_ns.into_iter().chain(look_ns).min();
         poll(&[stage.bell.as_raw_fd(), custody::alarm(), handle], patience_ns);
         silence(&stage.bell);
     }

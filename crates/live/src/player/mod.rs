@@ -8,6 +8,7 @@
 //!
 //! A [`task`] plays steps; [`timers`], [`messages`], [`files`] and [`children`] are kinds of steps;
 //! [`futex`], [`shared`], [`clock`], [`busy`], [`attributes`] and [`usage`] are what they stand on.
+//! [`interludes`] are for the scheduler.
 //! Nothing is allocated or printed between the common start and the end of the run.
 //!
 //! What is not here: the scheduler under test, metrics by name, files of results.
@@ -27,6 +28,7 @@ pub mod clock;
 mod conductor;
 pub mod files;
 pub mod futex;
+pub mod interludes;
 pub mod messages;
 mod played;
 pub mod score;
@@ -39,6 +41,7 @@ pub mod timers;
 pub mod usage;
 
 pub use conductor::play;
+pub use interludes::Interludes;
 
 /// How to play.
 pub struct Options<'a> {
@@ -53,6 +56,8 @@ pub struct Options<'a> {
     /// Called when the run is cut short, before the tasks are ended: a scheduler that does not run
     /// them would not let them end.
     pub on_interrupt: &'a mut dyn FnMut(),
+    /// What happens to the scheduler during the run.
+    pub interludes: Interludes<'a>,
 }
 
 /// How it went.

@@ -6,12 +6,14 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::SeqCst};
 
 use crate::player::attributes::Errno;
 use crate::player::futex::{Barrier, Condition, Lock, Semaphore};
 use crate::player::score::Score;
 use crate::player::shared::{Recorder, Shareable, Shared};
+use crate::probes::Announcer;
 
 /// What the conductor tells everybody, and hears from them. One exists.
 #[repr(C)]
@@ -122,6 +124,8 @@ pub struct Stage {
     pub barriers: Shared<Barrier>,
     /// By number and member.
     pub channels: Vec<Vec<Pipe>>,
+    /// Tells the probes to which group a child will belong, once they are there.
+    pub announcer: OnceLock<Announcer>,
     /// An eventfd that wakes the conductor.
     pub bell: OwnedFd,
     /// Where tasks keep their files.
@@ -145,6 +149,7 @@ impl Stage {
             semaphores: Shared::new(score.semaphores)?,
             barriers: Shared::new(score.barriers.len())?,
             channels,
+            announcer: OnceLock::new(),
             bell: eventfd()?,
             directory: CString::new(directory.as_os_str().as_bytes())?,
             children: AtomicI32::new(0),

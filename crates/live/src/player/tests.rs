@@ -10,12 +10,14 @@ use super::*;
 
 fn try_play(workload: Value) -> Result<Played, PlayError> {
     let workload: Workload = serde_json::from_value(workload).expect("a workload");
+    let mut no_interlude = || true;
     let options = Options {
         policy: Policy::default(),
         seed: Seed(1),
         rounds_per_ms: busy::calibrate() / 4,
         probes: None,
         on_interrupt: &mut || {},
+        interludes: Interludes::new(0, 0, &mut no_interlude),
     };
     play(&workload, options)
 }

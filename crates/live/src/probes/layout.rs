@@ -100,8 +100,10 @@ pub struct Task {
     pub wakeups: Tally,
     /// Waits after a fork, a preemption or a yield.
     pub other_waits: Tally,
+    /// The group of the child that it forks next, plus one; 0: the table's.
+    pub next_child: u64,
     /// Makes it 128 bytes, so that an index is a shift.
-    pub padding: [u64; 2],
+    pub padding: u64,
 }
 
 /// What tasks had counted whose slots are in use again.
@@ -188,6 +190,7 @@ mod tests {
             offset_of!(Task, migrations),
             offset_of!(Task, wakeups),
             offset_of!(Task, other_waits),
+            offset_of!(Task, next_child),
             offset_of!(Task, padding),
             size_of::<Task>(),
         ];

@@ -47,6 +47,13 @@ impl<T: Copy> Shared<T> {
         self.entries
     }
 
+    /// Where a value is, for those who know how long the mapping lives.
+    pub fn place(&self, index: usize) -> *mut T {
+        assert!(index < self.entries, "a shared map has no value {index}");
+        // SAFETY: inside the mapping.
+        unsafe { self.start.add(index) }
+    }
+
     /// Reads a value.
     pub fn get(&self, index: usize) -> T {
         assert!(index < self.entries, "a shared map has no value {index}");

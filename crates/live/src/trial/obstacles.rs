@@ -9,7 +9,8 @@ use crate::program;
 
 /// The first obstacle, with what would help.
 pub fn first(trial: &Trial) -> Option<String> {
-    scheduler(&trial.contestant.scheduler).or_else(|| programs(trial)).or_else(|| cpus(trial))
+    let scheduler = scheduler(&trial.contestant.scheduler).or_else(|| reloads(trial));
+    scheduler.or_else(|| programs(trial)).or_else(|| cpus(trial))
 }
 
 /// What differs from what the trial describes, without being an obstacle.
@@ -40,6 +41,11 @@ fn scheduler(choice: &SchedulerChoice) -> Option<String> {
     // SAFETY: no arguments.
     let root = unsafe { libc::geteuid() } == 0;
     (!root).then(|| "loading a sched_ext scheduler needs root; use sudo, or --on vm".into())
+}
+
+fn reloads(trial: &Trial) -> Option<String> {
+    let reloads = trial.workload.reloads > 0 && !trial.contestant.scheduler.is_sched_ext();
+    reloads.then(|| "the kernel's own scheduler cannot be reloaded; use a sched_ext one".into())
 }
 
 fn programs(trial: &Trial) -> Option<String> {

@@ -10,6 +10,7 @@ use model::{ActiveScheduler, Outcome, Policy, Program, SchedulerChoice};
 use crate::active::active;
 use crate::loader::{self, ExitInfo, Loaded};
 use crate::parsers;
+use crate::printed::LINES_MAX;
 use crate::program::Running;
 
 /// How long an installed scheduler may take until the kernel says that it is enabled.
@@ -25,6 +26,8 @@ pub struct UnderTest {
     kind: Kind,
     /// Why the kernel threw it out, once it is known.
     exit: Option<ExitInfo>,
+    /// What it has printed, once it has left, every time that it was loaded.
+    printed: Vec<String>,
 }
 
 enum Kind {
@@ -52,7 +55,7 @@ pub fn start(choice: &SchedulerChoice) -> Result<UnderTest, Outcome> {
         SchedulerChoice::Program { command } => Kind::Program(start_program(command)?),
         SchedulerChoice::Kernel | SchedulerChoice::Policy { .. } => Kind::Builtin,
     };
-    Ok(UnderTest { kind, exit: None })
+    Ok(UnderTest { kind, exit: None, printed: Vec::new() })
 }
 
 /// Waits until no sched_ext scheduler is active.
@@ -139,7 +142,7 @@ impl UnderTest {
             Kind::File(loaded) => loaded.exit_info(),
             _ => None,
         };
-        now.or_else(|| self.exit.clone()).filter(ExitInfo::is_error)
+        now.or_else(|| self.exit.clone()).filter(|exit| !exit.was_asked_for())
     }
 
     /// What an installed scheduler printed, which is where it tells the kernel's reason.
@@ -155,12 +158,30 @@ impl UnderTest {
 
     /// Takes it out and waits until the kernel's own scheduler is back. Can be called twice.
     pub fn stop(&mut self) {
+        let mut printed = None;
         match std::mem::replace(&mut self.kind, Kind::Builtin) {
             Kind::Builtin => return,
-            Kind::File(loaded) => self.exit = loaded.unload(),
+            Kind::File(mut loaded) => {
+                printed = loaded.take_printed();
+                self.exit = loaded.unload();
+            }
             Kind::Program(running) => drop(running.finish()),
         }
         await_disabled();
+        self.printed.extend(printed.into_iter().flat_map(|printed| printed.lines()));
+        self.printed.truncate(LINES_MAX);
+    }
+
+    /// Brings it in again after [`UnderTest::stop`]. The outcome says why it could not be.
+    pub fn start_again(&mut self, choice: &SchedulerChoice) -> Result<(), Outcome> {
+        self.kind = start(choice)?.kind;
+        self.exit = None;
+        self.verify_before(&active())
+    }
+
+    /// What it has printed with `bpf_printk`; empty until it was stopped.
+    pub fn printed(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.printed)
     }
 }
 

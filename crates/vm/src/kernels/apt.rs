@@ -109,12 +109,12 @@ fn newest(series: &Series, packages: &BTreeSet<String>) -> Option<(String, Optio
 }
 
 /// An apt state in a folder that vanishes with it.
-struct PrivateApt {
+pub(super) struct PrivateApt {
     folder: tempfile::TempDir,
 }
 
 impl PrivateApt {
-    fn new(home: &Path) -> Result<PrivateApt> {
+    pub(super) fn new(home: &Path) -> Result<PrivateApt> {
         let mirror = Mirror::of_this_machine()?;
         let parent = home.join("apt");
         fs::create_dir_all(&parent).with_context(|| format!("creating {}", parent.display()))?;
@@ -126,7 +126,7 @@ impl PrivateApt {
         Ok(PrivateApt { folder })
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
@@ -149,13 +149,13 @@ impl PrivateApt {
         command
     }
 
-    fn update(&self) -> Result<()> {
+    pub(super) fn update(&self) -> Result<()> {
         run(self.command("apt-get").args(["-q", "update", "--error-on=any"]))
             .context("the mirror of the machine's apt sources does not answer as expected")?;
         Ok(())
     }
 
-    fn package_names(&self) -> Result<BTreeSet<String>> {
+    pub(super) fn package_names(&self) -> Result<BTreeSet<String>> {
         let names = run(self.command("apt-cache").args(["pkgnames", "linux-"]))?;
         Ok(names.lines().map(str::to_owned).collect())
     }
@@ -187,7 +187,7 @@ impl PrivateApt {
     }
 
     /// `apt-get download` and `dpkg-deb -x` into `root`; returns package and version.
-    fn unpack(&self, package: &str) -> Result<String> {
+    pub(super) fn unpack(&self, package: &str) -> Result<String> {
         run(self.command("apt-get").args(["-q", "download", package]))
             .with_context(|| format!("downloading {package}"))?;
         let folder = self.path("packages");

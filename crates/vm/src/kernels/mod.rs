@@ -4,6 +4,7 @@
 
 mod apt;
 mod config;
+mod examples;
 mod image;
 mod mirror;
 
@@ -15,6 +16,7 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
 pub use apt::{NAMES, pull};
+pub use examples::pull_examples;
 
 /// One kernel that can be booted.
 #[derive(Clone, Debug, PartialEq, Eq)]
