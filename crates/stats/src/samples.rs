@@ -12,6 +12,8 @@ use crate::measures::{MeasureKey, values};
 pub(crate) struct CellKey {
     pub workload: String,
     pub parameters: BTreeMap<String, i64>,
+    /// Before the name, so that machines come by size.
+    pub cpus: u32,
     pub machine: String,
     pub backend: Backend,
 }
@@ -24,6 +26,7 @@ pub(crate) fn cells(records: &[Record]) -> BTreeMap<CellKey, Vec<&Record>> {
         let key = CellKey {
             workload: trial.workload.name.clone(),
             parameters: trial.workload.parameters.clone(),
+            cpus: trial.machine.cpus,
             machine: trial.machine.name.clone(),
             backend: trial.backend,
         };
@@ -42,6 +45,7 @@ pub(crate) fn clock(record: &Record) -> Clock {
 }
 
 /// A run's number with what it is a replicate of.
+#[derive(Clone)]
 pub(crate) struct Sample {
     /// Planned boot and real boot: a crash in between makes two.
     pub boot: (u32, String),

@@ -24,10 +24,12 @@ fn experiment() -> Experiment {
     Experiment {
         name: "sample".into(),
         question: "Does it come back as it went in?".into(),
-        backend: Backend::Live,
+        backends: vec![Backend::Live],
         baseline: "kernel".into(),
         contestants: vec![contestant()],
         workloads: vec![Workload { name: "nothing".into(), ..Workload::default() }],
+        scaled: Vec::new(),
+        only_on: Default::default(),
         machines: vec![machine()],
         blocks: 2,
         runs_per_boot: 3,

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Who ran instead: every wait is charged to those whom its CPU ran meanwhile.
+
+use std::collections::BTreeMap;
+
+use super::Spent;
+use super::history::{History, Run};
+use super::idle::Idle;
+
+/// What a CPU did from the start to some moment: time by group, then idling.
+pub struct Meter<'a> {
+    runs: &'a [Run],
+    history: &'a History,
+    place: usize,
+    now_ns: u64,
+    pub sums: Vec<u64>,
+}
+
+impl<'a> Meter<'a> {
+    /// At the start.
+    pub fn new(history: &'a History, cpu: usize) -> Meter<'a> {
+        let sums = vec![0; history.groups.len() + 1];
+        Meter { runs: &history.runs[cpu], history, place: 0, now_ns: 0, sums }
+    }
+
+    /// Goes on until then; times must not go back.
+    pub fn advance(&mut self, to_ns: u64) {
+        while let Some(run) = self.runs.get(self.place).filter(|_| self.now_ns < to_ns) {
+            let stop_ns = run.to_ns.min(to_ns);
+            let idle = self.history.groups.len();
+            let whose = run.task.map_or(idle, |task| self.history.tasks[task].group);
+            self.sums[whose] += stop_ns.saturating_sub(self.now_ns.max(run.from_ns));
+            self.now_ns = stop_ns;
+            self.place += usize::from(stop_ns == run.to_ns);
+        }
+    }
+}
+
+/// What each wait's CPUs did during it: time by group, then idling. In the order of
+/// [`History::waits`].
+pub fn charges(history: &History) -> Vec<Vec<u64>> {
+    let mut boundaries: Vec<Vec<(u64, usize, bool)>> = vec![Vec::new(); history.runs.len()];
+    for (number, wait) in history.waits.iter().enumerate() {
+        for part in &wait.parts {
+            let on_cpu = &mut boundaries[part.cpu as usize];
+            on_cpu.extend([(part.from_ns, number, true), (part.to_ns, number, false)]);
+        }
+    }
+    let mut charges = vec![vec![0; history.groups.len() + 1]; history.waits.len()];
+    for (cpu, mut on_cpu) in boundaries.into_iter().enumerate() {
+        on_cpu.sort_unstable();
+        charge_on(history, cpu, &on_cpu, &mut charges);
+    }
+    charges
+}
+
+/// What the CPU has done until the end of a part less what it had done until its beginning.
+fn charge_on(
+    history: &History,
+    cpu: usize,
+    boundaries: &[(u64, usize, bool)],
+    charges: &mut [Vec<u64>],
+) {
+    let mut meter = Meter::new(history, cpu);
+    for &(at_ns, wait, begins) in boundaries {
+        meter.advance(at_ns);
+        for (sum, now) in charges[wait].iter_mut().zip(&meter.sums) {
+            // The difference is never negative in the end; in between it may wrap.
+            *sum = if begins { sum.wrapping_sub(*now) } else { sum.wrapping_add(*now) };
+        }
+    }
+}
+
+/// Where each task's time went.
+pub fn tasks(history: &History, charges: &[Vec<u64>], idle: &Idle) -> Vec<Spent> {
+    let mut tasks: Vec<Spent> = history.tasks.iter().map(|past| spent(history, past)).collect();
+    for (wait, charge) in history.waits.iter().zip(charges) {
+        let task = &mut tasks[wait.task];
+        let ns = wait.to_ns - wait.from_ns;
+        task.waits += 1;
+        task.longest_wait_ns = task.longest_wait_ns.max(ns);
+        let cpu_idle_ns = charge[history.groups.len()];
+        task.cpu_idle_ns += cpu_idle_ns;
+        task.other_idle_ns += idle.elsewhere_ns(history, wait, cpu_idle_ns);
+        add(&mut task.instead_ns, history.groups.iter().cloned().zip(charge.iter().copied()));
+    }
+    tasks.retain(|task| task.lifetime_ns > 0);
+    tasks
+}
+
+fn spent(history: &History, past: &super::history::Past) -> Spent {
+    let idle_ns = past.sleeping_ns + past.blocked_ns;
+    Spent {
+        name: past.name.clone(),
+        group: history.groups[past.group].clone(),
+        pid: past.pid,
+        tasks: 1,
+        lifetime_ns: past.running_ns + past.waiting_ns + idle_ns,
+        running_ns: past.running_ns,
+        waiting_ns: past.waiting_ns,
+        sleeping_ns: past.sleeping_ns,
+        blocked_ns: past.blocked_ns,
+        ..Spent::default()
+    }
+}
+
+fn add(sums: &mut BTreeMap<String, u64>, more: impl Iterator<Item = (String, u64)>) {
+    for (name, ns) in more.filter(|&(_, ns)| ns > 0) {
+        *sums.entry(name).or_default() += ns;
+    }
+}
+
+/// The sums over each group's tasks.
+pub fn groups(history: &History, tasks: &[Spent]) -> Vec<Spent> {
+    let group = |name: &String| {
+        let of_group = tasks.iter().filter(|task| task.group == *name);
+        let empty = Spent { name: name.clone(), group: name.clone(), ..Spent::default() };
+        of_group.fold(empty, plus)
+    };
+    history.groups.iter().map(group).filter(|group| group.tasks > 0).collect()
+}
+
+fn plus(mut sum: Spent, task: &Spent) -> Spent {
+    sum.tasks += task.tasks;
+    sum.lifetime_ns += task.lifetime_ns;
+    sum.running_ns += task.running_ns;
+    sum.waiting_ns += task.waiting_ns;
+    sum.sleeping_ns += task.sleeping_ns;
+    sum.blocked_ns += task.blocked_ns;
+    sum.waits += task.waits;
+    sum.longest_wait_ns = sum.longest_wait_ns.max(task.longest_wait_ns);
+    sum.cpu_idle_ns += task.cpu_idle_ns;
+    sum.other_idle_ns += task.other_idle_ns;
+    add(&mut sum.instead_ns, task.instead_ns.iter().map(|(name, &ns)| (name.clone(), ns)));
+    sum
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! CPUs that idle while tasks wait that could use them: what a work-conserving scheduler avoids.
+//!
+//! At each moment the loss is the number of CPUs that could be busy and are not: the smaller of
+//! those that idle and of the tasks that wait and may use them. Where groups are bound to different
+//! CPUs, it is the most that could be matched one by one, the most restricted group first.
+
+use serde::Serialize;
+
+use super::history::{History, Waited};
+
+/// Time that CPUs idled while tasks waited that could have used them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct IdleWhileWaiting {
+    /// CPU time lost, ns: two CPUs for 1 ms are 2 ms.
+    pub cpu_ns: u64,
+    /// How long it was so on at least one CPU, ns.
+    pub time_ns: u64,
+    /// How often it began.
+    pub episodes: u64,
+    /// The worst ones, most lost CPU time first.
+    pub worst: Vec<Episode>,
+}
+
+/// A time in which at least one CPU idled while a task waited that could have used it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Episode {
+    /// Its beginning, ns.
+    pub from_ns: u64,
+    /// Its end, ns.
+    pub to_ns: u64,
+    /// CPU time lost, ns.
+    pub cpu_ns: u64,
+    /// The task that waited longest in it.
+    pub task: String,
+    /// The CPU that this task waited on.
+    pub task_cpu: u32,
+    /// The CPU that idled longest in it, of those that the task may use.
+    pub idle_cpu: u32,
+}
+
+/// How many of the worst episodes are kept.
+const WORST: usize = 5;
+
+/// What may use the same CPUs.
+struct Class {
+    /// `None`: all CPUs.
+    cpus: Option<Vec<u32>>,
+    /// Times in which at least one of them idles, and the sum of these up to each one's start.
+    idle: Vec<(u64, u64, u64)>,
+}
+
+/// Who idled when, for each set of CPUs that groups may use.
+pub struct Idle {
+    classes: Vec<Class>,
+    /// The class of each group.
+    of_group: Vec<usize>,
+}
+
+impl Idle {
+    /// From the runs of all CPUs.
+    pub fn of(history: &History) -> Idle {
+        let mut sets: Vec<Option<Vec<u32>>> = Vec::new();
+        let mut of_group = Vec::new();
+        for set in &history.allowed {
+            let known = sets.iter().position(|other| other == set);
+            of_group.push(known.unwrap_or(sets.len()));
+            if known.is_none() {
+                sets.push(set.clone());
+            }
+        }
+        let class = |cpus: Option<Vec<u32>>| Class { idle: idle_times(history, &cpus), cpus };
+        Idle { classes: sets.into_iter().map(class).collect(), of_group }
+    }
+
+    /// How long the CPUs that a task waited on were busy while another one idled that it may use.
+    pub fn elsewhere_ns(&self, history: &History, wait: &Waited, cpu_idle_ns: u64) -> u64 {
+        let class = &self.classes[self.of_group[history.tasks[wait.task].group]];
+        let any = class.idle_until(wait.to_ns) - class.idle_until(wait.from_ns);
+        any.saturating_sub(cpu_idle_ns)
+    }
+
+    /// The loss, and its worst episodes.
+    pub fn while_waiting(&self, history: &History) -> IdleWhileWaiting {
+        let mut sweep = Sweep::new(self);
+        for (at_ns, change) in self.changes(history) {
+            sweep.until(at_ns);
+            sweep.change(self, change);
+        }
+        sweep.until(history.end_ns);
+        sweep.end_episode();
+        let Sweep { mut all, mut episodes, .. } = sweep;
+        all.episodes = episodes.len() as u64;
+        episodes.sort_by_key(|episode| (std::cmp::Reverse(episode.cpu_ns), episode.from_ns));
+        episodes.truncate(WORST);
+        episodes.iter_mut().for_each(|episode| self.describe(history, episode));
+        all.worst = episodes;
+        all
+    }
+
+    /// Everything that changes who idles or waits, in order of time.
+    fn changes(&self, history: &History) -> Vec<(u64, Change)> {
+        let mut changes = Vec::new();
+        for wait in &history.waits {
+            let class = self.of_group[history.tasks[wait.task].group];
+            changes.push((wait.from_ns, Change::Waits(class, true)));
+            changes.push((wait.to_ns, Change::Waits(class, false)));
+        }
+        for (cpu, runs) in history.runs.iter().enumerate() {
+            for run in runs.iter().filter(|run| run.task.is_none()) {
+                changes.push((run.from_ns, Change::Idles(cpu as u32, true)));
+                changes.push((run.to_ns, Change::Idles(cpu as u32, false)));
+            }
+        }
+        changes.sort_unstable();
+        changes
+    }
+
+    fn describe(&self, history: &History, episode: &mut Episode) {
+        let (from_ns, to_ns) = (episode.from_ns, episode.to_ns);
+        let overlap = |a: u64, b: u64| b.min(to_ns).saturating_sub(a.max(from_ns));
+        let idle_cpu = |cpus: &Option<Vec<u32>>| {
+            let all: Vec<u32> = (0..history.runs.len() as u32).collect();
+            let idled = |&cpu: &u32| {
+                let runs = history.runs.get(cpu as usize).map_or(&[][..], |runs| runs);
+                let first = runs.partition_point(|run| run.to_ns <= from_ns);
+                let within = runs[first..].iter().take_while(|run| run.from_ns < to_ns);
+                let idle = within.filter(|run| run.task.is_none());
+                (idle.map(|run| overlap(run.from_ns, run.to_ns)).sum::<u64>(), u32::MAX - cpu)
+            };
+            let best = cpus.as_ref().unwrap_or(&all).iter().copied().max_by_key(idled);
+            best.filter(|cpu| idled(cpu).0 > 0)
+        };
+        let idle_cpus: Vec<Option<u32>> =
+            self.classes.iter().map(|class| idle_cpu(&class.cpus)).collect();
+        let class = |wait: &Waited| self.of_group[history.tasks[wait.task].group];
+        let usable = history.waits.iter().filter(|wait| idle_cpus[class(wait)].is_some());
+        let longest = usable.max_by_key(|wait| overlap(wait.from_ns, wait.to_ns));
+        if let Some(wait) = longest {
+            episode.task = history.tasks[wait.task].name.clone();
+            let part = wait.parts.iter().max_by_key(|part| overlap(part.from_ns, part.to_ns));
+            episode.task_cpu = part.map_or(0, |part| part.cpu);
+            episode.idle_cpu = idle_cpus[class(wait)].unwrap_or_default();
+        }
+    }
+}
+
+impl Class {
+    fn holds(&self, cpu: u32) -> bool {
+        self.cpus.as_ref().is_none_or(|cpus| cpus.contains(&cpu))
+    }
+
+    /// How long at least one of the CPUs has idled up to a time.
+    fn idle_until(&self, at_ns: u64) -> u64 {
+        let after = self.idle.partition_point(|&(from_ns, ..)| from_ns < at_ns);
+        let Some(&(from_ns, to_ns, before)) = after.checked_sub(1).map(|last| &self.idle[last])
+        else {
+            return 0;
+        };
+        before + at_ns.min(to_ns) - from_ns
+    }
+}
+
+/// Times in which at least one of the CPUs idles, in order, with the sum of those before.
+fn idle_times(history: &History, cpus: &Option<Vec<u32>>) -> Vec<(u64, u64, u64)> {
+    let class = Class { cpus: cpus.clone(), idle: Vec::new() };
+    let of_class = history.runs.iter().zip(0..).filter(|&(_, cpu)| class.holds(cpu));
+    let idle = of_class.flat_map(|(runs, _)| runs.iter().filter(|run| run.task.is_none()));
+    let mut times: Vec<(u64, u64)> = idle.map(|run| (run.from_ns, run.to_ns)).collect();
+    times.sort_unstable();
+    let mut joined: Vec<(u64, u64, u64)> = Vec::new();
+    for (from_ns, to_ns) in times {
+        match joined.last_mut() {
+            Some(last) if from_ns <= last.1 => last.1 = last.1.max(to_ns),
+            last => {
+                let before = last.map_or(0, |&mut (a, b, before)| before + b - a);
+                joined.push((from_ns, to_ns, before));
+            }
+        }
+    }
+    joined
+}
+
+/// What changes; ends come before beginnings of the same time, so that nothing overlaps.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Change {
+    /// A task of a class, to or from waiting.
+    Waits(usize, bool),
+    /// A CPU, to or from idling.
+    Idles(u32, bool),
+}
+
+/// The state between two changes.
+struct Sweep {
+    now_ns: u64,
+    waiting: Vec<u64>,
+    idling: Vec<u64>,
+    idle_cpus: u64,
+    /// Classes, those with the fewest CPUs first.
+    order: Vec<usize>,
+    all: IdleWhileWaiting,
+    episode: Option<Episode>,
+    episodes: Vec<Episode>,
+}
+
+impl Sweep {
+    fn new(idle: &Idle) -> Sweep {
+        let classes = idle.classes.len();
+        let mut order: Vec<usize> = (0..classes).collect();
+        let size = |&class: &usize| idle.classes[class].cpus.as_ref().map_or(usize::MAX, Vec::len);
+        order.sort_by_key(size);
+        Sweep {
+            now_ns: 0,
+            waiting: vec![0; classes],
+            idling: vec![0; classes],
+            idle_cpus: 0,
+            order,
+            all: IdleWhileWaiting::default(),
+            episode: None,
+            episodes: Vec::new(),
+        }
+    }
+
+    /// How many CPUs could be busy and are not.
+    fn lost(&self) -> u64 {
+        let of_class = |&class: &usize| self.waiting[class].min(self.idling[class]);
+        self.order.iter().map(of_class).sum::<u64>().min(self.idle_cpus)
+    }
+
+    fn until(&mut self, at_ns: u64) {
+        let ns = at_ns.saturating_sub(self.now_ns);
+        if ns == 0 {
+            return;
+        }
+        let lost = self.lost();
+        if lost == 0 {
+            self.end_episode();
+        } else {
+            let from_ns = self.now_ns;
+            let new = || Episode { from_ns, ..Episode::default() };
+            let episode = self.episode.get_or_insert_with(new);
+            episode.to_ns = at_ns;
+            episode.cpu_ns += lost * ns;
+            self.all.cpu_ns += lost * ns;
+            self.all.time_ns += ns;
+        }
+        self.now_ns = at_ns;
+    }
+
+    fn end_episode(&mut self) {
+        self.episodes.extend(self.episode.take());
+    }
+
+    fn change(&mut self, idle: &Idle, change: Change) {
+        let step = |count: &mut u64, up: bool| *count = if up { *count + 1 } else { *count - 1 };
+        match change {
+            Change::Waits(class, up) => step(&mut self.waiting[class], up),
+            Change::Idles(cpu, up) => {
+                step(&mut self.idle_cpus, up);
+                for (class, count) in idle.classes.iter().zip(&mut self.idling) {
+                    if class.holds(cpu) {
+                        step(count, up);
+                    }
+                }
+            }
+        }
+    }
+}

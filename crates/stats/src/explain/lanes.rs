@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The timeline in letters: who had each CPU most, column by column.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::Wait;
+use super::charge::Meter;
+use super::history::History;
+
+/// How many columns a lane has.
+const COLUMNS: u64 = 80;
+
+/// A CPU's timeline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Lane {
+    /// The CPU.
+    pub cpu: u32,
+    /// One letter per column for who had the CPU longest in it: `a` for the first group of
+    /// [`super::Explanation::groups`], `b` for the second …, `*` for strangers, `.` for nobody.
+    pub letters: String,
+}
+
+/// A closer look at some tasks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct View {
+    /// Its beginning, ns.
+    pub from_ns: u64,
+    /// Its end, ns.
+    pub to_ns: u64,
+    /// The length of a column, ns.
+    pub column_ns: u64,
+    /// The tasks.
+    pub rows: Vec<Row>,
+}
+
+/// A task's timeline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// Who.
+    pub task: String,
+    /// One sign per column for what it did longest in it: `#` ran, `-` waited, `·` slept or was
+    /// not there.
+    pub letters: String,
+}
+
+/// A wait with a little before and after it, and those who ran instead.
+pub fn view(history: &History, wait: &Wait) -> View {
+    let margin_ns = (wait.to_ns - wait.from_ns) / 12;
+    let from_ns = wait.from_ns.saturating_sub(margin_ns);
+    let to_ns = (wait.to_ns + margin_ns).min(history.end_ns);
+    let column_ns = (to_ns - from_ns).div_ceil(COLUMNS).max(1);
+    let others = wait.instead.iter().map(|turn| turn.task.as_str());
+    let mut names: Vec<&str> = std::iter::once(wait.task.as_str()).chain(others).collect();
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(*name));
+    let row = |name: &&str| {
+        let task = history.tasks.iter().position(|task| task.name == **name)?;
+        Some(Row { task: (*name).into(), letters: row(history, task, from_ns, to_ns, column_ns) })
+    };
+    let rows = names.iter().filter_map(row).collect();
+    View { from_ns, to_ns, column_ns, rows }
+}
+
+fn row(history: &History, task: usize, from_ns: u64, to_ns: u64, column_ns: u64) -> String {
+    let columns = (to_ns - from_ns).div_ceil(column_ns) as usize;
+    let (mut ran, mut waited) = (vec![0; columns], vec![0; columns]);
+    let add = |sums: &mut Vec<u64>, start: u64, end: u64| {
+        let (start, end) = (start.max(from_ns) - from_ns, end.min(to_ns) - from_ns);
+        for column in (start / column_ns)..end.div_ceil(column_ns) {
+            let (left, right) = (column * column_ns, (column + 1) * column_ns);
+            sums[column as usize] += end.min(right) - start.max(left);
+        }
+    };
+    for runs in &history.runs {
+        let first = runs.partition_point(|run| run.to_ns <= from_ns);
+        let within = runs[first..].iter().take_while(|run| run.from_ns < to_ns);
+        for run in within.filter(|run| run.task == Some(task)) {
+            add(&mut ran, run.from_ns, run.to_ns);
+        }
+    }
+    let ours = history.waits.iter().filter(|wait| wait.task == task);
+    for wait in ours.filter(|wait| wait.from_ns < to_ns && wait.to_ns > from_ns) {
+        add(&mut waited, wait.from_ns, wait.to_ns);
+    }
+    let sign = |(ran, waited): (&u64, &u64)| match column_ns - (ran + waited).min(column_ns) {
+        slept if slept > *ran.max(waited) => '·',
+        _ if ran >= waited => '#',
+        _ => '-',
+    };
+    ran.iter().zip(&waited).map(sign).collect()
+}
+
+/// The length of a column, ns.
+pub fn column_ns(history: &History) -> u64 {
+    history.end_ns.div_ceil(COLUMNS).max(1)
+}
+
+/// The lanes of all CPUs.
+pub fn lanes(history: &History) -> Vec<Lane> {
+    (0..history.runs.len()).map(|cpu| lane(history, cpu)).collect()
+}
+
+fn lane(history: &History, cpu: usize) -> Lane {
+    let (mut meter, length_ns) = (Meter::new(history, cpu), column_ns(history));
+    let mut before = meter.sums.clone();
+    let columns = history.end_ns.div_ceil(length_ns);
+    let letter = |column: u64| {
+        meter.advance((column * length_ns).min(history.end_ns));
+        let spent = meter.sums.iter().zip(&before).map(|(now, before)| now - before);
+        let most = spent.enumerate().max_by_key(|&(group, ns)| (ns, usize::MAX - group));
+        let (group, ns) = most.unwrap_or_default();
+        before.clone_from(&meter.sums);
+        if ns == 0 { '.' } else { self::letter(history, group) }
+    };
+    Lane { cpu: cpu as u32, letters: (1..=columns).map(letter).collect() }
+}
+
+/// The letter of a group, or of idling.
+fn letter(history: &History, group: usize) -> char {
+    let strangers = history.groups.len() - 1;
+    match group {
+        _ if group > strangers => '.',
+        _ if group == strangers => '*',
+        _ => group_letter(group),
+    }
+}
+
+/// The letter of a group of the workload, by its number.
+pub fn group_letter(group: usize) -> char {
+    let letters = ('a'..='z').chain('A'..='Z');
+    letters.clone().nth(group).unwrap_or('?')
+}

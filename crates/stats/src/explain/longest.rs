@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The longest waits, with who ran instead and the decisions that made them.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::Trace;
+use model::trace::{Preemption, TraceEvent, What};
+
+use super::history::{History, Waited};
+use super::idle::Idle;
+use super::{Began, Ended, Placed, Turn, Wait};
+
+/// So many turns are told one by one; of more, those of one task are told together.
+const TURNS: usize = 6;
+
+/// A wait that is shorter than the longest one divided by this is short.
+const SHORT: u64 = 100;
+
+/// The longest waits of each group of the workload, the longest of all first. From the second one
+/// on they are told only if they are long beside the longest of all.
+pub fn longest(trace: &Trace, history: &History, idle: &Idle, most: usize) -> Vec<Wait> {
+    let strangers = history.groups.len() - 1;
+    let mut chosen: Vec<&Waited> = Vec::new();
+    for group in 0..strangers {
+        let ours = |wait: &&Waited| history.tasks[wait.task].group == group;
+        let mut waits: Vec<&Waited> = history.waits.iter().filter(ours).collect();
+        waits.sort_by_key(|wait| rank(wait));
+        chosen.extend(waits.into_iter().take(most));
+    }
+    chosen.sort_by_key(|wait| rank(wait));
+    let longest_ns = chosen.first().map_or(0, |wait| length(wait));
+    let mut told = BTreeSet::new();
+    chosen.retain(|wait| {
+        let first = told.insert(history.tasks[wait.task].group);
+        first || length(wait) >= longest_ns / SHORT
+    });
+    let teller = Teller { trace, history, idle };
+    chosen.into_iter().map(|wait| teller.tell(wait)).collect()
+}
+
+fn length(wait: &Waited) -> u64 {
+    wait.to_ns - wait.from_ns
+}
+
+fn rank(wait: &Waited) -> (Reverse<u64>, u64, usize) {
+    (Reverse(length(wait)), wait.from_ns, wait.task)
+}
+
+struct Teller<'a> {
+    trace: &'a Trace,
+    history: &'a History,
+    idle: &'a Idle,
+}
+
+impl Teller<'_> {
+    fn tell(&self, wait: &Waited) -> Wait {
+        let past = &self.history.tasks[wait.task];
+        let (turns, cpu_idle_ns) = self.turns(wait);
+        let (instead, rest) = compact(turns);
+        Wait {
+            task: past.name.clone(),
+            pid: past.pid,
+            group: self.history.groups[past.group].clone(),
+            from_ns: wait.from_ns,
+            to_ns: wait.to_ns,
+            open: wait.open,
+            cpu: wait.parts.last().map_or(0, |part| part.cpu),
+            began: self.began(wait, past.pid),
+            placed: self.placed(wait, past.pid),
+            slice_ns: self.slice_ns(wait, past.pid),
+            instead,
+            others: rest.len() as u64,
+            others_ns: rest.iter().map(|turn| turn.ns).sum(),
+            cpu_idle_ns,
+            other_idle_ns: self.idle.elsewhere_ns(self.history, wait, cpu_idle_ns),
+        }
+    }
+
+    fn events(&self, wait: &Waited) -> &[TraceEvent] {
+        let last = self.trace.events.len();
+        &self.trace.events[wait.events.0.min(last)..wait.events.1.min(last)]
+    }
+
+    fn name(&self, pid: u32) -> String {
+        let task = self.history.tasks.iter().find(|task| task.pid == pid);
+        task.map_or_else(|| format!("task {pid}"), |task| task.name.clone())
+    }
+
+    fn began(&self, wait: &Waited, pid: u32) -> Began {
+        let first = self.events(wait).first().or_else(|| self.trace.events.get(wait.events.0));
+        let Some(TraceEvent { cpu, what, .. }) = first else { return Began::Started };
+        let cpu = *cpu;
+        match what {
+            What::Waking { .. } => Began::Woken { cpu },
+            What::Fork { parent, .. } => Began::Forked { parent: self.name(*parent) },
+            What::Preempt { why: Preemption::Yield, .. } => Began::Yielded { cpu },
+            What::Preempt { why, .. } => {
+                let by = self.successor(wait, pid);
+                Began::Preempted { cpu, by, why: Some(*why), cause: self.cause(why) }
+            }
+            // Real kernels write `R` for a yield as well as for a preemption on the way back to
+            // user mode, so that without decisions the two cannot be told apart.
+            What::Switch { prev, next, .. } if *prev == pid => {
+                let by = (*next != 0).then(|| self.name(*next));
+                Began::Preempted { cpu, by, why: None, cause: None }
+            }
+            // It was woken before its switch to sleep was written down.
+            What::Switch { .. } => Began::Woken { cpu },
+            _ => Began::Started,
+        }
+    }
+
+    /// Who got the CPU of a task that had to go.
+    fn successor(&self, wait: &Waited, pid: u32) -> Option<String> {
+        self.events(wait).iter().find_map(|event| match event.what {
+            What::Switch { prev, next, .. } if prev == pid => {
+                Some((next != 0).then(|| self.name(next)))
+            }
+            _ => None,
+        })?
+    }
+
+    fn cause(&self, why: &Preemption) -> Option<String> {
+        match why {
+            Preemption::MoreImportant { pid } | Preemption::Inserted { pid } => {
+                Some(self.name(*pid))
+            }
+            _ => None,
+        }
+    }
+
+    fn placed(&self, wait: &Waited, whose: u32) -> Vec<Placed> {
+        let placed = |event: &TraceEvent| match event.what {
+            What::Enqueue { pid, queue, from, vtime, ahead, direct, .. } if pid == whose => {
+                let (at_ns, cpu) = (event.time_ns, event.cpu);
+                Some(Placed { at_ns, cpu, queue, from, vtime, ahead, direct })
+            }
+            _ => None,
+        };
+        self.events(wait).iter().filter_map(placed).collect()
+    }
+
+    /// The last choice before the wait's end is the one that ended it.
+    fn slice_ns(&self, wait: &Waited, whose: u32) -> Option<u64> {
+        let chosen = |event: &TraceEvent| match event.what {
+            What::Choose { pid, slice_ns } if pid == whose => Some(slice_ns),
+            _ => None,
+        };
+        self.events(wait).iter().rev().find_map(chosen)?
+    }
+
+    /// Who had the CPUs that it waited on, one turn after the other, and how long they idled.
+    fn turns(&self, wait: &Waited) -> (Vec<Turn>, u64) {
+        let (mut turns, mut idle_ns) = (Vec::new(), 0);
+        let choices = self.choices(wait);
+        for part in &wait.parts {
+            let runs = &self.history.runs[part.cpu as usize];
+            let first = runs.partition_point(|run| run.to_ns <= part.from_ns);
+            for run in runs[first..].iter().take_while(|run| run.from_ns < part.to_ns) {
+                let (from_ns, to_ns) = (run.from_ns.max(part.from_ns), run.to_ns.min(part.to_ns));
+                let Some(task) = run.task else {
+                    idle_ns += to_ns - from_ns;
+                    continue;
+                };
+                let past = &self.history.tasks[task];
+                turns.push(Turn {
+                    task: past.name.clone(),
+                    group: self.history.groups[past.group].clone(),
+                    ns: to_ns - from_ns,
+                    turns: 1,
+                    renewed: between(&choices, past.pid, from_ns, to_ns),
+                    ended: if run.to_ns > part.to_ns { Ended::Open } else { run.ended },
+                });
+            }
+        }
+        (turns, idle_ns)
+    }
+
+    /// Who was chosen when, in order.
+    fn choices(&self, wait: &Waited) -> Vec<(u32, u64)> {
+        let choice = |event: &TraceEvent| match event.what {
+            What::Choose { pid, .. } => Some((pid, event.time_ns)),
+            _ => None,
+        };
+        let mut choices: Vec<_> = self.events(wait).iter().filter_map(choice).collect();
+        choices.sort_unstable();
+        choices
+    }
+}
+
+/// How often a running task was chosen again while it ran.
+fn between(choices: &[(u32, u64)], pid: u32, from_ns: u64, to_ns: u64) -> u64 {
+    let first = choices.partition_point(|&choice| choice <= (pid, from_ns));
+    choices[first..].partition_point(|&choice| choice < (pid, to_ns)) as u64
+}
+
+fn was_interrupted(ended: Ended) -> bool {
+    matches!(ended, Ended::Left(Some(Preemption::MoreImportant { .. })))
+}
+
+/// At most [`TURNS`] turns, and those of the tasks that are left out.
+fn compact(turns: Vec<Turn>) -> (Vec<Turn>, Vec<Turn>) {
+    if turns.len() <= TURNS {
+        return (turns, Vec::new());
+    }
+    let mut by_task: Vec<Turn> = Vec::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    for turn in turns {
+        let place = *places.entry(turn.task.clone()).or_insert(by_task.len());
+        let Some(sum) = by_task.get_mut(place) else {
+            by_task.push(turn);
+            continue;
+        };
+        sum.ns += turn.ns;
+        // Whoever was only interrupted goes on with the same turn.
+        sum.turns += u64::from(!was_interrupted(sum.ended));
+        sum.renewed += turn.renewed;
+        sum.ended = turn.ended;
+    }
+    by_task.sort_by_key(|turn| Reverse(turn.ns));
+    let rest = by_task.split_off(TURNS.min(by_task.len()));
+    (by_task, rest)
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Why tasks waited: from a record's trace to where the time went, who ran instead, the longest
+//! waits with the decisions that made them, and the time that CPUs idled while work waited.
+//!
+//! ```text
+//! Trace ──► history (states of tasks, runs of CPUs) ──► charge, idle, longest ──► Explanation
+//! ```
+//!
+//! It works on the events that every backend has; the simulator's decisions make it say more. From
+//! its first event to its last a task is running, waiting, sleeping or blocked, so these four sum
+//! to its lifetime. A wait is charged to the CPU that the task waited on: the one whose own queue
+//! it was in, as far as a decision says so, else the one that ran it in the end. What that CPU ran
+//! meanwhile, idling included, sums to the wait.
+//!
+//! What is not here: wording for readers.
+
+mod charge;
+mod history;
+mod idle;
+mod lanes;
+mod longest;
+mod names;
+
+use std::collections::BTreeMap;
+
+use model::trace::{Preemption, Queue};
+use model::{Record, Trace};
+use serde::Serialize;
+
+pub use idle::{Episode, IdleWhileWaiting};
+pub use lanes::{Lane, Row, View, group_letter};
+
+use history::History;
+
+/// What a trace tells about where the time went.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Explanation {
+    /// CPUs of the machine.
+    pub cpus: u32,
+    /// The trace reaches from the common start to here, ns.
+    pub end_ns: u64,
+    /// Switches between tasks, to and from idle ones included.
+    pub switches: u64,
+    /// Events that could not be kept; not 0 means that every number here is an estimate.
+    pub lost: u64,
+    /// Whether the trace has decisions: who was put into which queue, and why somebody had to go.
+    pub decisions: bool,
+    /// By group of the workload, then everybody else under the empty name.
+    pub groups: Vec<Spent>,
+    /// Every task, in the order of groups.
+    pub tasks: Vec<Spent>,
+    /// The longest waits of each group, longest first.
+    pub waits: Vec<Wait>,
+    /// Time that CPUs idled while tasks waited that could have used them.
+    pub idle: IdleWhileWaiting,
+    /// Who had each CPU, in columns of equal length.
+    pub lanes: Vec<Lane>,
+    /// The length of a column, ns.
+    pub column_ns: u64,
+    /// A closer look at the longest wait; `None`: nobody waited.
+    pub longest: Option<View>,
+}
+
+/// Where the time of a task went, or of all tasks of a group together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Spent {
+    /// The task as `group/number`, counted from 0 in order of thread numbers; or the group.
+    pub name: String,
+    /// The group; empty for strangers.
+    pub group: String,
+    /// The thread number; 0 for groups.
+    pub pid: u32,
+    /// Tasks that were seen.
+    pub tasks: u64,
+    /// From the first to the last event, ns: the sum of the next four.
+    pub lifetime_ns: u64,
+    /// On a CPU, kernel work on the task's behalf included.
+    pub running_ns: u64,
+    /// Able to run, and not running.
+    pub waiting_ns: u64,
+    /// Asleep: timers, locks, pipes.
+    pub sleeping_ns: u64,
+    /// In uninterruptible sleep: the disk.
+    pub blocked_ns: u64,
+    /// How often it waited.
+    pub waits: u64,
+    /// The longest of these.
+    pub longest_wait_ns: u64,
+    /// Who ran meanwhile on the CPU that was waited on, by group; empty: strangers.
+    pub instead_ns: BTreeMap<String, u64>,
+    /// That CPU idled. With `instead_ns` it sums to `waiting_ns`.
+    pub cpu_idle_ns: u64,
+    /// That CPU was busy, and another one idled that the task may use.
+    pub other_idle_ns: u64,
+}
+
+/// One wait for a CPU.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Wait {
+    /// Who, as in [`Spent::name`].
+    pub task: String,
+    /// Its thread number.
+    pub pid: u32,
+    /// Its group.
+    pub group: String,
+    /// When it became able to run, ns.
+    pub from_ns: u64,
+    /// When it ran, or the end of the trace, ns.
+    pub to_ns: u64,
+    /// It was still waiting at the end.
+    pub open: bool,
+    /// The CPU that ran it, or that it waited on last.
+    pub cpu: u32,
+    /// How the wait began.
+    pub began: Began,
+    /// Where it was put meanwhile; empty for traces without decisions.
+    pub placed: Vec<Placed>,
+    /// The slice that it was given in the end, ns.
+    pub slice_ns: Option<u64>,
+    /// Who ran instead, in order of time; of many turns the longest, several of one task together.
+    pub instead: Vec<Turn>,
+    /// Tasks that are not among these.
+    pub others: u64,
+    /// For how long they ran together, ns.
+    pub others_ns: u64,
+    /// The CPU that it waited on idled, ns. With the turns it sums to the wait.
+    pub cpu_idle_ns: u64,
+    /// That CPU was busy, and another one idled that the task may use, ns.
+    pub other_idle_ns: u64,
+}
+
+/// How a wait began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "how")]
+pub enum Began {
+    /// It was woken by what ran on this CPU, a task or an interrupt.
+    Woken {
+        /// The CPU.
+        cpu: u32,
+    },
+    /// It is one of the workload's first tasks.
+    Started,
+    /// It was made by a fork.
+    Forked {
+        /// Who made it.
+        parent: String,
+    },
+    /// It had to go.
+    Preempted {
+        /// The CPU that it had.
+        cpu: u32,
+        /// Who came in its place; `None`: nobody.
+        by: Option<String>,
+        /// Why, if the trace has decisions.
+        why: Option<Preemption>,
+        /// Who was the reason, as far as it was a task.
+        cause: Option<String>,
+    },
+    /// It gave its CPU away.
+    Yielded {
+        /// The CPU that it had.
+        cpu: u32,
+    },
+}
+
+/// A decision about a waiting task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Placed {
+    /// When, ns.
+    pub at_ns: u64,
+    /// The CPU that did it.
+    pub cpu: u32,
+    /// Where to.
+    pub queue: Queue,
+    /// Where it was taken from, when it had been in another queue.
+    pub from: Option<Queue>,
+    /// Its virtual time, when that decided about its place.
+    pub vtime: Option<u64>,
+    /// How many tasks were before it.
+    pub ahead: Option<u32>,
+    /// It was dispatched at once.
+    pub direct: bool,
+}
+
+/// Somebody's time on the CPU while another one waited.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Turn {
+    /// Who.
+    pub task: String,
+    /// The group.
+    pub group: String,
+    /// For how long, ns.
+    pub ns: u64,
+    /// In how many turns.
+    pub turns: u64,
+    /// How often it was chosen anew without leaving the CPU; 0 for traces without decisions.
+    pub renewed: u64,
+    /// How the last turn ended.
+    pub ended: Ended,
+}
+
+/// How a turn on a CPU ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// The task went to sleep.
+    Slept,
+    /// It waits for the disk.
+    Blocked,
+    /// It exited.
+    Exited,
+    /// It had to go, or gave its CPU away.
+    Left(Option<Preemption>),
+    /// It did not end in this time.
+    Open,
+}
+
+/// What is known besides the trace.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// CPUs of the machine, if that is known.
+    pub cpus: u32,
+    /// The end of the run, if it is known to be later than the last event.
+    pub end_ns: u64,
+    /// CPUs that a group's tasks may use, for those that may not use all.
+    pub affinity: BTreeMap<String, Vec<u32>>,
+    /// How many waits of each group to show.
+    pub waits: usize,
+}
+
+/// Explains the trace of a record; `None` if it has none. `waits`: how many of each group.
+pub fn explain(record: &Record, waits: usize) -> Option<Explanation> {
+    let trace = record.trace.as_ref().filter(|trace| !trace.events.is_empty())?;
+    let workload = &record.trial.workload;
+    let pinned = workload.tasks.iter().filter(|group| !group.affinity.is_empty());
+    let whole = workload.duration_us.filter(|_| record.outcome.is_ok());
+    let about = About {
+        cpus: record.provenance.cpus.max(record.trial.machine.cpus),
+        end_ns: whole.unwrap_or(0).saturating_mul(1_000),
+        affinity: pinned.map(|group| (group.name.clone(), group.affinity.clone())).collect(),
+        waits,
+    };
+    Some(explain_trace(trace, &about))
+}
+
+/// Explains a trace.
+pub fn explain_trace(trace: &Trace, about: &About) -> Explanation {
+    let history = History::of(trace, about);
+    let charges = charge::charges(&history);
+    let idle = idle::Idle::of(&history);
+    let tasks = charge::tasks(&history, &charges, &idle);
+    let waits = longest::longest(trace, &history, &idle, about.waits);
+    Explanation {
+        cpus: history.runs.len() as u32,
+        end_ns: history.end_ns,
+        switches: history.switches,
+        lost: trace.lost,
+        decisions: trace.events.iter().any(|event| event.what.is_decision()),
+        groups: charge::groups(&history, &tasks),
+        longest: waits.first().map(|wait| lanes::view(&history, wait)),
+        waits,
+        idle: idle.while_waiting(&history),
+        column_ns: lanes::column_ns(&history),
+        lanes: lanes::lanes(&history),
+        tasks,
+    }
+}
+
+#[cfg(test)]
+mod tests;

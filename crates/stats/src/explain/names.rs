@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What tasks are called: `hog/1` is the second of group `hog`, `kworker/0:1[200]` a stranger.
+
+use model::trace::TraceTask;
+
+use super::history::Past;
+
+/// The tasks by group and thread number, with their names, and the groups, strangers last.
+pub fn named(known: &[TraceTask]) -> (Vec<Past>, Vec<String>) {
+    let mut tasks: Vec<&TraceTask> = known.iter().filter(|task| task.pid != 0).collect();
+    tasks.sort_by_key(|task| (task.group.is_empty(), &task.group, task.pid));
+    let mut groups: Vec<String> = Vec::new();
+    let mut numbers: Vec<u32> = Vec::new();
+    let mut past = Vec::new();
+    for task in tasks {
+        if groups.last() != Some(&task.group) {
+            groups.push(task.group.clone());
+            numbers.push(0);
+        }
+        let number = &mut numbers[groups.len() - 1];
+        let name = match task.group.as_str() {
+            "" => format!("{}[{}]", task.comm, task.pid),
+            group => format!("{group}/{number}"),
+        };
+        *number += 1;
+        past.push(Past { pid: task.pid, name, group: groups.len() - 1, ..Past::default() });
+    }
+    if groups.last().is_none_or(|last| !last.is_empty()) {
+        groups.push(String::new());
+    }
+    (past, groups)
+}
