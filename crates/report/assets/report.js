@@ -5,6 +5,7 @@
 function drawCharts() {
   if (!cell() || !row()) return;
   const charts = [drawRuns, drawCurve, drawHistogram, drawRamp, drawSwitches, drawShares];
+  if (byId("figure-scaling")) charts.push(drawScaling);
   charts.forEach((draw) => draw());
 }
 
@@ -77,7 +78,11 @@ function watchTrials() {
 // A link into folded text unfolds it.
 function followAddress() {
   const target = location.hash.length > 1 && byId(decodeURIComponent(location.hash.slice(1)));
-  if (target instanceof HTMLDetailsElement) target.open = true;
+  let folded = false;
+  for (let at = target; at; at = at.parentElement) {
+    if (at instanceof HTMLDetailsElement && !at.open) folded = at.open = true;
+  }
+  if (folded) target.scrollIntoView();
   openAddressedTrial();
 }
 

@@ -16,7 +16,7 @@ fn main() -> std::io::Result<()> {
     let records = synthetic::experiment();
     let comparison = compare(&records, &Options::against("eevdf-7"));
     match target.as_str() {
-        "--text" => print!("{}", report::terminal::table(&comparison, true)),
+        "--text" => print!("{}", report::terminal::table(&comparison, None, true)),
         "--markdown" => print!("{}", report::markdown::tables(&comparison)),
         path => std::fs::write(path, page(&comparison, &records, &about()))?,
     }
@@ -36,5 +36,6 @@ fn about() -> About {
             "fairground report quick.fairground --output race.html".into(),
         ],
         generated: "Sample made of synthetic records: no number in it was measured.".into(),
+        family: Vec::new(),
     }
 }

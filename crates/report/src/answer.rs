@@ -4,66 +4,14 @@
 //!
 //! Only headline measures speak here, and only intervals make a claim.
 
+use model::Backend;
 use model::metric::Direction;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
+use crate::sides::{is_elsewhere, several, together};
 use crate::units;
 
-/// A sentence whose names are marked, so that each kind of report can set them apart.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sentence(pub Vec<Part>);
-
-/// A piece of a sentence.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// Words.
-    Text(String),
-    /// A contestant.
-    Name(String),
-    /// A cell or a measure.
-    Term(String),
-    /// The number that matters.
-    Strong(String),
-}
-
-impl Sentence {
-    /// The sentence without marks.
-    pub fn plain(&self) -> String {
-        let text = |part: &Part| match part {
-            Part::Text(text) | Part::Name(text) | Part::Term(text) | Part::Strong(text) => {
-                text.clone()
-            }
-        };
-        self.0.iter().map(text).collect()
-    }
-
-    fn text(mut self, text: impl Into<String>) -> Sentence {
-        self.0.push(Part::Text(text.into()));
-        self
-    }
-
-    fn name(mut self, name: &str) -> Sentence {
-        self.0.push(Part::Name(name.into()));
-        self
-    }
-
-    fn term(mut self, term: String) -> Sentence {
-        self.0.push(Part::Term(term));
-        self
-    }
-
-    fn strong(mut self, text: String) -> Sentence {
-        self.0.push(Part::Strong(text));
-        self
-    }
-
-    fn names<'a>(mut self, names: impl IntoIterator<Item = &'a String>) -> Sentence {
-        for (index, name) in names.into_iter().enumerate() {
-            self = if index > 0 { self.text(", ") } else { self }.name(name);
-        }
-        self
-    }
-}
+pub use crate::sentence::{Part, Sentence};
 
 /// How one contestant stands against the baseline over all headline measures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -114,7 +62,9 @@ fn headline_entries(comparison: &Comparison) -> impl Iterator<Item = (String, &R
         let rows = cell.headline();
         rows.flat_map(move |row| {
             let label = label.clone();
-            row.entries.iter().map(move |entry| (label.clone(), row, entry))
+            // Who cannot run on this backend is not unknown here, but judged elsewhere.
+            let here = |entry: &&Entry| !is_elsewhere(comparison, cell, &entry.contestant);
+            row.entries.iter().filter(here).map(move |entry| (label.clone(), row, entry))
         })
     })
 }
@@ -130,17 +80,22 @@ pub fn several_machines(comparison: &Comparison) -> bool {
 pub struct Load<'a> {
     /// The workload's name.
     pub workload: &'a str,
-    /// Machine and backend.
+    /// The machine, and the backend if there is only one.
     pub place: String,
-    /// Cells with the measure's row in each, in the order of the parameters.
+    /// Cells with the measure's row in each, in the order of the parameters; those of different
+    /// backends that ask the same stand side by side.
     pub rows: Vec<(&'a Cell, &'a Row)>,
 }
 
 /// All headline measures by load.
 pub fn loads(comparison: &Comparison) -> Vec<Load<'_>> {
     let mut loads: Vec<Load<'_>> = Vec::new();
-    for cell in &comparison.cells {
-        let place = format!("{} ({})", cell.machine, stats::backend_word(cell.backend));
+    let side_by_side = several(comparison);
+    for cell in together(comparison).into_iter().flatten() {
+        let place = match side_by_side {
+            true => cell.machine.clone(),
+            false => format!("{} ({})", cell.machine, stats::backend_word(cell.backend)),
+        };
         for row in cell.headline() {
             let same = |load: &&mut Load<'_>| {
                 load.workload == cell.workload
@@ -172,27 +127,58 @@ pub fn by_load(comparison: &Comparison) -> Vec<Sentence> {
 }
 
 fn load_words(comparison: &Comparison, load: &Load<'_>) -> Sentence {
-    let term = format!("{}, {}", load.workload, units::measure(&load.rows[0].1.measure));
-    let sentence = Sentence::default().term(term).text(": ");
+    let measure = units::measure(&load.rows[0].1.measure);
+    let first = comparison.cells.first().map(|cell| &cell.machine);
+    let term = match comparison.cells.iter().any(|cell| Some(&cell.machine) != first) {
+        true => format!("{} on {}, {measure}", load.workload, load.place),
+        false => format!("{}, {measure}", load.workload),
+    };
+    let mut sentence = Sentence::default().term(term).text(": ");
+    let mut backends: Vec<Backend> = load.rows.iter().map(|(cell, _)| cell.backend).collect();
+    backends.sort_unstable_by_key(|&backend| backend == Backend::Sim);
+    backends.dedup();
+    let of = |backend: Backend| {
+        let rows = load.rows.iter().filter(|(cell, _)| cell.backend == backend);
+        rows.map(|(_, row)| *row).collect::<Vec<&Row>>()
+    };
+    let words: Vec<Sentence> =
+        backends.iter().map(|&backend| winner_words(comparison, &of(backend))).collect();
+    if let [real, simulated] = words.as_slice()
+        && real == simulated
+    {
+        return sentence.append(real).text(" on either backend.");
+    }
+    for (index, (&backend, words)) in backends.iter().zip(&words).enumerate() {
+        let opening = match (index, backend) {
+            (0, _) => "",
+            (_, Backend::Sim) => "; in the simulator ",
+            (_, Backend::Vm | Backend::Live) => "; on the running kernel ",
+        };
+        sentence = sentence.text(opening).append(words);
+    }
+    sentence.text(".")
+}
+
+fn winner_words(comparison: &Comparison, rows: &[&Row]) -> Sentence {
+    let sentence = Sentence::default();
     let better = |index: usize| {
-        let rows =
-            load.rows.iter().filter(move |(_, row)| row.entries[index].verdict == Verdict::Better);
-        rows.map(move |(_, row)| (*row, &row.entries[index])).collect::<Vec<_>>()
+        let better = rows.iter().filter(|row| row.entries[index].verdict == Verdict::Better);
+        better.map(|row| (*row, &row.entries[index])).collect::<Vec<_>>()
     };
     let size = |wins: &[(&Row, &Entry)]| wins.iter().map(|(_, entry)| gain(entry)).sum::<f64>();
     let candidates = (1..comparison.contestants.len()).map(|index| (index, better(index)));
     let best =
         candidates.max_by(|(_, a), (_, b)| a.len().cmp(&b.len()).then(size(a).total_cmp(&size(b))));
     let Some((index, wins)) = best.filter(|(_, wins)| !wins.is_empty()) else {
-        return sentence.text("none better than ").name(&comparison.baseline).text(".");
+        return sentence.text("none better than ").name(&comparison.baseline);
     };
-    let all = match load.rows.len() {
+    let all = match rows.len() {
         1 => String::new(),
         all => format!(" in {} of {all} settings", wins.len()),
     };
     let sentence =
         sentence.name(&comparison.contestants[index]).text(format!(" is better{all}, by "));
-    sentence.strong(range_words(&wins)).text(".")
+    sentence.strong(range_words(&wins))
 }
 
 /// How large a gain is, to choose between contestants: the logarithm of the ratio.

@@ -9,21 +9,30 @@
 //! Text from records is untrusted: names of schedulers, reasons, dumps. It passes through
 //! [`escape`] and reaches scripts only as data.
 
+mod agreement;
 mod answer;
+mod apart;
+mod beside;
 mod curves;
 mod data;
 mod escape;
 mod failures;
+mod family;
 mod method;
 mod provenance;
 mod results;
+mod scaling;
 mod timeline;
+mod why;
 
 use model::Record;
 use stats::Comparison;
 
 use data::{DETAILS, Detail};
 use escape::text;
+
+use crate::family::Member;
+use crate::sides;
 
 /// What the page says about itself.
 #[derive(Clone, Debug, Default)]
@@ -36,12 +45,15 @@ pub struct About {
     pub commands: Vec<String>,
     /// When and by what the page was made; the caller's words, as reports have no clock.
     pub generated: String,
+    /// All schedulers that have a place in the family tree, whether they take part or not.
+    pub family: Vec<Member>,
 }
 
 const STYLE: &str = concat!(
     include_str!("../assets/page.css"),
     include_str!("../assets/tables.css"),
     include_str!("../assets/charts.css"),
+    include_str!("../assets/why.css"),
 );
 
 /// In the order of use.
@@ -50,6 +62,7 @@ const SCRIPT: &str = concat!(
     include_str!("../assets/plots.js"),
     include_str!("../assets/latency.js"),
     include_str!("../assets/effects.js"),
+    include_str!("../assets/scaling.js"),
     include_str!("../assets/timeline.js"),
     include_str!("../assets/trials.js"),
     include_str!("../assets/report.js"),
@@ -80,13 +93,20 @@ fn page_with(
     about: &About,
     detail: &Detail,
 ) -> String {
+    let agreement = sides::agreed(comparison, records);
+    let agreement = agreement.as_ref();
     let sections = [
-        answer::section(comparison),
-        results::section(comparison),
+        answer::section(comparison, agreement),
+        agreement::section(comparison, agreement),
+        results::section(comparison, agreement),
         charts(detail),
+        apart::section(comparison, records),
+        scaling::section(comparison, records),
+        why::section(comparison, records),
         timeline::section(records),
         failures::section(records),
         method::section(comparison, records),
+        family::section(&about.family, records),
         trials(records.len()),
         provenance::section(records),
         reproduce(about),
@@ -99,7 +119,7 @@ fn page_with(
          <script type=\"application/json\" id=\"data\">{data}</script>\n{}\n\
          <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         head(about),
-        header(comparison, about),
+        header(comparison, about, &body),
         footer(about),
         plotly(),
     )
@@ -117,7 +137,8 @@ fn head(about: &About) -> String {
     )
 }
 
-fn header(comparison: &Comparison, about: &About) -> String {
+/// The heading, and links to the sections that the body has.
+fn header(comparison: &Comparison, about: &About, body: &str) -> String {
     let facts = [
         (comparison.contestants.len(), "contestants"),
         (comparison.cells.len(), "cells"),
@@ -127,17 +148,26 @@ fn header(comparison: &Comparison, about: &About) -> String {
         facts.iter().map(|(count, what)| format!("<span><b>{count}</b> {what}</span>")).collect();
     let links = [
         ("answer", "Answer"),
+        ("agreement", "Agreement"),
         ("results", "Results"),
         ("pictures", "Pictures"),
+        ("apart", "Apart"),
+        ("scaling", "Scaling"),
+        ("why", "Why"),
         ("timeline", "Timeline"),
         ("failures", "Failures"),
         ("method", "Method"),
+        ("family", "Family"),
         ("trials", "Trials"),
         ("provenance", "Provenance"),
         ("reproduce", "Reproduce"),
     ];
-    let links: String =
-        links.iter().map(|(id, name)| format!("<a href=\"#{id}\">{name}</a>")).collect();
+    let exists = |(id, _): &&(&str, &str)| body.contains(&format!("<section id=\"{id}\""));
+    let links: String = links
+        .iter()
+        .filter(exists)
+        .map(|(id, name)| format!("<a href=\"#{id}\">{name}</a>"))
+        .collect();
     format!(
         "<header class=\"masthead\"><div class=\"inner\"><p class=\"kicker\">Fairground report</p>\
          <h1>{}</h1><p class=\"question\">{}</p><p class=\"facts\">{facts}</p></div></header>\n\

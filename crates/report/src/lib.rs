@@ -2,12 +2,19 @@
 //! Reports: a comparison to a terminal table, Markdown, or one HTML file. Pure functions only.
 //!
 //! [`units`] writes numbers, [`answer`] turns verdicts into plain sentences; [`terminal`],
-//! [`markdown`] and [`html`] are three ways of showing the same.
+//! [`markdown`] and [`html`] are three ways of showing the same. [`explain`] tells why tasks
+//! waited, [`family`] who comes from whom; [`sides`] sets two backends side by side, [`agreement`]
+//! says how far they are apart.
 //!
 //! What is not here: any statistic. A report shows what `stats` found and decides nothing.
 
+pub mod agreement;
 pub mod answer;
+pub mod explain;
+pub mod family;
 pub mod html;
 pub mod markdown;
+pub mod sentence;
+pub mod sides;
 pub mod terminal;
 pub mod units;

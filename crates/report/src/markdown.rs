@@ -46,7 +46,7 @@ fn value(row: &Row, entry: &Entry) -> String {
 }
 
 /// One line, with Markdown's own signs made harmless.
-fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     let mut clean = String::new();
     for character in text.chars() {
         match character {

@@ -3,10 +3,14 @@
 
 use model::Clock;
 use model::metric::Direction;
+use stats::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
 use crate::answer::{answer, by_load};
-use crate::units;
+use crate::{sides, units};
+
+pub mod apart;
+mod beside;
 
 /// The widest line.
 pub const COLUMNS: usize = 110;
@@ -16,19 +20,32 @@ const NAME: usize = 20;
 
 /// The headline measures of every cell, what did not end well, what to know, and the answer last,
 /// where a terminal's reader looks first.
-pub fn table(comparison: &Comparison, colour: bool) -> String {
+pub fn table(comparison: &Comparison, agreement: Option<&Agreement>, colour: bool) -> String {
     let paint = Paint(colour);
     let mut text = String::new();
-    for cell in &comparison.cells {
-        text += &cell_table(cell, &comparison.baseline, paint);
+    for cells in sides::together(comparison) {
+        match (cells.as_slice(), agreement) {
+            ([_, _], Some(agreement)) => {
+                text += &beside::tables(comparison, &cells, agreement, paint);
+            }
+            _ => {
+                cells.iter().for_each(|cell| text += &cell_table(cell, &comparison.baseline, paint))
+            }
+        }
     }
     for note in &comparison.notes {
         text += &wrapped(&format!("note: {note}"), "      ");
     }
-    if !comparison.notes.is_empty() {
+    if agreement.is_some() {
+        text += &wrapped(beside::LEGEND, "");
+    }
+    if !comparison.notes.is_empty() || agreement.is_some() {
         text.push('\n');
     }
     for sentence in answer(comparison) {
+        text += &wrapped(&sentence.plain(), "");
+    }
+    for sentence in agreement.map_or_else(Vec::new, |it| sides::sentences(comparison, it)) {
         text += &wrapped(&sentence.plain(), "");
     }
     for sentence in by_load(comparison) {
@@ -45,22 +62,23 @@ fn cell_table(cell: &Cell, baseline: &str, paint: Paint) -> String {
     for row in rows {
         text += &row_table(row, baseline, paint);
     }
+    text + &bad_outcomes(cell, "", paint) + "\n"
+}
+
+/// Everything that did not end well, each line with the place where.
+fn bad_outcomes(cell: &Cell, place: &str, paint: Paint) -> String {
+    let mut text = String::new();
     for count in cell.outcomes.iter().filter(|count| count.outcome != "ok") {
         let outcome = format!("{} {}", count.trials, count.outcome);
-        let line = format!("  ! {}: {outcome}: {}", count.contestant, count.reason);
+        let line = format!("  ! {place}{}: {outcome}: {}", count.contestant, count.reason);
         text += &paint.red(&fit(&line, COLUMNS));
         text.push('\n');
     }
-    text + "\n"
+    text
 }
 
 fn row_table(row: &Row, baseline: &str, paint: Paint) -> String {
-    let better = match row.direction {
-        Direction::Lower => ", lower is better",
-        Direction::Higher => ", higher is better",
-        Direction::Neutral => "",
-    };
-    let title = format!("{}{better}", row.measure);
+    let title = format!("{}{}", row.measure, direction(row.direction));
     let mut text = format!("  {}\n", fit(&title, COLUMNS - 2));
     let against = format!("against {}", fit(baseline, NAME));
     text += &paint.dim(&format!(
@@ -72,6 +90,14 @@ fn row_table(row: &Row, baseline: &str, paint: Paint) -> String {
         text += &entry_line(row, entry, paint);
     }
     text
+}
+
+fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Lower => ", lower is better",
+        Direction::Higher => ", higher is better",
+        Direction::Neutral => "",
+    }
 }
 
 fn entry_line(row: &Row, entry: &Entry, paint: Paint) -> String {
@@ -115,19 +141,20 @@ fn missing(entry: &Entry) -> String {
     entry.missing.iter().map(line).collect()
 }
 
+/// Colours, or none.
 #[derive(Clone, Copy)]
-struct Paint(bool);
+pub(crate) struct Paint(pub bool);
 
 impl Paint {
     fn code(self, code: &str, text: &str) -> String {
         if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() }
     }
 
-    fn bold(self, text: &str) -> String {
+    pub(crate) fn bold(self, text: &str) -> String {
         self.code("1", text)
     }
 
-    fn dim(self, text: &str) -> String {
+    pub(crate) fn dim(self, text: &str) -> String {
         self.code("2", text)
     }
 
@@ -136,18 +163,23 @@ impl Paint {
     }
 
     fn verdict(self, verdict: Verdict) -> String {
+        self.judged(verdict, verdict.words())
+    }
+
+    /// Words in the colour of a verdict.
+    fn judged(self, verdict: Verdict, words: &str) -> String {
         match verdict {
-            Verdict::Better => self.code("32", verdict.words()),
-            Verdict::Worse => self.code("31", verdict.words()),
-            Verdict::More | Verdict::Less => self.code("36", verdict.words()),
-            _ => self.dim(verdict.words()),
+            Verdict::Better => self.code("32", words),
+            Verdict::Worse => self.code("31", words),
+            Verdict::More | Verdict::Less => self.code("36", words),
+            _ => self.dim(words),
         }
     }
 }
 
 /// At most so many characters on one line: names and reasons come from strangers, so that control
 /// characters are replaced.
-fn fit(text: &str, width: usize) -> String {
+pub(crate) fn fit(text: &str, width: usize) -> String {
     let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     if text.chars().count() <= width {
         return clean.collect();
@@ -155,16 +187,16 @@ fn fit(text: &str, width: usize) -> String {
     clean.take(width - 1).chain(['…']).collect()
 }
 
-fn pad(text: &str, width: usize) -> String {
+pub(crate) fn pad(text: &str, width: usize) -> String {
     format!("{text:<width$}")
 }
 
-fn pad_left(text: &str, width: usize) -> String {
+pub(crate) fn pad_left(text: &str, width: usize) -> String {
     format!("{text:>width$}")
 }
 
 /// Breaks a paragraph between words.
-fn wrapped(text: &str, indent: &str) -> String {
+pub(crate) fn wrapped(text: &str, indent: &str) -> String {
     let (mut lines, mut line) = (String::new(), String::new());
     for word in text.split_whitespace() {
         let word = fit(word, COLUMNS - indent.len());

@@ -37,6 +37,12 @@ pub fn shift(shift: &Shift, unit: Unit) -> (String, String) {
     (format!("{plus}{}", number(shift.value, unit)), range.unwrap_or_default())
 }
 
+/// A number of things: `1 time`, `3 times`.
+pub fn count(number: u64, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {thing}{plural}", self::number(number as f64, Unit::Count))
+}
+
 fn signed(value: f64) -> String {
     let size = value.abs();
     let digits = match size {

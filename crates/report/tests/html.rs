@@ -18,6 +18,7 @@ fn page_of(records: &[Record]) -> String {
         question: "Is \"it\" <b>safe</b>?".into(),
         commands: vec!["fairground run 'x' && echo <done>".into()],
         generated: "now".into(),
+        family: Vec::new(),
     };
     page(&comparison, records, &about)
 }
@@ -130,4 +131,93 @@ fn five_thousand_trials_fit() {
 fn an_empty_store_still_makes_a_page() {
     let page = page_of(&[]);
     assert!(page.contains("There are no records to compare."));
+}
+
+/// The plain experiment's `messaging` on machines of these sizes, with a rate of 1,000 times
+/// `per_cpu` for each CPU.
+fn on_machines(sizes: &[(u32, f64)]) -> Vec<Record> {
+    let messaging = |record: &&Record| record.trial.workload.name == "messaging";
+    let once = synthetic::experiment();
+    let once: Vec<&Record> = once.iter().filter(messaging).collect();
+    let mut records = Vec::new();
+    for &(cpus, per_cpu) in sizes {
+        for &record in &once {
+            let mut record = record.clone();
+            record.trial.machine.name = format!("with_{cpus}");
+            record.trial.machine.cpus = cpus;
+            record.trial.workload.headline = vec!["iterations_per_second all".into()];
+            let rate = 1_000.0 * per_cpu * f64::from(cpus);
+            let rate = model::Metric::number("iterations_per_second", "all", rate);
+            record.measured.metrics.push(rate);
+            record.measured.sort();
+            records.push(record);
+        }
+    }
+    records
+}
+
+#[test]
+fn growing_machines_have_a_picture_and_a_table_of_what_each_cpu_does() {
+    let page = page_of(&on_machines(&[(64, 0.4), (1, 1.0), (8, 0.9)]));
+    let scaling = &page[page.find("<section id=\"scaling\"").expect("the section")..];
+    let scaling = &scaling[..scaling.find("</section>").expect("its end")];
+    assert!(scaling.contains("id=\"chart-scaling\""));
+    let places = ["with_1<", "1.00 k/s", "with_8<", "900 /s", "(90 %)", "with_64<", "(40 %)"];
+    let places: Vec<usize> = places
+        .map(|word| scaling.find(word).unwrap_or_else(|| panic!("no {word} in {scaling}")))
+        .to_vec();
+    assert!(places.is_sorted(), "smallest first: {scaling}");
+    assert!(page.contains("href=\"#scaling\""));
+}
+
+#[test]
+fn two_sizes_are_no_curve() {
+    let page = page_of(&on_machines(&[(1, 1.0), (8, 0.9)]));
+    assert!(!page.contains("<section id=\"scaling\"") && !page.contains("href=\"#scaling\""));
+}
+
+#[test]
+fn two_backends_stand_side_by_side() {
+    let page = page_of(&synthetic::on_both_backends());
+    let own = own_part(&page);
+    let at = |needle: &str| own.find(needle).unwrap_or_else(|| panic!("no {needle}"));
+    let agreement = &own[at("<section id=\"agreement\"")..at("<section id=\"results\"")];
+    for needle in ["Only on the real kernel: ", "hackbench", "context switches", "outside the tol"]
+    {
+        assert!(agreement.contains(needle), "{needle}");
+    }
+    let results = &own[at("<section id=\"results\"")..at("<section id=\"pictures\"")];
+    assert!(results.contains("vm and sim") && results.contains("not on sim"));
+    assert!(own.contains("href=\"#agreement\""));
+    let alone = page_of(&synthetic::experiment());
+    assert!(!own_part(&alone).contains("#agreement"), "nothing to agree with, nothing said");
+}
+
+#[test]
+fn traced_trials_are_explained() {
+    let page = page_of(&synthetic::experiment());
+    let own = own_part(&page);
+    let start = own.find("<section id=\"why\"").expect("the section");
+    let why = &own[start..start + own[start..].find("</section>").expect("its end")];
+    assert_eq!(why.matches("<details").count(), 4, "one for each traced trial");
+    for needle in
+        ["fair_waker", "hog", "Meanwhile CPU", "Idle while work waited", "class=\"parts\""]
+    {
+        assert!(why.contains(needle), "{needle}");
+    }
+    let mut untraced = synthetic::experiment();
+    untraced.iter_mut().for_each(|record| record.trace = None);
+    assert!(!own_part(&page_of(&untraced)).contains("#why"));
+}
+
+#[test]
+fn every_pair_of_contestants_has_a_line_that_tells_them_apart() {
+    let records = synthetic::experiment();
+    let page = page_of(&records);
+    let section = &page[page.find("<section id=\"apart\"").expect("the section")..];
+    let section = &section[..section.find("</section>").expect("its end")];
+    let names: BTreeSet<&str> = records.iter().map(|r| r.trial.contestant.name.as_str()).collect();
+    let pairs = names.len() * (names.len() - 1) / 2;
+    assert_eq!(section.matches("<tr><td>").count(), pairs, "{section}");
+    assert!(page.contains("href=\"#apart\""));
 }

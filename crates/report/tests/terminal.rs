@@ -24,7 +24,7 @@ fn small(record: &Record) -> bool {
 
 #[test]
 fn a_table_per_cell_and_the_answer_last() {
-    expect_file!["golden/terminal.txt"].assert_eq(&table(&compared(small), false));
+    expect_file!["golden/terminal.txt"].assert_eq(&table(&compared(small), None, false));
 }
 
 #[test]
@@ -43,8 +43,11 @@ fn lines_fit_whatever_the_names_are() {
         record.measured.metrics.push(Metric::missing("completion_ns", "none", &long));
         trial.workload.headline.push("completion_ns none".into());
     }
-    let text =
-        table(&compare(&records, &Options::against(&records[0].trial.contestant.name)), false);
+    let text = table(
+        &compare(&records, &Options::against(&records[0].trial.contestant.name)),
+        None,
+        false,
+    );
     for line in text.lines() {
         assert!(line.chars().count() <= COLUMNS, "{}: {line}", line.chars().count());
     }
@@ -54,14 +57,14 @@ fn lines_fit_whatever_the_names_are() {
 #[test]
 fn colour_is_only_added_when_asked_for() {
     let comparison = compared(small);
-    let coloured = table(&comparison, true);
+    let coloured = table(&comparison, None, true);
     assert!(coloured.contains("\u{1b}[32mbetter\u{1b}[0m") && coloured.contains("\u{1b}[31mworse"));
-    assert!(!table(&comparison, false).contains('\u{1b}'));
+    assert!(!table(&comparison, None, false).contains('\u{1b}'));
 }
 
 #[test]
 fn few_runs_are_said_to_be_few() {
-    let text = table(&compared(|record| small(record) && record.trial.block < 5), false);
+    let text = table(&compared(|record| small(record) && record.trial.block < 5), None, false);
     assert!(text.contains("Nothing can be said about"), "{text}");
     assert!(text.contains("fewer than six runs"), "{text}");
     assert!(!text.contains("told apart"), "{text}");
@@ -69,5 +72,33 @@ fn few_runs_are_said_to_be_few() {
 
 #[test]
 fn nothing_to_compare_is_said_in_one_line() {
-    assert_eq!(table(&compared(|_| false), false), "There are no records to compare.\n");
+    assert_eq!(table(&compared(|_| false), None, false), "There are no records to compare.\n");
+}
+
+#[test]
+fn two_backends_stand_side_by_side() {
+    let records: Vec<Record> = synthetic::on_both_backends().into_iter().filter(small).collect();
+    let comparison = compare(&records, &Options { resamples: 200, ..Options::against("vtime") });
+    let agreement = report::sides::agreed(&comparison, &records);
+    let text = table(&comparison, agreement.as_ref(), false);
+    expect_file!["golden/two_backends.txt"].assert_eq(&text);
+    for line in text.lines() {
+        assert!(line.chars().count() <= COLUMNS, "{}: {line}", line.chars().count());
+    }
+    assert!(table(&comparison, agreement.as_ref(), true).contains("\u{1b}[32m"));
+}
+
+#[test]
+fn what_only_one_backend_can_run_is_not_missing() {
+    let records: Vec<Record> = synthetic::on_both_backends().into_iter().filter(small).collect();
+    let comparison = compare(&records, &Options::against("vtime"));
+    for standing in report::answer::standings(&comparison) {
+        assert!(standing.silent == 0 || standing.contestant == "rr", "{standing:?}");
+    }
+    let agreement = report::sides::agreed(&comparison, &records).expect("both answered");
+    let sentences = report::sides::sentences(&comparison, &agreement);
+    let only = sentences.last().expect("sentences").plain();
+    assert_eq!(only, "Only on the real kernel: eevdf-6.12, eevdf-7.");
+    let one: Vec<Record> = synthetic::experiment();
+    assert!(report::sides::agreed(&compare(&one, &Options::against("vtime")), &one).is_none());
 }

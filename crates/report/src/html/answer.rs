@@ -2,17 +2,24 @@
 //! The first screen: the answer in sentences, then every headline measure against the baseline at
 //! once.
 
-use stats::{Cell, Comparison, Entry, Row, Verdict};
+use stats::agreement::Agreement;
+use stats::{Cell, Comparison, Entry, Row, Verdict, backend_word};
 
 use super::escape::{anchor, text};
 use crate::answer::{Load, Part, Sentence, answer, by_load, loads, several_machines, standings};
-use crate::units;
+use crate::{sides, units};
 
-pub fn section(comparison: &Comparison) -> String {
+pub fn section(comparison: &Comparison, agreement: Option<&Agreement>) -> String {
     let sentences = answer(comparison);
     let mut sentences = sentences.iter().map(sentence);
     let first = sentences.next().unwrap_or_default();
     let rest: Vec<String> = sentences.collect();
+    let agreed = agreement.map_or_else(Vec::new, |it| sides::in_short(comparison, it));
+    let agreed: Vec<String> = agreed.iter().map(sentence).collect();
+    let agreed = match agreed.is_empty() {
+        true => String::new(),
+        false => format!("<p>{} <a href=\"#agreement\">More</a></p>", agreed.join(" ")),
+    };
     let by_load: String =
         by_load(comparison).iter().map(|it| format!("<li>{}</li>", sentence(it))).collect();
     let warnings: String =
@@ -22,14 +29,15 @@ pub fn section(comparison: &Comparison) -> String {
         false => format!("<ul class=\"notes\" aria-label=\"Read this first\">{warnings}</ul>"),
     };
     format!(
-        "<section id=\"answer\"><h2>The answer</h2><p class=\"lead\">{first}</p><p>{}</p><ul \
+        "<section id=\"answer\"><h2>The answer</h2><p class=\"lead\">{first}</p><p>{}</p>{agreed}\
+         <ul \
          class=\"loads\">{by_load}</ul>{warnings}{}</section>\n",
         rest.join(" "),
         matrix(comparison)
     )
 }
 
-fn sentence(sentence: &Sentence) -> String {
+pub(super) fn sentence(sentence: &Sentence) -> String {
     let part = |part: &Part| match part {
         Part::Text(words) => text(words),
         Part::Name(name) => format!("<b class=\"name\">{}</b>", text(name)),
@@ -94,12 +102,20 @@ fn load_rows(comparison: &Comparison, load: &Load) -> String {
     if several_machines(comparison) {
         title += &format!(" <small>{}</small>", text(&load.place));
     }
-    if let [(cell, row)] = load.rows.as_slice() {
+    let both = sides::several(comparison);
+    if let [(cell, row)] = load.rows.as_slice()
+        && !both
+    {
         title = title.replacen("</b>", &format!(" {}</b>", text(&setting(cell))), 1);
-        return format!("<tbody>{}</tbody>", matrix_row(cell, row, &title, "alone"));
+        let row = matrix_row(comparison, cell, row, &title, "alone");
+        return format!("<tbody>{row}</tbody>");
     }
     let columns = comparison.contestants.len() + 1;
-    let row = |(cell, row): &(&Cell, &Row)| matrix_row(cell, row, &text(&setting(cell)), "setting");
+    let row = |(cell, row): &(&Cell, &Row)| {
+        let backend = if both { backend_word(cell.backend) } else { "" };
+        let title = format!("{} <small>{backend}</small>", text(&setting(cell)));
+        matrix_row(comparison, cell, row, &title, "setting")
+    };
     let rows: String = load.rows.iter().map(row).collect();
     format!(
         "<tbody><tr class=\"cell\"><th colspan=\"{columns}\" \
@@ -114,8 +130,15 @@ fn setting(cell: &Cell) -> String {
     parameters.collect::<Vec<_>>().join(" ")
 }
 
-fn matrix_row(cell: &Cell, row: &Row, title: &str, class: &str) -> String {
-    let fields: String = row.entries.iter().map(|entry| field(cell, row, entry)).collect();
+fn matrix_row(comparison: &Comparison, cell: &Cell, row: &Row, title: &str, class: &str) -> String {
+    let fields: String = row
+        .entries
+        .iter()
+        .map(|entry| match sides::is_elsewhere(comparison, cell, &entry.contestant) {
+            true => format!("<td class=\"v-none\"><small>{}</small></td>", sides::not_here(cell)),
+            false => field(cell, row, entry),
+        })
+        .collect();
     let anchor = anchor(&cell.label());
     format!(
         "<tr class=\"{class}\"><th scope=\"row\"><a href=\"#{anchor}\">{title}</a></th>{fields}\

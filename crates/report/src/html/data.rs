@@ -102,6 +102,8 @@ struct CellData<'a> {
     name: &'a str,
     workload: &'a str,
     machine: &'a str,
+    /// The machine's; 0 if nobody knows.
+    cpus: u32,
     backend: &'static str,
     parameters: &'a BTreeMap<String, i64>,
     /// Indexes of the cell's trials; the rows' values stand in this order.
@@ -253,6 +255,7 @@ fn cell_data<'a>(
         name: &cell.name,
         workload: &cell.workload,
         machine: &cell.machine,
+        cpus: ours.first().map_or(0, |record| record.trial.machine.cpus),
         backend: backend_word(cell.backend),
         parameters: &cell.parameters,
         trials: trials.to_vec(),

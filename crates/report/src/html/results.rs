@@ -3,49 +3,87 @@
 //! measures.
 
 use model::metric::{Direction, measure};
+use stats::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Interval, Row, Verdict};
 
 use super::answer::class;
+use super::beside;
 use super::escape::{anchor, text};
-use crate::units;
+use crate::{sides, units};
 
-pub fn section(comparison: &Comparison) -> String {
-    let start = super::answer::start(comparison);
-    let cells = comparison.cells.iter().enumerate();
-    let cells: String = cells.map(|(index, cell)| details(cell, index == start)).collect();
+pub fn section(comparison: &Comparison, agreement: Option<&Agreement>) -> String {
+    let start = comparison.cells.get(super::answer::start(comparison));
+    let opens = |cells: &[&Cell]| cells.iter().any(|cell| Some(*cell) == start);
+    let questions = sides::together(comparison);
+    let questions = questions.iter().map(|cells| match (cells.as_slice(), agreement) {
+        ([_, _], Some(agreement)) => both(comparison, cells, agreement, opens(cells)),
+        _ => cells.iter().map(|cell| details(cell, opens(cells))).collect(),
+    });
     format!(
         "<section id=\"results\"><h2>Results</h2><p class=\"aside\">Medians over runs with {:.0} % \
          intervals \
          (boots resampled first, then runs within), and the Hodges–Lehmann shift against <b \
          class=\"name\">{}</b>. The bars show the shift on a scale of ratios; the line is \
-         zero.</p>{cells}\
+         zero.</p>{}\
          </section>\n",
         comparison.confidence * 100.0,
-        text(&comparison.baseline)
+        text(&comparison.baseline),
+        questions.collect::<String>()
+    )
+}
+
+/// One cell of two backends: their medians side by side, and folded away each one's own tables.
+fn both(comparison: &Comparison, cells: &[&Cell], agreement: &Agreement, open: bool) -> String {
+    let open = if open { " open" } else { "" };
+    let first = cells[0];
+    let pairs = beside::tables(comparison, cells, agreement);
+    let own = |cell: &&Cell| {
+        format!(
+            "<details class=\"more\" id=\"{}\"><summary>Intervals and all measures of {} alone \
+             {}</summary>{}</details>",
+            anchor(&cell.label()),
+            stats::backend_word(cell.backend),
+            tally(cell),
+            body(cell)
+        )
+    };
+    let own: String = cells.iter().map(own).collect();
+    let backends: Vec<&str> = cells.iter().map(|cell| stats::backend_word(cell.backend)).collect();
+    format!(
+        "<details class=\"cell\"{open}><summary><span class=\"cell-name\">{}</span> <span \
+         class=\"where\">{} · {}</span></summary><p class=\"aside\">{}</p>{pairs}{own}</details>\n",
+        text(&first.name),
+        text(&first.machine),
+        backends.join(" and "),
+        text(&first.about)
     )
 }
 
 fn details(cell: &Cell, open: bool) -> String {
     let open = if open { " open" } else { "" };
-    let headlines: String = cell.headline().map(|row| table(row, cell)).collect();
-    let others: Vec<&Row> = cell.rows.iter().filter(|row| !row.headline).collect();
-    let (headlines, others) = match headlines.is_empty() {
-        true => (others.iter().map(|row| table(row, cell)).collect(), Vec::new()),
-        false => (headlines, others),
-    };
     format!(
         "<details class=\"cell\" id=\"{}\"{open}><summary><span class=\"cell-name\">{}</span> \
          <span \
-         class=\"where\">{} · {}</span>{}</summary><p class=\"aside\">{}</p>{headlines}{}\
-         </details>\n",
+         class=\"where\">{} · {}</span>{}</summary><p class=\"aside\">{}</p>{}</details>\n",
         anchor(&cell.label()),
         text(&cell.name),
         text(&cell.machine),
         stats::backend_word(cell.backend),
         tally(cell),
         text(&cell.about),
-        all_measures(&others)
+        body(cell)
     )
+}
+
+/// The tables of one backend.
+fn body(cell: &Cell) -> String {
+    let headlines: String = cell.headline().map(|row| table(row, cell)).collect();
+    let others: Vec<&Row> = cell.rows.iter().filter(|row| !row.headline).collect();
+    let (headlines, others) = match headlines.is_empty() {
+        true => (others.iter().map(|row| table(row, cell)).collect(), Vec::new()),
+        false => (headlines, others),
+    };
+    headlines + &all_measures(&others)
 }
 
 /// How many headline verdicts of a cell are better and worse, for its folded line.
@@ -84,7 +122,7 @@ fn table(row: &Row, cell: &Cell) -> String {
     )
 }
 
-fn direction(direction: Direction) -> &'static str {
+pub(super) fn direction(direction: Direction) -> &'static str {
     match direction {
         Direction::Lower => "lower is better",
         Direction::Higher => "higher is better",
@@ -93,6 +131,14 @@ fn direction(direction: Direction) -> &'static str {
 }
 
 fn line(row: &Row, entry: &Entry, cell: &Cell, scale: Scale) -> String {
+    if !sides::takes_part(cell, &entry.contestant) {
+        return format!(
+            "<tr class=\"v-none\"><th scope=\"row\">{}</th><td colspan=\"6\"></td><td \
+             class=\"verdict\">{}</td></tr>",
+            text(&entry.contestant),
+            sides::not_here(cell)
+        );
+    }
     let median = entry.median.map_or_else(|| "–".into(), |value| units::number(value, row.unit));
     let range = entry.interval.zip(entry.median);
     let range = range.map(|(interval, at)| units::interval(interval, at, row.unit));

@@ -142,6 +142,7 @@ impl Play {
                 }
             }
             What::Exit { pid } => drop(self.waiting.remove(pid)),
+            What::Enqueue { .. } | What::Choose { .. } | What::Preempt { .. } => {}
         }
     }
 

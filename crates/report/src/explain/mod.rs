@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! An explanation in words: where the time went, who ran instead, why the longest waits were long.
+//!
+//! [`sentences`] are shared with the HTML page; [`text`] is the terminal's form.
+
+pub mod sentences;
+
+use std::collections::BTreeMap;
+
+use model::metric::Unit;
+use stats::explain::{Explanation, Spent, Wait};
+
+use crate::terminal::{COLUMNS, Paint, fit, pad, pad_left, wrapped};
+use crate::units;
+use sentences::{moment, share, time};
+
+/// How many tasks are listed one by one.
+const TASKS: usize = 8;
+
+/// How many CPUs the timeline shows.
+const LANES: usize = 32;
+
+/// The whole explanation for a terminal: at most 110 columns, colour only if asked for.
+pub fn text(title: &str, explanation: &Explanation, colour: bool) -> String {
+    let paint = Paint(colour);
+    let parts = [
+        head(title, explanation, paint),
+        where_time_went(explanation, paint),
+        who_ran_instead(explanation, paint),
+        longest_waits(explanation, paint),
+        idle_while_waiting(explanation, paint),
+        timeline(explanation, paint),
+        notes(explanation),
+    ];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn head(title: &str, explanation: &Explanation, paint: Paint) -> String {
+    let cpus = units::count(explanation.cpus.into(), "CPU");
+    let switches = units::number(explanation.switches as f64, Unit::Count);
+    let facts = format!("{} on {cpus}, {switches} switches", time(explanation.end_ns));
+    format!("{}\n{facts}\n", paint.bold(&fit(title, COLUMNS)))
+}
+
+fn where_time_went(explanation: &Explanation, paint: Paint) -> String {
+    let mut text = paint.bold("Where the time went") + "\n";
+    let columns = ["running", "waiting", "sleeping", "blocked"].map(|word| pad_left(word, 15));
+    let heading = format!("  {:<24}{:>5}{}  longest wait", "", "tasks", columns.concat());
+    text += &format!("{}\n", paint.dim(&heading));
+    let groups = explanation.groups.iter();
+    text.extend(groups.map(|group| spent(group, sentences::group(&group.name))));
+    let (listed, all) = most_waiting(explanation);
+    if !listed.is_empty() {
+        let which = match listed.len() < all {
+            true => format!("the {} of {all} tasks that waited longest", listed.len()),
+            false => "task by task".into(),
+        };
+        text += &format!("  {}\n", paint.dim(&which));
+        text.extend(listed.into_iter().map(|task| spent(task, &task.name)));
+    }
+    text
+}
+
+/// The tasks of groups of several that waited most, and how many such tasks there are.
+fn most_waiting(explanation: &Explanation) -> (Vec<&Spent>, usize) {
+    let several =
+        |name: &str| explanation.groups.iter().any(|group| group.name == name && group.tasks > 1);
+    let ours = |task: &&Spent| !task.group.is_empty() && several(&task.group);
+    let mut tasks: Vec<&Spent> = explanation.tasks.iter().filter(ours).collect();
+    let all = tasks.len();
+    tasks.sort_by_key(|task| std::cmp::Reverse(task.waiting_ns));
+    tasks.truncate(TASKS);
+    (tasks, all)
+}
+
+fn spent(spent: &Spent, name: &str) -> String {
+    let part = |ns: u64| match ns {
+        0 => pad_left("–", 15),
+        ns => format!("{} {}", pad_left(&time(ns), 8), pad_left(&share(ns, spent.lifetime_ns), 6)),
+    };
+    let parts = [spent.running_ns, spent.waiting_ns, spent.sleeping_ns, spent.blocked_ns].map(part);
+    let longest = match spent.longest_wait_ns {
+        0 => "–".into(),
+        ns => time(ns),
+    };
+    let name = pad(&fit(name, 24), 24);
+    let tasks = units::number(spent.tasks as f64, Unit::Count);
+    format!("  {name}{tasks:>5}{}  {longest:>12}\n", parts.concat())
+}
+
+fn who_ran_instead(explanation: &Explanation, paint: Paint) -> String {
+    // Which CPUs strangers may use is not known.
+    let ours = explanation.groups.iter().filter(|group| !group.name.is_empty());
+    let waited = ours.filter(|group| group.waiting_ns > 0);
+    let lines: String = waited.map(|group| wrapped_in(&instead(group), 4)).collect();
+    match lines.as_str() {
+        "" => String::new(),
+        lines => format!("{}\n{lines}", paint.bold("Why those who could run did not")),
+    }
+}
+
+/// `hog waited 12 times, 301 ms in all; meanwhile its CPU ran hog 98.2 %, and idled 1.8 %.`
+fn instead(group: &Spent) -> String {
+    let waits = units::count(group.waits, "time");
+    let name = sentences::group(&group.name);
+    let parts = sentences::instead(&group.instead_ns, group.cpu_idle_ns, group.waiting_ns);
+    let elsewhere = sentences::elsewhere(group.other_idle_ns, group.waiting_ns);
+    let all = time(group.waiting_ns);
+    format!("{name} waited {waits}, {all} in all; meanwhile {parts}.{elsewhere}")
+}
+
+fn longest_waits(explanation: &Explanation, paint: Paint) -> String {
+    if explanation.waits.is_empty() {
+        return String::new();
+    }
+    let told: String = explanation.waits.iter().map(|wait| story(wait, paint)).collect();
+    format!("{}\n{told}", paint.bold("The longest waits"))
+}
+
+fn story(wait: &Wait, paint: Paint) -> String {
+    let head = format!("{}: {}", time(wait.to_ns - wait.from_ns), wait.task);
+    let sentences = sentences::wait(wait).join(" ");
+    format!("  {}\n{}", paint.bold(&fit(&head, COLUMNS - 2)), wrapped_in(&sentences, 4))
+}
+
+fn idle_while_waiting(explanation: &Explanation, paint: Paint) -> String {
+    let idle = &explanation.idle;
+    let mut text = paint.bold("Idle while work waited") + "\n";
+    text += &wrapped_in(&sentences::idle(explanation), 2);
+    for episode in &idle.worst {
+        text += &wrapped_in(&sentences::episode(episode), 4);
+    }
+    text
+}
+
+fn timeline(explanation: &Explanation, paint: Paint) -> String {
+    let mut text = paint.bold("Timeline") + "\n";
+    text += &wrapped_in(&sentences::legend(explanation), 2);
+    for lane in explanation.lanes.iter().take(LANES) {
+        text += &format!("  {:<9}{}\n", format!("CPU {}", lane.cpu), lane.letters);
+    }
+    if explanation.lanes.len() > LANES {
+        text += &format!("  and {} more CPUs\n", explanation.lanes.len() - LANES);
+    }
+    text += &scale(9, 0, explanation.end_ns, explanation.lanes.first().map(|lane| &lane.letters));
+    text + &around(explanation)
+}
+
+/// The longest wait and those who ran instead.
+fn around(explanation: &Explanation) -> String {
+    let Some(view) = &explanation.longest else { return String::new() };
+    let mut text = wrapped_in(&sentences::view(view), 2);
+    for row in &view.rows {
+        text += &format!("  {:<24}{}\n", fit(&row.task, 23), row.letters.trim_end());
+    }
+    text + &scale(24, view.from_ns, view.to_ns, view.rows.first().map(|row| &row.letters))
+}
+
+/// The moments at both ends of a timeline.
+fn scale(indent: usize, from_ns: u64, to_ns: u64, row: Option<&String>) -> String {
+    let (from, to) = (moment(from_ns), moment(to_ns));
+    let width = row.map_or(0, |row| row.chars().count()).saturating_sub(from.chars().count());
+    format!("  {:indent$}{from}{}\n", "", pad_left(&to, width))
+}
+
+fn notes(explanation: &Explanation) -> String {
+    sentences::notes(explanation)
+        .iter()
+        .map(|note| wrapped(&format!("note: {note}"), "      "))
+        .collect()
+}
+
+/// A paragraph that starts with two spaces and goes on with so many.
+fn wrapped_in(text: &str, indent: usize) -> String {
+    let lines = wrapped(text, &" ".repeat(indent.saturating_sub(2)));
+    lines.lines().map(|line| format!("  {line}\n")).collect()
+}
+
+/// For readers that want `group → ns` sorted by time, the longest first.
+pub(crate) fn by_time(sums: &BTreeMap<String, u64>) -> Vec<(&str, u64)> {
+    let mut sums: Vec<_> = sums.iter().map(|(name, &ns)| (name.as_str(), ns)).collect();
+    sums.sort_by_key(|&(name, ns)| (std::cmp::Reverse(ns), name));
+    sums
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What an explanation says, as plain sentences.
+
+use std::collections::BTreeMap;
+
+use model::metric::Unit;
+use model::trace::{Preemption, Queue};
+use stats::explain::{
+    Began, Ended, Episode, Explanation, IdleWhileWaiting, Placed, Turn, View, Wait,
+};
+
+use super::by_time;
+use crate::units;
+
+/// How often it is told where a waiting task was put.
+const PLACED: usize = 4;
+
+/// A task that is taken from a queue and runs within this time has not waited in between, ns.
+const SOON_NS: u64 = 20_000;
+
+/// Of who ran instead, what is less than the whole divided by this is not worth a word.
+const LITTLE: u64 = 1000;
+
+/// A duration: `4.01 ms`.
+pub fn time(ns: u64) -> String {
+    units::number(ns as f64, Unit::Nanoseconds)
+}
+
+/// A moment of the run: `104.210 ms`.
+pub fn moment(ns: u64) -> String {
+    format!("{}.{:03} ms", ns / 1_000_000, ns / 1_000 % 1_000)
+}
+
+/// A part of a whole: `12.3 %`.
+pub fn share(part: u64, whole: u64) -> String {
+    match 100.0 * part as f64 / whole.max(1) as f64 {
+        percent if percent >= 99.95 => "100 %".into(),
+        percent if part > 0 && percent < 0.05 => "<0.1 %".into(),
+        percent => format!("{percent:.1} %"),
+    }
+}
+
+/// A group's name; tasks that are not the workload's have none.
+pub fn group(name: &str) -> &str {
+    if name.is_empty() { "others" } else { name }
+}
+
+/// `its CPU ran hog 98.2 % of that time, others 0.5 %, and idled 1.3 %`.
+pub fn instead(sums: &BTreeMap<String, u64>, idle_ns: u64, whole: u64) -> String {
+    let part = |&(name, ns): &(&str, u64)| format!("{} {}", group(name), share(ns, whole));
+    let counts = |ns: u64| ns > 0 && ns >= whole / LITTLE;
+    let ran: Vec<String> = by_time(sums).iter().filter(|&&(_, ns)| counts(ns)).map(part).collect();
+    let idle_ns = if counts(idle_ns) { idle_ns } else { 0 };
+    match (ran.is_empty(), idle_ns) {
+        (true, _) => "the CPU that it waited on idled".into(),
+        (false, 0) => format!("its CPU ran {}", ran.join(", ")),
+        (false, ns) => format!("its CPU ran {}, and idled {}", ran.join(", "), share(ns, whole)),
+    }
+}
+
+/// Something only when another CPU idled meanwhile.
+pub fn elsewhere(other_idle_ns: u64, whole: u64) -> String {
+    match other_idle_ns {
+        0 => String::new(),
+        ns => format!(" For {} of it another CPU idled that it may use.", share(ns, whole)),
+    }
+}
+
+/// Why a wait was long: how it began, where the task was put, who ran instead, how it ended.
+pub fn wait(wait: &Wait) -> Vec<String> {
+    let mut sentences = vec![beginning(wait)];
+    sentences.extend(further(wait));
+    sentences.extend(meanwhile(wait));
+    if wait.other_idle_ns > 0 {
+        let (ns, all) = (time(wait.other_idle_ns), wait.to_ns - wait.from_ns);
+        let part = share(wait.other_idle_ns, all);
+        sentences.push(format!("For {ns} ({part}) another CPU idled that it may use."));
+    }
+    sentences.push(end(wait));
+    sentences
+}
+
+fn beginning(wait: &Wait) -> String {
+    let at = moment(wait.from_ns);
+    let began = match &wait.began {
+        Began::Woken { cpu } => format!("It was woken at {at} on CPU {cpu}"),
+        Began::Started => format!("It started at {at}"),
+        Began::Forked { parent } => format!("It was forked by {parent} at {at}"),
+        Began::Yielded { cpu } => format!("It gave CPU {cpu} away at {at}"),
+        Began::Preempted { cpu, by, why, cause } => {
+            let by = by.as_ref().map_or(String::new(), |by| format!(" to {by}"));
+            let why = why.map_or(String::new(), |why| {
+                format!(", because {}", reason(why, cause.as_deref()))
+            });
+            format!("It lost CPU {cpu}{by} at {at}{why}")
+        }
+    };
+    match wait.placed.first() {
+        Some(first) => format!("{began}, and {}.", placed(first)),
+        None => format!("{began}."),
+    }
+}
+
+/// `was put into queue 0 behind 3 others, with virtual time 1200`.
+fn placed(placed: &Placed) -> String {
+    let queue = queue(&placed.queue);
+    let verb = match placed.from {
+        Some(from) => {
+            format!("was moved by CPU {} from {} to {queue}", placed.cpu, self::queue(&from))
+        }
+        // Into any other queue than a CPU's own, "at once" makes no difference.
+        None if placed.direct && placed.queue.cpu().is_some() => {
+            format!("was dispatched at once to {queue}")
+        }
+        None => format!("was put into {queue}"),
+    };
+    let ahead = match placed.ahead {
+        None => String::new(),
+        Some(0) => " as its first".into(),
+        Some(1) => " behind 1 other".into(),
+        Some(tasks) => format!(" behind {} others", units::number(f64::from(tasks), Unit::Count)),
+    };
+    // In full: only all digits show who comes first.
+    let vtime = placed.vtime.map_or(String::new(), |vtime| format!(", with virtual time {vtime}"));
+    format!("{verb}{ahead}{vtime}")
+}
+
+/// A queue's name in a sentence.
+pub fn queue(queue: &Queue) -> String {
+    match queue {
+        Queue::Local(cpu) => format!("the local queue of CPU {cpu}"),
+        Queue::Global(0) => "the global queue".into(),
+        Queue::Global(node) => format!("the global queue of node {node}"),
+        Queue::Shared(id) if *id < 1 << 32 => format!("queue {id}"),
+        Queue::Shared(id) => format!("queue {id:#x}"),
+        Queue::Scheduler => "the scheduler's own memory".into(),
+        Queue::Bypass => "the queue for the time without a scheduler".into(),
+        Queue::RealTime(cpu) => format!("the real-time queue of CPU {cpu}"),
+        Queue::Deadline(cpu) => format!("the deadline queue of CPU {cpu}"),
+    }
+}
+
+/// Why somebody had to go.
+fn reason(why: Preemption, cause: Option<&str>) -> String {
+    let who = cause.unwrap_or("a task");
+    match why {
+        Preemption::SliceEnd => "its slice was used up".into(),
+        Preemption::Yield => "it yielded".into(),
+        Preemption::Kick { from } => format!("the scheduler kicked the CPU from CPU {from}"),
+        Preemption::Inserted { .. } => format!("the scheduler let {who} preempt it"),
+        Preemption::MoreImportant { .. } => format!("{who} is more important"),
+        Preemption::Moved => "it may not use that CPU any more".into(),
+        Preemption::Reservation => "a reservation of CPU time began or ended".into(),
+        Preemption::Other => "the CPU had to choose anew".into(),
+    }
+}
+
+/// Where it was put later on, before the move that ended the wait.
+fn further(wait: &Wait) -> Vec<String> {
+    let later = wait.placed.get(1..).unwrap_or_default();
+    let later = &later[..later.len() - usize::from(last_move(wait).is_some())];
+    let told = later.iter().take(PLACED);
+    let mut sentences: Vec<String> =
+        told.map(|it| format!("At {} it {}.", moment(it.at_ns), placed(it))).collect();
+    if later.len() > PLACED {
+        let more = units::count((later.len() - PLACED) as u64, "more time");
+        sentences.push(format!("It was moved {more}."));
+    }
+    sentences
+}
+
+/// The CPU's taking the task from a queue, if that is what ended the wait.
+fn last_move(wait: &Wait) -> Option<&Placed> {
+    let last = wait.placed.get(1..)?.last()?;
+    let taken = last.from.is_some() && last.queue.cpu() == Some(wait.cpu);
+    Some(last).filter(|_| taken && !wait.open && wait.to_ns - last.at_ns.min(wait.to_ns) < SOON_NS)
+}
+
+fn meanwhile(wait: &Wait) -> Option<String> {
+    let mut parts: Vec<String> = wait.instead.iter().map(turn).collect();
+    if wait.others_ns > 0 {
+        parts.push(format!("{} for {}", units::count(wait.others, "other"), time(wait.others_ns)));
+    }
+    let idled = match wait.cpu_idle_ns {
+        0 => None,
+        ns => Some(format!("idled for {}", time(ns))),
+    };
+    let ran = (!parts.is_empty()).then(|| format!("ran {}", parts.join(", ")));
+    let both: Vec<String> = ran.into_iter().chain(idled).collect();
+    let whose = format!("Meanwhile CPU {}", wait.cpu);
+    (!both.is_empty()).then(|| format!("{whose} {}.", both.join(" and ")))
+}
+
+/// `hog/1 for 4.00 ms (its slice ended)`.
+fn turn(turn: &Turn) -> String {
+    let mut details: Vec<String> = Vec::new();
+    if turn.turns > 1 {
+        details.push(format!("in {} turns", turn.turns));
+    }
+    if turn.renewed > 0 {
+        details.push(format!("chosen again {}", units::count(turn.renewed, "time")));
+    }
+    if turn.turns == 1 {
+        details.extend(ended(turn.ended).map(str::to_owned));
+    }
+    let details =
+        if details.is_empty() { String::new() } else { format!(" ({})", details.join(", ")) };
+    format!("{} for {}{details}", turn.task, time(turn.ns))
+}
+
+fn ended(ended: Ended) -> Option<&'static str> {
+    match ended {
+        Ended::Slept => Some("until it slept"),
+        Ended::Blocked => Some("until it waited for the disk"),
+        Ended::Exited => Some("until it ended"),
+        Ended::Left(Some(Preemption::SliceEnd)) => Some("until its slice ended"),
+        Ended::Left(Some(Preemption::Yield)) => Some("until it yielded"),
+        Ended::Left(Some(Preemption::Kick { .. })) => Some("until a kick"),
+        Ended::Left(_) => Some("until it was preempted"),
+        Ended::Open => None,
+    }
+}
+
+fn end(wait: &Wait) -> String {
+    let (at, cpu) = (moment(wait.to_ns), wait.cpu);
+    if wait.open {
+        return format!("At the end of the run, at {at}, it was still waiting.");
+    }
+    let slice = wait.slice_ns.map_or(String::new(), |ns| format!(", for at most {}", time(ns)));
+    match last_move(wait).and_then(|last| last.from) {
+        Some(from) => format!("CPU {cpu} took it from {} and ran it at {at}{slice}.", queue(&from)),
+        None => format!("CPU {cpu} ran it at {at}{slice}."),
+    }
+}
+
+/// How much CPU time was lost.
+pub fn idle(explanation: &Explanation) -> String {
+    let IdleWhileWaiting { cpu_ns, time_ns, episodes, .. } = explanation.idle;
+    if cpu_ns == 0 {
+        return "No CPU ever idled while a task waited that could have used it.".into();
+    }
+    let machine_ns = explanation.end_ns.saturating_mul(explanation.cpus.into());
+    let (episodes, part) = (units::count(episodes, "episode"), share(cpu_ns, machine_ns));
+    format!(
+        "{} of CPU time, {part} of the machine, went unused while a task waited that could have \
+         used it: {episodes}, {} in all. The worst:",
+        time(cpu_ns),
+        time(time_ns)
+    )
+}
+
+/// One episode.
+pub fn episode(episode: &Episode) -> String {
+    let Episode { from_ns, to_ns, cpu_ns, task, task_cpu, idle_cpu } = episode;
+    let lasted = time(to_ns - from_ns);
+    let lost = if *cpu_ns > to_ns - from_ns {
+        format!(" ({} of CPU time)", time(*cpu_ns))
+    } else {
+        String::new()
+    };
+    let place = if task_cpu == idle_cpu {
+        format!("{task} waited for CPU {idle_cpu}, which idled")
+    } else {
+        format!("{task} waited on CPU {task_cpu} while CPU {idle_cpu} idled")
+    };
+    format!("{lasted}{lost} from {}: {place}.", moment(*from_ns))
+}
+
+/// What the timeline's letters mean.
+pub fn legend(explanation: &Explanation) -> String {
+    let ours = explanation.groups.iter().filter(|group| !group.name.is_empty());
+    let letters = ours
+        .enumerate()
+        .map(|(place, group)| format!("{} {}", stats::explain::group_letter(place), group.name));
+    let letters: Vec<String> = letters.chain(["* others".into(), ". idle".into()]).collect();
+    let length = time(explanation.column_ns);
+    format!("Who had the CPU longest in each {length}: {}.", letters.join(", "))
+}
+
+/// What the closer timeline shows.
+pub fn view(view: &View) -> String {
+    format!("The longest wait, each {} a sign: # runs, - waits, · sleeps.", time(view.column_ns))
+}
+
+/// What a reader must know before believing.
+pub fn notes(explanation: &Explanation) -> Vec<String> {
+    let mut notes = Vec::new();
+    if explanation.lost > 0 {
+        let lost = explanation.lost;
+        notes
+            .push(format!("{lost} events were lost, so the trace has holes and these numbers too"));
+    }
+    if !explanation.decisions {
+        notes.push(
+            "a real kernel's trace does not say which queue a task was put into and why somebody \
+             had to go; the simulator's does"
+                .into(),
+        );
+    }
+    notes
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One cell's headline measures on two backends, side by side.
+
+use model::metric::measure;
+use stats::agreement::Agreement;
+use stats::{Cell, Comparison, Entry, Row, Verdict, backend_word};
+
+use super::answer::class;
+use super::escape::text;
+use crate::{sides, units};
+
+/// A table per headline measure; `cells` ask the same of a real kernel and of the simulator.
+pub fn tables(comparison: &Comparison, cells: &[&Cell], agreement: &Agreement) -> String {
+    cells[0].headline().map(|row| table(comparison, cells, row, agreement)).collect()
+}
+
+fn table(comparison: &Comparison, cells: &[&Cell], row: &Row, agreement: &Agreement) -> String {
+    if !sides::is_measured(cells, row) {
+        let measure = text(&units::measure(&row.measure));
+        return format!("<p class=\"aside\"><b>{measure}</b>: no run has the samples for it.</p>");
+    }
+    let lines: String = comparison
+        .contestants
+        .iter()
+        .map(|name| line(comparison, cells, row, name, agreement))
+        .collect();
+    let heads: String = cells.iter().map(|cell| head(cell, &comparison.baseline)).collect();
+    let definition = measure(&row.measure.name).map_or("", |measure| measure.definition);
+    format!(
+        "<div class=\"scroll\"><table class=\"data result beside\"><caption><span \
+         title=\"{}\">{}</span> <small>{}</small></caption><thead><tr><th \
+         scope=\"col\">contestant</th>{heads}<th scope=\"col\" class=\"n\" title=\"median of the \
+         simulator against that of the real kernel; a tick: within the tolerance, in brackets: \
+         only by the allowance for small numbers\">sim − {}</th></tr></thead><tbody>{lines}</tbody>\
+         </table></div>\n",
+        text(definition),
+        text(&units::measure(&row.measure)),
+        super::results::direction(row.direction),
+        backend_word(agreement.reference)
+    )
+}
+
+fn head(cell: &Cell, baseline: &str) -> String {
+    format!(
+        "<th scope=\"col\" class=\"n\">{}</th><th scope=\"col\">against {}</th>",
+        backend_word(cell.backend),
+        text(baseline)
+    )
+}
+
+fn line(
+    comparison: &Comparison,
+    cells: &[&Cell],
+    row: &Row,
+    name: &str,
+    agreement: &Agreement,
+) -> String {
+    if !cells.iter().any(|cell| sides::takes_part(cell, name)) {
+        return String::new();
+    }
+    let side = |cell: &&Cell| match sides::is_elsewhere(comparison, cell, name) {
+        true => format!("<td class=\"n range\" colspan=\"2\">{}</td>", sides::not_here(cell)),
+        false => side(row, sides::twin_entry(cell, row, name)),
+    };
+    let sides: String = cells.iter().map(side).collect();
+    let figure = sides::figure(agreement, cells[0], row, name);
+    let error = figure.map_or(String::new(), |figure| {
+        format!("{} <small>{}</small>", text(&sides::error(figure)), sides::mark(figure.within))
+    });
+    format!("<tr><th scope=\"row\">{}</th>{sides}<td class=\"n\">{error}</td></tr>", text(name))
+}
+
+/// A backend's median, and its verdict against the baseline.
+fn side(row: &Row, entry: Option<&Entry>) -> String {
+    let Some(entry) = entry else { return "<td class=\"n\">–</td><td></td>".into() };
+    let median = entry.median.map_or_else(|| "–".into(), |value| units::number(value, row.unit));
+    let shift = entry.shift.map(|shift| units::shift(&shift, row.unit)).unwrap_or_default();
+    let words = match entry.verdict {
+        Verdict::Baseline => "baseline".into(),
+        verdict if verdict.is_claim() => format!("{} {}, {}", shift.0, shift.1, verdict.words()),
+        verdict => verdict.words().into(),
+    };
+    format!(
+        "<td class=\"n median\">{}</td><td class=\"side {}\">{}</td>",
+        text(&median),
+        class(entry.verdict),
+        text(&words)
+    )
+}

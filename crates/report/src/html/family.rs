@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The family tree as a picture: a column for each year in which somebody was born, a row for each
+//! scheduler, in the order of the tree.
+
+use std::collections::BTreeSet;
+
+use model::{Record, SchedulerChoice};
+
+use super::escape::text;
+use crate::family::{Branch, Member, tree};
+
+const ROW: usize = 30;
+const MARGIN: usize = 24;
+/// For the last column's names and authors.
+const NAMES: usize = 330;
+const COLUMN: usize = 46;
+
+/// The tree, with those who take part in bold; empty unless two of them are in it.
+pub fn section(members: &[Member], records: &[Record]) -> String {
+    let present: BTreeSet<&str> = records.iter().filter_map(file_of).collect();
+    if members.iter().filter(|member| present.contains(member.name.as_str())).count() < 2 {
+        return String::new();
+    }
+    format!(
+        "<section id=\"family\"><h2>Family</h2><p class=\"aside\">Who took up whose ideas or code. \
+         Those in bold take part here; a dashed line is a further parent.</p>\
+         <div class=\"scroll\">{}</div></section>\n",
+        picture(&tree(members), &present)
+    )
+}
+
+fn file_of(record: &Record) -> Option<&str> {
+    match &record.trial.contestant.scheduler {
+        SchedulerChoice::File { file, .. } => Some(file),
+        _ => None,
+    }
+}
+
+fn picture(tree: &[Branch], present: &BTreeSet<&str>) -> String {
+    let years: BTreeSet<u16> = tree.iter().map(|branch| branch.member.year).collect();
+    let column = |year: u16| years.range(..year).count();
+    let places: Vec<(usize, usize)> = (tree.iter().enumerate())
+        .map(|(row, branch)| (MARGIN + column(branch.member.year) * COLUMN, MARGIN + row * ROW))
+        .collect();
+    let (width, height) =
+        (2 * MARGIN + years.len() * COLUMN + NAMES, 2 * MARGIN + (tree.len() - 1) * ROW);
+    let lines: String = (0..tree.len()).map(|row| edges(tree, row, &places)).collect();
+    let nodes: String = (tree.iter().zip(&places))
+        .map(|(branch, place)| node(branch.member, *place, present))
+        .collect();
+    format!(
+        "<svg class=\"family\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+         height=\"{height}\" role=\"img\" aria-label=\"The schedulers' family tree\">\
+         {lines}{nodes}</svg>"
+    )
+}
+
+/// From the parents to a row: down and to the right, and for further parents across.
+fn edges(tree: &[Branch], row: usize, places: &[(usize, usize)]) -> String {
+    let (x, y) = places[row];
+    let first = tree[row].parent.map(|parent| {
+        let (from_x, from_y) = places[parent];
+        format!("<path d=\"M{from_x} {from_y}V{y}H{x}\"/>")
+    });
+    let others = tree[row].also_after(tree).map(|parent| {
+        let (from_x, from_y) = places[parent];
+        format!("<path class=\"also\" d=\"M{from_x} {from_y}C{from_x} {y} {from_x} {y} {x} {y}\"/>")
+    });
+    first.into_iter().chain(others).collect()
+}
+
+fn node(member: &Member, (x, y): (usize, usize), present: &BTreeSet<&str>) -> String {
+    let class = if present.contains(member.name.as_str()) { "here" } else { "" };
+    format!(
+        "<g class=\"{class}\"><circle cx=\"{x}\" cy=\"{y}\" r=\"5\"/>\
+         <text x=\"{}\" y=\"{}\"><tspan class=\"name\">{}</tspan> {} <tspan class=\"who\">{}\
+         </tspan></text></g>",
+        x + 11,
+        y + 5,
+        text(&member.name),
+        member.year,
+        text(&member.author)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_member_is_in_the_picture_once_and_those_present_are_marked() {
+        let member = |name: &str, year, after: &[&str]| Member {
+            name: name.into(),
+            year,
+            author: "<A & B>".into(),
+            after: after.iter().map(|&name| name.into()).collect(),
+        };
+        let family = [member("a", 1, &[]), member("b", 2, &["a"]), member("c", 3, &["b", "a"])];
+        let picture = picture(&tree(&family), &BTreeSet::from(["b"]));
+        assert_eq!(picture.matches("<circle").count(), 3);
+        assert_eq!(picture.matches("class=\"here\"").count(), 1);
+        assert_eq!(picture.matches("<path d").count(), 2);
+        assert_eq!(picture.matches("class=\"also\"").count(), 1);
+        assert!(picture.contains("&lt;A &amp; B&gt;"), "{picture}");
+    }
+}
