@@ -7,6 +7,11 @@
  * Good at: Throughput: it is the least that a scheduler can do. No CPU idles while a task waits.
  * Bad at: Latency under load: a woken task waits for all who came before. Nice values mean nothing.
  * Origin: The first schedulers of all; scx_simple of the kernel's examples can do it, too.
+ * Family: 1956, Robert Patrick and Owen Mock
+ * Queue: One for all CPUs, in order of arrival; enqueue O(1), pick O(1).
+ * Slice: Fixed, 20 ms.
+ * Wake-up: Takes an idle CPU; preempts nobody.
+ * Balancing: None is needed, all CPUs take from one queue.
  * Differs: From SCHED_FIFO: tasks have a slice, so that one that never sleeps cannot hold a CPU
  *          for ever.
  */

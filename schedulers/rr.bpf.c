@@ -10,6 +10,11 @@
  * Bad at: Fairness between CPUs: where two tasks share one and three another, shares differ, for
  *         queues are balanced only when one is empty. Nice values mean nothing.
  * Origin: The time-sharing systems of the 1960s; SCHED_RR of POSIX.
+ * Family: 1961, Fernando Corbató and others; after fifo
+ * Queue: One for each CPU, in order of arrival; enqueue O(1), pick O(1).
+ * Slice: Fixed, 4 ms.
+ * Wake-up: Takes an idle CPU; preempts nobody.
+ * Balancing: An idle CPU takes the first task of another's queue.
  * Differs: From SCHED_RR: no priorities, and every CPU has its own turn.
  */
 #include <scx/common.bpf.h>
@@ -25,6 +30,27 @@ UEI_DEFINE(uei);
 /* How many CPUs there can be; the queue of CPU n is DSQ n. */
 static u32 nr_cpus;
 
+/*
+ * One bit per CPU: tasks may wait in its queue. It is set with the queueing and cleared by the CPU
+ * itself, both under the lock of that CPU's run queue, so no task is overlooked. A CPU that has
+ * nothing to do looks at a few words, not at every other CPU's queue.
+ */
+#define WORD_BITS 64
+#define NR_WORDS 128
+static u64 may_have_work[NR_WORDS];
+
+/* Sets or clears a CPU's bit. */
+static void note_work(u32 cpu, bool may_have)
+{
+	u64 *word = &may_have_work[cpu / WORD_BITS % NR_WORDS];
+	u64 bit = 1ULL << (cpu % WORD_BITS);
+
+	if (may_have)
+		__sync_fetch_and_or(word, bit);
+	else
+		__sync_fetch_and_and(word, ~bit);
+}
+
 s32 BPF_STRUCT_OPS(rr_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	bool is_idle = false;
@@ -37,26 +63,50 @@ s32 BPF_STRUCT_OPS(rr_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_
 
 void BPF_STRUCT_OPS(rr_enqueue, struct task_struct *p, u64 enq_flags)
 {
-	scx_bpf_dsq_insert(p, scx_bpf_task_cpu(p), slice_us * 1000, enq_flags);
+	s32 cpu = scx_bpf_task_cpu(p);
+
+	scx_bpf_dsq_insert(p, cpu, slice_us * 1000, enq_flags);
+	note_work(cpu, true);
 	/* Whoever idles finds its own queue empty and steals. */
 	kick_idle_cpu_for(p);
 }
 
+/* Goes round the CPUs of one word, starting beside `cpu`, so that thieves spread. */
+static bool steal_from_word(u32 word, u32 cpu)
+{
+	u64 bits = may_have_work[word % NR_WORDS];
+	u32 step;
+
+	if (!bits)
+		return false;
+	bpf_for(step, 1, WORD_BITS + 1) {
+		u32 bit = (cpu + step) % WORD_BITS;
+
+		if ((bits >> bit & 1) && scx_bpf_dsq_move_to_local(word * WORD_BITS + bit, 0))
+			return true;
+	}
+	return false;
+}
+
 void BPF_STRUCT_OPS(rr_dispatch, s32 cpu, struct task_struct *prev)
 {
+	u32 nr_words = (nr_cpus + WORD_BITS - 1) / WORD_BITS;
 	u32 step;
 
 	if (scx_bpf_dsq_move_to_local(cpu, 0))
 		return;
+	/* What is left may not run here. */
+	if (!scx_bpf_dsq_nr_queued(cpu))
+		note_work(cpu, false);
 	/* A task that can go on here is no reason to rob another queue. */
 	if (prev && (prev->scx.flags & SCX_TASK_QUEUED))
 		return;
-	bpf_for(step, 1, nr_cpus) {
-		u32 victim = cpu + step;
+	bpf_for(step, 0, nr_words) {
+		u32 word = (u32)cpu / WORD_BITS + step;
 
-		if (victim >= nr_cpus)
-			victim -= nr_cpus;
-		if (scx_bpf_dsq_move_to_local(victim, 0))
+		if (word >= nr_words)
+			word -= nr_words;
+		if (steal_from_word(word, cpu))
 			return;
 	}
 }
@@ -67,6 +117,10 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(rr_init)
 	s32 err;
 
 	nr_cpus = scx_bpf_nr_cpu_ids();
+	if (nr_cpus > NR_WORDS * WORD_BITS) {
+		scx_bpf_error("rr has bits for %d CPUs only", NR_WORDS * WORD_BITS);
+		return -E2BIG;
+	}
 	bpf_for(cpu, 0, nr_cpus) {
 		err = scx_bpf_create_dsq(cpu, -1);
 		if (err)

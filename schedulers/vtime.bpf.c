@@ -9,6 +9,11 @@
  * Bad at: Many CPUs: all share one queue and its lock, and caches go cold. It never preempts: a
  *         woken task waits until somebody's slice is over.
  * Origin: Weighted fair queueing, which CFS brought to Linux (2007); scx_simple of the examples.
+ * Family: 1989, Alan Demers, Srinivasan Keshav and Scott Shenker; after rr
+ * Queue: One for all CPUs, a red-black tree by virtual time; enqueue O(log n), pick O(1).
+ * Slice: Fixed, 20 ms.
+ * Wake-up: Takes an idle CPU; preempts nobody; has at most one slice of credit.
+ * Balancing: None is needed, all CPUs take from one queue.
  * Differs: From CFS: one queue for all CPUs, a fixed slice, no preemption on wake-up.
  */
 #include <scx/common.bpf.h>

@@ -1,19 +1,57 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Idle CPUs. */
+/* Idle and busy CPUs. */
 #ifndef FAIRGROUND_IDLE_H
 #define FAIRGROUND_IDLE_H
 
 /*
  * Wakes an idle CPU that may run the task, which has just been queued: it will look for work.
  * Needed although a woken task looks for an idle CPU first, because a CPU may become idle just
- * after that, and because a task whose slice is over does not look at all.
+ * after that, and because a task whose slice is over does not look at all. False if none idles.
  */
-static inline void kick_idle_cpu_for(const struct task_struct *p)
+static inline bool kick_idle_cpu_for(const struct task_struct *p)
 {
-	s32 cpu = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+	s32 cpu;
 
-	if (cpu >= 0)
-		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+	/* Its only CPU looks for itself. */
+	if (p->nr_cpus_allowed == 1)
+		return false;
+	cpu = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+	if (cpu < 0)
+		return false;
+	scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+	return true;
+}
+
+/* For `ops.select_cpu`: takes the last CPU if that idles, else the best idle one, else -1. */
+static inline s32 claim_idle_cpu(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	bool found = scx_bpf_test_and_clear_cpu_idle(prev_cpu);
+	s32 cpu = prev_cpu;
+
+	if (!found)
+		cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags & ~SCX_WAKE_SYNC, &found);
+	return found ? cpu : -1;
+}
+
+static inline bool is_idle(s32 cpu)
+{
+	const struct cpumask *idle = scx_bpf_get_idle_cpumask();
+	bool result = bpf_cpumask_test_cpu(cpu, idle);
+
+	scx_bpf_put_idle_cpumask(idle);
+	return result;
+}
+
+/* Makes a CPU choose anew, whatever it does. */
+static inline void wake_or_preempt(s32 cpu)
+{
+	scx_bpf_kick_cpu(cpu, is_idle(cpu) ? SCX_KICK_IDLE : SCX_KICK_PREEMPT);
+}
+
+/* Whether the task that `ops.dispatch` is handed could run on: it does not go to sleep. */
+static inline bool could_go_on(const struct task_struct *prev)
+{
+	return prev && (prev->scx.flags & SCX_TASK_QUEUED);
 }
 
 #endif /* FAIRGROUND_IDLE_H */

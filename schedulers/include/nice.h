@@ -9,6 +9,8 @@
 #ifndef FAIRGROUND_NICE_H
 #define FAIRGROUND_NICE_H
 
+#include "overlay.h"
+
 /* The weight of nice 0. */
 #define NICE_0_WEIGHT 1024ULL
 
@@ -43,10 +45,44 @@ static inline u32 nice_index(const struct task_struct *p)
 	return index < NICE_LEVELS ? index : 0;
 }
 
+/* -20 … 19 */
+static inline s32 nice_of(const struct task_struct *p)
+{
+	return (s32)nice_index(p) - 20;
+}
+
+/* `p->policy`: SCHED_OTHER, SCHED_BATCH; and SCHED_IDLE, of equal weight at every nice value. */
+#define POLICY_NORMAL 0
+#define POLICY_BATCH 3
+#define POLICY_IDLE 5
+#define IDLE_WEIGHT 3
+#define IDLE_INVERSE_WEIGHT 1431655765U
+
+static inline bool has_idle_policy(const struct task_struct *p)
+{
+	return p->policy == POLICY_IDLE;
+}
+
+static inline u32 weight_of(const struct task_struct *p)
+{
+	return has_idle_policy(p) ? IDLE_WEIGHT : nice_weights[WEIGHT_INDEX(p)];
+}
+
+static inline u32 inverse_weight_of(const struct task_struct *p)
+{
+	return has_idle_policy(p) ? IDLE_INVERSE_WEIGHT : nice_inverse_weights[WEIGHT_INDEX(p)];
+}
+
+/* As below, for whoever has this inverse weight: 2^32 / weight * 1024, so 2^22 is 1. */
+static inline u64 virtual_time_at(u32 inverse_weight, u64 real_ns)
+{
+	return (real_ns * inverse_weight) >> 22;
+}
+
 /* Real to virtual time: the smaller the weight, the faster it passes. At nice 0 they are equal. */
 static inline u64 virtual_time(const struct task_struct *p, u64 real_ns)
 {
-	return (real_ns * nice_inverse_weights[nice_index(p)]) >> 22;
+	return virtual_time_at(inverse_weight_of(p), real_ns);
 }
 
 #endif /* FAIRGROUND_NICE_H */

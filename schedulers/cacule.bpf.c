@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cacule: The CacULE scheduler, CFS with ULE's interactivity scores, Linux 5.3 to 5.14.
+ *
+ * Idea: A task's score says how much of the last 23 s it has run, in time that nice values stretch,
+ *       against how much it has not. The lowest runs, and preempts as soon as it is lower. Waiting
+ *       lowers a score, which is all that keeps tasks from starving.
+ * Good at: Interactive tasks among hogs: who sleeps two thirds of its time goes before any hog.
+ * Bad at: Equals: tasks that have run a third to two thirds of their time tie, and switch at every
+ *         tick. STARVATION: who has slept for 10 s and then computes has the CPU alone for 5 s, and
+ *         of three hogs two may take turns while the third waits for seconds.
+ * Origin: Hamad Al Marri, 2020 to 2021; the score is that of FreeBSD's ULE.
+ * Family: 2020, Hamad Al Marri; after cfs, ule
+ * Queue: One for each CPU, a list, newest first; enqueue O(1), pick O(n).
+ * Slice: None: at every tick who runs goes on only if its score is the lowest.
+ * Wake-up: A lower score preempts at once. An idle CPU, else the previous one.
+ * Balancing: A CPU without work takes a task of the busiest.
+ * Differs: Without the Response Driven Balancer, CFS's balancing of busy CPUs, and groups.
+ */
+#include <scx/common.bpf.h>
+#include "include/exit.h"
+#include "include/window.h"
+
+/* Of a task: its life, when it last stopped to run, and its place in the list. */
+#define FAIR_TASK_MORE \
+	struct window window; \
+	u64 last_run; \
+	s64 place;
+/* Of who runs: the beginning of its life. And the place of whom was queued last. */
+#define RUNNING_MORE \
+	u64 start; \
+	s64 newest;
+
+#include "include/fair.h"
+#include "include/running.h"
+
+char _license[] SEC("license") = "GPL";
+
+/* The score of who has run as long as not; the worst is twice that. */
+const volatile u64 interactivity_factor = 32768;
+/* How much of its life counts, in nominal milliseconds of 2^20 ns. */
+const volatile u64 cacule_max_lifetime = 22000;
+/* Who yields goes after all others, until it has run. */
+const volatile bool sched_cacule_yield = true;
+/* The full variant has 13107: who ran less than a divisor ago is preferred, its cache is warm; */
+const volatile u64 cache_factor = 0, cache_divisor_ns = 1000000;
+/* and 19660: who has waited for longer than a divisor is preferred. */
+const volatile u64 starve_factor = 0, starve_divisor_ns = 3000000;
+/* Who runs loses ties, as where tasks can be in groups; otherwise it wins them. */
+const volatile bool fair_group_sched = true;
+/* A woken task may preempt. */
+const volatile bool wakeup_preemption = true;
+
+static struct running currs[MAX_CPUS];
+
+/* The score of somebody with this life and CPU time: the lower, the sooner it runs. */
+static s64 interactivity(u64 life, u64 vruntime)
+{
+	u64 ran = vruntime | 1, slept = life > ran ? (life - ran) | 1 : 1;
+
+	if (slept >= ran)
+		return interactivity_factor / (slept / ran);
+	return 2 * interactivity_factor - interactivity_factor / (ran / slept);
+}
+
+/* What is added while a cache becomes cold. */
+static s64 cache_score(u64 since)
+{
+	u64 divisor = cache_divisor_ns ?: 1, past = since | 1;
+
+	if (past <= divisor)
+		return cache_factor / (divisor / past);
+	return 2 * cache_factor - cache_factor / (past / divisor);
+}
+
+/* What is added while a task has not waited for long. */
+static s64 starve_score(u64 since)
+{
+	u64 divisor = starve_divisor_ns ?: 1, past = since | 1;
+
+	if (past <= divisor)
+		return 2 * starve_factor - starve_factor / (divisor / past);
+	return starve_factor / (past / divisor);
+}
+
+/* The score of a task that waits. */
+static s64 value_of(const struct fair_task *task, u64 now)
+{
+	u64 since = now - task->last_run;
+
+	return interactivity(now - task->window.start, task->window.vruntime) +
+	       cache_score(since) + starve_score(since);
+}
+
+#include "include/lowest.h"
+
+/* The score of who runs. */
+static s64 value_of_curr(const struct running *curr)
+{
+	return interactivity(scx_bpf_now() - curr->start, live_vruntime(curr)) + 2 * starve_factor;
+}
+
+/* Accounts for what the running task has run. */
+static void update_curr(struct running *curr, struct task_struct *p)
+{
+	struct window window = { curr->start, account(curr, p) };
+
+	cut_window(&window, cacule_max_lifetime, scx_bpf_now());
+	curr->start = window.start;
+	curr->vruntime = window.vruntime;
+}
+
+/* Whether a woken or new task preempts the one that runs. */
+static bool preempts(const struct task_struct *p, const struct fair_task *task,
+		     const struct running *curr)
+{
+	if (!curr->is_set || curr->need_resched)
+		return false;
+	if (curr->has_idle_policy && !has_idle_policy(p))
+		return true;
+	if (p->policy != POLICY_NORMAL || !wakeup_preemption)
+		return false;
+	return value_of(task, scx_bpf_now()) < value_of_curr(curr);
+}
+
+s32 BPF_STRUCT_OPS(cacule_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	bool is_idle = false;
+	s32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
+
+	if (is_idle)
+		return cpu;
+	return wake_flags & SCX_WAKE_FORK ? least_loaded_cpu(p, prev_cpu) : prev_cpu;
+}
+
+void BPF_STRUCT_OPS(cacule_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	s32 cpu = scx_bpf_task_cpu(p);
+	struct running *curr = of_cpu(currs, cpu);
+	struct fair_task *task = fair_task(p);
+	bool is_woken;
+
+	if (!task)
+		return;
+	is_woken = task->is_new || enq_flags & SCX_ENQ_WAKEUP;
+	if (!task->window.start)
+		task->window.start = scx_bpf_now();
+	task->place = --curr->newest;
+	join_cpu(curr, task, cpu, p);
+	scx_bpf_dsq_insert(p, cpu, SCX_SLICE_INF, enq_flags | SCX_ENQ_HEAD);
+	if (is_woken && preempts(p, task, curr))
+		preempt(curr, cpu);
+}
+
+void BPF_STRUCT_OPS(cacule_dispatch, s32 cpu, struct task_struct *prev)
+{
+	struct running *curr = of_cpu(currs, cpu);
+	bool goes_on = could_go_on(prev);
+	s64 value = 0;
+
+	curr->need_resched = false;
+	if (goes_on) {
+		update_curr(curr, prev);
+		value = value_of_curr(curr);
+	}
+	if (run_lowest(cpu, goes_on ? &value : NULL, !fair_group_sched))
+		return;
+	if (!goes_on) {
+		pull_task(cpu);
+		return;
+	}
+	curr->vruntime &= ~YIELD_MARK;
+	scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
+}
+
+void BPF_STRUCT_OPS(cacule_running, struct task_struct *p)
+{
+	s32 cpu = scx_bpf_task_cpu(p);
+	struct running *curr = of_cpu(currs, cpu);
+	struct fair_task *task = fair_task(p);
+
+	if (!task)
+		return;
+	curr->start = task->window.start;
+	/* After an interruption it need not be the right one any more. */
+	if (begin_to_run(curr, p, task, task->window.vruntime & ~YIELD_MARK))
+		preempt(curr, cpu);
+}
+
+void BPF_STRUCT_OPS(cacule_tick, struct task_struct *p)
+{
+	s32 cpu = scx_bpf_task_cpu(p);
+	struct running *curr = of_cpu(currs, cpu);
+
+	update_curr(curr, p);
+	if (should_give_way(cpu, value_of_curr(curr), false))
+		scx_bpf_task_set_slice(p, 0);
+}
+
+void BPF_STRUCT_OPS(cacule_stopping, struct task_struct *p, bool runnable)
+{
+	struct running *curr = of_cpu(currs, scx_bpf_task_cpu(p));
+	struct fair_task *task = fair_task(p);
+
+	update_curr(curr, p);
+	if (task) {
+		task->window.start = curr->start;
+		task->window.vruntime = curr->vruntime;
+		task->last_run = scx_bpf_now();
+	}
+	stop_to_run(curr, task, runnable);
+}
+
+void BPF_STRUCT_OPS(cacule_quiescent, struct task_struct *p, u64 deq_flags)
+{
+	struct fair_task *task = fair_task(p);
+
+	if (task)
+		leave_cpu(of_cpu(currs, task->load.cpu), task);
+}
+
+bool BPF_STRUCT_OPS(cacule_yield, struct task_struct *from, struct task_struct *to)
+{
+	if (sched_cacule_yield)
+		of_cpu(currs, scx_bpf_task_cpu(from))->vruntime |= YIELD_MARK;
+	scx_bpf_task_set_slice(from, 0);
+	return false;
+}
+
+s32 BPF_STRUCT_OPS(cacule_init_task, struct task_struct *p, struct scx_init_task_args *args)
+{
+	return make_fair_task(p, args->fork);
+}
+
+s32 BPF_STRUCT_OPS_SLEEPABLE(cacule_init)
+{
+	return create_queues();
+}
+
+SCX_OPS_DEFINE(cacule,
+	       .select_cpu	= (void *)cacule_select_cpu,
+	       .enqueue		= (void *)cacule_enqueue,
+	       .dispatch	= (void *)cacule_dispatch,
+	       .running		= (void *)cacule_running,
+	       .tick		= (void *)cacule_tick,
+	       .stopping	= (void *)cacule_stopping,
+	       .quiescent	= (void *)cacule_quiescent,
+	       .yield		= (void *)cacule_yield,
+	       .init_task	= (void *)cacule_init_task,
+	       .init		= (void *)cacule_init,
+	       .exit		= (void *)record_exit,
+	       .name		= "cacule");

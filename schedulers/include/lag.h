@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Lag: what a task is owed, V - v in virtual time. It is kept while the task is away, and given
+ * back when it joins a queue again, be it another one.
+ */
+#ifndef FAIRGROUND_LAG_H
+#define FAIRGROUND_LAG_H
+
+/* A task's vruntime while it is queued; and when it left: its lag, deadline from there, weight. */
+#define FAIR_TASK_MORE \
+	u64 vruntime; \
+	s64 vlag, rel_deadline; \
+	u32 left_weight; \
+	bool is_delayed;
+
+/* Of who runs: deadline, slice, that in virtual time, and until when nobody preempts it. */
+#define RUNNING_MORE \
+	u64 deadline, slice, vslice, vprot;
+
+#include "average.h"
+#include "running.h"
+
+/* Ticks per second. */
+extern unsigned long CONFIG_HZ __kconfig;
+
+#define TICK_NS (1000000000ULL / CONFIG_HZ)
+
+/* Who runs on each CPU. */
+static struct running currs[MAX_CPUS];
+
+/* A CPU's sums, with what its task has run since the last account. */
+static inline struct sums live_sums(u32 cpu)
+{
+	const struct running *curr = of_cpu(currs, cpu);
+	struct sums sums = average_sums(cpu);
+
+	if (curr->is_set)
+		sums.weighted += curr->weight * (live_vruntime(curr) - curr->vruntime);
+	return sums;
+}
+
+/* V of a CPU. The vruntime of who runs there, or ran last, is never far from it. */
+static inline u64 avg_vruntime(u32 cpu)
+{
+	return average_of(live_sums(cpu), of_cpu(currs, cpu)->vruntime);
+}
+
+/* Its lag behind the V of its CPU's sums. It is bounded, however tasks come and go. */
+static inline s64 lag_of(const struct fair_task *task, struct sums sums, s64 limit)
+{
+	u64 near = of_cpu(currs, task->load.cpu)->vruntime;
+	s64 lag = average_of(sums, near) - task->vruntime;
+
+	return lag > limit ? limit : lag < -limit ? -limit : lag;
+}
+
+/* A queued task leaves its CPU's average, and remembers its lag and deadline. */
+static inline void leave_average(struct fair_task *task, struct sums sums, u64 deadline, s64 limit)
+{
+	s64 weight = task->load.weight;
+
+	task->vlag = lag_of(task, sums, limit);
+	task->rel_deadline = deadline - task->vruntime;
+	task->left_weight = weight;
+	average_add(task->load.cpu, -weight, -weight * (s64)task->vruntime);
+	load_leave(&task->load);
+}
+
+/* It joins a CPU's average where its vruntime is. */
+static inline void join_average(struct fair_task *task, u32 cpu, s64 weight)
+{
+	load_join(&task->load, cpu, weight);
+	average_add(cpu, weight, weight * (s64)task->vruntime);
+}
+
+/* It has another weight than when it left: what it is owed in real time stays the same. */
+static inline void reweight(struct fair_task *task, s64 weight)
+{
+	if (!task->left_weight || task->left_weight == weight)
+		return;
+	task->vlag = divide_down(task->vlag * task->left_weight, weight);
+	task->rel_deadline = divide_down(task->rel_deadline * task->left_weight, weight);
+	task->left_weight = weight;
+}
+
+/*
+ * It joins so that its lag is as before. Since that moves V towards it, it begins further from V:
+ * at (W + w) / W times its lag. Nobody is owed anything by an empty queue.
+ */
+static inline void join_with_lag(struct fair_task *task, u32 cpu, struct sums sums, s64 weight,
+				 s64 vlag)
+{
+	if (sums.weight)
+		vlag += divide_down(vlag * weight, sums.weight);
+	else
+		vlag = 0;
+	task->vruntime = average_of(sums, of_cpu(currs, cpu)->vruntime) - vlag;
+	join_average(task, cpu, weight);
+}
+
+/* Whoever has had its slice asks for the next. Returns whether that is so. */
+static inline bool update_deadline(struct running *curr, u64 vruntime)
+{
+	if (time_before(vruntime, curr->deadline))
+		return false;
+	curr->deadline = vruntime + curr->vslice;
+	return true;
+}
+
+/* Accounts for what the running task has run. Returns its CPU's sums with that. */
+static __always_inline struct sums account_curr(struct task_struct *p, struct fair_task *task,
+						u32 cpu)
+{
+	struct running *curr = of_cpu(currs, cpu);
+	u64 before = curr->vruntime, now = account_task(curr, p, task);
+	struct sums sums = average_add(cpu, 0, curr->weight * (now - before));
+	u32 weight = curr->weight;
+
+	ACCOUNTED(p, curr, cpu);
+	if (curr->weight != weight)
+		sums = average_sums(cpu);
+	update_deadline(curr, curr->vruntime);
+	return sums;
+}
+
+/*
+ * The eligible task with the earliest deadline, but none later than `limit`: its pid, 0 if there is
+ * none. If wanted it is moved to run here next; 0 if another CPU was faster.
+ */
+static __always_inline s32 pick_eevdf(u32 cpu, struct sums sums, const u64 *limit, bool move)
+{
+	struct task_struct *p = __COMPAT_scx_bpf_dsq_peek(cpu);
+	struct fair_task *task = p ? fair_task(p) : NULL;
+
+	if (!task || (limit && time_before(*limit, p->scx.dsq_vtime)))
+		return 0;
+	if (is_eligible(sums, task->vruntime))
+		return !move || scx_bpf_dsq_move_to_local(cpu, 0) ? p->pid : 0;
+	bpf_for_each(scx_dsq, p, cpu, 0) {
+		if (limit && time_before(*limit, p->scx.dsq_vtime))
+			break;
+		task = fair_task(p);
+		if (task && is_eligible(sums, task->vruntime))
+			return !move || scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, 0) ?
+			       p->pid : 0;
+	}
+	return 0;
+}
+
+#endif /* FAIRGROUND_LAG_H */

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A list for each CPU, of which the task with the lowest value runs. Values change while tasks
+ * wait, so every choice looks at all of them; among equals the one that was queued last wins.
+ *
+ * The scheduler's `struct fair_task` has a `place`, and it defines `value_of()`, that of a task
+ * that waits, before it includes this.
+ */
+#ifndef FAIRGROUND_LOWEST_H
+#define FAIRGROUND_LOWEST_H
+
+#include "scan.h"
+
+static __noinline void find_lowest(s32 cpu, u64 now, struct best *best)
+{
+	struct task_struct *p;
+
+	bpf_for_each(scx_dsq, p, cpu, 0) {
+		struct fair_task *task = fair_task(p);
+
+		if (task)
+			consider_at(best, p->pid, -value_of(task, now), task->place);
+	}
+}
+
+/* Whether who runs, with this value, gives way to the best of those that wait. */
+static inline bool gives_way(const struct best *best, s64 value, bool wins_ties)
+{
+	return best->pid && (wins_ties ? value > -best->score : value >= -best->score);
+}
+
+/* Whether who runs on a CPU, with this value, gives way to somebody who waits there. */
+static inline bool should_give_way(s32 cpu, s64 value, bool wins_ties)
+{
+	struct best best = {};
+
+	find_lowest(cpu, scx_bpf_now(), &best);
+	return gives_way(&best, value, wins_ties);
+}
+
+/* Whether somebody else runs next; `value` is of who ran until now, NULL if it cannot go on. */
+static inline bool run_lowest(s32 cpu, const s64 *value, bool wins_ties)
+{
+	u64 now = scx_bpf_now();
+	u32 i;
+
+	bpf_for(i, 0, ATTEMPTS) {
+		struct best best = {};
+
+		find_lowest(cpu, now, &best);
+		if (!best.pid || (value && !gives_way(&best, *value, wins_ties)))
+			return false;
+		if (take(cpu, best.pid))
+			return true;
+	}
+	return false;
+}
+
+#endif /* FAIRGROUND_LOWEST_H */

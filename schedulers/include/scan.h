@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Looking at the tasks of a queue, and taking the best one out. */
+#ifndef FAIRGROUND_SCAN_H
+#define FAIRGROUND_SCAN_H
+
+/* How often a CPU looks again when another one was faster. */
+#define ATTEMPTS 8
+
+/* The best so far; among equals the one that stands in front. */
+struct best {
+	s64 score;
+	s64 place;
+	s32 pid;	/* 0: nobody yet */
+};
+
+static inline void consider_at(struct best *best, s32 pid, s64 score, s64 place)
+{
+	if (!best->pid || score > best->score || (score == best->score && place < best->place)) {
+		best->score = score;
+		best->place = place;
+		best->pid = pid;
+	}
+}
+
+/* Its place is its `dsq_vtime`. */
+static inline void consider(struct best *best, const struct task_struct *p, s64 score)
+{
+	consider_at(best, p->pid, score, p->scx.dsq_vtime);
+}
+
+/* Takes a task out of the queue to run here; false if another CPU was faster. */
+static __noinline bool take(u64 dsq, s32 pid)
+{
+	struct task_struct *p;
+
+	bpf_for_each(scx_dsq, p, dsq, 0) {
+		if (p->pid == pid)
+			return scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, 0);
+	}
+	return false;
+}
+
+/* The best place of those that wait in a queue; false if nobody does. */
+static inline bool first_place(u64 dsq, u64 *place)
+{
+	const struct task_struct *p = __COMPAT_scx_bpf_dsq_peek(dsq);
+
+	*place = p ? p->scx.dsq_vtime : 0;
+	return p;
+}
+
+#endif /* FAIRGROUND_SCAN_H */

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * linux24: The goodness scheduler of Linux 2.4, one list and a scan.
+ *
+ * Idea: Time is cut into epochs. In each a task has some ticks by its nice value, plus half of what
+ *       the last one left it. A CPU looks at all tasks and takes the best: most ticks left, with a
+ *       bonus for who ran here last and a small one for who shares the address space. When none
+ *       has ticks left, the next epoch begins.
+ * Good at: A desktop of few tasks: who sleeps saves up ticks, and preempts hogs.
+ * Bad at: Many tasks or CPUs: every choice looks at every runnable task, under one lock. A task
+ *         that has used its ticks waits for everybody's. Nice values are weak, 11 : 1 at most.
+ * Origin: Linus Torvalds; wake-up on many CPUs by Ingo Molnar (1998). Linux 2.4.17, 2001.
+ * Family: 2001, Linus Torvalds and Ingo Molnar
+ * Queue: One list for all CPUs; enqueue O(1), pick O(n) by goodness.
+ * Slice: 60 ms at nice 0, 110 to 10 by nice, up to twice that for who sleeps.
+ * Wake-up: Takes an idle CPU, else preempts where that gains most goodness.
+ * Balancing: None is needed, all CPUs take from one list.
+ * Differs: An epoch reaches a task when it is next looked at: the same numbers without a walk over
+ *          all. A turn ends at this kernel's next tick. Dead children's ticks are not reaped but go
+ *          back at once. Kernel code can be preempted. On one CPU no wake-up is said to be
+ *          synchronous. Whom a real-time task, of a class of its own, displaces waits for its CPU.
+ */
+#include <scx/common.bpf.h>
+#include "include/exit.h"
+#include "include/idle.h"
+#include "include/nice.h"
+#include "include/scan.h"
+#include "include/tick.h"
+
+char _license[] SEC("license") = "GPL";
+
+/* Timer interrupts per second. Slices depend on it, to be 60 ms or so at nice 0. */
+const volatile u64 HZ = 100;
+/* What a task is worth more on the CPU that it ran on last, in ticks; 15 on i386. */
+const volatile s64 PROC_CHANGE_PENALTY = 15;
+/* What a task is worth more where its address space is in use, in ticks. */
+const volatile s64 mm_bonus = 1;
+/* Who has slept keeps half of its ticks in the next epoch. */
+const volatile bool sleeper_bonus = true;
+/* A woken task may preempt. */
+const volatile bool wakeup_preemption = true;
+/* A new task takes half of its parent's ticks, and what it leaves goes back. */
+const volatile bool fork_shares = true;
+
+#define RUNQUEUE 0				/* every runnable task that does not run */
+#define MAX_COUNTER ((s64)(20 * HZ / 100))	/* the most ticks that a parent can inherit */
+#define EPOCHS_TO_FIXPOINT 9			/* after which a counter stays what it is */
+#define IDLE (1LL << 62)			/* better than any gain, minus any time */
+
+struct task_ctx {
+	s64 counter;		/* the ticks that it has left */
+	u64 epoch;		/* of this epoch */
+	u64 charged_ns;		/* until when it has paid */
+	bool yield;		/* SCHED_YIELD: everybody else goes first, once */
+	bool synchronous;	/* its waker is about to sleep */
+};
+#include "include/task_ctx.h"
+
+struct cpu_ctx {
+	s32 curr;		/* who runs there; 0: nobody of ours */
+	u64 active_mm;		/* the address space in use */
+	u64 last_schedule;	/* when it last switched, ns */
+};
+#include "include/cpu_ctx.h"
+
+static u64 epoch;
+static s64 head, tail;	/* the list's ends; `dsq_vtime` is a task's place, never 0 */
+
+static s64 nice_to_ticks(const struct task_struct *p)
+{
+	s64 value = 20 - nice_of(p);
+
+	return (HZ < 200 ? value >> 2 : HZ < 400 ? value >> 1 : HZ < 800 ? value :
+		HZ < 1600 ? value << 1 : value << 2) + 1;
+}
+
+/* Gives a task what the epochs since the last look have brought. */
+static void recalculate(struct task_struct *p, struct task_ctx *task)
+{
+	u64 then = task->epoch, now = epoch, i;
+
+	/* If two CPUs look at once, one does it. */
+	if (then == now || __sync_val_compare_and_swap(&task->epoch, then, now) != then)
+		return;
+	for (i = 0; i < now - then && i < EPOCHS_TO_FIXPOINT; i++)
+		task->counter = (sleeper_bonus ? task->counter >> 1 : 0) + nice_to_ticks(p);
+}
+
+/* How desirable a task is on a CPU. 0 asks for a new epoch, -1 does not. */
+static s64 goodness(struct task_struct *p, struct task_ctx *task, s32 cpu)
+{
+	recalculate(p, task);
+	if (task->yield)
+		return -1;
+	if (!task->counter)
+		return 0;
+	return task->counter + 20 - nice_of(p) +
+	       (nr_cpus > 1 && scx_bpf_task_cpu(p) == cpu ? PROC_CHANGE_PENALTY : 0) +
+	       (!p->mm || (u64)p->mm == cpu_ctx(cpu)->active_mm ? mm_bonus : 0);
+}
+
+/* The timer interrupts that the running task has met cost it a tick each. */
+static void charge(struct task_struct *p, struct task_ctx *task)
+{
+	s64 ticks = pay_ticks(&task->charged_ns, HZ);
+
+	recalculate(p, task);
+	task->counter = ticks < task->counter ? task->counter - ticks : 0;
+}
+
+s32 BPF_STRUCT_OPS(linux24_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	/* The waker leaves its CPU soon; if the task may run there, nobody is disturbed. */
+	ctx_of(p)->synchronous = (wake_flags & SCX_WAKE_SYNC) &&
+				 bpf_cpumask_test_cpu(bpf_get_smp_processor_id(), p->cpus_ptr);
+	return prev_cpu;
+}
+
+/* How much better the task is than the one that runs on a CPU. */
+static s64 preemption_goodness(struct task_struct *p, struct task_ctx *task, s32 cpu)
+{
+	struct task_struct *curr = bpf_task_from_pid(cpu_ctx(cpu)->curr);
+	s64 gain = curr ? goodness(p, task, cpu) - goodness(curr, ctx_of(curr), cpu) : 0;
+
+	if (curr)
+		bpf_task_release(curr);
+	return gain;
+}
+
+/*
+ * Makes a CPU look at the list: the one that the task ran on last if that idles, else the one that
+ * idles for longest, else where the task gains most. It may then choose somebody else.
+ */
+static void reschedule_idle(struct task_struct *p, struct task_ctx *task)
+{
+	s64 score, best = 0;
+	s32 cpu, target = -1;
+
+	bpf_for(cpu, 0, nr_cpus) {
+		if (!bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+			continue;
+		if (!is_idle(cpu))
+			score = wakeup_preemption ? preemption_goodness(p, task, cpu) : 0;
+		else
+			score = IDLE - (cpu == scx_bpf_task_cpu(p) ? 0 : cpu_ctx(cpu)->last_schedule);
+		if (score > best) {
+			best = score;
+			target = cpu;
+		}
+	}
+	if (target >= 0)
+		wake_or_preempt(target);
+}
+
+void BPF_STRUCT_OPS(linux24_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	struct task_ctx *task = ctx_of(p);
+	bool quiet = task->synchronous || task->yield;
+	s64 place = p->scx.dsq_vtime;
+
+	task->synchronous = task->yield = false;
+	/* Who wakes up or is new goes to the front, and wins ties. */
+	if ((enq_flags & SCX_ENQ_WAKEUP) || !place)
+		place = __sync_sub_and_fetch(&head, 1);
+	scx_bpf_dsq_insert_vtime(p, RUNQUEUE, SCX_SLICE_INF, place, enq_flags);
+	if (!quiet)
+		reschedule_idle(p, task);
+}
+
+/* Finds the best of all that may run here; `best` knows the one that ran until now. */
+static __noinline void scan(s32 cpu, struct best *best)
+{
+	struct task_struct *p;
+
+	bpf_for_each(scx_dsq, p, RUNQUEUE, 0) {
+		if (bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+			consider(best, p, goodness(p, ctx_of(p), cpu));
+	}
+}
+
+void BPF_STRUCT_OPS(linux24_dispatch, s32 cpu, struct task_struct *prev)
+{
+	struct task_ctx *task = could_go_on(prev) ? ctx_of(prev) : NULL;
+	u32 i;
+
+	if (task)
+		charge(prev, task);
+	bpf_for(i, 0, ATTEMPTS) {
+		struct best best = {};
+
+		if (task)
+			consider(&best, prev, goodness(prev, task, cpu));
+		scan(cpu, &best);
+		if (best.pid && !best.score) {
+			/* Of those that may run here, none has ticks left. */
+			__sync_fetch_and_add(&epoch, 1);
+		} else if (task && best.pid == prev->pid) {
+			task->yield = false;
+			scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
+			return;
+		} else if (!best.pid || take(RUNQUEUE, best.pid)) {
+			return;
+		}
+	}
+	scx_bpf_dsq_move_to_local(RUNQUEUE, 0);
+}
+
+void BPF_STRUCT_OPS(linux24_running, struct task_struct *p)
+{
+	struct cpu_ctx *here = cpu_ctx(scx_bpf_task_cpu(p));
+
+	ctx_of(p)->charged_ns = scx_bpf_now();
+	here->curr = p->pid;
+	/* A kernel thread borrows the address space that it finds. */
+	if (p->mm)
+		here->active_mm = (u64)p->mm;
+}
+
+void BPF_STRUCT_OPS(linux24_tick, struct task_struct *p)
+{
+	charge(p, ctx_of(p));
+	if (!ctx_of(p)->counter)
+		scx_bpf_task_set_slice(p, 0);
+}
+
+void BPF_STRUCT_OPS(linux24_stopping, struct task_struct *p, bool runnable)
+{
+	charge(p, ctx_of(p));
+	cpu_ctx(scx_bpf_task_cpu(p))->curr = 0;
+	cpu_ctx(scx_bpf_task_cpu(p))->last_schedule = scx_bpf_now();
+}
+
+/* Everybody else goes first, be it at the price of an epoch; if nobody waits, nothing happens. */
+bool BPF_STRUCT_OPS(linux24_yield, struct task_struct *from, struct task_struct *to)
+{
+	if (!to && scx_bpf_dsq_nr_queued(RUNQUEUE)) {
+		ctx_of(from)->yield = true;
+		scx_bpf_task_set_dsq_vtime(from, __sync_add_and_fetch(&tail, 1));
+		scx_bpf_task_set_slice(from, 0);
+	}
+	return false;
+}
+
+s32 BPF_STRUCT_OPS_SLEEPABLE(linux24_init_task, struct task_struct *p,
+			     struct scx_init_task_args *args)
+{
+	struct task_struct *forker = bpf_get_current_task_btf();
+	struct task_ctx *task = make_ctx(p), *parent = ctx_of(forker);
+
+	if (!task)
+		return -ENOMEM;
+	task->counter = nice_to_ticks(p);
+	task->epoch = epoch;
+	if (!args->fork || !fork_shares)
+		return 0;
+	/* It has half of what its parent had, and leaves the rest to it. */
+	charge(forker, parent);
+	task->counter = (parent->counter + 1) >> 1;
+	parent->counter >>= 1;
+	if (!parent->counter)
+		scx_bpf_kick_cpu(scx_bpf_task_cpu(forker), SCX_KICK_PREEMPT);
+	return 0;
+}
+
+/* What a dead child has left goes back to its parent. */
+void BPF_STRUCT_OPS(linux24_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
+{
+	struct task_struct *parent = p->real_parent;
+	s64 counter;
+
+	if (!parent || !fork_shares)
+		return;
+	recalculate(parent, ctx_of(parent));
+	counter = ctx_of(parent)->counter + ctx_of(p)->counter;
+	ctx_of(parent)->counter = counter < MAX_COUNTER ? counter : MAX_COUNTER;
+}
+
+s32 BPF_STRUCT_OPS_SLEEPABLE(linux24_init)
+{
+	nr_cpus = scx_bpf_nr_cpu_ids();
+	return scx_bpf_create_dsq(RUNQUEUE, -1);
+}
+
+SCX_OPS_DEFINE(linux24,
+	       .select_cpu	= (void *)linux24_select_cpu,
+	       .enqueue		= (void *)linux24_enqueue,
+	       .dispatch	= (void *)linux24_dispatch,
+	       .running		= (void *)linux24_running,
+	       .tick		= (void *)linux24_tick,
+	       .stopping	= (void *)linux24_stopping,
+	       .yield		= (void *)linux24_yield,
+	       .init_task	= (void *)linux24_init_task,
+	       .exit_task	= (void *)linux24_exit_task,
+	       .init		= (void *)linux24_init,
+	       .exit		= (void *)record_exit,
+	       .name		= "linux24");

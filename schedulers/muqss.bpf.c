@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * muqss: The Multiple Queue Skiplist Scheduler, BFS with a sorted queue for each cache.
+ *
+ * Idea: As in BFS, slices are equal, and whoever is refilled has a deadline, the later the nicer it
+ *       is; the earliest runs. But CPUs share a queue only with those that share their cache, and
+ *       it is sorted. A CPU that chooses looks also at the first of every other queue, from the
+ *       nearest to the farthest, and takes the earliest of all. There is no other balancing.
+ * Good at: Few tasks: who sleeps a lot keeps an early deadline, and every CPU takes what is due.
+ * Bad at: Who needs more than a slice at a time: each refill puts it behind all. Slices do not
+ *         shrink with load. Each choice looks at every queue. Idle-policy tasks can starve.
+ * Origin: Con Kolivas (2016), caches by Eduards Bezverhijs (2019). MuQSS 0.210 for Linux 5.12.
+ * Family: 2016, Con Kolivas; after bfs
+ * Queue: One for each cache, a skip list by virtual deadline; enqueue O(log n), pick O(queues).
+ * Slice: Fixed, 6.29 ms.
+ * Wake-up: Takes an idle CPU, else the least loaded; preempts the first later deadline.
+ * Balancing: Each choice looks at the first of every queue, from the nearest to the farthest.
+ * Differs: With more than one CPU slices end at this kernel's ticks, unless `exact_slices` is 2.
+ *          The kernel's tree stands for the skip list. There is no SCHED_ISO. Siblings of a core
+ *          are neither spared nor told from others that share the cache. Of idle CPUs the last one
+ *          is taken, else the one that sched_ext finds nearest. A queue's lock is waited for, not
+ *          tried. Real-time tasks have a class of their own; who is displaced by one stays on its
+ *          CPU.
+ */
+#include <scx/common.bpf.h>
+#include "include/idle.h"
+#include "include/load.h"
+
+char _license[] SEC("license") = "GPL";
+
+/* A slice, in milliseconds (of 2^20 ns). */
+const volatile u64 rr_interval = 6;
+/* Whoever is due first runs; else CPUs look only at queues that are longer than their own. */
+const volatile bool interactive = true;
+/* Who shares a queue: 0 nobody, 1 the CPUs of a cache (`mc`), 2 those of a node, 3 all. */
+const volatile u32 rqshare = 1;
+/* sched_yield(): 0 does nothing, 1 chooses anew, 2 gives the rest of the slice away. */
+const volatile u32 yield_type = 1;
+/* A slice ends exactly, by a timer, not at this kernel's ticks: 0 never, 1 on one CPU, 2 always. */
+const volatile u32 exact_slices = 1;
+/* A woken task may preempt. */
+const volatile bool wakeup_preemption = true;
+/* A CPU that has work looks at other queues, too. */
+const volatile bool peeking = true;
+
+UEI_DEFINE(uei);
+
+struct task_ctx {
+	u64 deadline;		/* ns */
+	s64 time_slice;		/* what is left, ns */
+	u64 charged_ns;		/* until when the running task has paid, or 0 */
+	struct load_member load;
+	bool is_new;
+	bool synchronous;	/* its waker is about to sleep */
+	bool has_cpu;		/* an idle one that takes it */
+	bool is_displaced;	/* by a real-time task */
+};
+#include "include/task_ctx.h"
+#include "include/virtual_deadline.h"
+#include "include/near.h"
+
+/* Added to a SCHED_IDLE task's deadline: behind all others, yet before them by no wrap. */
+#define IDLEPRIO_OFFSET (1ULL << 61)
+#define ATTEMPTS 8
+
+static u32 nr_cpus;
+
+static void refill(const struct task_struct *p, struct task_ctx *task)
+{
+	task->time_slice = rr_interval * NS_PER_SHORT_MS;
+	task->deadline = scx_bpf_now() + virtual_offset(p);
+}
+
+static u64 key_of(struct task_struct *p)
+{
+	return ctx_of(p)->deadline + (has_idle_policy(p) ? IDLEPRIO_OFFSET : 0);
+}
+
+s32 BPF_STRUCT_OPS(muqss_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	struct task_ctx *task = ctx_of(p);
+	s32 cpu = claim_idle_cpu(p, prev_cpu, wake_flags);
+
+	task->synchronous = wake_flags & SCX_WAKE_SYNC;
+	task->has_cpu = cpu >= 0;
+	if (cpu >= 0)
+		return cpu;
+	return wake_flags & SCX_WAKE_FORK ? prev_cpu : least_loaded_near(p, prev_cpu, nr_cpus);
+}
+
+/* Preempts on the first CPU, from the chosen one on, whose task is worse. */
+static void try_preempt(struct task_struct *p, struct task_ctx *task, s32 chosen)
+{
+	u32 i;
+
+	bpf_for(i, 0, NR_DISTANCES * nr_cpus) {
+		s32 cpu = nth_nearest(chosen, i, nr_cpus);
+
+		if (cpu < 0 || !bpf_cpumask_test_cpu(cpu, p->cpus_ptr) ||
+		    (!interactive && cpu != chosen && nr_running_on(cpu) <= nr_running_on(chosen)))
+			continue;
+		if (is_before(p, task->deadline, cpu_ctx(cpu))) {
+			scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+			return;
+		}
+	}
+}
+
+void BPF_STRUCT_OPS(muqss_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	struct task_ctx *task = ctx_of(p);
+	s32 cpu = scx_bpf_task_cpu(p);
+
+	scx_bpf_dsq_insert_vtime(p, group_of(cpu), SCX_SLICE_INF, key_of(p), enq_flags);
+	load_join(&task->load, cpu, 1);
+	if (wants_to_preempt(p, task, enq_flags))
+		try_preempt(p, task, cpu);
+}
+
+/* The earliest so far. */
+struct earliest {
+	u64 key;
+	s64 entries;	/* of its queue */
+	u32 queue;
+	s32 pid;	/* 0: nobody yet */
+};
+
+static bool is_earlier(u64 key, const struct earliest *best)
+{
+	return !best->pid || time_before(key, best->key);
+}
+
+/* Looks for an earlier one that may run here; one that may not ends it where caches count. */
+static __noinline void look_into(u32 queue, s32 cpu, struct earliest *best)
+{
+	struct task_struct *p;
+
+	bpf_for_each(scx_dsq, p, queue, 0) {
+		if (!is_earlier(p->scx.dsq_vtime, best))
+			return;
+		if (bpf_cpumask_test_cpu(cpu, p->cpus_ptr)) {
+			*best = (struct earliest){ p->scx.dsq_vtime, scx_bpf_dsq_nr_queued(queue),
+						   queue, p->pid };
+			return;
+		}
+		if (!interactive && queue != group_of(cpu))
+			return;
+	}
+}
+
+/* Whether the first of another queue may be earlier; that needs no lock. */
+static bool is_promising(u32 queue, s32 cpu, const struct earliest *best)
+{
+	struct task_struct *first;
+	bool promising;
+
+	if (best->pid && !peeking)
+		return false;
+	if (!interactive && (scx_bpf_dsq_nr_queued(queue) <= best->entries ||
+			     (best->pid && distance(cpu, queue) == OTHER_NODE)))
+		return false;
+	bpf_rcu_read_lock();
+	first = __COMPAT_scx_bpf_dsq_peek(queue);
+	promising = first && is_earlier(first->scx.dsq_vtime, best);
+	bpf_rcu_read_unlock();
+	return promising;
+}
+
+/* Finds the earliest of all queues, and of the running task, which stands last in its own. */
+static __noinline void find_earliest(s32 cpu, struct task_struct *prev, struct earliest *best)
+{
+	u32 i, own = group_of(cpu);
+
+	look_into(own, cpu, best);
+	if (prev && is_earlier(key_of(prev), best))
+		*best = (struct earliest){ key_of(prev), 0, own, prev->pid };
+	best->entries = scx_bpf_dsq_nr_queued(own) + !!prev;
+	bpf_for(i, 0, NR_DISTANCES * nr_cpus) {
+		s32 queue = nth_nearest(cpu, i, nr_cpus);
+
+		if (queue < 0 || queue == own || group_of(queue) != queue)
+			continue;
+		if (is_promising(queue, cpu, best))
+			look_into(queue, cpu, best);
+	}
+}
+
+void BPF_STRUCT_OPS(muqss_dispatch, s32 cpu, struct task_struct *prev)
+{
+	u32 i;
+
+	prev = contender(prev);
+	bpf_for(i, 0, ATTEMPTS) {
+		struct earliest best = {};
+
+		find_earliest(cpu, prev, &best);
+		if (!best.pid)
+			return;
+		if (prev && best.pid == prev->pid)
+			break;
+		if (scx_bpf_dsq_move_to_local(best.queue, 0))
+			return;
+	}
+	if (prev)
+		keep(cpu, prev);
+}
+
+void BPF_STRUCT_OPS(muqss_running, struct task_struct *p)
+{
+	s32 cpu = scx_bpf_task_cpu(p);
+
+	load_join(&ctx_of(p)->load, cpu, 1);
+	note_running(cpu, p, ctx_of(p));
+}
+
+void BPF_STRUCT_OPS(muqss_tick, struct task_struct *p)
+{
+	check_slice(p);
+}
+
+void BPF_STRUCT_OPS(muqss_stopping, struct task_struct *p, bool runnable)
+{
+	note_stopping(scx_bpf_task_cpu(p), ctx_of(p), runnable);
+}
+
+void BPF_STRUCT_OPS(muqss_quiescent, struct task_struct *p, u64 deq_flags)
+{
+	load_leave(&ctx_of(p)->load);
+}
+
+bool BPF_STRUCT_OPS(muqss_yield, struct task_struct *from, struct task_struct *to)
+{
+	if (yield_type == 2)
+		refill(from, ctx_of(from));
+	if (yield_type)
+		scx_bpf_task_set_slice(from, 0);
+	return false;
+}
+
+s32 BPF_STRUCT_OPS_SLEEPABLE(muqss_init_task, struct task_struct *p,
+			     struct scx_init_task_args *args)
+{
+	struct task_ctx *task = make_ctx(p);
+
+	if (!task)
+		return -ENOMEM;
+	refill(p, task);
+	if (args->fork)
+		inherit(task);
+	return 0;
+}
+
+s32 BPF_STRUCT_OPS_SLEEPABLE(muqss_init)
+{
+	s32 err;
+	u32 cpu;
+
+	nr_cpus = scx_bpf_nr_cpu_ids();
+	make_ratios(128);
+	make_groups(nr_cpus, rqshare);
+	err = make_turns(nr_cpus);
+	bpf_for(cpu, 0, nr_cpus) {
+		if (group_of(cpu) == cpu)
+			err = err ?: scx_bpf_create_dsq(cpu, -1);
+	}
+	return err;
+}
+
+void BPF_STRUCT_OPS(muqss_exit, struct scx_exit_info *ei)
+{
+	turns_are_over = true;
+	UEI_RECORD(uei, ei);
+}
+
+SCX_OPS_DEFINE(muqss,
+	       .select_cpu	= (void *)muqss_select_cpu,
+	       .enqueue		= (void *)muqss_enqueue,
+	       .dispatch	= (void *)muqss_dispatch,
+	       .running		= (void *)muqss_running,
+	       .tick		= (void *)muqss_tick,
+	       .stopping	= (void *)muqss_stopping,
+	       .quiescent	= (void *)muqss_quiescent,
+	       .yield		= (void *)muqss_yield,
+	       .init_task	= (void *)muqss_init_task,
+	       .init		= (void *)muqss_init,
+	       .exit		= (void *)muqss_exit,
+	       .name		= "muqss");
