@@ -5,8 +5,9 @@
 //! that whatever drifts while the experiment runs meets every contestant alike. Changing the kernel
 //! needs a boot, so inside a block the trials of one kernel and machine stand together (`vm`); the
 //! order of the boots, and the order inside each boot, are drawn anew for every block. `live` has
-//! one session per block. No two fresh boots share anything but their place in the plan: boots are
-//! the level of replication.
+//! one session per block, and so has the simulator. No two fresh boots share anything but their
+//! place in the plan: boots are the level of replication. Backends that answer the same experiment
+//! meet the same seeds.
 //!
 //! What is not here: clocks, files, running. The same experiment and seed give the same bytes.
 
@@ -14,6 +15,8 @@ use std::collections::BTreeMap;
 
 use model::trial::SCHEMA;
 use model::{Backend, Contestant, Experiment, Machine, Seed, Trial, Workload};
+
+use crate::able;
 
 /// Trials that share a boot.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,6 +34,7 @@ pub struct Boot<'a> {
 /// One trial before its place in the plan is known.
 #[derive(Clone, Copy)]
 struct Draft<'a> {
+    backend: Backend,
     contestant: &'a Contestant,
     workload: &'a Workload,
     machine: &'a Machine,
@@ -69,9 +73,10 @@ pub fn by_boot(trials: &[Trial]) -> Vec<Boot<'_>> {
 
 /// One block: its boots in random order, each with its trials in random order.
 fn boots(experiment: &Experiment, mut seed: Seed) -> Vec<Vec<Draft<'_>>> {
-    let mut groups: BTreeMap<(Option<&str>, &str), Vec<Draft>> = BTreeMap::new();
+    let mut groups: BTreeMap<(Backend, Option<&str>, &str), Vec<Draft>> = BTreeMap::new();
     for draft in drafts(experiment) {
-        let key = (kernel(draft.contestant, experiment.backend), draft.machine.name.as_str());
+        let kernel = kernel(draft.contestant, draft.backend);
+        let key = (draft.backend, kernel, draft.machine.name.as_str());
         groups.entry(key).or_default().push(draft);
     }
     let mut groups: Vec<Vec<Draft>> = groups.into_values().collect();
@@ -80,15 +85,14 @@ fn boots(experiment: &Experiment, mut seed: Seed) -> Vec<Vec<Draft<'_>>> {
     groups
 }
 
-/// Every combination once per run.
+/// Every combination that its backend can run, once per run.
 fn drafts(experiment: &Experiment) -> Vec<Draft<'_>> {
     let mut drafts = Vec::new();
-    for machine in &experiment.machines {
-        for workload in &experiment.workloads {
-            for contestant in &experiment.contestants {
-                let draft = |run| Draft { contestant, workload, machine, run };
-                drafts.extend((0..experiment.runs_per_boot).map(draft));
-            }
+    for (backend, contestant, workload) in able::able(experiment) {
+        for machine in experiment.machines.iter().filter(|one| experiment.has(backend, one)) {
+            let workload = experiment.on_machine(workload, machine);
+            let draft = |run| Draft { backend, contestant, workload, machine, run };
+            drafts.extend((0..experiment.runs_per_boot).map(draft));
         }
     }
     drafts
@@ -117,7 +121,7 @@ fn trial(experiment: &Experiment, seed: Seed, draft: &Draft, place: &Place) -> T
     Trial {
         schema: SCHEMA,
         experiment: experiment.name.clone(),
-        backend: experiment.backend,
+        backend: draft.backend,
         contestant: draft.contestant.clone(),
         workload: draft.workload.clone(),
         machine: draft.machine.clone(),
@@ -136,20 +140,26 @@ mod tests {
     use std::collections::BTreeSet;
 
     use model::SchedulerChoice;
+    use model::experiment::Scaled;
     use model::machine::Clock;
     use proptest::prelude::*;
+    use proptest::sample;
 
     use super::*;
 
     fn experiment(
         counts: (usize, usize, usize),
         repeats: (u32, u32),
-        backend: Backend,
+        backends: &[Backend],
     ) -> Experiment {
         let contestants = (0..counts.0).map(|index| Contestant {
             name: format!("contestant{index}"),
             kernel: Some(["6.1", "6.12", "7"][index % 3].into()),
-            scheduler: SchedulerChoice::Kernel,
+            scheduler: SchedulerChoice::File {
+                file: "vtime".into(),
+                sha256: String::new(),
+                knobs: BTreeMap::new(),
+            },
         });
         let workloads = (0..counts.1)
             .map(|index| Workload { name: format!("workload{index}"), ..Workload::default() });
@@ -163,10 +173,12 @@ mod tests {
         Experiment {
             name: "test".into(),
             question: "?".into(),
-            backend,
+            backends: backends.to_vec(),
             baseline: "contestant0".into(),
             contestants: contestants.collect(),
             workloads: workloads.collect(),
+            scaled: Vec::new(),
+            only_on: BTreeMap::new(),
             machines: machines.collect(),
             blocks: repeats.0,
             runs_per_boot: repeats.1,
@@ -176,14 +188,16 @@ mod tests {
     }
 
     fn any_experiment() -> impl Strategy<Value = Experiment> {
-        let backend = prop_oneof![Just(Backend::Vm), Just(Backend::Live), Just(Backend::Sim)];
-        ((1_usize..6, 1_usize..4, 1_usize..3), (1_u32..5, 1_u32..4), backend)
-            .prop_map(|(counts, repeats, backend)| experiment(counts, repeats, backend))
+        let all = vec![Backend::Sim, Backend::Vm, Backend::Live];
+        let backends = sample::subsequence(all, 1..=3).prop_shuffle();
+        ((1_usize..6, 1_usize..4, 1_usize..3), (1_u32..5, 1_u32..4), backends)
+            .prop_map(|(counts, repeats, backends)| experiment(counts, repeats, &backends))
     }
 
     /// Who meets what where.
     fn combination(trial: &Trial) -> (String, String, String) {
-        (trial.contestant.name.clone(), trial.workload.cell(), trial.machine.name.clone())
+        let place = format!("{} {:?}", trial.machine.name, trial.backend);
+        (trial.contestant.name.clone(), trial.workload.cell(), place)
     }
 
     proptest! {
@@ -196,7 +210,8 @@ mod tests {
             }
             let combinations = experiment.contestants.len()
                 * experiment.workloads.len()
-                * experiment.machines.len();
+                * experiment.machines.len()
+                * experiment.backends.len();
             prop_assert_eq!(counts.len(), combinations * experiment.blocks as usize);
             prop_assert!(counts.values().all(|count| *count == experiment.runs_per_boot));
             let positions: Vec<u32> = trials.iter().map(|trial| trial.position).collect();
@@ -211,26 +226,28 @@ mod tests {
             let boots = by_boot(&trials);
             for (index, boot) in boots.iter().enumerate() {
                 prop_assert_eq!(boot.boot, index as u32);
-                let of = |trial: &Trial| (trial.block, trial.machine.clone());
+                let of = |trial: &Trial| (trial.block, trial.machine.clone(), trial.backend);
                 prop_assert!(boot.trials.iter().all(|trial| of(trial) == of(&boot.trials[0])));
-                let needs = |trial| kernel(trial, experiment.backend);
-                prop_assert!(
-                    boot.trials.iter().all(|trial| needs(&trial.contestant) == boot.kernel)
-                );
+                let needs = |trial: &Trial| {
+                    kernel(&trial.contestant, trial.backend).map(str::to_owned)
+                };
+                let kernel = boot.kernel.map(str::to_owned);
+                prop_assert!(boot.trials.iter().all(|trial| needs(trial) == kernel));
             }
             let sum: usize = boots.iter().map(|boot| boot.trials.len()).sum();
             prop_assert_eq!(sum, trials.len());
         }
 
         #[test]
-        fn contestants_of_a_block_and_cell_share_their_seeds(
+        fn contestants_and_backends_share_the_seeds_of_a_block_and_cell(
             experiment in any_experiment(), seed: u64,
         ) {
-            let mut seeds: BTreeMap<_, BTreeMap<String, BTreeSet<u64>>> = BTreeMap::new();
+            let mut seeds: BTreeMap<_, BTreeMap<_, BTreeSet<u64>>> = BTreeMap::new();
             for trial in plan(&experiment, Seed(seed)) {
-                let (contestant, cell, machine) = combination(&trial);
+                let (contestant, cell, _) = combination(&trial);
+                let machine = trial.machine.name.clone();
                 let cell = seeds.entry((cell, machine, trial.block)).or_default();
-                cell.entry(contestant).or_default().insert(trial.seed.0);
+                cell.entry((contestant, trial.backend)).or_default().insert(trial.seed.0);
             }
             let mut all = BTreeSet::new();
             for contestants in seeds.values() {
@@ -258,7 +275,7 @@ mod tests {
 
     #[test]
     fn blocks_differ_in_order_and_so_do_seeds() {
-        let experiment = experiment((6, 3, 1), (4, 1), Backend::Vm);
+        let experiment = experiment((6, 3, 1), (4, 1), &[Backend::Vm]);
         let order = |seed: u64, block: u32| -> Vec<_> {
             let trials = plan(&experiment, Seed(seed));
             trials.iter().filter(|trial| trial.block == block).map(combination).collect()
@@ -276,15 +293,28 @@ mod tests {
 
     #[test]
     fn only_the_first_block_is_traced() {
-        let trials = plan(&experiment((2, 2, 1), (2, 2), Backend::Vm), Seed(1));
+        let trials = plan(&experiment((2, 2, 1), (2, 2), &[Backend::Vm]), Seed(1));
         let traced: Vec<&Trial> = trials.iter().filter(|trial| trial.trace).collect();
         assert_eq!(traced.len(), 2);
         assert!(traced.iter().all(|trial| trial.block == 0 && trial.workload.name == "workload0"));
     }
 
     #[test]
+    fn a_cell_keeps_its_name_and_seed_where_its_counts_follow_the_machine() {
+        let plain = experiment((2, 1, 2), (1, 1), &[Backend::Sim]);
+        let workload = Workload { duration_us: Some(7), ..plain.workloads[0].clone() };
+        let scaled = vec![Scaled { cpus: 2, workload }];
+        let scaled = Experiment { scaled, ..plain.clone() };
+        for (old, new) in plan(&plain, Seed(1)).iter().zip(plan(&scaled, Seed(1))) {
+            let expected = (new.machine.cpus == 2).then_some(7);
+            assert_eq!(new.workload.duration_us, expected);
+            assert_eq!((old.seed, old.workload.cell()), (new.seed, new.workload.cell()));
+        }
+    }
+
+    #[test]
     fn a_live_block_is_one_session() {
-        let trials = plan(&experiment((6, 2, 1), (3, 1), Backend::Live), Seed(1));
+        let trials = plan(&experiment((6, 2, 1), (3, 1), &[Backend::Live]), Seed(1));
         assert_eq!(by_boot(&trials).len(), 3);
     }
 }

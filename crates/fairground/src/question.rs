@@ -3,6 +3,7 @@
 //! verb.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::thread;
 
@@ -10,6 +11,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use model::{Backend, Experiment, Seed, Trial};
 
+use crate::exit::bad_input;
 use crate::plan;
 use crate::run::objects::Sources;
 use crate::spec::experiment::Resolved;
@@ -18,6 +20,8 @@ use crate::spec::{self, Host, Overrides, SpecError};
 /// The backends that `--on` knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum On {
+    /// The simulator
+    Sim,
     /// Real kernels in virtual machines
     Vm,
     /// The kernel that this machine runs
@@ -27,6 +31,7 @@ pub enum On {
 impl From<On> for Backend {
     fn from(on: On) -> Backend {
         match on {
+            On::Sim => Backend::Sim,
             On::Vm => Backend::Vm,
             On::Live => Backend::Live,
         }
@@ -38,20 +43,27 @@ impl From<On> for Backend {
 pub struct Question {
     /// An experiment's name or file; without it --scheduler and --workload make one up
     pub experiment: Option<String>,
-    /// Who answers instead of the experiment's backend: vm or live
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "BACKEND")]
-    on: Option<On>,
+    /// Who answers instead of the experiment's backends: sim, vm or live, or several: sim,vm
+    #[arg(
+        long,
+        value_enum,
+        hide_possible_values = true,
+        value_name = "BACKEND",
+        value_delimiter = ','
+    )]
+    pub on: Vec<On>,
     /// The only source of chance: order of trials, start phases
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Add a scheduler: NAME, FILE.bpf.c, 'NAME knob=value', 'program:scx_lavd ARG', kernel:6.12,
     /// policy:rr:50
     #[arg(long = "scheduler", value_name = "SCHEDULER")]
-    schedulers: Vec<String>,
+    pub schedulers: Vec<String>,
     /// Take this workload instead of the experiment's: NAME, FILE, 'NAME parameter=value'
     #[arg(long = "workload", value_name = "WORKLOAD")]
     workloads: Vec<String>,
-    /// Take this machine instead of the experiment's
+    /// Take this machine instead of the experiment's: NAME, FILE, or sim:NAME for one that only
+    /// that backend has
     #[arg(long = "machine", value_name = "MACHINE")]
     machines: Vec<String>,
     /// The contestant that the others are compared with
@@ -88,6 +100,8 @@ pub struct Asked {
     pub sources: Sources,
     /// What was read and left out, for the user to know.
     pub notes: Vec<String>,
+    /// Which contestant stands for which other.
+    pub pairs: BTreeMap<String, String>,
     /// The seed of the plan.
     pub seed: Seed,
     /// The plan.
@@ -108,20 +122,18 @@ impl Question {
     /// # Errors
     /// Whatever is wrong with a file or an option, with its place and what to write instead.
     pub fn ask(&self) -> Result<Asked> {
-        let (resolved, sources) = with_sources(|host| match &self.experiment {
+        let read = with_sources(|host| match &self.experiment {
             Some(name) => spec::experiment(name, &self.overrides(), host),
             None => spec::adhoc(&self.overrides(), host),
         })?;
-        let seed = Seed(self.seed);
-        let mut trials = plan::plan(&resolved.experiment, seed);
-        trials.iter_mut().for_each(|trial| trial.probes = !self.no_probes);
-        let Resolved { experiment, notes } = resolved;
-        Ok(Asked { experiment, sources, notes, seed, trials })
+        let mut asked = asked(read, Seed(self.seed));
+        asked.trials.iter_mut().for_each(|trial| trial.probes = !self.no_probes);
+        Ok(asked)
     }
 
     fn overrides(&self) -> Overrides {
         Overrides {
-            on: self.on.map(Backend::from),
+            on: self.on.iter().copied().map(Backend::from).collect(),
             schedulers: self.schedulers.clone(),
             workloads: self.workloads.clone(),
             machines: self.machines.clone(),
@@ -132,6 +144,40 @@ impl Question {
             trace: self.trace.clone(),
         }
     }
+}
+
+/// A question with one trial: a scheduler under a workload.
+///
+/// # Errors
+/// Whatever is wrong with one of the options.
+pub fn single(
+    on: On,
+    scheduler: &str,
+    workload: &str,
+    machine: Option<&str>,
+    seed: u64,
+) -> Result<Asked> {
+    let overrides = Overrides {
+        on: vec![on.into()],
+        schedulers: vec![scheduler.into()],
+        workloads: vec![workload.into()],
+        machines: machine.into_iter().map(str::to_owned).collect(),
+        blocks: Some(1),
+        runs: Some(1),
+        ..Overrides::default()
+    };
+    let asked = asked(with_sources(|host| spec::adhoc(&overrides, host))?, Seed(seed));
+    match asked.trials.len() {
+        1 => Ok(asked),
+        _ => Err(bad_input(format!("--workload '{workload}': more than one cell; choose one"))),
+    }
+}
+
+/// Plans what was read.
+fn asked((resolved, sources): (Resolved, Sources), seed: Seed) -> Asked {
+    let trials = plan::plan(&resolved.experiment, seed);
+    let Resolved { experiment, notes, pairs } = resolved;
+    Asked { experiment, sources, notes, pairs, seed, trials }
 }
 
 /// Reads an experiment as its file is, and the sources of its schedulers.

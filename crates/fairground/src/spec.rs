@@ -105,8 +105,8 @@ pub struct Host<'a> {
 /// What the command line changes in an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
-    /// `--on`: who answers.
-    pub on: Option<Backend>,
+    /// `--on`: who answers; empty: as the file says.
+    pub on: Vec<Backend>,
     /// `--scheduler`, each `NAME [knob=value …]`, `FILE.bpf.c [knob=value …]`, `program:COMMAND
     /// [ARG …]`,
     /// `kernel:6.12` or `policy:rr:50`; `@KERNEL` at the end chooses the kernel. Added to the

@@ -38,13 +38,18 @@ fn alone_it_shows_its_verbs() {
           trial        Read one JSON trial on stdin, run it, write one JSON record on stdout
           compare      Compare records: a table with intervals, or whether two stores are identical
           report       Write the report, one HTML file that needs no network
+          explain      Say why tasks waited: who ran instead, which decisions made it, which CPUs idled
+          fidelity     Run the same trials in the simulator and on a kernel, and show how far they are apart
+          soak         Run schedulers under all kinds of stress, and say who was ejected, lost a task or a CPU
+          control      Run schedulers' files beside the kernels that they are written after, and show what differs
+          calibrate    Measure on a kernel what its work costs, for the simulator
           export       Export records, histograms and traces to other tools' formats
           kernel       List, get and add kernels to boot
           completions  Print a shell's completion script
           man          Print the manual page
 
         Examples:
-          fairground run quick                             race real schedulers on real kernels
+          fairground run quick                             race schedulers, simulated and on real kernels
           fairground run quick --scheduler ./mine.bpf.c    add your own to the race
 
         `fairground VERB --help` says more.
@@ -65,8 +70,8 @@ fn run_has_help() {
                         --workload make one up
 
         Options:
-              --on <BACKEND>           Who answers instead of the experiment's backend:
-                                       vm or live
+              --on <BACKEND>           Who answers instead of the experiment's backends:
+                                       sim, vm or live, or several: sim,vm
               --seed <N>               The only source of chance: order of trials, start
                                        phases [default: 1]
               --scheduler <SCHEDULER>  Add a scheduler: NAME, FILE.bpf.c, 'NAME
@@ -74,7 +79,9 @@ fn run_has_help() {
                                        policy:rr:50
               --workload <WORKLOAD>    Take this workload instead of the experiment's:
                                        NAME, FILE, 'NAME parameter=value'
-              --machine <MACHINE>      Take this machine instead of the experiment's
+              --machine <MACHINE>      Take this machine instead of the experiment's:
+                                       NAME, FILE, or sim:NAME for one that only that
+                                       backend has
               --baseline <NAME>        The contestant that the others are compared with
               --blocks <N>             Blocks: one pass over everything, with fresh
                                        boots
@@ -88,8 +95,9 @@ fn run_has_help() {
               --resume                 Run only the trials that the last run of the same
                                        plan has left
               --store <FILE>           Where the records go [default: fairground.db]
-              --jobs <N>               Virtual machines at a time [default: one; as many
-                                       as CPUs when only instructions are counted]
+              --jobs <N>               Trials at a time [default: as many as CPUs in the
+                                       simulator and where only instructions are
+                                       counted, else one]
               --offline                Never download a kernel
           -h, --help                   Print help
     "#]]
@@ -118,6 +126,24 @@ fn lists_show_every_file() {
             assert!(!item["backends"].as_array().expect("backends").is_empty(), "{name}");
         }
     }
+}
+
+#[test]
+fn the_family_tree_has_every_scheduler_below_its_parent() {
+    let bench = Bench::new();
+    let tree = stdout(&bench.run(&["list", "schedulers", "--family"]).success());
+    let row = |name: &str| tree.lines().position(|line| line.contains(&format!(" {name} ")));
+    for member in fairground::lineage::members() {
+        let own = row(&member.name).unwrap_or_else(|| panic!("{}: {tree}", member.name));
+        if let Some(parent) = member.after.first() {
+            assert!(row(parent) < Some(own), "{}: {tree}", member.name);
+        }
+    }
+    let json = stdout(&bench.run(&["list", "--family", "--format", "json"]).success());
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json.as_array().expect("members").len(), tree.lines().count());
+    let said = stderr(&bench.run(&["list", "machines", "--family"]).code(2));
+    assert!(said.contains("list schedulers --family"), "{said}");
 }
 
 #[test]

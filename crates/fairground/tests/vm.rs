@@ -8,32 +8,11 @@ use std::fs;
 use model::{Outcome, Record};
 
 mod common;
-use common::{Bench, scheduler, stderr, stdout};
-
-/// Whether a test can run; says why not.
-fn ready(needs: &[&str]) -> bool {
-    let missing = missing(needs);
-    if let Some(what) = &missing {
-        assert!(std::env::var_os("CI").is_none(), "{what}, and CI must have it");
-        println!("skipped: {what}");
-    }
-    missing.is_none()
-}
-
-fn missing(programs: &[&str]) -> Option<String> {
-    let absent = |program: &&&str| fairground::run::programs::find(program).is_none();
-    if let Some(program) = [&["qemu-system-x86_64"], programs].concat().iter().find(absent) {
-        return Some(format!("{program} is not installed"));
-    }
-    let home = fairground::home::home().ok()?;
-    let kernels = vm::kernels::list(&home).unwrap_or_default();
-    let has_sched_ext = kernels.iter().any(|kernel| kernel.sched_ext);
-    (!has_sched_ext).then(|| "there is no kernel with sched_ext (`fairground kernel pull`)".into())
-}
+use common::{Bench, ready, scheduler, stderr, stdout};
 
 /// Runs offline on the instruction-counting machine and expects an exit code.
 fn run(bench: &Bench, arguments: &[&str], code: i32) -> String {
-    let arguments = [&["run"], arguments, &["--offline", "--exploratory"]].concat();
+    let arguments = [&["run", "--on", "vm"], arguments, &["--offline", "--exploratory"]].concat();
     stderr(&bench.run(&arguments).code(code))
 }
 
@@ -50,6 +29,26 @@ duration_us = 3000000
 name = "sleeper"
 steps = [{ run_us = 10 }, { sleep_us = 1000 }]
 "#;
+
+#[test]
+fn a_guest_has_the_shape_of_its_machine_and_what_it_cannot_have_is_told() {
+    if !ready(&[]) {
+        return;
+    }
+    let bench = Bench::new();
+    bench
+        .write("shaped.toml", "about = \"s\"\ncpus = 8\nsmt = 2\nllcs = 2\nnodes = 2\nhz = 1000\n");
+    let arguments = ["--machine", "shaped.toml", "--scheduler", "fifo", "--workload", "tiny.toml"];
+    let said = run(&bench, &[&arguments[..], &["--blocks", "1"]].concat(), 0);
+    assert!(said.contains("hz of shaped is not heeded by vm"), "{said}");
+    let facts = &bench.records("fairground.db")[0].provenance.kernel_facts;
+    let fact = |name: &str| facts.get(name).map_or("", String::as_str);
+    assert_eq!([fact("core_of_cpu0"), fact("cache_of_cpu0"), fact("nodes")], ["0-1", "0-3", "0-1"]);
+    let large = "about = \"l\"\ncpus = 256\n";
+    bench.write("large.toml", large);
+    let arguments = ["--machine", "large.toml", "--scheduler", "fifo", "--workload", "tiny.toml"];
+    run(&bench, &arguments, 2);
+}
 
 #[test]
 fn the_same_virtual_experiment_twice_is_byte_identical() {
@@ -205,7 +204,8 @@ fn one_trial_is_handed_to_a_machine_by_hand() {
         return;
     }
     let bench = Bench::new();
-    let plan = ["plan", "--scheduler", "fifo", "--workload", "tiny.toml", "--blocks", "1"];
+    let plan =
+        ["plan", "--on", "vm", "--scheduler", "fifo", "--workload", "tiny.toml", "--blocks", "1"];
     let plan = stdout(&bench.run(&plan).success());
     let answer = bench.fairground(&["trial"]).write_stdin(plan).assert().success();
     let record: Record = serde_json::from_str(&stdout(&answer)).expect("a record");

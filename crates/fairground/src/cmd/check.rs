@@ -18,6 +18,7 @@ use crate::exit;
 use crate::home::home;
 use crate::output;
 use crate::question::{self, host_cpus};
+use crate::run::objects;
 use crate::run::sink::Sink;
 use crate::run::{self, Settings, interrupt, programs};
 use crate::{plan, spec};
@@ -39,7 +40,8 @@ struct Finding {
     result: Result<String, String>,
 }
 
-/// Checks every file, compiles every scheduler, and loads each once if there is a kernel for it.
+/// Checks every file, compiles every scheduler, and runs each once: in the simulator, and on a real
+/// kernel if there is one for it.
 ///
 /// # Errors
 /// When the lab itself fails, or standard output is closed. What a check finds is no error.
@@ -47,6 +49,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let mut findings = specs();
     let sources = sources(&args.files, &mut findings);
     let wrong_input = findings.iter().any(|finding| finding.result.is_err());
+    findings.extend(simulate_all(&sources)?);
     if !args.no_boot {
         findings.extend(load_all(&sources)?);
     }
@@ -117,6 +120,27 @@ fn sources(files: &[String], findings: &mut Vec<Finding>) -> Vec<Source> {
     sources
 }
 
+/// Runs each scheduler once in the simulator. One that uses what the simulator lacks is no worse
+/// for it.
+fn simulate_all(sources: &[Source]) -> Result<Vec<Finding>> {
+    let (mut findings, mut able) = (Vec::new(), Vec::new());
+    for source in sources {
+        match compile::native::native(source) {
+            Ok(_) => able.push(source.clone()),
+            Err(error) => findings.push(Finding {
+                kind: "simulator",
+                name: source.name.clone(),
+                result: Ok(format!("cannot run it: {error}")),
+            }),
+        }
+    }
+    if !able.is_empty() {
+        let records = load(&able, Backend::Sim, None, home()?)?;
+        findings.extend(records.iter().map(loaded));
+    }
+    Ok(findings)
+}
+
 /// Loads each scheduler once, all in one boot; or says why not.
 fn load_all(sources: &[Source]) -> Result<Vec<Finding>> {
     let home = home()?;
@@ -132,27 +156,34 @@ fn load_all(sources: &[Source]) -> Result<Vec<Finding>> {
     if programs::find(vm::qemu::PROGRAM).is_none() {
         return Ok(vec![skipped("qemu-system-x86_64 is not installed")]);
     }
-    let records = load(sources, &kernel, home)?;
+    let records = load(sources, Backend::Vm, Some(&kernel), home)?;
     Ok(records.iter().map(loaded).collect())
 }
 
-fn load(sources: &[Source], kernel: &Kernel, home: std::path::PathBuf) -> Result<Vec<Record>> {
-    let trials = plan::plan(&loading(sources, kernel)?, Seed(1));
+fn load(
+    sources: &[Source],
+    backend: Backend,
+    kernel: Option<&Kernel>,
+    home: std::path::PathBuf,
+) -> Result<Vec<Record>> {
+    let trials = plan::plan(&loading(sources, backend, kernel)?, Seed(1));
     let by_hash = |source: &Source| (source.sha256.clone(), source.clone());
     let sources = sources.iter().map(by_hash).collect();
-    let settings = Settings { home, sources, jobs: None, offline: true };
+    let prepared = objects::prepare(&trials, &sources)?;
+    let settings = Settings { home, sources, jobs: None, offline: true, executable: None };
     let mut records = Vec::new();
     let mut keep = |record: &Record| {
         records.push(record.clone());
         Ok(())
     };
     let stop = interrupt::flag()?;
-    run::execute(&trials, &settings, &Sink::new(&mut keep, &mut |_| {}, &stop))?;
+    run::execute(&trials, &prepared, &settings, &Sink::new(&mut keep, &mut |_| {}, &stop))?;
+    records.sort_by(|one, other| one.trial.contestant.name.cmp(&other.trial.contestant.name));
     Ok(records)
 }
 
 /// An experiment that only loads: one task runs for a millisecond under each scheduler.
-fn loading(sources: &[Source], kernel: &Kernel) -> Result<Experiment> {
+fn loading(sources: &[Source], backend: Backend, kernel: Option<&Kernel>) -> Result<Experiment> {
     let task = TaskGroup {
         name: "task".into(),
         count: 1,
@@ -167,7 +198,7 @@ fn loading(sources: &[Source], kernel: &Kernel) -> Result<Experiment> {
     let workload = Workload { name: "load".into(), tasks: vec![task], ..Workload::default() };
     let contestant = |source: &Source| Contestant {
         name: source.name.clone(),
-        kernel: Some(kernel.name.clone()),
+        kernel: kernel.map(|kernel| kernel.name.clone()),
         scheduler: SchedulerChoice::File {
             file: source.path.clone(),
             sha256: source.sha256.clone(),
@@ -177,10 +208,12 @@ fn loading(sources: &[Source], kernel: &Kernel) -> Result<Experiment> {
     Ok(Experiment {
         name: "check".into(),
         question: "Does every scheduler load?".into(),
-        backend: Backend::Vm,
+        backends: vec![backend],
         baseline: String::new(),
         contestants: sources.iter().map(contestant).collect(),
         workloads: vec![workload],
+        scaled: Vec::new(),
+        only_on: BTreeMap::new(),
         machines: vec![spec::machine::load("uniprocessor", Path::new(""), host_cpus())?],
         blocks: 1,
         runs_per_boot: 1,
@@ -191,8 +224,12 @@ fn loading(sources: &[Source], kernel: &Kernel) -> Result<Experiment> {
 
 fn loaded(record: &Record) -> Finding {
     let result = match &record.outcome {
-        Outcome::Ok => Ok(format!("runs on {}", record.provenance.kernel_release)),
+        Outcome::Ok => Ok(match record.trial.backend {
+            Backend::Sim => "runs".into(),
+            _ => format!("runs on {}", record.provenance.kernel_release),
+        }),
         other => Err(format!("{}: {}", other.word(), other.reason())),
     };
-    Finding { kind: "scheduler", name: record.trial.contestant.name.clone(), result }
+    let kind = if record.trial.backend == Backend::Sim { "simulator" } else { "scheduler" };
+    Finding { kind, name: record.trial.contestant.name.clone(), result }
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use model::Record;
-use stats::{Difference, Identity};
+use stats::{Comparison, Difference, Identity};
 use store::{Filter, Store};
 
 use crate::exit;
@@ -26,6 +26,9 @@ pub struct Args {
     #[arg(long, num_args = 2, value_names = ["A", "B"])]
     #[arg(conflicts_with_all = ["experiment", "baseline"])]
     identical: Option<Vec<PathBuf>>,
+    /// For each pair of contestants, which measure tells them apart best
+    #[arg(long, conflicts_with_all = ["baseline", "identical"])]
+    apart: bool,
     /// How to print it: table or json
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     format: Format,
@@ -41,12 +44,29 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
     let (sessions, records) = args.chosen.open()?;
     let comparison = summary::compare(&sessions, &records, args.baseline)?;
+    if args.apart {
+        return apart(&comparison, &records, args.format);
+    }
     match args.format {
         Format::Json => output::print_json(&comparison)?,
         Format::Table => {
-            output::print(&report::terminal::table(&comparison, output::colour()))?;
+            let agreement = report::sides::agreed(&comparison, &records);
+            output::print(&report::terminal::table(
+                &comparison,
+                agreement.as_ref(),
+                output::colour(),
+            ))?;
             summary::misbehaviours(&records).iter().for_each(output::tell);
         }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn apart(comparison: &Comparison, records: &[Record], format: Format) -> Result<ExitCode> {
+    let pairs = stats::apart::apart(records, comparison);
+    match format {
+        Format::Json => output::print_json(&pairs)?,
+        Format::Table => output::print(&report::terminal::apart::pairs(&pairs))?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground kernel list|pull|use`
+//! `fairground kernel list|pull|examples|use`
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -33,6 +33,8 @@ enum Action {
         /// Names as in `kernel list`; all known ones when none is given
         names: Vec<String>,
     },
+    /// Get the kernel's own example schedulers from the same mirror, and print their folder
+    Examples,
     /// Add a kernel image of your own
     Use {
         /// A bootable image, e.g. arch/x86/boot/bzImage
@@ -56,6 +58,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
             let names = if names.is_empty() { kernels::NAMES } else { &names };
             let pulled = kernels::pull(&home, names, &mut |note| output::tell(note))?;
             print(&pulled, Format::Table)?;
+        }
+        Action::Examples => {
+            let folder = kernels::pull_examples(&home, &mut |note| output::tell(note))?;
+            output::print(&format!("{}\n", folder.display()))?;
         }
         Action::Use { file, config } => {
             print(&[kernels::add_file(&home, &file, config.as_deref())?], Format::Table)?;

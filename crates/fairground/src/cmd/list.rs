@@ -7,12 +7,15 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use model::{Backend, Workload};
+use model::Workload;
 use serde::Serialize;
 
 use super::kernel;
 use crate::assets::{self, Kind};
+use crate::exit;
+use crate::heed::VM_CPUS_MAX;
 use crate::home::home;
+use crate::lineage;
 use crate::output::{self, Format};
 use crate::question::{self, host_cpus};
 use crate::run::programs;
@@ -24,6 +27,9 @@ pub struct Args {
     /// What to show; everything without it
     #[arg(value_enum)]
     kind: Option<What>,
+    /// Draw the schedulers' family tree: who took up whose ideas or code
+    #[arg(long)]
+    family: bool,
     /// How to print it: table or json
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     format: Format,
@@ -67,10 +73,27 @@ struct Lists {
 /// # Errors
 /// When a file is wrong, or standard output is closed.
 pub fn run(args: Args) -> Result<ExitCode> {
+    if args.family {
+        return family(&args);
+    }
     let lists = lists(args.kind)?;
     match args.format {
         Format::Json => output::print_json(&lists)?,
         Format::Table => output::print(&tables(&lists))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The family tree, which only schedulers have.
+fn family(args: &Args) -> Result<ExitCode> {
+    if args.kind.is_some_and(|kind| kind != What::Schedulers) {
+        return Err(exit::bad_input(
+            "--family is about schedulers; write `list schedulers --family`",
+        ));
+    }
+    match args.format {
+        Format::Json => output::print_json(&lineage::members())?,
+        Format::Table => output::print(&report::family::text(&lineage::members()))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -102,31 +125,37 @@ fn live_has_sched_ext() -> bool {
     Path::new("/sys/kernel/sched_ext").exists()
 }
 
-fn backends(live: bool) -> Vec<&'static str> {
-    if live { vec!["vm", "live"] } else { vec!["vm"] }
+/// The backends' names: whether the simulator, virtual machines and this machine can.
+fn backends(sim: bool, vm: bool, live: bool) -> Vec<&'static str> {
+    let all = [("sim", sim), ("vm", vm), ("live", live)];
+    all.into_iter().filter_map(|(name, can)| can.then_some(name)).collect()
 }
 
 /// Built-in files, installed programs, and what every kernel has.
 fn schedulers() -> Vec<Item> {
-    let on_sched_ext = backends(live_has_sched_ext());
+    let live = live_has_sched_ext();
+    let (simulated, installed) = (backends(true, true, live), backends(false, true, live));
     let item = |name: &str, backends: &[&'static str], about: &str| Item {
         name: name.into(),
         backends: backends.to_vec(),
         about: about.into(),
     };
     let files = compile::builtin();
-    let files = files.iter().map(|source| item(&source.name, &on_sched_ext, &source.header.idea));
+    let files = files.iter().map(|source| item(&source.name, &simulated, &source.header.idea));
     let programs = programs::sched_ext();
     let programs = programs.iter().map(|name| {
-        item(&format!("program:{name}"), &on_sched_ext, "An installed sched_ext scheduler.")
+        item(&format!("program:{name}"), &installed, "An installed sched_ext scheduler.")
     });
-    let everywhere = backends(true);
     let kernels = [
-        item("kernel", &everywhere, "The fair scheduler that the kernel has built in."),
+        item(
+            "kernel",
+            &backends(false, true, true),
+            "The fair scheduler that the kernel has built in.",
+        ),
         item(
             "policy:CLASS",
-            &everywhere,
-            "other, batch, idle, fifo, rr, deadline: given to tasks.",
+            &backends(true, true, true),
+            "other, batch, idle, fifo, rr, deadline: given to tasks (sim: the last three).",
         ),
     ];
     files.chain(programs).chain(kernels).collect()
@@ -137,7 +166,9 @@ fn workloads() -> Result<Vec<Item>> {
     let items = assets::names(Kind::Workload).into_iter().map(|name| {
         let asset = assets::find(Kind::Workload, &name, Path::new(""))?;
         let workload = spec::workload::resolve(&asset, &BTreeMap::new(), cpus)?.workload;
-        Ok(Item { name, backends: backends(true), about: with_parameters(&workload) })
+        let simulated = workload.program.is_none() && workload.reloads == 0;
+        let backends = backends(simulated, true, true);
+        Ok(Item { name, backends, about: with_parameters(&workload) })
     });
     items.collect()
 }
@@ -154,8 +185,9 @@ fn with_parameters(workload: &Workload) -> String {
 
 fn machines() -> Result<Vec<Item>> {
     let items = assets::names(Kind::Machine).into_iter().map(|name| {
-        let about = spec::machine::load(&name, Path::new(""), host_cpus())?.about;
-        Ok(Item { name, backends: backends(false), about })
+        let machine = spec::machine::load(&name, Path::new(""), host_cpus())?;
+        let backends = backends(true, machine.cpus <= VM_CPUS_MAX, false);
+        Ok(Item { name, backends, about: machine.about })
     });
     items.collect()
 }
@@ -163,8 +195,7 @@ fn machines() -> Result<Vec<Item>> {
 fn experiments() -> Result<Vec<Item>> {
     let items = assets::names(Kind::Experiment).into_iter().map(|name| {
         let experiment = question::read(&name)?.0.experiment;
-        let live_only = experiment.backend == Backend::Live;
-        let backends = if live_only { vec!["live"] } else { backends(true) };
+        let backends = experiment.backends.iter().copied().map(stats::backend_word).collect();
         Ok(Item { name, backends, about: experiment.question })
     });
     items.collect()

@@ -3,10 +3,14 @@
 //!
 //! Help, completions and the manual page are generated from this table and the `Args`.
 
+pub mod calibrate;
 pub mod check;
 pub mod compare;
 pub mod completions;
+pub mod control;
+pub mod explain;
 pub mod export;
+pub mod fidelity;
 pub mod guest;
 pub mod kernel;
 pub mod list;
@@ -14,6 +18,7 @@ pub mod man;
 pub mod plan;
 pub mod report;
 pub mod run;
+pub mod soak;
 pub mod trial;
 
 use std::process::ExitCode;
@@ -26,7 +31,7 @@ use crate::output;
 /// What to try first.
 const EXAMPLES: &str = "\
 Examples:
-  fairground run quick                             race real schedulers on real kernels
+  fairground run quick                             race schedulers, simulated and on real kernels
   fairground run quick --scheduler ./mine.bpf.c    add your own to the race
 ";
 
@@ -56,6 +61,16 @@ enum Verb {
     Compare(compare::Args),
     /// Write the report, one HTML file that needs no network
     Report(report::Args),
+    /// Say why tasks waited: who ran instead, which decisions made it, which CPUs idled
+    Explain(explain::Args),
+    /// Run the same trials in the simulator and on a kernel, and show how far they are apart
+    Fidelity(fidelity::Args),
+    /// Run schedulers under all kinds of stress, and say who was ejected, lost a task or a CPU
+    Soak(soak::Args),
+    /// Run schedulers' files beside the kernels that they are written after, and show what differs
+    Control(control::Args),
+    /// Measure on a kernel what its work costs, for the simulator
+    Calibrate(calibrate::Args),
     /// Export records, histograms and traces to other tools' formats
     Export(export::Args),
     /// List, get and add kernels to boot
@@ -84,6 +99,11 @@ impl Cli {
             Some(Verb::Trial(args)) => trial::run(args),
             Some(Verb::Compare(args)) => compare::run(args),
             Some(Verb::Report(args)) => report::run(args),
+            Some(Verb::Explain(args)) => explain::run(args),
+            Some(Verb::Fidelity(args)) => fidelity::run(args),
+            Some(Verb::Soak(args)) => soak::run(args),
+            Some(Verb::Control(args)) => control::run(args),
+            Some(Verb::Calibrate(args)) => calibrate::run(args),
             Some(Verb::Export(args)) => export::run(args),
             Some(Verb::Kernel(args)) => kernel::run(args),
             Some(Verb::Completions(args)) => completions::run(args),

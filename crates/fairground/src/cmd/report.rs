@@ -12,7 +12,7 @@ use store::Session;
 
 use crate::output;
 use crate::records::Chosen;
-use crate::{summary, words};
+use crate::{lineage, summary, words};
 
 /// Options of `report`.
 #[derive(clap::Args)]
@@ -53,6 +53,7 @@ fn about(sessions: &[Session]) -> About {
         question: experiment.map(|e| e.question.clone()).unwrap_or_default(),
         commands: commands.chain([words::command()]).collect(),
         generated: date(),
+        family: lineage::members(),
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
-use model::{Progress, Trial};
+use model::{Backend, Progress, Trial};
 use store::{Filter, Session, Store};
 
 use crate::exit;
@@ -16,6 +16,7 @@ use crate::home;
 use crate::output;
 use crate::question::{Asked, Question};
 use crate::records::Chosen;
+use crate::run::objects::{self, Prepared};
 use crate::run::sink::Sink;
 use crate::run::{self, Settings, interrupt};
 use crate::ui::Screen;
@@ -25,18 +26,19 @@ use crate::{summary, words};
 const RUNS_MIN: u32 = 6;
 
 /// Options of `run`.
-#[derive(clap::Args)]
+#[derive(clap::Args, Clone)]
 pub struct Args {
+    /// Which trials there are.
     #[command(flatten)]
-    question: Question,
+    pub question: Question,
     /// Run only the trials that the last run of the same plan has left
     #[arg(long)]
     resume: bool,
     /// Where the records go
     #[arg(long, value_name = "FILE", default_value = home::STORE)]
-    store: PathBuf,
-    /// Virtual machines at a time [default: one; as many as CPUs when only instructions are
-    /// counted]
+    pub store: PathBuf,
+    /// Trials at a time [default: as many as CPUs in the simulator and where only instructions are
+    /// counted, else one]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
     /// Never download a kernel
@@ -49,23 +51,46 @@ pub struct Args {
 /// # Errors
 /// When the input is wrong (before anything runs), or the lab itself fails.
 pub fn run(args: Args) -> Result<ExitCode> {
-    let stop = interrupt::flag()?;
     let asked = args.question.ask()?;
+    match measure(&args, asked)? {
+        Ended::Session(id) => summarise(&args, id),
+        Ended::Interrupted(code) => Ok(code),
+    }
+}
+
+/// How measuring has ended, if the lab did not fail.
+pub enum Ended {
+    /// Every trial has its record; the session's number in the store.
+    Session(i64),
+    /// By the user, who has been told how to go on.
+    Interrupted(ExitCode),
+}
+
+/// Runs the trials of a question, as far as they have no record yet.
+///
+/// # Errors
+/// As for [`run`].
+pub fn measure(args: &Args, asked: Asked) -> Result<Ended> {
+    let stop = interrupt::flag()?;
+    let prepared = objects::prepare(&asked.trials, &asked.sources)?;
     let store = Store::open(&args.store)?;
     let session = session(&store, &asked, args.resume)?;
     let left = left(&store, &asked, session.family)?;
     let id = store.begin(&session)?;
-    let ended = execute(&args, &asked, &left, (store, id), &stop);
+    let ended = execute(args, &asked, (&left, &prepared), (store, id), &stop);
     if stop.load(Ordering::SeqCst) && ended.is_ok() {
         output::tell(format_args!("interrupted; to go on: {}", words::resume_command()));
-        return Ok(ExitCode::from(exit::INTERRUPTED));
+        return Ok(Ended::Interrupted(ExitCode::from(exit::INTERRUPTED)));
     }
     if ended.is_err() {
         output::tell(format_args!("what was measured is in {}", args.store.display()));
         output::tell(format_args!("to go on: {}", words::resume_command()));
+        if simulated_too(&asked) {
+            output::tell("--on sim needs no virtual machine: it shows the simulator's part alone");
+        }
     }
     ended?;
-    summarise(&args, id)
+    Ok(Ended::Session(id))
 }
 
 /// This run's session: of its own family, or of that of an earlier run with the same plan.
@@ -98,7 +123,7 @@ fn left(store: &Store, asked: &Asked, family: Option<i64>) -> Result<Vec<Trial>>
 fn execute(
     args: &Args,
     asked: &Asked,
-    left: &[Trial],
+    (left, prepared): (&[Trial], &Prepared),
     (store, session): (Store, i64),
     stop: &AtomicBool,
 ) -> Result<()> {
@@ -111,12 +136,13 @@ fn execute(
         sources: asked.sources.clone(),
         jobs: args.jobs,
         offline: args.offline,
+        executable: None,
     };
     let mut keep = move |record: &model::Record| Ok(store.append(session, record)?);
     let mut hear = |progress: &Progress<'_>| screen.show(progress);
     let result = {
         let sink = Sink::new(&mut keep, &mut hear, stop);
-        run::execute(left, &settings, &sink)
+        run::execute(left, prepared, &settings, &sink)
     };
     screen.clear();
     result
@@ -135,11 +161,18 @@ fn remark(asked: &Asked, exploratory: bool, screen: &mut Screen) {
     }
 }
 
+/// Whether a part of the experiment needs nothing but this program, and another does.
+fn simulated_too(asked: &Asked) -> bool {
+    let backends = &asked.experiment.backends;
+    backends.len() > 1 && backends.contains(&Backend::Sim)
+}
+
 /// The table on standard output; on standard error where everything is, and what went wrong.
 fn summarise(args: &Args, session: i64) -> Result<ExitCode> {
     let (sessions, records) = Chosen::session(args.store.clone(), session).open()?;
     let comparison = summary::compare(&sessions, &records, None)?;
-    output::print(&report::terminal::table(&comparison, output::colour()))?;
+    let agreement = report::sides::agreed(&comparison, &records);
+    output::print(&report::terminal::table(&comparison, agreement.as_ref(), output::colour()))?;
     summary::misbehaviours(&records).iter().for_each(output::tell);
     let (store, experiment) = (args.store.display(), &records[0].trial.experiment);
     let report = format!("fairground report {experiment} --store {store} -o {experiment}.html");

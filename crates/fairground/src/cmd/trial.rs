@@ -6,19 +6,18 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use model::{Progress, Record, Trial};
+use model::Trial;
 
 use crate::exit::{self, bad_input};
 use crate::home;
 use crate::output;
 use crate::question::On;
-use crate::run::sink::Sink;
-use crate::run::{self, Settings, interrupt};
+use crate::run::{Settings, one};
 
 /// Options of `trial`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Who answers instead of the trial's backend: vm or live
+    /// Who answers instead of the trial's backend: sim, vm or live
     #[arg(long, value_enum, hide_possible_values = true, value_name = "BACKEND")]
     on: Option<On>,
     /// Never download a kernel
@@ -31,7 +30,6 @@ pub struct Args {
 /// # Errors
 /// When the trial cannot be understood, or the lab itself fails.
 pub fn run(args: Args) -> Result<ExitCode> {
-    let stop = interrupt::flag()?;
     let mut trial = read()?;
     if let Some(on) = args.on {
         trial.backend = on.into();
@@ -41,19 +39,11 @@ pub fn run(args: Args) -> Result<ExitCode> {
         sources: BTreeMap::new(),
         jobs: None,
         offline: args.offline,
+        executable: None,
     };
-    let mut answer: Option<Record> = None;
-    let mut keep = |record: &Record| {
-        answer = Some(record.clone());
-        Ok(())
+    let Some(record) = one::one(trial, &settings)? else {
+        return Ok(ExitCode::from(exit::INTERRUPTED));
     };
-    let mut hear = |progress: &Progress<'_>| {
-        if let Progress::Note(note) = progress {
-            output::tell(note);
-        }
-    };
-    run::execute(&[trial], &settings, &Sink::new(&mut keep, &mut hear, &stop))?;
-    let Some(record) = answer else { return Ok(ExitCode::from(exit::INTERRUPTED)) };
     output::print(&(serde_json::to_string(&record)? + "\n"))?;
     let ok = record.outcome.is_ok();
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::from(exit::MISBEHAVED) })

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The kernel's own trace text, as Perfetto's UI and scripts around `trace-cmd report` read it.
+//!
+//! The simulator's decisions are left out: the kernel has no such events, and readers of its text
+//! stumble over unknown ones. The Perfetto form has them.
 
 use std::collections::BTreeMap;
 use std::io::{Result, Write};
@@ -26,7 +29,7 @@ struct Writer<'a> {
 pub fn write(trace: &Trace, out: &mut dyn Write) -> Result<()> {
     let mut writer = Writer { tasks: super::tasks(trace), running: BTreeMap::new() };
     out.write_all(HEADER.as_bytes())?;
-    for event in &trace.events {
+    for event in trace.events.iter().filter(|event| !event.what.is_decision()) {
         writer.event(event, out)?;
     }
     if trace.lost > 0 {
@@ -54,7 +57,7 @@ impl Writer<'_> {
             What::Switch { prev, .. } => prev,
             What::Fork { parent, .. } => parent,
             What::Exit { pid } => pid,
-            What::Waking { .. } => self.running.get(&event.cpu).copied().unwrap_or(0),
+            _ => self.running.get(&event.cpu).copied().unwrap_or(0),
         }
     }
 
@@ -79,6 +82,7 @@ impl Writer<'_> {
             What::Exit { pid } => {
                 format!("sched_process_exit: comm={} pid={pid} prio=120", comm(*pid))
             }
+            What::Enqueue { .. } | What::Choose { .. } | What::Preempt { .. } => String::new(),
         }
     }
 

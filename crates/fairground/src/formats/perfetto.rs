@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Chrome's trace JSON, which Perfetto's UI opens: one track per CPU with who ran, one per task
-//! with when it ran and when it waited.
+//! with when it ran and when it waited. Decisions of the simulator are instants on the tasks'
+//! tracks.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -69,6 +70,12 @@ fn slice(process: u32, thread: u32, name: &str, from_ns: u64, to_ns: u64) -> Val
            "ts": micros(from_ns), "dur": micros(to_ns.saturating_sub(from_ns))})
 }
 
+/// A decision about a task, with everything that is known of it.
+fn instant(now: u64, pid: u32, name: &str, what: &What) -> Value {
+    json!({"ph": "i", "s": "t", "pid": TASKS, "tid": pid, "name": name,
+           "ts": now as f64 / 1000.0, "args": what})
+}
+
 impl Open {
     fn event(
         &mut self,
@@ -98,6 +105,9 @@ impl Open {
             What::Exit { pid } => {
                 self.waiting.remove(pid);
             }
+            What::Enqueue { pid, .. } => lines.push(instant(now, *pid, "enqueue", what)),
+            What::Choose { pid, .. } => lines.push(instant(now, *pid, "choose", what)),
+            What::Preempt { pid, .. } => lines.push(instant(now, *pid, "preempt", what)),
         }
     }
 

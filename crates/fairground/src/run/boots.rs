@@ -42,7 +42,10 @@ pub fn run(
         return Ok(());
     }
     let kernels = kernels(trials, settings, sink)?;
-    let executable = std::env::current_exe().context("cannot find this program's own file")?;
+    let executable = match &settings.executable {
+        Some(executable) => executable.clone(),
+        None => std::env::current_exe().context("cannot find this program's own file")?,
+    };
     let lab = Lab { kernels, objects, executable, sink };
     let mut boots = VecDeque::new();
     for boot in plan::by_boot(trials) {

@@ -2,13 +2,14 @@
 //! Trials → records in the store, on the backend that each trial names.
 //!
 //! ```text
-//! trials ─► objects compiled ─► boots (vm, in parallel) ─┐
-//!                            └► one after another (live) ┴─► sink ─► store, progress
+//! trials ─► schedulers compiled ─► simulated (on all CPUs), then boots (vm, in parallel), then one
+//!           after another (live) ─► sink ─► store, progress
 //! ```
 //!
 //! Read in this order: [`sink`] is where every record goes, [`objects`] prepares schedulers,
-//! [`boots`] runs trials in virtual machines, [`live`] on this kernel, [`guest`] is the other end
-//! inside a machine, [`interrupt`] is Ctrl-C.
+//! [`simulated`] runs trials in the simulator, [`boots`] in virtual machines, [`live`] on this
+//! kernel, [`guest`] is the other end inside a machine, [`interrupt`] is Ctrl-C, [`one`] is for
+//! verbs that want a single record.
 //!
 //! What is not here: how a trial is run, and printing.
 
@@ -17,7 +18,9 @@ pub mod guest;
 pub mod interrupt;
 pub mod live;
 pub mod objects;
+pub mod one;
 pub mod programs;
+pub mod simulated;
 pub mod sink;
 
 use std::path::PathBuf;
@@ -25,7 +28,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use model::{Backend, Outcome, Provenance, Record, Trial};
 
-use objects::Sources;
+use objects::{Prepared, Sources};
 use sink::Sink;
 
 /// This program's version, as records and sessions quote it.
@@ -38,26 +41,33 @@ pub struct Settings {
     pub home: PathBuf,
     /// The sources of the trials' schedulers, as far as they were read.
     pub sources: Sources,
-    /// Virtual machines at a time; `None`: as many as do not disturb each other.
+    /// Simulated trials, and virtual machines, at a time; `None`: as many as do not disturb each
+    /// other.
     pub jobs: Option<usize>,
     /// Whether missing kernels must not be downloaded.
     pub offline: bool,
+    /// The program that answers inside virtual machines; `None`: this one.
+    pub executable: Option<PathBuf>,
 }
 
-/// Runs the trials; each has its record in the sink before the next one of its boot starts, unless
-/// the sink is told to stop.
+/// Runs the trials with their prepared schedulers; each has its record in the sink before the next
+/// one of its boot starts, unless the sink is told to stop. Simulated trials come first, because
+/// their answers are there in seconds.
 ///
 /// # Errors
-/// When a scheduler does not compile (before anything runs), or the lab itself fails. A scheduler
-/// or workload that misbehaves is an outcome, not an error.
-pub fn execute(trials: &[Trial], settings: &Settings, sink: &Sink<'_>) -> Result<()> {
-    let objects = objects::compile(trials, &settings.sources)?;
-    let of = |backend| trials.iter().filter(move |trial| trial.backend == backend).cloned();
-    for trial in of(Backend::Sim) {
-        sink.record(unsupported(trial, "this build has no simulator; use --on vm or --on live"));
-    }
-    boots::run(&of(Backend::Vm).collect::<Vec<_>>(), &objects, settings, sink)?;
-    live::run(&of(Backend::Live).collect::<Vec<_>>(), sink);
+/// When the lab itself fails. A scheduler or workload that misbehaves is an outcome, not an error.
+pub fn execute(
+    trials: &[Trial],
+    prepared: &Prepared,
+    settings: &Settings,
+    sink: &Sink<'_>,
+) -> Result<()> {
+    let of = |backend| -> Vec<Trial> {
+        trials.iter().filter(|trial| trial.backend == backend).cloned().collect()
+    };
+    simulated::run(&of(Backend::Sim), &prepared.native, settings.jobs, sink);
+    boots::run(&of(Backend::Vm), &prepared.bpf, settings, sink)?;
+    live::run(&of(Backend::Live), sink);
     sink.error()
 }
 

@@ -6,13 +6,17 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use compile::native::Native;
 use compile::{Compiled, Source};
-use model::{SchedulerChoice, Trial};
+use model::{Backend, SchedulerChoice, Trial};
 
 use crate::exit::bad_input;
 
 /// Compiled schedulers by the SHA-256 of their source.
 pub type Objects = BTreeMap<String, Compiled>;
+
+/// Schedulers for the simulator by the SHA-256 of their source.
+pub type Natives = BTreeMap<String, Native>;
 
 /// Sources of schedulers by their SHA-256.
 pub type Sources = BTreeMap<String, Source>;
@@ -20,29 +24,57 @@ pub type Sources = BTreeMap<String, Source>;
 /// Where the guest finds the objects.
 pub const GUEST_FOLDER: &str = "/objects";
 
-/// Compiles every scheduler file of the trials, or finds it compiled. `sources` are those that the
-/// plan was made from; a trial that came from elsewhere names its file.
+/// The scheduler of a trial in the simulator; `None` for policies of the kernel.
+pub fn native_of<'a>(trial: &Trial, natives: &'a Natives) -> Option<&'a Native> {
+    match &trial.contestant.scheduler {
+        SchedulerChoice::File { sha256, .. } => natives.get(sha256),
+        _ => None,
+    }
+}
+
+/// Everything that trials need before the first of them can start.
+#[derive(Clone, Debug, Default)]
+pub struct Prepared {
+    /// For real kernels.
+    pub bpf: Objects,
+    /// For the simulator.
+    pub native: Natives,
+}
+
+/// Compiles every scheduler file of the trials for the backends that run it, or finds it compiled.
+/// `sources` are those that the plan was made from; a trial that came from elsewhere names its
+/// file.
 ///
 /// # Errors
 /// When one does not compile, or its text is not the one that the trial was planned with.
-pub fn compile(trials: &[Trial], sources: &Sources) -> Result<Objects> {
-    let mut objects = Objects::new();
+pub fn prepare(trials: &[Trial], sources: &Sources) -> Result<Prepared> {
+    let mut prepared = Prepared::default();
     for trial in trials {
-        if let SchedulerChoice::File { file, sha256, .. } = &trial.contestant.scheduler
-            && !objects.contains_key(sha256)
-        {
-            objects.insert(sha256.clone(), object(file, sha256, sources)?);
+        let SchedulerChoice::File { file, sha256, .. } = &trial.contestant.scheduler else {
+            continue;
+        };
+        let simulated = trial.backend == Backend::Sim;
+        if simulated && !prepared.native.contains_key(sha256) {
+            let native = compile::native::native(&source(file, sha256, sources)?)?;
+            prepared.native.insert(sha256.clone(), native);
+        }
+        if !simulated && !prepared.bpf.contains_key(sha256) {
+            prepared.bpf.insert(sha256.clone(), object(file, sha256, sources)?);
         }
     }
-    Ok(objects)
+    Ok(prepared)
 }
 
 fn object(file: &str, sha256: &str, sources: &Sources) -> Result<Compiled> {
     if let Some(object) = compile::find_object(sha256) {
         return Ok(object);
     }
+    Ok(compile::compile(&source(file, sha256, sources)?)?)
+}
+
+fn source(file: &str, sha256: &str, sources: &Sources) -> Result<Source> {
     if let Some(source) = sources.get(sha256) {
-        return Ok(compile::compile(source)?);
+        return Ok(source.clone());
     }
     let source = compile::resolve(file, Path::new(""))?;
     if source.sha256 != sha256 {
@@ -51,7 +83,7 @@ fn object(file: &str, sha256: &str, sources: &Sources) -> Result<Compiled> {
             source.sha256
         )));
     }
-    Ok(compile::compile(&source)?)
+    Ok(source)
 }
 
 /// The objects as files of the guest, so that it needs no compiler.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use model::experiment::Scaled;
 use model::{Machine, Workload};
 
 use super::expression::Names;
@@ -90,30 +91,42 @@ pub fn from_option(text: &str) -> Result<Choice, SpecError> {
     Ok(Choice { name: name.into(), base: PathBuf::new(), values, origin })
 }
 
-/// Every cell, in the order of the choices, the last parameter varying fastest.
+/// The cells of an experiment.
+#[derive(Debug, Default)]
+pub struct Cells {
+    /// As they are on the first machine, in the order of the choices, the last parameter varying
+    /// fastest.
+    pub workloads: Vec<Workload>,
+    /// As those of them that use the number of CPUs are on machines with another one.
+    pub scaled: Vec<Scaled>,
+}
+
+/// Every cell on every machine.
 ///
 /// # Errors
-/// Unknown workloads and parameters, the same cell twice, whatever is wrong in a workload's file,
-/// and a workload that differs between the machines.
+/// Unknown workloads and parameters, the same cell twice, and whatever is wrong in a workload's
+/// file.
 pub fn all(
     choices: &[Choice],
     machines: &[Machine],
     notes: &mut Vec<String>,
-) -> Result<Vec<Workload>, SpecError> {
-    let mut cells: Vec<Workload> = Vec::new();
+) -> Result<Cells, SpecError> {
+    let mut cells = Cells::default();
     for choice in choices {
         let asset = assets::find(Kind::Workload, &choice.name, &choice.base)
             .map_err(|error| unknown_workload(choice, error))?;
         declared(choice, &asset, machines)?;
         for given in grid(choice)? {
-            let cell = resolve(&asset, &given, machines, notes)
+            let before = cells.workloads.len();
+            resolve(&asset, &given, machines, notes, &mut cells)
                 .map_err(|error| with_origin(choice, &given, error))?;
-            if cells.iter().any(|other| other.cell() == cell.cell()) {
-                let message = format!("a second cell '{}'", cell.cell());
+            let (known, new) = cells.workloads.split_at(before);
+            if let Some(twice) = new.iter().find(|new| known.iter().any(|k| k.cell() == new.cell()))
+            {
+                let message = format!("a second cell '{}'", twice.cell());
                 let hint = "name each workload with each set of values once";
                 return Err(SpecError { message, ..choice.origin.clone() }.hint(hint));
             }
-            cells.push(cell);
         }
     }
     Ok(cells)
@@ -166,13 +179,14 @@ fn grid(choice: &Choice) -> Result<Vec<Names>, SpecError> {
     Ok(grid)
 }
 
-/// The workload, the same on every machine.
+/// Adds one cell: the workload on the first machine, and what it is on others where that differs.
 fn resolve(
     asset: &Asset,
     given: &Names,
     machines: &[Machine],
     notes: &mut Vec<String>,
-) -> Result<Workload, SpecError> {
+    cells: &mut Cells,
+) -> Result<(), SpecError> {
     let mut first: Option<Workload> = None;
     for machine in machines {
         let resolved = workload::resolve(asset, given, machine.cpus)?;
@@ -181,16 +195,20 @@ fn resolve(
                 notes.push(note);
             }
         }
+        let (workload, cpus) = (resolved.workload, machine.cpus);
         match &first {
-            Some(first) if *first != resolved.workload => {
-                let message = "the workload differs between the machines, because it uses 'cpus'";
-                let hint = "give each number of CPUs its own experiment";
-                return Err(SpecError::new(&asset.label, message).hint(hint));
+            None => first = Some(workload),
+            Some(first) if *first == workload => {}
+            Some(_) => {
+                let new = Scaled { cpus, workload };
+                if !cells.scaled.contains(&new) {
+                    cells.scaled.push(new);
+                }
             }
-            _ => first = Some(resolved.workload),
         }
     }
-    first.ok_or_else(|| SpecError::new(&asset.label, "no machine to run on"))
+    cells.workloads.extend(first);
+    Ok(())
 }
 
 /// A fault that the defaults do not have is told with the values that brought it about.

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! An experiment's file and the command line → [`model::Experiment`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use model::{Backend, Contestant, Experiment, Machine, Workload};
 use serde::Deserialize;
 
-use super::cells::{self, Choice};
+use super::cells::{self, Cells, Choice};
 use super::near::advice;
 use super::source::{Document, Places, unknown_name};
 use super::{Host, Overrides, SpecError, contestant, machine};
+use crate::able;
 use crate::assets::{self, Kind};
+use crate::heed;
 
 /// Unless the file says otherwise.
 const BLOCKS: u32 = 6;
@@ -31,6 +33,8 @@ pub struct Resolved {
     pub experiment: Experiment,
     /// What was read and left out, e.g. rt-app's logging options.
     pub notes: Vec<String>,
+    /// Which contestant stands for which other: a scheduler's file for a kernel's own.
+    pub pairs: BTreeMap<String, String>,
 }
 
 /// An experiment file.
@@ -38,7 +42,8 @@ pub struct Resolved {
 #[serde(deny_unknown_fields)]
 struct File {
     question: Option<String>,
-    on: Option<Backend>,
+    #[serde(default, deserialize_with = "model::experiment::one_or_more")]
+    on: Vec<Backend>,
     machine: Option<String>,
     machines: Option<Vec<String>>,
     baseline: Option<String>,
@@ -47,6 +52,8 @@ struct File {
     timeout_s: Option<u64>,
     #[serde(default)]
     trace: Vec<String>,
+    #[serde(default)]
+    pairs: BTreeMap<String, String>,
     #[serde(default)]
     scheduler: Vec<contestant::Entry>,
     #[serde(default)]
@@ -86,11 +93,12 @@ fn resolve(
     over: &Overrides,
     host: &Host,
 ) -> Result<Resolved, SpecError> {
-    let backend = over.on.or(file.on).unwrap_or(Backend::Vm);
-    let machines = machines(&file, backend, base, places, over, host)?;
+    let backends = backends(&file, over)?;
+    let live = backends.contains(&Backend::Live);
+    let (machines, only_on) = machines(&file, live, base, places, over, host)?;
     let choices = choices(&file, base, places, over)?;
     let mut notes = Vec::new();
-    let workloads = cells::all(&choices, &machines, &mut notes)?;
+    let Cells { workloads, scaled } = cells::all(&choices, &machines, &mut notes)?;
     let timeout_s = over.timeout_s.or(file.timeout_s).unwrap_or(TIMEOUT_S);
     let timeout_s = range(places, "timeout_s", timeout_s, TIMEOUT_S_MAX)?;
     let blocks = over.blocks.or(file.blocks).unwrap_or(BLOCKS);
@@ -102,20 +110,45 @@ fn resolve(
     let wanted = over.baseline.as_ref().or(file.baseline.as_ref()).cloned();
     let contestants = contestants(file.scheduler, base, places, over, host)?;
     let baseline = baseline(wanted, &contestants, places, over)?;
-    let experiment = Experiment {
+    check_pairs(&file.pairs, &contestants, places)?;
+    let mut experiment = Experiment {
         name: name.into(),
         question: file.question.unwrap_or_default(),
-        backend,
+        backends,
         baseline,
         contestants,
         workloads,
+        scaled,
         machines,
+        only_on,
         blocks,
         runs_per_boot,
         timeout_ms: timeout_s * 1000,
         trace,
     };
-    Ok(Resolved { experiment, notes })
+    if let Some(reason) = heed::impossible(&experiment) {
+        return Err(places.error("on", reason).hint("leave the vm backend out: --on sim"));
+    }
+    notes.extend(heed::unheeded(&experiment));
+    notes.extend(able::left_out(&experiment));
+    if able::able(&experiment).is_empty() {
+        let reason = notes.last().cloned().unwrap_or_default();
+        let error = places.error("on", format!("nothing can be simulated: {reason}"));
+        return Err(error.hint("write on = \"vm\", or --on vm"));
+    }
+    notes.extend(common_baseline(&mut experiment));
+    Ok(Resolved { experiment, notes, pairs: file.pairs })
+}
+
+/// All backends compare with the same contestant: when one cannot run the baseline, with the first
+/// that all can run, if there is any. The sentence says so.
+fn common_baseline(experiment: &mut Experiment) -> Option<String> {
+    let everywhere = able::everywhere(experiment);
+    let wanted = &experiment.baseline;
+    let new = everywhere.first().filter(|_| !everywhere.contains(wanted))?.clone();
+    let note = format!("{wanted} does not run on all backends, so the baseline is {new}");
+    experiment.baseline = new;
+    Some(note)
 }
 
 fn range(places: &Places, name: &str, value: u64, most: u64) -> Result<u64, SpecError> {
@@ -126,40 +159,68 @@ fn range(places: &Places, name: &str, value: u64, most: u64) -> Result<u64, Spec
     Err(error.hint(format!("write 1 … {most}")))
 }
 
-/// The machines; `live` runs on the one that we are on, whatever the file says.
+/// Who answers: the command line, else the file, else the simulator, which needs nothing but this
+/// program.
+fn backends(file: &File, over: &Overrides) -> Result<Vec<Backend>, SpecError> {
+    let twice = |(index, backend): (usize, &Backend)| over.on[..index].contains(backend);
+    if over.on.iter().enumerate().any(twice) {
+        return Err(SpecError::new("--on", "the same backend twice").hint("name each once"));
+    }
+    let chosen = [&over.on, &file.on].into_iter().find(|list| !list.is_empty());
+    Ok(chosen.cloned().unwrap_or_else(|| vec![Backend::Sim]))
+}
+
+/// The machines, and those of them that only one backend has: `sim:desktop_16`. `live` runs on the
+/// one that we are on, whatever the file says.
 fn machines(
     file: &File,
-    backend: Backend,
+    live: bool,
     base: &Path,
     places: &Places,
     over: &Overrides,
     host: &Host,
-) -> Result<Vec<Machine>, SpecError> {
+) -> Result<(Vec<Machine>, BTreeMap<String, Backend>), SpecError> {
     if file.machine.is_some() && file.machines.is_some() {
         let error = places.error("machines", "both 'machine' and 'machines'");
         return Err(error.hint("write one of them"));
     }
     let here = vec![machine::HERE.to_owned()];
     let (path, names) = match (&file.machine, &file.machines) {
-        _ if backend == Backend::Live && over.machines.is_empty() => ("", here),
+        _ if live && over.machines.is_empty() => ("", here),
         _ if !over.machines.is_empty() => ("", over.machines.clone()),
         (Some(name), _) => ("machine", vec![name.clone()]),
         (None, Some(names)) => ("machines", names.clone()),
         (None, None) => ("", vec![MACHINE.into()]),
     };
-    if backend == Backend::Live && names != [machine::HERE] {
+    if live && names != [machine::HERE] {
         let hint = format!("leave --machine out, or write --machine {}", machine::HERE);
         return Err(SpecError::new("--on live", "runs on the machine that it is on").hint(hint));
     }
     if names.is_empty() {
         return Err(places.error("machines", "no machines").hint("name at least one"));
     }
-    let load = |name: &String| {
-        machine::load(name, base, host.cpus).map_err(|error| placed(error, name, places, path))
-    };
-    let machines: Vec<Machine> = names.iter().map(load).collect::<Result<_, _>>()?;
+    let (mut machines, mut only_on) = (Vec::new(), BTreeMap::new());
+    for (only, name) in names.iter().map(|name| restricted(name)) {
+        let machine = machine::load(name, base, host.cpus);
+        let machine = machine.map_err(|error| placed(error, name, places, path))?;
+        only_on.extend(only.map(|only| (machine.name.clone(), only)));
+        machines.push(machine);
+    }
     unique(machines.iter().map(|machine| &machine.name), "machine", "machines", places)?;
-    Ok(machines)
+    Ok((machines, only_on))
+}
+
+/// The backend before a machine's name, if there is one, and the name.
+fn restricted(text: &str) -> (Option<Backend>, &str) {
+    let only = |word: &str| match word {
+        "sim" => Some(Backend::Sim),
+        "vm" => Some(Backend::Vm),
+        _ => None,
+    };
+    match text.split_once(':').map(|(word, name)| (only(word), name)) {
+        Some((Some(backend), name)) => (Some(backend), name),
+        _ => (None, text),
+    }
 }
 
 /// An error about a name belongs to the place where the name is written.
@@ -250,6 +311,23 @@ fn baseline(
         return Err(error.maybe_hint(advice(&wanted, names)));
     }
     Err(unknown_name(places, "baseline", "scheduler", &wanted, &names))
+}
+
+/// Both of a pair must be contestants.
+fn check_pairs(
+    pairs: &BTreeMap<String, String>,
+    contestants: &[Contestant],
+    places: &Places,
+) -> Result<(), SpecError> {
+    let names: Vec<&str> = contestants.iter().map(|contestant| contestant.name.as_str()).collect();
+    for (file, original) in pairs {
+        let unknown = [file, original].into_iter().find(|name| !names.contains(&name.as_str()));
+        if let Some(name) = unknown {
+            let path = format!("pairs.{file}");
+            return Err(unknown_name(places, &path, "scheduler", name, &names));
+        }
+    }
+    Ok(())
 }
 
 /// The full names of the cells to trace: `wake_under_hogs hogs=3` chooses every cell of the

@@ -11,8 +11,8 @@ use crate::assets::{self, Asset, Kind};
 
 /// The machine file that stands for the machine that we are on.
 pub const HERE: &str = "here";
-/// The most CPUs of a machine: what QEMU's `q35` and the kernel's defaults carry.
-const CPUS_MAX: u32 = 255;
+/// The most CPUs of a machine: what the kernel's masks of CPUs can hold.
+const CPUS_MAX: u32 = 8192;
 /// The least memory in MiB that a kernel with its initramfs boots in.
 const MEMORY_MIB_MIN: u32 = 128;
 
@@ -33,7 +33,7 @@ pub fn read(asset: &Asset, host_cpus: u32) -> Result<Machine, SpecError> {
     document.set_name(&asset.stem)?;
     let machine: Machine = document.read()?;
     if machine.cpus > CPUS_MAX {
-        let message = format!("{} CPUs are too many for a virtual machine", machine.cpus);
+        let message = format!("{} CPUs are too many for a kernel", machine.cpus);
         let hint = format!("write 1 … {CPUS_MAX}, or 0 for as many as this machine has");
         return Err(document.places.error("cpus", message).hint(hint));
     }
@@ -43,5 +43,31 @@ pub fn read(asset: &Asset, host_cpus: u32) -> Result<Machine, SpecError> {
         return Err(document.places.error("memory_mib", message).hint(hint));
     }
     let cpus = if machine.cpus == 0 { host_cpus.max(1) } else { machine.cpus };
-    Ok(Machine { cpus, ..machine })
+    let machine = Machine { cpus, ..machine };
+    match uneven(&machine) {
+        Some((field, message, hint)) => Err(document.places.error(field, message).hint(hint)),
+        None => Ok(machine),
+    }
+}
+
+/// What does not divide: caches and nodes serve equal parts, and no core lies in two of them.
+fn uneven(machine: &Machine) -> Option<(&'static str, String, &'static str)> {
+    let Machine { cpus, smt, llcs, nodes, .. } = *machine;
+    let capacities = machine.capacity.len();
+    if smt == 0 || cpus % smt != 0 {
+        let hint = "write a divisor of the number of CPUs, usually 1 or 2";
+        return Some(("smt", format!("{cpus} CPUs do not make cores of {smt}"), hint));
+    }
+    if llcs == 0 || (cpus / smt) % llcs != 0 {
+        let message = format!("{} cores cannot share {llcs} caches evenly", cpus / smt);
+        return Some(("llcs", message, "write a divisor of the number of cores"));
+    }
+    if nodes == 0 || llcs % nodes != 0 {
+        let message = format!("{llcs} last-level caches do not divide among {nodes} nodes");
+        return Some(("nodes", message, "write a divisor of llcs; a cache serves one node"));
+    }
+    (capacities != 0 && capacities != cpus as usize).then(|| {
+        let message = format!("{capacities} capacities for {cpus} CPUs");
+        ("capacity", message, "write one for each CPU, or none")
+    })
 }

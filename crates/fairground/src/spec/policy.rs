@@ -49,6 +49,8 @@ pub fn check(policy: &Policy) -> Result<(), Advice> {
     }
     match class {
         PolicyClass::Deadline => check_deadline(runtime_us, deadline_us, period_us),
+        // A slice that the task asks for.
+        PolicyClass::Other | PolicyClass::Batch if (deadline_us, period_us) == (0, 0) => Ok(()),
         _ if (runtime_us, deadline_us, period_us) != (0, 0, 0) => {
             fault(format!("'{name}' has no runtime, deadline or period"), "they are for 'deadline'")
         }

@@ -64,6 +64,27 @@ impl Bench {
     }
 }
 
+/// Whether a test on a real kernel can run; says why not. With `CI` set it must.
+pub fn ready(needs: &[&str]) -> bool {
+    let missing = missing(needs);
+    if let Some(what) = &missing {
+        assert!(std::env::var_os("CI").is_none(), "{what}, and CI must have it");
+        println!("skipped: {what}");
+    }
+    missing.is_none()
+}
+
+fn missing(programs: &[&str]) -> Option<String> {
+    let absent = |program: &&&str| fairground::run::programs::find(program).is_none();
+    if let Some(program) = [&["qemu-system-x86_64"], programs].concat().iter().find(absent) {
+        return Some(format!("{program} is not installed"));
+    }
+    let home = fairground::home::home().ok()?;
+    let kernels = vm::kernels::list(&home).unwrap_or_default();
+    let has_sched_ext = kernels.iter().any(|kernel| kernel.sched_ext);
+    (!has_sched_ext).then(|| "there is no kernel with sched_ext (`fairground kernel pull`)".into())
+}
+
 pub fn stdout(assert: &Assert) -> String {
     String::from_utf8_lossy(&assert.get_output().stdout).into_owned()
 }

@@ -19,6 +19,8 @@ pub const TASKS_MAX: u64 = 100_000;
 const MEMBERS_MAX: u32 = 100_000;
 /// The longest time that may be written: one day.
 const TIME_US_MAX: u64 = 86_400_000_000;
+/// The most reloads of a run.
+const RELOADS_MAX: u64 = 10_000;
 /// The most rounds of a loop.
 const ROUNDS_MAX: u64 = 1_000_000_000;
 /// The most bytes of a message: a pipe's capacity, so that one message is one write.
@@ -34,6 +36,7 @@ pub fn check(workload: &Workload, cpus: u32) -> Checked {
         return fault("duration_us", "a workload cannot last 0 µs", "write a duration in µs");
     }
     time("duration_us", workload.duration_us.unwrap_or(1))?;
+    reloads(workload)?;
     program(workload)?;
     channels(workload)?;
     let mut names = BTreeSet::new();
@@ -47,6 +50,15 @@ pub fn check(workload: &Workload, cpus: u32) -> Checked {
         each_step(index, group, &mut |path, step| step_numbers(path, step, cpus))?;
     }
     total(workload)
+}
+
+/// They are spread over a duration.
+fn reloads(workload: &Workload) -> Checked {
+    if workload.reloads > 0 && workload.duration_us.is_none() {
+        let hint = "write duration_us = …: they are spread evenly over it";
+        return fault("reloads", "reloads without a duration", hint);
+    }
+    range("reloads", "reloads", u64::from(workload.reloads), 0, RELOADS_MAX)
 }
 
 /// Names go into `comm`, metrics and cells, which are separated by spaces.

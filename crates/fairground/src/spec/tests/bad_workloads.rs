@@ -207,6 +207,10 @@ fn endings() {
         expect!["w.toml:1:1: a workload cannot last 0 µs; write a duration in µs"],
     );
     bad(
+        "reloads = 2\n[[task]]\nname = \"a\"\nrepeat = 1\nsteps = [{ run_us = 1 }]\n",
+        expect!["w.toml:1:1: reloads without a duration; write duration_us = …: they are spread evenly over it"],
+    );
+    bad(
         "duration_us = 9\n[[task]]\nname = \"a\"\nsteps = [{ resume = \"b\" }, { run_us = 0 }]\n",
         expect!["w.toml:2:1: the task 'a' repeats steps that take no time; add a step that runs or blocks, e.g. { sleep_us = 1000 }, or 'repeat = 1'"],
     );

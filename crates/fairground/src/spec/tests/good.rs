@@ -4,10 +4,12 @@
 use std::path::Path;
 
 use model::workload::Timer;
-use model::{Backend, PolicyClass, SchedulerChoice, Step};
+use model::{Backend, Machine, PolicyClass, SchedulerChoice, Step};
 
 use super::{asset, host, json, toml};
+use crate::able::able;
 use crate::assets::{self, Kind};
+use crate::spec::experiment::Resolved;
 use crate::spec::expression::Names;
 use crate::spec::workload::{self, parameters};
 use crate::spec::{Overrides, adhoc, experiment, machine};
@@ -38,7 +40,10 @@ fn every_machine_and_experiment_of_the_project_is_good() {
         let resolved = experiment(&name, &Overrides::default(), &host());
         let experiment = resolved.unwrap_or_else(|error| panic!("{error}")).experiment;
         assert!(experiment.question.ends_with('?'), "{name} asks a question");
-        assert!(experiment.blocks >= 6, "{name} has enough blocks for a finite interval");
+        // What sets two backends side by side, or asks who survives, claims no interval.
+        let claims = !["control", "fidelity", "soak", "soak_short"].contains(&name.as_str());
+        let least = if claims { 6 } else { 1 };
+        assert!(experiment.blocks >= least, "{name} has enough blocks for a finite interval");
     }
 }
 
@@ -156,8 +161,21 @@ fn quick_is_what_the_readme_promises() {
     let cells: Vec<String> = quick.workloads.iter().map(|workload| workload.cell()).collect();
     assert_eq!(cells[1], "wake_under_hogs duration_ms=400 hogs=3");
     assert_eq!(quick.trace, [cells[1].clone()]);
-    assert_eq!(quick.backend, Backend::Vm);
-    assert!(crate::plan::plan(&quick, model::Seed(1)).len() <= 300);
+    assert_eq!(quick.backends, [Backend::Sim, Backend::Vm]);
+    assert!(crate::plan::plan(&quick, model::Seed(1)).len() <= 450);
+}
+
+#[test]
+fn a_workload_follows_the_machines_and_its_cells_do_not() {
+    let machines = vec!["uniprocessor".to_owned(), "two_cpus".to_owned()];
+    let over = Overrides { machines, ..Overrides::default() };
+    let experiment = experiment("quick", &over, &host()).unwrap().experiment;
+    let cell = &experiment.workloads[1];
+    let hogs = |machine: &Machine| experiment.on_machine(cell, machine).tasks[2].count;
+    assert_eq!(experiment.machines.iter().map(hogs).collect::<Vec<_>>(), [3, 6]);
+    assert!(experiment.scaled.iter().all(|scaled| scaled.cpus == 2));
+    // `messaging` does not ask for the number of CPUs.
+    assert!(experiment.scaled.iter().all(|scaled| scaled.workload.name != "messaging"));
 }
 
 #[test]
@@ -179,11 +197,58 @@ fn the_command_line_changes_an_experiment() {
     assert_eq!(changed.workloads.len(), 2);
     assert_eq!(changed.trace.len(), 2);
     assert_eq!((changed.blocks, changed.runs_per_boot, changed.timeout_ms), (2, 3, 7000));
-    let live = Overrides { on: Some(Backend::Live), ..over.clone() };
+    let live = Overrides { on: vec![Backend::Live], ..over.clone() };
     let live = experiment("quick", &live, &host()).unwrap().experiment;
     assert_eq!((live.machines[0].name.as_str(), live.machines[0].cpus), ("here", 2));
     let alone = adhoc(&Overrides { machines: list(&["two_cpus"]), ..over }, &host()).unwrap();
     assert_eq!(alone.experiment.baseline, "vtime slice_us=5");
     assert!(alone.experiment.contestants[0].scheduler.is_sched_ext());
     assert_eq!(alone.experiment.contestants[2].scheduler, SchedulerChoice::Kernel);
+}
+
+#[test]
+fn the_simulator_answers_unless_somebody_else_is_asked() {
+    let list = |words: &[&str]| -> Vec<String> { words.iter().map(|&w| w.to_owned()).collect() };
+    let over = Overrides {
+        schedulers: list(&["kernel:7", "vtime", "policy:fifo:3"]),
+        workloads: list(&["messaging", "hackbench"]),
+        ..Overrides::default()
+    };
+    let Resolved { experiment, notes, .. } = adhoc(&over, &host()).unwrap();
+    assert_eq!(experiment.backends, [Backend::Sim]);
+    // The kernel's own scheduler and a real program are told and left out.
+    let names: Vec<&str> = able(&experiment).iter().map(|part| part.1.name.as_str()).collect();
+    assert_eq!(names, ["vtime", "fifo-3"]);
+    assert_eq!(experiment.baseline, "vtime");
+    assert_eq!(notes.len(), 3, "{notes:?}");
+    let both = Overrides { on: vec![Backend::Sim, Backend::Vm], ..over };
+    let both = adhoc(&both, &host()).unwrap().experiment;
+    assert_eq!(able(&both).len(), 2 + 6);
+    let trials = crate::plan::plan(&both, model::Seed(1));
+    let seeds = |on| -> std::collections::BTreeSet<u64> {
+        let on = trials.iter().filter(|trial| trial.backend == on);
+        on.filter(|trial| trial.workload.name == "messaging").map(|trial| trial.seed.0).collect()
+    };
+    assert_eq!(seeds(Backend::Sim), seeds(Backend::Vm));
+}
+
+#[test]
+fn a_machine_may_belong_to_one_backend() {
+    let list = |words: &[&str]| -> Vec<String> { words.iter().map(|&w| w.to_owned()).collect() };
+    let over = Overrides {
+        on: vec![Backend::Sim, Backend::Vm],
+        schedulers: list(&["vtime"]),
+        workloads: list(&["messaging"]),
+        machines: list(&["uniprocessor", "sim:server_1024"]),
+        blocks: Some(1),
+        ..Overrides::default()
+    };
+    let both = adhoc(&over, &host()).unwrap().experiment;
+    let trials = crate::plan::plan(&both, model::Seed(1));
+    let mut places: Vec<(Backend, &str)> =
+        trials.iter().map(|trial| (trial.backend, trial.machine.name.as_str())).collect();
+    places.sort_unstable();
+    let sim = Backend::Sim;
+    let wanted = [(sim, "server_1024"), (sim, "uniprocessor"), (Backend::Vm, "uniprocessor")];
+    assert_eq!(places, wanted);
 }

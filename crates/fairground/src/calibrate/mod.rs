@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the kernel's work costs in the simulator, measured on the kernel.
+//!
+//! ```text
+//! witnesses ─► VM, virtual clock ─► times ─┐
+//!     └──────► simulator ─────────► times ─┴─► solver ─► costs
+//! ```
+//!
+//! Read in this order: `witnesses.toml` are the loads, [`observe`] takes their times from records,
+//! [`solve`] fits the costs, [`table`] writes them into a machine's file.
+//!
+//! What is not here: costs that one CPU in virtual time cannot show (caches, interrupts between
+//! CPUs, the disk). They keep their values, and the table says that they are guesses.
+
+pub mod observe;
+pub mod solve;
+pub mod table;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use model::{
+    Backend, Contestant, Costs, Experiment, Machine, Policy, PolicyClass, Record, SchedulerChoice,
+    Workload,
+};
+use serde::Deserialize;
+
+use crate::run::objects::{Natives, Sources, native_of};
+
+/// The costs that the witnesses show, by their names in machine files.
+pub const SEEN: [&str; 25] = [
+    "schedule_ns",
+    "context_switch_ns",
+    "wakeup_ns",
+    "idle_exit_ns",
+    "timer_ns",
+    "timer_set_ns",
+    "kick_ns",
+    "tick_ns",
+    "callback_ns",
+    "look_ns",
+    "queue_lock_ns",
+    "syscall_ns",
+    "write_ns",
+    "read_ns",
+    "file_ns",
+    "page_ns",
+    "copy_kib_ns",
+    "file_kib_ns",
+    "fork_ns",
+    "exec_ns",
+    "exit_ns",
+    "process_start_ns",
+    "process_end_ns",
+    "step_ns",
+    "job_ns",
+];
+
+/// The schedulers under which witnesses run: one that does nothing more than it must, and one that
+/// has every callback. The policy shows the kernel without sched_ext.
+const SCHEDULERS: [&str; 2] = ["fifo", "vtime"];
+
+#[derive(Deserialize)]
+struct Witnesses {
+    workload: Vec<Workload>,
+}
+
+/// The experiment that the witnesses are.
+///
+/// # Errors
+/// When a built-in file cannot be read, which is a mistake of this program.
+pub fn experiment(machine: &Machine, kernel: &str) -> Result<(Experiment, Sources)> {
+    let witnesses: Witnesses =
+        toml::from_str(include_str!("witnesses.toml")).context("the built-in witnesses")?;
+    let mut sources = Sources::new();
+    let mut contestants = vec![contestant("SCHED_FIFO", kernel, real_time())];
+    for name in SCHEDULERS {
+        let source = compile::resolve(name, Path::new(""))?;
+        let (file, sha256) = (name.to_owned(), source.sha256.clone());
+        let choice = SchedulerChoice::File { file, sha256: sha256.clone(), knobs: BTreeMap::new() };
+        sources.insert(sha256, source);
+        contestants.push(contestant(name, kernel, choice));
+    }
+    let experiment = Experiment {
+        name: "calibrate".into(),
+        question: "What does the kernel's work cost?".into(),
+        backends: vec![Backend::Vm],
+        baseline: SCHEDULERS[0].into(),
+        contestants,
+        workloads: witnesses.workload,
+        scaled: Vec::new(),
+        only_on: Default::default(),
+        machines: vec![machine.clone()],
+        blocks: 1,
+        runs_per_boot: 1,
+        timeout_ms: 60_000,
+        trace: Vec::new(),
+    };
+    Ok((experiment, sources))
+}
+
+fn contestant(name: &str, kernel: &str, scheduler: SchedulerChoice) -> Contestant {
+    Contestant { name: name.into(), kernel: Some(kernel.into()), scheduler }
+}
+
+fn real_time() -> SchedulerChoice {
+    let policy = Policy { class: PolicyClass::Fifo, priority: 50, ..Policy::default() };
+    SchedulerChoice::Policy { policy }
+}
+
+/// Fitted costs, and how well they explain the measurements.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fit {
+    /// The costs; those that no witness shows are as before.
+    pub costs: Costs,
+    /// How many times were explained.
+    pub times: usize,
+    /// The mean size of their relative errors.
+    pub mean_error: f64,
+}
+
+/// Fits a machine's costs to the records of the witnesses.
+///
+/// # Errors
+/// When a witness has not ended well, or the simulator cannot run it.
+pub fn fit(start: &Costs, records: &[Record], natives: &Natives) -> Result<Fit> {
+    let bad = records.iter().find(|record| !record.outcome.is_ok());
+    if let Some(record) = bad {
+        let (name, why) = (&record.trial.workload.name, record.outcome.reason());
+        anyhow::bail!("the witness {name} ended as {}: {why}", record.outcome.word());
+    }
+    let first = simulated(start, records, natives);
+    let seen = observe::times(records);
+    let keys: Vec<&String> = seen.keys().filter(|key| first.contains_key(*key)).collect();
+    let measured: Vec<f64> = keys.iter().map(|key| seen[*key]).collect();
+    let pick = |times: BTreeMap<String, f64>, keys: &[&String]| -> Vec<f64> {
+        keys.iter().map(|key| times.get(*key).copied().unwrap_or(f64::MAX)).collect()
+    };
+    let model =
+        |values: &[u64]| pick(simulated(&table::with(start, values), records, natives), &keys);
+    let values = solve::fit(&table::values(start), &measured, model);
+    let costs = table::with(start, &values);
+    let times = pick(simulated(&costs, records, natives), &keys);
+    let errors = times.iter().zip(&measured).map(|(time, measured)| (time / measured - 1.0).abs());
+    let mean_error = errors.sum::<f64>() / times.len().max(1) as f64;
+    Ok(Fit { costs, times: times.len(), mean_error })
+}
+
+/// The same trials in the simulator, in this process: the schedulers are our own.
+fn simulated(costs: &Costs, records: &[Record], natives: &Natives) -> BTreeMap<String, f64> {
+    let simulate = |record: &Record| {
+        let mut trial = record.trial.clone();
+        (trial.backend, trial.machine.costs) = (Backend::Sim, *costs);
+        sim::native::run(&trial, native_of(&trial, natives))
+    };
+    observe::times(&records.iter().map(simulate).collect::<Vec<_>>())
+}

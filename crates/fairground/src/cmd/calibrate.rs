@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairground calibrate [MACHINE]`: what the kernel's work costs, measured in a virtual machine.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use model::{Backend, Clock, Progress, Record, Seed, Trial};
+
+use crate::calibrate::{self, table};
+use crate::exit::bad_input;
+use crate::question::host_cpus;
+use crate::run::objects::{self, Prepared, Sources};
+use crate::run::sink::Sink;
+use crate::run::{self, Settings, interrupt};
+use crate::ui::Screen;
+use crate::{exit, home, output, plan, spec};
+
+/// Options of `calibrate`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The machine: one CPU with a virtual clock
+    #[arg(default_value = "uniprocessor")]
+    machine: String,
+    /// The kernel to measure
+    #[arg(long, value_name = "KERNEL", default_value = "7")]
+    kernel: String,
+    /// The machine file to write the costs into, instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Never download a kernel
+    #[arg(long)]
+    offline: bool,
+}
+
+/// Runs the witnesses on the kernel and fits the simulator's costs to them.
+///
+/// # Errors
+/// When the machine is not one that can be calibrated, the file cannot be written, or the lab
+/// fails.
+pub fn run(args: Args) -> Result<ExitCode> {
+    let machine = spec::machine::load(&args.machine, Path::new(""), host_cpus())?;
+    if machine.cpus != 1 || machine.clock != Clock::Virtual {
+        return Err(bad_input(format!(
+            "{}: costs are counted as instructions of one CPU; give the machine cpus = 1 and \
+             clock = \"virtual\"",
+            machine.name
+        )));
+    }
+    let file = read(args.output.as_deref())?;
+    let (experiment, sources) = calibrate::experiment(&machine, &args.kernel)?;
+    let trials = plan::plan(&experiment, Seed(1));
+    let mut both = trials.clone();
+    // The simulator needs the same schedulers.
+    both.extend(trials.iter().cloned().map(|trial| Trial { backend: Backend::Sim, ..trial }));
+    let prepared = objects::prepare(&both, &sources)?;
+    let Some(records) = measure(&args, &trials, &prepared, sources)? else {
+        return Ok(ExitCode::from(exit::INTERRUPTED));
+    };
+    let fit = calibrate::fit(&machine.costs, &records, &prepared.native)?;
+    let kernel = records.first().map_or("", |record| record.provenance.kernel_release.as_str());
+    let command = format!("fairground calibrate {} --kernel {}", machine.name, args.kernel);
+    let text = table::write(&file, &fit, &command, kernel)?;
+    match &args.output {
+        Some(path) => std::fs::write(path, text)
+            .with_context(|| format!("{}: cannot be written", path.display()))?,
+        None => output::print(&text)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The file that gets the table; empty where there is none yet.
+fn read(file: Option<&Path>) -> Result<String> {
+    match file.filter(|file| file.exists()) {
+        Some(file) => std::fs::read_to_string(file)
+            .with_context(|| format!("{}: cannot be read", file.display())),
+        None => Ok(String::new()),
+    }
+}
+
+/// The witnesses' records in the order of the trials; `None` when the user has interrupted.
+fn measure(
+    args: &Args,
+    trials: &[Trial],
+    prepared: &Prepared,
+    sources: Sources,
+) -> Result<Option<Vec<Record>>> {
+    let stop = interrupt::flag()?;
+    let settings = Settings {
+        home: home::home()?,
+        sources,
+        jobs: None,
+        offline: args.offline,
+        executable: None,
+    };
+    let mut records = Vec::new();
+    let mut screen = Screen::new();
+    screen.show(&Progress::Planned { trials: trials.len(), done: 0 });
+    let mut keep = |record: &Record| {
+        records.push(record.clone());
+        Ok(())
+    };
+    let mut hear = |progress: &Progress<'_>| screen.show(progress);
+    let result = {
+        let sink = Sink::new(&mut keep, &mut hear, &stop);
+        run::execute(trials, prepared, &settings, &sink)
+    };
+    screen.clear();
+    result?;
+    let interrupted = stop.load(std::sync::atomic::Ordering::SeqCst);
+    records.sort_by_key(|record| record.trial.position);
+    Ok((!interrupted).then_some(records))
+}

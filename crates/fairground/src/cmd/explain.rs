@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairground explain`: why tasks waited, of a traced trial in a store or of one that runs now.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use model::Record;
+use serde_json::json;
+use stats::explain::explain;
+use store::{Filter, Store};
+
+use crate::exit::{self, bad_input};
+use crate::home;
+use crate::output::{self, Format};
+use crate::question::{On, single};
+use crate::run::{Settings, one};
+
+/// How many trials an error lists.
+const LISTED: usize = 10;
+
+/// Options of `explain`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The trial's identity, or its beginning; without one, --scheduler and --workload run one now
+    #[arg(conflicts_with_all = ["scheduler", "workload", "machine", "on", "seed"])]
+    trial: Option<String>,
+    /// The store
+    #[arg(long, value_name = "FILE", default_value = crate::home::STORE)]
+    store: PathBuf,
+    /// Run this scheduler now: NAME, FILE.bpf.c, 'NAME knob=value', policy:rr:50
+    #[arg(long, requires = "workload")]
+    scheduler: Option<String>,
+    /// … under this workload: NAME, FILE, 'NAME parameter=value'
+    #[arg(long, requires = "scheduler")]
+    workload: Option<String>,
+    /// … on this machine
+    #[arg(long)]
+    machine: Option<String>,
+    /// … and let this backend answer: sim, vm or live [default: sim]
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "BACKEND")]
+    on: Option<On>,
+    /// The only source of chance [default: 1]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// How many of each group's longest waits to tell
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    waits: usize,
+    /// How to print it: table or json
+    #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
+    format: Format,
+}
+
+/// Explains.
+///
+/// # Errors
+/// When there is no such trial, or it has no trace.
+pub fn run(args: Args) -> Result<ExitCode> {
+    let record = match (&args.scheduler, &args.workload) {
+        (Some(scheduler), Some(workload)) => match run_now(&args, scheduler, workload)? {
+            Some(record) => record,
+            None => return Ok(ExitCode::from(exit::INTERRUPTED)),
+        },
+        _ => find(&args.store, args.trial.as_deref())?,
+    };
+    show(&record, args.waits, args.format)?;
+    let ok = record.outcome.is_ok();
+    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::from(exit::MISBEHAVED) })
+}
+
+fn run_now(args: &Args, scheduler: &str, workload: &str) -> Result<Option<Record>> {
+    let machine = args.machine.as_deref();
+    let on = args.on.unwrap_or(On::Sim);
+    let asked = single(on, scheduler, workload, machine, args.seed.unwrap_or(1))?;
+    asked.notes.iter().for_each(output::tell);
+    let settings = Settings {
+        home: home::home()?,
+        sources: asked.sources,
+        jobs: None,
+        offline: false,
+        executable: None,
+    };
+    let mut trial = asked.trials.into_iter().next().context("a plan of one trial has one")?;
+    trial.trace = true;
+    one::one(trial, &settings)
+}
+
+fn show(record: &Record, waits: usize, format: Format) -> Result<()> {
+    if !record.outcome.is_ok() {
+        output::tell(format_args!("{}: {}", record.outcome.word(), record.outcome.reason()));
+    }
+    let Some(explanation) = explain(record, waits) else {
+        return match record.outcome.is_ok() {
+            true => Err(bad_input("the trial left no events to explain")),
+            false => Ok(()),
+        };
+    };
+    let id = record.trial.id();
+    let title = format!("{}, trial {id}", label(record));
+    match format {
+        Format::Table => {
+            output::print(&report::explain::text(&title, &explanation, output::colour()))
+        }
+        Format::Json => output::print_json(&json!({
+            "trial": id,
+            "contestant": record.trial.contestant.name,
+            "cell": record.trial.workload.cell(),
+            "machine": record.trial.machine.name,
+            "backend": record.trial.backend,
+            "outcome": record.outcome,
+            "explanation": explanation,
+        })),
+    }
+}
+
+/// `vtime in wake_under_hogs hogs=3 on uniprocessor (sim)`.
+fn label(record: &Record) -> String {
+    let trial = &record.trial;
+    let (contestant, cell) = (&trial.contestant.name, trial.workload.cell());
+    let (machine, backend) = (&trial.machine.name, stats::backend_word(trial.backend));
+    format!("{contestant} in {cell} on {machine} ({backend})")
+}
+
+/// The last record of the one trial whose identity begins like this.
+fn find(path: &Path, wanted: Option<&str>) -> Result<Record> {
+    let store = Store::open_readonly(path)?;
+    let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else {
+        let all = store.records(&Filter::default())?;
+        return Err(refusal(path, "say which trial", &all));
+    };
+    let filter = Filter { trial_id: Some(wanted.into()), traces: true, ..Filter::default() };
+    let mut found = store.records(&filter)?;
+    let Some(first) = found.first().map(|record| record.trial.id()) else {
+        let all = store.records(&Filter::default())?;
+        return Err(refusal(path, &format!("has no trial `{wanted}`"), &all));
+    };
+    if found.iter().any(|record| record.trial.id() != first) {
+        return Err(refusal(path, &format!("`{wanted}` is the beginning of several"), &found));
+    }
+    match found.iter().rposition(|record| record.trace.is_some()) {
+        Some(last) => Ok(found.swap_remove(last)),
+        None => {
+            let all = store.records(&Filter::default())?;
+            Err(refusal(path, &format!("trial {first} has no trace"), &all))
+        }
+    }
+}
+
+/// An error that names the traced trials among these.
+fn refusal(path: &Path, what: &str, records: &[Record]) -> anyhow::Error {
+    let traced: Vec<&Record> = records.iter().filter(|record| record.trial.trace).collect();
+    let mut text = format!("{}: {what}; ", path.display());
+    text += match traced.len() {
+        0 => "none is traced: run with --trace, or give --scheduler and --workload",
+        _ => "traced are",
+    };
+    let mut lines: Vec<String> = traced
+        .into_iter()
+        .map(|record| format!("\n  {}  {}", record.trial.id(), label(record)))
+        .collect();
+    lines.sort_unstable();
+    lines.dedup();
+    let more = lines.len().saturating_sub(LISTED);
+    text += &lines.into_iter().take(LISTED).collect::<String>();
+    if more > 0 {
+        text += &format!("\n  and {more} more");
+    }
+    bad_input(text)
+}

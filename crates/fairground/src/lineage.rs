@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The built-in schedulers' family, from their headers.
+
+use report::family::Member;
+
+/// Those whose header tells it.
+pub fn members() -> Vec<Member> {
+    let member = |source: compile::Source| {
+        let family = source.header.family?;
+        let compile::Family { year, author, after } = family;
+        Some(Member { name: source.name, year, author, after })
+    };
+    compile::builtin().into_iter().filter_map(member).collect()
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Trials in the simulator: each in a process of its own, as many at a time as there are CPUs.
+//! Their order does not matter, because nothing is shared between them.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use model::{Outcome, Progress, Record, Trial};
+
+use super::VERSION;
+use super::objects::{Natives, native_of};
+use super::sink::Sink;
+
+/// Runs the trials until the sink says stop.
+pub fn run(trials: &[Trial], natives: &Natives, jobs: Option<usize>, sink: &Sink<'_>) {
+    let cpus = thread::available_parallelism().map_or(1, usize::from);
+    let jobs = jobs.unwrap_or(cpus).clamp(1, trials.len().max(1));
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(trial) = trials.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if sink.is_stopped() {
+                return;
+            }
+            sink.progress(&Progress::TrialStarted(trial));
+            let record = answer(trial, natives, sink);
+            // An interrupted trial has no answer; `--resume` asks again.
+            if !sink.is_stopped() || record.outcome.is_ok() {
+                sink.record(record);
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(work);
+        }
+    });
+}
+
+fn answer(trial: &Trial, natives: &Natives, sink: &Sink<'_>) -> Record {
+    let scheduler = native_of(trial, natives);
+    let started = Instant::now();
+    let timeout = Duration::from_millis(trial.timeout_ms);
+    let mut record = sim::native::supervise(trial, scheduler, timeout, sink.stop());
+    distrust(&mut record);
+    record.provenance.fairground = VERSION.into();
+    record.provenance.wall_ms = started.elapsed().as_millis() as u64;
+    record
+}
+
+/// As on a real kernel: a run at whose end another scheduler was active than at its start has not
+/// measured the one under test.
+fn distrust(record: &mut Record) {
+    let provenance = &record.provenance;
+    let (before, after) = (&provenance.scheduler_before, &provenance.scheduler_after);
+    if record.outcome.is_ok() && before != after {
+        let reason = format!("{} was not active at the end", before.sched_ext_ops);
+        record.outcome = Outcome::Ejected { reason, dump: String::new() };
+    }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The two arms: the same trials in the simulator and on the real kernel.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use compile::Source;
+use fairground::run::objects;
+use model::{Backend, Outcome, Record, Trial};
+use vm::{Accelerator, BootRequest, Event, Kernel};
+
+use super::scenario::{Scenario, View};
+use super::sequence::{self, Visits};
+
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What an arm says to one scenario.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The callbacks, in order.
+    pub sequence: Vec<String>,
+    /// The same without the visits of the kernel's own threads.
+    pub undisturbed: Vec<String>,
+    /// The outcome, without the numbers of tasks.
+    pub outcome: String,
+    /// What went wrong with the comparison itself.
+    pub trouble: Option<String>,
+}
+
+/// The scheduler files of the scenarios, in a folder of their own.
+pub struct Files {
+    _folder: tempfile::TempDir,
+    sources: BTreeMap<String, Source>,
+}
+
+impl Answer {
+    /// Whether the simulator's answer is the kernel's; that threads of the kernel's own came by is
+    /// not the scheduler's doing.
+    pub fn is_that_of(&self, real: &Answer) -> bool {
+        let same = self.sequence == real.sequence || self.sequence == real.undisturbed;
+        same && self.outcome == real.outcome && self.trouble == real.trouble
+    }
+}
+
+impl Files {
+    /// Writes every variant once.
+    pub fn write(scenarios: &[Scenario]) -> Files {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut places: BTreeMap<String, PathBuf> = BTreeMap::new();
+        let mut sources = BTreeMap::new();
+        for scenario in scenarios {
+            let text = scenario.scheduler();
+            let next = places.len();
+            let place = places.entry(text.clone()).or_insert_with(|| {
+                let inside = folder.path().join(next.to_string());
+                std::fs::create_dir(&inside).expect("a folder");
+                let place = inside.join("trace.bpf.c");
+                std::fs::write(&place, text).expect("a scheduler file");
+                place
+            });
+            let found = compile::resolve(&place.to_string_lossy(), Path::new("."));
+            sources.insert(scenario.name.clone(), found.expect("the file just written"));
+        }
+        Files { _folder: folder, sources }
+    }
+
+    fn trial(&self, scenario: &Scenario, backend: Backend) -> Trial {
+        let source = &self.sources[&scenario.name];
+        scenario.trial(backend, &source.path, &source.sha256)
+    }
+}
+
+/// The simulator's answer.
+pub fn simulate(files: &Files, scenario: &Scenario) -> Answer {
+    let native = compile::native::native(&files.sources[&scenario.name]);
+    let native = native.unwrap_or_else(|error| panic!("{error}"));
+    let trial = files.trial(scenario, Backend::Sim);
+    let record = sim::native::supervise(&trial, Some(&native), TIMEOUT, &AtomicBool::new(false));
+    answer(scenario, &record, "fairground")
+}
+
+/// The real kernel's answers, by the scenarios' names: one boot for each number of CPUs.
+pub fn boot(files: &Files, scenarios: &[Scenario], kernel: &Kernel) -> BTreeMap<String, Answer> {
+    let mut answers = BTreeMap::new();
+    for cpus in 1..=2 {
+        let of = || scenarios.iter().filter(move |scenario| scenario.cpus == cpus);
+        let trials: Vec<Trial> = of().map(|s| files.trial(s, Backend::Vm)).collect();
+        for record in run(&trials, files, kernel) {
+            let name = &record.trial.workload.name;
+            let scenario = of().find(|s| s.name == *name).expect("one of them");
+            answers.insert(name.clone(), answer(scenario, &record, "kthreadd"));
+        }
+    }
+    answers
+}
+
+fn run(trials: &[Trial], files: &Files, kernel: &Kernel) -> Vec<Record> {
+    let Some(first) = trials.first() else { return Vec::new() };
+    let compiled = |source: &Source| {
+        let object = compile::compile(source).unwrap_or_else(|error| panic!("{error}"));
+        (source.sha256.clone(), object)
+    };
+    let objects = files.sources.values().map(compiled).collect();
+    let request = BootRequest {
+        kernel,
+        machine: &first.machine,
+        boot: first.boot,
+        trials,
+        executable: Path::new(env!("CARGO_BIN_EXE_fairground")),
+        programs: Vec::new(),
+        files: objects::guest_files(&objects).expect("objects as files"),
+        accelerator: Accelerator::Auto,
+    };
+    let mut records = Vec::new();
+    let mut keep = |event| match event {
+        Event::Record(_, record) => records.push(*record),
+        Event::Note(note) => println!("{note}"),
+        Event::Booted { .. } | Event::TrialStarted(_) => {}
+    };
+    vm::run_trials(&request, &AtomicBool::new(false), &mut keep).expect("a virtual machine");
+    records
+}
+
+fn answer(scenario: &Scenario, record: &Record, existing: &str) -> Answer {
+    let printed = &record.provenance.printed;
+    let lines = |visits| match sequence::of(scenario, printed, existing, visits) {
+        Ok(lines) => (lines, None),
+        Err(why) => (Vec::new(), Some(why)),
+    };
+    let (sequence, missing) = lines(Visits::Shown);
+    let (undisturbed, _) = lines(Visits::LeftOut);
+    let fails = [View::Mistake, View::Refused].contains(&scenario.view);
+    let unexpected = !fails && record.outcome != Outcome::Ok;
+    let unexpected = unexpected.then(|| format!("{:?}", record.outcome));
+    Answer {
+        sequence,
+        undisturbed,
+        outcome: format!("{} {}", record.outcome.word(), words_of(record.outcome.reason())),
+        trouble: unexpected.or(missing),
+    }
+}
+
+/// The kernel's words: `hog[123]` as `hog[]`, and without the place in the scheduler's source, which
+/// only the simulator knows.
+fn words_of(text: &str) -> String {
+    let text = text.rsplit_once("), in ").map_or(text.to_owned(), |(words, _)| format!("{words})"));
+    let mut parts = text.split('[');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |whole, part| {
+        whole + "[" + part.trim_start_matches(|c: char| c.is_ascii_digit())
+    })
+}

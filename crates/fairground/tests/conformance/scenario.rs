@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The scenarios: `scenarios.toml` as values, and as trials.
+
+use std::collections::BTreeMap;
+
+use model::{
+    Backend, Channel, Clock, Contestant, KnobValue, Machine, SchedulerChoice, Seed, Step,
+    TaskGroup, Trial, Workload,
+};
+use serde::Deserialize;
+
+use super::sequence::MARK;
+
+/// The scenario's tasks begin so long after the common start: the threads have settled by then.
+const BEGIN_US: u64 = 20_000;
+
+/// Between the marking task and the scenario's first one.
+const LEAD_US: u64 = 1_000;
+
+/// After the window, until the workload's end.
+const TAIL_US: u64 = 5_000;
+
+/// The tracing scheduler; its flags and callbacks are varied line by line.
+const SOURCE: &str = include_str!("trace.bpf.c");
+const INCLUDE: &str = "#include <scx/common.bpf.h>";
+const FLAGS: &str = " * Flags: SCX_OPS_KEEP_BUILTIN_IDLE";
+
+/// One thing to compare.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// What happens, in a few words.
+    pub name: String,
+    /// Which part of the callbacks is compared.
+    #[serde(default)]
+    pub view: View,
+    /// CPUs of the machine.
+    #[serde(default = "one")]
+    pub cpus: u32,
+    /// How long the window is.
+    #[serde(default = "window")]
+    pub window_us: u64,
+    /// Only so many callbacks of each CPU, from the window's begin.
+    pub lines: Option<usize>,
+    /// Whether ticks count: when they come is chance where they change nothing.
+    #[serde(default)]
+    pub ticks: bool,
+    /// Further flags of the scheduler.
+    #[serde(default)]
+    pub flags: Vec<String>,
+    /// Callbacks that it lacks.
+    #[serde(default)]
+    pub without: Vec<String>,
+    /// Its knobs.
+    #[serde(default)]
+    pub knobs: BTreeMap<String, KnobValue>,
+    /// Why the arms differ; the test then expects that they do.
+    pub diverges: Option<String>,
+    /// Who takes part; delays count from the window's begin.
+    #[serde(default, rename = "task")]
+    pub tasks: Vec<TaskGroup>,
+    /// Their pipes.
+    #[serde(default, rename = "channel")]
+    pub channels: Vec<Channel>,
+}
+
+/// Which part of the callbacks is compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum View {
+    /// All between two marks.
+    #[default]
+    Window,
+    /// Between the marks, what the scenario's tasks are told of: others run in between.
+    Tasks,
+    /// All from the first mark to the scheduler's mistake, and what the kernel says of it.
+    Mistake,
+    /// Only that it is not loaded, and why.
+    Refused,
+    /// The lives of the scheduler and of tasks, from loading to unloading.
+    Life,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn window() -> u64 {
+    30_000
+}
+
+#[derive(Deserialize)]
+struct File {
+    scenario: Vec<Scenario>,
+}
+
+/// All of them.
+pub fn all() -> Vec<Scenario> {
+    let file: File = toml::from_str(include_str!("scenarios.toml")).expect("scenarios.toml");
+    file.scenario
+}
+
+impl Scenario {
+    /// The scheduler's text.
+    pub fn scheduler(&self) -> String {
+        let mut text = SOURCE.to_owned();
+        if !self.flags.is_empty() {
+            let more = format!("{FLAGS} {}", self.flags.join(" "));
+            text = text.replacen(FLAGS, &more, 1);
+        }
+        for callback in &self.without {
+            let member = format!("\t       .{callback}\t");
+            assert!(text.contains(&member), "{}: no callback {callback}", self.name);
+            text = text.replacen(INCLUDE, &format!("{INCLUDE}\n#define WITHOUT_{callback}"), 1);
+            let kept = text.lines().filter(|line| !line.starts_with(&member));
+            text = kept.flat_map(|line| [line, "\n"]).collect();
+        }
+        text
+    }
+
+    /// The question that an arm answers.
+    pub fn trial(&self, backend: Backend, file: &str, sha256: &str) -> Trial {
+        let (file, sha256) = (file.to_owned(), sha256.to_owned());
+        let scheduler = SchedulerChoice::File { file, sha256, knobs: self.knobs.clone() };
+        let machine = Machine {
+            cpus: self.cpus,
+            clock: Clock::Virtual,
+            memory_mib: 512,
+            ..Machine::default()
+        };
+        Trial {
+            schema: model::trial::SCHEMA,
+            experiment: "conformance".into(),
+            backend,
+            contestant: Contestant { name: "trace".into(), kernel: None, scheduler },
+            workload: self.workload(),
+            machine,
+            seed: Seed(1),
+            block: 0,
+            boot: self.cpus,
+            position: 0,
+            timeout_ms: 20_000,
+            probes: false,
+            trace: false,
+        }
+    }
+
+    fn workload(&self) -> Workload {
+        let later = |group: &TaskGroup| TaskGroup {
+            delay_us: group.delay_us + BEGIN_US + LEAD_US,
+            ..group.clone()
+        };
+        let mark = vec![
+            Step::Nice(1),
+            Step::SleepUs(self.window_us),
+            Step::Nice(2),
+            Step::SleepUs(1_000_000),
+        ];
+        // The end of the last finite task wakes the lab, which would be seen.
+        let rest = vec![Step::SleepUs(1_000_000)];
+        let marks = [group(MARK, BEGIN_US, mark), group("rest", 0, rest)];
+        Workload {
+            name: self.name.clone(),
+            duration_us: Some(BEGIN_US + self.window_us + TAIL_US),
+            tasks: self.tasks.iter().map(later).chain(marks).collect(),
+            channels: self.channels.clone(),
+            ..Workload::default()
+        }
+    }
+}
+
+fn group(name: &str, delay_us: u64, steps: Vec<Step>) -> TaskGroup {
+    TaskGroup {
+        name: name.into(),
+        count: 1,
+        repeat: Some(1),
+        delay_us,
+        jitter_us: 0,
+        policy: None,
+        affinity: vec![0],
+        template: false,
+        steps,
+    }
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Oracles of bmq, from Project C (`kernel/sched/bmq.h`, `alt_core.c`) for Linux 7.1. A slice is
+//! 4 × 2^20 ns, 4.194 ms.
+
+use model::Record;
+
+use crate::loads::SHORT;
+use crate::look::{
+    histogram, near, printed_all, printed_each, same, share, stints, turn_of, within,
+};
+use crate::oracle::{Oracle, Run, Where};
+use crate::slices::{alternate, hogs, share_is, turns_last};
+
+const FACTS: &str = "./tests/schedulers/bmq_facts.bpf.c";
+
+/// `b` runs at the beginning, while `a` has not yet sunk to its level, and never again.
+fn starves(record: &Record) -> Result<(), String> {
+    let last = stints(record).iter().filter(|it| it.who == "b").map(|it| it.to_ns).max();
+    within("b's last moment, ns", last.unwrap_or(0), 0, 500_000_000)?;
+    near("a's share", share(record, "a"), 1.0, 0.06)
+}
+
+fn levels() -> Vec<Oracle> {
+    vec![
+        Oracle {
+            name: "bmq 1",
+            claim: "two hogs of nice 0 alternate every 4.194 ms",
+            place: Where::Everywhere,
+            runs: vec![Run::new("bmq", hogs!("0", "0"))],
+            holds: |records| {
+                alternate(&records[0])?;
+                turns_last(&records[0], 4194)
+            },
+        },
+        Oracle {
+            name: "bmq 2",
+            claim: "nice 0 and 1 share alike, being on one level; nice 0 starves nice 2, and -1 \
+                    starves 0, totally, once its boost is as bad as the other's",
+            place: Where::Everywhere,
+            runs: vec![
+                Run::new("bmq", hogs!("0", "1")),
+                Run::new("bmq", hogs!("0", "2")),
+                Run::new("bmq", hogs!("-1", "0")),
+            ],
+            holds: |records| {
+                share_is(&records[0], 1.0, 1.0)?;
+                starves(&records[1])?;
+                starves(&records[2])
+            },
+        },
+    ]
+}
+
+/// The hog begins when the sleeper has slept so often that it is at its best.
+macro_rules! sleeper {
+    ($nice:literal, $run_us:literal, $sleep_us:literal) => {
+        concat!(
+            "duration_us = 3000000\n",
+            "[[task]]\nname = \"hog\"\ndelay_us = 1000000\nsteps = [{ run_us = 100000 }]\n",
+            "[[task]]\nname = \"sleeper\"\nsteps = [{ run_us = ",
+            $run_us,
+            " }, { sleep_us = ",
+            $sleep_us,
+            " }]\npolicy = { class = \"other\", nice = ",
+            $nice,
+            " }\n"
+        )
+    };
+}
+
+fn median_wait(record: &Record) -> u64 {
+    histogram(record, "wakeup_latency_ns", "sleeper").quantile(0.5).unwrap_or(0)
+}
+
+fn longest_wait(record: &Record) -> u64 {
+    histogram(record, "run_delay_ns", "sleeper").quantile(1.0).unwrap_or(0)
+}
+
+fn boosts() -> Vec<Oracle> {
+    vec![
+        Oracle {
+            name: "bmq 3",
+            claim: "a fully boosted task of nice 19 (level 19) preempts a hog of nice 0 (22)",
+            place: Where::Everywhere,
+            runs: vec![Run::new("bmq", sleeper!("19", "1000", "20000"))],
+            holds: |records| within("its usual wait, ns", median_wait(&records[0]), 0, 500_000),
+        },
+        Oracle {
+            name: "bmq 4",
+            claim: "who needs 3 ms between sleeps is always better than a hog, and never waits; who \
+                    needs 5 ms, more than a slice, sinks to the hog's level, where it waits for its \
+                    slices",
+            place: Where::Everywhere,
+            runs: vec![
+                Run::new("bmq", sleeper!("0", "3000", "3000")),
+                Run::new("bmq", sleeper!("0", "5000", "2600")),
+            ],
+            holds: |records| {
+                within("who needs 3 ms, ns", longest_wait(&records[0]), 0, 700_000)?;
+                within("who needs 5 ms, ns", longest_wait(&records[1]), 3_000_000, 60_000_000)
+            },
+        },
+        Oracle {
+            name: "bmq 6",
+            claim: "who wakes up on the level of who runs does not preempt, and waits for at most the \
+                    slices that are queued before it",
+            place: Where::Everywhere,
+            runs: vec![Run::new("bmq boosts=false", sleeper!("0", "1000", "18000"))],
+            holds: |records| {
+                let waits = histogram(&records[0], "wakeup_latency_ns", "sleeper");
+                let longest = waits.quantile(1.0).unwrap_or(0);
+                within("the longest wait, ns", longest, 1_000_000, 4_800_000)
+            },
+        },
+    ]
+}
+
+/// Two hogs of one level, and a better task that interrupts them.
+const INTERRUPTED: &str = "
+duration_us = 2000000
+[[task]]
+name = \"a\"
+steps = [{ run_us = 100000 }]
+[[task]]
+name = \"b\"
+steps = [{ run_us = 100000 }]
+[[task]]
+name = \"short\"
+policy = { class = \"other\", nice = -10 }
+steps = [{ sleep_us = 13700 }, { run_us = 1000 }]
+";
+
+/// Whoever is interrupted when it has some of its slice left goes on.
+fn goes_on(record: &Record) -> Result<(), String> {
+    let stints = stints(record);
+    let breaks = stints.windows(3).filter(|it| it[1].who == "short" && it[0].ms() < 4);
+    let (same, other): (Vec<_>, Vec<_>) = breaks.partition(|it| it[0].who == it[2].who);
+    match same.len() >= 20 && other.len() * 10 <= same.len() {
+        true => Ok(()),
+        false => Err(format!("{} go on, {} do not", same.len(), other.len())),
+    }
+}
+
+macro_rules! fork_at {
+    ($us:literal) => {
+        concat!(
+            "duration_us = 400000\n",
+            "[[task]]\nname = \"child\"\ntemplate = true\nsteps = [{ run_us = 9000000 }]\n",
+            "[[task]]\nname = \"parent\"\ndelay_us = 5000\nsteps = [{ run_us = ",
+            $us,
+            " }, { fork = { task = \"child\" } }, { run_us = 9000000 }]\n"
+        )
+    };
+}
+
+fn turn_us(record: &Record, who: &str, number: usize) -> Result<u64, String> {
+    let turn = turn_of(record, who, number)?;
+    Ok((turn.to_ns - turn.from_ns) / 1000)
+}
+
+fn queues() -> Vec<Oracle> {
+    vec![
+        Oracle {
+            name: "bmq 7",
+            claim: "who is preempted goes on before others of its level",
+            place: Where::Everywhere,
+            runs: vec![Run::new("bmq", INTERRUPTED)],
+            holds: |records| goes_on(&records[0]),
+        },
+        Oracle {
+            name: "bmq 8",
+            claim: "a parent with 4 ms left keeps 2, and its child has 2; one with 0.15 ms left goes, \
+                    and its child has a whole slice",
+            place: Where::Simulator,
+            runs: vec![Run::new("bmq", fork_at!("194")), Run::new("bmq", fork_at!("4040"))],
+            holds: |records| {
+                within("the parent's, µs", turn_us(&records[0], "parent", 0)?, 2190, 2200)?;
+                within("the child's, µs", turn_us(&records[0], "child", 0)?, 1995, 2005)?;
+                within("a whole slice, µs", turn_us(&records[1], "child", 0)?, 4190, 4200)
+            },
+        },
+    ]
+}
+
+/// A hog that yields each millisecond, and one that does not.
+const YIELDER: &str = "
+duration_us = 1000000
+[[task]]
+name = \"a\"
+steps = [{ run_us = 1000 }, \"yield\"]
+[[task]]
+name = \"b\"
+steps = [{ run_us = 100000 }]
+";
+
+fn facts() -> Vec<Oracle> {
+    vec![
+        Oracle {
+            name: "bmq 3, levels",
+            claim: "nice 0 is on level 10 at its best, 16, and 22 at its worst; nice 1 is on that of 0, \
+                    nice 2 is not; nice 19 is on 19 to 31, nice -20 on 0 at best",
+            place: Where::Simulator,
+            runs: vec![Run::new(FACTS, SHORT)],
+            holds: |records| {
+                let levels = [
+                    ("nice 0 at best", 10),
+                    ("nice 0", 16),
+                    ("nice 1", 16),
+                    ("nice 2", 17),
+                    ("nice 0 at worst", 22),
+                    ("nice 19 at best", 19),
+                    ("nice 19 at worst", 31),
+                    ("nice -20 at best", 0),
+                ];
+                printed_all(&records[0], &levels)
+            },
+        },
+        Oracle {
+            name: "bmq 5, 10",
+            claim: "each sleep is a step, however long it is, but none for a batch task's boost of 0; \
+                    as the patch means it, 100 ms of sleep are 23 steps more; a slice is a step back; \
+                    6.6 counts short and long runs, and 6.1 short ones and long sleeps, instead",
+            place: Where::Simulator,
+            runs: vec![
+                Run::new(FACTS, SHORT),
+                Run::new("./tests/schedulers/bmq_facts.bpf.c intended_wake_boost=true", SHORT),
+                Run::new("./tests/schedulers/bmq_facts.bpf.c era=60600", SHORT),
+                Run::new("./tests/schedulers/bmq_facts.bpf.c era=50900", SHORT),
+            ],
+            holds: |records| {
+                let wanted: &[&[(&str, i64)]] = &[
+                    &[
+                        ("after a sleep", -1),
+                        ("after a sleep at best", -12),
+                        ("after a batch task's sleep", 0),
+                        ("after an idle task's sleep", 5),
+                        ("after a slice", 1),
+                        ("after a slice at worst", 12),
+                        ("a child of -5", -5),
+                    ],
+                    &[("after a sleep", -12), ("after a batch task's sleep", 0)],
+                    &[
+                        ("after a short run and a sleep", -2),
+                        ("after a long run and a sleep", 0),
+                        ("after a slice", 0),
+                        ("a child of -5", 12),
+                    ],
+                    &[
+                        ("after a short run and a sleep", -2),
+                        ("after a long run and a sleep", -1),
+                        ("after a slice", 1),
+                        ("a child of -5", 2),
+                        ("a child of 3", 7),
+                    ],
+                ];
+                printed_each(records, wanted)
+            },
+        },
+    ]
+}
+
+fn yields() -> Oracle {
+    Oracle {
+        name: "bmq 9",
+        claim: "who yields to another is as bad as a hog at once, so that after each ms of it the \
+                    hog has a slice; with yield_type 0 it goes on",
+        place: Where::Everywhere,
+        runs: vec![Run::new("bmq", YIELDER), Run::new("bmq yield_type=0", YIELDER)],
+        holds: |records| {
+            near("the yielder's share", share(&records[0], "a"), 1.0 / 5.194, 0.06)?;
+            let more = share(&records[1], "a");
+            same("more than a third", more > 0.33, true)
+        },
+    }
+}
+
+pub fn oracles() -> Vec<Oracle> {
+    [levels(), boosts(), queues(), facts(), vec![yields()]].concat()
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Oracles of cacule: what its patches for Linux 5.9 to 5.14 compute, and what follows from that.
+//!
+//! Numbers that no load shows one by one are asked of the file's own functions, by a scheduler that
+//! includes it.
+
+use model::Record;
+
+use crate::loads::{LONG_SLEEPER, SHORT};
+use crate::look::{histogram, near, order, printed_each, same, share, stints, within};
+use crate::oracle::{Oracle, Run, Where};
+
+/// Asks cacule's functions and prints their answers.
+const FACTS: &str = "./tests/schedulers/cacule_facts.bpf.c";
+const FULL: &str = "./tests/schedulers/cacule_facts.bpf.c cache_factor=13107 starve_factor=19660";
+
+const TWO_HOGS: &str = "
+duration_us = 2000000
+[[task]]
+name = \"a\"
+steps = [{ run_us = 100000 }]
+[[task]]
+name = \"b\"
+steps = [{ run_us = 100000 }]
+";
+
+const SLEEPER: &str = "
+duration_us = 1000000
+[[task]]
+name = \"hog\"
+steps = [{ run_us = 100000 }]
+[[task]]
+name = \"sleeper\"
+steps = [{ sleep_us = 9300 }, { run_us = 1000 }]
+";
+
+const ARRIVALS: &str = "
+duration_us = 40000
+[[task]]
+name = \"rt\"
+policy = { class = \"fifo\", priority = 90 }
+repeat = 1
+steps = [{ run_us = 20000 }]
+[[task]]
+name = \"a\"
+delay_us = 5000
+repeat = 1
+steps = [{ run_us = 1000 }]
+[[task]]
+name = \"b\"
+delay_us = 6000
+repeat = 1
+steps = [{ run_us = 1000 }]
+[[task]]
+name = \"c\"
+delay_us = 7000
+repeat = 1
+steps = [{ run_us = 1000 }]
+";
+
+const YIELDER: &str = "
+duration_us = 300000
+[[task]]
+name = \"hog\"
+steps = [{ run_us = 100000 }]
+[[task]]
+name = \"yielder\"
+delay_us = 200000
+steps = [{ run_us = 1000 }, \"yield\"]
+";
+
+const FORK: &str = "
+duration_us = 60000
+[[task]]
+name = \"parent\"
+repeat = 1
+steps = [{ run_us = 21000 }, { fork = { task = \"child\" } }, { run_us = 21000 }]
+[[task]]
+name = \"child\"
+template = true
+steps = [{ run_us = 5000 }]
+";
+
+pub fn oracles() -> Vec<Oracle> {
+    [arithmetic(), ties(), wakeups(), histories()].concat()
+}
+
+/// An oracle of the file's own functions.
+fn facts(
+    name: &'static str,
+    claim: &'static str,
+    file: &'static str,
+    holds: fn(&[Record]) -> Result<(), String>,
+) -> Oracle {
+    Oracle { name, claim, place: Where::Simulator, runs: vec![Run::new(file, SHORT)], holds }
+}
+
+fn arithmetic() -> Vec<Oracle> {
+    vec![
+        facts("cacule 1", "the score of who has run so many ms of 10 s", FACTS, |records| {
+            printed_each(records, &[&SCORES])
+        }),
+        facts("cacule 2", "who is just born has run as long as not", FACTS, |records| {
+            printed_each(records, &[&[("just born", 32768), ("yielded", 65536)]])
+        }),
+        facts("cacule 3", "a window that is cut keeps its share of CPU time", FACTS, |records| {
+            let wanted = [
+                ("half of a window", 5_769_985_375),
+                ("a quarter of a window", 2_884_288_171),
+                ("all of a window", 11_545_611_010),
+            ];
+            printed_each(records, &[&wanted])
+        }),
+        facts(
+            "cacule 8",
+            "the full variant adds scores for cache and starvation",
+            FULL,
+            |records| {
+                printed_each(records, &[&COLD]).and_then(|()| printed_each(records, &[&STARVED]))
+            },
+        ),
+        facts("cacule 10", "only a score that is lower, be it by 1, preempts", FACTS, |records| {
+            let wanted = [("32 against 32", 0), ("32 against 33", 1), ("33 against 32", 0)];
+            printed_each(records, &[&wanted])
+        }),
+    ]
+}
+
+const SCORES: [(&str, i64); 10] = [
+    ("ran 100", 334),
+    ("ran 500", 1820),
+    ("ran 1000", 4096),
+    ("ran 2000", 10922),
+    ("ran 2500", 16384),
+    ("ran 5000", 32768),
+    ("ran 7500", 54614),
+    ("ran 8000", 57344),
+    ("ran 9000", 61896),
+    ("ran 10000", 65536),
+];
+
+const COLD: [(&str, i64); 10] = [
+    ("cold after 0", 0),
+    ("cold after 100", 1456),
+    ("cold after 500", 13107),
+    ("cold after 1000", 13107),
+    ("cold after 1500", 13107),
+    ("cold after 2000", 19661),
+    ("cold after 3000", 21845),
+    ("cold after 6000", 24030),
+    ("cold after 10000", 24904),
+    ("cold after 30000", 25778),
+];
+
+const STARVED: [(&str, i64); 10] = [
+    ("starved after 0", 39320),
+    ("starved after 100", 38643),
+    ("starved after 500", 35388),
+    ("starved after 1000", 29490),
+    ("starved after 1500", 19660),
+    ("starved after 2000", 19660),
+    ("starved after 3000", 19660),
+    ("starved after 6000", 9830),
+    ("starved after 10000", 6553),
+    ("starved after 30000", 1966),
+];
+
+/// How many turns begin in the second that begins a second after the start.
+fn turns(record: &Record) -> u64 {
+    let within = |ns: &u64| (1_000_000_000..2_000_000_000).contains(ns);
+    stints(record).iter().map(|stint| stint.from_ns).filter(within).count() as u64
+}
+
+fn ties() -> Vec<Oracle> {
+    vec![
+        Oracle {
+            name: "cacule 4",
+            claim: "two hogs are always tied, share equally, and change places at every tick: 250 \
+                    times a second, or 1,000 at 1,000 Hz",
+            place: Where::Simulator,
+            runs: vec![
+                Run::new("cacule", TWO_HOGS),
+                Run { hz: 1000, ..Run::new("cacule", TWO_HOGS) },
+            ],
+            holds: |records| {
+                near("a's share", share(&records[0], "a"), 0.5, 0.02)?;
+                within("turns at 250 Hz", turns(&records[0]), 245, 251)?;
+                within("turns at 1,000 Hz", turns(&records[1]), 990, 1001)
+            },
+        },
+        Oracle {
+            name: "cacule 4, anywhere",
+            claim: "two hogs change places at nearly every one of 250 ticks a second",
+            place: Where::Everywhere,
+            runs: vec![Run::new("cacule", TWO_HOGS)],
+            holds: |records| {
+                near("a's share", share(&records[0], "a"), 0.5, 0.05)?;
+                within("turns", turns(&records[0]), 220, 270)
+            },
+        },
+        Oracle {
+            name: "cacule fair_group_sched",
+            claim: "where who runs wins ties, two hogs change places only when one has run for two \
+                    thirds of its life",
+            place: Where::Everywhere,
+            runs: vec![Run::new("cacule fair_group_sched=false", TWO_HOGS)],
+            holds: |records| within("turns", turns(&records[0]), 0, 60),
+        },
+        Oracle {
+            name: "cacule 7",
+            claim: "of equals the last in is the first out, though a tick may come between",
+            place: Where::Simulator,
+            runs: vec![Run::new("cacule", ARRIVALS)],
+            holds: |records| {
+                let mut firsts: Vec<String> = Vec::new();
+                for who in order(&records[0]) {
+                    if !firsts.contains(&who) {
+                        firsts.push(who);
+                    }
+                }
+                same("who comes first", firsts, ["rt", "c", "b", "a"].map(str::to_owned).to_vec())
+            },
+        },
+    ]
+}
+
+/// A part of the sleeper's waits that was at most this long, nanoseconds.
+fn wait_ns(record: &Record, part: f64) -> u64 {
+    histogram(record, "wakeup_latency_ns", "sleeper").quantile(part).unwrap_or(0)
+}
+
+fn wakeups() -> Vec<Oracle> {
+    vec![
+        Oracle {
+            name: "cacule 5",
+            claim: "who runs for a tenth of its life preempts a hog whenever it wakes up",
+            place: Where::Everywhere,
+            runs: vec![Run::new("cacule", SLEEPER)],
+            holds: |records| {
+                within(
+                    "nine tenths of the wake-ups took, ns",
+                    wait_ns(&records[0], 0.9),
+                    0,
+                    100_000,
+                )
+            },
+        },
+        Oracle {
+            name: "cacule wakeup_preemption",
+            claim: "without wake-up preemption it waits for a tick",
+            place: Where::Everywhere,
+            runs: vec![Run::new("cacule wakeup_preemption=false", SLEEPER)],
+            holds: |records| {
+                let half = wait_ns(&records[0], 0.5);
+                within("half of the wake-ups took, ns", half, 500_000, 4_100_000)
+            },
+        },
+        Oracle {
+            name: "cacule fork",
+            claim: "a new task has the best score and preempts its parent",
+            place: Where::Everywhere,
+            runs: vec![Run::new("cacule", FORK)],
+            holds: |records| {
+                let all = stints(&records[0]);
+                let child = all.iter().find(|stint| stint.who == "child").expect("it runs");
+                within("the child's start, µs", child.from_ns / 1000, 21_000, 22_500)
+            },
+        },
+    ]
+}
+
+fn histories() -> Vec<Oracle> {
+    vec![
+        Oracle {
+            name: "cacule 6",
+            claim: "who has slept for 10 s and then computes has the CPU alone for 5 s, until it \
+                    has run a third of its life",
+            place: Where::Simulator,
+            runs: vec![Run::new("cacule", LONG_SLEEPER)],
+            holds: |records| {
+                let all = stints(&records[0]);
+                let turn = all.iter().find(|stint| stint.who == "sleeper" && stint.ms() > 0);
+                let turn = turn.ok_or("the sleeper never runs")?;
+                within("its first turn begins, ms", turn.from_ns / 1_000_000, 10_000, 10_000)?;
+                within("its first turn, ms", turn.ms(), 4_990, 5_010)
+            },
+        },
+        Oracle {
+            name: "cacule 9",
+            claim: "who yields goes after a hog, whatever its score was",
+            place: Where::Everywhere,
+            runs: vec![Run::new("cacule", YIELDER)],
+            holds: |records| {
+                let own =
+                    stints(&records[0]).into_iter().filter(|s| s.who == "yielder" && s.ms() > 0);
+                let turns: Vec<u64> = own.map(|stint| stint.ms()).collect();
+                within("the yielder's first turn, ms", turns.first().copied().unwrap_or(0), 1, 1)
+            },
+        },
+        Oracle {
+            name: "cacule sched_cacule_yield",
+            claim: "without the mark, who yields goes on as long as its score is the lowest",
+            place: Where::Everywhere,
+            runs: vec![Run::new("cacule sched_cacule_yield=false", YIELDER)],
+            holds: |records| {
+                let own =
+                    stints(&records[0]).into_iter().filter(|s| s.who == "yielder" && s.ms() > 0);
+                let turns: Vec<u64> = own.map(|stint| stint.ms()).collect();
+                within("the yielder's first turn, ms", turns.first().copied().unwrap_or(0), 50, 110)
+            },
+        },
+    ]
+}

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Oracles of echo, from the patch for Linux 6.12 (`bs.c`, `balancer.h`) and its README.
+
+use model::Record;
+
+use crate::look::{near, same, share, stints, turn_of, value, within};
+use crate::oracle::{Oracle, Run, Where, facts};
+
+/// Asks echo's functions and prints their answers.
+const FACTS: &str = "./tests/schedulers/echo_facts.bpf.c";
+/// Whoever wakes up waits for its place.
+const NO_PREEMPTION: &str = "echo wakeup_preemption=false";
+
+macro_rules! hogs {
+    ($first:literal, $second:literal) => {
+        concat!(
+            "duration_us = 1000000\n",
+            "[[task]]\nname = \"a\"\nsteps = [{ run_us = 100000 }]\n",
+            "policy = { class = \"other\", nice = ",
+            $first,
+            " }\n[[task]]\nname = \"b\"\nsteps = [{ run_us = 100000 }]\n",
+            "policy = { class = \"other\", nice = ",
+            $second,
+            " }\n"
+        )
+    };
+}
+
+/// Who runs for a burst alone, and wakes up when a hog runs.
+macro_rules! burst {
+    ($name:literal $delay:literal $us:literal $wakes:literal) => {
+        concat!(
+            "[[task]]\nname = \"",
+            $name,
+            "\"\nrepeat = 1\ndelay_us = ",
+            $delay,
+            "\n",
+            "steps = [{ run_us = ",
+            $us,
+            " }, { timer = { period_us = ",
+            $wakes,
+            " } }, ",
+            "{ run_us = 200 }]\n"
+        )
+    };
+}
+
+macro_rules! bursts {
+    ($($more:expr)?) => {
+        concat!(
+            "duration_us = 220000\n",
+            burst!("five" 0 5000 203000),
+            burst!("three" 20000 3000 183050),
+            burst!("nine" 40000 9000 163100),
+            $($more,)?
+            "[[task]]\nname = \"hog\"\ndelay_us = 80000\nsteps = [{ run_us = 900000 }]\n"
+        )
+    };
+}
+
+const EQUALS: &str = "
+duration_us = 10000
+[[task]]
+name = \"hog\"
+delay_us = 500
+steps = [{ run_us = 900000 }]
+[[task]]
+name = \"a\"
+repeat = 1
+delay_us = 1000
+steps = [{ run_us = 300 }]
+[[task]]
+name = \"b\"
+repeat = 1
+delay_us = 1030
+steps = [{ run_us = 300 }]
+[[task]]
+name = \"c\"
+repeat = 1
+delay_us = 1060
+steps = [{ run_us = 300 }]
+";
+
+const THREE_HOGS: &str = "
+duration_us = 600000
+[[task]]
+name = \"a\"
+steps = [{ run_us = 900000 }]
+[[task]]
+name = \"b\"
+steps = [{ run_us = 900000 }]
+[[task]]
+name = \"c\"
+steps = [{ run_us = 900000 }]
+";
+
+const FORK: &str = "
+duration_us = 100000
+[[task]]
+name = \"parent\"
+steps = [{ run_us = 10500 }, { fork = { task = \"child\" } }, { run_us = 900000 }]
+[[task]]
+name = \"child\"
+template = true
+steps = [{ run_us = 900000 }]
+[[task]]
+name = \"hog\"
+steps = [{ run_us = 900000 }]
+";
+
+/// Four that wake up on CPU 0, and one on CPU 1.
+macro_rules! wakes_on {
+    ($name:literal $cpu:literal) => {
+        concat!(
+            "[[task]]\nname = \"",
+            $name,
+            "\"\naffinity = [",
+            $cpu,
+            "]\nsteps = [",
+            "{ affinity = [0, 1, 2] }, { timer = { period_us = 50500 } }, { run_us = 900000 }]\n"
+        )
+    };
+}
+
+const UNEQUAL: &str = concat!(
+    "duration_us = 64000\n",
+    wakes_on!("a" 0),
+    wakes_on!("b" 0),
+    wakes_on!("c" 0),
+    wakes_on!("d" 0),
+    wakes_on!("e" 1),
+);
+
+pub fn oracles() -> Vec<Oracle> {
+    [arithmetic(), orders(), shares(), others()].concat()
+}
+
+fn arithmetic() -> Vec<Oracle> {
+    vec![
+        facts!(
+            FACTS,
+            "echo 1",
+            "35 us are shared by all, but nobody has less than 4.2 us",
+            ("quota of 2", 17_500),
+            ("quota of 3", 11_666),
+            ("quota of 5", 7_000),
+            ("quota of 8", 4_375),
+            ("quota of 9", 4_200),
+            ("quota of 100", 4_200),
+        ),
+        facts!(
+            FACTS,
+            "echo 2",
+            "at each preemption the estimate comes half of the way to the burst",
+            ("preempted once", 500),
+            ("preempted twice", 750),
+            ("preempted 3 times", 875),
+            ("preempted 4 times", 937),
+            ("preempted 5 times", 968),
+        ),
+        facts!(
+            FACTS,
+            "echo 3",
+            "at a sleep it is halved once more, so that bursts of 1200 are taken for 400",
+            ("slept once", 300),
+            ("slept twice", 375),
+            ("slept 3 times", 393),
+            ("slept 4 times", 398),
+            ("slept 5 times", 399),
+            ("slept 6 times", 399),
+        ),
+        facts!(
+            FACTS,
+            "echo 6",
+            "a smaller estimate preempts, an equal one does not, and any does who has used its \
+             quota; SCHED_IDLE does not",
+            ("100 preempts", 0),
+            ("99 preempts", 1),
+            ("200 preempts", 0),
+            ("200 preempts who has used its quota", 1),
+            ("idle preempts", 0),
+        ),
+        facts!(FACTS, "echo 10", "moving to another CPU averages twice", ("moved", 750)),
+    ]
+}
+
+/// Who comes after a hog's turn that is over `from_ms` after the start or later, in order.
+fn after_hog(record: &Record, from_ms: u64, count: usize) -> Vec<String> {
+    let late = stints(record).into_iter().skip_while(|stint| stint.to_ns < from_ms * 1_000_000);
+    let names: Vec<String> = late.map(|stint| stint.who).filter(|who| who != "hog").collect();
+    names.into_iter().take(count).collect()
+}
+
+/// The turns of hogs, one by one: who has two in a row has them in one stint.
+fn turns(record: &Record) -> Vec<String> {
+    let count = |ns: u64| (ns.saturating_sub(300_000)).div_ceil(4_000_000).max(1) as usize;
+    let all = stints(record).into_iter();
+    all.flat_map(|stint| vec![stint.who.clone(); count(stint.to_ns - stint.from_ns)]).collect()
+}
+
+/// From some turn on, the turns are rounds: each three are of all three.
+fn are_rounds(turns: &[String]) -> bool {
+    let is_round =
+        |three: &[String]| three[0] != three[1] && three[1] != three[2] && three[0] != three[2];
+    (0..6).any(|first| turns[first..].chunks_exact(3).all(is_round))
+}
+
+fn orders() -> Vec<Oracle> {
+    vec![
+        Oracle {
+            name: "echo 4",
+            claim: "those that come with estimates of 5, 3 and 9 run in the order 3, 5, 9",
+            place: Where::Everywhere,
+            runs: vec![Run::new(NO_PREEMPTION, bursts!())],
+            holds: |records| {
+                same("the order", after_hog(&records[0], 202, 3), names("three five nine"))
+            },
+        },
+        Oracle {
+            name: "echo 4, equals",
+            claim: "another 5 goes before the 5 that is there; of equals the first stays first, \
+                    and the newest of the others is next",
+            place: Where::Simulator,
+            runs: vec![
+                Run::new(NO_PREEMPTION, bursts!(burst!("again" 60000 5000 143150))),
+                Run::new(NO_PREEMPTION, EQUALS),
+            ],
+            holds: |records| {
+                let order = after_hog(&records[0], 202, 4);
+                same("the order", order, names("three again five nine"))?;
+                same("equals", after_hog(&records[1], 1, 3), names("a c b"))
+            },
+        },
+        Oracle {
+            name: "echo 5",
+            claim: "each hog has one turn before any has two",
+            place: Where::Everywhere,
+            runs: vec![Run::new("echo", THREE_HOGS)],
+            holds: |records| {
+                let turns = turns(&records[0]);
+                match are_rounds(&turns) {
+                    true => Ok(()),
+                    false => Err(format!("the turns were {turns:?}")),
+                }
+            },
+        },
+    ]
+}
+
+fn names(text: &str) -> Vec<String> {
+    text.split(' ').map(String::from).collect()
+}
+
+fn shares() -> Vec<Oracle> {
+    vec![
+        Oracle {
+            name: "echo 7",
+            claim: "as shipped, hogs of nice 0 and 19 share 50 : 50, and so do -20 and 0",
+            place: Where::Everywhere,
+            runs: vec![
+                Run { hz: 625, ..Run::new("echo", hogs!("0", "19")) },
+                Run { hz: 625, ..Run::new("echo", hogs!("-20", "0")) },
+            ],
+            holds: |records| {
+                near("the share of 0 : 19", share(&records[0], "a"), 0.5, 0.02)?;
+                near("the share of -20 : 0", share(&records[1], "a"), 0.5, 0.02)
+            },
+        },
+        Oracle {
+            name: "echo 7, switches",
+            claim: "at 625 ticks each second they switch 625 times",
+            place: Where::Simulator,
+            runs: vec![Run { hz: 625, ..Run::new("echo", hogs!("0", "19")) }],
+            holds: |records| {
+                within(
+                    "switches",
+                    value(&records[0], "involuntary_switches", "all") as u64,
+                    600,
+                    626,
+                )
+            },
+        },
+        Oracle {
+            name: "echo 7, timers",
+            claim: "quotas that end by a timer are shared as weights when virtual (0 : 5 is \
+                    75.3 : 24.7), and equally by nice 0 and 5 when real; who needs several of \
+                    these, as nice -5 does, has about 4 : 1",
+            place: Where::Simulator,
+            runs: vec![
+                Run::new("echo hrtick=2", hogs!("0", "5")),
+                Run::new("echo hrtick=1", hogs!("0", "5")),
+                Run::new("echo hrtick=1", hogs!("-5", "0")),
+            ],
+            holds: |records| {
+                near("virtual, 0 : 5", share(&records[0], "a"), 1024.0 / 1359.0, 0.01)?;
+                near("real, 0 : 5", share(&records[1], "a"), 0.5, 0.01)?;
+                near("real, -5 : 0", share(&records[2], "a"), 0.8, 0.01)
+            },
+        },
+        Oracle {
+            name: "echo 7, timers of a kernel",
+            claim: "with virtual quotas nice 0 has far more than nice 5, also where each of more \
+                    than 10,000 switches costs them both the same",
+            place: Where::Everywhere,
+            runs: vec![Run::new("echo hrtick=2", hogs!("0", "5"))],
+            holds: |records| {
+                within("the share of 0 : 5, %", (share(&records[0], "a") * 100.0) as u64, 62, 78)?;
+                let switches = value(&records[0], "involuntary_switches", "all");
+                within("switches", switches as u64, 10_000, 120_000)
+            },
+        },
+    ]
+}
+
+fn others() -> Vec<Oracle> {
+    vec![
+        Oracle {
+            name: "echo 8",
+            claim: "a forked task, with an estimate of 0, runs at once, before its parent and a hog",
+            place: Where::Everywhere,
+            runs: vec![Run::new("echo", FORK)],
+            holds: |records| {
+                let child = turn_of(&records[0], "child", 0)?;
+                let parent = stints(&records[0]).into_iter().filter(|stint| {
+                    stint.who == "parent" && stint.to_ns <= child.from_ns + 100_000
+                });
+                let ran_us: u64 = parent.map(|stint| (stint.to_ns - stint.from_ns) / 1000).sum();
+                within("what its parent has run before, us", ran_us, 10_400, 12_500)
+            },
+        },
+        Oracle {
+            name: "echo 9",
+            claim: "CPU 0's tick makes 2, 2 and 1 of 4, 1 and 0 runnable tasks",
+            place: Where::Simulator,
+            runs: vec![Run { cpus: 3, ..Run::new("echo", UNEQUAL) }],
+            holds: |records| {
+                let late = stints(&records[0]).into_iter().filter(|stint| stint.to_ns > 54_000_000);
+                let mut found: Vec<(u32, String)> =
+                    late.map(|stint| (stint.cpu, stint.who)).collect();
+                found.sort();
+                found.dedup();
+                let cpus: Vec<u32> = found.iter().map(|(cpu, _)| *cpu).collect();
+                same("the CPUs of those that run there", cpus, vec![0, 0, 1, 1, 2])
+            },
+        },
+    ]
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! An oracle: runs, and what must hold of their records.
+
+use model::Record;
+
+/// What is known, and how to see it.
+#[derive(Clone)]
+pub struct Oracle {
+    /// The scheduler and the number in its list, `cfs 2`.
+    pub name: &'static str,
+    /// What must hold, one sentence with its source.
+    pub claim: &'static str,
+    /// Where it can be seen.
+    pub place: Where,
+    /// What has to be run.
+    pub runs: Vec<Run>,
+    /// Judges the runs' records, in their order; all ended well. The error says what is seen.
+    pub holds: fn(&[Record]) -> Result<(), String>,
+}
+
+/// Where an oracle can be seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Where {
+    /// In the simulator, and on a real kernel with one CPU.
+    Everywhere,
+    /// In the simulator only: several CPUs, or times that a real kernel's own work would blur.
+    Simulator,
+    /// On a real kernel of before 6.12 only, which throttles real-time tasks.
+    OldKernel,
+}
+
+/// A scheduler under a load on a machine.
+#[derive(Clone)]
+pub struct Run {
+    /// As after `--scheduler`: a name with its knobs.
+    pub scheduler: &'static str,
+    /// A workload's TOML text, without `about`.
+    pub workload: &'static str,
+    /// CPUs of the machine.
+    pub cpus: u32,
+    /// Ticks per second in the simulator; real kernels have 250.
+    pub hz: u32,
+    /// Whether the kernel's admission control is to refuse it.
+    pub is_refused: bool,
+}
+
+impl Run {
+    /// On one CPU with 250 ticks per second.
+    pub fn new(scheduler: &'static str, workload: &'static str) -> Run {
+        Run { scheduler, workload, cpus: 1, hz: 250, is_refused: false }
+    }
+}
+
+/// An oracle of a file's own functions: what they answer.
+macro_rules! facts {
+    ($file:expr, $name:literal, $claim:literal, $($fact:expr),* $(,)?) => {
+        crate::oracle::Oracle {
+            name: $name,
+            claim: $claim,
+            place: crate::oracle::Where::Simulator,
+            runs: vec![crate::oracle::Run::new($file, crate::loads::SHORT)],
+            holds: |records| crate::look::printed_all(&records[0], &[$($fact),*]),
+        }
+    };
+}
+pub(crate) use facts;

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Hogs that take turns, for the schedulers whose turns end exactly.
+
+use model::Record;
+
+use crate::look::{near, share, stints};
+
+/// Two hogs, `a` and `b`, of these nice values, for 3 s or so many µs.
+macro_rules! hogs {
+    ($first:literal, $second:literal) => {
+        crate::slices::hogs!($first, $second, "3000000")
+    };
+    ($first:literal, $second:literal, $us:literal) => {
+        concat!(
+            "duration_us = ",
+            $us,
+            "\n[[task]]\nname = \"a\"\nsteps = [{ run_us = 100000 }]\n",
+            "policy = { class = \"other\", nice = ",
+            $first,
+            " }\n[[task]]\nname = \"b\"\nsteps = [{ run_us = 100000 }]\n",
+            "policy = { class = \"other\", nice = ",
+            $second,
+            " }\n"
+        )
+    };
+}
+pub(crate) use hogs;
+
+/// So many hogs `a` of nice 0 and one, `b`, of another nice value, for so many µs.
+macro_rules! crowd {
+    ($count:literal, $nice:literal, $us:literal) => {
+        concat!(
+            "duration_us = ",
+            $us,
+            "\n[[task]]\nname = \"a\"\ncount = ",
+            $count,
+            "\nsteps = [{ run_us = 100000 }]\n",
+            "[[task]]\nname = \"b\"\nsteps = [{ run_us = 100000 }]\n",
+            "policy = { class = \"other\", nice = ",
+            $nice,
+            " }\n"
+        )
+    };
+}
+pub(crate) use crowd;
+
+/// `a` and `b` share a CPU like this, to a turn per run and what the kernel's threads take.
+pub fn share_is(record: &Record, a: f64, b: f64) -> Result<(), String> {
+    near(&format!("the share of {a} : {b}"), share(record, "a"), a / (a + b), 0.006)
+}
+
+/// What `b` has had for what each of so many `a` has had.
+pub fn part_is(record: &Record, a: f64, wanted: f64) -> Result<(), String> {
+    let own = share(record, "b");
+    near(&format!("b's part of {a}"), own * a / (1.0 - own), wanted, 0.06 * wanted)
+}
+
+/// Turns last so many µs, but for a few: the first, the last, and those that threads of the kernel
+/// have cut.
+pub fn turns_last(record: &Record, us: u64) -> Result<(), String> {
+    let stints = stints(record);
+    let length = |stint: &crate::look::Stint| (stint.to_ns - stint.from_ns) / 1000;
+    let other: Vec<u64> = stints.iter().map(length).filter(|it| it.abs_diff(us) > 150).collect();
+    match stints.len() >= 20 && other.len() * 10 <= stints.len() {
+        true => Ok(()),
+        false => Err(format!("of {} turns these do not last {us} µs: {other:?}", stints.len())),
+    }
+}
+
+/// Two take turns: hardly ever does one have two in a row.
+pub fn alternate(record: &Record) -> Result<(), String> {
+    let stints = stints(record);
+    let again = stints.windows(2).filter(|pair| pair[0].who == pair[1].who).count();
+    match stints.len() >= 20 && again * 10 <= stints.len() {
+        true => Ok(()),
+        false => Err(format!("{again} of {} turns follow one of the same task", stints.len())),
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * bore_facts: Asks the functions of bore what they make of given numbers, and prints the answers.
+ *
+ * Idea: The file is included whole, without its ops table; this one's `enable` does the asking.
+ * Good at: Numbers that no workload can show one by one.
+ * Bad at: Scheduling: it has no queues.
+ * Origin: A test.
+ * Differs: From bore: everything.
+ */
+#include <scx/common.bpf.h>
+
+#pragma push_macro("SCX_OPS_DEFINE")
+#undef SCX_OPS_DEFINE
+#define SCX_OPS_DEFINE(...)
+#include "../../../../schedulers/bore.bpf.c"
+#pragma pop_macro("SCX_OPS_DEFINE")
+
+#define MS 1000000ULL
+#define say(what, number) bpf_printk("%s: %lld", what, (long long)(number))
+
+static void ask_score(void)
+{
+	static const u64 bursts[] = {
+		0, 4095, 8192, 100000, MS, 4 * MS, 8388607, 8388608, 10 * MS, 16777216, 20 * MS,
+		50 * MS, 100 * MS, 500 * MS, 1000 * MS, 5000 * MS, 10000 * MS, 60000 * MS, 100000 * MS,
+	};
+	u32 i;
+
+	bpf_for(i, 0, sizeof(bursts) / sizeof(bursts[0]))
+		bpf_printk("score of %llu: %u", bursts[i], score_of(penalty_of(bursts[i])));
+}
+
+/* What is remembered of bursts after three more of this penalty. */
+static void ask_smoothing(const char *what, u64 old, u64 new)
+{
+	u32 i;
+
+	bpf_for(i, 1, 4) {
+		old = smoothed(old, new);
+		bpf_printk("%s %u: %llu", what, i, old);
+	}
+}
+
+static void ask_price(void)
+{
+	say("price of score 11", price(11, MS));
+	say("price of score 20", price(20, MS));
+	say("price of score 23", price(23, MS));
+}
+
+static void ask_weight(struct task_struct *p, const char *what, s32 nice, u32 score)
+{
+	s32 prio = p->static_prio;
+	struct fair_task *task = fair_task(p);
+
+	p->static_prio = HIGHEST_STATIC_PRIO + 20 + nice;
+	if (task)
+		task->burst.score = score;
+	say(what, weight_of(p));
+	p->static_prio = prio;
+	if (task)
+		task->burst.score = 0;
+}
+
+static void ask_kernel_thread(struct task_struct *p)
+{
+	struct burst burst = { .time = 10000 * MS };
+	u32 flags = p->flags;
+
+	rescore(p, &burst);
+	say("score of a thread", burst.score);
+	p->flags |= KERNEL_THREAD;
+	rescore(p, &burst);
+	say("score of a kernel thread", burst.score);
+	p->flags = flags;
+}
+
+void BPF_STRUCT_OPS(bore_facts_enable, struct task_struct *p)
+{
+	static bool has_asked;
+
+	if (has_asked)
+		return;
+	has_asked = true;
+	ask_score();
+	ask_smoothing("8 ms and bursts of 0", 8 * MS, 0);
+	ask_smoothing("0 and bursts of 40", 0, 40);
+	ask_smoothing("40 and bursts of 0", 40, 0);
+	ask_smoothing("0 and bursts of 5", 0, 5);
+	ask_price();
+	ask_weight(p, "weight of nice 0, score 8", 0, 8);
+	ask_weight(p, "weight of nice 0, score 12", 0, 12);
+	ask_weight(p, "weight of nice 0, score 15", 0, 15);
+	ask_weight(p, "weight of nice 15, score 12", 15, 12);
+	ask_weight(p, "weight of nice -20, score 12", -20, 12);
+	ask_kernel_thread(p);
+	say("slice", default_slice);
+}
+
+SCX_OPS_DEFINE(bore_facts,
+	       .enable		= (void *)bore_facts_enable,
+	       .init_task	= (void *)bore_init_task,
+	       .init		= (void *)bore_init,
+	       .exit		= (void *)record_exit,
+	       .name		= "bore_facts");
