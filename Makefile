@@ -7,12 +7,18 @@ EXPERIMENT  ?= quick
 STORE       ?= race.fairground.db
 REPORT      ?= race.html
 SEED        ?= 1
+SOAK_STORE  ?= soak.fairground.db
+# The schedulers to soak, e.g. SCHEDULER=./mine.bpf.c; empty: all of the project.
+SCHEDULER   ?=
+# What `make bench` counts: files of schedulers/ by name, or others by path; all of the former if none.
+SCHEDULERS  ?=
 
-.PHONY: help race test bench build setup clean
+.PHONY: help race test soak bench build setup clean
 
 help:
 	@echo "make race    boot real kernels, run real schedulers, write $(REPORT)"
 	@echo "make test    build and check everything"
+	@echo "make soak    put every scheduler under all kinds of stress; SCHEDULER=./mine.bpf.c: yours"
 	@echo "make bench   measure Fairground itself"
 
 # Everything that the other targets need, installed once; says what it will do before it does it.
@@ -39,12 +45,22 @@ test: setup
 	cargo deny --offline --log-level error check licenses bans sources
 	cargo build $(CARGO_FLAGS)
 	$(FAIRGROUND) kernel pull
-	cargo test $(CARGO_FLAGS) --workspace
+	examples=$$($(FAIRGROUND) kernel examples) && \
+	FAIRGROUND_LINUX=$$examples cargo test $(CARGO_FLAGS) --workspace
+
+# Storms, hogs, changes, real-time tasks, reloads, on each kernel with sched_ext: who survives?
+soak: build
+	$(FAIRGROUND) kernel pull
+	$(FAIRGROUND) soak $(addprefix --scheduler ,$(SCHEDULER)) --store $(SOAK_STORE)
 
 bench: build
+	@scripts/setup.sh bench
+	cargo bench -p fairground-sim --bench speed
 	$(FAIRGROUND) kernel pull
-	cargo bench -p fairground
+	cargo bench -p fairground --bench records
+	cargo bench -p fairground --bench instructions -- $(SCHEDULERS)
 
 clean:
 	cargo clean
 	rm -f $(STORE) $(STORE)-wal $(STORE)-shm $(REPORT)
+	rm -f $(SOAK_STORE) $(SOAK_STORE)-wal $(SOAK_STORE)-shm

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Installs what is missing, after saying what. Groups: build, vm, test.
+# Installs what is missing, after saying what. Groups: build, vm, test, bench.
 #
 # With apt it installs (through sudo if not root); without apt it lists what to install and stops.
 set -eu
@@ -56,11 +56,15 @@ for group in "$@"; do
         need chromium chromium
         need rt-app rt-app
         need sqlite3 sqlite3
+        need xz xz-utils
         need_crate cargo-deny cargo-deny
         need_crate scx_bpfland scx_bpfland
         ;;
+    bench)
+        need valgrind valgrind
+        ;;
     *)
-        echo "setup.sh: unknown group '$group'; the groups are: build vm test" >&2
+        echo "setup.sh: unknown group '$group'; the groups are: build vm test bench" >&2
         exit 2
         ;;
     esac

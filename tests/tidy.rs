@@ -10,6 +10,10 @@ mod documents;
 mod functions;
 #[path = "tidy/layout.rs"]
 mod layout;
+#[path = "tidy/portable.rs"]
+mod portable;
+#[path = "tidy/schedulers.rs"]
+mod schedulers;
 #[path = "tidy/text.rs"]
 mod text;
 

@@ -79,24 +79,9 @@ fn the_method_lists_every_measure() {
     expect_generated("METHOD.md", "measures", &table);
 }
 
-#[test]
-fn the_index_of_schedulers_is_the_headers() {
-    let mut table = String::from("| scheduler | idea | good at | bad at |\n|---|---|---|---|\n");
-    for source in compile::builtin() {
-        let header = &source.header;
-        writeln!(
-            table,
-            "| [`{0}`]({0}.bpf.c) | {1} | {2} | {3} |",
-            source.name, header.idea, header.good_at, header.bad_at
-        )
-        .expect("a string takes text");
-    }
-    expect_generated("schedulers/README.md", "schedulers", &table);
-}
-
 /// The part of a document between `<!-- generated: NAME -->` and `<!-- end -->` must equal
 /// `expected`.
-fn expect_generated(document: &str, name: &str, expected: &str) {
+pub fn expect_generated(document: &str, name: &str, expected: &str) {
     let path = root().join(document);
     let text = std::fs::read_to_string(&path).expect("the document exists");
     let opening = format!("<!-- generated: {name}; {BLESS} -->\n");
