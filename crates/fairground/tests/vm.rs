@@ -36,8 +36,9 @@ fn a_guest_has_the_shape_of_its_machine_and_what_it_cannot_have_is_told() {
         return;
     }
     let bench = Bench::new();
-    bench
-        .write("shaped.toml", "about = \"s\"\ncpus = 8\nsmt = 2\nllcs = 2\nnodes = 2\nhz = 1000\n");
+    // Counted instructions are emulated by one thread, whatever the CPUs.
+    let shape = "cpus = 8\nsmt = 2\nllcs = 2\nnodes = 2\nhz = 1000\nclock = \"virtual\"\n";
+    bench.write("shaped.toml", &format!("about = \"s\"\n{shape}"));
     let arguments = ["--machine", "shaped.toml", "--scheduler", "fifo", "--workload", "tiny.toml"];
     let said = run(&bench, &[&arguments[..], &["--blocks", "1"]].concat(), 0);
     assert!(said.contains("hz of shaped is not heeded by vm"), "{said}");

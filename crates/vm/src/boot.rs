@@ -44,7 +44,7 @@ pub(crate) enum End {
     Stopped,
     /// Too early, and why.
     Broken(String),
-    /// The emulator's own fault in the midst of a trial, which deserves another boot; what it was.
+    /// The emulator's own fault, which deserves another boot; what it was.
     Emulator(String),
 }
 
@@ -230,8 +230,12 @@ impl<'a> BootRun<'a> {
         self.lab.accelerator == Accelerator::Tcg && is_real && machine.cpus > 1
     }
 
-    /// The record of a trial that has met the emulator's fault too often.
+    /// The end of a boot that has met the emulator's fault too often: the record of the trial that
+    /// ran, or no machine to run any in.
     pub fn give_up(&mut self, on_event: &mut dyn FnMut(Event)) -> End {
+        if self.started.is_none() {
+            return End::Broken(STALE_CODE.into());
+        }
         self.answer_for_the_guest(Outcome::Failed { reason: STALE_CODE.into() }, on_event)
     }
 
@@ -242,10 +246,7 @@ impl<'a> BootRun<'a> {
             let status = status.map_or("an unknown status".into(), |status| status.to_string());
             bail!("QEMU itself ended with {status}\n{}", console::tail(&lines));
         }
-        if self.started.is_some()
-            && self.is_emulated_in_parallel()
-            && console::is_stale_code(&lines)
-        {
+        if self.is_emulated_in_parallel() && console::is_stale_code(&lines) {
             return Ok(End::Emulator(STALE_CODE.into()));
         }
         let mut text = console::crash(&lines);

@@ -57,7 +57,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(120);
 const PROBE_MAX: Duration = Duration::from_secs(20);
 /// A boot that answers nothing is tried again, once.
 const FRUITLESS_BOOTS_MAX: u32 = 2;
-/// How often a trial may meet the emulator's own fault, see
+/// How often in a row a trial, or the boot before it, may meet the emulator's own fault, see
 /// [`crate::console::is_stale_code`].
 const EMULATORS_FAULTS_MAX: u32 = 5;
 
@@ -75,24 +75,22 @@ pub fn run_trials(
     let lab = Lab::new(request, stop, on_event)?;
     let mut answered = 0;
     let mut attempt = 0;
-    let mut fruitless = 0;
-    let mut faults = 0;
+    let mut tries = Tries::default();
     let mut note = None;
     while answered < request.trials.len() && !stop.load(Ordering::Relaxed) {
         let mut boot = BootRun::start(&lab, answered, attempt, note.take())?;
         let mut end = boot.attend(stop, on_event)?;
-        let is_new = boot.next > answered;
-        faults =
-            if matches!(end, End::Emulator(_)) { if is_new { 1 } else { faults + 1 } } else { 0 };
-        if faults > EMULATORS_FAULTS_MAX {
+        tries.count(matches!(end, End::Emulator(_)), boot.next > answered);
+        if tries.faults > EMULATORS_FAULTS_MAX {
+            let before = boot.next;
             end = boot.give_up(on_event);
+            tries.count(false, boot.next > before);
         }
-        fruitless = if boot.next > answered || faults > 0 { 0 } else { fruitless + 1 };
         answered = boot.next;
         attempt += 1;
         note = match end {
             End::Finished | End::Stopped => None,
-            End::Broken(why) | End::Emulator(why) if fruitless < FRUITLESS_BOOTS_MAX => {
+            End::Broken(why) | End::Emulator(why) if !tries.are_used_up() => {
                 let first = why.lines().next().unwrap_or_default();
                 on_event(Event::Note(format!("boot {}: {first}; booting again", request.boot)));
                 Some(why)
@@ -103,6 +101,32 @@ pub fn run_trials(
         };
     }
     Ok(())
+}
+
+/// The boots that answered nothing since the last answer.
+#[derive(Default)]
+struct Tries {
+    /// For a reason of their own.
+    fruitless: u32,
+    /// For the emulator's own fault.
+    faults: u32,
+}
+
+impl Tries {
+    fn count(&mut self, is_fault: bool, has_answered: bool) {
+        if has_answered {
+            *self = Tries::default();
+        }
+        match (is_fault, has_answered) {
+            (true, _) => self.faults += 1,
+            (false, true) => {}
+            (false, false) => self.fruitless += 1,
+        }
+    }
+
+    fn are_used_up(&self) -> bool {
+        self.fruitless >= FRUITLESS_BOOTS_MAX || self.faults > EMULATORS_FAULTS_MAX
+    }
 }
 
 /// What stays the same over a request's boots.
@@ -184,4 +208,31 @@ fn probe_kvm(
         }
     };
     ANSWER.get_or_init(probe).clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_renews_all_tries() {
+        let mut tries = Tries::default();
+        tries.count(false, false);
+        tries.count(false, true);
+        tries.count(false, false);
+        assert!(!tries.are_used_up());
+        tries.count(false, false);
+        assert!(tries.are_used_up());
+    }
+
+    #[test]
+    fn the_emulators_faults_have_tries_of_their_own() {
+        let mut tries = Tries::default();
+        for _ in 0..EMULATORS_FAULTS_MAX {
+            tries.count(true, false);
+        }
+        assert!(!tries.are_used_up());
+        tries.count(true, true);
+        assert_eq!((tries.faults, tries.fruitless), (1, 0));
+    }
 }
