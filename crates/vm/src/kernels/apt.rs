@@ -19,59 +19,66 @@ const INSTEAD: &str = "give a kernel image of your own instead: `fairground kern
 
 /// How the packages of one kernel name are called.
 struct Series {
-    name: &'static str,
+    name: String,
     /// The image's package: prefix and suffix around the release.
-    image: (&'static str, &'static str),
+    image: (String, &'static str),
     /// The package that brings the configuration file, where it is not the image's own.
-    config: Option<(&'static str, &'static str)>,
+    config: Option<(String, &'static str)>,
 }
 
-/// Since 7.1 Debian splits the image (`linux-binary`) from the rest (`linux-base`).
-const SERIES: &[Series] = &[
-    Series { name: "6.1", image: ("linux-image-6.1.", "-cloud-amd64-unsigned"), config: None },
-    Series { name: "6.12", image: ("linux-image-6.12.", "-cloud-amd64-unsigned"), config: None },
-    Series {
-        name: "7",
-        image: ("linux-binary-unsigned-7.", "-cloud-amd64"),
-        config: Some(("linux-base-7.", "-cloud-amd64")),
-    },
-];
+impl Series {
+    /// `None` for a name that Debian has no such packages for.
+    fn of(name: &str) -> Option<Series> {
+        let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let is_split = name == "7" || name.strip_prefix("7.").is_some_and(number);
+        let (image, config) = if NAMES.contains(&name) && !is_split {
+            ((format!("linux-image-{name}."), "-cloud-amd64-unsigned"), None)
+        } else if is_split {
+            // Since 7.1 Debian splits the image (`linux-binary`) from the rest (`linux-base`).
+            let image = (format!("linux-binary-unsigned-{name}."), "-cloud-amd64");
+            (image, Some((format!("linux-base-{name}."), "-cloud-amd64")))
+        } else {
+            return None;
+        };
+        Some(Series { name: name.to_owned(), image, config })
+    }
+}
 
-/// The names that [`pull`] knows: CFS, EEVDF, and EEVDF with sched_ext.
+/// What is got when nothing is asked for: CFS, EEVDF, and EEVDF with sched_ext. [`pull`] also
+/// knows `7.2` and the like.
 pub const NAMES: &[&str] = &["6.1", "6.12", "7"];
 
-/// Gets the kernels of these names (from [`NAMES`]) that are not yet under `home`, and returns all
+/// Gets the kernels of these names ([`NAMES`], or one series of 7) that are not yet under `home`, and returns all
 /// of them. `on_note` hears one line before each slow step.
 ///
 /// # Errors
 /// apt or dpkg-deb is missing, its sources name no Debian archive, or the mirror does not answer;
 /// the message says what to do instead.
 pub fn pull(home: &Path, names: &[&str], on_note: &mut dyn FnMut(&str)) -> Result<Vec<Kernel>> {
-    let wanted: Vec<&Series> = names.iter().map(|name| series(name)).collect::<Result<_>>()?;
+    let wanted: Vec<Series> = names.iter().map(|name| series(name)).collect::<Result<_>>()?;
     let have = stored(home)?;
-    let is_missing = |series: &&&Series| !have.iter().any(|kernel| is_of(series, &kernel.release));
-    let missing: Vec<&Series> = wanted.iter().filter(is_missing).copied().collect();
+    let is_missing = |series: &&Series| !have.iter().any(|kernel| is_of(series, &kernel.release));
+    let missing: Vec<&Series> = wanted.iter().filter(is_missing).collect();
     if !missing.is_empty() {
         fetch(home, &missing, on_note).context(INSTEAD)?;
     }
     let all = stored(home)?;
     let newest =
-        |series: &&Series| all.iter().find(|kernel| is_of(series, &kernel.release)).cloned();
+        |series: &Series| all.iter().find(|kernel| is_of(series, &kernel.release)).cloned();
     Ok(wanted.iter().filter_map(newest).collect())
 }
 
-fn series(name: &str) -> Result<&'static Series> {
-    let known = SERIES.iter().find(|series| series.name == name);
-    known.with_context(|| {
+fn series(name: &str) -> Result<Series> {
+    Series::of(name).with_context(|| {
         format!(
-            "cannot pull a kernel `{name}`: known are {}; otherwise {INSTEAD}",
+            "cannot pull a kernel `{name}`: known are {}, and 7.2 and the like; otherwise {INSTEAD}",
             NAMES.join(", ")
         )
     })
 }
 
 fn is_of(series: &Series, release: &str) -> bool {
-    super::has_version_prefix(release, series.name)
+    super::has_version_prefix(release, &series.name)
 }
 
 fn fetch(home: &Path, missing: &[&Series], on_note: &mut dyn FnMut(&str)) -> Result<()> {
@@ -96,11 +103,11 @@ fn fetch(home: &Path, missing: &[&Series], on_note: &mut dyn FnMut(&str)) -> Res
 /// configuration package is gone (mirrors keep old binaries longer) does not count.
 fn newest(series: &Series, packages: &BTreeSet<String>) -> Option<(String, Option<String>)> {
     let middle = |package: &String| {
-        let rest = package.strip_prefix(series.image.0)?.strip_suffix(series.image.1)?;
+        let rest = package.strip_prefix(&series.image.0)?.strip_suffix(series.image.1)?;
         rest.starts_with(|c: char| c.is_ascii_digit()).then(|| rest.to_owned())
     };
     let config_of =
-        |rest: &str| series.config.map(|(before, after)| format!("{before}{rest}{after}"));
+        |rest: &str| series.config.as_ref().map(|(before, after)| format!("{before}{rest}{after}"));
     let complete = |rest: &String| config_of(rest).is_none_or(|name| packages.contains(&name));
     let rest =
         packages.iter().filter_map(middle).filter(complete).max_by_key(|r| version_key(r))?;
@@ -266,10 +273,11 @@ mod tests {
             "linux-base-7.2.12+deb13-cloud-amd64",
         ];
         let packages: BTreeSet<String> = names.iter().map(|name| name.to_string()).collect();
-        let image = |name: &str| newest(series(name).unwrap(), &packages).unwrap().0;
+        let image = |name: &str| newest(&series(name).unwrap(), &packages).unwrap().0;
         assert_eq!(image("6.1"), "linux-image-6.1.0-50-cloud-amd64-unsigned");
         assert_eq!(image("6.12"), "linux-image-6.12.94+deb13-cloud-amd64-unsigned");
         assert_eq!(image("7"), "linux-binary-unsigned-7.2.12+deb13-cloud-amd64");
-        assert!(series("5").is_err());
+        assert_eq!(image("7.2"), "linux-binary-unsigned-7.2.12+deb13-cloud-amd64");
+        assert!(["5", "7.x", "7.", "6.12.94"].iter().all(|name| series(name).is_err()));
     }
 }
