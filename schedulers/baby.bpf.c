@@ -120,8 +120,10 @@ void BPF_STRUCT_OPS(baby_enqueue, struct task_struct *p, u64 enq_flags)
 		pay(cpu_ctx(cpu), task, nr_running(cpu) + 1);
 	task->is_new = false;
 	scx_bpf_dsq_insert(p, cpu, SCX_SLICE_INF, enq_flags | (variant == ROUND_ROBIN ? 0 : SCX_ENQ_HEAD));
-	if (is_idle(cpu) || (is_woken && preempts(p, task, cpu)))
+	if (is_woken && preempts(p, task, cpu))
 		preempt(cpu);
+	else
+		wake_up_if_free(cpu);
 }
 
 /* The first of a CPU's tasks that may run on another goes there. */
@@ -139,8 +141,10 @@ static __noinline bool migrate_first(s32 from, s32 to)
 		if (variant == CREDIT)
 			pay(cpu_ctx(to), task, nr_running(to) + 1);
 		has_moved = scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, to, variant == ROUND_ROBIN ? 0 : SCX_ENQ_HEAD);
-		if (has_moved && (is_idle(to) || preempts(p, task, to)))
+		if (has_moved && preempts(p, task, to))
 			preempt(to);
+		else if (has_moved)
+			wake_up_for_work(to);
 		break;
 	}
 	return has_moved;

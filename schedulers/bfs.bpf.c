@@ -16,11 +16,10 @@
  * Slice: Fixed, 6.29 ms.
  * Wake-up: Takes an idle CPU; preempts the latest deadline of all CPUs; the old deadline is kept.
  * Balancing: None is needed, all CPUs take from one queue.
- * Differs: Slices end when they are used up, not at ticks; with more than one CPU, unless
- *          `exact_slices` is 2, at this kernel's. There is no SCHED_ISO, no care for siblings of a
- *          core or slow CPUs. Of idle CPUs the last one is taken, else the one that sched_ext finds
- *          nearest. Real-time tasks have a class of their own, and who is displaced by one stays on
- *          its CPU. yield_to() gives nothing away.
+ * Differs: Slices end when they are used up, not at ticks. There is no SCHED_ISO, no care for
+ *          siblings of a core or slow CPUs. Of idle CPUs the last one is taken, else the one that
+ *          sched_ext finds nearest. Real-time tasks have a class of their own, and who is displaced
+ *          by one stays on its CPU. yield_to() gives nothing away.
  */
 #include <scx/common.bpf.h>
 #include "include/idle.h"
@@ -37,8 +36,8 @@ const volatile u64 rr_interval = 6;
 const volatile bool interactive = true;
 /* Early: timer interrupts per second, in which deadlines are counted. */
 const volatile u64 HZ = 1000;
-/* A slice ends exactly, by a timer, not at this kernel's ticks: 0 never, 1 on one CPU, 2 always. */
-const volatile u32 exact_slices = 1;
+/* A slice ends exactly, by a timer of its CPU; else at this kernel's next tick. */
+const volatile bool exact_slices = true;
 /* A woken task may preempt. */
 const volatile bool wakeup_preemption = true;
 /* Who sleeps keeps its deadline; else it has a new one when it wakes up. */

@@ -17,8 +17,7 @@
  * Slice: Fixed, 4.19 ms.
  * Wake-up: Takes an idle CPU, else the nearest with a worse level; strictly better levels preempt.
  * Balancing: An idle CPU takes tasks from the nearest that has some waiting.
- * Differs: With more than one CPU slices end at this kernel's ticks, unless `exact_slices` is 2.
- *          A level's lists are one queue, ordered by level and turn. There are no active moves
+ * Differs: A level's lists are one queue, ordered by level and turn. There are no active moves
  *          between the siblings of a core and no kinds of cores, and siblings are not told from
  *          others that share the cache. Missing are yield_type 2 and, of 6.18 and later,
  *          prio_balance, which moves waiting tasks to CPUs that run worse ones. Real-time tasks
@@ -36,8 +35,8 @@ const volatile u32 yield_type = 1;
 const volatile bool boosts = true;
 /* From 61200: a step for each slice slept, which the patch means to give; it gives none. */
 const volatile bool intended_wake_boost = false;
-/* A slice ends exactly, by a timer, not at this kernel's ticks: 0 never, 1 on one CPU, 2 always. */
-const volatile u32 exact_slices = 1;
+/* A slice ends exactly, by a timer of its CPU; else at this kernel's next tick. */
+const volatile bool exact_slices = true;
 /* A woken task may preempt. */
 const volatile bool wakeup_preemption = true;
 /* An idle CPU takes tasks from others. */

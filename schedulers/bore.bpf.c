@@ -87,8 +87,8 @@ static inline u64 granularity(struct task_struct *p, u64 virtual_ns);
 	(version >= 60000 && sched_bore && (task)->burst.penalty < (running)->penalty)
 
 #include "include/burst.h"
-#include "include/eevdf.h"
-#include "include/cfs.h"
+#include "eevdf.bpf.c"
+#include "cfs.bpf.c"
 
 /* `PF_KTHREAD` of `p->flags`. */
 #define KERNEL_THREAD 0x200000
@@ -270,7 +270,7 @@ void BPF_STRUCT_OPS(bore_enable, struct task_struct *p)
 s32 BPF_STRUCT_OPS_SLEEPABLE(bore_init)
 {
 	u64 ticks = (min_base_slice_ns + TICK_NS - 1) / TICK_NS;
-	s32 err = on_cfs ? cfs_create() : eevdf_create();
+	s32 err = on_cfs ? cfs_init() : eevdf_init();
 
 	default_slice = least_slice = (ticks ?: 1) * TICK_NS;
 	return err;

@@ -167,7 +167,8 @@ void BPF_STRUCT_OPS(echo_enqueue, struct task_struct *p, u64 enq_flags)
 		join(task, cpu, cpu_ctx(cpu)->round);
 	task->is_new = task->is_put = false;
 	scx_bpf_dsq_insert_vtime(p, queue_of(cpu, task->queue), SCX_SLICE_INF, task->place, enq_flags);
-	if (is_idle(cpu) || (is_woken && preempts(p, task, cpu)))
+	wake_up_if_free(cpu);
+	if (is_woken && preempts(p, task, cpu))
 		preempt(cpu);
 	else if (cpu_ctx(cpu)->curr)
 		arm(cpu);

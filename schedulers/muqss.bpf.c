@@ -15,8 +15,7 @@
  * Slice: Fixed, 6.29 ms.
  * Wake-up: Takes an idle CPU, else the least loaded; preempts the first later deadline.
  * Balancing: Each choice looks at the first of every queue, from the nearest to the farthest.
- * Differs: With more than one CPU slices end at this kernel's ticks, unless `exact_slices` is 2.
- *          The kernel's tree stands for the skip list. There is no SCHED_ISO. Siblings of a core
+ * Differs: The kernel's tree stands for the skip list. There is no SCHED_ISO. Siblings of a core
  *          are neither spared nor told from others that share the cache. Of idle CPUs the last one
  *          is taken, else the one that sched_ext finds nearest. A queue's lock is waited for, not
  *          tried. Real-time tasks have a class of their own; who is displaced by one stays on its
@@ -36,8 +35,8 @@ const volatile bool interactive = true;
 const volatile u32 rqshare = 1;
 /* sched_yield(): 0 does nothing, 1 chooses anew, 2 gives the rest of the slice away. */
 const volatile u32 yield_type = 1;
-/* A slice ends exactly, by a timer, not at this kernel's ticks: 0 never, 1 on one CPU, 2 always. */
-const volatile u32 exact_slices = 1;
+/* A slice ends exactly, by a timer of its CPU; else at this kernel's next tick. */
+const volatile bool exact_slices = true;
 /* A woken task may preempt. */
 const volatile bool wakeup_preemption = true;
 /* A CPU that has work looks at other queues, too. */

@@ -16,8 +16,7 @@
  * Slice: Fixed, 4.19 ms.
  * Wake-up: Takes an idle CPU, else the nearest with a later slot; strictly earlier slots preempt.
  * Balancing: An idle CPU takes tasks from the nearest that has some waiting.
- * Differs: With more than one CPU slices end at this kernel's ticks, unless `exact_slices` is 2.
- *          The lists, or the skip list, are one queue, ordered by slot and turn, or by deadline.
+ * Differs: The lists, or the skip list, are one queue, ordered by slot and turn, or by deadline.
  *          There are no active moves between the siblings of a core and no kinds of cores, and
  *          siblings are not told from others that share the cache; PDS-mq's classes of CPUs are
  *          its deadlines here. There is no SCHED_ISO. Real-time tasks have a class of their own;
@@ -33,8 +32,8 @@ const volatile u32 era = 70100;
 const volatile u32 yield_type = 1;
 /* Deadlines depend on nice values. */
 const volatile bool nice_deadlines = true;
-/* A slice ends exactly, by a timer, not at this kernel's ticks: 0 never, 1 on one CPU, 2 always. */
-const volatile u32 exact_slices = 1;
+/* A slice ends exactly, by a timer of its CPU; else at this kernel's next tick. */
+const volatile bool exact_slices = true;
 /* A woken task may preempt. */
 const volatile bool wakeup_preemption = true;
 /* An idle CPU takes tasks from others. */

@@ -53,7 +53,7 @@ const volatile bool wakeup_preemption = true;
 #define sched_wakeup_granularity_ns (-1)
 
 #include "include/task_type.h"
-#include "include/cfs.h"
+#include "cfs.bpf.c"
 #include "include/even_out.h"
 
 /* Ticks per second. */
@@ -253,7 +253,7 @@ void BPF_STRUCT_OPS(tt_enable, struct task_struct *p)
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(tt_init)
 {
-	return cfs_create();
+	return cfs_init();
 }
 
 SCX_OPS_DEFINE(tt,

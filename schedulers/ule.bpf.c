@@ -112,8 +112,10 @@ void BPF_STRUCT_OPS(ule_enqueue, struct task_struct *p, u64 enq_flags)
 		place(task, cpu, false);
 	task->is_new = task->is_put = false;
 	scx_bpf_dsq_insert_vtime(p, queue_of(cpu, task->queue), SCX_SLICE_INF, task->place, enq_flags);
-	if (is_idle(cpu) || (is_woken && preempts(task, cpu)))
+	if (is_woken && preempts(task, cpu))
 		preempt(cpu);
+	else
+		wake_up_if_free(cpu);
 }
 
 /* Who has run until now goes to the end of its list, or, if its slice is not over, to the front. */

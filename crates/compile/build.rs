@@ -68,7 +68,7 @@ fn build() -> Result {
 }
 
 /// One tree with everything that a scheduler includes: what `scx_cargo` brings, libbpf's, and our
-/// own.
+/// own, schedulers among them.
 fn gather_headers(clang: &Path, out: &Path) -> Result<PathBuf> {
     // SAFETY: a build script has one thread. `scx_cargo` looks nowhere else for its compiler.
     unsafe { std::env::set_var("BPF_CLANG", clang) };
@@ -86,6 +86,10 @@ fn gather_headers(clang: &Path, out: &Path) -> Result<PathBuf> {
     }
     fs::copy(brought.join("arch").join(clang::arch()).join("vmlinux.h"), tree.join("vmlinux.h"))?;
     copy_tree(&Path::new(SCHEDULERS).join("include"), &tree.join("include"))?;
+    // A stranger's scheduler may be made of one of ours.
+    for file in files(Path::new(SCHEDULERS), ".bpf.c")? {
+        fs::copy(&file, tree.join(file_name(&file)))?;
+    }
     fs::create_dir_all(tree.join("bpf"))?;
     for (name, text) in libbpf_rs::libbpf_sys::API_HEADERS {
         fs::write(tree.join("bpf").join(name), text)?;

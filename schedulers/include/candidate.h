@@ -115,8 +115,7 @@ static __noinline void balance_all(void)
 		if (extremes.most - extremes.least < 2 ||
 		    !migrate_coldest(extremes.busiest, extremes.laziest))
 			return;
-		if (is_idle(extremes.laziest))
-			preempt(extremes.laziest);
+		wake_up_for_work(extremes.laziest);
 	}
 }
 

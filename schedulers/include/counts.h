@@ -18,6 +18,24 @@ static inline u32 nr_running(s32 cpu)
 }
 
 /*
+ * Wakes a CPU in whose queue a task has just been put, if it idles or is about to. To ask whether
+ * it idles is not enough: that is told only when the CPU has looked for work in vain, and who comes
+ * after the look and before the telling would wait while the CPU idles. The kick waits for the CPU
+ * to have chosen.
+ */
+static inline void wake_up_for_work(s32 cpu)
+{
+	scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+}
+
+/* The same where its run queue is locked, as it is in `ops.enqueue`: who runs there is known. */
+static inline void wake_up_if_free(s32 cpu)
+{
+	if (!cpu_ctx(cpu)->curr)
+		wake_up_for_work(cpu);
+}
+
+/*
  * The CPU with the fewest runnable tasks that a task may use, going round from `start`; `prev_cpu`
  * if none has fewer.
  */

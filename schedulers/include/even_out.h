@@ -6,8 +6,6 @@
 #ifndef FAIRGROUND_EVEN_OUT_H
 #define FAIRGROUND_EVEN_OUT_H
 
-#include "cfs.h"
-
 /* From which CPU, counted from 1, each shall take a task. */
 static u32 donors[MAX_CPUS];
 

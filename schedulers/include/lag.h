@@ -123,28 +123,4 @@ static __always_inline struct sums account_curr(struct task_struct *p, struct fa
 	return sums;
 }
 
-/*
- * The eligible task with the earliest deadline, but none later than `limit`: its pid, 0 if there is
- * none. If wanted it is moved to run here next; 0 if another CPU was faster.
- */
-static __always_inline s32 pick_eevdf(u32 cpu, struct sums sums, const u64 *limit, bool move)
-{
-	struct task_struct *p = __COMPAT_scx_bpf_dsq_peek(cpu);
-	struct fair_task *task = p ? fair_task(p) : NULL;
-
-	if (!task || (limit && time_before(*limit, p->scx.dsq_vtime)))
-		return 0;
-	if (is_eligible(sums, task->vruntime))
-		return !move || scx_bpf_dsq_move_to_local(cpu, 0) ? p->pid : 0;
-	bpf_for_each(scx_dsq, p, cpu, 0) {
-		if (limit && time_before(*limit, p->scx.dsq_vtime))
-			break;
-		task = fair_task(p);
-		if (task && is_eligible(sums, task->vruntime))
-			return !move || scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, 0) ?
-			       p->pid : 0;
-	}
-	return 0;
-}
-
 #endif /* FAIRGROUND_LAG_H */

@@ -1,16 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a scheduler may change of CFS and EEVDF when it is made of their headers: it defines
- * OVERLAY, and what it changes, before it includes them. EEVDF's comes first if it needs both.
+ * Schedulers may be made of CFS and EEVDF: such an overlay defines OVERLAY and what it changes, and
+ * then includes `cfs.bpf.c`, `eevdf.bpf.c` or both, EEVDF first. Their callbacks are functions for
+ * it to call; their licence, knobs and ops tables are left out.
  */
 #ifndef FAIRGROUND_OVERLAY_H
 #define FAIRGROUND_OVERLAY_H
 
-/* CFS and EEVDF themselves have their callbacks from their headers; an overlay calls them. */
-#ifdef OVERLAY
-#define CALLBACK(type, name, args...) static inline type name(args)
+#ifndef OVERLAY
+#define CALLBACK BPF_STRUCT_OPS
+#define CALLBACK_SLEEPABLE BPF_STRUCT_OPS_SLEEPABLE
 #else
-#define CALLBACK(type, name, args...) type BPF_STRUCT_OPS(name, args)
+#define CALLBACK(name, args...) static inline name(args)
+#define CALLBACK_SLEEPABLE CALLBACK
+
+/* Knobs that no overlay changes are as in Linux 6.5 for CFS, */
+#define sched_idle_min_granularity_ns 750000
+#define sched_child_runs_first (-1)
+#define start_debit true
+#define base_slice true
+#define last_buddy true
+#define next_buddy false
+
+/* and as in 7.x for EEVDF. */
+#define base_slice_ns (-1)
+#define place_lag true
+#define place_deadline_initial true
+#define place_rel_deadline true
+#define run_to_parity true
+#define preempt_short true
+#define delay_dequeue true
+#define delay_zero true
+#define hrtick false
 #endif
 
 /* What it remembers, of a task and of who runs on a CPU. */

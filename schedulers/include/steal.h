@@ -47,8 +47,8 @@ static inline void balance_cpus(void)
 	to = extremes.laziest;
 	cpu_ctx(0)->next_balance = scx_bpf_now() + balance_interval * NS_PER_SECOND / STATHZ *
 				   (bpf_get_prandom_u32() % 1024 + 512) / 1024;
-	if (balance && extremes.most > extremes.least && migrate(extremes.busiest, to) && is_idle(to))
-		preempt(to);
+	if (balance && extremes.most > extremes.least && migrate(extremes.busiest, to))
+		wake_up_for_work(to);
 }
 
 /* Work for a CPU that would idle: from the most loaded one, else from the next. */

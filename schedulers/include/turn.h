@@ -42,7 +42,8 @@ static inline bool is_used_up(const struct task_ctx *task)
 struct turn {
 	struct bpf_timer timer;
 	u64 ends_ns;	/* when the present turn has to end; 0: nobody of ours runs */
-	u64 looked_ns;	/* when the timer has looked last */
+	u64 looked_ns;	/* when the timer has looked last; 0: it does not go */
+	u32 vain_looks;	/* how often in a row it has found nobody */
 	u64 rechecked_ns;	/* when it has chosen anew last, because of a displaced task */
 };
 
@@ -63,11 +64,27 @@ struct {
 /* How soon the timer looks again: where somebody runs, and on an idle CPU. */
 #define LOOK_NS NS_PER_MS
 #define IDLE_LOOK_NS (4 * NS_PER_MS)
-/* A timer that has not looked for so long was not started, or has got lost. */
+/* After so many looks on an idle CPU it stops, so that the CPU can sleep. */
+#define VAIN_LOOKS 10
+/* A timer that has not looked for so long has got lost. */
 #define LOST_NS (100 * NS_PER_MS)
 
-/* Where timers are used; and that the scheduler is being unloaded, and they must not touch it. */
-static bool has_timers, turns_are_over;
+/* The scheduler is being unloaded: timers must not touch it. */
+static bool turns_are_over;
+
+/*
+ * Whether the timer of a CPU where nobody runs stops. Where this may be interrupted, a turn can
+ * begin meanwhile, which still sees it going: hence the second look.
+ */
+static inline bool has_stopped(struct turn *turn)
+{
+	if (++turn->vain_looks < VAIN_LOOKS)
+		return false;
+	turn->vain_looks = 0;
+	turn->looked_ns = 0;
+	barrier();
+	return !turn->ends_ns;
+}
 
 /*
  * The timer sets itself again; to set it from the callbacks of a switch, which hold a lock, is many
@@ -77,9 +94,11 @@ static int look(void *map, int *cpu, struct turn *turn)
 {
 	u64 now = scx_bpf_now(), ends_ns = turn->ends_ns, next_ns = ends_ns ? LOOK_NS : IDLE_LOOK_NS;
 
-	if (turns_are_over)
+	if (turns_are_over || (!ends_ns && has_stopped(turn)))
 		return 0;
 	turn->looked_ns = now;
+	if (ends_ns)
+		turn->vain_looks = 0;
 	if (ends_ns && ends_ns <= now)
 		scx_bpf_kick_cpu(*cpu, SCX_KICK_PREEMPT);
 	else if (ends_ns && ends_ns - now < LOOK_NS)
@@ -102,7 +121,7 @@ static inline bool split_slice(struct task_ctx *parent, struct task_ctx *child)
 	charge(parent);
 	parent->time_slice >>= 1;
 	child->time_slice = parent->time_slice;
-	if (has_timers && turn)
+	if (exact_slices && turn)
 		turn->ends_ns = end_of(parent, scx_bpf_now());
 	return !is_used_up(parent);
 }
@@ -124,7 +143,7 @@ static inline void begin_turn(s32 cpu, struct task_ctx *task)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 	}
 	task->is_displaced = false;
-	if (!has_timers)
+	if (!exact_slices)
 		return;
 	turn->ends_ns = end_of(task, now);
 	if (turn->looked_ns && now - turn->looked_ns < LOST_NS)
@@ -153,17 +172,13 @@ static inline void check_slice(struct task_struct *p)
 		scx_bpf_task_set_slice(p, 0);
 }
 
-/*
- * For `ops.init`. By default timers are used on one CPU only (1); on several if asked for (2),
- * which has been tried on two for minutes only.
- */
+/* For `ops.init`. */
 static inline s32 make_turns(u32 nr_cpus)
 {
 	struct turn *turn;
 	u32 cpu;
 	s32 err;
 
-	has_timers = exact_slices > (nr_cpus > 1);
 	bpf_for(cpu, 0, nr_cpus) {
 		turn = bpf_map_lookup_elem(&turns, &cpu);
 		if (!turn)

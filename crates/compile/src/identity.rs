@@ -76,6 +76,19 @@ mod tests {
     }
 
     #[test]
+    fn a_scheduler_made_of_another_has_that_one_s_headers_too() {
+        let with = |inner: &str| {
+            let inner = inner.to_owned();
+            identity("#include \"../tree/base.bpf.c\"\n", &move |name| match name {
+                "../tree/base.bpf.c" => Some("#include \"include/a.h\"\n".into()),
+                "../tree/include/a.h" => Some(inner.clone()),
+                _ => None,
+            })
+        };
+        assert_ne!(with("1"), with("2"));
+    }
+
+    #[test]
     fn headers_that_include_each_other_end() {
         let both =
             |name: &str| Some(format!("#include \"{}\"\n", if name == "a" { "b" } else { "a" }));

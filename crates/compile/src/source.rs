@@ -73,11 +73,15 @@ fn unknown(name: &str) -> CompileError {
     CompileError::new(name, message)
 }
 
-/// As the compiler looks for it: beside the file, then among the headers that we bring.
+/// As the compiler looks for it: beside the file, then among the headers and schedulers that we
+/// bring.
 fn read_included(folder: &Path, name: &str) -> Option<String> {
-    let brought = || {
-        let found = embedded::INCLUDES.iter().find(|(known, _)| *known == name);
-        found.map(|(_, text)| (*text).to_owned())
+    let header = || embedded::INCLUDES.iter().find(|(known, _)| *known == name);
+    let scheduler = || {
+        let name = name.strip_suffix(ENDING)?;
+        embedded::BUILTINS.iter().find(|entry| entry.name == name)
     };
-    std::fs::read_to_string(folder.join(name)).ok().or_else(brought)
+    let brought = || header().map(|(_, text)| *text).or_else(|| Some(scheduler()?.text));
+    let own = std::fs::read_to_string(folder.join(name)).ok();
+    own.or_else(|| brought().map(str::to_owned))
 }

@@ -15,6 +15,34 @@ void BPF_STRUCT_OPS(mine_enqueue, struct task_struct *p, u64 enq_flags)
 SCX_OPS_DEFINE(mine, .enqueue = (void *)mine_enqueue, .name = "mine");
 "#;
 
+/// A scheduler that is made of ours: `eevdf`, but nobody ever has less than 100 ms.
+const OVERLAY: &str = r#"
+#include <scx/common.bpf.h>
+#include "include/exit.h"
+char _license[] SEC("license") = "GPL";
+const volatile bool wakeup_preemption = true;
+#define OVERLAY
+#define era 70000
+#define sched_tunable_scaling 0
+#include "eevdf.bpf.c"
+void BPF_STRUCT_OPS(mine_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	eevdf_enqueue(p, enq_flags);
+}
+s32 BPF_STRUCT_OPS_SLEEPABLE(mine_init)
+{
+	s32 err = eevdf_init();
+
+	default_slice = 100000000;
+	return err;
+}
+SCX_OPS_DEFINE(mine,
+	       .enqueue = (void *)mine_enqueue,
+	       .init = (void *)mine_init,
+	       .exit = (void *)record_exit,
+	       .name = "mine");
+"#;
+
 fn compiled(folder: &Path) -> Result<compile::Compiled, compile::CompileError> {
     compile::compile(&compile::resolve("mine.bpf.c", folder)?)
 }
@@ -37,6 +65,15 @@ fn a_strangers_file_is_compiled_once_and_its_faults_are_named() {
     std::fs::write(folder.path().join("mine.h"), "#define MINE 2\n").expect("it can be written");
     let second = compiled(folder.path()).expect("it is right");
     assert_ne!(second.sha256, first.sha256, "a changed header makes another scheduler");
+
+    std::fs::write(folder.path().join("mine.bpf.c"), OVERLAY).expect("it can be written");
+    let ours = compiled(folder.path()).expect("it is made of what the binary brings");
+    let resolved = compile::resolve("mine.bpf.c", folder.path()).expect("it is there");
+    compile::native::native(&resolved).expect("the simulator takes it");
+    let eevdf = compile::resolve("eevdf", Path::new(".")).expect("it is built in").text;
+    std::fs::write(folder.path().join("eevdf.bpf.c"), eevdf + "\n").expect("it can be written");
+    let own = compiled(folder.path()).expect("a copy is as good");
+    assert_ne!(own.sha256, ours.sha256, "a changed copy makes another scheduler");
 
     let bad = GOOD.replace("SCX_SLICE_DFL", "SLICE");
     std::fs::write(folder.path().join("mine.bpf.c"), bad).expect("it can be written");

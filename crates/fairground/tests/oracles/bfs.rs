@@ -7,8 +7,6 @@ use crate::oracle::{Oracle, Run, Where};
 use crate::slices::{alternate, crowd, hogs, part_is, share_is, turns_last};
 
 const SLICE_US: u64 = 6291;
-/// Not at this kernel's ticks, though there are several CPUs.
-const EXACT: &str = "bfs exact_slices=2";
 
 const PINNED: &str = "
 duration_us = 2000000
@@ -49,7 +47,7 @@ fn turns() -> Vec<Oracle> {
             claim: "the early one has slices of 24 ms on 8 CPUs, of 6 ms on one",
             place: Where::Simulator,
             runs: vec![
-                Run { cpus: 8, ..Run::new("bfs early=true exact_slices=2", PINNED) },
+                Run { cpus: 8, ..Run::new("bfs early=true", PINNED) },
                 Run::new("bfs early=true", hogs!("0", "0")),
             ],
             holds: |records| {
@@ -278,8 +276,8 @@ fn classes() -> Vec<Oracle> {
                     between preempts the second only, and one with a later one neither",
             place: Where::Simulator,
             runs: vec![
-                Run { cpus: 2, ..Run::new(EXACT, waker!("5")) },
-                Run { cpus: 2, ..Run::new(EXACT, waker!("15")) },
+                Run { cpus: 2, ..Run::new("bfs", waker!("5")) },
+                Run { cpus: 2, ..Run::new("bfs", waker!("15")) },
             ],
             holds: |records| {
                 let late = |record| {

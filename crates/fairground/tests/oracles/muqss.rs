@@ -14,8 +14,8 @@ use crate::slices::{alternate, crowd, hogs, part_is, share_is, turns_last};
 const SLICE_US: u64 = 6291;
 const FACTS: &str = "./tests/schedulers/muqss_facts.bpf.c";
 /// Every CPU has a queue of its own.
-const OWN_QUEUES: &str = "muqss exact_slices=2 rqshare=0";
-const OWN_LONG_QUEUES: &str = "muqss exact_slices=2 rqshare=0 interactive=false";
+const OWN_QUEUES: &str = "muqss rqshare=0";
+const OWN_LONG_QUEUES: &str = "muqss rqshare=0 interactive=false";
 
 fn turns() -> Vec<Oracle> {
     vec![
@@ -143,7 +143,7 @@ fn picks() -> Vec<Oracle> {
                 Run { cpus: 2, ..Run::new(OWN_QUEUES, two_queues!("")) },
                 Run {
                     cpus: 2,
-                    ..Run::new("muqss exact_slices=2 rqshare=0 peeking=false", two_queues!(""))
+                    ..Run::new("muqss rqshare=0 peeking=false", two_queues!(""))
                 },
             ],
             holds: |records| {
@@ -221,7 +221,7 @@ fn wakeups() -> Vec<Oracle> {
             place: Where::Simulator,
             runs: vec![
                 Run { cpus: 3, ..Run::new(OWN_QUEUES, wakes_up!("1", "1")) },
-                Run { cpus: 3, ..Run::new("bfs exact_slices=2", wakes_up!("1", "1")) },
+                Run { cpus: 3, ..Run::new("bfs", wakes_up!("1", "1")) },
             ],
             holds: |records| {
                 same("the CPU", waker_cpu(&records[0]), Some(0))?;

@@ -131,5 +131,5 @@ void BPF_STRUCT_OPS(cfs_facts_enable, struct task_struct *p)
 SCX_OPS_DEFINE(cfs_facts,
 	       .enable	= (void *)cfs_facts_enable,
 	       .init	= (void *)cfs_init,
-	       .exit	= (void *)cfs_exit,
+	       .exit	= (void *)record_exit,
 	       .name	= "cfs_facts");

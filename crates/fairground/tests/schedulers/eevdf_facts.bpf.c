@@ -251,5 +251,5 @@ SCX_OPS_DEFINE(eevdf_facts,
 	       .enable		= (void *)eevdf_facts_enable,
 	       .set_weight	= (void *)eevdf_facts_set_weight,
 	       .init		= (void *)eevdf_init,
-	       .exit		= (void *)eevdf_exit,
+	       .exit		= (void *)record_exit,
 	       .name		= "eevdf_facts");

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Where EEVDF's tasks begin that join a queue: their vruntimes, by the lag that they left with, and
+ * their deadlines. The scheduler has defined the knobs, `slice_of()` and `lag_limit()`.
+ */
+#ifndef FAIRGROUND_PLACEMENT_H
+#define FAIRGROUND_PLACEMENT_H
+
+#include "lag.h"
+
+/* Where a task begins that joins a queue. Returns its deadline. */
+static __always_inline u64 place(const struct task_struct *p, struct fair_task *task, u32 cpu,
+				 struct sums sums, bool is_woken)
+{
+	bool keeps = !is_woken && task->left_weight && place_rel_deadline && era >= 61200;
+	u64 vslice = virtual_time(p, slice_of(p));
+
+	reweight(task, weight_of(p));
+	join_with_lag(task, cpu, sums, weight_of(p), place_lag ? task->vlag : 0);
+	if (HAS_HALF_SLICE(task, is_woken))
+		vslice /= 2;
+	return task->vruntime + (keeps ? task->rel_deadline : vslice);
+}
+
+/* A sleeper that was not eligible comes back: its debt has become less, or has gone. */
+static __always_inline u64 requeue_delayed(const struct task_struct *p, struct fair_task *task,
+					   u32 cpu, struct sums sums)
+{
+	s64 vlag = lag_of(task, sums, lag_limit(p)), least = task->vlag;
+
+	if (vlag < 0 && task->load.cpu == cpu && task->left_weight == weight_of(p)) {
+		join_average(task, cpu, task->left_weight);
+		return task->vruntime + task->rel_deadline;
+	}
+	task->vlag = vlag > 0 && delay_zero ? 0 : vlag > least ? vlag : least;
+	return place(p, task, cpu, sums, true);
+}
+
+/* Puts a task into a CPU's average, unless it is there already. Returns its deadline. */
+static inline u64 join(const struct task_struct *p, struct fair_task *task, s32 cpu, bool is_woken)
+{
+	bool is_counted = task->load.weight;
+	struct sums sums;
+
+	if (is_counted && task->load.cpu == cpu)
+		return p->scx.dsq_vtime;
+	if (is_counted)
+		leave_average(task, live_sums(task->load.cpu), p->scx.dsq_vtime, lag_limit(p));
+	sums = live_sums(cpu);
+	if (!is_counted && task->is_delayed && is_woken)
+		return requeue_delayed(p, task, cpu, sums);
+	return place(p, task, cpu, sums, is_woken);
+}
+
+#endif /* FAIRGROUND_PLACEMENT_H */
