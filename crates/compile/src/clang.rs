@@ -57,7 +57,9 @@ pub struct Text<'a> {
 /// enough.
 pub fn find() -> Result<PathBuf, String> {
     if let Some(chosen) = std::env::var_os("BPF_CLANG") {
-        return Ok(chosen.into());
+        let path = PathBuf::from(chosen);
+        // A name is looked for in `PATH`; a path counts from here, wherever it is run.
+        return Ok(if path.components().count() > 1 { absolute(&path) } else { path });
     }
     let versioned = (OLDEST_CLANG..=22).rev().map(|version| format!("clang-{version}"));
     let mut names = versioned.chain(["clang".to_owned()]);
@@ -95,28 +97,53 @@ pub fn compile(clang: &Path, headers: &Path, source: &Text) -> Result<Vec<u8>, C
 }
 
 fn run(clang: &Path, headers: &Path, source: &Text, object: &Path) -> std::io::Result<Output> {
-    let mut child = Command::new(clang)
+    let mut command = reading_a_pipe(clang, source);
+    command
         .args(FLAGS)
         .arg(format!("-D__TARGET_ARCH_{}", arch()))
-        .arg("-iquote")
-        .arg(if source.folder.as_os_str().is_empty() { Path::new(".") } else { source.folder })
         .arg("-I")
-        .arg(headers)
+        .arg(absolute(headers))
         .arg("-I")
-        .arg(headers.join("bpf-compat"))
-        .args(["-x", "c", "-c", "-", "-o"])
-        .arg(object)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    // The text comes through a pipe, so that what is compiled is what was hashed; `#line` gives it
-    // back its name in diagnostics and in the verifier's log.
+        .arg(absolute(headers).join("bpf-compat"))
+        .arg("-o")
+        .arg(object);
+    fed(command, source)
+}
+
+/// A clang that reads its text from a pipe, so that what is compiled is what was hashed.
+pub fn reading_a_pipe(clang: &Path, source: &Text) -> Command {
+    let folder = absolute(source.folder);
+    let mut command = Command::new(clang);
+    command.arg("-iquote").arg(&folder);
+    // What debugging information and the verifier's log name is the same wherever this runs.
+    command.arg(format!("-ffile-prefix-map={}={}", folder.display(), source.folder.display()));
+    command.args(["-x", "c", "-c", "-"]);
+    command
+}
+
+/// Runs a clang of [`reading_a_pipe`].
+pub fn fed(mut command: Command, source: &Text) -> std::io::Result<Output> {
+    // A text from a pipe finds `#include "…"` first in the folder where clang runs.
+    let nowhere = tempfile::tempdir()?;
+    command.current_dir(nowhere.path());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    // `#line` gives the text its name back.
     let named = format!("#line 1 \"{}\"\n{}", source.label.escape_default(), source.text);
     if let Some(mut pipe) = child.stdin.take() {
         pipe.write_all(named.as_bytes())?;
     }
-    child.wait_with_output()
+    let mut output = child.wait_with_output()?;
+    let folder = absolute(source.folder);
+    let [long, short] = [folder.as_path(), source.folder].map(|f| f.join("").display().to_string());
+    output.stderr = String::from_utf8_lossy(&output.stderr).replace(&long, &short).into_bytes();
+    Ok(output)
+}
+
+/// As seen from anywhere.
+pub fn absolute(folder: &Path) -> PathBuf {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())
 }
 
 /// libbpf's linker leaves the DWARF out, which libbpf does not need and which names local paths.

@@ -62,6 +62,13 @@ fn a_strangers_file_is_compiled_once_and_its_faults_are_named() {
     assert!(first.object.starts_with(b"\x7fELF"));
     assert_eq!(compile::find_object(&first.sha256), Some(first.clone()), "it is in the cache");
 
+    let elsewhere = folder.path().join("elsewhere");
+    std::fs::create_dir_all(elsewhere.join("include")).expect("it can be made");
+    for header in ["mine.h", "include/nice.h"] {
+        let text = "#error not the scheduler's\n";
+        std::fs::write(elsewhere.join(header), text).expect("it can be written");
+    }
+    std::env::set_current_dir(&elsewhere).expect("it is there");
     std::fs::write(folder.path().join("mine.h"), "#define MINE 2\n").expect("it can be written");
     let second = compiled(folder.path()).expect("it is right");
     assert_ne!(second.sha256, first.sha256, "a changed header makes another scheduler");

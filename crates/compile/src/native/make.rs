@@ -2,11 +2,10 @@
 //! Running clang and the linker for a native object: the same way for the build script and at run
 //! time.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use crate::clang::{Complaint, Text, arch, complaint};
+use crate::clang::{Complaint, Text, absolute, arch, complaint, fed, reading_a_pipe};
 
 /// How schedulers and trampolines are compiled. Line tables are kept for naming the place of a
 /// crash; aliasing rules are off as in the kernel; warnings are the BPF compilation's business.
@@ -78,27 +77,15 @@ pub fn compile(
     to: &Path,
 ) -> Result<(), Complaint> {
     let failed = |error| said(format!("{} does not run: {error}", clang.display()));
-    let folder = if source.folder.as_os_str().is_empty() { Path::new(".") } else { source.folder };
-    let mut child = Command::new(clang)
+    let mut command = reading_a_pipe(clang, source);
+    command
         .args(NATIVE_FLAGS)
         .args(flags)
         .arg(format!("-D__TARGET_ARCH_{}", arch()))
-        .arg("-iquote")
-        .arg(folder)
-        .args(["native", ".", "bpf-compat"].map(|part| include(&headers.join(part))))
-        .args(["-x", "c", "-c", "-", "-o"])
-        .arg(to)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(failed)?;
-    // `#line` gives the piped text its name back, in diagnostics and in the line tables.
-    let named = format!("#line 1 \"{}\"\n{}", source.label.escape_default(), source.text);
-    if let Some(mut pipe) = child.stdin.take() {
-        pipe.write_all(named.as_bytes()).map_err(failed)?;
-    }
-    let output = child.wait_with_output().map_err(failed)?;
+        .args(["native", ".", "bpf-compat"].map(|part| include(&absolute(headers).join(part))))
+        .arg("-o")
+        .arg(to);
+    let output = fed(command, source).map_err(failed)?;
     match output.status.success() {
         true => Ok(()),
         false => Err(complaint(&String::from_utf8_lossy(&output.stderr))),
