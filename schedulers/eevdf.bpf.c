@@ -15,8 +15,8 @@
  * Wake-up: Keeps its lag, preempts a later deadline where the running one's slice is over.
  * Balancing: An idle CPU takes from the busiest.
  * Differs: No groups, no load averages, no balancing of busy CPUs: an idle one takes from the
- *          busiest. The earliest eligible is found by going through the queue. A sleeper that is
- *          not eligible keeps its vruntime, but does not hold back the average meanwhile.
+ *          busiest. The earliest eligible is found by going through the queue. Of a CPU's sleepers
+ *          64 at most keep their places in it.
  */
 #ifndef OVERLAY	/* An overlay has its own of these: see include/overlay.h. */
 #include <scx/common.bpf.h>
@@ -64,30 +64,7 @@ static inline s64 lag_limit(const struct task_struct *p)
 }
 
 #include "include/placement.h"
-
-/*
- * The eligible task with the earliest deadline, but none later than `limit`: its pid, 0 if there is
- * none. If wanted it is moved to run here next; 0 if another CPU was faster.
- */
-static __always_inline s32 pick_eevdf(u32 cpu, struct sums sums, const u64 *limit, bool move)
-{
-	struct task_struct *p = __COMPAT_scx_bpf_dsq_peek(cpu);
-	struct fair_task *task = p ? fair_task(p) : NULL;
-
-	if (!task || (limit && time_before(*limit, p->scx.dsq_vtime)))
-		return 0;
-	if (is_eligible(sums, task->vruntime))
-		return !move || scx_bpf_dsq_move_to_local(cpu, 0) ? p->pid : 0;
-	bpf_for_each(scx_dsq, p, cpu, 0) {
-		if (limit && time_before(*limit, p->scx.dsq_vtime))
-			break;
-		task = fair_task(p);
-		if (task && is_eligible(sums, task->vruntime))
-			return !move || scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, 0) ?
-			       p->pid : 0;
-	}
-	return 0;
-}
+#include "include/earliest_eligible.h"
 
 /* Whether nobody shall preempt who runs, as long as it is eligible. */
 static inline bool is_protected(const struct running *curr, u32 cpu, u64 vruntime)
@@ -112,11 +89,17 @@ static inline bool eevdf_preempts(const struct task_struct *p, struct fair_task 
 	if (is_eligible(sums, vruntime) && ((!is_short && is_protected(curr, cpu, vruntime)) ||
 					    time_before(curr->deadline, deadline)))
 		return false;
-	return is_eligible(sums, task->vruntime) && !pick_eevdf(cpu, sums, &deadline, false);
+	return is_eligible(sums, task->vruntime) && !next_sleeper(cpu, sums, &deadline) &&
+	       !pick_eevdf(cpu, sums, &deadline, false);
 }
 
 s32 CALLBACK(eevdf_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
+	struct fair_task *task = fair_task(p);
+
+	/* It has not left yet. */
+	if (task && task->is_delayed && is_asleep_on(prev_cpu, p, task))
+		return prev_cpu;
 	return select_fair_cpu(p, prev_cpu, wake_flags);
 }
 
@@ -135,7 +118,7 @@ void CALLBACK(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 	is_over = curr->is_set && update_deadline(curr, live_vruntime(curr));
 	deadline = join(p, task, cpu, is_woken);
 	scx_bpf_dsq_insert_vtime(p, cpu, SCX_SLICE_INF, deadline, enq_flags);
-	if (is_over && of_cpu(loads, cpu)->nr_running > 2) {
+	if (is_over && nr_queued_on(cpu) > 2) {
 		preempt(curr, cpu);
 	} else if (may_preempt && eevdf_preempts(p, task, cpu, deadline)) {
 		curr->vprot = curr->vruntime;
@@ -158,9 +141,12 @@ void CALLBACK(eevdf_dispatch, s32 cpu, struct task_struct *prev)
 	curr->need_resched = false;
 	sums = goes_on ? account_curr(prev, fair_task(prev), cpu) : average_sums(cpu);
 	may_stay = goes_on && is_eligible(sums, curr->vruntime);
-	if ((!may_stay || !is_protected(curr, cpu, curr->vruntime)) &&
-	    pick_eevdf(cpu, sums, may_stay ? &curr->deadline : NULL, true))
-		return;
+	if (!may_stay || !is_protected(curr, cpu, curr->vruntime)) {
+		sums = dismiss_sleepers(cpu, sums, goes_on ? curr : NULL);
+		may_stay = goes_on && is_eligible(sums, curr->vruntime);
+		if (pick_eevdf(cpu, sums, may_stay ? &curr->deadline : NULL, true))
+			return;
+	}
 	arm_hrtick(curr, cpu);
 	if (goes_on)
 		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
@@ -206,7 +192,7 @@ void CALLBACK(eevdf_tick, struct task_struct *p)
 	is_over = deadline != of_cpu(currs, cpu)->deadline;
 	if (era >= 70000)
 		is_over |= !time_before(of_cpu(currs, cpu)->vruntime, of_cpu(currs, cpu)->vprot);
-	if (is_over && of_cpu(loads, cpu)->nr_running > 1)
+	if (is_over && nr_queued_on(cpu) > 1)
 		scx_bpf_task_set_slice(p, 0);
 }
 
@@ -230,22 +216,12 @@ void CALLBACK(eevdf_quiescent, struct task_struct *p, u64 deq_flags)
 	if (!task || !task->load.weight)
 		return;
 	sums = live_sums(task->load.cpu);
-	task->is_delayed = delay_dequeue && era >= 61200 && (deq_flags & SCX_DEQ_SLEEP) &&
-			   !is_eligible(sums, task->vruntime);
 	end_interruption(of_cpu(currs, task->load.cpu), task);
-	leave_average(task, sums, p->scx.dsq_vtime, lag_limit(p));
-}
-
-/* Who yields forfeits what is left of its slice; before 7.x, it only goes behind others. */
-static inline void forfeit(struct running *curr, u32 cpu)
-{
-	if (era >= 70000 && !is_eligible(average_sums(cpu), curr->vruntime))
-		return;
-	if (era >= 70000) {
-		average_add(cpu, 0, curr->weight * (curr->deadline - curr->vruntime));
-		curr->vruntime = curr->deadline;
-	}
-	curr->deadline += curr->vslice;
+	task->is_delayed = delay_dequeue && era >= 61200 && (deq_flags & SCX_DEQ_SLEEP) &&
+			   !is_eligible(sums, task->vruntime) &&
+			   stay_asleep(p, task, p->scx.dsq_vtime);
+	if (!task->is_delayed)
+		leave_average(task, sums, p->scx.dsq_vtime, lag_limit(p));
 }
 
 bool CALLBACK(eevdf_yield, struct task_struct *from, struct task_struct *to)

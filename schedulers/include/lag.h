@@ -6,11 +6,15 @@
 #ifndef FAIRGROUND_LAG_H
 #define FAIRGROUND_LAG_H
 
-/* A task's vruntime while it is queued; and when it left: its lag, deadline from there, weight. */
+/*
+ * A task's vruntime while it is queued; and when it left: its lag, deadline from there, weight, and
+ * place among the sleepers.
+ */
 #define FAIR_TASK_MORE \
 	u64 vruntime; \
 	s64 vlag, rel_deadline; \
 	u32 left_weight; \
+	u32 place; \
 	bool is_delayed;
 
 /* Of who runs: deadline, slice, that in virtual time, and until when nobody preempts it. */
@@ -121,6 +125,18 @@ static __always_inline struct sums account_curr(struct task_struct *p, struct fa
 		sums = average_sums(cpu);
 	update_deadline(curr, curr->vruntime);
 	return sums;
+}
+
+/* Who yields forfeits what is left of its slice; before 7.x, it only goes behind others. */
+static inline void forfeit(struct running *curr, u32 cpu)
+{
+	if (era >= 70000 && !is_eligible(average_sums(cpu), curr->vruntime))
+		return;
+	if (era >= 70000) {
+		average_add(cpu, 0, curr->weight * (curr->deadline - curr->vruntime));
+		curr->vruntime = curr->deadline;
+	}
+	curr->deadline += curr->vslice;
 }
 
 #endif /* FAIRGROUND_LAG_H */

@@ -6,7 +6,7 @@
 #ifndef FAIRGROUND_PLACEMENT_H
 #define FAIRGROUND_PLACEMENT_H
 
-#include "lag.h"
+#include "delayed.h"
 
 /* Where a task begins that joins a queue. Returns its deadline. */
 static __always_inline u64 place(const struct task_struct *p, struct fair_task *task, u32 cpu,
@@ -22,34 +22,40 @@ static __always_inline u64 place(const struct task_struct *p, struct fair_task *
 	return task->vruntime + (keeps ? task->rel_deadline : vslice);
 }
 
-/* A sleeper that was not eligible comes back: its debt has become less, or has gone. */
+/* A sleeper that stayed in the average comes back. What it is owed by now it does not get. */
 static __always_inline u64 requeue_delayed(const struct task_struct *p, struct fair_task *task,
-					   u32 cpu, struct sums sums)
+					   u32 cpu)
 {
-	s64 vlag = lag_of(task, sums, lag_limit(p)), least = task->vlag;
+	s32 old_cpu = task->load.cpu;
+	struct sleeper *sleeper = sleeper_at(old_cpu, task->place);
+	bool has_place = sleeper->pid == p->pid;
+	s64 weight = has_place ? end_sleep(sleeper, old_cpu) : 0, limit = lag_limit(p);
+	s64 vlag = weight ? lag_of(task, live_sums(old_cpu), limit) : has_place ? sleeper->vlag : 0;
 
-	if (vlag < 0 && task->load.cpu == cpu && task->left_weight == weight_of(p)) {
-		join_average(task, cpu, task->left_weight);
+	if (weight && (vlag <= 0 || !delay_zero) && old_cpu == cpu && weight == weight_of(p)) {
+		load_join(&task->load, cpu, weight);
 		return task->vruntime + task->rel_deadline;
 	}
-	task->vlag = vlag > 0 && delay_zero ? 0 : vlag > least ? vlag : least;
-	return place(p, task, cpu, sums, true);
+	if (weight)
+		average_add(old_cpu, -weight, -weight * (s64)task->vruntime);
+	task->vlag = vlag > 0 && delay_zero ? 0 : vlag > limit ? limit : vlag;
+	return place(p, task, cpu, live_sums(cpu), true);
 }
 
 /* Puts a task into a CPU's average, unless it is there already. Returns its deadline. */
 static inline u64 join(const struct task_struct *p, struct fair_task *task, s32 cpu, bool is_woken)
 {
 	bool is_counted = task->load.weight;
-	struct sums sums;
 
 	if (is_counted && task->load.cpu == cpu)
 		return p->scx.dsq_vtime;
 	if (is_counted)
 		leave_average(task, live_sums(task->load.cpu), p->scx.dsq_vtime, lag_limit(p));
-	sums = live_sums(cpu);
-	if (!is_counted && task->is_delayed && is_woken)
-		return requeue_delayed(p, task, cpu, sums);
-	return place(p, task, cpu, sums, is_woken);
+	if (task->is_delayed) {
+		task->is_delayed = false;
+		return requeue_delayed(p, task, cpu);
+	}
+	return place(p, task, cpu, live_sums(cpu), is_woken);
 }
 
 #endif /* FAIRGROUND_PLACEMENT_H */

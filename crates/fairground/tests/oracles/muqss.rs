@@ -141,10 +141,7 @@ fn picks() -> Vec<Oracle> {
             place: Where::Simulator,
             runs: vec![
                 Run { cpus: 2, ..Run::new(OWN_QUEUES, two_queues!("")) },
-                Run {
-                    cpus: 2,
-                    ..Run::new("muqss rqshare=0 peeking=false", two_queues!(""))
-                },
+                Run { cpus: 2, ..Run::new("muqss rqshare=0 peeking=false", two_queues!("")) },
             ],
             holds: |records| {
                 same("the first", first_after(&records[0]), Some("far".into()))?;
