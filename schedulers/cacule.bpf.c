@@ -8,14 +8,17 @@
  * Good at: Interactive tasks among hogs: who sleeps two thirds of its time goes before any hog.
  * Bad at: Equals: tasks that have run a third to two thirds of their time tie, and switch at every
  *         tick. STARVATION: who has slept for 10 s and then computes has the CPU alone for 5 s, and
- *         of three hogs two may take turns while the third waits for seconds.
+ *         of three hogs two may take turns while the third waits for seconds. Who yields beside a
+ *         hog waits for 23 s, the length of the remembered life: its mark makes it the last, and
+ *         waiting does not help it (`sched_cacule_yield`).
  * Origin: Hamad Al Marri, 2020 to 2021; the score is that of FreeBSD's ULE.
  * Family: 2020, Hamad Al Marri; after cfs, ule
  * Queue: One for each CPU, a list, newest first; enqueue O(1), pick O(n).
  * Slice: None: at every tick who runs goes on only if its score is the lowest.
  * Wake-up: A lower score preempts at once. An idle CPU, else the previous one.
  * Balancing: A CPU without work takes a task of the busiest.
- * Differs: Without the Response Driven Balancer, CFS's balancing of busy CPUs, and groups.
+ * Differs: Missing are the Response Driven Balancer (RDB), with which CPUs exchange their lowest
+ *          scores each 19 ms, CFS's balancing of busy CPUs, and groups.
  */
 #include <scx/common.bpf.h>
 #include "include/exit.h"
