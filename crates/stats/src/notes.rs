@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Clock, Histogram, Record};
 
 use crate::comparison::Cell;
+use crate::family::powerless;
 use crate::measures::MeasureKey;
 use crate::samples::clock;
 
@@ -19,6 +20,7 @@ pub(crate) fn notes(records: &[Record], cells: &[Cell], baseline: &str) -> Vec<S
     notes.extend(lossy_traces(records));
     notes.extend(unmeasured_headlines(records, cells));
     notes.extend(single_boots(cells));
+    notes.extend(powerless(cells));
     notes
 }
 

@@ -46,7 +46,7 @@ fn the_baseline_comes_first_and_is_not_compared_with_itself() {
 fn noise_is_not_a_difference() {
     let comparison = compared(&two(&SIX, &[105.0, 100.0, 103.5, 101.0, 104.0, 102.0]));
     let entry = entry(&comparison, "completion_ns all", "ours");
-    assert_eq!(entry.verdict, Verdict::NotDistinguishable);
+    assert_eq!(entry.verdict, Verdict::Inconclusive);
 }
 
 #[test]
