@@ -42,9 +42,16 @@ pub fn rank_sum(ours: &[f64], baseline: &[f64]) -> Option<Tails> {
     let ranks = doubled_ranks(ours, baseline);
     let sum: usize = ranks[..ours.len()].iter().sum();
     match ranks.len() <= EXACT_RUNS {
-        true => Some(tails(&choices(&ranks, ours.len()), sum)),
+        true => Some(exact(&ranks, ours.len())),
         false => Some(approximate(&ranks, ours.len(), sum)),
     }
+}
+
+/// By counting; without ties every doubled rank is even, and half of the sums need no place.
+fn exact(ranks: &[usize], ours: usize) -> Tails {
+    let unit = if ranks.iter().all(|rank| rank % 2 == 0) { 2 } else { 1 };
+    let ranks: Vec<usize> = ranks.iter().map(|rank| rank / unit).collect();
+    tails(&choices(&ranks, ours), ranks[..ours].iter().sum())
 }
 
 /// The same when runs may be exchanged only within their block; each block has both sides' values.
@@ -81,19 +88,26 @@ fn doubled_ranks(ours: &[f64], baseline: &[f64]) -> Vec<usize> {
 
 /// How many choices of `chosen` of the ranks have each sum.
 fn choices(ranks: &[usize], chosen: usize) -> Vec<f64> {
-    let most: usize = ranks.iter().sum();
+    let most = largest_sum(ranks, chosen);
     let mut ways = vec![vec![0.0; most + 1]; chosen + 1];
     ways[0][0] = 1.0;
-    let mut reached = 0;
     for (index, &rank) in ranks.iter().enumerate() {
-        reached += rank;
-        for taken in (1..=chosen.min(index + 1)).rev() {
+        // Later choices may take no fewer than are still missing.
+        let left = ranks.len() - index - 1;
+        let least = chosen.saturating_sub(left).max(1);
+        for taken in (least..=chosen.min(index + 1)).rev() {
             let (fewer, these) = ways.split_at_mut(taken);
-            let (from, to) = (&fewer[taken - 1], &mut these[0][rank..=reached]);
+            let (from, to) = (&fewer[taken - 1], &mut these[0][rank..]);
             to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
         }
     }
     ways.pop().unwrap_or_default()
+}
+
+fn largest_sum(ranks: &[usize], chosen: usize) -> usize {
+    let mut sorted = ranks.to_vec();
+    sorted.sort_unstable();
+    sorted[ranks.len() - chosen..].iter().sum()
 }
 
 fn convolve(one: &[f64], other: &[f64]) -> Vec<f64> {

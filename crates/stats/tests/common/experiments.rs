@@ -59,6 +59,9 @@ const fn plain(name: &'static str, blocks: u32, runs_per_boot: u32, tail: Tail) 
 #[derive(Default)]
 pub struct Rates {
     pub experiments: u32,
+    /// Those in which nobody differs (A/A), and how many of them have a false claim.
+    pub all_alike: u32,
+    pub false_alike: u32,
     /// Families with a false claim: a shift where there is none, or one to the wrong side.
     pub false_claims: u32,
     /// What they would be if every interval that excludes zero were a claim.
@@ -154,7 +157,10 @@ pub fn simulate(design: &Design, experiments: u32, resamples: u32) -> Rates {
             let interval = entry.shift.and_then(|shift| shift.interval);
             interval.is_some_and(|interval| wrong(interval.low, interval.high, *truth))
         };
-        rates.false_claims += u32::from(judged.iter().any(false_claim));
+        let claims = u32::from(judged.iter().any(false_claim));
+        rates.false_claims += claims;
+        rates.all_alike += u32::from(!any_shift);
+        rates.false_alike += if any_shift { 0 } else { claims };
         rates.by_intervals += u32::from(judged.iter().any(excludes));
         for (entry, truth) in &judged {
             let interval = entry.shift.and_then(|shift| shift.interval).expect("an interval");
