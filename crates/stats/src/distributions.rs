@@ -112,7 +112,7 @@ mod tests {
         let (first, terms) = binomial(4, 0.5);
         assert_eq!(
             (first, terms),
-            (0, vec![1.0, 4.0, 6.0, 4.0, 1.0].iter().map(|c| c / 16.0).collect())
+            (0, [1.0, 4.0, 6.0, 4.0, 1.0].iter().map(|c| c / 16.0).collect())
         );
     }
 

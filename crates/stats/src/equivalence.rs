@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Practical equivalence: that nothing was found is not that nothing is there.
 //!
-//! Two one-sided tests (Schuirmann, "A comparison of the two one-sided tests procedure and the power
-//! approach", Journal of Pharmacokinetics and Biopharmaceutics 15(6), 1987): contestant and baseline
-//! are equivalent within a margin when both "it is lower by the margin or more" and "it is higher by
-//! the margin or more" are refuted. Asking the interval is the same: it must lie wholly inside. Ours
-//! is the 95 % one, which is stricter than the customary 90 %.
+//! Two one-sided tests (Schuirmann, "A comparison of the two one-sided tests procedure and the
+//! power approach", Journal of Pharmacokinetics and Biopharmaceutics 15(6), 1987): contestant and
+//! baseline are equivalent within a margin when both "it is lower by the margin or more" and "it is
+//! higher by the margin or more" are refuted. Asking the interval is the same: it must lie wholly
+//! inside. Ours is the 95 % one, which is stricter than the customary 90 %.
 
 use crate::comparison::Interval;
 use crate::rank_sum::rank_sum;

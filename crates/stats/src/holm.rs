@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Holm's correction: many comparisons, and still at most 5 % chance of even one false claim.
 //!
-//! The smallest of m p values is multiplied by m, the next by m − 1, and so on, never falling (Holm,
-//! "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics
-//! 6(2), 1979). It needs no independence, and is never weaker than Bonferroni.
+//! The smallest of m p values is multiplied by m, the next by m − 1, and so on, never falling
+//! (Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
+//! Statistics 6(2), 1979). It needs no independence, and is never weaker than Bonferroni.
 
 use crate::rank_sum::smallest;
 

@@ -3,17 +3,16 @@
 //! printed seed, so that any table can be recomputed years later by somebody else.
 //!
 //! One statistic is one file with its reference. Of numbers: [`median`], [`outliers`]. Of two
-//! samples: [`hodges_lehmann`], [`cliffs_delta`], [`rank_sum`], [`permutation`], [`equivalence`]. Of
-//! distributions: [`quantile`], [`order_statistic`], [`shift_function`]. Of series and ramps:
+//! samples: [`hodges_lehmann`], [`cliffs_delta`], [`rank_sum`], [`permutation`], [`equivalence`].
+//! Of distributions: [`quantile`], [`order_statistic`], [`shift_function`]. Of series and ramps:
 //! [`change_points`](mod@change_points), [`warm_up`], [`knee`](mod@knee). Of doubt: [`bootstrap`],
 //! [`interval`], [`holm`], [`family`], with the [`distributions`] that they need.
 //!
 //! [`measures`] says which numbers a record holds, [`compare`] puts all together, [`verdict`] says
-//! what may be said; [`apart`] says what tells two contestants apart, [`agreement`] sets two backends side
-//! by side, [`control`](mod@control) a copy and its original, [`identical`] asks whether two sets
-//! of records measured the same, byte for byte.
-//! [`explain`] says from one record's trace why tasks waited, [`survival`] what a scheduler did in
-//! a trial that no policy may do.
+//! what may be said; [`apart`] says what tells two contestants apart, [`agreement`] sets two
+//! backends side by side, [`control`](mod@control) a copy and its original, [`identical`] asks
+//! whether two sets of records measured the same, byte for byte. [`explain`] says from one record's
+//! trace why tasks waited, [`survival`] what a scheduler did in a trial that no policy may do.
 //!
 //! What is not here: wording for readers, charts, and any exclusion of inconvenient runs.
 

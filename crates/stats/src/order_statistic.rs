@@ -71,8 +71,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// By the printed binomial table: of 10 samples the second and the ninth (P(B ≤ 1) = 0.011, P(B ≤
-    /// 2) = 0.055), of 20 the sixth and the fifteenth (0.021 and 0.058).
+    /// By the printed binomial table: of 10 samples the second and the ninth (P(B ≤ 1) = 0.011, P(B
+    /// ≤ 2) = 0.055), of 20 the sixth and the fifteenth (0.021 and 0.058).
     #[test]
     fn the_medians_printed_ranks() {
         assert_eq!(

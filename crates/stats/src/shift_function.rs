@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The shift function: how far two distributions are apart at each of their quantiles.
 //!
-//! One number for a latency hides that a scheduler may shorten the middle and lengthen the tail. The
-//! shift function has the shift of every quantile (Doksum, "Empirical probability plots and
+//! One number for a latency hides that a scheduler may shorten the middle and lengthen the tail.
+//! The shift function has the shift of every quantile (Doksum, "Empirical probability plots and
 //! statistical inference for nonlinear models", Annals of Statistics 2(2), 1974; in use: Rousselet,
 //! Pernet, Wilcox, European Journal of Neuroscience 46(2), 2017). Runs are the replicates: a
 //! quantile is taken from each run, the shift is Hodges and Lehmann's between runs, its interval

@@ -164,7 +164,7 @@ fn line(row: &Row, entry: &Entry, cell: &Cell, scale: Scale) -> String {
     )
 }
 
-/// Pairs under a virtual clock, the corrected p value, reasons of missing numbers, and bad outcomes.
+/// Pairs under a virtual clock, the corrected p value, why numbers are missing, bad outcomes.
 fn remarks(entry: &Entry, cell: &Cell) -> String {
     let mut remarks = Vec::new();
     if let Some(pairs) = entry.pairs.filter(|_| entry.verdict != Verdict::Equal) {
