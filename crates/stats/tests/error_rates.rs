@@ -89,12 +89,15 @@ fn a_real_difference_is_found() {
 #[test]
 fn families_keep_their_promises() {
     let (mut false_claims, mut experiments, mut held, mut comparisons) = (0, 0, 0, 0);
+    let (mut false_alike, mut all_alike) = (0, 0);
     for design in &DESIGNS {
         let rates = simulate(design, 50, 500);
         let excluding = Rates::share(rates.by_intervals, rates.experiments);
         println!("{}: {} false, {excluding:.2} by intervals", design.name, rates.false_claims);
         false_claims += rates.false_claims;
         experiments += rates.experiments;
+        false_alike += rates.false_alike;
+        all_alike += rates.all_alike;
         held += rates.held;
         comparisons += rates.comparisons;
     }
@@ -102,6 +105,7 @@ fn families_keep_their_promises() {
         (Rates::share(false_claims, experiments), Rates::share(held, comparisons));
     println!("{experiments} families: {claimed:.3} with a false claim, {held:.3} intervals hold");
     assert!(claimed <= FALSE_CLAIMS && held >= COVERAGE, "{claimed} {held}");
+    assert!(Rates::share(false_alike, all_alike) <= FALSE_CLAIMS, "{false_alike} of {all_alike}");
     let (apart, alike) = equivalents(200, 500);
     assert!(apart <= FALSE_EQUIVALENTS && alike > 0.5, "{apart} {alike}");
 }
