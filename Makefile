@@ -13,13 +13,14 @@ SCHEDULER   ?=
 # What `make bench` counts: files of schedulers/ by name, or others by path; all of the former if none.
 SCHEDULERS  ?=
 
-.PHONY: help race test soak bench build setup clean
+.PHONY: help race test soak bench validate-statistics build setup clean
 
 help:
 	@echo "make race    boot real kernels, run real schedulers, write $(REPORT)"
 	@echo "make test    build and check everything"
 	@echo "make soak    put every scheduler under all kinds of stress; SCHEDULER=./mine.bpf.c: yours"
 	@echo "make bench   measure Fairground itself"
+	@echo "make validate-statistics   error rates of the verdicts, on experiments with a known truth"
 
 # Everything that the other targets need, installed once; says what it will do before it does it.
 setup:
@@ -59,6 +60,11 @@ bench: build
 	$(FAIRGROUND) kernel pull
 	cargo bench -p fairground --bench records
 	cargo bench -p fairground --bench instructions -- $(SCHEDULERS)
+
+# A minute; METHOD.md quotes its output.
+validate-statistics:
+	@scripts/setup.sh build
+	cargo bench -p fairground-stats --bench validate
 
 clean:
 	cargo clean

@@ -22,7 +22,7 @@ pub struct Standing {
     pub better: usize,
     /// In which it is worse.
     pub worse: usize,
-    /// In which the interval contains 0, or every number is equal.
+    /// In which no difference is claimed: inconclusive, equivalent, or exactly equal.
     pub alike: usize,
     /// In which nothing can be said: few runs, nothing measured, or a measure that does not judge.
     pub silent: usize,
@@ -47,7 +47,7 @@ fn standing(comparison: &Comparison, name: &str) -> Standing {
         match entry.verdict {
             Verdict::Better => standing.better += 1,
             Verdict::Worse => standing.worse += 1,
-            Verdict::NotDistinguishable | Verdict::Equal => standing.alike += 1,
+            Verdict::Inconclusive | Verdict::Equivalent | Verdict::Equal => standing.alike += 1,
             _ => standing.silent += 1,
         }
     }

@@ -4,6 +4,7 @@
 use model::Clock;
 use model::metric::Direction;
 use stats::agreement::Agreement;
+use stats::holm::ALPHA;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
 use crate::answer::{answer, by_load};
@@ -108,7 +109,7 @@ fn entry_line(row: &Row, entry: &Entry, paint: Paint) -> String {
         (Some(interval), Some(median)) => units::interval(interval, median, row.unit),
         _ => String::new(),
     };
-    let verdict = paint.verdict(entry.verdict);
+    let verdict = paint.judged(entry.verdict, &verdict(entry));
     let line = format!(
         "    {name} {runs:>7} {} {} {} {verdict}",
         pad_left(&median, 10),
@@ -116,6 +117,18 @@ fn entry_line(row: &Row, entry: &Entry, paint: Paint) -> String {
         pad(&shift(row, entry), 28),
     );
     format!("{}\n{}", line.trim_end(), missing(entry))
+}
+
+/// The verdict; with the corrected p value where that alone forbids a claim.
+fn verdict(entry: &Entry) -> String {
+    let interval = entry.shift.and_then(|shift| shift.percent_interval.or(shift.interval));
+    let without_zero = interval.is_some_and(|it| it.low > 0.0 || it.high < 0.0);
+    match entry.p_value {
+        Some(p) if entry.verdict == Verdict::Inconclusive && without_zero && p.adjusted > ALPHA => {
+            format!("inconclusive, p {:.2}", p.adjusted)
+        }
+        _ => entry.verdict.words().into(),
+    }
 }
 
 /// `↓ −70.1 % [−72.0, −68.3]`: the arrow says which way, the verdict whether it is good.
@@ -160,10 +173,6 @@ impl Paint {
 
     fn red(self, text: &str) -> String {
         self.code("31", text)
-    }
-
-    fn verdict(self, verdict: Verdict) -> String {
-        self.judged(verdict, verdict.words())
     }
 
     /// Words in the colour of a verdict.

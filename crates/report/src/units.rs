@@ -2,7 +2,7 @@
 //! Numbers for people: three significant digits, and a unit that keeps them short.
 
 use model::metric::Unit;
-use stats::{Interval, MeasureKey, Shift};
+use stats::{Interval, MeasureKey, PValue, Shift};
 
 /// A number with its unit: `4.01 ms`, `134,538`, `1.20 M/s`, `0.953`.
 pub fn number(value: f64, unit: Unit) -> String {
@@ -35,6 +35,14 @@ pub fn shift(shift: &Shift, unit: Unit) -> (String, String) {
     let plus = if shift.value > 0.0 { "+" } else { "" };
     let range = shift.interval.map(|ends| interval(ends, shift.value, unit));
     (format!("{plus}{}", number(shift.value, unit)), range.unwrap_or_default())
+}
+
+/// A corrected p value: `p = 0.013 of 21`, the latter being the comparisons that it allows for.
+pub fn p_value(p: PValue) -> String {
+    match p.adjusted {
+        small if small < 0.001 => format!("p < 0.001 of {}", p.comparisons),
+        large => format!("p = {large:.3} of {}", p.comparisons),
+    }
 }
 
 /// A number of things: `1 time`, `3 times`.

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::comparison::{Cell, Comparison};
 use crate::measures::MeasureKey;
 use crate::median::median;
+use crate::rank_sum::smallest;
 use crate::samples::{Column, cells, columns};
 
 /// The chance of a false difference in a pair, over all that is looked at.
@@ -131,18 +132,12 @@ fn gap(a: &Side, b: &Side) -> f64 {
 
 fn tells(a: &Side, b: &Side, looked_at: usize) -> bool {
     let separate = a.high < b.low || b.high < a.low;
-    separate && gap(a, b) >= WORTH && chance(a.runs, b.runs) * looked_at as f64 <= CHANCE
-}
-
-/// How often n and m runs of the same kind lie entirely on two sides.
-fn chance(n: usize, m: usize) -> f64 {
-    let ways: f64 = (1..=n).map(|k| (m + k) as f64 / k as f64).product();
-    2.0 / ways
+    separate && gap(a, b) >= WORTH && smallest(a.runs, b.runs) * looked_at as f64 <= CHANCE
 }
 
 /// How many runs of each of two contestants it takes to tell them apart by one of so many measures.
 pub fn runs_needed(measures: usize) -> usize {
-    let too_few = |runs: &usize| chance(*runs, *runs) * measures as f64 > CHANCE;
+    let too_few = |runs: &usize| smallest(*runs, *runs) * measures as f64 > CHANCE;
     (1..).find(|runs| !too_few(runs)).unwrap_or(usize::MAX)
 }
 
@@ -158,9 +153,9 @@ mod tests {
     /// Mann and Whitney's table for n = m = 4: P(U = 0) = 1 of 70 on either side.
     #[test]
     fn the_chance_is_the_outermost_of_the_rank_test() {
-        assert!((chance(4, 4) - 2.0 / 70.0).abs() < 1e-12);
-        assert!((chance(3, 5) - chance(5, 3)).abs() < 1e-12);
-        assert!((chance(1, 1) - 1.0).abs() < 1e-12);
+        assert!((smallest(4, 4) - 2.0 / 70.0).abs() < 1e-12);
+        assert!((smallest(3, 5) - smallest(5, 3)).abs() < 1e-12);
+        assert!((smallest(1, 1) - 1.0).abs() < 1e-12);
     }
 
     #[test]

@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 
 use model::Seed;
 
+use crate::median::median;
+
 /// Which runs belong to which boot.
 pub struct Clusters {
     members: Vec<Vec<u32>>,
@@ -37,6 +39,16 @@ impl Clusters {
     /// only one boot (the interval then says nothing about other boots).
     pub fn units(&self) -> usize {
         if self.boots() > 1 { self.boots() } else { self.runs }
+    }
+
+    /// One number for each independent unit: the median of each boot's runs, or the runs
+    /// themselves when there is only one boot. `values` are those of the runs, in their order.
+    pub fn unit_values(&self, values: &[f64]) -> Vec<f64> {
+        if self.boots() <= 1 {
+            return values.to_vec();
+        }
+        let of = |runs: &Vec<u32>| runs.iter().map(|&run| values[run as usize]).collect::<Vec<_>>();
+        self.members.iter().filter_map(|runs| median(&of(runs))).collect()
     }
 
     /// One resample, as how often each run was drawn.
@@ -81,6 +93,13 @@ mod tests {
     fn one_boot_leaves_its_runs_as_units() {
         assert_eq!(Clusters::new(["a"; 5]).units(), 5);
         assert_eq!(Clusters::new([""; 0]).units(), 0);
+    }
+
+    #[test]
+    fn a_boot_is_one_unit_with_its_median() {
+        let values = [1.0, 2.0, 9.0, 5.0, 7.0];
+        assert_eq!(Clusters::new([1, 1, 1, 2, 2]).unit_values(&values), [2.0, 6.0]);
+        assert_eq!(Clusters::new([1; 5]).unit_values(&values), values);
     }
 
     #[test]

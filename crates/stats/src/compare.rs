@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Clock, Record, Seed};
 
-use crate::bootstrap::Clusters;
-use crate::comparison::{Cell, Comparison, Entry, OutcomeCount, Pairs, Row, Shift};
-use crate::hodges_lehmann::Differences;
-use crate::interval::{CONFIDENCE, expanded_percentile};
+use crate::comparison::{Cell, Comparison, Entry, OutcomeCount, PValue, Pairs, Row, Shift};
+use crate::family::{correct, judge_all};
+use crate::interval::CONFIDENCE;
 use crate::measures::MeasureKey;
-use crate::median::{median, weighted};
+use crate::median::median;
 use crate::notes::notes;
 use crate::samples::{CellKey, Column, cells, clock, columns};
-use crate::verdict::{Verdict, judge};
+use crate::shift::{clusters, median_interval, p_value, shift};
+use crate::verdict::{RUNS_NEEDED, Verdict};
 
 /// What to compare with what, and the resampling.
 #[derive(Clone, Debug)]
@@ -38,10 +38,12 @@ impl Options {
 /// Compares all contestants in all cells of the records.
 pub fn compare(records: &[Record], options: &Options) -> Comparison {
     let contestants = contestants(records, options);
-    let cells: Vec<Cell> = cells(records)
+    let mut cells: Vec<Cell> = cells(records)
         .into_iter()
         .map(|(key, records)| compare_cell(key, &records, &contestants, options))
         .collect();
+    correct(&mut cells);
+    judge_all(&mut cells);
     Comparison {
         notes: notes(records, &cells, &options.baseline),
         baseline: options.baseline.clone(),
@@ -148,11 +150,11 @@ impl Judge<'_> {
             if *name == self.options.baseline {
                 return self.alone(name, column, Verdict::Baseline, seed);
             }
-            let shift = shift(column, baseline, self.options.resamples, seed.derive("shift"));
+            let seed_of_shift = seed.derive("shift");
+            let (shift, p_value) = against(column, baseline, self.options.resamples, seed_of_shift);
             let pairs = (self.clock == Clock::Virtual).then(|| pairs(column, baseline));
-            let runs = column.samples.len().min(baseline.samples.len());
-            let verdict = judge(shift.as_ref(), pairs, runs, direction);
-            Entry { shift, pairs, ..self.alone(name, column, verdict, seed) }
+            // What may be said is known once all comparisons of the family are.
+            Entry { shift, p_value, pairs, ..self.alone(name, column, Verdict::NotMeasured, seed) }
         };
         let entries = self.contestants.iter().map(entry).collect();
         Row { measure, unit, direction, headline, entries }
@@ -160,17 +162,17 @@ impl Judge<'_> {
 
     /// An entry without its comparison.
     fn alone(&self, name: &str, column: &Column, verdict: Verdict, seed: Seed) -> Entry {
-        let values = column.values();
-        let clusters = clusters(column);
-        let median = median(&values);
+        let values = column.by_boot();
+        let median = median(&column.values());
         let verdict = if median.is_none() { Verdict::NotMeasured } else { verdict };
         Entry {
             contestant: name.into(),
             runs: values.len(),
-            boots: clusters.boots(),
+            boots: clusters(&values).boots(),
             median,
-            interval: median_interval(&values, &clusters, self.options.resamples, seed),
+            interval: median_interval(&values, self.options.resamples, seed),
             shift: None,
+            p_value: None,
             pairs: None,
             verdict,
             missing: column.missing.clone(),
@@ -178,73 +180,17 @@ impl Judge<'_> {
     }
 }
 
-fn clusters(column: &Column) -> Clusters {
-    Clusters::new(column.samples.iter().map(|sample| &sample.boot))
-}
-
-fn median_interval(
-    values: &[f64],
-    clusters: &Clusters,
+/// The shift against the baseline with its p value; `None` when a side has no number.
+fn against(
+    ours: &Column,
+    baseline: &Column,
     resamples: u32,
-    mut seed: Seed,
-) -> Option<crate::Interval> {
-    let order = Ascending::new(values);
-    let mut weights = Vec::new();
-    let replicate = |_| {
-        clusters.resample(&mut seed, &mut weights);
-        order.median(&weights)
-    };
-    let mut replicates: Vec<f64> = (0..resamples).filter_map(replicate).collect();
-    expanded_percentile(&mut replicates, clusters.units())
-}
-
-/// Values in ascending order, each with the run that it belongs to.
-struct Ascending(Vec<(f64, usize)>);
-
-impl Ascending {
-    fn new(values: &[f64]) -> Ascending {
-        let mut sorted: Vec<_> = values.iter().copied().zip(0..).collect();
-        sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        Ascending(sorted)
-    }
-
-    fn median(&self, weights: &[u32]) -> Option<f64> {
-        let total = weights.iter().map(|&weight| u64::from(weight)).sum();
-        weighted(self.0.iter().map(|&(value, run)| (value, u64::from(weights[run]))), total)
-    }
-}
-
-/// The shift against the baseline, both sides resampled; `None` when a side has no number.
-fn shift(ours: &Column, baseline: &Column, resamples: u32, mut seed: Seed) -> Option<Shift> {
-    let (our_values, base_values) = (ours.values(), baseline.values());
-    let differences = Differences::new(&our_values, &base_values);
-    let order = Ascending::new(&base_values);
-    let of =
-        |ours: &[u32], base: &[u32]| Some((differences.shift(ours, base)?, order.median(base)?));
-    let (value, base) = of(&vec![1; our_values.len()], &vec![1; base_values.len()])?;
-    let (our_boots, base_boots) = (clusters(ours), clusters(baseline));
-    let (mut w, mut v) = (Vec::new(), Vec::new());
-    let replicate = |_| {
-        our_boots.resample(&mut seed, &mut w);
-        base_boots.resample(&mut seed, &mut v);
-        of(&w, &v)
-    };
-    let replicates: Vec<(f64, f64)> = (0..resamples).filter_map(replicate).collect();
-    let units = our_boots.units().min(base_boots.units());
-    let percents = replicates.iter().map(|&(shift, base)| percent(shift, base));
-    let mut percents: Option<Vec<f64>> = percents.collect();
-    let mut shifts: Vec<f64> = replicates.iter().map(|&(shift, _)| shift).collect();
-    Some(Shift {
-        value,
-        interval: expanded_percentile(&mut shifts, units),
-        percent: percent(value, base),
-        percent_interval: percents.as_mut().and_then(|p| expanded_percentile(p, units)),
-    })
-}
-
-/// In percent of the baseline; `None` when that is 0.
-fn percent(shift: f64, baseline: f64) -> Option<f64> {
-    (baseline != 0.0).then(|| 100.0 * shift / baseline.abs())
+    seed: Seed,
+) -> (Option<Shift>, Option<PValue>) {
+    let (ours, baseline) = (ours.by_boot(), baseline.by_boot());
+    let enough = ours.len().min(baseline.len()) >= RUNS_NEEDED;
+    let p = p_value(&ours, &baseline).filter(|_| enough);
+    (shift(&ours, &baseline, resamples, seed), p)
 }
 
 /// Runs beside the baseline's run of the same seed. Several runs of one seed are paired in order.

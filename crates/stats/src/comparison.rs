@@ -87,6 +87,8 @@ pub struct Entry {
     pub interval: Option<Interval>,
     /// Hodges–Lehmann shift against the baseline; `None` for the baseline itself.
     pub shift: Option<Shift>,
+    /// How often chance makes such a difference; `None` with too few runs for any claim.
+    pub p_value: Option<PValue>,
     /// Under a virtual clock, the runs paired with the baseline's run of the same seed.
     pub pairs: Option<Pairs>,
     /// What may be said.
@@ -117,6 +119,20 @@ pub struct Shift {
     pub percent_interval: Option<Interval>,
 }
 
+/// How often chance alone makes a difference as large as one that was found, 0 … 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PValue {
+    /// Of the exact rank-sum test of the boots, two-sided, as if this were the only comparison.
+    pub raw: f64,
+    /// Corrected for all comparisons of the family (Holm).
+    pub adjusted: f64,
+    /// How many comparisons the family has: all contestants against the baseline in one measure of
+    /// one workload on one machine, over all settings of the workload's parameters.
+    pub comparisons: usize,
+    /// Independent runs: boots, or runs where all are of one boot; the smaller side's.
+    pub units: usize,
+}
+
 /// How runs compare one by one with the baseline's run of the same seed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pairs {
@@ -139,6 +155,13 @@ pub struct OutcomeCount {
     pub reason: String,
     /// How many trials.
     pub trials: usize,
+}
+
+impl PValue {
+    /// Whether so few units can support any claim in so large a family.
+    pub fn can_claim(&self) -> bool {
+        crate::holm::can_claim(self.units, self.units, self.comparisons)
+    }
 }
 
 impl Cell {

@@ -2,38 +2,56 @@
 //! Statistics: records to a comparison. Pure functions: no files, no clocks, and chance only from a
 //! printed seed, so that any table can be recomputed years later by somebody else.
 //!
-//! One statistic is one file with its reference: [`median`], [`hodges_lehmann`], [`bootstrap`],
-//! [`interval`], [`quantile`]. [`measures`] says which numbers a record holds, [`compare`] puts all
-//! together; [`apart`] says what tells two contestants apart, [`agreement`] sets two backends side
-//! by side, [`control`](mod@control) a copy and its original, [`identical`] asks whether two sets
-//! of records measured the same, byte for byte.
-//! [`explain`] says from one record's trace why tasks waited, [`survival`] what a scheduler did in
-//! a trial that no policy may do.
+//! One statistic is one file with its reference. Of numbers: [`median`], [`outliers`]. Of two
+//! samples: [`hodges_lehmann`], [`cliffs_delta`], [`rank_sum`], [`permutation`], [`equivalence`].
+//! Of distributions: [`quantile`], [`order_statistic`], [`shift_function`]. Of series and ramps:
+//! [`change_points`](mod@change_points), [`warm_up`], [`knee`](mod@knee). Of doubt: [`bootstrap`],
+//! [`interval`], [`holm`], [`family`], with the [`distributions`] that they need.
+//!
+//! [`measures`] says which numbers a record holds, [`compare`] puts all together, [`verdict`] says
+//! what may be said; [`apart`] says what tells two contestants apart, [`agreement`] sets two
+//! backends side by side, [`control`](mod@control) a copy and its original, [`identical`] asks
+//! whether two sets of records measured the same, byte for byte. [`explain`] says from one record's
+//! trace why tasks waited, [`survival`] what a scheduler did in a trial that no policy may do.
 //!
 //! What is not here: wording for readers, charts, and any exclusion of inconvenient runs.
 
 pub mod agreement;
 pub mod apart;
 pub mod bootstrap;
+pub mod change_points;
+pub mod cliffs_delta;
 pub mod compare;
 pub mod comparison;
 pub mod control;
+pub mod distributions;
+pub mod equivalence;
 pub mod explain;
+pub mod family;
 pub mod hodges_lehmann;
+pub mod holm;
 pub mod identical;
 pub mod interval;
+pub mod knee;
 pub mod measures;
 pub mod median;
 mod notes;
+pub mod order_statistic;
+pub mod outliers;
+pub mod permutation;
 pub mod quantile;
+pub mod rank_sum;
 mod samples;
+mod shift;
+pub mod shift_function;
 pub mod survival;
 pub mod verdict;
+pub mod warm_up;
 
 pub use agreement::{Agreement, Aspect, Figure, Sign, Tally, Tolerance, Within, agreement};
 pub use compare::{Options, compare};
 pub use comparison::{
-    Cell, Comparison, Entry, Interval, OutcomeCount, Pairs, Row, Shift, backend_word,
+    Cell, Comparison, Entry, Interval, OutcomeCount, PValue, Pairs, Row, Shift, backend_word,
 };
 pub use control::control;
 pub use identical::{Difference, Identity, identical};

@@ -3,11 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::metric::Direction;
 use model::{Clock, Histogram, Record};
 
 use crate::comparison::Cell;
+use crate::family::powerless;
 use crate::measures::MeasureKey;
-use crate::samples::clock;
+use crate::outliers::flags;
+use crate::samples::{self, Column, clock, columns};
+use crate::verdict::RUNS_NEEDED;
+use crate::warm_up::{Course, course};
 
 /// All notes, the gravest first.
 pub(crate) fn notes(records: &[Record], cells: &[Cell], baseline: &str) -> Vec<String> {
@@ -19,6 +24,8 @@ pub(crate) fn notes(records: &[Record], cells: &[Cell], baseline: &str) -> Vec<S
     notes.extend(lossy_traces(records));
     notes.extend(unmeasured_headlines(records, cells));
     notes.extend(single_boots(cells));
+    notes.extend(powerless(cells));
+    notes.extend(unusual(records, cells));
     notes
 }
 
@@ -115,4 +122,48 @@ fn single_boots(cells: &[Cell]) -> Option<String> {
              cover differences between boots."
         )
     })
+}
+
+/// Runs that are far off, and levels that change in the course of an experiment, of headline
+/// measures. Only where a real clock counts: under a virtual one nothing but the seed differs.
+fn unusual(records: &[Record], cells: &[Cell]) -> Vec<String> {
+    let (mut far, mut drifting) = (Vec::new(), Vec::new());
+    for (cell, records) in cells.iter().zip(samples::cells(records).values()) {
+        if cell.clock == Clock::Virtual {
+            continue;
+        }
+        let columns = columns(records);
+        for row in cell.headline() {
+            let Some(by_contestant) = columns.get(&row.measure) else { continue };
+            let place = format!("`{}` of {}", row.measure, cell.label());
+            let flagged = by_contestant.values().map(|column| flags(&column.values()).len());
+            far.push((flagged.sum::<usize>(), place.clone()));
+            let changes = by_contestant.values().filter(|column| changes(column, row.direction));
+            let most = changes.count() * 2 > by_contestant.len() && by_contestant.len() > 2;
+            drifting.extend(most.then_some(place));
+        }
+    }
+    let all: usize = far.iter().map(|(runs, _)| runs).sum();
+    let far = far.into_iter().find(|(runs, _)| *runs > 0).map(|(_, place)| {
+        format!(
+            "{all} run(s) lie more than ten robust standard deviations from the median of their \
+             contestant, the first in {place}. Nothing was dropped."
+        )
+    });
+    let drift = drifting.first().map(|place| {
+        let count = drifting.len();
+        format!(
+            "The level of most contestants changes in the course of the experiment in {count} \
+             place(s), the first {place}: the machine was not the same throughout."
+        )
+    });
+    far.into_iter().chain(drift).collect()
+}
+
+/// Whether a contestant's runs, in the order of their boots, leave their level.
+fn changes(column: &Column, direction: Direction) -> bool {
+    let mut samples: Vec<_> = column.samples.iter().collect();
+    samples.sort_by_key(|sample| sample.boot.0);
+    let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
+    values.len() >= RUNS_NEEDED && course(&values, direction) != Course::Flat
 }

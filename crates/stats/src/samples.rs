@@ -64,6 +64,11 @@ impl Column {
     pub fn values(&self) -> Vec<f64> {
         self.samples.iter().map(|sample| sample.value).collect()
     }
+
+    /// Every number with its boot.
+    pub fn by_boot(&self) -> Vec<(&(u32, String), f64)> {
+        self.samples.iter().map(|sample| (&sample.boot, sample.value)).collect()
+    }
 }
 
 /// The columns of a cell, by measure and contestant.

@@ -46,7 +46,7 @@ fn the_baseline_comes_first_and_is_not_compared_with_itself() {
 fn noise_is_not_a_difference() {
     let comparison = compared(&two(&SIX, &[105.0, 100.0, 103.5, 101.0, 104.0, 102.0]));
     let entry = entry(&comparison, "completion_ns all", "ours");
-    assert_eq!(entry.verdict, Verdict::NotDistinguishable);
+    assert_eq!(entry.verdict, Verdict::Inconclusive);
 }
 
 #[test]
@@ -108,6 +108,77 @@ fn headline_measures_come_first_and_missing_ones_are_noted() {
     assert_eq!(rows, [("completion_ns all".to_owned(), true), ("tasks all".to_owned(), false)]);
     let note = "`messaging` promises `wakeup_latency_ns.p99 waker`, which no run measured.";
     assert!(comparison.notes.iter().any(|it| it == note), "{:?}", comparison.notes);
+}
+
+#[test]
+fn runs_that_are_far_off_and_levels_that_change_are_noted_and_kept() {
+    let mut odd = SIX;
+    odd[2] = 900.0;
+    let comparison = compared(&two(&SIX, &odd));
+    let noted = |comparison: &Comparison, words: &str| {
+        comparison.notes.iter().filter(|note| note.contains(words)).count()
+    };
+    assert_eq!(noted(&comparison, "1 run(s) lie more than ten"), 1, "{:?}", comparison.notes);
+    assert_eq!(entry(&comparison, "completion_ns all", "ours").runs, 6);
+    let jump = [100.0, 100.5, 100.2, 100.1, 150.2, 150.0, 150.4, 150.1];
+    let drifting = [runs("base", &jump), runs("a", &jump), runs("b", &jump)].concat();
+    assert_eq!(noted(&compared(&drifting), "The level of most contestants changes"), 1);
+    assert_eq!(noted(&compared(&virtual_clock(drifting)), "The level of most"), 0);
+}
+
+#[test]
+fn what_is_within_a_percent_is_equivalent() {
+    let near = SIX.map(|value| 1_000.0 + value / 50.0);
+    let comparison = compared(&two(&near, &near.map(|value| value + 0.3)));
+    assert_eq!(entry(&comparison, "completion_ns all", "ours").verdict, Verdict::Equivalent);
+}
+
+/// Six boots give a p value of 2 in 924 at best, which 23 comparisons can carry and 24 cannot.
+#[test]
+fn large_families_need_more_runs_and_say_so() {
+    let family = |others: usize| {
+        let clear = |n: usize| runs(&format!("c{n}"), &SIX.map(|value| value * 0.5));
+        let all: Vec<Record> = (0..others).flat_map(clear).chain(runs("base", &SIX)).collect();
+        compare(&all, &Options { resamples: 200, ..Options::against("base") })
+    };
+    let (enough, many) = (family(23), family(24));
+    let carried = entry(&enough, "completion_ns all", "c0");
+    let p = carried.p_value.unwrap();
+    assert_eq!((carried.verdict, p.comparisons, p.units), (Verdict::Better, 23, 6));
+    assert!((p.raw - 2.0 / 924.0).abs() < 1e-12 && (p.adjusted - p.raw * 23.0).abs() < 1e-12);
+    assert!(enough.notes.iter().all(|note| !note.contains("No claim is possible")));
+    assert_eq!(entry(&many, "completion_ns all", "c0").verdict, Verdict::Inconclusive);
+    let note = many.notes.iter().find(|note| note.contains("No claim is possible")).unwrap();
+    assert!(note.contains("24 comparisons need 7 independent runs"), "{note}");
+}
+
+#[test]
+fn settings_of_a_workload_are_one_family_and_measures_are_not() {
+    let records: Vec<Record> = [3, 24]
+        .into_iter()
+        .flat_map(|hogs| {
+            let mut records = two(&SIX, &SIX.map(|value| value * 0.5));
+            records.iter_mut().for_each(|record| {
+                record.trial.workload.parameters.insert("hogs".into(), hogs);
+            });
+            records.into_iter().map(|record| with(record, "longest_wait_ns", 5.0))
+        })
+        .collect();
+    let comparison = compared(&records);
+    for row in comparison.cells.iter().flat_map(|cell| &cell.rows) {
+        assert_eq!(row.entries[1].p_value.unwrap().comparisons, 2, "{}", row.measure);
+    }
+}
+
+/// Six runs of two boots are two units: they cannot claim anything.
+#[test]
+fn runs_of_one_boot_are_not_independent() {
+    let mut records = two(&SIX, &SIX.map(|value| value * 0.5));
+    records.iter_mut().for_each(|record| record.trial.boot /= 3);
+    let comparison = compared(&records);
+    let entry = entry(&comparison, "completion_ns all", "ours");
+    assert_eq!((entry.runs, entry.boots, entry.p_value.unwrap().units), (6, 2, 2));
+    assert_eq!(entry.verdict, Verdict::Inconclusive);
 }
 
 fn virtual_clock(mut records: Vec<Record>) -> Vec<Record> {

@@ -3,8 +3,13 @@
 //! shift.
 
 mod common;
+#[path = "common/experiments.rs"]
+mod experiments;
 
 use common::{record, with};
+use experiments::{
+    COVERAGE, DESIGNS, FALSE_CLAIMS, FALSE_EQUIVALENTS, Rates, equivalents, simulate,
+};
 use model::{Record, Seed};
 use stats::{Options, compare};
 
@@ -78,4 +83,29 @@ fn a_real_difference_is_found() {
     }
     println!("found {found} of 100");
     assert!(found >= 90, "{found}");
+}
+
+/// The short form of `make validate-statistics`, with its designs and its chain.
+#[test]
+fn families_keep_their_promises() {
+    let (mut false_claims, mut experiments, mut held, mut comparisons) = (0, 0, 0, 0);
+    let (mut false_alike, mut all_alike) = (0, 0);
+    for design in &DESIGNS {
+        let rates = simulate(design, 50, 500);
+        let excluding = Rates::share(rates.by_intervals, rates.experiments);
+        println!("{}: {} false, {excluding:.2} by intervals", design.name, rates.false_claims);
+        false_claims += rates.false_claims;
+        experiments += rates.experiments;
+        false_alike += rates.false_alike;
+        all_alike += rates.all_alike;
+        held += rates.held;
+        comparisons += rates.comparisons;
+    }
+    let (claimed, held) =
+        (Rates::share(false_claims, experiments), Rates::share(held, comparisons));
+    println!("{experiments} families: {claimed:.3} with a false claim, {held:.3} intervals hold");
+    assert!(claimed <= FALSE_CLAIMS && held >= COVERAGE, "{claimed} {held}");
+    assert!(Rates::share(false_alike, all_alike) <= FALSE_CLAIMS, "{false_alike} of {all_alike}");
+    let (apart, alike) = equivalents(200, 500);
+    assert!(apart <= FALSE_EQUIVALENTS && alike > 0.5, "{apart} {alike}");
 }

@@ -86,11 +86,11 @@ fn matrix(comparison: &Comparison) -> String {
 
 const LEGEND: &str = "<span class=\"key v-better\">better</span> <span class=\"key \
 v-worse\">worse</span> \
-     <span class=\"key v-more\">differs, no better or worse</span> <span class=\"key v-none\">~ \
-     not \
-     distinguishable</span> <span class=\"key v-none\">= exactly equal</span> <span class=\"key \
-     v-none\">· \
-     too few runs</span>. Every claim rests on a 95 % interval that excludes zero.";
+     <span class=\"key v-more\">differs, no better or worse</span> <span class=\"key v-none\">≈ \
+     equivalent: within 1 %</span> <span class=\"key v-none\">~ inconclusive</span> <span \
+     class=\"key v-none\">= exactly equal</span> <span class=\"key v-none\">· too few runs</span>. \
+     Every claim rests on a 95 % interval that excludes zero, and on a p value that is corrected \
+     for all contestants and settings.";
 
 /// The rows of one load: a heading and one row per setting, or a single row.
 fn load_rows(comparison: &Comparison, load: &Load) -> String {
@@ -154,7 +154,8 @@ fn field(cell: &Cell, row: &Row, entry: &Entry) -> String {
         Verdict::NotMeasured => "–".into(),
         Verdict::TooFewRuns => "·".into(),
         Verdict::Equal => "=".into(),
-        Verdict::NotDistinguishable => "~".into(),
+        Verdict::Equivalent => "≈".into(),
+        Verdict::Inconclusive => "~".into(),
         _ => shift.clone().unwrap_or_default(),
     };
     let details = [

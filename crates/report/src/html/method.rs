@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::contestant::Policy;
 use model::{Clock, Contestant, KnobValue, Machine, Record, SchedulerChoice, Workload};
 use stats::Comparison;
+use stats::family::families;
+use stats::holm::ALPHA;
 
 use super::escape::text;
 
@@ -174,18 +176,18 @@ fn definition(workload: &Workload) -> String {
 
 /// What the reader must not read into the numbers.
 fn limits(comparison: &Comparison) -> String {
-    let others = comparison.contestants.len().saturating_sub(1);
-    let headlines: usize = comparison.cells.iter().map(|cell| cell.headline().count()).sum();
-    let claims = headlines * others;
-    let expected = claims as f64 * (1.0 - comparison.confidence);
+    let families = families(&comparison.cells, |row| row.headline);
+    let (count, comparisons) = (families.len(), families.values().sum::<usize>());
+    let expected = count as f64 * ALPHA;
     format!(
-        "<h3>How this might be wrong</h3><ul><li>“Not distinguishable” does not mean equal: it \
-         means that \
-         these runs do not tell.</li><li>Each interval speaks for itself. There are {claims} \
-         comparisons of \
-         headline measures; with no real difference anywhere, up to {expected:.0} of them would \
-         still be \
-         expected to exclude zero.</li><li>Samples inside a run are never counted as replicates; \
+        "<h3>How this might be wrong</h3><ul><li>“Inconclusive” does not mean equal: it means that \
+         these runs do not tell. “Equivalent” means a 95 % interval within 1 % of the baseline's \
+         median; it is not corrected for many comparisons.</li><li>Headline measures are compared \
+         {comparisons} times, in {count} families: one measure of one workload on one machine, for \
+         all contestants and settings. Within a family the chance of even one false claim is at \
+         most 5 % (exact rank-sum tests of the boots, Holm's correction); with no real difference \
+         anywhere, up to {expected:.1} families would still be expected to hold one.</\
+         li><li>Samples inside a run are never counted as replicates; \
          quantiles \
          are refused where a run has too few samples for them.</li><li>Under a virtual clock every \
          number is \

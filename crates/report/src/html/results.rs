@@ -164,7 +164,7 @@ fn line(row: &Row, entry: &Entry, cell: &Cell, scale: Scale) -> String {
     )
 }
 
-/// Pairs under a virtual clock, reasons of missing numbers, and bad outcomes.
+/// Pairs under a virtual clock, the corrected p value, why numbers are missing, bad outcomes.
 fn remarks(entry: &Entry, cell: &Cell) -> String {
     let mut remarks = Vec::new();
     if let Some(pairs) = entry.pairs.filter(|_| entry.verdict != Verdict::Equal) {
@@ -173,6 +173,8 @@ fn remarks(entry: &Entry, cell: &Cell) -> String {
             remarks.push(format!("by seed: {lower} lower, {equal} equal, {higher} higher"));
         }
     }
+    let told = matches!(entry.verdict, Verdict::Inconclusive) || entry.verdict.is_claim();
+    remarks.extend(entry.p_value.filter(|_| told).map(units::p_value));
     remarks.extend(entry.missing.iter().map(|(why, runs)| format!("{runs} without: {why}")));
     let bad = cell.outcomes.iter().filter(|count| count.outcome != "ok");
     let bad = bad.filter(|count| count.contestant == entry.contestant);

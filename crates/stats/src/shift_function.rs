@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The shift function: how far two distributions are apart at each of their quantiles.
+//!
+//! One number for a latency hides that a scheduler may shorten the middle and lengthen the tail.
+//! The shift function has the shift of every quantile (Doksum, "Empirical probability plots and
+//! statistical inference for nonlinear models", Annals of Statistics 2(2), 1974; in use: Rousselet,
+//! Pernet, Wilcox, European Journal of Neuroscience 46(2), 2017). Runs are the replicates: a
+//! quantile is taken from each run, the shift is Hodges and Lehmann's between runs, its interval
+//! the cluster bootstrap's, and Holm's correction covers all quantiles.
+
+use model::{Histogram, Seed};
+
+use crate::comparison::Shift;
+use crate::holm;
+use crate::quantile::quantile;
+use crate::shift::{p_value, shift};
+
+/// The quantiles that are looked at by default.
+pub const QUANTILES: [f64; 12] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
+
+/// One run's distribution with the boot that it belongs to.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    /// Runs of one boot resemble each other.
+    pub boot: u32,
+    /// The samples.
+    pub histogram: &'a Histogram,
+}
+
+/// The shift at one quantile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// The quantile, 0 … 1.
+    pub quantile: f64,
+    /// The shift ours − baseline, or why there is none.
+    pub shift: Result<Shift, String>,
+    /// The p value of the exact rank-sum test of the boots' medians, corrected for all quantiles
+    /// that have a shift (Holm).
+    pub p_adjusted: Option<f64>,
+}
+
+/// The shift function of two sets of runs at ascending quantiles. Where any run has too few samples
+/// for a quantile, there is no shift.
+pub fn shift_function(
+    ours: &[Run],
+    baseline: &[Run],
+    quantiles: &[f64],
+    resamples: u32,
+    seed: Seed,
+) -> Vec<Step> {
+    let step = |&at: &f64| {
+        let sides = values(ours, at).and_then(|ours| Ok((ours, values(baseline, at)?)));
+        let (shift, p) = match sides {
+            Err(why) => (Err(why), None),
+            Ok((ours, baseline)) => {
+                let seed = seed.derive(&format!("quantile {at}"));
+                let shift = shift(&ours, &baseline, resamples, seed);
+                let p = p_value(&ours, &baseline).map(|p| p.raw);
+                (shift.ok_or_else(|| "no runs".into()), p)
+            }
+        };
+        (Step { quantile: at, shift, p_adjusted: None }, p)
+    };
+    let steps: Vec<(Step, Option<f64>)> = quantiles.iter().map(step).collect();
+    let raw: Vec<f64> = steps.iter().filter_map(|(_, p)| *p).collect();
+    let mut adjusted = holm::adjust(&raw).into_iter();
+    let with = |(step, p): (Step, Option<f64>)| Step {
+        p_adjusted: p.and_then(|_| adjusted.next()),
+        ..step
+    };
+    steps.into_iter().map(with).collect()
+}
+
+/// Every run's quantile with its boot.
+fn values(runs: &[Run], at: f64) -> Result<Vec<(u32, f64)>, String> {
+    runs.iter().map(|run| Ok((run.boot, quantile(run.histogram, at)?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A thousand samples from `low` on, `step` apart.
+    fn histogram(low: u64, step: u64) -> Histogram {
+        let buckets: Vec<(u64, u64)> = (0..1000).map(|at| (low + at * step, 1)).collect();
+        let (min, max) = (buckets[0].0, buckets[999].0);
+        Histogram { count: 1000, min, max, buckets, ..Histogram::default() }
+    }
+
+    fn runs(all: &[Histogram]) -> Vec<Run<'_>> {
+        all.iter().zip(0..).map(|(histogram, boot)| Run { boot, histogram }).collect()
+    }
+
+    #[test]
+    fn a_longer_tail_shows_where_it_is() {
+        let base: Vec<Histogram> = (0..8).map(|run| histogram(5_000 + run, 10)).collect();
+        let ours: Vec<Histogram> = (0..8).map(|run| histogram(4_000 + run, 14)).collect();
+        let steps =
+            shift_function(&runs(&ours), &runs(&base), &[0.1, 0.5, 0.9, 0.9999], 200, Seed(1));
+        let shift = |at: usize| steps[at].shift.clone().unwrap().value;
+        // 1,000 less to begin with, and 4 more at each of the samples before the quantile.
+        assert_eq!([shift(0), shift(1), shift(2)], [-604.0, 996.0, 2_596.0]);
+        assert!(steps[3].shift.as_ref().unwrap_err().contains("too few samples"));
+        // Three quantiles of 8 runs that never overlap: 3 · 2 of 12,870.
+        let p = steps[0].p_adjusted.unwrap();
+        assert!((p - 6.0 / 12_870.0).abs() < 1e-12, "{p}");
+        assert_eq!(steps[3].p_adjusted, None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_moved_distribution_has_a_flat_shift_function(by in 1u64..5_000) {
+            let base: Vec<Histogram> = (0..6).map(|_| histogram(1_000, 3)).collect();
+            let ours: Vec<Histogram> = (0..6).map(|_| histogram(1_000 + by, 3)).collect();
+            for step in shift_function(&runs(&ours), &runs(&base), &QUANTILES, 50, Seed(1)) {
+                prop_assert_eq!(step.shift.unwrap().value, by as f64);
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Makes known_answers.json: fixed data sets with the answers of SciPy, NumPy and statsmodels.
+
+    pip install numpy scipy statsmodels && python3 known_answers.py > known_answers.json
+
+Nothing here is needed to build or to test; the tests read the JSON. Every answer comes from a
+library's function, or from the definition by enumeration where no library has one.
+"""
+import itertools
+import json
+import math
+
+import numpy as np
+import scipy
+import statsmodels
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+rng = np.random.default_rng(20260101)
+
+
+def rounded(values):
+    """Digits that survive text, with ties now and then."""
+    return [round(float(value), 3) for value in values]
+
+
+def sample(kind, n):
+    if kind == "normal":
+        return rounded(rng.normal(100, 5, n))
+    if kind == "lognormal":
+        return rounded(rng.lognormal(3, 1, n))
+    if kind == "pareto":
+        return rounded(10 * (1 + rng.pareto(1.5, n)))
+    if kind == "ties":
+        return [float(value) for value in rng.integers(0, 6, n)]
+    return rounded(rng.uniform(-1, 1, n))
+
+
+KINDS = ["normal", "lognormal", "pareto", "ties", "uniform"]
+
+
+def enumerated_tails(ours, base):
+    """The permutation distribution of the midrank sum, by enumeration in SciPy."""
+    ranks = stats.rankdata(ours + base)
+
+    def tail(alternative):
+        result = stats.permutation_test(
+            (ranks[: len(ours)], ranks[len(ours):]),
+            lambda a, b, axis=-1: np.sum(a, axis=axis),
+            permutation_type="independent", alternative=alternative,
+            n_resamples=np.inf, vectorized=True)
+        return float(result.pvalue)
+
+    return tail("less"), tail("greater")
+
+
+def two_samples(kind, n, m):
+    ours, base = sample(kind, n), sample(kind, m)
+    u = stats.mannwhitneyu(ours, base, alternative="two-sided", method="asymptotic").statistic
+    answer = {"kind": kind, "ours": ours, "baseline": base,
+              "shift": float(np.median(np.subtract.outer(ours, base))),
+              "delta": float(2 * u / (n * m) - 1)}
+    untied = len(set(ours + base)) == n + m
+    if untied and n + m <= 60:
+        tails = [stats.mannwhitneyu(ours, base, alternative=side, method="exact").pvalue
+                 for side in ("less", "greater")]
+    elif n + m > 60:
+        tails = [stats.mannwhitneyu(ours, base, alternative=side, method="asymptotic").pvalue
+                 for side in ("less", "greater")]
+    else:
+        tails = enumerated_tails(ours, base)
+    answer["below"], answer["above"] = map(float, tails)
+    if n + m <= 60 and untied:
+        margin = round(float(np.median(np.abs(base))) / 7 + 0.01, 4) + 0.00005
+        up = stats.mannwhitneyu(np.add(ours, margin), base, alternative="greater", method="exact")
+        down = stats.mannwhitneyu(np.subtract(ours, margin), base, alternative="less",
+                                  method="exact")
+        answer["margin"], answer["equivalence"] = margin, float(max(up.pvalue, down.pvalue))
+    return answer
+
+
+def paired(kind, n):
+    differences = [round(a - b, 3) for a, b in zip(sample(kind, n), sample(kind, n))]
+    test = {side: stats.permutation_test(
+        (differences,), lambda d, axis=-1: np.sum(d, axis=axis), permutation_type="samples",
+        alternative=side, n_resamples=np.inf, vectorized=True).pvalue
+        for side in ("less", "greater")}
+    answer = {"differences": differences, "flip_below": float(test["less"]),
+              "flip_above": float(test["greater"])}
+    sizes = [abs(d) for d in differences]
+    if 0.0 not in differences and len(set(sizes)) == n:
+        answer["rank_below"], answer["rank_above"] = (
+            float(stats.wilcoxon(differences, alternative=side, method="exact").pvalue)
+            for side in ("less", "greater"))
+    return answer
+
+
+def blocked(kind, sizes):
+    """Runs exchanged within their block only: every combination of choices, one by one."""
+    blocks = [[sample(kind, n), sample(kind, m)] for n, m in sizes]
+    observed, sums = 0.0, []
+    for ours, base in blocks:
+        ranks = stats.rankdata(ours + base)
+        observed += ranks[: len(ours)].sum()
+        sums.append([sum(choice) for choice in itertools.combinations(ranks, len(ours))])
+    totals = np.array([sum(choice) for choice in itertools.product(*sums)])
+    return {"blocks": blocks, "below": float(np.mean(totals <= observed)),
+            "above": float(np.mean(totals >= observed))}
+
+
+def one_sample(kind, n):
+    values = sample(kind, n)
+    return {"values": values, "median": float(np.median(values)),
+            "deviation": float(stats.median_abs_deviation(values))}
+
+
+def holm(n):
+    raw = sorted(round(float(p), 6) for p in rng.beta(0.5, 3, n))
+    rng.shuffle(raw)
+    return {"raw": raw, "adjusted": [float(p) for p in multipletests(raw, method="holm")[1]]}
+
+
+def ranks(n, q):
+    below, above = stats.binom(n, q).cdf, stats.binom(n, q).sf
+    low = [k for k in range(1, n + 1) if below(k - 1) <= 0.025]
+    high = [k for k in range(1, n + 1) if above(k - 1) <= 0.025]
+    found = [max(low), min(high)] if low and high else None
+    return {"count": n, "quantile": q, "ranks": found}
+
+
+def tail(units):
+    t = stats.t.ppf(0.975, units - 1)
+    return {"units": units, "student": float(t),
+            "tail": float(stats.norm.cdf(-math.sqrt(units / (units - 1)) * t))}
+
+
+def segments(levels, penalty):
+    """Optimal partitioning by dynamic programming, without pruning; segments of two at least."""
+    values = rounded(np.concatenate([rng.normal(level, 1, n) for level, n in levels]))
+    n, best = len(values), [(-penalty, [])] + [(math.inf, [])] * len(values)
+    for end in range(2, n + 1):
+        def reach(start):
+            part = np.array(values[start:end])
+            return best[start][0] + float(((part - part.mean()) ** 2).sum()) + penalty
+        start = min(range(0, end - 1), key=reach)
+        best[end] = (reach(start), best[start][1] + ([start] if start else []))
+    return {"values": values, "penalty": penalty, "cuts": best[n][1]}
+
+
+def knee(at, below, above, noise):
+    """Least squares at a fixed bend, the bend found by a fine search that is refined."""
+    loads = [float(load) for load in range(1, 13)]
+    bend = [3 + below * min(x - at, 0) + above * max(x - at, 0) for x in loads]
+    values = rounded(np.add(bend, rng.normal(0, noise, len(loads))))
+    x, y = np.array(loads), np.array(values)
+
+    def fit(k):
+        design = np.stack([np.ones_like(x), np.minimum(x - k, 0), np.maximum(x - k, 0)], axis=1)
+        found, *_ = np.linalg.lstsq(design, y, rcond=None)
+        return float(((design @ found - y) ** 2).sum()), found
+    grid = np.linspace(x[1], x[-2], 2001)
+    k = min(grid, key=lambda k: fit(k)[0])
+    step = grid[1] - grid[0]
+    result = scipy.optimize.minimize_scalar(
+        lambda k: fit(k)[0], bounds=(k - step, k + step), method="bounded",
+        options={"xatol": 1e-12})
+    k = float(min([k, result.x], key=lambda k: fit(k)[0]))
+    return {"loads": loads, "values": values, "at": k, "squares": fit(k)[0]}
+
+
+SIZES = [(6, 6), (8, 8), (10, 10), (5, 9), (12, 7)]
+answers = {
+    "made_with": {"numpy": np.__version__, "scipy": scipy.__version__,
+                  "statsmodels": statsmodels.__version__},
+    "two_samples": [two_samples(kind, n, m) for kind in KINDS for n, m in SIZES]
+    + [two_samples("normal", 25, 30), two_samples("ties", 40, 45), two_samples("pareto", 50, 35)],
+    "paired": [paired(kind, n) for kind in KINDS for n in (6, 11)],
+    "blocked": [blocked(kind, sizes) for kind in ("normal", "ties")
+                for sizes in ([(1, 1)] * 6, [(2, 2)] * 4, [(3, 2), (2, 3), (1, 4)])],
+    "one_sample": [one_sample(kind, n) for kind in KINDS for n in (7, 12)],
+    "holm": [holm(n) for n in (1, 5, 21, 60)],
+    "ranks": [ranks(n, q) for n in (6, 36, 100, 368, 3688) for q in (0.5, 0.9, 0.99, 0.999)],
+    "tails": [tail(units) for units in (2, 3, 6, 7, 10, 31, 101, 202, 500)],
+    "segments": [segments(levels, penalty) for levels, penalty in (
+        ([(5, 10), (9, 10)], 8.0), ([(5, 4), (9, 16)], 8.0), ([(5, 30)], 8.0),
+        ([(0, 5), (2, 5), (0, 5)], 3.0), ([(0, 20), (8, 2), (0, 20)], 10.0), ([(1, 7)], 0.5))],
+    "knees": [knee(*shape) for shape in (
+        (6.4, 0.1, 4.0, 0.0), (6.4, 0.1, 4.0, 0.3), (4.0, 3.0, 0.0, 0.2), (8.7, -1.0, 5.0, 0.5),
+        (5.5, 0.0, 2.0, 0.4))],
+}
+print(json.dumps(answers, indent=None, separators=(",", ":")).replace('},{', '},\n{')
+      .replace('":[{', '":[\n{').replace('}],"', '}],\n"'))

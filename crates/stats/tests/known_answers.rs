@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The statistics beside SciPy's answers, on fixed data sets: `data/known_answers.py` made them.
+
+use serde_json::Value;
+use stats::change_points::pelt;
+use stats::distributions::student_quantile;
+use stats::order_statistic::ranks;
+use stats::outliers::median_absolute_deviation;
+use stats::{cliffs_delta, equivalence, hodges_lehmann, holm, interval, knee, median};
+use stats::{permutation, rank_sum};
+
+const ANSWERS: &str = include_str!("data/known_answers.json");
+
+/// How far an answer may be off, absolutely and for large numbers relatively.
+const NEAR: f64 = 1e-9;
+
+/// The data sets of one kind.
+fn cases(kind: &str) -> Vec<Value> {
+    let answers: Value = serde_json::from_str(ANSWERS).unwrap();
+    answers[kind].as_array().unwrap_or_else(|| panic!("{kind}")).clone()
+}
+
+fn numbers(case: &Value) -> Vec<f64> {
+    case.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+}
+
+fn near(ours: f64, theirs: &Value, what: &str) {
+    let theirs = theirs.as_f64().unwrap_or_else(|| panic!("{what}: no answer"));
+    let off = (ours - theirs).abs() / theirs.abs().max(1.0);
+    assert!(off <= NEAR, "{what}: {ours} is not {theirs}");
+}
+
+#[test]
+fn there_are_at_least_fifty_data_sets() {
+    let kinds = ["two_samples", "paired", "blocked", "one_sample", "holm", "segments", "knees"];
+    let counts: Vec<usize> = kinds.iter().map(|kind| cases(kind).len()).collect();
+    let all: usize = counts.iter().sum();
+    println!("{all} data sets: {kinds:?} {counts:?}");
+    assert!(all >= 50, "{all}");
+}
+
+#[test]
+fn two_samples() {
+    for case in cases("two_samples") {
+        let (ours, base) = (numbers(&case["ours"]), numbers(&case["baseline"]));
+        let what = format!("{} {} and {}", case["kind"], ours.len(), base.len());
+        near(hodges_lehmann::shift(&ours, &base).unwrap(), &case["shift"], &what);
+        near(cliffs_delta::delta(&ours, &base).unwrap(), &case["delta"], &what);
+        let tails = rank_sum::rank_sum(&ours, &base).unwrap();
+        near(tails.below, &case["below"], &what);
+        near(tails.above, &case["above"], &what);
+        if let Some(margin) = case["margin"].as_f64() {
+            let p = equivalence::two_one_sided(&ours, &base, margin).unwrap();
+            near(p, &case["equivalence"], &what);
+        }
+    }
+}
+
+#[test]
+fn paired_and_blocked_samples() {
+    for case in cases("paired") {
+        let differences = numbers(&case["differences"]);
+        let flips = permutation::sign_flip(&differences, model::Seed(1)).unwrap();
+        near(flips.below, &case["flip_below"], "sign flips, below");
+        near(flips.above, &case["flip_above"], "sign flips, above");
+        if !case["rank_below"].is_null() {
+            let ranks = permutation::signed_rank(&differences).unwrap();
+            near(ranks.below, &case["rank_below"], "signed ranks, below");
+            near(ranks.above, &case["rank_above"], "signed ranks, above");
+        }
+    }
+    for case in cases("blocked") {
+        let block = |block: &Value| (numbers(&block[0]), numbers(&block[1]));
+        let blocks: Vec<_> = case["blocks"].as_array().unwrap().iter().map(block).collect();
+        let tails = rank_sum::blocked(&blocks).unwrap();
+        near(tails.below, &case["below"], "blocks, below");
+        near(tails.above, &case["above"], "blocks, above");
+    }
+}
+
+#[test]
+fn single_samples_and_corrections() {
+    for case in cases("one_sample") {
+        let values = numbers(&case["values"]);
+        near(median::median(&values).unwrap(), &case["median"], "median");
+        near(median_absolute_deviation(&values).unwrap(), &case["deviation"], "deviation");
+    }
+    for case in cases("holm") {
+        let adjusted = holm::adjust(&numbers(&case["raw"]));
+        let theirs = case["adjusted"].as_array().unwrap();
+        assert_eq!(adjusted.len(), theirs.len());
+        adjusted.iter().zip(theirs).for_each(|(ours, theirs)| near(*ours, theirs, "Holm"));
+    }
+}
+
+#[test]
+fn ranks_and_tails_of_intervals() {
+    for case in cases("ranks") {
+        let (count, quantile) = (case["count"].as_u64().unwrap(), case["quantile"].as_f64());
+        let ours = ranks(count, quantile.unwrap()).ok().map(|(low, high)| vec![low, high]);
+        let theirs: Option<Vec<u64>> =
+            case["ranks"].as_array().map(|ranks| ranks.iter().flat_map(Value::as_u64).collect());
+        assert_eq!(ours, theirs, "{case}");
+    }
+    for case in cases("tails") {
+        let units = case["units"].as_u64().unwrap() as usize;
+        near(student_quantile(units - 1), &case["student"], "Student's t");
+        near(interval::tail(units), &case["tail"], "tail");
+    }
+}
+
+#[test]
+fn segments_and_knees() {
+    for case in cases("segments") {
+        let cuts = pelt(&numbers(&case["values"]), case["penalty"].as_f64().unwrap());
+        let theirs: Vec<f64> = numbers(&case["cuts"]);
+        assert_eq!(cuts.iter().map(|&cut| cut as f64).collect::<Vec<_>>(), theirs, "{case}");
+    }
+    for case in cases("knees") {
+        let found = knee::knee(&numbers(&case["loads"]), &numbers(&case["values"])).unwrap();
+        near(found.squares, &case["squares"], "squares about the knee");
+        // A search by squares finds its bottom to the root of the precision only.
+        let off = (found.at - case["at"].as_f64().unwrap()).abs();
+        assert!(off <= 1e-6, "{found:?} {case}");
+    }
+}
