@@ -127,11 +127,31 @@ function watchTheme() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
   matchMedia("print").addEventListener("change", again);
   addEventListener("beforeprint", () => {
-    document.querySelectorAll("details.cell").forEach((details) => { details.open = true; });
+    document.querySelectorAll("details.cell, details.all").forEach((details) => { details.open = true; });
   });
 }
 
+// The library is packed; it becomes a script when it is unpacked.
+async function loadLibrary() {
+  const packed = Uint8Array.from(atob(byId("plotly").textContent), (it) => it.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const code = await new Response(stream).text();
+  document.head.append(element("script", { textContent: code }));
+}
+
+// Everything but the charts works at once.
 function start() {
+  watchTrials();
+  drawTrials();
+  watchSections();
+  watchCopies();
+  followAddress();
+  loadLibrary().then(startCharts, () => {
+    byId("pictures").append(element("p", {}, "The charts need a browser of 2023 or newer."));
+  });
+}
+
+function startCharts() {
   fillChips();
   if (data.cells.length > 0) {
     fillCells();
@@ -143,12 +163,9 @@ function start() {
     byId("pick-timeline").onchange = drawTimeline;
     drawTimeline();
   }
-  watchTrials();
-  drawTrials();
-  watchSections();
-  watchCopies();
+  savers();
   watchTheme();
-  followAddress();
+  document.body.dataset.drawn = "true";
 }
 
 start();

@@ -9,6 +9,7 @@ use crate::bootstrap::Clusters;
 use crate::comparison::{Cell, Comparison, Entry, OutcomeCount, Pairs, Row, Shift};
 use crate::hodges_lehmann::Differences;
 use crate::interval::{CONFIDENCE, expanded_percentile};
+use crate::leaders::leaders;
 use crate::measures::MeasureKey;
 use crate::median::{median, weighted};
 use crate::notes::notes;
@@ -155,7 +156,8 @@ impl Judge<'_> {
             Entry { shift, pairs, ..self.alone(name, column, verdict, seed) }
         };
         let entries = self.contestants.iter().map(entry).collect();
-        Row { measure, unit, direction, headline, entries }
+        let leaders = headline.then(|| leaders(columns, self.contestants, direction, self.clock));
+        Row { measure, unit, direction, headline, entries, leaders: leaders.flatten() }
     }
 
     /// An entry without its comparison.
