@@ -2,11 +2,22 @@
 // Puts the page together: selectors, chips, the address, the theme, the printer.
 "use strict";
 
+function charts() {
+  if (!cell() || !row()) return [];
+  const all = [drawRuns, drawCurve, drawHistogram, drawRamp, drawSwitches, drawShares];
+  return byId("figure-scaling") ? [...all, drawScaling] : all;
+}
+
 function drawCharts() {
-  if (!cell() || !row()) return;
-  const charts = [drawRuns, drawCurve, drawHistogram, drawRamp, drawSwitches, drawShares];
-  if (byId("figure-scaling")) charts.push(drawScaling);
-  charts.forEach((draw) => draw());
+  charts().forEach((draw) => draw());
+}
+
+// The first time one by one, so that the reader can scroll meanwhile.
+async function drawFirst() {
+  for (const draw of charts()) {
+    draw();
+    await new Promise((drawn) => setTimeout(drawn));
+  }
 }
 
 function fillCells() {
@@ -23,10 +34,14 @@ function fillCells() {
 
 // Keeps the measure over a change of cells where the new one has it.
 function chooseCell(place) {
+  openCell(place);
+  drawCharts();
+}
+
+function openCell(place) {
   state.cell = place;
   if (!row()) state.key = (cell().rows.find((row) => row.headline) ?? cell().rows[0])?.key ?? null;
   fillMeasures();
-  drawCharts();
 }
 
 function fillMeasures() {
@@ -151,12 +166,13 @@ function start() {
   });
 }
 
-function startCharts() {
+async function startCharts() {
   fillChips();
   if (data.cells.length > 0) {
     fillCells();
-    chooseCell(data.start);
+    openCell(data.start);
     byId("pick-cell").value = data.start;
+    await drawFirst();
   }
   if (byId("pick-timeline")) {
     timelineButtons();

@@ -4,9 +4,11 @@
 //!
 //! Only headline measures speak here, and only intervals make a claim.
 
+use model::Backend;
+use stats::ranking::counted;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
-use crate::best::{Line, alike, lines, most_often, several_places};
+use crate::best::{Line, alike, lines, most_often};
 use crate::sides::{is_elsewhere, several, together};
 use crate::units;
 
@@ -150,19 +152,16 @@ pub fn answer(comparison: &Comparison) -> Vec<Sentence> {
     sentences.extend(alike(&lines));
     sentences.extend(indistinguishable(comparison, &standings));
     sentences.extend(silent(comparison, &standings));
+    sentences.extend(only_simulated(comparison));
     sentences.push(outcomes(comparison));
     sentences
 }
 
 /// Who is among the best most often; counted where anybody is told apart.
-fn leader(
-    comparison: &Comparison,
-    lines: &[Line],
-    often: &[(&String, usize)],
-) -> Option<Sentence> {
+fn leader(comparison: &Comparison, lines: &[Line], often: &[(&String, usize)]) -> Option<Sentence> {
     let known = lines.iter().filter(|line| line.group.is_known()).count();
     let telling = lines.iter().filter(|line| line.group.tells()).count();
-    let several = several_places(comparison);
+    let several = several_machines(comparison);
     let thing = if several { "load and machine" } else { "load" };
     let sentence = Sentence::default();
     if known == 0 {
@@ -184,9 +183,9 @@ fn leader(
         });
     }
     let plural = if several { "pairs of load and machine" } else { "loads" };
-    let mut sentence = sentence.strong("No one is best everywhere.".into()).text(format!(
-        " Among the best most often, of {telling} {plural} that tell them apart: "
-    ));
+    let mut sentence = sentence
+        .strong("No one is best everywhere.".into())
+        .text(format!(" Among the best most often, of {telling} {plural} that tell them apart: "));
     for (index, (name, times)) in often.iter().take(3).filter(|(_, times)| *times > 0).enumerate() {
         let comma = if index > 0 { ", " } else { "" };
         sentence = sentence.text(comma).name(name).text(format!(" {times}"));
@@ -198,9 +197,11 @@ fn leader(
 fn extremes(comparison: &Comparison, often: &[(&String, usize)]) -> Vec<Sentence> {
     let others = often.iter().filter(|(name, times)| **name != comparison.baseline && *times > 0);
     let Some((best, _)) = others.copied().next() else { return Vec::new() };
+    let counted: Vec<String> = counted(comparison).iter().map(|cell| cell.label()).collect();
+    let real = |(cell, ..): &(String, &Row, &Entry)| !several(comparison) || counted.contains(cell);
     let largest = |verdict: Verdict| {
         let mut largest: Option<(f64, String, &Row, &Entry)> = None;
-        for (cell, row, entry) in headline_entries(comparison) {
+        for (cell, row, entry) in headline_entries(comparison).filter(|it| real(it)) {
             let size = if entry.verdict == verdict { gain(entry) } else { continue };
             let ours = entry.contestant == *best;
             if ours && largest.as_ref().is_none_or(|(most, ..)| size > *most) {
@@ -286,6 +287,13 @@ fn silent(comparison: &Comparison, standings: &[Standing]) -> Option<Sentence> {
     Some(
         Sentence::default().text("Nothing can be said about ").names(names).text(format!("{why}.")),
     )
+}
+
+/// A model's answer must not pass for a machine's.
+fn only_simulated(comparison: &Comparison) -> Option<Sentence> {
+    let simulated = comparison.cells.iter().all(|cell| cell.backend == Backend::Sim);
+    let words = "All numbers are the simulator’s; no real kernel was asked.";
+    simulated.then(|| Sentence::default().text(words))
 }
 
 fn outcomes(comparison: &Comparison) -> Sentence {

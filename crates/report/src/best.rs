@@ -7,7 +7,7 @@ use stats::{Cell, Comparison, Row};
 
 use crate::answer::{Load, loads, range_words};
 use crate::sentence::Sentence;
-use crate::{sides, units};
+use crate::units;
 
 /// So many names are written out.
 const NAMES: usize = 5;
@@ -70,7 +70,10 @@ fn line(comparison: &Comparison, load: &Load) -> Line {
     let group = group(&rows);
     Line {
         workload: load.workload.into(),
-        place: load.place.clone(),
+        place: match one_backend(comparison) {
+            true => load.rows[0].0.machine.clone(),
+            false => load.place.clone(),
+        },
         measure: units::measure(&rows[0].measure),
         cell: load.rows[0].0.label(),
         gain: gain(comparison, &rows, &group),
@@ -78,6 +81,12 @@ fn line(comparison: &Comparison, load: &Load) -> Line {
         group,
         simulated: twin,
     }
+}
+
+fn one_backend(comparison: &Comparison) -> bool {
+    let mut backends = comparison.cells.iter().map(|cell| cell.backend);
+    let first = backends.next();
+    backends.all(|backend| Some(backend) == first)
 }
 
 /// The best of one setting, or those that are best most often.
@@ -102,7 +111,8 @@ fn gain(comparison: &Comparison, rows: &[&Row], group: &Group) -> String {
     else {
         return String::new();
     };
-    let wins = rows.iter().filter(|row| row.leaders.as_ref().is_some_and(|it| it.best.contains(first)));
+    let wins =
+        rows.iter().filter(|row| row.leaders.as_ref().is_some_and(|it| it.best.contains(first)));
     let entries = wins.filter_map(|row| {
         let entry = row.entries.iter().find(|entry| entry.contestant == *first)?;
         entry.shift.is_some().then_some((*row, entry))
@@ -159,9 +169,8 @@ impl Group {
 
     /// Whether each one's best is among the best of the other, as far as both know them.
     fn agrees(&self, other: &Group) -> bool {
-        let knows = |group: &Group, name: &String| {
-            group.best.contains(name) || group.behind.contains(name)
-        };
+        let knows =
+            |group: &Group, name: &String| group.best.contains(name) || group.behind.contains(name);
         let backs = |one: &Group, other: &Group| {
             let first = one.best.iter().find(|name| knows(other, name));
             first.is_none_or(|first| other.best.contains(first))
@@ -183,18 +192,16 @@ impl Line {
         }
         match self.simulator() {
             None => sentence,
-            Some(words) => sentence.text("; ").append(&words),
+            Some(words) if words.0.is_empty() => sentence.text("; the simulator agrees"),
+            Some(words) => sentence.text("; in the simulator ").append(&words),
         }
     }
 
-    /// What the simulator says beside a real kernel.
+    /// What the simulator says beside a real kernel; no words where it agrees.
     pub fn simulator(&self) -> Option<Sentence> {
         let simulated = self.simulated.as_ref().filter(|it| it.is_known())?;
-        let sentence = Sentence::default();
-        Some(match self.group.agrees(simulated) {
-            true => sentence.text("the simulator agrees"),
-            false => sentence.text("in the simulator ").append(&simulated.words()),
-        })
+        let agrees = self.group.agrees(simulated);
+        Some(if agrees { Sentence::default() } else { simulated.words() })
     }
 
     /// The load with its machine and measure.
@@ -208,7 +215,8 @@ pub fn most_often<'a>(comparison: &'a Comparison, lines: &[Line]) -> Vec<(&'a St
     let times = |name: &String| {
         lines.iter().filter(|it| it.group.tells() && it.group.best.contains(name)).count()
     };
-    let mut counts: Vec<_> = comparison.contestants.iter().map(|name| (name, times(name))).collect();
+    let mut counts: Vec<_> =
+        comparison.contestants.iter().map(|name| (name, times(name))).collect();
     counts.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
     counts
 }
@@ -229,9 +237,4 @@ pub fn alike(lines: &[Line]) -> Option<Sentence> {
         sentence = sentence.term((*workload).into()).text(format!(" on {}", places.join(", ")));
     }
     (!loads.is_empty()).then(|| sentence.text("."))
-}
-
-/// Whether lines must name their machine.
-pub fn several_places(comparison: &Comparison) -> bool {
-    sides::several(comparison) || crate::answer::several_machines(comparison)
 }

@@ -103,13 +103,13 @@ fn page_with(
     let agreement = agreement.as_ref();
     let sections = [
         answer::section(comparison, agreement),
-        agreement::section(comparison, agreement),
         ranking::section(comparison),
         trade_off::section(comparison, records),
+        agreement::section(comparison, agreement),
         results::section(comparison, agreement),
         charts(detail),
         apart::section(comparison, records),
-        scaling::section(comparison, records),
+        scaling::section(comparison, records, &about.family),
         why::section(comparison, records),
         timeline::section(records),
         failures::section(records),
@@ -156,9 +156,9 @@ fn header(comparison: &Comparison, about: &About, body: &str) -> String {
         facts.iter().map(|(count, what)| format!("<span><b>{count}</b> {what}</span>")).collect();
     let links = [
         ("answer", "Answer"),
-        ("agreement", "Agreement"),
         ("ranking", "Ranking"),
         ("trade-off", "Trade-off"),
+        ("agreement", "Agreement"),
         ("results", "Results"),
         ("pictures", "Pictures"),
         ("apart", "Apart"),

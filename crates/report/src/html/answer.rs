@@ -16,7 +16,11 @@ pub fn section(comparison: &Comparison, agreement: Option<&Agreement>) -> String
     let sentences = answer(comparison);
     let mut sentences = sentences.iter().map(sentence);
     let first = sentences.next().unwrap_or_default();
-    let rest: Vec<String> = sentences.collect();
+    let rest: String = sentences.map(|it| format!("<li>{it}</li>")).collect();
+    let rest = match rest.is_empty() {
+        true => rest,
+        false => format!("<ul class=\"plain\">{rest}</ul>"),
+    };
     let agreed = agreement.map_or_else(Vec::new, |it| sides::in_short(comparison, it));
     let agreed: Vec<String> = agreed.iter().map(sentence).collect();
     let agreed = match agreed.is_empty() {
@@ -30,9 +34,9 @@ pub fn section(comparison: &Comparison, agreement: Option<&Agreement>) -> String
         false => format!("<ul class=\"notes\" aria-label=\"Read this first\">{warnings}</ul>"),
     };
     format!(
-        "<section id=\"answer\"><h2>The answer</h2><p class=\"lead\">{first}</p><p>{}</p>{agreed}\
+        "<section id=\"answer\"><h2>The answer</h2><p class=\"lead\">{first}</p>{}{agreed}\
          {}{warnings}{}</section>\n",
-        rest.join(" "),
+        rest,
         super::best::table(comparison),
         matrix(comparison)
     )

@@ -48,11 +48,11 @@ fn row(line: &Line, first: &str, both: bool) -> String {
         None => String::new(),
         Some((name, far)) => format!("<b class=\"name\">{}</b> {}", text(name), text(far)),
     };
-    let simulator = match (both, line.simulator()) {
-        (false, _) => String::new(),
-        (true, words) => {
-            format!("<td class=\"sim\">{}</td>", words.as_ref().map(sentence).unwrap_or_default())
-        }
+    let simulator = match line.simulator() {
+        _ if !both => String::new(),
+        None => "<td></td>".into(),
+        Some(words) if words.0.is_empty() => "<td class=\"sim\">agrees</td>".into(),
+        Some(words) => format!("<td class=\"sim\">{}</td>", sentence(&words)),
     };
     let class = if line.group.tells() { "" } else { " class=\"alike\"" };
     format!(

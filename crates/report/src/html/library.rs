@@ -11,10 +11,7 @@ use flate2::write::GzEncoder;
 /// The element that holds the library, the same in every page.
 pub fn element() -> &'static str {
     static ELEMENT: LazyLock<String> = LazyLock::new(|| {
-        format!(
-            "<script type=\"text/plain\" id=\"plotly\">{}</script>",
-            base64(&packed(&source()))
-        )
+        format!("<script type=\"text/plain\" id=\"plotly\">{}</script>", base64(&packed(&source())))
     });
     &ELEMENT
 }

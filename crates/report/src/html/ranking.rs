@@ -122,7 +122,8 @@ fn test(ranking: &Ranking) -> String {
 }
 
 fn caption(ranking: &Ranking) -> String {
-    let cells: String = ranking.cells.iter().map(|cell| format!("<li>{}</li>", text(cell))).collect();
+    let cells: String =
+        ranking.cells.iter().map(|cell| format!("<li>{}</li>", text(cell))).collect();
     let left_out = match ranking.left_out.as_slice() {
         [] => String::new(),
         left_out => {
@@ -133,8 +134,18 @@ fn caption(ranking: &Ranking) -> String {
             format!(" Not ranked, for want of a number in so many cells: {}.", names.join(", "))
         }
     };
+    let without: String =
+        ranking.cells_left_out.iter().map(|cell| format!("<li>{}</li>", text(cell))).collect();
+    let (without, not) = match ranking.cells_left_out.len() {
+        0 => (without, String::new()),
+        not => (
+            format!("<p>Left out, as several have no number:</p><ul>{without}</ul>"),
+            format!(", {not} left out"),
+        ),
+    };
     format!(
-        "{}{left_out}<details><summary>The {} cells</summary><ul>{cells}</ul></details>",
+        "{}{left_out}<details><summary>The {} cells{not}</summary><ul>{cells}</ul>{without}\
+         </details>",
         text(&test(ranking)),
         ranking.cells.len()
     )

@@ -105,7 +105,9 @@ fn unmeasured(cell: &Cell) -> String {
     let words: Vec<String> = by_reason.iter().map(words).collect();
     match words.as_slice() {
         [] => String::new(),
-        words => format!("<p class=\"aside small\">Nobody has a number for {}.</p>", words.join("; ")),
+        words => {
+            format!("<p class=\"aside small\">Nobody has a number for {}.</p>", words.join("; "))
+        }
     }
 }
 

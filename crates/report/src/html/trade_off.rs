@@ -50,7 +50,10 @@ fn figure(picture: &TradeOff, baseline: &str) -> String {
     let names: Vec<&str> = on_front.map(|point| point.contestant.as_str()).collect();
     Figure {
         title: &title,
-        label: &format!("Throughput against tail latency on {title}. Nobody beats: {}", names.join(", ")),
+        label: &format!(
+            "Throughput against tail latency on {title}. Nobody beats: {}",
+            names.join(", ")
+        ),
         size: SIZE,
         marks: &marks,
         csv: &csv(picture),
@@ -93,9 +96,9 @@ impl Scale {
     fn ticks(&self) -> Vec<f64> {
         let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
         let all = |steps: &[f64]| -> Vec<f64> {
-            let ticks = decades.clone().flat_map(|power| {
-                steps.iter().map(move |step| step * 10f64.powi(power))
-            });
+            let ticks = decades
+                .clone()
+                .flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
             ticks.filter(|tick| (self.low..=self.high).contains(tick)).collect()
         };
         const STEPS: [&[f64]; 4] = [
@@ -226,7 +229,8 @@ fn candidates((x, y): (f64, f64), width: f64) -> Vec<Covered> {
         let beside = down.into_iter().flat_map(move |dy| {
             [x + 8.0 + distance.max(8.0) - 8.0, x - 8.0 - width].map(|left| (left, y + dy))
         });
-        beside.chain([(x - width / 2.0, y - 12.0 - distance), (x - width / 2.0, y + 12.0 + distance)])
+        beside
+            .chain([(x - width / 2.0, y - 12.0 - distance), (x - width / 2.0, y + 12.0 + distance)])
     };
     let rings = (0..14).map(|ring| 12.0 * f64::from(ring));
     let places = rings.flat_map(sides);
