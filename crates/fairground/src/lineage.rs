@@ -8,7 +8,7 @@ pub fn members() -> Vec<Member> {
     let member = |source: compile::Source| {
         let family = source.header.family?;
         let compile::Family { year, author, after } = family;
-        Some(Member { name: source.name, year, author, after })
+        Some(Member { name: source.name, year, author, after, queue: source.header.queue })
     };
     compile::builtin().into_iter().filter_map(member).collect()
 }

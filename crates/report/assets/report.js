@@ -2,11 +2,22 @@
 // Puts the page together: selectors, chips, the address, the theme, the printer.
 "use strict";
 
+function charts() {
+  if (!cell() || !row()) return [];
+  const all = [drawRuns, drawCurve, drawHistogram, drawRamp, drawSwitches, drawShares];
+  return byId("figure-scaling") ? [...all, drawScaling] : all;
+}
+
 function drawCharts() {
-  if (!cell() || !row()) return;
-  const charts = [drawRuns, drawCurve, drawHistogram, drawRamp, drawSwitches, drawShares];
-  if (byId("figure-scaling")) charts.push(drawScaling);
-  charts.forEach((draw) => draw());
+  charts().forEach((draw) => draw());
+}
+
+// The first time one by one, so that the reader can scroll meanwhile.
+async function drawFirst() {
+  for (const draw of charts()) {
+    draw();
+    await new Promise((drawn) => setTimeout(drawn));
+  }
 }
 
 function fillCells() {
@@ -23,10 +34,14 @@ function fillCells() {
 
 // Keeps the measure over a change of cells where the new one has it.
 function chooseCell(place) {
+  openCell(place);
+  drawCharts();
+}
+
+function openCell(place) {
   state.cell = place;
   if (!row()) state.key = (cell().rows.find((row) => row.headline) ?? cell().rows[0])?.key ?? null;
   fillMeasures();
-  drawCharts();
 }
 
 function fillMeasures() {
@@ -127,28 +142,46 @@ function watchTheme() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
   matchMedia("print").addEventListener("change", again);
   addEventListener("beforeprint", () => {
-    document.querySelectorAll("details.cell").forEach((details) => { details.open = true; });
+    document.querySelectorAll("details.cell, details.all").forEach((details) => { details.open = true; });
   });
 }
 
+// The library is packed; it becomes a script when it is unpacked.
+async function loadLibrary() {
+  const packed = Uint8Array.from(atob(byId("plotly").textContent), (it) => it.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const code = await new Response(stream).text();
+  document.head.append(element("script", { textContent: code }));
+}
+
+// Everything but the charts works at once.
 function start() {
+  watchTrials();
+  drawTrials();
+  watchSections();
+  watchCopies();
+  followAddress();
+  loadLibrary().then(startCharts, () => {
+    byId("pictures").append(element("p", {}, "The charts need a browser of 2023 or newer."));
+  });
+}
+
+async function startCharts() {
   fillChips();
   if (data.cells.length > 0) {
     fillCells();
-    chooseCell(data.start);
+    openCell(data.start);
     byId("pick-cell").value = data.start;
+    await drawFirst();
   }
   if (byId("pick-timeline")) {
     timelineButtons();
     byId("pick-timeline").onchange = drawTimeline;
     drawTimeline();
   }
-  watchTrials();
-  drawTrials();
-  watchSections();
-  watchCopies();
+  savers();
   watchTheme();
-  followAddress();
+  document.body.dataset.drawn = "true";
 }
 
 start();

@@ -5,9 +5,10 @@
 //! Only headline measures speak here, and only intervals make a claim.
 
 use model::Backend;
-use model::metric::Direction;
+use stats::ranking::counted;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
+use crate::best::{Line, alike, lines, most_often};
 use crate::sides::{is_elsewhere, several, together};
 use crate::units;
 
@@ -115,72 +116,6 @@ pub fn loads(comparison: &Comparison) -> Vec<Load<'_>> {
     loads
 }
 
-/// For each load, who is better than the baseline most often, and by how much. Measures that do not
-/// judge are left out.
-pub fn by_load(comparison: &Comparison) -> Vec<Sentence> {
-    let judged = |load: &Load<'_>| load.rows[0].1.direction != Direction::Neutral;
-    loads(comparison)
-        .iter()
-        .filter(|load| judged(load))
-        .map(|load| load_words(comparison, load))
-        .collect()
-}
-
-fn load_words(comparison: &Comparison, load: &Load<'_>) -> Sentence {
-    let measure = units::measure(&load.rows[0].1.measure);
-    let first = comparison.cells.first().map(|cell| &cell.machine);
-    let term = match comparison.cells.iter().any(|cell| Some(&cell.machine) != first) {
-        true => format!("{} on {}, {measure}", load.workload, load.place),
-        false => format!("{}, {measure}", load.workload),
-    };
-    let mut sentence = Sentence::default().term(term).text(": ");
-    let mut backends: Vec<Backend> = load.rows.iter().map(|(cell, _)| cell.backend).collect();
-    backends.sort_unstable_by_key(|&backend| backend == Backend::Sim);
-    backends.dedup();
-    let of = |backend: Backend| {
-        let rows = load.rows.iter().filter(|(cell, _)| cell.backend == backend);
-        rows.map(|(_, row)| *row).collect::<Vec<&Row>>()
-    };
-    let words: Vec<Sentence> =
-        backends.iter().map(|&backend| winner_words(comparison, &of(backend))).collect();
-    if let [real, simulated] = words.as_slice()
-        && real == simulated
-    {
-        return sentence.append(real).text(" on either backend.");
-    }
-    for (index, (&backend, words)) in backends.iter().zip(&words).enumerate() {
-        let opening = match (index, backend) {
-            (0, _) => "",
-            (_, Backend::Sim) => "; in the simulator ",
-            (_, Backend::Vm | Backend::Live) => "; on the running kernel ",
-        };
-        sentence = sentence.text(opening).append(words);
-    }
-    sentence.text(".")
-}
-
-fn winner_words(comparison: &Comparison, rows: &[&Row]) -> Sentence {
-    let sentence = Sentence::default();
-    let better = |index: usize| {
-        let better = rows.iter().filter(|row| row.entries[index].verdict == Verdict::Better);
-        better.map(|row| (*row, &row.entries[index])).collect::<Vec<_>>()
-    };
-    let size = |wins: &[(&Row, &Entry)]| wins.iter().map(|(_, entry)| gain(entry)).sum::<f64>();
-    let candidates = (1..comparison.contestants.len()).map(|index| (index, better(index)));
-    let best =
-        candidates.max_by(|(_, a), (_, b)| a.len().cmp(&b.len()).then(size(a).total_cmp(&size(b))));
-    let Some((index, wins)) = best.filter(|(_, wins)| !wins.is_empty()) else {
-        return sentence.text("none better than ").name(&comparison.baseline);
-    };
-    let all = match rows.len() {
-        1 => String::new(),
-        all => format!(" in {} of {all} settings", wins.len()),
-    };
-    let sentence =
-        sentence.name(&comparison.contestants[index]).text(format!(" is better{all}, by "));
-    sentence.strong(range_words(&wins))
-}
-
 /// How large a gain is, to choose between contestants: the logarithm of the ratio.
 fn gain(entry: &Entry) -> f64 {
     let percent = entry.shift.and_then(|shift| shift.percent).unwrap_or(0.0);
@@ -188,7 +123,7 @@ fn gain(entry: &Entry) -> f64 {
 }
 
 /// `−61.3 % [−66.0, −55.1]` of one gain, `−36.9 % to −100 %` of several.
-fn range_words(wins: &[(&Row, &Entry)]) -> String {
+pub(crate) fn range_words(wins: &[(&Row, &Entry)]) -> String {
     let mut wins: Vec<_> = wins.to_vec();
     wins.sort_by(|(_, a), (_, b)| gain(a).total_cmp(&gain(b)));
     match wins.as_slice() {
@@ -207,73 +142,112 @@ pub fn answer(comparison: &Comparison) -> Vec<Sentence> {
     if comparison.records == 0 {
         return vec![Sentence::default().text("There are no records to compare.")];
     }
-    let mut standings = standings(comparison);
-    standings.sort_by_key(|s| (s.worse as isize - s.better as isize, s.worse));
+    let standings = standings(comparison);
+    let lines = lines(comparison);
+    let often = most_often(comparison, &lines);
     let mut sentences = Vec::new();
-    sentences.extend(leader(comparison, &standings));
-    sentences.extend(extremes(comparison, &standings));
-    sentences.extend(runners_up(&standings));
+    sentences.extend(leader(comparison, &lines, &often));
+    sentences.extend(extremes(comparison, &often));
+    sentences.extend(ranks(comparison));
+    sentences.extend(alike(&lines));
     sentences.extend(indistinguishable(comparison, &standings));
     sentences.extend(silent(comparison, &standings));
+    sentences.extend(only_simulated(comparison));
     sentences.push(outcomes(comparison));
     sentences
 }
 
-fn leader(comparison: &Comparison, standings: &[Standing]) -> Option<Sentence> {
-    let best = standings.first()?;
+/// Who is among the best most often; counted where anybody is told apart.
+fn leader(comparison: &Comparison, lines: &[Line], often: &[(&String, usize)]) -> Option<Sentence> {
+    let known = lines.iter().filter(|line| line.group.is_known()).count();
+    let telling = lines.iter().filter(|line| line.group.tells()).count();
+    let several = several_machines(comparison);
+    let thing = if several { "load and machine" } else { "load" };
     let sentence = Sentence::default();
-    if best.better > best.worse {
-        let sentence = sentence.name(&best.contestant).text(" did best against ");
-        let sentence = sentence.name(&comparison.baseline).text(": ").strong(format!(
-            "better in {} of {} headline measures",
-            best.better,
-            best.total()
-        ));
-        let (worse, alike) = (best.worse, best.alike);
-        let silent = match best.silent {
-            0 => String::new(),
-            silent => format!(", unknown in {silent}"),
-        };
-        let rest = format!(", worse in {worse}, not distinguishable in {alike}{silent}.");
-        return Some(sentence.text(rest));
-    }
-    if standings.iter().all(|standing| standing.silent == standing.total()) {
+    if known == 0 {
         return None;
     }
-    if standings.iter().all(|standing| standing.better + standing.worse == 0) {
-        let sentence = sentence.strong("No contestant could be told apart".into()).text(" from ");
-        return Some(sentence.name(&comparison.baseline).text(" in any headline measure."));
+    if telling == 0 {
+        let nothing = format!("Nothing tells the contestants apart, under any {thing}");
+        return Some(sentence.strong(nothing).text(", by the first measure of each."));
     }
-    let sentence =
-        sentence.strong("No contestant gains more than it loses".into()).text(" against ");
-    Some(sentence.name(&comparison.baseline).text(", counted in headline measures."))
+    let all: Vec<&String> =
+        often.iter().filter(|(_, times)| *times == telling).map(|(name, _)| *name).collect();
+    if !all.is_empty() {
+        let verb = if all.len() == 1 { " is" } else { " are" };
+        let sentence = sentence.names(all).strong(format!("{verb} among the best"));
+        return Some(match (telling, telling == known) {
+            (1, true) => sentence.text("."),
+            (_, true) => sentence.text(format!(" for every {thing}, {telling} in all.")),
+            _ => sentence.text(format!(" wherever anybody is told apart: {telling} of {known}.")),
+        });
+    }
+    let plural = if several { "pairs of load and machine" } else { "loads" };
+    let mut sentence = sentence
+        .strong("No one is best everywhere.".into())
+        .text(format!(" Among the best most often, of {telling} {plural} that tell them apart: "));
+    for (index, (name, times)) in often.iter().take(3).filter(|(_, times)| *times > 0).enumerate() {
+        let comma = if index > 0 { ", " } else { "" };
+        sentence = sentence.text(comma).name(name).text(format!(" {times}"));
+    }
+    Some(sentence.text("."))
 }
 
-/// The leader's largest gain and its largest cost.
-fn extremes(comparison: &Comparison, standings: &[Standing]) -> Vec<Sentence> {
-    let Some(best) = standings.first().filter(|best| best.better > best.worse) else {
-        return Vec::new();
-    };
+/// The largest gain and the largest cost of who is among the best most often.
+fn extremes(comparison: &Comparison, often: &[(&String, usize)]) -> Vec<Sentence> {
+    let others = often.iter().filter(|(name, times)| **name != comparison.baseline && *times > 0);
+    let Some((best, _)) = others.copied().next() else { return Vec::new() };
+    let counted: Vec<String> = counted(comparison).iter().map(|cell| cell.label()).collect();
+    let real = |(cell, ..): &(String, &Row, &Entry)| !several(comparison) || counted.contains(cell);
     let largest = |verdict: Verdict| {
         let mut largest: Option<(f64, String, &Row, &Entry)> = None;
-        for (cell, row, entry) in headline_entries(comparison) {
-            let size = entry.shift.and_then(|shift| shift.percent).map_or(0.0, f64::abs);
-            let ours = entry.contestant == best.contestant && entry.verdict == verdict;
+        for (cell, row, entry) in headline_entries(comparison).filter(|it| real(it)) {
+            let size = if entry.verdict == verdict { gain(entry) } else { continue };
+            let ours = entry.contestant == *best;
             if ours && largest.as_ref().is_none_or(|(most, ..)| size > *most) {
                 largest = Some((size, cell, row, entry));
             }
         }
         largest
     };
-    let gain = largest(Verdict::Better)
-        .map(|(_, cell, row, entry)| extreme("Its largest gain is ", &cell, row, entry));
-    let cost = largest(Verdict::Worse)
-        .map(|(_, cell, row, entry)| extreme("It costs most in ", &cell, row, entry));
-    gain.into_iter().chain(cost).collect()
+    let opening = Sentence::default().text("Against ").name(&comparison.baseline).text(", ");
+    let gain = largest(Verdict::Better).map(|(_, cell, row, entry)| {
+        extreme(opening.clone().name(best).text(" gains most in "), &cell, row, entry)
+    });
+    let cost = match largest(Verdict::Worse) {
+        Some((_, cell, row, entry)) => {
+            extreme(Sentence::default().text("It costs most in "), &cell, row, entry)
+        }
+        None => Sentence::default().text("It is worse in no headline measure."),
+    };
+    gain.into_iter().flat_map(|gain| [gain, cost.clone()]).collect()
 }
 
-fn extreme(opening: &str, cell: &str, row: &Row, entry: &Entry) -> Sentence {
-    let sentence = Sentence::default().text(opening).term(units::measure(&row.measure));
+/// The ranking over all cells, in one sentence.
+fn ranks(comparison: &Comparison) -> Option<Sentence> {
+    let rankings = stats::ranking::rankings(comparison);
+    let ranking = rankings.first().filter(|ranking| ranking.measure.is_none())?;
+    let (result, order) = (&ranking.result, ranking.result.order());
+    let sentence = Sentence::default().text(format!("By rank over {} cells ", result.cells));
+    if !result.tells() {
+        let chance = format!("(Friedman, p = {:.2}).", result.chance);
+        return Some(sentence.text("nothing can be told ").text(chance));
+    }
+    let name = |place: usize| &ranking.contestants[order[place]];
+    let with_first = result.groups().first().filter(|(first, _)| *first == 0).map_or(0, |it| it.1);
+    let sentence = sentence.name(name(0)).text(" comes first");
+    let sentence = match order.len() - 1 - with_first {
+        0 => sentence.text(", and nobody could be told from it").text("."),
+        _ => {
+            let behind: Vec<&String> = (with_first + 1..order.len()).map(name).collect();
+            sentence.text("; only ").names(behind).text(" could be told from it.")
+        }
+    };
+    Some(sentence)
+}
+
+fn extreme(opening: Sentence, cell: &str, row: &Row, entry: &Entry) -> Sentence {
+    let sentence = opening.term(units::measure(&row.measure));
     let sentence = sentence.text(" under ").term(cell.into()).text(": ");
     let sentence = sentence.strong(shift_words(row, entry)).text(", ");
     let median = |entry: Option<&Entry>| {
@@ -288,22 +262,6 @@ fn shift_words(row: &Row, entry: &Entry) -> String {
     let Some(shift) = &entry.shift else { return String::new() };
     let (value, interval) = units::shift(shift, row.unit);
     format!("{value} {interval}")
-}
-
-fn runners_up(standings: &[Standing]) -> Option<Sentence> {
-    let leads = standings.first().is_some_and(|best| best.better > best.worse);
-    let rest = standings.iter().skip(usize::from(leads));
-    let decided: Vec<&Standing> = rest.filter(|s| s.better + s.worse > 0).collect();
-    if decided.is_empty() {
-        return None;
-    }
-    let mut sentence = Sentence::default().text("The others, better and worse: ");
-    for (index, standing) in decided.iter().enumerate() {
-        let comma = if index > 0 { ", " } else { "" };
-        sentence = sentence.text(comma).name(&standing.contestant);
-        sentence = sentence.text(format!(" {} and {}", standing.better, standing.worse));
-    }
-    Some(sentence.text("."))
 }
 
 /// Contestants of which every headline measure is known and none is decided.
@@ -329,6 +287,13 @@ fn silent(comparison: &Comparison, standings: &[Standing]) -> Option<Sentence> {
     Some(
         Sentence::default().text("Nothing can be said about ").names(names).text(format!("{why}.")),
     )
+}
+
+/// A model's answer must not pass for a machine's.
+fn only_simulated(comparison: &Comparison) -> Option<Sentence> {
+    let simulated = comparison.cells.iter().all(|cell| cell.backend == Backend::Sim);
+    let words = "All numbers are the simulator’s; no real kernel was asked.";
+    simulated.then(|| Sentence::default().text(words))
 }
 
 fn outcomes(comparison: &Comparison) -> Sentence {

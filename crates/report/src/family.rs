@@ -16,6 +16,8 @@ pub struct Member {
     pub author: String,
     /// Whose ideas or code it took up, the nearest first. Names that are no member's do not count.
     pub after: Vec<String>,
+    /// Its run queue in words, and what using it costs.
+    pub queue: String,
 }
 
 /// A line of the tree.
@@ -109,7 +111,8 @@ mod tests {
 
     fn member(name: &str, year: u16, after: &[&str]) -> Member {
         let after = after.iter().map(|&name| name.into()).collect();
-        Member { name: name.into(), year, author: format!("{name}'s"), after }
+        let author = format!("{name}'s");
+        Member { name: name.into(), year, author, after, queue: String::new() }
     }
 
     #[test]

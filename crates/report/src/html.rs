@@ -13,16 +13,21 @@ mod agreement;
 mod answer;
 mod apart;
 mod beside;
+mod best;
 mod curves;
 mod data;
 mod escape;
 mod failures;
 mod family;
+mod figure;
+mod library;
 mod method;
 mod provenance;
+mod ranking;
 mod results;
 mod scaling;
 mod timeline;
+mod trade_off;
 mod why;
 
 use model::Record;
@@ -65,6 +70,7 @@ const SCRIPT: &str = concat!(
     include_str!("../assets/scaling.js"),
     include_str!("../assets/timeline.js"),
     include_str!("../assets/trials.js"),
+    include_str!("../assets/save.js"),
     include_str!("../assets/report.js"),
 );
 
@@ -97,11 +103,13 @@ fn page_with(
     let agreement = agreement.as_ref();
     let sections = [
         answer::section(comparison, agreement),
+        ranking::section(comparison),
+        trade_off::section(comparison, records),
         agreement::section(comparison, agreement),
         results::section(comparison, agreement),
         charts(detail),
         apart::section(comparison, records),
-        scaling::section(comparison, records),
+        scaling::section(comparison, records, &about.family),
         why::section(comparison, records),
         timeline::section(records),
         failures::section(records),
@@ -121,7 +129,7 @@ fn page_with(
         head(about),
         header(comparison, about, &body),
         footer(about),
-        plotly(),
+        library::element(),
     )
 }
 
@@ -148,6 +156,8 @@ fn header(comparison: &Comparison, about: &About, body: &str) -> String {
         facts.iter().map(|(count, what)| format!("<span><b>{count}</b> {what}</span>")).collect();
     let links = [
         ("answer", "Answer"),
+        ("ranking", "Ranking"),
+        ("trade-off", "Trade-off"),
         ("agreement", "Agreement"),
         ("results", "Results"),
         ("pictures", "Pictures"),
@@ -274,12 +284,4 @@ fn footer(about: &About) -> String {
          fetches nothing and sends nothing.</p></footer>\n",
         text(&about.generated)
     )
-}
-
-/// plotly.js as the crate embeds it, without the typesetting libraries that come along.
-fn plotly() -> String {
-    let sources = plotly::Plot::offline_js_sources();
-    let scripts = sources.split_inclusive("</script>");
-    let is_plotly = |script: &&str| script.get(..2_000).unwrap_or(script).contains("plotly.js v");
-    scripts.into_iter().find(is_plotly).unwrap_or_default().trim().to_owned()
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Reports: a comparison to a terminal table, Markdown, or one HTML file. Pure functions only.
 //!
-//! [`units`] writes numbers, [`answer`] turns verdicts into plain sentences; [`terminal`],
+//! [`units`] writes numbers, [`answer`] turns verdicts into plain sentences, [`best`] says who
+//! is best for which load; [`terminal`],
 //! [`markdown`] and [`html`] are three ways of showing the same. [`explain`] tells why tasks
 //! waited, [`family`] who comes from whom; [`sides`] sets two backends side by side, [`agreement`]
 //! says how far they are apart.
@@ -10,6 +11,7 @@
 
 pub mod agreement;
 pub mod answer;
+pub mod best;
 pub mod explain;
 pub mod family;
 pub mod html;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A comparison as text for a terminal: at most 110 columns, colour only if asked for.
 
+use std::collections::BTreeMap;
+
 use model::Clock;
 use model::metric::Direction;
 use stats::agreement::Agreement;
 use stats::holm::ALPHA;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
-use crate::answer::{answer, by_load};
+use crate::answer::answer;
+use crate::best::{Line, lines};
 use crate::{sides, units};
 
 pub mod apart;
@@ -49,10 +52,13 @@ pub fn table(comparison: &Comparison, agreement: Option<&Agreement>, colour: boo
     for sentence in agreement.map_or_else(Vec::new, |it| sides::sentences(comparison, it)) {
         text += &wrapped(&sentence.plain(), "");
     }
-    for sentence in by_load(comparison) {
-        text += &wrapped(&format!("- {}", sentence.plain()), "  ");
-    }
+    lines(comparison).iter().for_each(|line| text += &best(line, &comparison.baseline));
     text
+}
+
+fn best(line: &Line, baseline: &str) -> String {
+    let words = line.words(baseline).plain();
+    wrapped(&format!("- {}: {words}.", line.subject()), "  ")
 }
 
 fn cell_table(cell: &Cell, baseline: &str, paint: Paint) -> String {
@@ -81,6 +87,9 @@ fn bad_outcomes(cell: &Cell, place: &str, paint: Paint) -> String {
 fn row_table(row: &Row, baseline: &str, paint: Paint) -> String {
     let title = format!("{}{}", row.measure, direction(row.direction));
     let mut text = format!("  {}\n", fit(&title, COLUMNS - 2));
+    if !row.is_measured() {
+        return text + &unmeasured(row);
+    }
     let against = format!("against {}", fit(baseline, NAME));
     text += &paint.dim(&format!(
         "    {:<NAME$} {:>7} {:>10} {:<16} {against}",
@@ -91,6 +100,18 @@ fn row_table(row: &Row, baseline: &str, paint: Paint) -> String {
         text += &entry_line(row, entry, paint);
     }
     text
+}
+
+/// Why nobody has a number, each reason once.
+fn unmeasured(row: &Row) -> String {
+    let mut reasons: BTreeMap<&str, u32> = BTreeMap::new();
+    for (reason, runs) in row.entries.iter().flat_map(|entry| &entry.missing) {
+        *reasons.entry(reason).or_default() += runs;
+    }
+    let line = |(reason, runs): (&str, u32)| {
+        fit(&format!("    nobody has a number; {runs} run(s): {reason}"), COLUMNS) + "\n"
+    };
+    reasons.into_iter().map(line).collect()
 }
 
 fn direction(direction: Direction) -> &'static str {

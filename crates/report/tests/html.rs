@@ -23,11 +23,11 @@ fn page_of(records: &[Record]) -> String {
     page(&comparison, records, &about)
 }
 
-/// The page without plotly's own script, which holds addresses that it never asks for here.
+/// The page without plotly, which is packed.
 fn own_part(page: &str) -> String {
-    let start = page.find("<script type=\"text/javascript\">").expect("plotly is embedded");
-    let end = start + page[start..].find("</script>").expect("plotly's script ends");
-    assert!(end - start > 3_000_000, "plotly is whole");
+    let start = page.find("<script type=\"text/plain\" id=\"plotly\">").expect("it is embedded");
+    let end = start + page[start..].find("</script>").expect("its element ends");
+    assert!(end - start > 1_000_000, "plotly is whole");
     format!("{}{}", &page[..start], &page[end..])
 }
 
@@ -46,7 +46,7 @@ fn nothing_is_loaded_from_outside() {
         assert!(!own.contains(outside), "the page has {outside}");
     }
     assert!(own.contains("default-src 'none'"), "the page forbids requests");
-    let libraries = page.matches("<script type=\"text/javascript\">").count();
+    let libraries = page.matches("<script type=\"text/plain\"").count();
     assert_eq!(libraries, 1, "plotly, without the typesetting library that comes along");
 }
 
@@ -145,6 +145,8 @@ fn on_machines(sizes: &[(u32, f64)]) -> Vec<Record> {
             let mut record = record.clone();
             record.trial.machine.name = format!("with_{cpus}");
             record.trial.machine.cpus = cpus;
+            // Only a load that grows with the machine can scale.
+            record.trial.workload.tasks.iter_mut().for_each(|group| group.count *= cpus);
             record.trial.workload.headline = vec!["iterations_per_second all".into()];
             let rate = 1_000.0 * per_cpu * f64::from(cpus);
             let rate = model::Metric::number("iterations_per_second", "all", rate);
@@ -168,6 +170,7 @@ fn growing_machines_have_a_picture_and_a_table_of_what_each_cpu_does() {
         .to_vec();
     assert!(places.is_sorted(), "smallest first: {scaling}");
     assert!(page.contains("href=\"#scaling\""));
+    assert!(scaling.contains("of what a CPU gets done on 1 CPU(s), it gets done on 64: "));
 }
 
 #[test]
@@ -220,4 +223,55 @@ fn every_pair_of_contestants_has_a_line_that_tells_them_apart() {
     let pairs = names.len() * (names.len() - 1) / 2;
     assert_eq!(section.matches("<tr><td>").count(), pairs, "{section}");
     assert!(page.contains("href=\"#apart\""));
+}
+
+/// A section of the page by its identity.
+fn section<'a>(page: &'a str, id: &str) -> &'a str {
+    let start = page.find(&format!("<section id=\"{id}\"")).unwrap_or_else(|| panic!("no {id}"));
+    &page[start..start + page[start..].find("</section>").expect("its end")]
+}
+
+#[test]
+fn the_first_screen_has_at_most_a_line_for_each_load_and_machine() {
+    let records = synthetic::experiment();
+    let page = page_of(&records);
+    let answer = section(&page, "answer");
+    let table = &answer[answer.find("<table class=\"best\"").expect("the table")..];
+    let table = &table[..table.find("</table>").expect("its end")];
+    let loads: BTreeSet<(&str, &str)> = records
+        .iter()
+        .map(|record| (record.trial.workload.name.as_str(), record.trial.machine.name.as_str()))
+        .collect();
+    let lines = table.matches("<td class=\"who\"").count();
+    assert!(lines > 0 && lines <= loads.len(), "{lines} lines for {}", loads.len());
+    assert!(!answer.contains("none better"), "who is not better is not listed");
+}
+
+#[test]
+fn the_ranking_and_the_trade_off_are_drawn_with_their_numbers() {
+    let records = synthetic::experiment();
+    let page = page_of(&records);
+    let ranking = section(&page, "ranking");
+    for needle in ["critical difference", "Friedman", "class=\"dot\"", "contestant,mean_rank"] {
+        assert!(ranking.contains(needle), "{needle}");
+    }
+    let trade_off = section(&page, "trade-off");
+    assert!(trade_off.contains("throughput_ratio") && trade_off.contains("eevdf-6.12"));
+    let figures = page.matches("<figure class=\"drawn\"").count();
+    assert_eq!(page.matches("data-csv=\"contestant,").count(), figures, "each has its numbers");
+}
+
+#[test]
+fn measures_that_nobody_has_are_a_sentence_and_no_row() {
+    let mut records = synthetic::experiment();
+    for record in &mut records {
+        let missing = model::Metric::missing("unload_ns", "all", "nothing was reloaded");
+        record.measured.metrics.push(missing);
+        record.measured.sort();
+    }
+    let page = page_of(&records);
+    let results = section(&page, "results");
+    assert!(results.contains("Nobody has a number for"), "{results}");
+    assert!(results.contains("(nothing was reloaded)"));
+    assert!(!results.contains("<th scope=\"row\">unload</th>"));
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What a reader would do. The test adds this to the page and reads `data-seen` afterwards.
 "use strict";
-addEventListener("load", () => setTimeout(() => {
+function whenDrawn(then) {
+  setTimeout(() => document.body.dataset.drawn ? then() : whenDrawn(then), 50);
+}
+addEventListener("load", () => whenDrawn(() => {
   const seen = [];
   const note = (name, value) => seen.push(`${name}=${value}`);
   const charts = () => [...document.querySelectorAll(".js-plotly-plot")].filter((chart) =>
@@ -10,6 +13,13 @@ addEventListener("load", () => setTimeout(() => {
   note("boxes", document.querySelectorAll("#chart-runs .boxlayer .trace").length);
   note("curves", document.querySelectorAll("#chart-curve .scatterlayer .trace").length);
   note("slices", document.querySelectorAll("#chart-timeline .scatterlayer .trace").length);
+  note("savers", document.querySelectorAll(".save").length ===
+    document.querySelectorAll("figure.drawn, .figures figure, #timeline figure").length);
+  const drawn = document.querySelector("figure.drawn");
+  note("csv", drawn.dataset.csv.split("\n").length > 3);
+  note("svg", new DOMParser().parseFromString(drawnSvg(drawn.querySelector("svg")),
+    "image/svg+xml").querySelectorAll("circle").length > 2);
+  note("chart-csv", chartCsv(document.getElementById("chart-runs")).split("\n").length > 20);
   note("overflow", document.documentElement.scrollWidth > innerWidth);
   document.querySelector(".chip").click();
   note("boxes-after-chip", document.querySelectorAll("#chart-runs .boxlayer .trace").length);
@@ -30,7 +40,7 @@ addEventListener("load", () => setTimeout(() => {
     note("reason", document.querySelector("#trial-table tr.details").textContent.includes("stall"));
     document.querySelector(".zoom button").click();
     note("injected", document.querySelectorAll("img, [onerror]").length +
-      document.scripts.length - 4);
+      document.scripts.length - 5);
     document.body.setAttribute("data-seen", seen.join(" "));
   }, 300);
-}, 300));
+}));

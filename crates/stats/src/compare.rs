@@ -8,6 +8,7 @@ use model::{Clock, Record, Seed};
 use crate::comparison::{Cell, Comparison, Entry, OutcomeCount, PValue, Pairs, Row, Shift};
 use crate::family::{correct, judge_all};
 use crate::interval::CONFIDENCE;
+use crate::leaders::leaders;
 use crate::measures::MeasureKey;
 use crate::median::median;
 use crate::notes::notes;
@@ -157,7 +158,8 @@ impl Judge<'_> {
             Entry { shift, p_value, pairs, ..self.alone(name, column, Verdict::NotMeasured, seed) }
         };
         let entries = self.contestants.iter().map(entry).collect();
-        Row { measure, unit, direction, headline, entries }
+        let leaders = headline.then(|| leaders(columns, self.contestants, direction, self.clock));
+        Row { measure, unit, direction, headline, entries, leaders: leaders.flatten() }
     }
 
     /// An entry without its comparison.

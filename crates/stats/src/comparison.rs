@@ -11,6 +11,7 @@ use model::metric::{Direction, Unit};
 use model::{Backend, Clock, Seed};
 use serde::{Deserialize, Serialize};
 
+use crate::leaders::Leaders;
 use crate::{MeasureKey, Verdict};
 
 /// Everything that the records say about the contestants.
@@ -70,6 +71,9 @@ pub struct Row {
     pub headline: bool,
     /// One entry per contestant of [`Comparison::contestants`], in that order.
     pub entries: Vec<Entry>,
+    /// Who is best, in headline measures that judge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leaders: Option<Leaders>,
 }
 
 /// One contestant's numbers in one row.
@@ -174,6 +178,23 @@ impl Cell {
     /// The rows that the workload names first.
     pub fn headline(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| row.headline)
+    }
+
+    /// The first of these that judges and that somebody has a number for: what the cell is about.
+    pub fn primary(&self) -> Option<&Row> {
+        self.headline().find(|row| row.judges() && row.is_measured())
+    }
+}
+
+impl Row {
+    /// Whether one way is better.
+    pub fn judges(&self) -> bool {
+        self.direction != Direction::Neutral
+    }
+
+    /// Whether anybody has a number.
+    pub fn is_measured(&self) -> bool {
+        self.entries.iter().any(|entry| entry.median.is_some())
     }
 }
 

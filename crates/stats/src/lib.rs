@@ -11,7 +11,9 @@
 //! [`measures`] says which numbers a record holds, [`compare`] puts all together, [`verdict`] says
 //! what may be said; [`apart`] says what tells two contestants apart, [`agreement`] sets two
 //! backends side by side, [`control`](mod@control) a copy and its original, [`identical`] asks
-//! whether two sets of records measured the same, byte for byte. [`explain`] says from one record's
+//! whether two sets of records measured the same, byte for byte. [`leaders`] says who is best in a
+//! row, [`ranking`] who is over all cells by [`critical_difference`], [`trade_off`] what throughput
+//! costs in latency. [`explain`] says from one record's
 //! trace why tasks waited, [`survival`] what a scheduler did in a trial that no policy may do.
 //!
 //! What is not here: wording for readers, charts, and any exclusion of inconvenient runs.
@@ -23,7 +25,9 @@ pub mod change_points;
 pub mod cliffs_delta;
 pub mod compare;
 pub mod comparison;
+mod complete;
 pub mod control;
+pub mod critical_difference;
 pub mod distributions;
 pub mod equivalence;
 pub mod explain;
@@ -33,6 +37,7 @@ pub mod holm;
 pub mod identical;
 pub mod interval;
 pub mod knee;
+pub mod leaders;
 pub mod measures;
 pub mod median;
 mod notes;
@@ -41,10 +46,13 @@ pub mod outliers;
 pub mod permutation;
 pub mod quantile;
 pub mod rank_sum;
+pub mod ranking;
 mod samples;
 mod shift;
 pub mod shift_function;
+mod special;
 pub mod survival;
+pub mod trade_off;
 pub mod verdict;
 pub mod warm_up;
 
@@ -55,5 +63,6 @@ pub use comparison::{
 };
 pub use control::control;
 pub use identical::{Difference, Identity, identical};
+pub use leaders::Leaders;
 pub use measures::{MeasureKey, Statistic};
 pub use verdict::Verdict;

@@ -39,7 +39,7 @@ pub fn rank_sum(ours: &[f64], baseline: &[f64]) -> Option<Tails> {
     if ours.is_empty() || baseline.is_empty() {
         return None;
     }
-    let ranks = doubled_ranks(ours, baseline);
+    let ranks = doubled_ranks(&[ours, baseline].concat());
     let sum: usize = ranks[..ours.len()].iter().sum();
     match ranks.len() <= EXACT_RUNS {
         true => Some(exact(&ranks, ours.len())),
@@ -61,7 +61,7 @@ pub fn blocked(blocks: &[(Vec<f64>, Vec<f64>)]) -> Option<Tails> {
     let (mut sum, mut ways) = (0, vec![1.0]);
     let mut any = false;
     for (ours, baseline) in whole {
-        let ranks = doubled_ranks(ours, baseline);
+        let ranks = doubled_ranks(&[ours.as_slice(), baseline].concat());
         sum += ranks[..ours.len()].iter().sum::<usize>();
         ways = convolve(&ways, &choices(&ranks, ours.len()));
         any = true;
@@ -75,15 +75,14 @@ pub fn smallest(ours: usize, baseline: usize) -> f64 {
     (2.0 / ways).min(1.0)
 }
 
-/// Twice the rank of every value among all, ours first; equal values share the mean.
-fn doubled_ranks(ours: &[f64], baseline: &[f64]) -> Vec<usize> {
-    let all: Vec<f64> = ours.iter().chain(baseline).copied().collect();
+/// Twice the rank of every value among all, so that it is whole: equal values share the mean.
+pub fn doubled_ranks(values: &[f64]) -> Vec<usize> {
     let rank = |value: &f64| {
-        let lower = all.iter().filter(|other| *other < value).count();
-        let equal = all.iter().filter(|other| *other == value).count();
+        let lower = values.iter().filter(|other| *other < value).count();
+        let equal = values.iter().filter(|other| *other == value).count();
         2 * lower + equal + 1
     };
-    all.iter().map(rank).collect()
+    values.iter().map(rank).collect()
 }
 
 /// How many choices of `chosen` of the ranks have each sum.

@@ -55,26 +55,50 @@ fn by_aspect(agreement: &Agreement) -> String {
     )
 }
 
-/// Claims that point in opposite directions.
+/// More lines than this are folded.
+const LINES_OPEN: usize = 8;
+
+/// Claims that point in opposite directions, those of one cell and measure together.
 fn contradictions(agreement: &Agreement) -> String {
     let against: Vec<&Sign> = agreement.signs.iter().filter(|sign| !sign.agrees()).collect();
     if against.is_empty() {
         return String::new();
     }
-    let item = |sign: &&Sign| {
+    let mut lines: Vec<(&Sign, Vec<&str>)> = Vec::new();
+    for sign in &against {
+        let same = |(line, _): &&mut (&Sign, Vec<&str>)| {
+            (&line.cell, &line.measure, line.reference, line.model)
+                == (&sign.cell, &sign.measure, sign.reference, sign.model)
+        };
+        match lines.iter_mut().find(same) {
+            Some((_, names)) => names.push(&sign.contestant),
+            None => lines.push((sign, vec![&sign.contestant])),
+        }
+    }
+    let item = |(sign, names): &(&Sign, Vec<&str>)| {
+        let names: Vec<String> =
+            names.iter().map(|name| format!("<b class=\"name\">{}</b>", text(name))).collect();
         format!(
-            "<li><b class=\"name\">{}</b>, <i>{}</i> under <i>{}</i>: {} on {}, {} on {}</li>",
-            text(&sign.contestant),
+            "<li><i>{}</i> under <i>{}</i>: {} on {}, {} on {}: {}</li>",
             text(&units::measure(&sign.measure)),
             text(&sign.cell),
             sign.reference.words(),
             backend_word(agreement.reference),
             sign.model.words(),
-            backend_word(agreement.model)
+            backend_word(agreement.model),
+            names.join(", ")
         )
     };
-    let items: String = against.iter().map(item).collect();
-    format!("<h3>Where they contradict each other</h3><ul>{items}</ul>")
+    let items: String = lines.iter().map(item).collect();
+    let heading = "Where they contradict each other";
+    match lines.len() > LINES_OPEN {
+        false => format!("<h3>{heading}</h3><ul>{items}</ul>"),
+        true => format!(
+            "<details class=\"more\"><summary>{heading}: {} claims</summary><ul>{items}</ul>\
+             </details>",
+            against.len()
+        ),
+    }
 }
 
 fn outside(agreement: &Agreement) -> String {

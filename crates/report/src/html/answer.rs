@@ -1,27 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The first screen: the answer in sentences, then every headline measure against the baseline at
-//! once.
+//! The first screen: the answer in sentences, who is best for which load, then every headline
+//! measure against the baseline at once.
 
 use stats::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Row, Verdict, backend_word};
 
 use super::escape::{anchor, text};
-use crate::answer::{Load, Part, Sentence, answer, by_load, loads, several_machines, standings};
+use crate::answer::{Load, Part, Sentence, answer, loads, several_machines, standings};
 use crate::{sides, units};
+
+/// A larger table of all headline measures is folded.
+const FIELDS_OPEN: usize = 120;
 
 pub fn section(comparison: &Comparison, agreement: Option<&Agreement>) -> String {
     let sentences = answer(comparison);
     let mut sentences = sentences.iter().map(sentence);
     let first = sentences.next().unwrap_or_default();
-    let rest: Vec<String> = sentences.collect();
+    let rest: String = sentences.map(|it| format!("<li>{it}</li>")).collect();
+    let rest = match rest.is_empty() {
+        true => rest,
+        false => format!("<ul class=\"plain\">{rest}</ul>"),
+    };
     let agreed = agreement.map_or_else(Vec::new, |it| sides::in_short(comparison, it));
     let agreed: Vec<String> = agreed.iter().map(sentence).collect();
     let agreed = match agreed.is_empty() {
         true => String::new(),
         false => format!("<p>{} <a href=\"#agreement\">More</a></p>", agreed.join(" ")),
     };
-    let by_load: String =
-        by_load(comparison).iter().map(|it| format!("<li>{}</li>", sentence(it))).collect();
     let warnings: String =
         comparison.notes.iter().map(|note| format!("<li>{}</li>", text(note))).collect();
     let warnings = match warnings.is_empty() {
@@ -29,10 +34,10 @@ pub fn section(comparison: &Comparison, agreement: Option<&Agreement>) -> String
         false => format!("<ul class=\"notes\" aria-label=\"Read this first\">{warnings}</ul>"),
     };
     format!(
-        "<section id=\"answer\"><h2>The answer</h2><p class=\"lead\">{first}</p><p>{}</p>{agreed}\
-         <ul \
-         class=\"loads\">{by_load}</ul>{warnings}{}</section>\n",
-        rest.join(" "),
+        "<section id=\"answer\"><h2>The answer</h2><p class=\"lead\">{first}</p>{}{agreed}\
+         {}{warnings}{}</section>\n",
+        rest,
+        super::best::table(comparison),
         matrix(comparison)
     )
 }
@@ -60,16 +65,21 @@ pub fn start(comparison: &Comparison) -> usize {
 
 /// Headline measures as rows, contestants as columns, shifts against the baseline in the fields.
 fn matrix(comparison: &Comparison) -> String {
-    let loads = loads(comparison);
+    let mut loads = loads(comparison);
+    loads.iter_mut().for_each(|load| load.rows.retain(|(_, row)| row.is_measured()));
+    loads.retain(|load| !load.rows.is_empty());
     if loads.is_empty() || comparison.contestants.len() < 2 {
         return String::new();
     }
+    let fields = loads.iter().map(|load| load.rows.len()).sum::<usize>();
+    let open = if fields * comparison.contestants.len() > FIELDS_OPEN { "" } else { " open" };
     let rows: String = loads.iter().map(|load| load_rows(comparison, load)).collect();
     let others = comparison.contestants.iter().skip(1);
     let heads: String =
         others.map(|name| format!("<th scope=\"col\"><span>{}</span></th>", text(name))).collect();
     format!(
-        "<figure class=\"matrix\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" \
+        "<details class=\"all\"{open}><summary>Every headline measure against {}</summary><figure \
+         class=\"matrix\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" \
          aria-label=\"All \
          headline measures\"><table><thead><tr><th scope=\"col\">median and shifts</th><th \
          scope=\"col\" \
@@ -77,7 +87,8 @@ fn matrix(comparison: &Comparison) -> String {
          </table></div>\
          <figcaption>Shift of each contestant against <b class=\"name\">{}</b>, in percent of its \
          median. \
-         {LEGEND}</figcaption></figure>",
+         {LEGEND}</figcaption></figure></details>",
+        text(&comparison.baseline),
         text(&comparison.baseline),
         tally(comparison),
         text(&comparison.baseline),

@@ -259,7 +259,7 @@ fn cell_data<'a>(
         backend: backend_word(cell.backend),
         parameters: &cell.parameters,
         trials: trials.to_vec(),
-        rows: cell.rows.iter().map(row).collect(),
+        rows: cell.rows.iter().filter(|row| row.is_measured()).map(row).collect(),
         distributions: distributions(
             &ours,
             &comparison.contestants,

@@ -94,6 +94,7 @@ mod tests {
             year,
             author: "<A & B>".into(),
             after: after.iter().map(|&name| name.into()).collect(),
+            queue: String::new(),
         };
         let family = [member("a", 1, &[]), member("b", 2, &["a"]), member("c", 3, &["b", "a"])];
         let picture = picture(&tree(&family), &BTreeSet::from(["b"]));

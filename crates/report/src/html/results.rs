@@ -2,6 +2,8 @@
 //! Tables of every cell: headline measures with intervals and their picture, then all other
 //! measures.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use model::metric::{Direction, measure};
 use stats::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Interval, Row, Verdict};
@@ -77,13 +79,36 @@ fn details(cell: &Cell, open: bool) -> String {
 
 /// The tables of one backend.
 fn body(cell: &Cell) -> String {
-    let headlines: String = cell.headline().map(|row| table(row, cell)).collect();
-    let others: Vec<&Row> = cell.rows.iter().filter(|row| !row.headline).collect();
+    let known = |row: &&Row| row.is_measured();
+    let headlines: String = cell.headline().filter(known).map(|row| table(row, cell)).collect();
+    let others: Vec<&Row> = cell.rows.iter().filter(|row| !row.headline).filter(known).collect();
     let (headlines, others) = match headlines.is_empty() {
         true => (others.iter().map(|row| table(row, cell)).collect(), Vec::new()),
         false => (headlines, others),
     };
-    headlines + &all_measures(&others)
+    headlines + &all_measures(&others) + &unmeasured(cell)
+}
+
+/// What nobody has a number for, and why.
+fn unmeasured(cell: &Cell) -> String {
+    let mut by_reason: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for row in cell.rows.iter().filter(|row| !row.is_measured()) {
+        let reasons: BTreeSet<&str> =
+            row.entries.iter().flat_map(|entry| entry.missing.keys().map(String::as_str)).collect();
+        let reasons = reasons.into_iter().collect::<Vec<_>>().join("; ");
+        by_reason.entry(reasons).or_default().push(units::measure(&row.measure));
+    }
+    let words = |(reason, measures): (&String, &Vec<String>)| {
+        let why = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
+        text(&format!("{}{why}", measures.join(", ")))
+    };
+    let words: Vec<String> = by_reason.iter().map(words).collect();
+    match words.as_slice() {
+        [] => String::new(),
+        words => {
+            format!("<p class=\"aside small\">Nobody has a number for {}.</p>", words.join("; "))
+        }
+    }
 }
 
 /// How many headline verdicts of a cell are better and worse, for its folded line.

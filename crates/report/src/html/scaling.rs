@@ -5,10 +5,11 @@
 use std::collections::BTreeMap;
 
 use model::metric::Unit;
-use model::{Backend, Record};
-use stats::{Cell, Comparison, Entry, MeasureKey};
+use model::{Backend, Record, SchedulerChoice};
+use stats::{Cell, Comparison, Entry, MeasureKey, Row};
 
 use super::escape::text;
+use crate::family::Member;
 use crate::units;
 
 /// Machines of fewer sizes make no curve.
@@ -21,9 +22,11 @@ pub(super) fn cpus(records: &[Record]) -> BTreeMap<&str, u32> {
 }
 
 /// The frame of the chart, and a table for each cell that ran on enough sizes; empty if none did.
-pub fn section(comparison: &Comparison, records: &[Record]) -> String {
-    let tables: String =
-        series(comparison, &cpus(records)).iter().filter_map(|it| table(it, comparison)).collect();
+pub fn section(comparison: &Comparison, records: &[Record], family: &[Member]) -> String {
+    let mut series = series(comparison, &cpus(records));
+    series.retain(|series| grows(series, records));
+    let tables: String = series.iter().filter_map(|it| table(it, comparison)).collect();
+    let words: String = series.iter().filter_map(|it| kept(it, comparison)).collect();
     if tables.is_empty() {
         return String::new();
     }
@@ -34,10 +37,72 @@ pub fn section(comparison: &Comparison, records: &[Record]) -> String {
          level line. The chart shows the cell and the measure chosen under Pictures.</p>\
          <div class=\"figures\"><figure id=\"figure-scaling\" hidden><h3>{title}</h3>\
          <div class=\"chart\" id=\"chart-scaling\" \
-         role=\"img\" aria-label=\"{title}\"></div></figure></div>{tables}\
-         </section>\n",
-        comparison.confidence * 100.0
+         role=\"img\" aria-label=\"{title}\"></div></figure></div>{words}{tables}{}</section>\n",
+        comparison.confidence * 100.0,
+        queues(comparison, records, family)
     )
+}
+
+/// Whether the load has more tasks on larger machines; else there is nothing to scale.
+fn grows(series: &Series, records: &[Record]) -> bool {
+    let tasks = |cell: &Cell| {
+        let ours = |record: &&Record| super::data::cell_label(record) == cell.label();
+        let workload = &records.iter().find(ours)?.trial.workload;
+        Some(workload.tasks.iter().map(|group| u64::from(group.count)).sum::<u64>())
+    };
+    let ends = series.first().zip(series.last());
+    ends.is_some_and(|((_, small), (_, large))| tasks(large) > tasks(small))
+}
+
+/// What each CPU of the largest machine gets done, beside the only ones of the smallest.
+fn kept(series: &Series, comparison: &Comparison) -> Option<String> {
+    let ((few, first), (many, last)) = (series.first()?, series.last()?);
+    let rate = first.headline().find(|row| row.unit == Unit::PerSecond)?;
+    let largest = last.rows.iter().find(|row| row.measure == rate.measure)?;
+    let part = |at: usize| {
+        let each = |row: &Row, cpus: u32| Some(row.entries.get(at)?.median? / f64::from(cpus));
+        let alone = each(rate, *few).filter(|&alone| alone > 0.0)?;
+        Some((at, each(largest, *many)? / alone))
+    };
+    let mut parts: Vec<(usize, f64)> = (0..comparison.contestants.len()).filter_map(part).collect();
+    parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let words = |(at, part): &(usize, f64)| {
+        let percent = 100.0 * part;
+        let places = usize::from(percent < 10.0);
+        format!("<b class=\"name\">{}</b> {percent:.places$} %", text(&comparison.contestants[*at]))
+    };
+    let words: Vec<String> = parts.iter().map(words).collect();
+    Some(format!(
+        "<p><i>{}</i>: of what a CPU gets done on {few} CPU(s), it gets done on {many}: {}.</p>",
+        text(&first.name),
+        words.join(", ")
+    ))
+}
+
+/// Why: the schedulers' own words about their queues, as far as they are known.
+fn queues(comparison: &Comparison, records: &[Record], family: &[Member]) -> String {
+    let queue = |name: &String| {
+        let ours = records.iter().find(|record| record.trial.contestant.name == *name)?;
+        let SchedulerChoice::File { file, .. } = &ours.trial.contestant.scheduler else {
+            return None;
+        };
+        let member = family.iter().find(|it| it.name == *file && !it.queue.is_empty())?;
+        Some(format!(
+            "<dt><b class=\"name\">{}</b></dt><dd>{}</dd>",
+            text(name),
+            text(&member.queue)
+        ))
+    };
+    let queues: String = comparison.contestants.iter().filter_map(queue).collect();
+    match queues.is_empty() {
+        true => queues,
+        false => format!(
+            "<p>Why: a queue’s lock is held by one CPU at a time, the others wait for it, and the \
+             longer a choice looks around in the queue, the longer they wait. With one queue for \
+             all, CPUs add to both. These are the queues, n tasks long:</p><dl \
+             class=\"facts\">{queues}</dl>"
+        ),
+    }
 }
 
 /// One cell on machines of growing size.
@@ -99,7 +164,9 @@ fn per_cpu(entry: &Entry, cpus: u32, smallest: Option<&Entry>) -> String {
     let Some(median) = entry.median else { return "<td class=\"n\">–</td>".into() };
     let each = median / f64::from(cpus);
     let alone = smallest.and_then(|entry| entry.median).filter(|&alone| alone > 0.0);
-    let part = alone.map(|alone| format!(" <small>({:.0} %)</small>", 100.0 * each / alone));
+    let percent =
+        |percent: f64| format!(" <small>({percent:.0$} %)</small>", usize::from(percent < 1.0));
+    let part = alone.map(|alone| percent(100.0 * each / alone));
     format!(
         "<td class=\"n\">{}{}</td>",
         text(&units::number(each, Unit::PerSecond)),

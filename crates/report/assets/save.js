@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Every picture can be saved: as SVG with its colours, and its numbers as CSV.
+"use strict";
+
+// What a picture's look is made of; a saved one has no style sheet.
+const LOOK = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity",
+  "font-family", "font-size", "font-weight", "text-anchor"];
+
+function saveText(name, type, text) {
+  const address = URL.createObjectURL(new Blob([text], { type }));
+  const link = element("a", { href: address, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
+function drawnSvg(svg) {
+  const copy = svg.cloneNode(true);
+  const [originals, copies] = [svg, copy].map((it) => it.querySelectorAll("*"));
+  originals.forEach((original, at) => {
+    const look = getComputedStyle(original);
+    LOOK.forEach((name) => copies[at].setAttribute(name, look.getPropertyValue(name)));
+  });
+  const { width, height } = svg.viewBox.baseVal;
+  copy.setAttribute("xmlns", "http:" + "//www.w3.org/2000/svg");
+  copy.setAttribute("width", width);
+  copy.setAttribute("height", height);
+  copy.style.background = colour("paper");
+  return new XMLSerializer().serializeToString(copy);
+}
+
+function quoted(value) {
+  const text = value === null || value === undefined ? "" : String(value);
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+// A chart's points: each with its line's name, its place, and what it says when asked. Bands are
+// the lines without a name of their own.
+function chartCsv(chart) {
+  const lines = [["series", "x", "y", "text"]];
+  for (const trace of chart.data) {
+    const named = trace.hovertemplate?.match(/<b>(.*?)<\/b>/)?.[1];
+    const name = trace.name ?? (named && !named.startsWith("%") ? named : "");
+    const words = Array.isArray(trace.text) ? trace.text : [];
+    [...trace.x ?? []].forEach((x, at) => {
+      const text = String(words[at] ?? "").replaceAll("<br>", ", ");
+      lines.push([name, x, trace.y?.[at], text]);
+    });
+  }
+  return lines.map((line) => line.map(quoted).join(",")).join("\n") + "\n";
+}
+
+function fileName(figure) {
+  const title = figure.dataset.title ?? figure.querySelector("h3")?.textContent ?? figure.id;
+  const words = `${document.title.split(" · ")[0]} ${title}`;
+  return words.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 80);
+}
+
+function saveSvg(figure) {
+  const chart = figure.querySelector(".chart");
+  if (chart) {
+    const { width, height } = chart.getBoundingClientRect();
+    Plotly.downloadImage(chart, { format: "svg", width, height, filename: fileName(figure) });
+    return;
+  }
+  saveText(`${fileName(figure)}.svg`, "image/svg+xml", drawnSvg(figure.querySelector("svg")));
+}
+
+function saveCsv(figure) {
+  const chart = figure.querySelector(".chart");
+  saveText(`${fileName(figure)}.csv`, "text/csv", chart ? chartCsv(chart) : figure.dataset.csv);
+}
+
+function savers() {
+  for (const figure of document.querySelectorAll("figure.drawn, .figures figure, #timeline figure")) {
+    if (figure.querySelector(".save")) continue;
+    const button = (title, save) =>
+      element("button", { type: "button", title: `Save as ${title}`, onclick: () => save(figure) },
+        title);
+    figure.append(element("p", { className: "save" }, button("SVG", saveSvg),
+      button("CSV", saveCsv)));
+  }
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Who is best for which load on which machine: at most one line for each, with all that cannot be
+//! told apart named together.
+
+use model::Backend;
+use stats::{Cell, Comparison, Row};
+
+use crate::answer::{Load, loads, range_words};
+use crate::sentence::Sentence;
+use crate::units;
+
+/// So many names are written out.
+const NAMES: usize = 5;
+
+/// One load on one machine, over all settings of its parameters, by the first measure that its
+/// workload names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The workload's name.
+    pub workload: String,
+    /// The machine, and the backend if there is only one.
+    pub place: String,
+    /// The measure in words.
+    pub measure: String,
+    /// The cell that the line is about, or the first of several.
+    pub cell: String,
+    /// Who is best.
+    pub group: Group,
+    /// How far the best is from the baseline, with an interval; empty if the baseline is one of
+    /// them.
+    pub gain: String,
+    /// The last of those behind, and how far it is from the baseline.
+    pub last: Option<(String, String)>,
+    /// What the simulator says of the same, if a real kernel answered too.
+    pub simulated: Option<Group>,
+}
+
+/// Who is best, and who is behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Group {
+    /// The best in most settings, the best median first.
+    pub best: Vec<String>,
+    /// Those that were told apart from the best, the nearest first.
+    pub behind: Vec<String>,
+    /// In how many settings, and of how many that have runs enough.
+    pub settings: (usize, usize),
+}
+
+/// All lines, in the order of the comparison.
+pub fn lines(comparison: &Comparison) -> Vec<Line> {
+    let is_primary = |(cell, row): &(&Cell, &Row)| {
+        cell.primary().is_some_and(|primary| primary.measure == row.measure)
+    };
+    let mut loads = loads(comparison);
+    loads.iter_mut().for_each(|load| load.rows.retain(is_primary));
+    loads.retain(|load| !load.rows.is_empty());
+    loads.iter().map(|load| line(comparison, load)).collect()
+}
+
+fn line(comparison: &Comparison, load: &Load) -> Line {
+    let of = |simulated: bool| {
+        let ours = |(cell, _): &&(&Cell, &Row)| (cell.backend == Backend::Sim) == simulated;
+        load.rows.iter().filter(ours).map(|(_, row)| *row).collect::<Vec<&Row>>()
+    };
+    let (real, simulated) = (of(false), of(true));
+    let (rows, twin) = match real.is_empty() {
+        true => (simulated, None),
+        false => (real, (!simulated.is_empty()).then(|| group(&simulated))),
+    };
+    let group = group(&rows);
+    Line {
+        workload: load.workload.into(),
+        place: match one_backend(comparison) {
+            true => load.rows[0].0.machine.clone(),
+            false => load.place.clone(),
+        },
+        measure: units::measure(&rows[0].measure),
+        cell: load.rows[0].0.label(),
+        gain: gain(comparison, &rows, &group),
+        last: last(comparison, &rows, &group),
+        group,
+        simulated: twin,
+    }
+}
+
+fn one_backend(comparison: &Comparison) -> bool {
+    let mut backends = comparison.cells.iter().map(|cell| cell.backend);
+    let first = backends.next();
+    backends.all(|backend| Some(backend) == first)
+}
+
+/// The best of one setting, or those that are best most often.
+fn group(rows: &[&Row]) -> Group {
+    let known: Vec<_> = rows.iter().filter_map(|row| row.leaders.as_ref()).collect();
+    let mut names: Vec<&String> = Vec::new();
+    for leaders in &known {
+        for name in leaders.best.iter().chain(&leaders.behind) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    let times = |name: &String| known.iter().filter(|it| it.best.contains(name)).count();
+    let most = names.iter().map(|name| times(name)).max().unwrap_or(0);
+    let (best, behind) = names.into_iter().cloned().partition(|name| times(name) == most);
+    Group { best, behind, settings: (most, known.len()) }
+}
+
+fn gain(comparison: &Comparison, rows: &[&Row], group: &Group) -> String {
+    let Some(first) = group.best.first().filter(|_| !group.best.contains(&comparison.baseline))
+    else {
+        return String::new();
+    };
+    let wins =
+        rows.iter().filter(|row| row.leaders.as_ref().is_some_and(|it| it.best.contains(first)));
+    let entries = wins.filter_map(|row| {
+        let entry = row.entries.iter().find(|entry| entry.contestant == *first)?;
+        entry.shift.is_some().then_some((*row, entry))
+    });
+    range_words(&entries.collect::<Vec<_>>())
+}
+
+fn last(comparison: &Comparison, rows: &[&Row], group: &Group) -> Option<(String, String)> {
+    let last = group.behind.last()?;
+    let [row] = rows else { return None };
+    let entry = row.entries.iter().find(|entry| entry.contestant == *last)?;
+    let far = match entry.shift {
+        Some(shift) => units::shift(&shift, row.unit).0,
+        None if *last == comparison.baseline => "the baseline".into(),
+        None => return None,
+    };
+    Some((last.clone(), far))
+}
+
+impl Group {
+    /// Whether anything tells the contestants apart.
+    pub fn tells(&self) -> bool {
+        !self.behind.is_empty()
+    }
+
+    /// Whether there are runs enough to say anything.
+    pub fn is_known(&self) -> bool {
+        self.settings.1 > 0
+    }
+
+    /// `pds, bmq and echo`, `all but ule`, `all 14 alike`.
+    pub fn words(&self) -> Sentence {
+        let sentence = Sentence::default();
+        let (best, behind) = (&self.best, &self.behind);
+        if !self.is_known() {
+            return sentence.text("too few runs to tell");
+        }
+        let sentence = match (best.len(), behind.len()) {
+            (all, 0) => sentence.text(format!("all {all} alike")),
+            (many, few) if many > NAMES && few <= NAMES => {
+                sentence.text("all but ").names(behind.iter().rev())
+            }
+            (many, _) if many > NAMES + 1 => {
+                let sentence = sentence.names(best.iter().take(NAMES));
+                sentence.text(format!(" and {} more", many - NAMES))
+            }
+            _ => sentence.names(best),
+        };
+        match self.settings {
+            (_, 1) => sentence,
+            (times, all) => sentence.text(format!(" in {times} of {all} settings")),
+        }
+    }
+
+    /// Whether each one's best is among the best of the other, as far as both know them.
+    fn agrees(&self, other: &Group) -> bool {
+        let knows =
+            |group: &Group, name: &String| group.best.contains(name) || group.behind.contains(name);
+        let backs = |one: &Group, other: &Group| {
+            let first = one.best.iter().find(|name| knows(other, name));
+            first.is_none_or(|first| other.best.contains(first))
+        };
+        self.tells() == other.tells() && backs(self, other) && backs(other, self)
+    }
+}
+
+impl Line {
+    /// What it says, without load and machine.
+    pub fn words(&self, baseline: &str) -> Sentence {
+        let mut sentence = self.group.words();
+        if !self.gain.is_empty() {
+            sentence = sentence.text("; ").strong(self.gain.clone()).text(" against ");
+            sentence = sentence.name(baseline);
+        }
+        if let Some((name, far)) = &self.last {
+            sentence = sentence.text("; last ").name(name).text(format!(", {far}"));
+        }
+        match self.simulator() {
+            None => sentence,
+            Some(words) if words.0.is_empty() => sentence.text("; the simulator agrees"),
+            Some(words) => sentence.text("; in the simulator ").append(&words),
+        }
+    }
+
+    /// What the simulator says beside a real kernel; no words where it agrees.
+    pub fn simulator(&self) -> Option<Sentence> {
+        let simulated = self.simulated.as_ref().filter(|it| it.is_known())?;
+        let agrees = self.group.agrees(simulated);
+        Some(if agrees { Sentence::default() } else { simulated.words() })
+    }
+
+    /// The load with its machine and measure.
+    pub fn subject(&self) -> String {
+        format!("{} on {}, {}", self.workload, self.place, self.measure)
+    }
+}
+
+/// In how many of the lines that tell contestants apart each one is among the best, most first.
+pub fn most_often<'a>(comparison: &'a Comparison, lines: &[Line]) -> Vec<(&'a String, usize)> {
+    let times = |name: &String| {
+        lines.iter().filter(|it| it.group.tells() && it.group.best.contains(name)).count()
+    };
+    let mut counts: Vec<_> =
+        comparison.contestants.iter().map(|name| (name, times(name))).collect();
+    counts.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
+    counts
+}
+
+/// Loads that tell nobody apart, with the machines where they do not.
+pub fn alike(lines: &[Line]) -> Option<Sentence> {
+    let alike = lines.iter().filter(|it| it.group.is_known() && !it.group.tells());
+    let mut loads: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in alike {
+        match loads.iter_mut().find(|(workload, _)| *workload == line.workload) {
+            Some((_, places)) => places.push(&line.place),
+            None => loads.push((&line.workload, vec![&line.place])),
+        }
+    }
+    let mut sentence = Sentence::default().text("Nobody could be told from the best under ");
+    for (index, (workload, places)) in loads.iter().enumerate() {
+        sentence = if index > 0 { sentence.text("; ") } else { sentence };
+        sentence = sentence.term((*workload).into()).text(format!(" on {}", places.join(", ")));
+    }
+    (!loads.is_empty()).then(|| sentence.text("."))
+}

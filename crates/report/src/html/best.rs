@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The table of the first screen: a line for each load and machine that says who is best, by how
+//! much, and who is last.
+
+use stats::Comparison;
+
+use super::answer::sentence;
+use super::escape::{anchor, text};
+use crate::best::{Line, lines};
+
+/// The table; empty where no measure judges.
+pub fn table(comparison: &Comparison) -> String {
+    let lines = lines(comparison);
+    if lines.is_empty() || comparison.contestants.len() < 2 {
+        return String::new();
+    }
+    let both = lines.iter().any(|line| line.simulated.is_some());
+    let mut body = String::new();
+    for of_load in lines.chunk_by(|a, b| (&a.workload, &a.measure) == (&b.workload, &b.measure)) {
+        let first = format!(
+            "<th scope=\"rowgroup\" rowspan=\"{}\"><b>{}</b> <small>{}</small></th>",
+            of_load.len(),
+            text(&of_load[0].workload),
+            text(&of_load[0].measure)
+        );
+        let rows = of_load.iter().enumerate();
+        let rows: String =
+            rows.map(|(at, it)| row(it, if at == 0 { &first } else { "" }, both)).collect();
+        body += &format!("<tbody>{rows}</tbody>");
+    }
+    let simulator = if both { "<th scope=\"col\">simulator</th>" } else { "" };
+    format!(
+        "<table class=\"best\"><thead><tr><th scope=\"col\">load</th><th \
+         scope=\"col\">machine</th><th scope=\"col\">best, with all that are not told apart from \
+         it</th><th scope=\"col\">the first of them against {}</th><th scope=\"col\">last</th>\
+         {simulator}</tr></thead>{body}</table><p class=\"aside small\">Behind is who differs from \
+         the best median by {:.0} % or more and by an exact rank test at {:.0} %, corrected for \
+         all that are held against it (Holm). Brackets are {:.0} % intervals.</p>",
+        text(&comparison.baseline),
+        100.0 * stats::apart::WORTH,
+        100.0 * stats::apart::CHANCE,
+        100.0 * comparison.confidence
+    )
+}
+
+fn row(line: &Line, first: &str, both: bool) -> String {
+    let last = match &line.last {
+        None => String::new(),
+        Some((name, far)) => format!("<b class=\"name\">{}</b> {}", text(name), text(far)),
+    };
+    let simulator = match line.simulator() {
+        _ if !both => String::new(),
+        None => "<td></td>".into(),
+        Some(words) if words.0.is_empty() => "<td class=\"sim\">agrees</td>".into(),
+        Some(words) => format!("<td class=\"sim\">{}</td>", sentence(&words)),
+    };
+    let class = if line.group.tells() { "" } else { " class=\"alike\"" };
+    format!(
+        "<tr{class}>{first}<th scope=\"row\"><a href=\"#{}\">{}</a></th><td class=\"who\" \
+         title=\"{}\">{}</td><td class=\"gain\">{}</td><td class=\"last\">{last}</td>{simulator}\
+         </tr>",
+        anchor(&line.cell),
+        text(&line.place),
+        text(&line.group.best.join(", ")),
+        sentence(&line.group.words()),
+        text(&line.gain)
+    )
+}

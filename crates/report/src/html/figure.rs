@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Pictures that are drawn here and need no script: an SVG with its numbers as CSV beside it. The
+//! scripts only add the buttons that save them.
+
+use super::escape::text;
+
+/// A picture with its title, what it shows, and its numbers.
+pub struct Figure<'a> {
+    /// The heading; also the name of the saved files.
+    pub title: &'a str,
+    /// What a screen reader says instead of the picture.
+    pub label: &'a str,
+    /// Width and height of the drawing.
+    pub size: (f64, f64),
+    /// The drawing: elements of an SVG.
+    pub marks: &'a str,
+    /// The numbers, a line of names first.
+    pub csv: &'a str,
+    /// A sentence below, as markup.
+    pub caption: &'a str,
+}
+
+impl Figure<'_> {
+    /// The markup.
+    pub fn html(&self) -> String {
+        let (width, height) = self.size;
+        format!(
+            "<figure class=\"drawn\" data-title=\"{0}\" data-csv=\"{1}\"><h3>{0}</h3><svg \
+             viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" aria-label=\"{2}\">{3}</svg>\
+             <figcaption>{4}</figcaption></figure>\n",
+            text(self.title),
+            text(self.csv),
+            text(self.label),
+            self.marks,
+            self.caption
+        )
+    }
+}
+
+/// A field of a CSV line, quoted where it has to be.
+pub fn field(raw: &str) -> String {
+    match raw.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", raw.replace('"', "\"\"")),
+        false => raw.into(),
+    }
+}
+
+/// A line with a class of the style sheet.
+pub fn line(class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) -> String {
+    format!("<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>")
+}
+
+/// Words; `anchor` is `start`, `middle` or `end`.
+pub fn words(class: &str, (x, y): (f64, f64), anchor: &str, words: &str) -> String {
+    format!(
+        "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>",
+        text(words)
+    )
+}
+
+/// A point that says what it is when asked.
+pub fn point(class: &str, (x, y): (f64, f64), radius: f64, title: &str) -> String {
+    format!(
+        "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"><title>{}</title>\
+         </circle>",
+        text(title)
+    )
+}
+
+/// A name, shortened to so many characters.
+pub fn short(name: &str, most: usize) -> String {
+    match name.chars().count() > most {
+        true => name.chars().take(most - 1).chain(['…']).collect(),
+        false => name.into(),
+    }
+}

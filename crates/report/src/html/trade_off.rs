@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Throughput against tail latency, a picture for each machine, with the front that nobody beats in
+//! both.
+
+use model::Record;
+use stats::trade_off::{Point, Spread, TradeOff, trade_offs};
+use stats::{Comparison, backend_word};
+
+use super::escape::text;
+use super::figure::{Figure, field, line, point, short, words};
+
+/// Of the drawing, and of its frame: left, top, right, bottom.
+const SIZE: (f64, f64) = (400.0, 330.0);
+const FRAME: [f64; 4] = [52.0, 12.0, 388.0, 282.0];
+
+/// The size of a letter of a label.
+const LETTER: (f64, f64) = (6.0, 11.0);
+
+/// The section; empty where no machine has both kinds of measures.
+pub fn section(comparison: &Comparison, records: &[Record]) -> String {
+    let pictures = trade_offs(records, comparison);
+    if pictures.is_empty() {
+        return String::new();
+    }
+    let figures: String = pictures.iter().map(|it| figure(it, &comparison.baseline)).collect();
+    format!(
+        "<section id=\"trade-off\"><h2>Throughput against latency</h2><p class=\"aside\">Ratios to \
+         <b class=\"name\">{}</b>: to the right is more throughput, further down less tail \
+         latency. Each is the geometric mean over the machine’s headline measures of its kind, \
+         taken in each block; points are medians over blocks, thin lines span all blocks. The \
+         line joins those whom nobody beats in both. It weighs all loads alike, so look at it, \
+         and do not rank by it.</p><div class=\"figures\">{figures}</div></section>\n",
+        text(&comparison.baseline)
+    )
+}
+
+fn figure(picture: &TradeOff, baseline: &str) -> String {
+    let title = format!("{} ({})", picture.machine, backend_word(picture.backend));
+    let scales = [Scale::across(picture), Scale::down(picture)];
+    let places: Vec<(f64, f64)> = picture.points.iter().map(|it| place(it, &scales)).collect();
+    let marks = [
+        grid(&scales, baseline),
+        front(picture, &places),
+        picture.points.iter().map(|it| spread(it, &scales)).collect(),
+        points(picture, &places),
+        labels(picture, &places),
+    ]
+    .concat();
+    let on_front = picture.points.iter().filter(|point| point.on_front);
+    let names: Vec<&str> = on_front.map(|point| point.contestant.as_str()).collect();
+    Figure {
+        title: &title,
+        label: &format!(
+            "Throughput against tail latency on {title}. Nobody beats: {}",
+            names.join(", ")
+        ),
+        size: SIZE,
+        marks: &marks,
+        csv: &csv(picture),
+        caption: &caption(picture),
+    }
+    .html()
+}
+
+/// An axis of ratios, logarithmic.
+struct Scale {
+    low: f64,
+    high: f64,
+    ends: (f64, f64),
+}
+
+impl Scale {
+    fn across(picture: &TradeOff) -> Scale {
+        Scale::of(picture, |point| point.throughput, (FRAME[0], FRAME[2]))
+    }
+
+    fn down(picture: &TradeOff) -> Scale {
+        Scale::of(picture, |point| point.latency, (FRAME[3], FRAME[1]))
+    }
+
+    /// All medians with some air around them; spreads may leave the frame.
+    fn of(picture: &TradeOff, spread: fn(&Point) -> Spread, ends: (f64, f64)) -> Scale {
+        let ratios: Vec<f64> = picture.points.iter().map(|it| spread(it).ratio).collect();
+        let low = ratios.iter().copied().fold(1.0, f64::min);
+        let high = ratios.iter().copied().fold(1.0, f64::max);
+        let air = (0.1 * (high / low).ln()).max(0.02).exp();
+        Scale { low: low / air, high: high * air, ends }
+    }
+
+    fn at(&self, ratio: f64) -> f64 {
+        let part = (ratio.clamp(self.low, self.high) / self.low).ln() / (self.high / self.low).ln();
+        self.ends.0 + (self.ends.1 - self.ends.0) * part
+    }
+
+    /// Round ratios, not too many.
+    fn ticks(&self) -> Vec<f64> {
+        let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
+        let all = |steps: &[f64]| -> Vec<f64> {
+            let ticks = decades
+                .clone()
+                .flat_map(|power| steps.iter().map(move |step| step * 10f64.powi(power)));
+            ticks.filter(|tick| (self.low..=self.high).contains(tick)).collect()
+        };
+        const STEPS: [&[f64]; 4] = [
+            &[1.0],
+            &[1.0, 2.0, 5.0],
+            &[0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0],
+            &[0.9, 0.92, 0.94, 0.96, 0.98, 1.0, 1.02, 1.04, 1.06, 1.08, 1.1],
+        ];
+        let enough = |steps: &&[f64]| all(steps).len() >= 3;
+        all(STEPS.into_iter().find(enough).unwrap_or(STEPS[3]))
+    }
+}
+
+/// `0.5 ×`, `20 ×`.
+fn ratio_words(ratio: f64) -> String {
+    match ratio {
+        ratio if ratio >= 10.0 => format!("{ratio:.0}×"),
+        ratio => {
+            let digits = format!("{ratio:.3}");
+            format!("{}×", digits.trim_end_matches('0').trim_end_matches('.'))
+        }
+    }
+}
+
+fn place(point: &Point, [across, down]: &[Scale; 2]) -> (f64, f64) {
+    (across.at(point.throughput.ratio), down.at(point.latency.ratio))
+}
+
+fn grid([across, down]: &[Scale; 2], baseline: &str) -> String {
+    let [left, top, right, bottom] = FRAME;
+    let class = |tick: f64| if (tick - 1.0).abs() < 1e-9 { "grid one" } else { "grid" };
+    let column = |tick: f64| {
+        let x = across.at(tick);
+        line(class(tick), (x, top), (x, bottom))
+            + &words("tick", (x, bottom + 15.0), "middle", &ratio_words(tick))
+    };
+    let row = |tick: f64| {
+        let y = down.at(tick);
+        line(class(tick), (left, y), (right, y))
+            + &words("tick", (left - 5.0, y + 4.0), "end", &ratio_words(tick))
+    };
+    let columns: String = across.ticks().into_iter().map(column).collect();
+    let rows: String = down.ticks().into_iter().map(row).collect();
+    let below = format!("throughput, {} = 1", short(baseline, 14));
+    columns
+        + &rows
+        + &words("tick", (f64::midpoint(left, right), bottom + 32.0), "middle", &below)
+        + &words("tick", (right, SIZE.1 - 2.0), "end", "better: right and down ↘")
+        + &words("tick", (0.0, SIZE.1 - 2.0), "start", "↕ tail latency")
+}
+
+/// Steps from one contestant of the front to the next.
+fn front(picture: &TradeOff, places: &[(f64, f64)]) -> String {
+    let on_front = picture.points.iter().zip(places).filter(|(point, _)| point.on_front);
+    let mut places: Vec<(f64, f64)> = on_front.map(|(_, place)| *place).collect();
+    places.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let corner = |pair: &[(f64, f64)]| {
+        let ((_, y), (x, _)) = (pair[0], pair[1]);
+        line("front", pair[0], (x, y)) + &line("front", (x, y), pair[1])
+    };
+    places.windows(2).map(corner).collect()
+}
+
+fn spread(point: &Point, scales: &[Scale; 2]) -> String {
+    let (x, y) = place(point, scales);
+    let [across, down] = scales;
+    line("spread", (across.at(point.throughput.low), y), (across.at(point.throughput.high), y))
+        + &line("spread", (x, down.at(point.latency.low)), (x, down.at(point.latency.high)))
+}
+
+fn points(picture: &TradeOff, places: &[(f64, f64)]) -> String {
+    let mark = |(it, &at): (&Point, &(f64, f64))| {
+        let class = if it.on_front { "dot" } else { "dot off" };
+        let (throughput, latency) = (it.throughput, it.latency);
+        let title = format!(
+            "{}: throughput {:.3} [{:.3}, {:.3}], tail latency {:.3} [{:.3}, {:.3}]",
+            it.contestant,
+            throughput.ratio,
+            throughput.low,
+            throughput.high,
+            latency.ratio,
+            latency.low,
+            latency.high
+        );
+        point(class, at, 4.5, &title)
+    };
+    picture.points.iter().zip(places).map(mark).collect()
+}
+
+/// A box that text or a point covers: left, top, right, bottom.
+type Covered = [f64; 4];
+
+fn overlap(one: &Covered, other: &Covered) -> bool {
+    one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3]
+}
+
+/// Names beside their points, each at the first place that is free; far ones with a thread.
+fn labels(picture: &TradeOff, places: &[(f64, f64)]) -> String {
+    let dot = |&(x, y): &(f64, f64)| [x - 5.0, y - 5.0, x + 5.0, y + 5.0];
+    let mut covered: Vec<Covered> = places.iter().map(dot).collect();
+    let mut text = String::new();
+    for (it, &(x, y)) in picture.points.iter().zip(places) {
+        let name = short(&it.contestant, 16);
+        let width = LETTER.0 * name.chars().count() as f64;
+        let candidates = candidates((x, y), width);
+        let within = |it: &Covered| {
+            it[0] >= FRAME[0] && it[2] <= SIZE.0 && it[1] >= 0.0 && it[3] <= FRAME[3]
+        };
+        let free = |it: &&Covered| within(it) && !covered.iter().any(|other| overlap(it, other));
+        let place = *candidates.iter().find(free).unwrap_or(&candidates[0]);
+        covered.push(place);
+        let middle = (place[1] + place[3]) / 2.0;
+        let near = if place[0] > x { place[0] } else { place[2].min(x) };
+        if (middle - y).abs() > 1.5 * LETTER.1 || (near - x).abs() > 20.0 {
+            text += &line("thread", (x, y), (near, middle));
+        }
+        let class = if it.on_front { "who" } else { "who off" };
+        text += &words(class, (place[0], place[3] - 2.0), "start", &name);
+    }
+    text
+}
+
+/// Boxes for a label around a point, the nearest first.
+fn candidates((x, y): (f64, f64), width: f64) -> Vec<Covered> {
+    let height = LETTER.1;
+    let sides = |distance: f64| {
+        let down = [0.0, -1.0, 1.0].map(|step| step * distance);
+        let beside = down.into_iter().flat_map(move |dy| {
+            [x + 8.0 + distance.max(8.0) - 8.0, x - 8.0 - width].map(|left| (left, y + dy))
+        });
+        beside
+            .chain([(x - width / 2.0, y - 12.0 - distance), (x - width / 2.0, y + 12.0 + distance)])
+    };
+    let rings = (0..14).map(|ring| 12.0 * f64::from(ring));
+    let places = rings.flat_map(sides);
+    let covered = |(left, middle): (f64, f64)| {
+        [left, middle - height / 2.0, left + width, middle + height / 2.0]
+    };
+    places.map(covered).collect()
+}
+
+fn caption(picture: &TradeOff) -> String {
+    let left_out = match picture.left_out.as_slice() {
+        [] => String::new(),
+        names => {
+            let names: Vec<String> =
+                names.iter().map(|name| format!("<b class=\"name\">{}</b>", text(name))).collect();
+            format!("Not shown, for want of some of the numbers: {}. ", names.join(", "))
+        }
+    };
+    let list = |cells: &[String]| cells.iter().map(|it| format!("<li>{}</li>", text(it))).collect();
+    let (throughput, latency): (String, String) =
+        (list(&picture.throughput), list(&picture.latency));
+    format!(
+        "{left_out}<details><summary>{} measures of throughput, {} of tail latency</summary>\
+         <ul>{throughput}</ul><ul>{latency}</ul></details>",
+        picture.throughput.len(),
+        picture.latency.len()
+    )
+}
+
+fn csv(picture: &TradeOff) -> String {
+    let mut csv = String::from(
+        "contestant,throughput_ratio,throughput_low,throughput_high,latency_ratio,latency_low,\
+         latency_high,on_front\n",
+    );
+    for point in &picture.points {
+        let (t, l) = (point.throughput, point.latency);
+        let numbers = [t.ratio, t.low, t.high, l.ratio, l.low, l.high];
+        let numbers: Vec<String> = numbers.iter().map(|number| format!("{number:.5}")).collect();
+        csv += &format!("{},{},{}\n", field(&point.contestant), numbers.join(","), point.on_front);
+    }
+    csv
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(throughput: f64, latency: f64) -> Point {
+        let spread = |ratio: f64| Spread { ratio, low: ratio * 0.9, high: ratio * 1.1 };
+        Point {
+            contestant: "<long name>".into(),
+            throughput: spread(throughput),
+            latency: spread(latency),
+            on_front: true,
+        }
+    }
+
+    #[test]
+    fn everything_is_inside_and_named_harmlessly() {
+        let picture = TradeOff {
+            machine: "m".into(),
+            backend: model::Backend::Sim,
+            throughput: Vec::new(),
+            latency: Vec::new(),
+            points: vec![at(1.0, 1.0), at(1.0, 1.0), at(1.001, 0.001), at(0.2, 300.0)],
+            left_out: vec!["none".into()],
+        };
+        let html = figure(&picture, "base");
+        assert_eq!(html.matches("<circle").count(), 4);
+        assert!(!html.contains("<long") && !html.contains("NaN"), "{html}");
+        for scale in [Scale::across(&picture), Scale::down(&picture)] {
+            assert!((2..=12).contains(&scale.ticks().len()), "{:?}", scale.ticks());
+        }
+    }
+
+    #[test]
+    fn labels_find_places_of_their_own() {
+        let apart = candidates((100.0, 100.0), 30.0);
+        assert!(!overlap(&apart[0], &[95.0, 95.0, 105.0, 105.0]));
+        assert!(apart.len() > 50);
+    }
+}
