@@ -22,6 +22,7 @@ mod method;
 mod provenance;
 mod results;
 mod scaling;
+mod starvation;
 mod timeline;
 mod why;
 
