@@ -13,8 +13,7 @@ const SAYS: &str = " failed to run for ";
 pub fn sentence(record: &Record) -> Option<String> {
     let (name, time) = starved(record.outcome.reason())?;
     let instead = instead(record, name).unwrap_or_else(|| {
-        "Who ran instead is seen with <code>--trace</code>, or by <code>fairground \
-         explain</code>."
+        "Who ran instead, <code>fairground explain</code> tells of the same load in the simulator."
             .into()
     });
     Some(format!(
