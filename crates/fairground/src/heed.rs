@@ -46,6 +46,7 @@ fn fields(backend: Backend, machine: &Machine) -> Vec<&'static str> {
         ("nodes", shape && machine.nodes != usual.nodes),
         ("capacity", kernels && !machine.capacity.is_empty()),
         ("hz", kernels && machine.hz != usual.hz),
+        ("rt_runtime_us", shape && machine.rt_runtime_us != usual.rt_runtime_us),
     ];
     all.into_iter().filter(|(_, is_unheeded)| *is_unheeded).map(|(name, _)| name).collect()
 }

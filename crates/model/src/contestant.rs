@@ -89,6 +89,10 @@ pub struct Policy {
     /// For `deadline`: the period.
     #[serde(default, skip_serializing_if = "is_default")]
     pub period_us: u64,
+    /// For `deadline`: the task may have what others have reserved and do not use (GRUB,
+    /// `SCHED_FLAG_RECLAIM`).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub reclaim: bool,
 }
 
 /// The six policies that a task can ask for.

@@ -36,6 +36,12 @@ pub struct Machine {
     /// Ticks per second (`CONFIG_HZ`).
     #[serde(default = "default_hz", skip_serializing_if = "is_default_hz")]
     pub hz: u32,
+    /// What real-time and deadline tasks may have of each second, µs (`sched_rt_runtime_us`): of
+    /// each CPU deadline tasks can reserve so much, and kernels before 6.12 throttle real-time
+    /// tasks that want more. −1: there is no limit. What kernels from 6.12 on keep for other tasks
+    /// (the servers of each CPU, 50 ms of each second) does not depend on it.
+    #[serde(default = "default_rt_runtime_us", skip_serializing_if = "is_default_rt_runtime_us")]
+    pub rt_runtime_us: i64,
     /// What the kernel's work costs in the simulator.
     #[serde(default, skip_serializing_if = "Costs::is_default")]
     pub costs: Costs,
@@ -54,6 +60,7 @@ impl Default for Machine {
             nodes: 1,
             capacity: Vec::new(),
             hz: default_hz(),
+            rt_runtime_us: default_rt_runtime_us(),
             costs: Costs::default(),
         }
     }
@@ -246,6 +253,14 @@ fn default_hz() -> u32 {
 
 fn is_default_hz(value: &u32) -> bool {
     *value == default_hz()
+}
+
+fn default_rt_runtime_us() -> i64 {
+    950_000
+}
+
+fn is_default_rt_runtime_us(value: &i64) -> bool {
+    *value == default_rt_runtime_us()
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ mod provenance;
 mod ranking;
 mod results;
 mod scaling;
+mod starvation;
 mod timeline;
 mod trade_off;
 mod why;

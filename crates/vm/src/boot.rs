@@ -184,7 +184,7 @@ impl<'a> BootRun<'a> {
         for (name, value) in &request.kernel.facts {
             facts.entry(name.clone()).or_insert_with(|| value.clone());
         }
-        facts.insert("command_line".into(), qemu::command_line(request.machine.clock));
+        facts.insert("command_line".into(), qemu::command_line(request.machine));
         facts.insert("qemu".into(), self.lab.qemu_version.clone());
         if let Some(why) = self.note.as_deref().and_then(|note| note.lines().next()) {
             provenance.notes.push(format!("in a fresh boot, because the one before ended: {why}"));

@@ -63,7 +63,7 @@ pub fn version() -> Result<String> {
 ///
 /// The mitigations of processor faults stay as the kernel chooses: they are part of what a switch
 /// costs.
-pub fn command_line(clock: Clock) -> String {
+pub fn command_line(machine: &Machine) -> String {
     let common = [
         // Where a panic's text goes.
         "console=ttyS0",
@@ -81,12 +81,18 @@ pub fn command_line(clock: Clock) -> String {
         "i8042.noaux",
         "i8042.nokbd",
     ];
-    let only = match clock {
+    let only = match machine.clock {
         // The same addresses in every boot.
         Clock::Virtual => "nokaslr",
         Clock::Real => "",
     };
-    [&common.join(" "), only].join(" ").trim_end().to_owned()
+    let usual = Machine::default().rt_runtime_us;
+    let limit = match machine.rt_runtime_us {
+        us if us == usual => String::new(),
+        us => format!("sysctl.kernel.sched_rt_runtime_us={us}"),
+    };
+    let parts = [&common.join(" "), only, &limit];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// All arguments but the initramfs. `accelerator` is not `Auto`.
@@ -97,7 +103,7 @@ pub fn arguments(image: &Path, machine: &Machine, accelerator: Accelerator) -> V
     add("-m", format!("{}M", machine.memory_mib));
     nodes(machine).into_iter().for_each(|(name, value)| add(name, value));
     add("-kernel", image.to_string_lossy().into_owned());
-    add("-append", command_line(machine.clock));
+    add("-append", command_line(machine));
     add("-chardev", "file,id=console,path=/dev/stderr".into());
     add("-serial", "chardev:console".into());
     add("-chardev", "file,id=records,path=/dev/stdout".into());
@@ -312,6 +318,14 @@ mod tests {
             }
             assert!(!line.contains("kvm"), "{line}");
         }
+    }
+
+    #[test]
+    fn the_limit_of_real_time_tasks_is_the_machines() {
+        let usual = machine(Clock::Real, 1);
+        let unlimited = Machine { rt_runtime_us: -1, ..usual.clone() };
+        assert!(!command_line(&usual).contains("sysctl"));
+        assert!(command_line(&unlimited).ends_with(" sysctl.kernel.sched_rt_runtime_us=-1"));
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub const HERE: &str = "here";
 const CPUS_MAX: u32 = 8192;
 /// The least memory in MiB that a kernel with its initramfs boots in.
 const MEMORY_MIB_MIN: u32 = 128;
+/// What to write for `rt_runtime_us`.
+const RT_RUNTIME: &str = "write 0 … 1000000, or -1 for no limit";
 
 /// Reads a machine by name or path; `cpus = 0` stands for `host_cpus`.
 ///
@@ -41,6 +43,10 @@ pub fn read(asset: &Asset, host_cpus: u32) -> Result<Machine, SpecError> {
         let message = format!("{} MiB are too little to boot", machine.memory_mib);
         let hint = format!("write {MEMORY_MIB_MIN} or more");
         return Err(document.places.error("memory_mib", message).hint(hint));
+    }
+    if !(-1..=1_000_000).contains(&machine.rt_runtime_us) {
+        let message = format!("{} µs are no part of a second", machine.rt_runtime_us);
+        return Err(document.places.error("rt_runtime_us", message).hint(RT_RUNTIME));
     }
     let cpus = if machine.cpus == 0 { host_cpus.max(1) } else { machine.cpus };
     let machine = Machine { cpus, ..machine };

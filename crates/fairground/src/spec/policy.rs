@@ -28,7 +28,7 @@ pub fn class_name(class: PolicyClass) -> &'static str {
 /// # Errors
 /// Out of range, missing, or of another class.
 pub fn check(policy: &Policy) -> Result<(), Advice> {
-    let Policy { class, nice, priority, runtime_us, deadline_us, period_us } = *policy;
+    let Policy { class, nice, priority, runtime_us, deadline_us, period_us, reclaim } = *policy;
     let name = class_name(class);
     let fault = |message: String, hint: &str| Err((message, Some(hint.to_owned())));
     let real_time = matches!(class, PolicyClass::Fifo | PolicyClass::Rr);
@@ -46,6 +46,9 @@ pub fn check(policy: &Policy) -> Result<(), Advice> {
     }
     if !real_time && priority != 0 {
         return fault(format!("'{name}' has no priority"), "priority is for 'fifo' and 'rr'");
+    }
+    if reclaim && class != PolicyClass::Deadline {
+        return fault(format!("'{name}' reclaims nothing"), "reclaim is for 'deadline'");
     }
     match class {
         PolicyClass::Deadline => check_deadline(runtime_us, deadline_us, period_us),

@@ -19,7 +19,7 @@ pub fn simulate(oracles: &[Oracle]) -> Vec<Result<(), String>> {
     judge(oracles, Backend::Sim)
 }
 
-/// Whether each oracle holds on the real kernel; all runs share one boot.
+/// Whether each oracle holds on the real kernel; runs that follow one another share a boot.
 pub fn boot(oracles: &[Oracle]) -> Vec<Result<(), String>> {
     assert!(oracles.iter().all(|oracle| oracle.place != Where::Simulator));
     judge(oracles, Backend::Vm)
@@ -96,6 +96,7 @@ fn trial(run: &Run, position: u32, backend: Backend, sources: &mut Sources) -> T
         name: format!("oracle{}", run.cpus),
         cpus: run.cpus,
         hz: run.hz,
+        rt_runtime_us: if run.is_limited { Machine::default().rt_runtime_us } else { -1 },
         clock: Clock::Virtual,
         // Oracles are about policy; what a kernel's work costs would only blur them.
         costs: Costs::FREE,
@@ -110,7 +111,8 @@ fn trial(run: &Run, position: u32, backend: Backend, sources: &mut Sources) -> T
         machine,
         seed: Seed(1),
         block: 0,
-        boot: 0,
+        // The limit is told to the kernel when it boots.
+        boot: u32::from(!run.is_limited),
         position,
         timeout_ms: 60_000,
         probes: true,

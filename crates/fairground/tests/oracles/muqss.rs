@@ -2,7 +2,9 @@
 //! Oracles of muqss, from MuQSS 0.210 (`kernel/sched/MuQSS.c`), whose arithmetic of slices has been
 //! simulated exactly. A slice is 6 × 2^20 ns, 6.291 ms.
 //!
-//! The levels of its skip list have no oracle: the kernel's tree stands for it.
+//! The levels of its skip list (the sheet's 10) have no oracle: a level is only how many of the
+//! list's links a node has, which changes how soon a place is found, not which. The kernel's tree
+//! stands for the list and has no levels, so nothing in the file could be asked.
 
 use model::Record;
 

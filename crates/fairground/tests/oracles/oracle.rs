@@ -40,6 +40,8 @@ pub struct Run {
     pub cpus: u32,
     /// Ticks per second in the simulator; real kernels have 250.
     pub hz: u32,
+    /// Whether real-time and deadline tasks have a limit.
+    pub is_limited: bool,
     /// Whether the kernel's admission control is to refuse it.
     pub is_refused: bool,
 }
@@ -47,7 +49,12 @@ pub struct Run {
 impl Run {
     /// On one CPU with 250 ticks per second.
     pub fn new(scheduler: &'static str, workload: &'static str) -> Run {
-        Run { scheduler, workload, cpus: 1, hz: 250, is_refused: false }
+        Run { scheduler, workload, cpus: 1, hz: 250, is_limited: true, is_refused: false }
+    }
+
+    /// … where real-time and deadline tasks may have all of it.
+    pub fn unlimited(scheduler: &'static str, workload: &'static str) -> Run {
+        Run { is_limited: false, ..Run::new(scheduler, workload) }
     }
 }
 

@@ -2,8 +2,10 @@
 //! Oracles of SCHED_FIFO and SCHED_RR, which the kernel and the simulator have above sched_ext.
 //!
 //! Throttling (`rt 7`) is for older kernels: from 6.12 on the server (`rt 8`) stands in its place,
-//! which is what the simulator has. Not here: throttling switched off, which the lab does not do,
-//! and raising a waiting task (`rt 9`, its first half): no step changes another task.
+//! which is what the simulator has.
+//!
+//! Not here: raising a waiting task (`rt 9`, its first half). Another task has to do that, and a
+//! workload's step changes the policy of its own task only, which does not wait at that moment.
 
 use model::Record;
 
@@ -198,6 +200,24 @@ fn others() -> Vec<Oracle> {
                     all real-time tasks",
             place: Where::OldKernel,
             runs: vec![Run::new("kernel:6.1", STARVED)],
+            holds: |records| {
+                near("the starved task's share", share(&records[0], "normal"), 0.05, 0.01)
+            },
+        },
+        Oracle {
+            name: "rt 7, no limit",
+            claim: "without a limit they leave it nothing",
+            place: Where::OldKernel,
+            runs: vec![Run::unlimited("kernel:6.1", STARVED)],
+            holds: |records| {
+                near("the starved task's share", share(&records[0], "normal"), 0.0, 0.005)
+            },
+        },
+        Oracle {
+            name: "rt 8, no limit",
+            claim: "the server does not depend on the limit",
+            place: Where::Everywhere,
+            runs: vec![Run::unlimited("rr", STARVED)],
             holds: |records| {
                 near("the starved task's share", share(&records[0], "normal"), 0.05, 0.01)
             },

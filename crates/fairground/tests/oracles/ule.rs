@@ -136,6 +136,13 @@ fn median_wait_us(record: &Record) -> u64 {
     histogram(record, "wakeup_latency_ns", "sleeper").quantile(0.5).unwrap_or(0) / 1000
 }
 
+/// What the hog has run after the first half of 8 s, ms.
+fn late_ms(record: &Record) -> u64 {
+    const HALF_NS: u64 = 4_000_000_000;
+    let late = stints(record).into_iter().filter(|it| it.who == "hog" && it.to_ns > HALF_NS);
+    late.map(|it| it.to_ns - it.from_ns.max(HALF_NS)).sum::<u64>() / 1_000_000
+}
+
 /// The median length of turns, ms; a turn that somebody else has broken is two.
 fn median_turn_ms(record: &Record) -> u64 {
     let mut turns: Vec<u64> = stints(record).iter().map(|stint| stint.ms()).collect();
@@ -143,8 +150,31 @@ fn median_turn_ms(record: &Record) -> u64 {
     turns[turns.len() / 2]
 }
 
+/// Four tasks of 33 % each; and a hog.
+const CROWDED: &str = "
+duration_us = 8000000
+[[task]]
+name = \"hog\"
+steps = [{ run_us = 100000 }]
+[[task]]
+name = \"often\"
+count = 4
+steps = [{ sleep_us = 4000 }, { run_us = 2000 }]
+";
+
 fn loads() -> Vec<Oracle> {
     vec![
+        Oracle {
+            name: "ule starves",
+            claim: "interactive tasks that fill the CPU together, each below the cut, starve a hog: \
+                    it has nothing of the last seconds; without the class it has its turns",
+            place: Where::Everywhere,
+            runs: vec![Run::new("ule", CROWDED), Run::new("ule interactivity=false", CROWDED)],
+            holds: |records| {
+                within("the hog's last seconds, ms", late_ms(&records[0]), 0, 40)?;
+                within("without interactive tasks", late_ms(&records[1]), 500, 4_000)
+            },
+        },
         Oracle {
             name: "ule 6, turns",
             claim: "two hogs share equally, in turns of 12 ticks at 127 Hz, 94 ms",

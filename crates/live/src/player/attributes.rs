@@ -28,6 +28,7 @@ struct SchedAttr {
 }
 
 const RESET_ON_FORK: u64 = 1;
+const RECLAIM: u64 = 2;
 
 /// Gives a thread (0: the calling one) a policy.
 pub fn set_policy(tid: u32, policy: &Policy) -> Result<(), Errno> {
@@ -114,6 +115,7 @@ fn attributes(policy: &Policy) -> SchedAttr {
         _ if fair => SchedAttr { nice: policy.nice, runtime: policy.runtime_us * US, ..base },
         PolicyClass::Fifo | PolicyClass::Rr => SchedAttr { priority: policy.priority, ..base },
         PolicyClass::Deadline => SchedAttr {
+            flags: if policy.reclaim { RECLAIM } else { 0 },
             runtime: policy.runtime_us * US,
             deadline: relative_deadline_us(policy) * US,
             period: policy.period_us * US,

@@ -100,7 +100,7 @@ fn who_ran_instead(explanation: &Explanation, paint: Paint) -> String {
 }
 
 /// `hog waited 12 times, 301 ms in all; meanwhile its CPU ran hog 98.2 %, and idled 1.8 %.`
-fn instead(group: &Spent) -> String {
+pub(crate) fn instead(group: &Spent) -> String {
     let waits = units::count(group.waits, "time");
     let name = sentences::group(&group.name);
     let parts = sentences::instead(&group.instead_ns, group.cpu_idle_ns, group.waiting_ns);

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use model::{Outcome, Record};
 
 use super::escape::text;
+use super::starvation;
 
 pub fn section(records: &[Record]) -> String {
     let mut alike: BTreeMap<(&str, String, &str, &str), Vec<&Record>> = BTreeMap::new();
@@ -47,16 +48,18 @@ fn row(contestant: &str, cell: &str, outcome: &str, reason: &str, records: &[&Re
             format!("<a href=\"#trial-{id}\">{}</a>", &id[..8])
         })
         .collect();
+    let starvation = records.first().and_then(|record| starvation::sentence(record));
     let dumps: String = records.iter().filter_map(|record| dump(record)).collect();
     format!(
         "<tr><th scope=\"row\">{}</th><td>{}</td><td><span \
          class=\"outcome\">{}&nbsp;{outcome}</span></td>\
-         <td>{}<br><small>{}</small>{dumps}</td></tr>",
+         <td>{}<br><small>{}</small>{}{dumps}</td></tr>",
         text(contestant),
         text(cell),
         records.len(),
         text(reason),
-        links.join(" ")
+        links.join(" "),
+        starvation.unwrap_or_default()
     )
 }
 

@@ -142,6 +142,9 @@ fn policy_words(policy: &Policy) -> String {
     for (name, value) in numbers.into_iter().filter(|(_, value)| *value != 0) {
         words += &format!(", {name} {value}");
     }
+    if policy.reclaim {
+        words += ", reclaim";
+    }
     words
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! SCHED_DEADLINE: constant bandwidth servers, earliest deadline first, over all CPUs.
 //!
-//! DIVERGES: no bandwidth reclaiming (GRUB); workloads cannot ask for its flag.
+//! DIVERGES: only tasks reserve bandwidth. The kernel's servers, 5 % of a CPU each, do so, too, and
+//! while they are active nobody reclaims theirs. Who ends gives its bandwidth back at once, not at
+//! its 0-lag time.
 
 use std::collections::BTreeSet;
 
@@ -28,14 +30,18 @@ impl DeadlineQueue {
 
 /// One in the fixed-point numbers of bandwidths (`BW_UNIT`).
 const ONE: u64 = 1 << 20;
-/// `sched_rt_runtime_us / sched_rt_period_us`.
-const CAP_PERCENT: u64 = 95;
+const PERIOD_US: u64 = 1_000_000;
 const LEAST_RUNTIME_NS: u64 = 1024;
 
 struct Parameters {
     runtime: u64,
     deadline: u64,
     period: u64,
+}
+
+/// `sched_rt_runtime_us` of a period, in the numbers of bandwidths; −1 is no limit.
+pub fn limit(rt_runtime_us: i64) -> Option<u64> {
+    u64::try_from(rt_runtime_us).ok().map(|us| us * ONE / PERIOD_US)
 }
 
 fn parameters(policy: &Policy) -> Parameters {
@@ -81,8 +87,35 @@ impl Core {
 
     /// Whether the machine has room for the policy besides what is reserved already.
     pub(crate) fn admits(&self, policy: &Policy) -> bool {
-        let cap = ONE * CAP_PERCENT / 100 * u64::from(self.topology.cpus);
-        self.dl_bandwidth + self.bandwidth_of(policy) <= cap
+        let wanted = self.dl_bandwidth + self.bandwidth_of(policy);
+        self.dl_limit.is_none_or(|limit| wanted <= limit * u64::from(self.topology.cpus))
+    }
+
+    /// What running for so long costs a task that reclaims: `grub_reclaim()`. Its budget shrinks
+    /// more slowly the more of what can be reserved is not, or is by others that are not active.
+    pub(crate) fn reclaimed(&self, cpu: u32, task: TaskId, ns: u64) -> u64 {
+        let most = self.dl_limit.unwrap_or(ONE);
+        let free = most as i64 - (self.dl_bandwidth / u64::from(self.topology.cpus)) as i64;
+        let active = most as i64 - self.inactive_bandwidth(cpu) as i64 - free;
+        let active = active.max(self.bandwidth(task) as i64) as u64;
+        (u128::from(ns) * u128::from(active) / u128::from(most.max(1))) as u64
+    }
+
+    /// What tasks of a CPU have reserved that sleep, and whose budgets would by now be used up if
+    /// they had used them at an even rate (from the 0-lag time on).
+    fn inactive_bandwidth(&self, cpu: u32) -> u64 {
+        let now = self.clock(cpu);
+        let is_inactive = |&task: &TaskId| {
+            let it = self.task(task);
+            let Parameters { runtime, period, .. } = parameters(&it.policy);
+            let ahead = u128::from(it.dl_runtime.max(0) as u64) * u128::from(period);
+            let lag_ends = it.dl_deadline as i64 - (ahead / u128::from(runtime.max(1))) as i64;
+            it.state != State::Runnable && it.state != State::Dead && now as i64 >= lag_ends
+        };
+        let here =
+            |&task: &TaskId| self.task(task).class == Class::Deadline && self.task(task).cpu == cpu;
+        let tasks = self.all_tasks().filter(here).filter(is_inactive);
+        tasks.map(|task| self.bandwidth(task)).sum()
     }
 
     pub(crate) fn enqueue_deadline(&mut self, cpu: u32, task: TaskId, flags: u64) {

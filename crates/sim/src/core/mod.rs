@@ -67,6 +67,8 @@ pub struct Core {
     pub(crate) nr_real_time: u32,
     /// Bandwidth that deadline tasks have reserved, parts in 2^20.
     pub(crate) dl_bandwidth: u64,
+    /// What deadline tasks may reserve of each CPU, in the same parts; `None`: there is no limit.
+    pub(crate) dl_limit: Option<u64>,
 
     pub(crate) ops: Rc<dyn Ops>,
     pub(crate) has: OpsPresent,
@@ -149,6 +151,7 @@ impl Core {
             tick_phase: trial.seed.derive("tick phase").below(tick_ns),
             nr_real_time: 0,
             dl_bandwidth: 0,
+            dl_limit: deadline::limit(trial.machine.rt_runtime_us),
             ops: Rc::new(crate::ext::NoScheduler),
             has: OpsPresent::default(),
             ops_flags: 0,

@@ -29,7 +29,8 @@ impl Core {
         task.exec_start = clock;
         task.cpu_ns += delta;
         put(task.memory, self.arena.layout.sum_exec_runtime, task.cpu_ns);
-        match task.class {
+        let (class, policy) = (task.class, task.policy);
+        match class {
             Class::Ext => {
                 let slice = self.slice(id);
                 if slice != SLICE_INF {
@@ -38,6 +39,10 @@ impl Core {
                 if self.nr_real_time > 0 {
                     self.serve(cpu, delta);
                 }
+            }
+            Class::Deadline if policy.reclaim => {
+                let used = self.reclaimed(cpu, id, delta);
+                self.task_mut(id).dl_runtime -= used as i64;
             }
             Class::Deadline => task.dl_runtime -= delta as i64,
             Class::Rt | Class::Idle => {}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! An ejection because somebody starved, in plain words: a policy may be meant so.
+
+use model::Record;
+
+use super::escape::text;
+use crate::explain;
+
+/// What the kernel's watchdog says: `hog[304] failed to run for 30.2s`.
+const SAYS: &str = " failed to run for ";
+
+/// Who starved for how long, and if the trial was traced who ran instead; `None` where nobody did.
+pub fn sentence(record: &Record) -> Option<String> {
+    let (name, time) = starved(record.outcome.reason())?;
+    let instead = instead(record, name).unwrap_or_else(|| {
+        "Who ran instead, <code>fairground explain</code> tells of the same load in the simulator."
+            .into()
+    });
+    Some(format!(
+        "<p>Starvation: {0} could run, and the scheduler ran others for {time}. The kernel takes \
+         that for a fault, and throws a scheduler out that leaves a task waiting for more than 30 \
+         s, or its own <code>timeout_ms</code>. {instead} Where the head of the scheduler's file \
+         warns of it (<i>Bad at</i>), this is the policy as its authors made it.</p>",
+        text(name)
+    ))
+}
+
+/// The task's name and the time, `30.2 s`.
+fn starved(reason: &str) -> Option<(&str, String)> {
+    let (before, after) = reason.split_once(SAYS)?;
+    let name = before.rsplit(['(', ' ']).next()?;
+    let seconds = after.split('s').next()?;
+    let name = name.rsplit_once('[').map_or(name, |(name, _)| name);
+    seconds.parse::<f64>().ok().map(|_| (name, format!("{seconds} s")))
+}
+
+/// Who ran meanwhile, by the trial's trace. The kernel keeps 15 bytes of a group's name.
+fn instead(record: &Record, name: &str) -> Option<String> {
+    let explanation = stats::explain::explain(record, 0)?;
+    let mut groups = explanation.groups.iter().filter(|group| !group.name.is_empty());
+    let group = groups.find(|group| group.name.get(..15).unwrap_or(&group.name) == name)?;
+    Some(text(&explain::instead(group)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_watchdogs_words_are_understood() {
+        let reason = "runnable task stall (starved[1002] failed to run for 44.895s)";
+        assert_eq!(starved(reason), Some(("starved", "44.895 s".into())));
+        assert_eq!(starved("hog[3] failed to run for 30.2s"), Some(("hog", "30.2 s".into())));
+        assert_eq!(starved("scx_bpf_error (no such queue)"), None);
+    }
+}
