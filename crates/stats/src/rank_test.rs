@@ -3,8 +3,9 @@
 //! Variables is Stochastically Larger than the Other", Annals of Mathematical Statistics 18(1),
 //! 1947), given the ties, and Holm's correction for several of them.
 //!
-//! The distribution of the rank sum is counted by the shift algorithm (Streitberg and Röhmel, "Exact
-//! Distributions for Permutation and Rank Tests", Statistical Software Newsletter 12(1), 1986).
+//! The distribution of the rank sum is counted by the shift algorithm (Streitberg and Röhmel,
+//! "Exact Distributions for Permutation and Rank Tests", Statistical Software Newsletter 12(1),
+//! 1986).
 
 /// The middle ranks of values, doubled so that they are whole: ties share the mean of their places.
 pub fn doubled_ranks(values: &[f64]) -> Vec<usize> {
@@ -47,8 +48,8 @@ fn ways(ranks: &[usize], chosen: usize) -> Vec<f64> {
     ways.swap_remove(chosen)
 }
 
-/// Holm's adjusted chances, in the given order (Holm, "A Simple Sequentially Rejective Multiple Test
-/// Procedure", Scandinavian Journal of Statistics 6(2), 1979).
+/// Holm's adjusted chances, in the given order (Holm, "A Simple Sequentially Rejective Multiple
+/// Test Procedure", Scandinavian Journal of Statistics 6(2), 1979).
 pub fn holm(chances: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..chances.len()).collect();
     order.sort_by(|&a, &b| chances[a].total_cmp(&chances[b]));
@@ -86,7 +87,8 @@ mod tests {
     proptest! {
         #[test]
         fn sides_may_be_swapped(
-            one in prop::collection::vec(0u8..9, 1..9), other in prop::collection::vec(0u8..9, 1..9),
+            one in prop::collection::vec(0u8..9, 1..9),
+            other in prop::collection::vec(0u8..9, 1..9),
         ) {
             let floats = |values: &[u8]| values.iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
             let (one, other) = (floats(&one), floats(&other));
