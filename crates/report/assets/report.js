@@ -142,7 +142,8 @@ function watchTheme() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
   matchMedia("print").addEventListener("change", again);
   addEventListener("beforeprint", () => {
-    document.querySelectorAll("details.cell, details.all").forEach((details) => { details.open = true; });
+    const folded = document.querySelectorAll("details.cell, details.all");
+    folded.forEach((details) => { details.open = true; });
   });
 }
 

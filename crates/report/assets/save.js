@@ -73,7 +73,8 @@ function saveCsv(figure) {
 }
 
 function savers() {
-  for (const figure of document.querySelectorAll("figure.drawn, .figures figure, #timeline figure")) {
+  const pictures = "figure.drawn, .figures figure, #timeline figure";
+  for (const figure of document.querySelectorAll(pictures)) {
     if (figure.querySelector(".save")) continue;
     const button = (title, save) =>
       element("button", { type: "button", title: `Save as ${title}`, onclick: () => save(figure) },

@@ -186,7 +186,10 @@ fn leader(comparison: &Comparison, lines: &[Line], often: &[(&String, usize)]) -
     let mut sentence = sentence
         .strong("No one is best everywhere.".into())
         .text(format!(" Among the best most often, of {telling} {plural} that tell them apart: "));
-    for (index, (name, times)) in often.iter().take(3).filter(|(_, times)| *times > 0).enumerate() {
+    // The first three, and whoever is as often among the best as the third.
+    let least = often.get(2).or(often.last()).map_or(1, |(_, times)| (*times).max(1));
+    let leading = often.iter().filter(|(_, times)| *times >= least);
+    for (index, (name, times)) in leading.enumerate() {
         let comma = if index > 0 { ", " } else { "" };
         sentence = sentence.text(comma).name(name).text(format!(" {times}"));
     }

@@ -52,8 +52,8 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     doubled_ranks(values).into_iter().map(|rank| rank as f64 / 2.0).collect()
 }
 
-/// Friedman's statistic with the correction for ties (Conover, "Practical Nonparametric Statistics",
-/// third edition, 1999, section 5.8); 0 where every cell is one tie.
+/// Friedman's statistic with the correction for ties (Conover, "Practical Nonparametric
+/// Statistics", third edition, 1999, section 5.8); 0 where every cell is one tie.
 fn friedman(sums: &[f64], ranks: &[Vec<f64>]) -> f64 {
     let (k, n) = (sums.len() as f64, ranks.len() as f64);
     let middle = n * (k + 1.0) / 2.0;

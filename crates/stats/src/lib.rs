@@ -13,8 +13,8 @@
 //! backends side by side, [`control`](mod@control) a copy and its original, [`identical`] asks
 //! whether two sets of records measured the same, byte for byte. [`leaders`] says who is best in a
 //! row, [`ranking`] who is over all cells by [`critical_difference`], [`trade_off`] what throughput
-//! costs in latency. [`explain`] says from one record's
-//! trace why tasks waited, [`survival`] what a scheduler did in a trial that no policy may do.
+//! costs in latency. [`explain`] says from one record's trace why tasks waited, [`survival`] what a
+//! scheduler did in a trial that no policy may do.
 //!
 //! What is not here: wording for readers, charts, and any exclusion of inconvenient runs.
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The ranking of contestants over all cells, by [`critical_difference`]. There is no other: a score
-//! that weighs loads against each other would answer a question that nobody asked.
+//! The ranking of contestants over all cells, by [`critical_difference`]. There is no other: a
+//! score that weighs loads against each other would answer a question that nobody asked.
 
 use model::Backend;
 use model::metric::Direction;

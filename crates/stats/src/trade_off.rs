@@ -44,7 +44,8 @@ pub struct Point {
     pub throughput: Spread,
     /// Tail latency as a part of the baseline's; below 1 is better.
     pub latency: Spread,
-    /// Whether nobody has more throughput at no more latency, or less latency at no less throughput.
+    /// Whether nobody has more throughput at no more latency, or less latency at no less
+    /// throughput.
     pub on_front: bool,
 }
 
