@@ -28,15 +28,21 @@ extern unsigned long CONFIG_HZ __kconfig;
 /* Who runs on each CPU. */
 static struct running currs[MAX_CPUS];
 
-/* A CPU's sums, with what its task has run since the last account. */
-static inline struct sums live_sums(u32 cpu)
+/* A CPU's sums when its running task has come to this vruntime since the last account. */
+static inline struct sums sums_at(u32 cpu, u64 vruntime)
 {
 	const struct running *curr = of_cpu(currs, cpu);
 	struct sums sums = average_sums(cpu);
 
 	if (curr->is_set)
-		sums.weighted += curr->weight * (live_vruntime(curr) - curr->vruntime);
+		sums.weighted += curr->weight * (vruntime - curr->vruntime);
 	return sums;
+}
+
+/* At this moment. */
+static inline struct sums live_sums(u32 cpu)
+{
+	return sums_at(cpu, live_vruntime(of_cpu(currs, cpu)));
 }
 
 /* V of a CPU. The vruntime of who runs there, or ran last, is never far from it. */
@@ -108,11 +114,10 @@ static inline bool update_deadline(struct running *curr, u64 vruntime)
 }
 
 /* Accounts for what the running task has run. Returns its CPU's sums with that. */
-static __always_inline struct sums account_curr(struct task_struct *p, struct fair_task *task,
-						u32 cpu)
+static __always_inline struct sums account_curr(struct task_struct *p, u32 cpu)
 {
 	struct running *curr = of_cpu(currs, cpu);
-	u64 before = curr->vruntime, now = account_task(curr, p, task);
+	u64 before = curr->vruntime, now = account(curr, p);
 	struct sums sums = average_add(cpu, 0, curr->weight * (now - before));
 	u32 weight = curr->weight;
 

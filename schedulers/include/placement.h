@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Where EEVDF's tasks begin that join a queue: their vruntimes, by the lag that they left with, and
- * their deadlines. The scheduler has defined the knobs, `slice_of()` and `lag_limit()`.
+ * their deadlines. The scheduler has defined the knobs and `slice_of()`.
  */
 #ifndef FAIRGROUND_PLACEMENT_H
 #define FAIRGROUND_PLACEMENT_H
 
 #include "lag.h"
+
+/* No lag is more than this. */
+static inline s64 lag_limit(const struct task_struct *p)
+{
+	u64 limit = era >= 70000 ? slice_of(p) + TICK_NS : 2 * slice_of(p);
+
+	return virtual_time(p, limit < TICK_NS ? TICK_NS : limit) >> LAG_SHIFT;
+}
 
 /* Where a task begins that joins a queue. Returns its deadline. */
 static __always_inline u64 place(const struct task_struct *p, struct fair_task *task, u32 cpu,
@@ -36,8 +44,12 @@ static __always_inline u64 requeue_delayed(const struct task_struct *p, struct f
 	return place(p, task, cpu, sums, true);
 }
 
-/* Puts a task into a CPU's average, unless it is there already. Returns its deadline. */
-static inline u64 join(const struct task_struct *p, struct fair_task *task, s32 cpu, bool is_woken)
+/*
+ * Puts a task into the average of a CPU, whose running one is at `vruntime`, unless it is there
+ * already. Returns its deadline.
+ */
+static inline u64 join(const struct task_struct *p, struct fair_task *task, s32 cpu, u64 vruntime,
+		       bool is_woken)
 {
 	bool is_counted = task->load.weight;
 	struct sums sums;
@@ -46,7 +58,7 @@ static inline u64 join(const struct task_struct *p, struct fair_task *task, s32 
 		return p->scx.dsq_vtime;
 	if (is_counted)
 		leave_average(task, live_sums(task->load.cpu), p->scx.dsq_vtime, lag_limit(p));
-	sums = live_sums(cpu);
+	sums = sums_at(cpu, vruntime);
 	if (!is_counted && task->is_delayed && is_woken)
 		return requeue_delayed(p, task, cpu, sums);
 	return place(p, task, cpu, sums, is_woken);
