@@ -220,9 +220,10 @@ void CALLBACK(eevdf_stopping, struct task_struct *p, bool runnable)
 	/* Mostly `ops.dispatch` has just done so. */
 	if (p->se.sum_exec_runtime != curr->sum_exec)
 		account_curr(p, cpu);
-	if (task)
+	if (task) {
 		task->vruntime = curr->vruntime;
-	scx_bpf_task_set_dsq_vtime(p, curr->deadline);
+		task->deadline = curr->deadline;
+	}
 	stop_to_run(curr, task, runnable);
 }
 
@@ -237,7 +238,7 @@ void CALLBACK(eevdf_quiescent, struct task_struct *p, u64 deq_flags)
 	task->is_delayed = delay_dequeue && era >= 61200 && (deq_flags & SCX_DEQ_SLEEP) &&
 			   !is_eligible(sums, task->vruntime);
 	end_interruption(of_cpu(currs, task->load.cpu), task);
-	leave_average(task, sums, p->scx.dsq_vtime, lag_limit(p));
+	leave_average(task, sums, lag_limit(p));
 }
 
 /* Who yields forfeits what is left of its slice; before 7.x, it only goes behind others. */

@@ -6,9 +6,9 @@
 #ifndef FAIRGROUND_LAG_H
 #define FAIRGROUND_LAG_H
 
-/* A task's vruntime while it is queued; and when it left: its lag, deadline from there, weight. */
+/* A task's place while it is queued; and when it left: its lag, deadline from there, weight. */
 #define FAIR_TASK_MORE \
-	u64 vruntime; \
+	u64 vruntime, deadline; \
 	s64 vlag, rel_deadline; \
 	u32 left_weight; \
 	bool is_delayed;
@@ -61,12 +61,12 @@ static inline s64 lag_of(const struct fair_task *task, struct sums sums, s64 lim
 }
 
 /* A queued task leaves its CPU's average, and remembers its lag and deadline. */
-static inline void leave_average(struct fair_task *task, struct sums sums, u64 deadline, s64 limit)
+static inline void leave_average(struct fair_task *task, struct sums sums, s64 limit)
 {
 	s64 weight = task->load.weight;
 
 	task->vlag = lag_of(task, sums, limit);
-	task->rel_deadline = deadline - task->vruntime;
+	task->rel_deadline = task->deadline - task->vruntime;
 	task->left_weight = weight;
 	average_add(task->load.cpu, -weight, -weight * (s64)task->vruntime);
 	load_leave(&task->load);

@@ -55,13 +55,14 @@ static inline u64 join(const struct task_struct *p, struct fair_task *task, s32 
 	struct sums sums;
 
 	if (is_counted && task->load.cpu == cpu)
-		return p->scx.dsq_vtime;
+		return task->deadline;
 	if (is_counted)
-		leave_average(task, live_sums(task->load.cpu), p->scx.dsq_vtime, lag_limit(p));
+		leave_average(task, live_sums(task->load.cpu), lag_limit(p));
 	sums = sums_at(cpu, vruntime);
-	if (!is_counted && task->is_delayed && is_woken)
-		return requeue_delayed(p, task, cpu, sums);
-	return place(p, task, cpu, sums, is_woken);
+	task->deadline = !is_counted && task->is_delayed && is_woken ?
+			 requeue_delayed(p, task, cpu, sums) :
+			 place(p, task, cpu, sums, is_woken);
+	return task->deadline;
 }
 
 #endif /* FAIRGROUND_PLACEMENT_H */
