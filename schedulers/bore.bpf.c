@@ -60,8 +60,7 @@ const volatile bool wakeup_preemption = true;
 struct running;
 struct fair_task;
 static inline u32 scored_index(const struct task_struct *p);
-static inline void count_run(struct running *curr, struct fair_task *task, struct task_struct *p,
-			     u64 ran_ns);
+static inline void count_run(struct running *curr, struct task_struct *p, u64 ran_ns);
 static inline void reweight_curr(struct task_struct *p, struct running *curr, u32 cpu);
 static inline u64 price(u32 score, u64 virtual_ns);
 static inline u64 granularity(struct task_struct *p, u64 virtual_ns);
@@ -133,9 +132,12 @@ static inline void rescore(struct task_struct *p, struct burst *burst)
 		tell(p, burst);
 }
 
-static inline void count_run(struct running *curr, struct fair_task *task, struct task_struct *p,
-			     u64 ran_ns)
+static inline void count_run(struct running *curr, struct task_struct *p, u64 ran_ns)
 {
+	struct fair_task *task = fair_task(p);
+
+	if (!task)
+		return;
 	task->burst.time += ran_ns;
 	if (!on_cfs)
 		return;

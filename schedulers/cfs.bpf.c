@@ -228,7 +228,7 @@ void CALLBACK(cfs_stopping, struct task_struct *p, bool runnable)
 	struct queue *rq = of_cpu(queues, cpu);
 	struct fair_task *task = fair_task(p);
 
-	scx_bpf_task_set_dsq_vtime(p, account_task(&rq->curr, p, task));
+	scx_bpf_task_set_dsq_vtime(p, account(&rq->curr, p));
 	if (!runnable)
 		update_min_vruntime(rq, __COMPAT_scx_bpf_dsq_peek(cpu));
 	stop_to_run(&rq->curr, task, runnable);

@@ -55,14 +55,6 @@ static inline u64 slice_of(const struct task_struct *p)
 	return p->se.custom_slice && era >= 61200 ? p->se.slice : default_slice;
 }
 
-/* No lag is more than this. */
-static inline s64 lag_limit(const struct task_struct *p)
-{
-	u64 limit = era >= 70000 ? slice_of(p) + TICK_NS : 2 * slice_of(p);
-
-	return virtual_time(p, limit < TICK_NS ? TICK_NS : limit) >> LAG_SHIFT;
-}
-
 #include "include/placement.h"
 #include "include/earliest_eligible.h"
 
@@ -72,15 +64,13 @@ static inline bool is_protected(const struct running *curr, u32 cpu, u64 vruntim
 	return IS_PROTECTED(cpu) && time_before(vruntime, curr->vprot);
 }
 
-/* Whether a woken task is whom a new choice would take. */
-static inline bool eevdf_preempts(const struct task_struct *p, struct fair_task *task, u32 cpu,
-				  u64 deadline)
+/* Whether a woken task is whom a new choice would take, while who runs is at `vruntime`. */
+static __always_inline bool eevdf_preempts(const struct task_struct *p, struct fair_task *task,
+					   u32 cpu, struct sums sums, u64 vruntime, u64 deadline)
 {
 	struct running *curr = of_cpu(currs, cpu);
-	struct sums sums = live_sums(cpu);
 	bool is_short = preempt_short && era >= 61200 &&
 			(slice_of(p) < curr->slice || IS_SHORTER(task, curr));
-	u64 vruntime = live_vruntime(curr);
 
 	if (curr->has_idle_policy && !has_idle_policy(p))
 		return true;
@@ -91,6 +81,22 @@ static inline bool eevdf_preempts(const struct task_struct *p, struct fair_task 
 		return false;
 	return is_eligible(sums, task->vruntime) && !next_sleeper(cpu, sums, &deadline) &&
 	       !pick_eevdf(cpu, sums, &deadline, false);
+}
+
+/* A woken task preempts, or at least shortens the protection of who is ahead of the average. */
+static __always_inline void challenge(const struct task_struct *p, struct fair_task *task, u32 cpu,
+				      u64 vruntime, u64 deadline)
+{
+	struct running *curr = of_cpu(currs, cpu);
+	struct sums sums = sums_at(cpu, vruntime);
+
+	if (eevdf_preempts(p, task, cpu, sums, vruntime, deadline)) {
+		curr->vprot = curr->vruntime;
+		preempt(curr, cpu);
+	} else if (run_to_parity && era >= 70000) {
+		curr->vprot = earlier_of(curr->vprot,
+					 average_of(sums, curr->vruntime) + curr->vslice);
+	}
 }
 
 s32 CALLBACK(eevdf_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
@@ -109,24 +115,19 @@ void CALLBACK(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 	struct running *curr = of_cpu(currs, cpu);
 	struct fair_task *task = fair_task(p);
 	bool is_woken, may_preempt, is_over;
-	u64 deadline;
+	u64 vruntime = live_vruntime(curr), deadline;
 
 	if (!task)
 		return;
 	is_woken = task->is_new || enq_flags & SCX_ENQ_WAKEUP;
 	may_preempt = is_woken && curr->is_set && wakeup_preemption;
-	is_over = curr->is_set && update_deadline(curr, live_vruntime(curr));
-	deadline = join(p, task, cpu, is_woken);
+	is_over = curr->is_set && update_deadline(curr, vruntime);
+	deadline = join(p, task, cpu, vruntime, is_woken);
 	scx_bpf_dsq_insert_vtime(p, cpu, SCX_SLICE_INF, deadline, enq_flags);
-	if (is_over && nr_queued_on(cpu) > 2) {
+	if (is_over && nr_queued_on(cpu) > 2)
 		preempt(curr, cpu);
-	} else if (may_preempt && eevdf_preempts(p, task, cpu, deadline)) {
-		curr->vprot = curr->vruntime;
-		preempt(curr, cpu);
-	} else if (may_preempt && run_to_parity && era >= 70000) {
-		/* At least it shortens the protection of who is ahead of the average. */
-		curr->vprot = earlier_of(curr->vprot, avg_vruntime(cpu) + curr->vslice);
-	}
+	else if (may_preempt)
+		challenge(p, task, cpu, vruntime, deadline);
 	join_cpu(curr, task, cpu, p);
 	if (may_preempt && of_cpu(loads, cpu)->nr_running == 2)
 		arm_hrtick(curr, cpu);
@@ -139,7 +140,7 @@ void CALLBACK(eevdf_dispatch, s32 cpu, struct task_struct *prev)
 	struct sums sums;
 
 	curr->need_resched = false;
-	sums = goes_on ? account_curr(prev, fair_task(prev), cpu) : average_sums(cpu);
+	sums = goes_on ? account_curr(prev, cpu) : average_sums(cpu);
 	may_stay = goes_on && is_eligible(sums, curr->vruntime);
 	if (!may_stay || !is_protected(curr, cpu, curr->vruntime)) {
 		sums = dismiss_sleepers(cpu, sums, goes_on ? curr : NULL);
@@ -164,7 +165,7 @@ void CALLBACK(eevdf_running, struct task_struct *p)
 
 	if (!task)
 		return;
-	curr->deadline = join(p, task, cpu, false);
+	curr->deadline = join(p, task, cpu, live_vruntime(curr), false);
 	curr->slice = slice_of(p);
 	curr->vslice = virtual_time(p, curr->slice);
 	curr->vprot = run_to_parity ? curr->deadline : task->vruntime +
@@ -188,7 +189,7 @@ void CALLBACK(eevdf_tick, struct task_struct *p)
 	u64 deadline = of_cpu(currs, cpu)->deadline;
 	bool is_over;
 
-	account_curr(p, fair_task(p), cpu);
+	account_curr(p, cpu);
 	is_over = deadline != of_cpu(currs, cpu)->deadline;
 	if (era >= 70000)
 		is_over |= !time_before(of_cpu(currs, cpu)->vruntime, of_cpu(currs, cpu)->vprot);
@@ -199,13 +200,17 @@ void CALLBACK(eevdf_tick, struct task_struct *p)
 void CALLBACK(eevdf_stopping, struct task_struct *p, bool runnable)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
+	struct running *curr = of_cpu(currs, cpu);
 	struct fair_task *task = fair_task(p);
 
-	account_curr(p, task, cpu);
-	if (task)
-		task->vruntime = of_cpu(currs, cpu)->vruntime;
-	scx_bpf_task_set_dsq_vtime(p, of_cpu(currs, cpu)->deadline);
-	stop_to_run(of_cpu(currs, cpu), task, runnable);
+	/* Mostly `ops.dispatch` has just done so. */
+	if (p->se.sum_exec_runtime != curr->sum_exec)
+		account_curr(p, cpu);
+	if (task) {
+		task->vruntime = curr->vruntime;
+		task->deadline = curr->deadline;
+	}
+	stop_to_run(curr, task, runnable);
 }
 
 void CALLBACK(eevdf_quiescent, struct task_struct *p, u64 deq_flags)
@@ -218,20 +223,31 @@ void CALLBACK(eevdf_quiescent, struct task_struct *p, u64 deq_flags)
 	sums = live_sums(task->load.cpu);
 	end_interruption(of_cpu(currs, task->load.cpu), task);
 	task->is_delayed = delay_dequeue && era >= 61200 && (deq_flags & SCX_DEQ_SLEEP) &&
-			   !is_eligible(sums, task->vruntime) &&
-			   stay_asleep(p, task, p->scx.dsq_vtime);
+			   !is_eligible(sums, task->vruntime) && stay_asleep(p, task);
 	if (!task->is_delayed)
-		leave_average(task, sums, p->scx.dsq_vtime, lag_limit(p));
+		leave_average(task, sums, lag_limit(p));
+}
+
+/* Who yields forfeits what is left of its slice; before 7.x, it only goes behind others. */
+static inline void forfeit(struct running *curr, u32 cpu, struct sums sums)
+{
+	if (era >= 70000 && !is_eligible(sums, curr->vruntime))
+		return;
+	if (era >= 70000) {
+		average_add(cpu, 0, curr->weight * (curr->deadline - curr->vruntime));
+		curr->vruntime = curr->deadline;
+	}
+	curr->deadline += curr->vslice;
 }
 
 bool CALLBACK(eevdf_yield, struct task_struct *from, struct task_struct *to)
 {
 	s32 cpu = scx_bpf_task_cpu(from);
 	struct running *curr = of_cpu(currs, cpu);
+	struct sums sums = account_curr(from, cpu);
 
-	account_curr(from, fair_task(from), cpu);
 	if (of_cpu(loads, cpu)->nr_running > 1)
-		forfeit(curr, cpu);
+		forfeit(curr, cpu, sums);
 	curr->vprot = curr->vruntime;
 	scx_bpf_task_set_slice(from, 0);
 	return false;

@@ -51,7 +51,7 @@ static inline bool is_asleep_on(s32 cpu, const struct task_struct *p, const stru
 }
 
 /* A task that goes to sleep stays in the average, if there is a place for it. */
-static inline bool stay_asleep(const struct task_struct *p, struct fair_task *task, u64 deadline)
+static inline bool stay_asleep(const struct task_struct *p, struct fair_task *task)
 {
 	struct sleepers *all = of_cpu(sleepers, task->load.cpu);
 	struct sleeper *sleeper;
@@ -64,14 +64,14 @@ static inline bool stay_asleep(const struct task_struct *p, struct fair_task *ta
 		if (place < all->used && sleeper->weight)
 			continue;
 		sleeper->vruntime = task->vruntime;
-		sleeper->deadline = deadline;
+		sleeper->deadline = task->deadline;
 		sleeper->pid = p->pid;
 		sleeper->weight = task->load.weight;
 		__sync_fetch_and_add(&all->count, 1ULL);
 		if (place >= all->used)
 			all->used = place + 1;
 		task->place = place;
-		task->rel_deadline = deadline - task->vruntime;
+		task->rel_deadline = task->deadline - task->vruntime;
 		task->left_weight = task->load.weight;
 		load_leave(&task->load);
 		return true;

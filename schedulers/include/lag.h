@@ -7,11 +7,11 @@
 #define FAIRGROUND_LAG_H
 
 /*
- * A task's vruntime while it is queued; and when it left: its lag, deadline from there, weight, and
+ * A task's place while it is queued; and when it left: its lag, deadline from there, weight, and
  * place among the sleepers.
  */
 #define FAIR_TASK_MORE \
-	u64 vruntime; \
+	u64 vruntime, deadline; \
 	s64 vlag, rel_deadline; \
 	u32 left_weight; \
 	u32 place; \
@@ -32,15 +32,21 @@ extern unsigned long CONFIG_HZ __kconfig;
 /* Who runs on each CPU. */
 static struct running currs[MAX_CPUS];
 
-/* A CPU's sums, with what its task has run since the last account. */
-static inline struct sums live_sums(u32 cpu)
+/* A CPU's sums when its running task has come to this vruntime since the last account. */
+static inline struct sums sums_at(u32 cpu, u64 vruntime)
 {
 	const struct running *curr = of_cpu(currs, cpu);
 	struct sums sums = average_sums(cpu);
 
 	if (curr->is_set)
-		sums.weighted += curr->weight * (live_vruntime(curr) - curr->vruntime);
+		sums.weighted += curr->weight * (vruntime - curr->vruntime);
 	return sums;
+}
+
+/* At this moment. */
+static inline struct sums live_sums(u32 cpu)
+{
+	return sums_at(cpu, live_vruntime(of_cpu(currs, cpu)));
 }
 
 /* V of a CPU. The vruntime of who runs there, or ran last, is never far from it. */
@@ -59,12 +65,12 @@ static inline s64 lag_of(const struct fair_task *task, struct sums sums, s64 lim
 }
 
 /* A queued task leaves its CPU's average, and remembers its lag and deadline. */
-static inline void leave_average(struct fair_task *task, struct sums sums, u64 deadline, s64 limit)
+static inline void leave_average(struct fair_task *task, struct sums sums, s64 limit)
 {
 	s64 weight = task->load.weight;
 
 	task->vlag = lag_of(task, sums, limit);
-	task->rel_deadline = deadline - task->vruntime;
+	task->rel_deadline = task->deadline - task->vruntime;
 	task->left_weight = weight;
 	average_add(task->load.cpu, -weight, -weight * (s64)task->vruntime);
 	load_leave(&task->load);
@@ -112,11 +118,10 @@ static inline bool update_deadline(struct running *curr, u64 vruntime)
 }
 
 /* Accounts for what the running task has run. Returns its CPU's sums with that. */
-static __always_inline struct sums account_curr(struct task_struct *p, struct fair_task *task,
-						u32 cpu)
+static __always_inline struct sums account_curr(struct task_struct *p, u32 cpu)
 {
 	struct running *curr = of_cpu(currs, cpu);
-	u64 before = curr->vruntime, now = account_task(curr, p, task);
+	u64 before = curr->vruntime, now = account(curr, p);
 	struct sums sums = average_add(cpu, 0, curr->weight * (now - before));
 	u32 weight = curr->weight;
 
@@ -125,18 +130,6 @@ static __always_inline struct sums account_curr(struct task_struct *p, struct fa
 		sums = average_sums(cpu);
 	update_deadline(curr, curr->vruntime);
 	return sums;
-}
-
-/* Who yields forfeits what is left of its slice; before 7.x, it only goes behind others. */
-static inline void forfeit(struct running *curr, u32 cpu)
-{
-	if (era >= 70000 && !is_eligible(average_sums(cpu), curr->vruntime))
-		return;
-	if (era >= 70000) {
-		average_add(cpu, 0, curr->weight * (curr->deadline - curr->vruntime));
-		curr->vruntime = curr->deadline;
-	}
-	curr->deadline += curr->vslice;
 }
 
 #endif /* FAIRGROUND_LAG_H */

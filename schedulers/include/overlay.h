@@ -47,7 +47,7 @@
 
 /* A task has run for so long, for which it now pays. */
 #ifndef COUNT_RUN
-#define COUNT_RUN(running, task, p, ran_ns) (void)0
+#define COUNT_RUN(running, p, ran_ns) (void)0
 #endif
 
 /* The virtual time that who runs on a CPU pays. */

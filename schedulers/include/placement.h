@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Where EEVDF's tasks begin that join a queue: their vruntimes, by the lag that they left with, and
- * their deadlines. The scheduler has defined the knobs, `slice_of()` and `lag_limit()`.
+ * their deadlines. The scheduler has defined the knobs and `slice_of()`.
  */
 #ifndef FAIRGROUND_PLACEMENT_H
 #define FAIRGROUND_PLACEMENT_H
 
 #include "delayed.h"
+
+/* No lag is more than this. */
+static inline s64 lag_limit(const struct task_struct *p)
+{
+	u64 limit = era >= 70000 ? slice_of(p) + TICK_NS : 2 * slice_of(p);
+
+	return virtual_time(p, limit < TICK_NS ? TICK_NS : limit) >> LAG_SHIFT;
+}
 
 /* Where a task begins that joins a queue. Returns its deadline. */
 static __always_inline u64 place(const struct task_struct *p, struct fair_task *task, u32 cpu,
@@ -24,7 +32,7 @@ static __always_inline u64 place(const struct task_struct *p, struct fair_task *
 
 /* A sleeper that stayed in the average comes back. What it is owed by now it does not get. */
 static __always_inline u64 requeue_delayed(const struct task_struct *p, struct fair_task *task,
-					   u32 cpu)
+					   u32 cpu, u64 vruntime)
 {
 	s32 old_cpu = task->load.cpu;
 	struct sleeper *sleeper = sleeper_at(old_cpu, task->place);
@@ -39,23 +47,27 @@ static __always_inline u64 requeue_delayed(const struct task_struct *p, struct f
 	if (weight)
 		average_add(old_cpu, -weight, -weight * (s64)task->vruntime);
 	task->vlag = vlag > 0 && delay_zero ? 0 : vlag > limit ? limit : vlag;
-	return place(p, task, cpu, live_sums(cpu), true);
+	return place(p, task, cpu, sums_at(cpu, vruntime), true);
 }
 
-/* Puts a task into a CPU's average, unless it is there already. Returns its deadline. */
-static inline u64 join(const struct task_struct *p, struct fair_task *task, s32 cpu, bool is_woken)
+/*
+ * Puts a task into the average of a CPU, whose running one is at `vruntime`, unless it is there
+ * already. Returns its deadline.
+ */
+static inline u64 join(const struct task_struct *p, struct fair_task *task, s32 cpu, u64 vruntime,
+		       bool is_woken)
 {
 	bool is_counted = task->load.weight;
 
 	if (is_counted && task->load.cpu == cpu)
-		return p->scx.dsq_vtime;
+		return task->deadline;
 	if (is_counted)
-		leave_average(task, live_sums(task->load.cpu), p->scx.dsq_vtime, lag_limit(p));
-	if (task->is_delayed) {
-		task->is_delayed = false;
-		return requeue_delayed(p, task, cpu);
-	}
-	return place(p, task, cpu, live_sums(cpu), is_woken);
+		leave_average(task, live_sums(task->load.cpu), lag_limit(p));
+	task->deadline = task->is_delayed ?
+			 requeue_delayed(p, task, cpu, vruntime) :
+			 place(p, task, cpu, sums_at(cpu, vruntime), is_woken);
+	task->is_delayed = false;
+	return task->deadline;
 }
 
 #endif /* FAIRGROUND_PLACEMENT_H */

@@ -22,8 +22,6 @@
 /* What is known of a task; its vruntime is the scheduler's to keep. */
 struct fair_task {
 	struct load_member load;
-	/* The CPU time that its vruntime accounts for. */
-	u64 sum_exec;
 	/* Forked, and not yet queued. */
 	bool is_new;
 	bool is_interrupted;
@@ -79,8 +77,8 @@ struct running {
 	/* Its vruntime at the last account, and when that was. */
 	u64 vruntime;
 	u64 since;
-	/* Its CPU time when it was picked. */
-	u64 prev_sum_exec;
+	/* The CPU time that its vruntime accounts for, and what that was when it was picked. */
+	u64 sum_exec, prev_sum_exec;
 	/* When the CPU last had to choose anew after an interruption. */
 	u64 rechecked;
 	s32 pid;
@@ -98,31 +96,29 @@ struct running {
 /* Its vruntime at this moment. */
 static inline u64 live_vruntime(const struct running *running)
 {
-	s64 since = scx_bpf_now() - running->since;
+	s64 since;
 
+	/* Asking for the time is dear. */
+	if (!running->inverse_weight)
+		return running->vruntime;
+	since = scx_bpf_now() - running->since;
 	since = virtual_time_at(running->inverse_weight, since > 0 ? since : 0);
 	return running->vruntime + PRICE(running, since);
 }
 
 /* Accounts for the CPU time that the running task has had, and returns its vruntime. */
-static inline u64 account_task(struct running *running, struct task_struct *p,
-			       struct fair_task *task)
-{
-	u64 ran;
-
-	if (!task)
-		return running->vruntime;
-	ran = p->se.sum_exec_runtime - task->sum_exec;
-	COUNT_RUN(running, task, p, ran);
-	running->vruntime += PRICE(running, virtual_time(p, ran));
-	running->since = scx_bpf_now();
-	task->sum_exec = p->se.sum_exec_runtime;
-	return running->vruntime;
-}
-
 static inline u64 account(struct running *running, struct task_struct *p)
 {
-	return account_task(running, p, fair_task(p));
+	u64 ran = p->se.sum_exec_runtime - running->sum_exec;
+
+	/* As when `ops.stopping` follows `ops.dispatch`. */
+	if (!ran)
+		return running->vruntime;
+	COUNT_RUN(running, p, ran);
+	running->vruntime += PRICE(running, virtual_time(p, ran));
+	running->since = scx_bpf_now();
+	running->sum_exec = p->se.sum_exec_runtime;
+	return running->vruntime;
 }
 
 /* A CPU chooses anew after an interruption at most this often. */
@@ -143,7 +139,7 @@ static inline bool begin_to_run(struct running *running, struct task_struct *p,
 	if (!task)
 		return false;
 	load_join(&task->load, scx_bpf_task_cpu(p), weight_of(p));
-	task->sum_exec = running->prev_sum_exec = p->se.sum_exec_runtime;
+	running->sum_exec = running->prev_sum_exec = p->se.sum_exec_runtime;
 	task->is_interrupted = false;
 	running->vruntime = vruntime;
 	running->since = now;

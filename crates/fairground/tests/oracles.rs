@@ -29,6 +29,8 @@ mod echo;
 mod eevdf;
 #[path = "oracles/eevdf_features.rs"]
 mod eevdf_features;
+#[path = "oracles/eevdf_sleepers.rs"]
+mod eevdf_sleepers;
 #[path = "oracles/linux24.rs"]
 mod linux24;
 #[path = "oracles/loads.rs"]

@@ -286,8 +286,13 @@ const WEIGHTS: [f64; 21] = [
     655.0, 526.0, 423.0, 335.0, 272.0, 215.0, 172.0, 137.0, 110.0,
 ];
 
+/// The kernel's weight of a nice value, -10 to 10.
+pub fn weight_of(nice: i32) -> f64 {
+    WEIGHTS[(nice + 10) as usize]
+}
+
 fn weight(hog: &Hog) -> f64 {
-    WEIGHTS[(hog.nice + 10) as usize]
+    weight_of(hog.nice)
 }
 
 fn task_set(hogs: &[Hog]) -> String {

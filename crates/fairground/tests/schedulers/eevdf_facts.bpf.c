@@ -112,7 +112,7 @@ static bool preempts_with(u64 slice)
 	p->se.custom_slice = slice > 0;
 	p->se.slice = slice;
 	deadline = place(p, &joining, CPU, live_sums(CPU), true);
-	return eevdf_preempts(p, &joining, CPU, deadline);
+	return eevdf_preempts(p, &joining, CPU, live_sums(CPU), CURR->vruntime, deadline);
 }
 
 static void ask_preemption(void)
@@ -139,7 +139,7 @@ static void ask_yield(void)
 {
 	set_hog();
 	CURR->deadline = 12800000;
-	forfeit(CURR, CPU);
+	forfeit(CURR, CPU, live_sums(CPU));
 	say("yielded vruntime", CURR->vruntime);
 	say("yielded deadline", CURR->deadline);
 }
