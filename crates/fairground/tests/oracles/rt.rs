@@ -4,7 +4,11 @@
 //! Throttling (`rt 7`) is for older kernels: from 6.12 on the server (`rt 8`) stands in its place,
 //! which is what the simulator has.
 //!
-//! Not here: raising a waiting task (`rt 9`, its first half). Another task has to do that, and a
+//! Not here: throttling switched off on such a kernel. With `sched_rt_runtime_us` = -1 the guest of a
+//! 6.1 did not answer any more after `STARVED` and was ended from outside, so there is no record to
+//! judge. With the server the limit makes no difference (`rt 8, no limit`).
+//!
+//! Nor is raising a waiting task here (`rt 9`, its first half). Another task has to do that, and a
 //! workload's step changes the policy of its own task only, which does not wait at that moment.
 
 use model::Record;
@@ -202,15 +206,6 @@ fn others() -> Vec<Oracle> {
             runs: vec![Run::new("kernel:6.1", STARVED)],
             holds: |records| {
                 near("the starved task's share", share(&records[0], "normal"), 0.05, 0.01)
-            },
-        },
-        Oracle {
-            name: "rt 7, no limit",
-            claim: "without a limit they leave it nothing",
-            place: Where::OldKernel,
-            runs: vec![Run::unlimited("kernel:6.1", STARVED)],
-            holds: |records| {
-                near("the starved task's share", share(&records[0], "normal"), 0.0, 0.005)
             },
         },
         Oracle {
