@@ -18,7 +18,7 @@ const NAMES: usize = 5;
 pub struct Line {
     /// The workload's name.
     pub workload: String,
-    /// The machine, and the backend if there is only one.
+    /// The machine, with a word where only the simulator was asked and elsewhere not.
     pub place: String,
     /// The measure in words.
     pub measure: String,
@@ -70,16 +70,23 @@ fn line(comparison: &Comparison, load: &Load) -> Line {
     let group = group(&rows);
     Line {
         workload: load.workload.into(),
-        place: match one_backend(comparison) {
-            true => load.rows[0].0.machine.clone(),
-            false => load.place.clone(),
-        },
+        place: place(comparison, load),
         measure: units::measure(&rows[0].measure),
         cell: load.rows[0].0.label(),
         gain: gain(comparison, &rows, &group),
         last: last(comparison, &rows, &group),
         group,
         simulated: twin,
+    }
+}
+
+/// The machine; where others were asked of a real kernel, also that this was not.
+fn place(comparison: &Comparison, load: &Load) -> String {
+    let machine = load.rows[0].0.machine.clone();
+    let simulated = load.rows.iter().all(|(cell, _)| cell.backend == Backend::Sim);
+    match simulated && !one_backend(comparison) {
+        true => format!("{machine} (sim)"),
+        false => machine,
     }
 }
 

@@ -145,8 +145,6 @@ fn on_machines(sizes: &[(u32, f64)]) -> Vec<Record> {
             let mut record = record.clone();
             record.trial.machine.name = format!("with_{cpus}");
             record.trial.machine.cpus = cpus;
-            // Only a load that grows with the machine can scale.
-            record.trial.workload.tasks.iter_mut().for_each(|group| group.count *= cpus);
             record.trial.workload.headline = vec!["iterations_per_second all".into()];
             let rate = 1_000.0 * per_cpu * f64::from(cpus);
             let rate = model::Metric::number("iterations_per_second", "all", rate);

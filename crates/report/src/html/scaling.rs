@@ -43,7 +43,8 @@ pub fn section(comparison: &Comparison, records: &[Record], family: &[Member]) -
     )
 }
 
-/// Whether the load has more tasks on larger machines; else there is nothing to scale.
+/// Whether the load has more tasks on larger machines; else there is nothing to scale. A program's
+/// tasks are not known, so it may.
 fn grows(series: &Series, records: &[Record]) -> bool {
     let tasks = |cell: &Cell| {
         let ours = |record: &&Record| super::data::cell_label(record) == cell.label();
@@ -51,7 +52,10 @@ fn grows(series: &Series, records: &[Record]) -> bool {
         Some(workload.tasks.iter().map(|group| u64::from(group.count)).sum::<u64>())
     };
     let ends = series.first().zip(series.last());
-    ends.is_some_and(|((_, small), (_, large))| tasks(large) > tasks(small))
+    ends.is_some_and(|((_, small), (_, large))| {
+        let many = tasks(large);
+        many > tasks(small) || many == Some(0)
+    })
 }
 
 /// What each CPU of the largest machine gets done, beside the only ones of the smallest.
