@@ -175,7 +175,10 @@ static inline void join_cpu(struct running *running, struct fair_task *task, s32
 			    const struct task_struct *p)
 {
 	task->is_new = false;
-	end_interruption(running, task);
+	/* Interrupted elsewhere, it says nothing of who runs here. */
+	if (running->pid == p->pid)
+		end_interruption(running, task);
+	task->is_interrupted = false;
 	load_join(&task->load, cpu, weight_of(p));
 	if (of_cpu(loads, cpu)->nr_running > 1)
 		kick_idle_cpu_for(p);
