@@ -148,12 +148,15 @@ fn kind(row: &Row) -> Option<Kind> {
     }
 }
 
-/// Of a machine's runs: by contestant and block, by cell and measure.
-struct Numbers<'a>(BTreeMap<(&'a str, u32), BTreeMap<(String, MeasureKey), f64>>);
+/// The numbers of a block, by cell and measure.
+type Block = BTreeMap<(String, MeasureKey), f64>;
+
+/// Of a machine's runs: by contestant and block.
+struct Numbers<'a>(BTreeMap<(&'a str, u32), Block>);
 
 impl<'a> Numbers<'a> {
     fn new(records: &'a [Record], machine: &str, backend: Backend) -> Numbers<'a> {
-        let mut numbers: BTreeMap<_, BTreeMap<_, f64>> = BTreeMap::new();
+        let mut numbers: BTreeMap<_, Block> = BTreeMap::new();
         let here = |record: &&Record| {
             record.trial.machine.name == machine && record.trial.backend == backend
         };
