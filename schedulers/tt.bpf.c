@@ -8,7 +8,8 @@
  * Good at: Periodic media tasks, which become REALTIME: they sleep and run regularly and briefly.
  * Bad at: Nice values, which are worth 0.5 to 1.475, and in 6.3 count for hardly anybody. Equals,
  *         which change places at every tick. STARVATION: as with CacULE, who has slept for long and
- *         then computes has the CPU alone for seconds.
+ *         then computes has the CPU alone for seconds; and who yields beside a hog waits until that
+ *         sleeps, for its mark makes it the last until it is chosen.
  * Origin: Hamad Al Marri, 2021 to 2023; 5.14 to 5.16 on its own, from 6.x on grafted on CFS.
  * Family: 2021, Hamad Al Marri; after cacule
  * Queue: One for each CPU, a list, newest first; pick O(n).
