@@ -174,7 +174,7 @@ mod tests {
     fn the_approximation_takes_over_without_a_jump() {
         let ours: Vec<f64> = (0..30).map(|i| f64::from(i) + 5.3).collect();
         let base: Vec<f64> = (0..30).map(f64::from).collect();
-        let ranks = doubled_ranks(&ours, &base);
+        let ranks = doubled_ranks(&[ours.as_slice(), &base].concat());
         let sum = ranks[..30].iter().sum();
         let (exact, near) = (tails(&choices(&ranks, 30), sum), approximate(&ranks, 30, sum));
         assert!((exact.above - near.above).abs() < 1e-3, "{exact:?} {near:?}");
@@ -187,7 +187,7 @@ mod tests {
 
     /// The definition: every choice of so many positions, one by one.
     fn enumerated(ours: &[f64], base: &[f64]) -> Tails {
-        let ranks = doubled_ranks(ours, base);
+        let ranks = doubled_ranks(&[ours, base].concat());
         let sum: usize = ranks[..ours.len()].iter().sum();
         let sums = (0u32..1 << ranks.len())
             .filter(|set| set.count_ones() as usize == ours.len())

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Friedman's test, Nemenyi's critical difference and the rank test against SciPy's figures, which
-//! are kept as data with the commands that made them.
+//! Friedman's test and Nemenyi's critical difference against SciPy's figures, which are kept as data
+//! with the commands that made them.
 
 use proptest::prelude::*;
 use serde::Deserialize;
 use stats::critical_difference::{critical_difference, nemenyi};
-use stats::rank_test::{holm, rank_test};
 
 #[derive(Deserialize)]
 struct Known {
     friedman: Vec<Friedman>,
     /// Contestants, cells, critical difference.
     nemenyi: Vec<(usize, usize, f64)>,
-    rank_test: Vec<RankTest>,
 }
 
 #[derive(Deserialize)]
@@ -21,13 +19,6 @@ struct Friedman {
     statistic: f64,
     p: f64,
     mean_ranks: Vec<f64>,
-}
-
-#[derive(Deserialize)]
-struct RankTest {
-    one: Vec<f64>,
-    other: Vec<f64>,
-    p: f64,
 }
 
 fn known() -> Known {
@@ -58,15 +49,6 @@ fn nemenyis_difference_is_scipys() {
 #[test]
 fn demsars_example() {
     assert!((nemenyi(4, 14) - 1.25).abs() < 0.005);
-}
-
-#[test]
-fn the_rank_test_is_scipys() {
-    for known in known().rank_test {
-        let ours = rank_test(&known.one, &known.other);
-        assert!((ours - known.p).abs() < 1e-9, "{ours} {}", known.p);
-    }
-    assert_eq!(holm(&[0.04]), [0.04]);
 }
 
 #[test]

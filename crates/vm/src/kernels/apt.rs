@@ -48,8 +48,8 @@ impl Series {
 /// knows `7.2` and the like.
 pub const NAMES: &[&str] = &["6.1", "6.12", "7"];
 
-/// Gets the kernels of these names ([`NAMES`], or one series of 7) that are not yet under `home`, and returns all
-/// of them. `on_note` hears one line before each slow step.
+/// Gets the kernels of these names ([`NAMES`], or one series of 7) that are not yet under `home`,
+/// and returns all of them. `on_note` hears one line before each slow step.
 ///
 /// # Errors
 /// apt or dpkg-deb is missing, its sources name no Debian archive, or the mirror does not answer;
@@ -71,7 +71,8 @@ pub fn pull(home: &Path, names: &[&str], on_note: &mut dyn FnMut(&str)) -> Resul
 fn series(name: &str) -> Result<Series> {
     Series::of(name).with_context(|| {
         format!(
-            "cannot pull a kernel `{name}`: known are {}, and 7.2 and the like; otherwise {INSTEAD}",
+            "cannot pull a kernel `{name}`: known are {}, and 7.2 and the like; otherwise \
+             {INSTEAD}",
             NAMES.join(", ")
         )
     })
