@@ -29,9 +29,12 @@ fn every_scheduler_survives_on_the_real_kernel() {
     let arguments = ["soak", "soak_short", "--on", "vm", "--offline", "--store", "soak.db"];
     let said = stdout(&bench.run(&arguments).success());
     assert!(said.ends_with("Everybody survived.\n"), "{said}");
-    let judged = bench.records("soak.db").len();
-    // Two loads each, under the kernel's own scheduler too.
-    assert_eq!(judged, 2 * (compile::builtin().len() + 1), "{said}");
+    let records = bench.records("soak.db");
+    for name in compile::builtin().iter().map(|source| source.name.as_str()).chain(["eevdf-7"]) {
+        let judged = records.iter().filter(|record| record.trial.contestant.name == name).count();
+        // Two loads each, on every kernel with sched_ext that is there.
+        assert!(judged > 0 && judged % 2 == 0, "{name}: {said}");
+    }
 }
 
 /// On one CPU, where the time for it does not hang on the host.
@@ -58,7 +61,8 @@ fn every_scheduler_survives_reloads_under_load() {
     assert!(said.ends_with("Everybody survived.\n"), "{said}");
     let reloads = bench.records("soak.db").into_iter();
     let reloads: Vec<_> = reloads.map(|r| r.measured.value("reloads", "all")).collect();
-    assert_eq!(reloads, vec![Some(3.0); compile::builtin().len()], "{said}");
+    assert!(reloads.len() >= compile::builtin().len(), "{said}");
+    assert!(reloads.iter().all(|reloads| *reloads == Some(3.0)), "{said}");
 }
 
 #[test]
