@@ -59,11 +59,15 @@ const volatile bool wakeup_preemption = true;
 /* What BORE changes of CFS and EEVDF. */
 struct running;
 struct fair_task;
+struct burst;
 static inline u32 scored_index(const struct task_struct *p);
+static inline u32 index_with(const struct task_struct *p, const struct burst *burst);
 static inline void count_run(struct running *curr, struct task_struct *p, u64 ran_ns);
-static inline void reweight_curr(struct task_struct *p, struct running *curr, u32 cpu);
+static inline void reweight_curr(struct task_struct *p, struct fair_task *task,
+				 struct running *curr, u32 cpu, u64 ran_ns);
 static inline u64 price(u32 score, u64 virtual_ns);
 static inline u64 granularity(struct task_struct *p, u64 virtual_ns);
+static inline void end_burst(struct task_struct *p, struct burst *burst);
 
 #define OVERLAY
 #define era (on_cfs ? 60200 : version < 60000 ? 61400 : 70000)
@@ -72,10 +76,15 @@ static inline u64 granularity(struct task_struct *p, u64 virtual_ns);
 #define OVERLAY_TASK struct burst burst;
 #define OVERLAY_RUNNING u64 penalty; u32 score;
 #define WEIGHT_INDEX(p) scored_index(p)
+#define WEIGHT_INDEX_WITH(p, task) index_with(p, &(task)->burst)
 #define COUNT_RUN count_run
 #define PRICE(running, virtual_ns) price((running)->score, virtual_ns)
 #define GRANULARITY granularity
+#define BEGINS(running, task) \
+	((running)->score = (task)->burst.score, (running)->penalty = (task)->burst.penalty)
+#define SLEEPS(p, task) end_burst(p, &(task)->burst)
 #define ACCOUNTED reweight_curr
+#define ACCOUNTED_TASK(p) fair_task(p)
 #define LAG_SHIFT (version < 60000)
 #define HAS_HALF_SLICE(task, is_woken) \
 	((task)->is_new ? version >= 60000 || deadline_boost_mask & 1 : \
@@ -89,16 +98,19 @@ static inline u64 granularity(struct task_struct *p, u64 virtual_ns);
 #include "eevdf.bpf.c"
 #include "cfs.bpf.c"
 
-/* `PF_KTHREAD` of `p->flags`. */
-#define KERNEL_THREAD 0x200000
-
 /* BORE 5 and 6: The row of the table of weights, as many nice levels further as the score. */
+static inline u32 index_with(const struct task_struct *p, const struct burst *burst)
+{
+	u32 score = !on_cfs && sched_bore ? burst->score : 0;
+
+	return least_of(nice_index(p) + score, NICE_LEVELS - 1);
+}
+
 static inline u32 scored_index(const struct task_struct *p)
 {
-	bool counts = !on_cfs && sched_bore;
-	struct fair_task *task = counts ? fair_task((struct task_struct *)p) : NULL;
+	struct fair_task *task = on_cfs ? NULL : fair_task((struct task_struct *)p);
 
-	return least_of(nice_index(p) + (task ? task->burst.score : 0), NICE_LEVELS - 1);
+	return task ? index_with(p, &task->burst) : nice_index(p);
 }
 
 /* BORE 1: The time that passes for a score; 20 is neutral. */
@@ -120,27 +132,14 @@ static inline u64 granularity(struct task_struct *p, u64 virtual_ns)
 
 #include "include/siblings.h"
 
-/* After its burst has changed. */
-static inline void rescore(struct task_struct *p, struct burst *burst)
-{
-	bool is_excluded = burst_exclude_kthreads && !on_cfs && p->flags & KERNEL_THREAD;
-	u32 score = burst->score;
-
-	burst->penalty = is_excluded ? 0 : most_of(burst->prev, penalty_of(burst->time));
-	burst->score = score_of(burst->penalty);
-	if (burst->score != score)
-		tell(p, burst);
-}
-
+/* BORE 1: The running task is scored. */
 static inline void count_run(struct running *curr, struct task_struct *p, u64 ran_ns)
 {
-	struct fair_task *task = fair_task(p);
+	struct fair_task *task = on_cfs ? fair_task(p) : NULL;
 
 	if (!task)
 		return;
 	task->burst.time += ran_ns;
-	if (!on_cfs)
-		return;
 	rescore(p, &task->burst);
 	curr->score = task->burst.score;
 }
@@ -152,35 +151,34 @@ static inline s64 reweighted(s64 virtual_ns, u32 from, u32 to)
 }
 
 /* BORE 5 and 6: The running task gets the weight of its score. Its lag in real time stays. */
-static inline void reweight_curr(struct task_struct *p, struct running *curr, u32 cpu)
+static inline void apply_score(struct task_struct *p, struct fair_task *task,
+			       struct running *curr, u32 cpu)
 {
-	struct fair_task *task = fair_task(p);
-	u64 average = avg_vruntime(cpu), old_vruntime = curr->vruntime;
-	s64 old, new;
+	s64 old = task->load.weight, new = fair_weight(p, task);
+	u64 average, old_vruntime = curr->vruntime;
 
-	if (!task)
-		return;
-	rescore(p, &task->burst);
 	curr->penalty = task->burst.penalty;
-	old = task->load.weight;
-	new = weight_of(p);
 	if (!old || old == new)
 		return;
+	average = avg_vruntime(cpu);
 	curr->vruntime = average - reweighted(average - old_vruntime, old, new);
 	curr->deadline = curr->vruntime + reweighted(curr->deadline - old_vruntime, old, new);
 	curr->vprot = curr->vruntime + reweighted(curr->vprot - old_vruntime, old, new);
-	curr->vslice = virtual_time(p, curr->slice);
 	curr->weight = new;
-	curr->inverse_weight = inverse_weight_of(p);
+	curr->inverse_weight = inverse_weight_at(p, index_with(p, &task->burst));
+	curr->vslice = virtual_time_at(curr->inverse_weight, curr->slice);
 	average_add(cpu, new - old, new * curr->vruntime - old * old_vruntime);
 	load_join(&task->load, cpu, new);
 }
 
-static inline void end_burst(struct task_struct *p, struct burst *burst)
+static inline void reweight_curr(struct task_struct *p, struct fair_task *task,
+				 struct running *curr, u32 cpu, u64 ran_ns)
 {
-	burst->prev = smoothed(burst->prev, penalty_of(burst->time));
-	burst->time = 0;
-	rescore(p, burst);
+	if (!task)
+		return;
+	task->burst.time += ran_ns;
+	rescore(p, &task->burst);
+	apply_score(p, task, curr, cpu);
 }
 
 s32 BPF_STRUCT_OPS(bore_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
@@ -200,14 +198,6 @@ void BPF_STRUCT_OPS(bore_dispatch, s32 cpu, struct task_struct *prev)
 
 void BPF_STRUCT_OPS(bore_running, struct task_struct *p)
 {
-	s32 cpu = scx_bpf_task_cpu(p);
-	struct running *curr = on_cfs ? &of_cpu(queues, cpu)->curr : of_cpu(currs, cpu);
-	struct fair_task *task = fair_task(p);
-
-	if (!task)
-		return;
-	curr->score = task->burst.score;
-	curr->penalty = task->burst.penalty;
 	on_cfs ? cfs_running(p) : eevdf_running(p);
 }
 
@@ -223,11 +213,7 @@ void BPF_STRUCT_OPS(bore_stopping, struct task_struct *p, bool runnable)
 
 void BPF_STRUCT_OPS(bore_quiescent, struct task_struct *p, u64 deq_flags)
 {
-	struct fair_task *task = fair_task(p);
-
 	on_cfs ? cfs_quiescent(p, deq_flags) : eevdf_quiescent(p, deq_flags);
-	if (task && deq_flags & SCX_DEQ_SLEEP)
-		end_burst(p, &task->burst);
 }
 
 bool BPF_STRUCT_OPS(bore_yield, struct task_struct *from, struct task_struct *to)
@@ -238,8 +224,8 @@ bool BPF_STRUCT_OPS(bore_yield, struct task_struct *from, struct task_struct *to
 
 	if (task)
 		end_burst(from, &task->burst);
-	if (!on_cfs)
-		reweight_curr(from, of_cpu(currs, cpu), cpu);
+	if (task && !on_cfs)
+		apply_score(from, task, of_cpu(currs, cpu), cpu);
 	return yields;
 }
 

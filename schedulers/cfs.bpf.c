@@ -242,6 +242,8 @@ void CALLBACK(cfs_quiescent, struct task_struct *p, u64 deq_flags)
 		return;
 	clear_buddies(&of_cpu(queues, task->load.cpu)->buddies, p->pid);
 	leave_cpu(&of_cpu(queues, task->load.cpu)->curr, task);
+	if (deq_flags & SCX_DEQ_SLEEP)
+		SLEEPS(p, task);
 }
 
 bool CALLBACK(cfs_yield, struct task_struct *from, struct task_struct *to)

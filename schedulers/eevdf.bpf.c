@@ -16,7 +16,8 @@
  * Balancing: An idle CPU takes from the busiest.
  * Differs: No groups, no load averages, no balancing of busy CPUs: an idle one takes from the
  *          busiest. The earliest eligible is found by going through the queue. Of a CPU's sleepers
- *          64 at most keep their places in it.
+ *          64 at most keep their places in it. From 7.0 on the longest slice of a queue bounds lag,
+ *          here the task's own: where nobody asks for slices these are one.
  */
 #ifndef OVERLAY	/* An overlay has its own of these: see include/overlay.h. */
 #include <scx/common.bpf.h>
@@ -85,12 +86,11 @@ static __always_inline bool eevdf_preempts(const struct task_struct *p, struct f
 
 /* A woken task preempts, or at least shortens the protection of who is ahead of the average. */
 static __always_inline void challenge(const struct task_struct *p, struct fair_task *task, u32 cpu,
-				      u64 vruntime, u64 deadline)
+				      struct sums sums, u64 vruntime)
 {
 	struct running *curr = of_cpu(currs, cpu);
-	struct sums sums = sums_at(cpu, vruntime);
 
-	if (eevdf_preempts(p, task, cpu, sums, vruntime, deadline)) {
+	if (eevdf_preempts(p, task, cpu, sums, vruntime, task->deadline)) {
 		curr->vprot = curr->vruntime;
 		preempt(curr, cpu);
 	} else if (run_to_parity && era >= 70000) {
@@ -101,7 +101,7 @@ static __always_inline void challenge(const struct task_struct *p, struct fair_t
 
 s32 CALLBACK(eevdf_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
-	struct fair_task *task = fair_task(p);
+	struct fair_task *task = of_cpu(sleepers, prev_cpu)->count ? fair_task(p) : NULL;
 
 	/* It has not left yet. */
 	if (task && task->is_delayed && is_asleep_on(prev_cpu, p, task))
@@ -115,19 +115,23 @@ void CALLBACK(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 	struct running *curr = of_cpu(currs, cpu);
 	struct fair_task *task = fair_task(p);
 	bool is_woken, may_preempt, is_over;
-	u64 vruntime = live_vruntime(curr), deadline;
+	u64 vruntime = live_vruntime(curr);
+	struct sums sums = {};
 
 	if (!task)
 		return;
 	is_woken = task->is_new || enq_flags & SCX_ENQ_WAKEUP;
 	may_preempt = is_woken && curr->is_set && wakeup_preemption;
 	is_over = curr->is_set && update_deadline(curr, vruntime);
-	deadline = join(p, task, cpu, vruntime, is_woken);
-	scx_bpf_dsq_insert_vtime(p, cpu, SCX_SLICE_INF, deadline, enq_flags);
+	if (!is_on(task, cpu))
+		sums = join(p, task, cpu, vruntime, is_woken);
+	else if (may_preempt)
+		sums = sums_at(cpu, vruntime);
+	scx_bpf_dsq_insert_vtime(p, cpu, SCX_SLICE_INF, task->deadline, enq_flags);
 	if (is_over && nr_queued_on(cpu) > 2)
 		preempt(curr, cpu);
 	else if (may_preempt)
-		challenge(p, task, cpu, vruntime, deadline);
+		challenge(p, task, cpu, sums, vruntime);
 	join_cpu(curr, task, cpu, p);
 	if (may_preempt && of_cpu(loads, cpu)->nr_running == 2)
 		arm_hrtick(curr, cpu);
@@ -165,12 +169,14 @@ void CALLBACK(eevdf_running, struct task_struct *p)
 
 	if (!task)
 		return;
-	curr->deadline = join(p, task, cpu, live_vruntime(curr), false);
-	curr->slice = slice_of(p);
-	curr->vslice = virtual_time(p, curr->slice);
-	curr->vprot = run_to_parity ? curr->deadline : task->vruntime +
-		      (era >= 70000 ? virtual_time(p, least_slice) : 0);
+	if (!is_on(task, cpu))
+		join(p, task, cpu, live_vruntime(curr), false);
+	curr->deadline = task->deadline;
 	is_back = begin_to_run(curr, p, task, task->vruntime);
+	curr->slice = slice_of(p);
+	curr->vslice = virtual_time_at(curr->inverse_weight, curr->slice);
+	curr->vprot = run_to_parity ? curr->deadline : task->vruntime +
+		      (era >= 70000 ? virtual_time_at(curr->inverse_weight, least_slice) : 0);
 	arm_hrtick(curr, cpu);
 	if (!is_back)
 		return;
@@ -205,7 +211,7 @@ void CALLBACK(eevdf_stopping, struct task_struct *p, bool runnable)
 
 	/* Mostly `ops.dispatch` has just done so. */
 	if (p->se.sum_exec_runtime != curr->sum_exec)
-		account_curr(p, cpu);
+		account_with(p, task, cpu);
 	if (task) {
 		task->vruntime = curr->vruntime;
 		task->deadline = curr->deadline;
@@ -213,19 +219,26 @@ void CALLBACK(eevdf_stopping, struct task_struct *p, bool runnable)
 	stop_to_run(curr, task, runnable);
 }
 
-void CALLBACK(eevdf_quiescent, struct task_struct *p, u64 deq_flags)
+/* A counted task sleeps, or leaves for another reason. */
+static inline void leave(const struct task_struct *p, struct fair_task *task, u64 deq_flags)
 {
-	struct fair_task *task = fair_task(p);
-	struct sums sums;
+	struct sums sums = live_sums(task->load.cpu);
 
-	if (!task || !task->load.weight)
-		return;
-	sums = live_sums(task->load.cpu);
 	end_interruption(of_cpu(currs, task->load.cpu), task);
 	task->is_delayed = delay_dequeue && era >= 61200 && (deq_flags & SCX_DEQ_SLEEP) &&
 			   !is_eligible(sums, task->vruntime) && stay_asleep(p, task);
 	if (!task->is_delayed)
-		leave_average(task, sums, lag_limit(p));
+		leave_average(task, sums, lag_limit(p, task));
+}
+
+void CALLBACK(eevdf_quiescent, struct task_struct *p, u64 deq_flags)
+{
+	struct fair_task *task = fair_task(p);
+
+	if (task && task->load.weight)
+		leave(p, task, deq_flags);
+	if (task && deq_flags & SCX_DEQ_SLEEP)
+		SLEEPS(p, task);
 }
 
 /* Who yields forfeits what is left of its slice; before 7.x, it only goes behind others. */

@@ -21,6 +21,7 @@ struct offspring {
 
 struct burst {
 	u64 time;	/* of the current burst, ns */
+	u64 current;	/* its penalty */
 	u64 prev;	/* the penalty of those before, smoothed */
 	u64 penalty;	/* in effect: that, or that of the current burst if it is higher */
 	u64 told;	/* as its keeper knows it */

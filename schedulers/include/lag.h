@@ -33,14 +33,18 @@ extern unsigned long CONFIG_HZ __kconfig;
 static struct running currs[MAX_CPUS];
 
 /* A CPU's sums when its running task has come to this vruntime since the last account. */
-static inline struct sums sums_at(u32 cpu, u64 vruntime)
+static __always_inline struct sums advanced(struct sums sums, u32 cpu, u64 vruntime)
 {
 	const struct running *curr = of_cpu(currs, cpu);
-	struct sums sums = average_sums(cpu);
 
 	if (curr->is_set)
 		sums.weighted += curr->weight * (vruntime - curr->vruntime);
 	return sums;
+}
+
+static inline struct sums sums_at(u32 cpu, u64 vruntime)
+{
+	return advanced(average_sums(cpu), cpu, vruntime);
 }
 
 /* At this moment. */
@@ -76,11 +80,11 @@ static inline void leave_average(struct fair_task *task, struct sums sums, s64 l
 	load_leave(&task->load);
 }
 
-/* It joins a CPU's average where its vruntime is. */
-static inline void join_average(struct fair_task *task, u32 cpu, s64 weight)
+/* It joins a CPU's average where its vruntime is. Returns the new sums, as of the last account. */
+static __always_inline struct sums join_average(struct fair_task *task, u32 cpu, s64 weight)
 {
 	load_join(&task->load, cpu, weight);
-	average_add(cpu, weight, weight * (s64)task->vruntime);
+	return average_add(cpu, weight, weight * (s64)task->vruntime);
 }
 
 /* It has another weight than when it left: what it is owed in real time stays the same. */
@@ -95,9 +99,10 @@ static inline void reweight(struct fair_task *task, s64 weight)
 
 /*
  * It joins so that its lag is as before. Since that moves V towards it, it begins further from V:
- * at (W + w) / W times its lag. Nobody is owed anything by an empty queue.
+ * at (W + w) / W times its lag. Nobody is owed anything by an empty queue. Returns the new sums, as of
+ * the last account.
  */
-static inline void join_with_lag(struct fair_task *task, u32 cpu, struct sums sums, s64 weight,
+static __always_inline struct sums join_with_lag(struct fair_task *task, u32 cpu, struct sums sums, s64 weight,
 				 s64 vlag)
 {
 	if (sums.weight)
@@ -105,7 +110,7 @@ static inline void join_with_lag(struct fair_task *task, u32 cpu, struct sums su
 	else
 		vlag = 0;
 	task->vruntime = average_of(sums, of_cpu(currs, cpu)->vruntime) - vlag;
-	join_average(task, cpu, weight);
+	return join_average(task, cpu, weight);
 }
 
 /* Whoever has had its slice asks for the next. Returns whether that is so. */
@@ -117,19 +122,30 @@ static inline bool update_deadline(struct running *curr, u64 vruntime)
 	return true;
 }
 
-/* Accounts for what the running task has run. Returns its CPU's sums with that. */
-static __always_inline struct sums account_curr(struct task_struct *p, u32 cpu)
+/*
+ * Accounts for what the running task has run. Returns its CPU's sums with that. `task` may be NULL
+ * where nothing asks for it.
+ */
+static __always_inline struct sums account_with(struct task_struct *p, struct fair_task *task,
+						u32 cpu)
 {
 	struct running *curr = of_cpu(currs, cpu);
+	u64 ran = p->se.sum_exec_runtime - curr->sum_exec;
 	u64 before = curr->vruntime, now = account(curr, p);
 	struct sums sums = average_add(cpu, 0, curr->weight * (now - before));
 	u32 weight = curr->weight;
 
-	ACCOUNTED(p, curr, cpu);
+	if (ran)
+		ACCOUNTED(p, task, curr, cpu, ran);
 	if (curr->weight != weight)
 		sums = average_sums(cpu);
 	update_deadline(curr, curr->vruntime);
 	return sums;
+}
+
+static __always_inline struct sums account_curr(struct task_struct *p, u32 cpu)
+{
+	return account_with(p, ACCOUNTED_TASK(p), cpu);
 }
 
 #endif /* FAIRGROUND_LAG_H */

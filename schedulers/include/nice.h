@@ -63,14 +63,25 @@ static inline bool has_idle_policy(const struct task_struct *p)
 	return p->policy == POLICY_IDLE;
 }
 
+/* By its row in the tables. */
+static inline u32 weight_at(const struct task_struct *p, u32 index)
+{
+	return has_idle_policy(p) ? IDLE_WEIGHT : nice_weights[index];
+}
+
+static inline u32 inverse_weight_at(const struct task_struct *p, u32 index)
+{
+	return has_idle_policy(p) ? IDLE_INVERSE_WEIGHT : nice_inverse_weights[index];
+}
+
 static inline u32 weight_of(const struct task_struct *p)
 {
-	return has_idle_policy(p) ? IDLE_WEIGHT : nice_weights[WEIGHT_INDEX(p)];
+	return weight_at(p, WEIGHT_INDEX(p));
 }
 
 static inline u32 inverse_weight_of(const struct task_struct *p)
 {
-	return has_idle_policy(p) ? IDLE_INVERSE_WEIGHT : nice_inverse_weights[WEIGHT_INDEX(p)];
+	return inverse_weight_at(p, WEIGHT_INDEX(p));
 }
 
 /* As below, for whoever has this inverse weight: 2^32 / weight * 1024, so 2^22 is 1. */

@@ -45,6 +45,11 @@
 #define WEIGHT_INDEX(p) nice_index(p)
 #endif
 
+/* The same where what is remembered of the task is at hand: looking that up is dear. */
+#ifndef WEIGHT_INDEX_WITH
+#define WEIGHT_INDEX_WITH(p, task) nice_index(p)
+#endif
+
 /* A task has run for so long, for which it now pays. */
 #ifndef COUNT_RUN
 #define COUNT_RUN(running, p, ran_ns) (void)0
@@ -60,9 +65,19 @@
 #define GRANULARITY(p, virtual_ns) (virtual_ns)
 #endif
 
-/* EEVDF: The running task is accounted for, and may get another weight. */
+/* A task begins to run, or goes to sleep. */
+#ifndef BEGINS
+#define BEGINS(running, task) (void)0
+#endif
+#ifndef SLEEPS
+#define SLEEPS(p, task) (void)0
+#endif
+
+/* EEVDF: The running task has run for so long, is accounted for, and may get another weight. What is
+ * remembered of it is looked up before. */
 #ifndef ACCOUNTED
-#define ACCOUNTED(p, running, cpu) (void)0
+#define ACCOUNTED(p, task, running, cpu, ran_ns) (void)0
+#define ACCOUNTED_TASK(p) NULL
 #endif
 
 /* EEVDF: How often the limit of lag is halved. */

@@ -59,11 +59,18 @@ static inline void preempt(s32 cpu)
 static inline void arm(s32 cpu)
 {
 	struct cpu_ctx *here = cpu_ctx(cpu);
-	struct quota_timer *timer = bpf_map_lookup_elem(&timers, &cpu);
-	u64 ns = quota(nr_running(cpu)), used = here->used + unaccounted(here);
+	struct quota_timer *timer;
+	u64 ns, used;
+	u32 runnable;
 
-	if (!hrtick || !timer || nr_running(cpu) < 2)
+	if (!hrtick)
 		return;
+	timer = bpf_map_lookup_elem(&timers, &cpu);
+	runnable = nr_running(cpu);
+	if (!timer || runnable < 2)
+		return;
+	ns = quota(runnable);
+	used = here->used + unaccounted(here);
 	if (hrtick == 2)
 		ns = ns > used ? (ns - used) * here->weight / NICE_0_WEIGHT + 1 : 1;
 	bpf_timer_start(&timer->timer, ns, 0);

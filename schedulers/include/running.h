@@ -72,6 +72,17 @@ static inline bool begin_on(struct task_struct *p, s32 cpu)
 	return task->is_new;
 }
 
+/* Its weight, and a time in its virtual time. */
+static inline u32 fair_weight(const struct task_struct *p, const struct fair_task *task)
+{
+	return weight_at(p, WEIGHT_INDEX_WITH(p, task));
+}
+
+static inline u64 fair_time(const struct task_struct *p, const struct fair_task *task, u64 real_ns)
+{
+	return virtual_time_at(inverse_weight_at(p, WEIGHT_INDEX_WITH(p, task)), real_ns);
+}
+
 /* Who runs on a CPU. */
 struct running {
 	/* Its vruntime at the last account, and when that was. */
@@ -115,7 +126,7 @@ static inline u64 account(struct running *running, struct task_struct *p)
 	if (!ran)
 		return running->vruntime;
 	COUNT_RUN(running, p, ran);
-	running->vruntime += PRICE(running, virtual_time(p, ran));
+	running->vruntime += PRICE(running, virtual_time_at(running->inverse_weight, ran));
 	running->since = scx_bpf_now();
 	running->sum_exec = p->se.sum_exec_runtime;
 	return running->vruntime;
@@ -134,11 +145,13 @@ static inline bool begin_to_run(struct running *running, struct task_struct *p,
 				struct fair_task *task, u64 vruntime)
 {
 	u64 now = scx_bpf_now();
+	u32 index;
 	bool rechecks = task && task->is_interrupted && now - running->rechecked > RECHECK_NS;
 
 	if (!task)
 		return false;
-	load_join(&task->load, scx_bpf_task_cpu(p), weight_of(p));
+	index = WEIGHT_INDEX_WITH(p, task);
+	load_join(&task->load, scx_bpf_task_cpu(p), weight_at(p, index));
 	running->sum_exec = running->prev_sum_exec = p->se.sum_exec_runtime;
 	task->is_interrupted = false;
 	running->vruntime = vruntime;
@@ -146,11 +159,12 @@ static inline bool begin_to_run(struct running *running, struct task_struct *p,
 	if (rechecks)
 		running->rechecked = now;
 	running->pid = p->pid;
-	running->inverse_weight = inverse_weight_of(p);
-	running->weight = weight_of(p);
+	running->inverse_weight = inverse_weight_at(p, index);
+	running->weight = task->load.weight;
 	running->has_idle_policy = has_idle_policy(p);
 	running->need_resched = false;
 	running->is_set = true;
+	BEGINS(running, task);
 	return rechecks;
 }
 
@@ -179,7 +193,7 @@ static inline void join_cpu(struct running *running, struct fair_task *task, s32
 	if (running->pid == p->pid)
 		end_interruption(running, task);
 	task->is_interrupted = false;
-	load_join(&task->load, cpu, weight_of(p));
+	load_join(&task->load, cpu, fair_weight(p, task));
 	if (of_cpu(loads, cpu)->nr_running > 1)
 		kick_idle_cpu_for(p);
 }

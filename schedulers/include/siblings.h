@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What a new task knows of its siblings, in BORE: their average penalty, which the parent keeps for
- * its children, and the leader for its threads.
+ * its children, and the leader for its threads; and who tells it of a new penalty.
  */
 #ifndef FAIRGROUND_SIBLINGS_H
 #define FAIRGROUND_SIBLINGS_H
@@ -61,6 +61,30 @@ static inline void disinherit(struct task_struct *p, const struct burst *burst)
 		return;
 	__sync_fetch_and_add(&keeper->burst.offspring.sum, -burst->told);
 	__sync_fetch_and_add(&keeper->burst.offspring.number, -1ULL);
+}
+
+/* `PF_KTHREAD` of `p->flags`. */
+#define KERNEL_THREAD 0x200000
+
+/* After its burst has changed. */
+static inline void rescore(struct task_struct *p, struct burst *burst)
+{
+	bool is_excluded = burst_exclude_kthreads && !on_cfs && p->flags & KERNEL_THREAD;
+	u32 score = burst->score;
+
+	burst->current = penalty_of(burst->time);
+	burst->penalty = is_excluded ? 0 : most_of(burst->prev, burst->current);
+	burst->score = score_of(burst->penalty);
+	if (burst->score != score)
+		tell(p, burst);
+}
+
+/* It sleeps or yields. */
+static inline void end_burst(struct task_struct *p, struct burst *burst)
+{
+	burst->prev = smoothed(burst->prev, burst->current);
+	burst->time = 0;
+	rescore(p, burst);
 }
 
 #endif /* FAIRGROUND_SIBLINGS_H */
