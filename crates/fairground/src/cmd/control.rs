@@ -4,56 +4,27 @@
 //! files do differently; what differs between a kernel and the simulator is the model's error.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use model::{Backend, Experiment, Record};
 use stats::Comparison;
 
-use super::run::{self, Ended};
-use crate::exit::{self, bad_input};
-use crate::records::Chosen;
-use crate::{output, summary};
+use super::beside;
+pub use super::beside::Args;
+use crate::exit::bad_input;
+use crate::question::Asked;
 
 /// The experiment that METHOD.md's table is of.
 const EXPERIMENT: &str = "control";
 
-/// Options of `control`.
-#[derive(clap::Args)]
-pub struct Args {
-    #[command(flatten)]
-    run: run::Args,
-    /// Show every number, not only how many agree in each cell
-    #[arg(long)]
-    all: bool,
-    /// The file to write the tables to, as Markdown, instead of standard output
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-}
-
-/// Runs the experiment and sets its pairs side by side. A file that is far off is a finding, not a
-/// failure.
+/// Runs the experiment and sets its pairs side by side.
 ///
 /// # Errors
 /// As `run`; and when the experiment has no pairs, or asks no kernel.
-pub fn run(mut args: Args) -> Result<ExitCode> {
-    args.run.question.experiment.get_or_insert_with(|| EXPERIMENT.into());
-    args.run.question.exploratory = true;
-    let asked = args.run.question.ask()?;
-    let pairs = asked.pairs.clone();
-    let kernel = kernel(&asked.experiment, &pairs)?;
-    let session = match run::measure(&args.run, asked)? {
-        Ended::Session(id) => id,
-        Ended::Interrupted(code) => return Ok(code),
-    };
-    let (sessions, records) = Chosen::session(args.run.store.clone(), session).open()?;
-    let comparison = summary::compare(&sessions, &records, None)?;
-    let text = text(&records, &comparison, (kernel, &pairs), args.all);
-    output::writer(args.output.as_ref())?.write_all(text.as_bytes())?;
-    summary::misbehaviours(&records).iter().for_each(output::tell);
-    let ok = records.iter().all(|record| record.outcome.is_ok());
-    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::from(exit::MISBEHAVED) })
+pub fn run(args: Args) -> Result<ExitCode> {
+    let sides = |asked: &Asked| Ok((kernel(&asked.experiment, &asked.pairs)?, asked.pairs.clone()));
+    beside::run(args, EXPERIMENT, sides, text)
 }
 
 /// The backend that has kernels with schedulers of their own.
@@ -76,12 +47,12 @@ fn kernel(experiment: &Experiment, pairs: &BTreeMap<String, String>) -> Result<B
 fn text(
     records: &[Record],
     comparison: &Comparison,
-    (kernel, pairs): (Backend, &BTreeMap<String, String>),
+    (kernel, pairs): (Backend, BTreeMap<String, String>),
     all: bool,
 ) -> String {
-    let tax = stats::control(records, kernel, pairs);
+    let tax = stats::control(records, kernel, &pairs);
     let mut text =
-        format!("Pairs: {}.\n\n{}", said(records, pairs), report::agreement::copies(&tax));
+        format!("Pairs: {}.\n\n{}", said(records, &pairs), report::agreement::copies(&tax));
     if all {
         text.push_str(&report::agreement::figures_of_copies(&tax));
     }

@@ -2,56 +2,25 @@
 //! `fairground fidelity [EXPERIMENT]`: the same trials in the simulator and on a kernel, and how
 //! far their numbers are apart.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use model::{Backend, Experiment, Record};
-use stats::Agreement;
+use stats::Comparison;
 
-use super::run::{self, Ended};
-use crate::exit::{self, bad_input};
-use crate::records::Chosen;
-use crate::{output, summary};
+use super::beside;
+pub use super::beside::Args;
+use crate::exit::bad_input;
 
 /// The experiment that METHOD.md's table is of.
 const EXPERIMENT: &str = "fidelity";
 
-/// Options of `fidelity`.
-#[derive(clap::Args)]
-pub struct Args {
-    #[command(flatten)]
-    run: run::Args,
-    /// Show every number, not only how many agree in each cell
-    #[arg(long)]
-    all: bool,
-    /// The file to write the tables to, as Markdown, instead of standard output
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-}
-
-/// Runs the experiment on both and shows the errors. A simulator that is far off is a finding, not
-/// a failure.
+/// Runs the experiment on both and shows the errors.
 ///
 /// # Errors
 /// As `run`; and when the experiment does not ask both.
-pub fn run(mut args: Args) -> Result<ExitCode> {
-    args.run.question.experiment.get_or_insert_with(|| EXPERIMENT.into());
-    args.run.question.exploratory = true;
-    let asked = args.run.question.ask()?;
-    let reference = reference(&asked.experiment)?;
-    let session = match run::measure(&args.run, asked)? {
-        Ended::Session(id) => id,
-        Ended::Interrupted(code) => return Ok(code),
-    };
-    let (sessions, records) = Chosen::session(args.run.store.clone(), session).open()?;
-    let comparison = summary::compare(&sessions, &records, None)?;
-    let agreement = stats::agreement(&records, &comparison, reference, Backend::Sim);
-    let text = text(&agreement, &records, args.all);
-    output::writer(args.output.as_ref())?.write_all(text.as_bytes())?;
-    summary::misbehaviours(&records).iter().for_each(output::tell);
-    let ok = records.iter().all(|record| record.outcome.is_ok());
-    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::from(exit::MISBEHAVED) })
+pub fn run(args: Args) -> Result<ExitCode> {
+    beside::run(args, EXPERIMENT, |asked| reference(&asked.experiment), text)
 }
 
 /// The backend that is taken to be right.
@@ -68,18 +37,19 @@ fn reference(experiment: &Experiment) -> Result<Backend> {
     }
 }
 
-fn text(agreement: &Agreement, records: &[Record], all: bool) -> String {
-    let of = |record: &&Record| record.trial.backend == agreement.reference;
+fn text(records: &[Record], comparison: &Comparison, reference: Backend, all: bool) -> String {
+    let agreement = stats::agreement(records, comparison, reference, Backend::Sim);
+    let of = |record: &&Record| record.trial.backend == reference;
     let kernels = records.iter().filter(of).map(|record| &record.provenance.kernel_release);
     let mut kernels: Vec<&String> = kernels.filter(|release| !release.is_empty()).collect();
     kernels.sort();
     kernels.dedup();
     let kernels: Vec<&str> = kernels.into_iter().map(String::as_str).collect();
     let mut text = format!("Kernel: {}.\n\n", kernels.join(", "));
-    text.push_str(&report::agreement::tables(agreement));
+    text.push_str(&report::agreement::tables(&agreement));
     if all {
         text.push('\n');
-        text.push_str(&report::agreement::figures(agreement));
+        text.push_str(&report::agreement::figures(&agreement));
     }
     text
 }

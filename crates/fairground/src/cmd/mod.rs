@@ -3,6 +3,7 @@
 //!
 //! Help, completions and the manual page are generated from this table and the `Args`.
 
+mod beside;
 pub mod calibrate;
 pub mod check;
 pub mod compare;
