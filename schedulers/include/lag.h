@@ -99,11 +99,11 @@ static inline void reweight(struct fair_task *task, s64 weight)
 
 /*
  * It joins so that its lag is as before. Since that moves V towards it, it begins further from V:
- * at (W + w) / W times its lag. Nobody is owed anything by an empty queue. Returns the new sums, as of
- * the last account.
+ * at (W + w) / W times its lag. Nobody is owed anything by an empty queue. Returns the new sums, as
+ * of the last account.
  */
-static __always_inline struct sums join_with_lag(struct fair_task *task, u32 cpu, struct sums sums, s64 weight,
-				 s64 vlag)
+static __always_inline struct sums join_with_lag(struct fair_task *task, u32 cpu, struct sums sums,
+						 s64 weight, s64 vlag)
 {
 	if (sums.weight)
 		vlag += divide_down(vlag * weight, sums.weight);

@@ -73,8 +73,8 @@
 #define SLEEPS(p, task) (void)0
 #endif
 
-/* EEVDF: The running task has run for so long, is accounted for, and may get another weight. What is
- * remembered of it is looked up before. */
+/* EEVDF: The running task has run for so long, is accounted for, and may get another weight. What
+ * is remembered of it is looked up before. */
 #ifndef ACCOUNTED
 #define ACCOUNTED(p, task, running, cpu, ran_ns) (void)0
 #define ACCOUNTED_TASK(p) NULL

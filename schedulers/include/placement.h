@@ -17,8 +17,8 @@ static inline s64 lag_limit(const struct task_struct *p, const struct fair_task 
 }
 
 /* Where a task begins that joins a queue. Returns the new sums, as of the last account. */
-static __always_inline struct sums place(const struct task_struct *p, struct fair_task *task, u32 cpu,
-				 struct sums sums, bool is_woken)
+static __always_inline struct sums place(const struct task_struct *p, struct fair_task *task,
+					 u32 cpu, struct sums sums, bool is_woken)
 {
 	bool keeps = !is_woken && task->left_weight && place_rel_deadline && era >= 61200;
 	u64 vslice = fair_time(p, task, slice_of(p));
@@ -33,8 +33,8 @@ static __always_inline struct sums place(const struct task_struct *p, struct fai
 }
 
 /* A sleeper that stayed in the average comes back. What it is owed by now it does not get. */
-static __always_inline struct sums requeue_delayed(const struct task_struct *p, struct fair_task *task,
-					   u32 cpu, u64 vruntime)
+static __always_inline struct sums requeue_delayed(const struct task_struct *p,
+						   struct fair_task *task, u32 cpu, u64 vruntime)
 {
 	s32 old_cpu = task->load.cpu;
 	struct sleeper *sleeper = sleeper_at(old_cpu, task->place);
