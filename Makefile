@@ -13,18 +13,24 @@ SCHEDULER   ?=
 # What `make bench` counts: files of schedulers/ by name, or others by path; all of the former if none.
 SCHEDULERS  ?=
 
-.PHONY: help race test soak bench validate-statistics build setup clean
+.PHONY: help race test soak bench validate-statistics build setup programs clean
 
 help:
 	@echo "make race    boot real kernels, run real schedulers, write $(REPORT)"
 	@echo "make test    build and check everything"
 	@echo "make soak    put every scheduler under all kinds of stress; SCHEDULER=./mine.bpf.c: yours"
 	@echo "make bench   measure Fairground itself"
+	@echo "make programs   install the real programs that workloads name, and PostgreSQL's sources"
 	@echo "make validate-statistics   error rates of the verdicts, on experiments with a known truth"
 
 # Everything that the other targets need, installed once; says what it will do before it does it.
 setup:
 	@scripts/setup.sh build vm
+
+# Only who runs workloads with real programs on `live` needs them all.
+programs:
+	@scripts/setup.sh programs
+	@scripts/sources.sh postgresql
 
 build: setup
 	cargo build $(CARGO_FLAGS)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Installs what is missing, after saying what. Groups: build, vm, test, bench.
+# Installs what is missing, after saying what. Groups: build, vm, test, bench, sources, programs.
 #
 # With apt it installs (through sudo if not root); without apt it lists what to install and stops.
 set -eu
@@ -63,8 +63,28 @@ for group in "$@"; do
     bench)
         need valgrind valgrind
         ;;
+    sources) # for the trees of sources.sh
+        need gcc gcc
+        need make make
+        need bison bison
+        need flex flex
+        need bzip2 bzip2
+        ;;
+    programs) # what the workloads name; each says itself what is missing
+        need 7zz 7zip
+        need ffmpeg ffmpeg
+        need jitterdebugger jitterdebugger
+        need mplayer mplayer
+        need perf linux-perf
+        need ps procps
+        need smbclient smbclient
+        need smbd samba
+        need stress-ng stress-ng
+        need sysbench sysbench
+        need tbench dbench
+        ;;
     *)
-        echo "setup.sh: unknown group '$group'; the groups are: build vm test bench" >&2
+        echo "setup.sh: unknown group '$group'; the groups are: build vm test bench sources programs" >&2
         exit 2
         ;;
     esac

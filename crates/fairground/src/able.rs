@@ -76,6 +76,9 @@ fn why_not(backend: Backend, contestant: &Contestant, workload: &Workload) -> Op
              have",
             workload.name
         )),
+        SchedulerChoice::Claimed { .. } => {
+            Some(format!("{name} is a name in somebody's result, which nothing can run"))
+        }
         SchedulerChoice::Policy { .. } | SchedulerChoice::File { .. } => None,
     }
 }

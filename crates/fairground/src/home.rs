@@ -11,6 +11,11 @@ use crate::exit::bad_input;
 /// The store that the verbs use unless `--store` says otherwise.
 pub const STORE: &str = "fairground.db";
 
+/// Where `scripts/sources.sh` puts the source trees that workloads build; `None` without a home.
+pub fn sources() -> Option<PathBuf> {
+    home().ok().map(|home| home.join("sources"))
+}
+
 /// `$FAIRGROUND_HOME`, else `$XDG_DATA_HOME/fairground`, else `~/.local/share/fairground`.
 ///
 /// # Errors

@@ -8,7 +8,7 @@
 //! Read in this order: [`cmd`] is the table of verbs, [`question`] what a command line asks;
 //! [`spec`] and [`assets`] read files, [`plan`] lays out trials, [`run`] answers them; [`records`]
 //! and [`summary`] are what the reading verbs share, [`lineage`] who comes from whom, [`formats`]
-//! other tools' files; [`ui`] and [`output`] show.
+//! other tools' files, [`imports`] their results; [`ui`] and [`output`] show.
 
 pub mod able;
 pub mod assets;
@@ -18,6 +18,7 @@ pub mod exit;
 pub mod formats;
 pub mod heed;
 pub mod home;
+pub mod imports;
 pub mod lineage;
 pub mod output;
 pub mod plan;

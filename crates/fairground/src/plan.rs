@@ -102,7 +102,7 @@ fn drafts(experiment: &Experiment) -> Vec<Draft<'_>> {
 fn kernel(contestant: &Contestant, backend: Backend) -> Option<&str> {
     match backend {
         Backend::Vm => contestant.kernel.as_deref(),
-        Backend::Live | Backend::Sim => None,
+        Backend::Live | Backend::Sim | Backend::Imported => None,
     }
 }
 

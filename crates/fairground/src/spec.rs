@@ -19,7 +19,7 @@ pub mod contestant;
 pub mod experiment;
 pub mod expression;
 pub mod machine;
-mod near;
+pub mod near;
 mod policy;
 pub mod rtapp;
 pub mod source;

@@ -18,12 +18,18 @@ use crate::player::clock::now_ns;
 use crate::player::stage::{Pipe, pipe};
 use crate::player::usage::{self, Usage};
 
+#[cfg(test)]
+mod tests;
+
 /// How much a program may print between two looks at its pipes.
 const PIPE_BYTES: i32 = 1 << 20;
 
 /// How long a program may take to end after SIGINT: a sched_ext scheduler has to give all tasks
 /// back.
 const GRACE: Duration = Duration::from_secs(3);
+
+/// How often the output of a program that nobody measures is taken, milliseconds.
+const LOOK_MS: i32 = 100;
 
 /// How long a program may take to say its version.
 const VERSION_GRACE: Duration = Duration::from_secs(2);
@@ -70,19 +76,18 @@ pub fn find(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| runs(path))
 }
 
-/// Why a program that was not found cannot run, and what brings it.
-pub fn missing(program: &Program) -> String {
-    let name = program.command.first().map_or("", String::as_str);
-    let package = if program.package.is_empty() { name } else { &program.package };
-    format!("`{name}` is not installed here; try: apt install {package}")
+/// Why a workload's program cannot run here, and what brings what is not installed; `None` when
+/// all that it needs is here.
+pub fn missing(program: &Program) -> Option<String> {
+    let (name, package) = program.needed().find(|(name, _)| find(name).is_none())?;
+    let package = if package.is_empty() { name } else { package };
+    Some(format!("`{name}` is not installed here; try: apt install {package}"))
 }
 
 /// The first line of what `PROGRAM --version` says; `None` when it does not know that option.
 pub fn version(name: &str) -> Option<String> {
-    let command = vec![name.to_owned(), "--version".to_owned()];
-    let parser = "none".to_owned();
-    let program = Program { command, parser, package: String::new(), files: Vec::new() };
-    let mut running = Running::hold(&program, &Policy::default()).ok()?;
+    let command = [name.to_owned(), "--version".to_owned()];
+    let mut running = Running::hold(&command, &Policy::default(), None).ok()?;
     running.release();
     let patience = Instant::now() + VERSION_GRACE;
     while !running.look() && Instant::now() < patience {
@@ -95,11 +100,13 @@ pub fn version(name: &str) -> Option<String> {
 
 impl Running {
     /// Starts a program up to the moment before it becomes itself: it has a process number, and
-    /// waits for [`Running::release`].
-    pub fn hold(program: &Program, policy: &Policy) -> io::Result<Running> {
-        let name = program.command.first().map_or("", String::as_str);
-        let path = find(name).ok_or_else(|| io::Error::other(missing(program)))?;
-        let image = Image::new(&path, &program.command)?;
+    /// waits for [`Running::release`]. It works in `folder`, or where we do.
+    pub fn hold(command: &[String], policy: &Policy, folder: Option<&Path>) -> io::Result<Running> {
+        let name = command.first().map_or("", String::as_str);
+        let absent = || io::Error::other(format!("`{name}` is not installed here"));
+        // A path is meant from where we are, not from where the program will be.
+        let path = std::path::absolute(find(name).ok_or_else(absent)?)?;
+        let image = Image::new(&path, command, folder)?;
         let (gate, stdout, stderr) = (pipe()?, pipe()?, pipe()?);
         // SAFETY: the child does only what is async-signal-safe.
         let pid = unsafe { libc::fork() };
@@ -145,6 +152,16 @@ impl Running {
         self.stdout.drain();
         self.stderr.drain();
         self.end.is_some()
+    }
+
+    /// Sleeps until it has ended, or for a moment because its pipes must be emptied; false when we
+    /// are told to stop.
+    pub fn wait(&self) -> bool {
+        let entry = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        let mut entries = [entry(self.handle()), entry(custody::alarm())];
+        // SAFETY: two valid entries.
+        unsafe { libc::poll(entries.as_mut_ptr(), 2, LOOK_MS) };
+        entries[1].revents == 0
     }
 
     /// What it has printed until the last look, standard output first.
@@ -219,13 +236,15 @@ impl Drop for Running {
 /// A program, its arguments and its environment in the kernel's form.
 struct Image {
     path: CString,
+    folder: Option<CString>,
     _strings: Vec<CString>,
     arguments: Vec<*const libc::c_char>,
     environment: Vec<*const libc::c_char>,
 }
 
 impl Image {
-    fn new(path: &Path, command: &[String]) -> io::Result<Image> {
+    fn new(path: &Path, command: &[String], folder: Option<&Path>) -> io::Result<Image> {
+        let bytes = |path: &Path| CString::new(path.as_os_str().as_bytes());
         let arguments = strings(command.iter().map(|argument| OsStr::new(argument).to_owned()))?;
         let plain = std::env::vars_os().filter(|(name, _)| !name.as_bytes().starts_with(b"LC_"));
         // Numbers shall have points, whatever the user's language.
@@ -237,7 +256,8 @@ impl Image {
         });
         let environment = strings(variables)?;
         Ok(Image {
-            path: CString::new(path.as_os_str().as_bytes())?,
+            path: bytes(path)?,
+            folder: folder.map(bytes).transpose()?,
             arguments: pointers(&arguments),
             environment: pointers(&environment),
             _strings: arguments.into_iter().chain(environment).collect(),
@@ -264,6 +284,11 @@ fn become_program(image: &Image, policy: &Policy, gate: &Pipe, out: &Pipe, err: 
         libc::dup2(out.write.as_raw_fd(), 1);
         libc::dup2(err.write.as_raw_fd(), 2);
         libc::close(gate.write.as_raw_fd());
+        let folder = image.folder.as_ref();
+        if folder.is_some_and(|folder| libc::chdir(folder.as_ptr()) != 0) {
+            say(c"the kernel refused the program's folder\n");
+            libc::_exit(127);
+        }
         if attributes::set_policy(0, policy).is_err() {
             say(c"the kernel refused the program's scheduling policy\n");
         }
@@ -315,65 +340,5 @@ impl Capture {
 
     fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn run(command: &[&str], before_stop: Duration) -> Finished {
-        let command = command.iter().map(|&word| word.to_owned()).collect();
-        let parser = "none".into();
-        let program = Program { command, parser, package: String::new(), files: Vec::new() };
-        let mut running = Running::hold(&program, &Policy::default()).unwrap();
-        running.release();
-        let patience = Instant::now() + before_stop;
-        while !running.look() && Instant::now() < patience {
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        running.finish()
-    }
-
-    const LONG: Duration = Duration::from_secs(10);
-
-    #[test]
-    fn output_and_exit_code_are_kept() {
-        let finished = run(&["sh", "-c", "echo out; echo err >&2; exit 3"], LONG);
-        assert_eq!((finished.stdout.as_str(), finished.stderr.as_str()), ("out\n", "err\n"));
-        assert_eq!((finished.code, finished.stopped), (3, false));
-    }
-
-    #[test]
-    fn much_output_does_not_block() {
-        let finished = run(&["sh", "-c", "head -c 3000000 /dev/zero"], LONG);
-        assert_eq!((finished.stdout.len(), finished.code), (3_000_000, 0));
-    }
-
-    #[test]
-    fn a_deaf_program_is_killed_with_its_children() {
-        let script = "trap '' INT; sleep 100 & echo $!; while true; do sleep 100; done";
-        let finished = run(&["sh", "-c", script], Duration::from_millis(100));
-        assert_eq!((finished.code, finished.stopped), (-libc::SIGKILL, true));
-        let child: libc::pid_t = finished.stdout.trim().parse().unwrap();
-        std::thread::sleep(Duration::from_millis(50));
-        let state = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
-        assert!(state.is_empty() || state.contains(") Z "), "{state}");
-    }
-
-    #[test]
-    fn a_missing_program_names_its_package() {
-        assert!(find("no-such-program-here").is_none());
-        assert!(find("/etc/passwd").is_none());
-        let program = Program {
-            command: vec!["hackbench-of-the-future".into()],
-            parser: "none".into(),
-            package: "rt-tests".into(),
-            files: Vec::new(),
-        };
-        assert_eq!(version("no-such-program-here"), None);
-        assert_eq!(version("false"), None);
-        assert!(missing(&program).contains("apt install rt-tests"));
-        assert!(Running::hold(&program, &Policy::default()).is_err());
     }
 }

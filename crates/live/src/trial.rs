@@ -3,9 +3,12 @@
 //! functions; it is an outcome in the record.
 
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use model::{Measured, Outcome, Policy, Provenance, Record, SchedulerChoice, Trace, Trial};
+use model::{
+    Measured, Outcome, Policy, Program, Provenance, Record, SchedulerChoice, Trace, Trial,
+};
 
 use crate::active::active;
 use crate::facts;
@@ -16,6 +19,7 @@ use crate::{parsers, program};
 
 mod measure;
 mod obstacles;
+pub mod preparation;
 mod reloads;
 mod scheduler;
 mod supervisor;
@@ -44,6 +48,10 @@ pub struct Context {
     pub calibration_rounds_per_ms: Option<u64>,
     /// This program's version.
     pub fairground: String,
+    /// Where `scripts/sources.sh` has put source trees; `None`: there are none here.
+    pub sources: Option<PathBuf>,
+    /// Where the trial's program works, see [`preparation`]; `None`: where we do.
+    pub folder: Option<PathBuf>,
 }
 
 /// Runs a whole trial in this process: verify, load, probe, play, verify, unload, collect.
@@ -83,7 +91,10 @@ fn answer(trial: &Trial, context: &Context, provenance: &mut Provenance) -> Answ
         return Outcome::Unsupported { reason }.into();
     }
     provenance.calibration_rounds_per_ms = rounds_per_ms(context);
-    provenance.programs = versions(trial);
+    provenance.programs = versions(trial, context);
+    if let Err(outcome) = preparation::prepare(trial, context.folder.as_deref()) {
+        return outcome.into();
+    }
     let mut under_test = match scheduler::start(&trial.contestant.scheduler) {
         Ok(under_test) => under_test,
         Err(outcome) => return outcome.into(),
@@ -96,7 +107,7 @@ fn answer(trial: &Trial, context: &Context, provenance: &mut Provenance) -> Answ
         return outcome.into();
     }
     let mut reloads = Reloads::new(trial, &mut under_test, &provenance.scheduler_before);
-    let played = play(trial, provenance, &mut reloads);
+    let played = play(trial, context, provenance, &mut reloads);
     if provenance.scheduler_after == Default::default() {
         provenance.scheduler_after = active();
     }
@@ -110,6 +121,7 @@ fn answer(trial: &Trial, context: &Context, provenance: &mut Provenance) -> Answ
 /// Attaches the probes and plays the workload.
 fn play(
     trial: &Trial,
+    context: &Context,
     provenance: &mut Provenance,
     reloads: &mut Reloads,
 ) -> Result<Played, PlayError> {
@@ -124,6 +136,7 @@ fn play(
     let duration_ns = trial.workload.duration_us.unwrap_or(0).saturating_mul(1_000);
     let options = Options {
         policy: policy(&trial.contestant.scheduler),
+        folder: context.folder.as_deref(),
         seed: trial.seed,
         rounds_per_ms: provenance.calibration_rounds_per_ms,
         probes: probes.as_mut(),
@@ -203,7 +216,7 @@ fn ending(code: i32) -> String {
 
 fn note(provenance: &mut Provenance, played: &Played, reported: &parsers::Reported, trial: &Trial) {
     if let (Some(version), Some(program)) = (&reported.version, &trial.workload.program) {
-        provenance.programs.insert(program.command[0].clone(), version.clone());
+        provenance.programs.insert(program.parser.clone(), version.clone());
     }
     if !played.above_load {
         let note = "the lab could not run above the load (no root): the run may have ended late";
@@ -215,16 +228,20 @@ fn note(provenance: &mut Provenance, played: &Played, reported: &parsers::Report
     }
 }
 
-/// Versions that programs are known to tell.
-fn versions(trial: &Trial) -> std::collections::BTreeMap<String, String> {
+/// Programs that say their version to `--version` and end.
+const TELLERS: [&str; 6] = ["gcc", "make", "perf", "ps", "stress-ng", "sysbench"];
+
+/// Versions that programs are known to tell, and that of the source tree.
+fn versions(trial: &Trial, context: &Context) -> std::collections::BTreeMap<String, String> {
     let mut names = Vec::new();
     if let SchedulerChoice::Program { command } = &trial.contestant.scheduler {
-        names.extend(command.first());
+        names.extend(command.first().map(String::as_str));
     }
-    let tells = |name: &&String| ["stress-ng", "perf"].contains(&name.as_str());
-    names.extend(trial.workload.program.iter().filter_map(|p| p.command.first()).filter(tells));
-    let version = |name: &String| Some((name.clone(), program::version(name)?));
-    names.into_iter().filter_map(version).collect()
+    let needed = trial.workload.program.iter().flat_map(Program::needed).map(|(name, _)| name);
+    names.extend(needed.filter(|name| TELLERS.contains(name)));
+    let version = |name: &str| Some((name.to_owned(), program::version(name)?));
+    let told = names.into_iter().filter_map(version);
+    told.chain(preparation::version_of_sources(trial, context)).collect()
 }
 
 fn policy(choice: &SchedulerChoice) -> Policy {

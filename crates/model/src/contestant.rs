@@ -20,7 +20,7 @@ pub struct Contestant {
     pub scheduler: SchedulerChoice,
 }
 
-/// The four kinds of scheduler. A backend that cannot run one answers
+/// The four kinds of scheduler, and a bare name. A backend that cannot run one answers
 /// [`crate::Outcome::Unsupported`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)]
@@ -46,6 +46,11 @@ pub enum SchedulerChoice {
     Policy {
         /// The policy and its parameters.
         policy: Policy,
+    },
+    /// What an imported result, or whoever imported it, says that ran. Nobody has checked it.
+    Claimed {
+        /// The name.
+        name: String,
     },
 }
 

@@ -61,6 +61,16 @@ impl Histogram {
         Some(self.max)
     }
 
+    /// As [`Histogram::quantile`], for a histogram that lacks nothing but its largest samples, which
+    /// were only counted: exact for all ranks that are in it. `None` beyond them, and where fewer
+    /// than four samples are expected above the quantile, too few for any claim about it.
+    pub fn quantile_of_cut(&self, quantile: f64) -> Option<u64> {
+        let kept: u64 = self.buckets.iter().map(|&(_, samples)| samples).sum();
+        let rank = (quantile * self.count as f64).ceil() as u64;
+        let enough = (1.0 - quantile) * self.count as f64 >= 4.0;
+        self.quantile(quantile).filter(|_| enough && rank <= kept && kept <= self.count)
+    }
+
     /// The mean of the bucket values, in the samples' unit; `None` when empty.
     pub fn mean(&self) -> Option<f64> {
         let sum: f64 = self.buckets.iter().map(|&(value, n)| value as f64 * n as f64).sum();
@@ -130,6 +140,19 @@ mod tests {
             let lowest = lowest_equivalent(value);
             assert!(lowest <= value && value - lowest <= value / 1024, "{value} -> {lowest}");
         }
+    }
+
+    #[test]
+    fn what_a_cut_tail_leaves_is_exact() {
+        let whole = histogram(&(1..=1000).collect::<Vec<_>>());
+        let mut cut = whole.clone();
+        cut.buckets.retain(|&(value, _)| value <= 950);
+        for quantile in [0.01, 0.5, 0.95] {
+            assert_eq!(cut.quantile_of_cut(quantile), whole.quantile(quantile));
+        }
+        assert_eq!(cut.quantile_of_cut(0.951), None);
+        assert_eq!(whole.quantile_of_cut(0.999), None, "too few samples");
+        assert_eq!(Histogram::default().quantile_of_cut(0.5), None);
     }
 
     #[test]

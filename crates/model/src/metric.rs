@@ -117,6 +117,7 @@ pub const MEASURES: &[Measure] = &[
         "From a job's programmed release to its end, for tasks with a timer.",
     ),
     histogram("turnaround_ns", "From a finite task's start to its end."),
+    histogram("frame_time_ns", "From one frame to the next, as a frame logger has seen them."),
     number(
         "completion_ns",
         Unit::Nanoseconds,
@@ -200,6 +201,18 @@ pub const MEASURES: &[Measure] = &[
         Unit::Count,
         Direction::Neutral,
         "How often the scheduler was taken out and loaded again during the run.",
+    ),
+    number(
+        "score",
+        Unit::Count,
+        Direction::Higher,
+        "A result of another program, in that program's own unit, of which more is better.",
+    ),
+    number(
+        "cost",
+        Unit::Count,
+        Direction::Lower,
+        "A result of another program, in that program's own unit, of which less is better.",
     ),
     histogram(
         "unload_ns",

@@ -134,6 +134,32 @@ impl Measured {
         self.histograms.iter().find(|h| h.name == name && h.group == group)
     }
 
+    /// Adds a distribution, also one whose largest samples were only counted: then the numbers that
+    /// are exact all the same stand alone, as `name.p50`, and the rest is missing.
+    pub fn distribution(&mut self, histogram: Histogram) {
+        if histogram.is_complete() {
+            return self.histograms.push(histogram);
+        }
+        let (name, group, count) = (&histogram.name, &histogram.group, histogram.count);
+        let kept = histogram.buckets.iter().map(|&(_, samples)| samples).sum();
+        let why = format!("{} of {count} samples are not in the histogram", count.abs_diff(kept));
+        let exact = |quantile| histogram.quantile_of_cut(quantile).map(|value| value as f64);
+        let numbers = [
+            ("p50", exact(0.5)),
+            ("p90", exact(0.9)),
+            ("p99", exact(0.99)),
+            ("p999", exact(0.999)),
+            ("max", (kept < count).then_some(histogram.max as f64)),
+        ];
+        self.metrics.extend(numbers.map(|(statistic, value)| {
+            let name = format!("{name}.{statistic}");
+            match value {
+                Some(value) => Metric::number(&name, group, value),
+                None => Metric::missing(&name, group, &why),
+            }
+        }));
+    }
+
     /// Sorts by name and group, so that equal measurements have equal bytes.
     pub fn sort(&mut self) {
         self.metrics.sort_by(|a, b| (&a.name, &a.group).cmp(&(&b.name, &b.group)));

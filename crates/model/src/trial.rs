@@ -46,7 +46,7 @@ pub struct Trial {
     pub trace: bool,
 }
 
-/// The three ways of answering.
+/// The three ways of answering, and answers that somebody else has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Backend {
@@ -56,6 +56,21 @@ pub enum Backend {
     Vm,
     /// The kernel that we are on.
     Live,
+    /// Another program's result, read from its file by `fairground import`. Nothing can be asked of
+    /// it again.
+    Imported,
+}
+
+impl Backend {
+    /// Its name in one word, as in files and tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Backend::Sim => "sim",
+            Backend::Vm => "vm",
+            Backend::Live => "live",
+            Backend::Imported => "imported",
+        }
+    }
 }
 
 impl Trial {

@@ -241,20 +241,44 @@ pub struct Channel {
 }
 
 /// A real program as a load.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
     /// The program and its arguments; found by `PATH`.
     pub command: Vec<String>,
-    /// Who reads its output: `hackbench`, `cyclictest`, `stress-ng`, `perf-bench-sched`, or `none`
-    /// (only its run time is measured).
+    /// Who reads its output, e.g. `hackbench`; `none`: only its run time is measured.
     pub parser: String,
     /// The Debian package that brings it, for the message when it is missing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub package: String,
+    /// Further programs that it or its preparation starts, with the Debian packages that bring
+    /// them: `{ gcc = "gcc" }`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub needs: BTreeMap<String, String>,
+    /// Commands that run to their end, one after another, before the scheduler under test is
+    /// loaded and anything is measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prepare: Vec<Vec<String>>,
+    /// Whether it and its preparation work in an empty folder of their own, gone after the trial.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub scratch: bool,
+    /// The source tree that it and its preparation work in, by the name under which
+    /// `scripts/sources.sh` has put it into Fairground's home; empty: none. Only `live` has it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sources: String,
     /// Real files beside the program that it needs in the VM.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
+}
+
+impl Program {
+    /// Every program that it needs, itself first, with the Debian package that brings it (empty
+    /// where unknown).
+    pub fn needed(&self) -> impl Iterator<Item = (&str, &str)> {
+        let own = self.command.first().map(|name| (name.as_str(), self.package.as_str()));
+        let others = self.needs.iter().map(|(name, package)| (name.as_str(), package.as_str()));
+        own.into_iter().chain(others)
+    }
 }
 
 fn one() -> u32 {

@@ -198,11 +198,7 @@ impl Row {
     }
 }
 
-/// `sim`, `vm` or `live`.
+/// `sim`, `vm`, `live` or `imported`.
 pub fn backend_word(backend: Backend) -> &'static str {
-    match backend {
-        Backend::Sim => "sim",
-        Backend::Vm => "vm",
-        Backend::Live => "live",
-    }
+    backend.word()
 }

@@ -127,8 +127,10 @@ impl<'de> Deserialize<'de> for MeasureKey {
 /// Every number of a record, or why it is missing.
 pub fn values(record: &Record) -> Vec<(MeasureKey, Result<f64, String>)> {
     let metrics = record.measured.metrics.iter().map(|metric| {
-        let key =
-            MeasureKey { name: metric.name.clone(), statistic: None, group: metric.group.clone() };
+        // Of some distributions only single quantiles are known: `wakeup_latency_ns.p99`.
+        let key = format!("{} {}", metric.name, metric.group).parse();
+        let (name, group) = (metric.name.clone(), metric.group.clone());
+        let key = key.unwrap_or(MeasureKey { name, statistic: None, group });
         let why = || metric.missing.clone().unwrap_or_else(|| "missing without a reason".into());
         let number = metric.value.filter(|value| value.is_finite());
         (key, number.ok_or_else(why))
@@ -159,6 +161,25 @@ mod tests {
         assert_eq!((key.name.as_str(), key.group.as_str()), ("wakeup_latency_ns", "fair_waker"));
         assert_eq!("completion_ns".parse::<MeasureKey>().unwrap().to_string(), "completion_ns all");
         assert!("run_delay_ns.p12 all".parse::<MeasureKey>().unwrap_err().contains("p50"));
+    }
+
+    #[test]
+    fn single_quantiles_stand_beside_those_of_distributions() {
+        let mut record = Record::without_measurement(
+            serde_json::from_value(serde_json::json!({
+                "schema": 1, "experiment": "x", "backend": "imported", "seed": 1, "block": 0,
+                "boot": 0, "position": 0, "timeout_ms": 0,
+                "contestant": {"name": "c", "scheduler": {"kind": "claimed", "name": "c"}},
+                "workload": {"name": "w"}, "machine": {"name": "m", "cpus": 1},
+            }))
+            .unwrap(),
+            model::Outcome::Ok,
+            model::Provenance::default(),
+        );
+        let number = model::Metric::number("wakeup_latency_ns.p99", "program", 7.0);
+        record.measured.metrics.push(number);
+        let key = "wakeup_latency_ns.p99 program".parse().unwrap();
+        assert_eq!(values(&record), [(key, Ok(7.0))]);
     }
 
     proptest! {

@@ -13,6 +13,7 @@ pub mod explain;
 pub mod export;
 pub mod fidelity;
 pub mod guest;
+pub mod import;
 pub mod kernel;
 pub mod list;
 pub mod man;
@@ -72,6 +73,8 @@ enum Verb {
     Control(control::Args),
     /// Measure on a kernel what its work costs, for the simulator
     Calibrate(calibrate::Args),
+    /// Read other programs' results into the store, to stand beside ours
+    Import(import::Args),
     /// Export records, histograms and traces to other tools' formats
     Export(export::Args),
     /// List, get and add kernels to boot
@@ -105,6 +108,7 @@ impl Cli {
             Some(Verb::Soak(args)) => soak::run(args),
             Some(Verb::Control(args)) => control::run(args),
             Some(Verb::Calibrate(args)) => calibrate::run(args),
+            Some(Verb::Import(args)) => import::run(args),
             Some(Verb::Export(args)) => export::run(args),
             Some(Verb::Kernel(args)) => kernel::run(args),
             Some(Verb::Completions(args)) => completions::run(args),

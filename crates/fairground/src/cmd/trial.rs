@@ -6,7 +6,7 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use model::Trial;
+use model::{Backend, Trial};
 
 use crate::exit::{self, bad_input};
 use crate::home;
@@ -33,6 +33,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let mut trial = read()?;
     if let Some(on) = args.on {
         trial.backend = on.into();
+    }
+    if trial.backend == Backend::Imported {
+        return Err(bad_input("standard input: an imported trial was run by somebody else"));
     }
     let settings = Settings {
         home: home::home()?,

@@ -26,6 +26,7 @@ fn answer(trial: &Trial, facts: GuestFacts) -> Record {
         virtual_clock: facts.clock == Clock::Virtual,
         calibration_rounds_per_ms: None,
         fairground: VERSION.into(),
+        ..Context::default()
     };
     // Nobody presses Ctrl-C in here; the host kills the whole machine.
     live::trial::supervise(trial, &context, &AtomicBool::new(false))

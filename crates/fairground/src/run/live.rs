@@ -8,6 +8,7 @@ use model::{Progress, Trial};
 
 use super::VERSION;
 use super::sink::Sink;
+use crate::home;
 
 /// Runs the trials in order until the sink says stop.
 pub fn run(trials: &[Trial], sink: &Sink<'_>) {
@@ -37,5 +38,7 @@ fn context(boot_position: u32) -> Context {
         virtual_clock: false,
         calibration_rounds_per_ms: None,
         fairground: VERSION.into(),
+        sources: home::sources(),
+        folder: None,
     }
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use model::{SchedulerChoice, Trial};
+use model::{Program, SchedulerChoice, Trial};
 
 /// The programs of a trial, by name or path.
 pub fn of(trial: &Trial) -> Vec<&str> {
@@ -14,15 +14,19 @@ pub fn of(trial: &Trial) -> Vec<&str> {
         SchedulerChoice::Program { command } => command.first(),
         _ => None,
     };
-    let workload = trial.workload.program.as_ref().and_then(|program| program.command.first());
-    contestant.into_iter().chain(workload).map(String::as_str).collect()
+    let workload = trial.workload.program.iter().flat_map(Program::needed).map(|(name, _)| name);
+    contestant.into_iter().map(String::as_str).chain(workload).collect()
 }
 
-/// Why a trial cannot run for want of a program; `None` when all are here.
+/// Why a trial cannot run in a VM for want of a program; `None` when all are here.
 pub fn missing(trial: &Trial) -> Option<String> {
+    if let Some(program) = trial.workload.program.as_ref().filter(|p| !p.sources.is_empty()) {
+        let name = &program.sources;
+        return Some(format!("the source tree `{name}` does not fit into the VM; use --on live"));
+    }
     let missing = of(trial).into_iter().find(|program| find(program).is_none())?;
-    let package = trial.workload.program.as_ref().filter(|p| p.command[0] == missing);
-    let package = package.map(|program| program.package.as_str()).unwrap_or_default();
+    let mut needed = trial.workload.program.iter().flat_map(Program::needed);
+    let package = needed.find(|(name, _)| *name == missing).map_or("", |(_, package)| package);
     Some(match (package, missing.starts_with("scx_")) {
         ("", true) => {
             format!("{missing} is not installed; `cargo install {missing}` builds it")

@@ -94,6 +94,10 @@ fn resolve(
     host: &Host,
 ) -> Result<Resolved, SpecError> {
     let backends = backends(&file, over)?;
+    if backends.contains(&Backend::Imported) {
+        let error = places.error("on", "nothing can be asked of imported results");
+        return Err(error.hint("write sim, vm or live"));
+    }
     let live = backends.contains(&Backend::Live);
     let (machines, only_on) = machines(&file, live, base, places, over, host)?;
     let choices = choices(&file, base, places, over)?;

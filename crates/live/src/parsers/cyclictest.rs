@@ -15,15 +15,32 @@ use super::Reported;
 
 /// See the module.
 pub fn parse(stdout: &str, _stderr: &str) -> Result<Reported, String> {
-    let (threads, version) = match stdout.find('{') {
-        Some(start) => of_json(&stdout[start..])?,
-        None => (of_text(stdout)?, None),
-    };
-    let mut all = Histogram::default();
+    let (threads, version) = threads(stdout)?;
     for (number, thread) in threads.iter().enumerate() {
-        let thread = thread.histogram().map_err(|why| format!("thread {number}: {why}"))?;
-        all.merge(&thread);
+        thread.complete().map_err(|why| format!("thread {number}: {why}"))?;
     }
+    reported(&threads, version)
+}
+
+/// As [`parse`], for a result that nobody can measure again: a cut tail is left as cut as it is.
+///
+/// # Errors
+/// What is not cyclictest's output at all.
+pub fn parse_cut(text: &str) -> Result<Reported, String> {
+    let (threads, version) = threads(text)?;
+    reported(&threads, version)
+}
+
+fn threads(text: &str) -> Result<(Vec<Thread>, Option<String>), String> {
+    match text.find('{') {
+        Some(start) => of_json(&text[start..]),
+        None => Ok((of_text(text)?, None)),
+    }
+}
+
+fn reported(threads: &[Thread], version: Option<String>) -> Result<Reported, String> {
+    let mut all = Histogram::default();
+    threads.iter().for_each(|thread| all.merge(&thread.histogram()));
     if all.count == 0 {
         return Err("there is no sample".into());
     }
@@ -40,7 +57,7 @@ struct Thread {
 }
 
 impl Thread {
-    fn histogram(&self) -> Result<Histogram, String> {
+    fn complete(&self) -> Result<(), String> {
         let kept: u64 = self.buckets.values().sum();
         if kept != self.count {
             return Err(format!(
@@ -50,13 +67,17 @@ impl Thread {
                 self.max / 1_000
             ));
         }
+        Ok(())
+    }
+
+    fn histogram(&self) -> Histogram {
         let mut merged = BTreeMap::new();
         for (&value, &samples) in &self.buckets {
             *merged.entry(lowest_equivalent(value)).or_insert(0) += samples;
         }
         let buckets = merged.into_iter().collect();
         let (count, min, max) = (self.count, self.min, self.max);
-        Ok(Histogram { count, min, max, buckets, ..Histogram::default() })
+        Histogram { count, min, max, buckets, ..Histogram::default() }
     }
 }
 
@@ -184,6 +205,8 @@ mod tests {
         for output in cut {
             let error = lateness(output).unwrap_err();
             assert!(error.contains("-h"), "{error}");
+            let cut = parse_cut(output).unwrap().timer_lateness.unwrap();
+            assert!(!cut.is_complete() && cut.count == 200, "{cut:?}");
         }
     }
 

@@ -6,10 +6,17 @@
 
 use model::Histogram;
 
-mod cyclictest;
+pub mod cyclictest;
+mod ffmpeg;
 mod hackbench;
+mod jitterdebugger;
+mod mplayer;
 mod perf_bench_sched;
+mod sevenzip;
 mod stress_ng;
+mod sysbench;
+mod tbench;
+mod turnaround;
 
 /// What a program reports about itself.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,6 +27,11 @@ pub struct Reported {
     pub operations_per_second: Option<f64>,
     /// Its timers' lateness, for `timer_lateness_ns`; nameless.
     pub timer_lateness: Option<Histogram>,
+    /// From the start of each of its processes to its end, for `turnaround_ns`; nameless.
+    pub turnaround: Option<Histogram>,
+    /// How many frames there were, and how many of them it dropped because it was late, for
+    /// `deadlines` and `deadlines_missed`.
+    pub deadlines: Option<(u64, u64)>,
     /// The version that its output names.
     pub version: Option<String>,
 }
@@ -27,12 +39,19 @@ pub struct Reported {
 /// Reads a program's output. The error says what was not understood, and what would help.
 type Parser = fn(stdout: &str, stderr: &str) -> Result<Reported, String>;
 
-const PARSERS: [(&str, Parser); 5] = [
+const PARSERS: [(&str, Parser); 12] = [
+    ("7z", sevenzip::parse),
     ("cyclictest", cyclictest::parse),
+    ("ffmpeg", ffmpeg::parse),
     ("hackbench", hackbench::parse),
+    ("jitterdebugger", jitterdebugger::parse),
+    ("mplayer", mplayer::parse),
     ("none", |_, _| Ok(Reported::default())),
     ("perf-bench-sched", perf_bench_sched::parse),
     ("stress-ng", stress_ng::parse),
+    ("sysbench", sysbench::parse),
+    ("tbench", tbench::parse),
+    ("turnaround", turnaround::parse),
 ];
 
 /// The parsers' names, sorted.
@@ -89,7 +108,7 @@ mod tests {
     #[test]
     fn an_unknown_parser_lists_the_known_ones() {
         let error = parse("geekbench", "", "").unwrap_err();
-        assert!(error.contains("cyclictest, hackbench, none"), "{error}");
+        assert!(error.contains("7z, cyclictest, ffmpeg, hackbench"), "{error}");
         assert_eq!(parse("none", "anything", ""), Ok(Reported::default()));
     }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Once};
 use std::thread::JoinHandle;
 
-use model::{Policy, Workload};
+use model::Workload;
 
 use crate::custody;
 use crate::player::attributes::{Errno, rise_above};
@@ -39,7 +39,7 @@ pub fn play(workload: &Workload, options: Options) -> Result<Played, PlayError> 
     let stage = Arc::new(stage);
     let forks = stage.score.forks();
     let usher = forks.then(|| Usher::start(&stage)).transpose().map_err(system("forking"))?;
-    let program = hold_program(workload, &options.policy)?;
+    let program = hold_program(workload, &options)?;
     let threads = match cast::assemble(&stage) {
         Ok(threads) => threads,
         Err(error) => {
@@ -69,8 +69,10 @@ fn check_end(workload: &Workload, score: &Score) -> Result<(), PlayError> {
     )))
 }
 
-fn hold_program(workload: &Workload, policy: &Policy) -> Result<Option<Running>, PlayError> {
-    let held = workload.program.as_ref().map(|program| Running::hold(program, policy));
+fn hold_program(workload: &Workload, options: &Options) -> Result<Option<Running>, PlayError> {
+    let hold =
+        |program: &model::Program| Running::hold(&program.command, &options.policy, options.folder);
+    let held = workload.program.as_ref().map(hold);
     held.transpose().map_err(|error| PlayError::Failed(format!("starting the program: {error}")))
 }
 

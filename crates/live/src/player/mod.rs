@@ -14,6 +14,7 @@
 //! What is not here: the scheduler under test, metrics by name, files of results.
 
 use std::io;
+use std::path::Path;
 
 use model::{Histogram, Policy, Seed, Workload};
 
@@ -47,6 +48,8 @@ pub use interludes::Interludes;
 pub struct Options<'a> {
     /// The policy of groups, and of a program, that do not choose their own.
     pub policy: Policy,
+    /// Where a program works; `None`: where we do.
+    pub folder: Option<&'a Path>,
     /// Where the start phases come from.
     pub seed: Seed,
     /// Loop rounds of one millisecond of CPU time, see [`busy`].

@@ -13,6 +13,7 @@ fn try_play(workload: Value) -> Result<Played, PlayError> {
     let mut no_interlude = || true;
     let options = Options {
         policy: Policy::default(),
+        folder: None,
         seed: Seed(1),
         rounds_per_ms: busy::calibrate() / 4,
         probes: None,

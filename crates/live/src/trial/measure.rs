@@ -146,7 +146,7 @@ impl Sheet {
         if group.has_timers {
             self.distribution("timer_lateness_ns", name, &group.timer_lateness);
             self.distribution("response_time_ns", name, &group.response_time);
-            self.deadlines(group);
+            self.deadlines(name, group.deadlines, group.deadlines_missed);
         }
         if group.forked && group.execs {
             self.missing("turnaround_ns", name, REPLACED);
@@ -163,8 +163,7 @@ impl Sheet {
         }
     }
 
-    fn deadlines(&mut self, group: &GroupPlayed) {
-        let (name, all, missed) = (&group.name, group.deadlines, group.deadlines_missed);
+    fn deadlines(&mut self, name: &str, all: u64, missed: u64) {
         self.number("deadlines", name, all as f64);
         self.number("deadlines_missed", name, missed as f64);
         match all {
@@ -188,7 +187,15 @@ impl Sheet {
             self.number("iterations_per_second", PROGRAM, rate);
         }
         if let Some(lateness) = &reported.timer_lateness {
-            self.distribution("timer_lateness_ns", PROGRAM, lateness);
+            // jitterdebugger only counts what is later than its histogram is long.
+            let (name, group) = ("timer_lateness_ns".into(), PROGRAM.into());
+            self.measured.distribution(Histogram { name, group, ..lateness.clone() });
+        }
+        if let Some(turnaround) = &reported.turnaround {
+            self.distribution("turnaround_ns", PROGRAM, turnaround);
+        }
+        if let Some((all, missed)) = reported.deadlines {
+            self.deadlines(PROGRAM, all, missed);
         }
     }
 

@@ -49,9 +49,7 @@ fn reloads(trial: &Trial) -> Option<String> {
 }
 
 fn programs(trial: &Trial) -> Option<String> {
-    let program = trial.workload.program.as_ref()?;
-    let name = program.command.first().map_or("", String::as_str);
-    program::find(name).is_none().then(|| program::missing(program))
+    trial.workload.program.as_ref().and_then(program::missing)
 }
 
 /// CPUs that the workload wants and the machine has not.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use model::{ActiveScheduler, Outcome, Policy, Program, SchedulerChoice};
+use model::{ActiveScheduler, Outcome, Policy, SchedulerChoice};
 
 use crate::active::active;
 use crate::loader::{self, ExitInfo, Loaded};
@@ -54,6 +54,10 @@ pub fn start(choice: &SchedulerChoice) -> Result<UnderTest, Outcome> {
         }
         SchedulerChoice::Program { command } => Kind::Program(start_program(command)?),
         SchedulerChoice::Kernel | SchedulerChoice::Policy { .. } => Kind::Builtin,
+        SchedulerChoice::Claimed { name } => {
+            let reason = format!("`{name}` is a name in somebody's result, which nothing can run");
+            return Err(Outcome::Unsupported { reason });
+        }
     };
     Ok(UnderTest { kind, exit: None, printed: Vec::new() })
 }
@@ -215,13 +219,7 @@ fn refused(error: loader::LoadError) -> Outcome {
 /// Starts an installed scheduler and waits until the kernel has it.
 fn start_program(command: &[String]) -> Result<Running, Outcome> {
     let failed = |reason| Outcome::Failed { reason };
-    let program = Program {
-        command: command.to_vec(),
-        parser: "none".into(),
-        package: String::new(),
-        files: Vec::new(),
-    };
-    let mut running = Running::hold(&program, &Policy::default())
+    let mut running = Running::hold(command, &Policy::default(), None)
         .map_err(|error| failed(format!("starting `{}`: {error}", command.join(" "))))?;
     running.release();
     let end = Instant::now() + ENABLE;

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,7 +17,7 @@ use crate::active::active;
 use crate::player::attributes::{check, rise_above};
 use crate::player::busy;
 use crate::player::stage::pipe;
-use crate::trial::{Context, run, scheduler};
+use crate::trial::{Context, preparation, run, scheduler};
 use crate::{custody, facts};
 
 /// How long a worker may take to stop when it is told to: it waits itself for a scheduler to leave.
@@ -33,6 +34,11 @@ pub fn supervise(trial: &Trial, context: &Context, stop: &AtomicBool) -> Record 
     if !context.virtual_clock && context.calibration_rounds_per_ms.is_none() {
         context.calibration_rounds_per_ms = Some(calibrated());
     }
+    let folder = match preparation::Folder::of(trial, &context) {
+        Ok(folder) => folder,
+        Err(outcome) => return without_measurement(trial, &context, outcome),
+    };
+    context.folder = folder.path().map(Path::to_owned);
     supervise_work(trial, &context, stop, GRACE, &|| run(trial, &context))
 }
 

@@ -141,3 +141,50 @@ fn a_program_that_fails_fails_the_trial() {
     let fine = answer_to(&kernel(program("echo Time: 0.25", "hackbench")));
     assert_eq!(fine.measured.value("completion_ns", "program"), Some(0.25e9), "{fine:?}");
 }
+
+fn answer_with(program: Value) -> Record {
+    answer_to(&kernel(json!({"name": "w", "program": program})))
+}
+
+#[test]
+fn a_program_is_prepared_in_a_folder_that_goes() {
+    let note = tempfile::NamedTempFile::new().expect("a file");
+    let make = format!("echo Time: 3 >made; pwd >{}", note.path().display());
+    let prepared = answer_with(json!({
+        "command": ["cat", "made"], "parser": "hackbench", "scratch": true,
+        "prepare": [["sh", "-c", make], ["test", "-s", "made"]]}));
+    assert_eq!(prepared.measured.value("completion_ns", "program"), Some(3e9), "{prepared:?}");
+    let folder = std::fs::read_to_string(note.path()).expect("the folder's name");
+    assert!(folder.starts_with('/') && !std::path::Path::new(folder.trim()).exists(), "{folder}");
+}
+
+#[test]
+fn what_cannot_be_prepared_says_why() {
+    let prepare = |script: &str| {
+        let sh = ["sh", "-c", script];
+        json!({"command": ["true"], "parser": "none", "scratch": true, "prepare": [sh]})
+    };
+    let failed = answer_with(prepare("echo no space >&2; exit 3")).outcome;
+    assert!(matches!(failed, Outcome::Failed { .. }), "{failed:?}");
+    for words in ["preparing with `sh -c", "exit code 3", "no space"] {
+        assert!(failed.reason().contains(words), "{failed:?}");
+    }
+    let workload = json!({"name": "w", "program": prepare("sleep 100")});
+    let slow = Trial { timeout_ms: 200, ..kernel(workload) };
+    let late = answer_to(&slow).outcome;
+    assert!(matches!(late, Outcome::Timeout { .. }), "{late:?}");
+    assert!(late.reason().contains("still preparing"), "{late:?}");
+    let sources = json!({"command": ["true"], "parser": "none", "sources": "postgresql"});
+    let absent = answer_with(sources).outcome;
+    assert!(matches!(absent, Outcome::Unsupported { .. }), "{absent:?}");
+    assert!(absent.reason().contains("scripts/sources.sh postgresql"), "{absent:?}");
+}
+
+#[test]
+fn a_programs_children_inherit_the_policy() {
+    let policy = json!({"kind": "policy", "policy": {"class": "batch"}});
+    let script = "sh -c 'chrt -p $$' | grep -q SCHED_BATCH && echo Time: 1";
+    let program = json!({"command": ["sh", "-c", script], "parser": "hackbench"});
+    let record = answer_to(&trial(policy, json!({"name": "w", "program": program})));
+    assert_eq!(record.outcome, Outcome::Ok);
+}

@@ -123,6 +123,7 @@ fn scheduler(choice: &SchedulerChoice) -> (&'static str, String) {
             ("sched_ext file", format!("{file}, sha256 {sha}…{knobs}"))
         }
         SchedulerChoice::Program { command } => ("sched_ext program", command.join(" ")),
+        SchedulerChoice::Claimed { name } => ("imported, not verified", name.clone()),
         SchedulerChoice::Kernel => ("built in", "the kernel's own fair scheduler".into()),
         SchedulerChoice::Policy { policy } => ("policy", policy_words(policy)),
     }

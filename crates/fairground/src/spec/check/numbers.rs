@@ -196,6 +196,14 @@ fn program(workload: &Workload) -> Checked {
         return fault("program.command", "an empty command", "write [\"program\", \"argument\"]");
     }
     let parsers: Vec<&str> = parsers::names().collect();
+    if program.prepare.iter().any(|command| command.first().is_none_or(String::is_empty)) {
+        let hint = "write [[\"program\", \"argument\"]]";
+        return fault("program.prepare", "an empty command", hint);
+    }
+    if program.scratch && !program.sources.is_empty() {
+        let message = "a program cannot work in an empty folder and in a source tree";
+        return fault("program.sources", message, "write one of them");
+    }
     if !parsers.contains(&program.parser.as_str()) {
         let hint = advice(&program.parser, parsers.iter().copied()).unwrap_or_default();
         let message = format!("unknown parser '{}'", program.parser);

@@ -260,6 +260,14 @@ fn programs() {
         expect![[r#"w.toml:2:1: an empty command; write ["program", "argument"]"#]],
     );
     bad(
+        "[program]\ncommand = [\"cat\"]\nparser = \"none\"\nprepare = [[\"true\"], []]\n",
+        expect![[r#""#]],
+    );
+    bad(
+        "[program]\ncommand = [\"cat\"]\nparser = \"none\"\nscratch = true\nsources = \"x\"\n",
+        expect![[r#""#]],
+    );
+    bad(
         "[program]\ncommand = [\"hackbench\"]\nparser = \"hackbensh\"\n",
         expect!["w.toml:3:1: unknown parser 'hackbensh'; did you mean 'hackbench'?"],
     );

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairground import`
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Result;
+use model::{Record, Seed};
+use store::{Session, Store};
+
+use crate::exit::bad_input;
+use crate::imports::{self, Fault, Run, record};
+use crate::{output, run, words};
+
+/// The experiment of imported records that are not put beside another's.
+const EXPERIMENT: &str = "imported";
+
+/// Options of `import`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Results of jitterdebugger, cyclictest, stress-ng (YAML), schbench, hyperfine (JSON), perf bench
+    /// sched messaging, Phoronix Test Suite (composite.xml) or MangoHud (CSV)
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Their format, where the content does not tell: cyclictest, hyperfine, jitterdebugger, mangohud,
+    /// perf, phoronix, schbench or stress-ng
+    #[arg(long = "as", value_name = "FORMAT")]
+    format: Option<String>,
+    /// Which scheduler they are results of, instead of what the files say; nobody verifies it
+    #[arg(long, value_name = "NAME")]
+    scheduler: Option<String>,
+    /// On which machine they were measured
+    #[arg(long, value_name = "TEXT")]
+    machine: Option<String>,
+    /// The experiment that they are put beside
+    #[arg(long, value_name = "NAME", default_value = EXPERIMENT)]
+    experiment: String,
+    /// Where the records go
+    #[arg(long, value_name = "FILE", default_value = crate::home::STORE)]
+    store: PathBuf,
+}
+
+/// Imports all files, or none of them.
+///
+/// # Errors
+/// When a file cannot be read or understood, or the store cannot be written.
+pub fn run(args: Args) -> Result<ExitCode> {
+    let mut files = Vec::new();
+    for file in &args.files {
+        let (format, runs) = read(file, args.format.as_deref())?;
+        let many = if runs.len() == 1 { "" } else { "s" };
+        output::tell(format_args!("{}: {format}, {} run{many}", file.display(), runs.len()));
+        files.push((file.display().to_string(), runs));
+    }
+    let labels = record::Labels {
+        experiment: args.experiment.clone(),
+        scheduler: args.scheduler.clone(),
+        machine: args.machine.clone(),
+    };
+    keep(&args, &record::records(&files, &labels))?;
+    let store = args.store.display();
+    let (experiment, store) = (words::quoted(&args.experiment), words::quoted(&store.to_string()));
+    output::tell(format_args!(
+        "to see them: fairground compare {experiment} --session all --store {store}"
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A file's format and its runs.
+fn read(file: &Path, asked: Option<&str>) -> Result<(&'static str, Vec<Run>)> {
+    let name = file.display();
+    let bytes = std::fs::read(file).map_err(|error| bad_input(format!("{name}: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|_| bad_input(format!("{name}: not a text")))?;
+    let place = |fault: Fault| match fault.line {
+        Some(line) => bad_input(format!("{name}:{line}: {}", fault.message)),
+        None => bad_input(format!("{name}: {}", fault.message)),
+    };
+    let format = imports::format(&text, asked).map_err(place)?;
+    Ok((format.name, imports::read(format, &text).map_err(place)?))
+}
+
+/// Puts the records into the store, as a session of their own.
+fn keep(args: &Args, records: &[Record]) -> Result<()> {
+    let store = Store::open(&args.store)?;
+    let sessions = store.sessions()?;
+    let earlier = sessions.iter().rev().map(|session| &session.experiment);
+    let beside = earlier.into_iter().find(|experiment| experiment.name == args.experiment);
+    let trials: Vec<_> = records.iter().map(|record| &record.trial).collect();
+    let session = store.begin(&Session {
+        id: 0,
+        family: None,
+        experiment: record::experiment(records, beside),
+        plan: model::trial::hex16(&trials),
+        seed: Seed(0),
+        command: words::command(),
+        started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+        fairground: run::VERSION.into(),
+    })?;
+    for record in records {
+        store.append(session, record)?;
+    }
+    Ok(())
+}
