@@ -8,16 +8,22 @@ STORE       ?= race.fairground.db
 REPORT      ?= race.html
 SEED        ?= 1
 SOAK_STORE  ?= soak.fairground.db
+# Claims to replicate, e.g. CLAIMS=s3-latency; empty: all. QUICK=1: in the simulator only, 5 minutes.
+CLAIMS      ?=
+QUICK       ?=
+CLAIM_STORE ?= replication.fairground.db
+REPLICATION ?= replication.html
 # The schedulers to soak, e.g. SCHEDULER=./mine.bpf.c; empty: all of the project.
 SCHEDULER   ?=
 # What `make bench` counts: files of schedulers/ by name, or others by path; all of the former if none.
 SCHEDULERS  ?=
 
-.PHONY: help race test soak bench validate-statistics build setup programs clean
+.PHONY: help race test replicate soak bench validate-statistics build setup programs clean
 
 help:
 	@echo "make race    boot real kernels, run real schedulers, write $(REPORT)"
 	@echo "make test    build and check everything"
+	@echo "make replicate   ask again what others have published, write $(REPLICATION); QUICK=1: simulated"
 	@echo "make soak    put every scheduler under all kinds of stress; SCHEDULER=./mine.bpf.c: yours"
 	@echo "make bench   measure Fairground itself"
 	@echo "make programs   install the real programs that workloads name, and PostgreSQL's sources"
@@ -55,6 +61,13 @@ test: setup
 	examples=$$($(FAIRGROUND) kernel examples) && \
 	FAIRGROUND_LINUX=$$examples cargo test $(CARGO_FLAGS) --workspace
 
+# Every claim of claims/ by all its tests but those in the published size. What was measured is kept: an
+# interrupted replication goes on.
+replicate: build
+	$(if $(QUICK),,$(FAIRGROUND) kernel pull)
+	$(FAIRGROUND) replicate $(CLAIMS) $(if $(QUICK),--quick) --seed $(SEED) --resume \
+		--store $(CLAIM_STORE) -o $(REPLICATION)
+
 # Storms, hogs, changes, real-time tasks, reloads, on each kernel with sched_ext: who survives?
 soak: build
 	$(FAIRGROUND) kernel pull
@@ -76,3 +89,4 @@ clean:
 	cargo clean
 	rm -f $(STORE) $(STORE)-wal $(STORE)-shm $(REPORT)
 	rm -f $(SOAK_STORE) $(SOAK_STORE)-wal $(SOAK_STORE)-shm
+	rm -f $(CLAIM_STORE) $(CLAIM_STORE)-wal $(CLAIM_STORE)-shm $(REPLICATION)

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// The folders whose files are embedded.
-const FOLDERS: [&str; 3] = ["workloads", "machines", "experiments"];
+const FOLDERS: [&str; 4] = ["workloads", "machines", "experiments", "claims"];
 
 fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../..");
     let mut table = String::from("&[\n");
-    for folder in FOLDERS {
+    // A folder that is not there holds nothing.
+    for folder in FOLDERS.into_iter().filter(|folder| root.join(folder).is_dir()) {
         let path = root.join(folder).canonicalize()?;
         println!("cargo:rerun-if-changed={}", path.display());
         for file in toml_files(&path)? {

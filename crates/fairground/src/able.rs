@@ -46,7 +46,11 @@ fn parts(experiment: &Experiment) -> Vec<Part<'_>> {
 }
 
 /// Why a backend cannot run this, whatever the machine; `None` if it can try.
-fn why_not(backend: Backend, contestant: &Contestant, workload: &Workload) -> Option<String> {
+pub fn why_not(
+    backend: Backend,
+    contestant: &Contestant,
+    workload: &Workload,
+) -> Option<String> {
     let (name, reloads) = (&contestant.name, workload.reloads > 0);
     if reloads && !contestant.scheduler.is_sched_ext() {
         return Some(format!(

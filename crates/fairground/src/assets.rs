@@ -2,7 +2,7 @@
 //! The project's files by name: from a path, from the project's folders here, or from inside the
 //! binary.
 //!
-//! Adding a file to `workloads/`, `machines/` or `experiments/` is all that it takes: names are
+//! Adding a file to `workloads/`, `machines/`, `experiments/` or `claims/` is all that it takes: names are
 //! found by looking, there is no register.
 
 use std::collections::BTreeSet;
@@ -24,6 +24,8 @@ pub enum Kind {
     Machine,
     /// `experiments/`
     Experiment,
+    /// `claims/`
+    Claim,
 }
 
 impl Kind {
@@ -33,6 +35,7 @@ impl Kind {
             Kind::Workload => "workloads",
             Kind::Machine => "machines",
             Kind::Experiment => "experiments",
+            Kind::Claim => "claims",
         }
     }
 
@@ -42,6 +45,7 @@ impl Kind {
             Kind::Workload => "workload",
             Kind::Machine => "machine",
             Kind::Experiment => "experiment",
+            Kind::Claim => "claim",
         }
     }
 }
@@ -100,7 +104,8 @@ pub fn names(kind: Kind) -> Vec<String> {
     names.into_iter().collect()
 }
 
-fn is_path(name: &str) -> bool {
+/// Whether [`find`] takes it for a path.
+pub fn is_path(name: &str) -> bool {
     name.contains('/') || has_ending(Path::new(name))
 }
 
@@ -173,7 +178,7 @@ mod tests {
     #[test]
     fn every_embedded_file_is_found_by_its_name() {
         assert!(!EMBEDDED.is_empty());
-        for kind in [Kind::Workload, Kind::Machine, Kind::Experiment] {
+        for kind in [Kind::Workload, Kind::Machine, Kind::Experiment, Kind::Claim] {
             for name in names(kind) {
                 assert_eq!(find(kind, &name, Path::new("")).unwrap().stem, name);
             }

@@ -46,7 +46,7 @@ pub fn report(error: &Error) -> ExitCode {
 }
 
 /// The exit code of an error.
-fn code(error: &Error) -> u8 {
+pub fn code(error: &Error) -> u8 {
     if error.chain().any(is_closed_output) {
         return 0;
     }

@@ -28,6 +28,16 @@ pub enum On {
     Live,
 }
 
+impl From<Backend> for On {
+    fn from(backend: Backend) -> On {
+        match backend {
+            Backend::Sim => On::Sim,
+            Backend::Vm => On::Vm,
+            Backend::Live => On::Live,
+        }
+    }
+}
+
 impl From<On> for Backend {
     fn from(on: On) -> Backend {
         match on {
@@ -39,7 +49,7 @@ impl From<On> for Backend {
 }
 
 /// The options that decide which trials there are.
-#[derive(clap::Args, Clone, Debug)]
+#[derive(clap::Args, Clone, Debug, Default)]
 pub struct Question {
     /// An experiment's name or file; without it --scheduler and --workload make one up
     pub experiment: Option<String>,
@@ -117,6 +127,18 @@ impl Asked {
 }
 
 impl Question {
+    /// An experiment as its file is, on one backend, with other blocks if they are given.
+    pub fn on(experiment: &str, on: Backend, seed: u64, blocks: Option<u32>) -> Question {
+        Question {
+            experiment: Some(experiment.into()),
+            on: vec![on.into()],
+            seed,
+            blocks,
+            exploratory: true,
+            ..Question::default()
+        }
+    }
+
     /// Reads and resolves everything, and plans.
     ///
     /// # Errors
@@ -186,6 +208,15 @@ fn asked((resolved, sources): (Resolved, Sources), seed: Seed) -> Asked {
 /// Whatever is wrong with its files.
 pub fn read(name: &str) -> Result<(Resolved, Sources), SpecError> {
     with_sources(|host| spec::experiment(name, &Overrides::default(), host))
+}
+
+/// The same as one backend would answer it.
+///
+/// # Errors
+/// Whatever is wrong with its files.
+pub fn read_on(name: &str, on: Backend) -> Result<Resolved, SpecError> {
+    let overrides = Overrides { on: vec![on], ..Overrides::default() };
+    Ok(with_sources(|host| spec::experiment(name, &overrides, host))?.0)
 }
 
 /// Logical CPUs of this machine.

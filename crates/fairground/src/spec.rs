@@ -20,7 +20,7 @@ pub mod experiment;
 pub mod expression;
 pub mod machine;
 pub mod near;
-mod policy;
+pub mod policy;
 pub mod rtapp;
 pub mod source;
 #[cfg(test)]

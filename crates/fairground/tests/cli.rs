@@ -153,7 +153,7 @@ fn the_list_has_all_kinds() {
     let list = list.env("FAIRGROUND_HOME", bench.path("home")).assert().success();
     let list: serde_json::Value = serde_json::from_str(&stdout(&list)).expect("JSON");
     let kinds: Vec<&String> = list.as_object().expect("an object").keys().collect();
-    assert_eq!(kinds, ["schedulers", "workloads", "machines", "experiments", "kernels"]);
+    assert_eq!(kinds, ["schedulers", "workloads", "machines", "experiments", "claims", "kernels"]);
     let schedulers = list["schedulers"].as_array().expect("schedulers");
     for name in ["fifo", "vtime", "rr", "kernel", "policy:CLASS"] {
         assert!(schedulers.iter().any(|scheduler| scheduler["name"] == name), "{name}");

@@ -9,10 +9,11 @@
 //! [`machine`] say what is compared, under what, on what; [`trial`] is one answerable question as a
 //! value; [`record`] is its answer, made of [`metric`]s, [`histogram`]s and a [`trace`].
 //! [`progress`] is what a running experiment tells its audience; [`seed`] is the only source of
-//! chance.
+//! chance. [`claim`] is what others have published, and how it is asked again.
 //!
 //! What is not here: files, clocks, threads, SQL, HTML.
 
+pub mod claim;
 pub mod contestant;
 pub mod experiment;
 pub mod histogram;
@@ -25,6 +26,7 @@ pub mod trace;
 pub mod trial;
 pub mod workload;
 
+pub use claim::{Claim, Expectation};
 pub use contestant::{Contestant, KnobValue, Policy, PolicyClass, SchedulerChoice};
 pub use experiment::Experiment;
 pub use histogram::Histogram;

@@ -114,28 +114,6 @@ function watchSections() {
   document.querySelectorAll("main > section").forEach((section) => watcher.observe(section));
 }
 
-function watchCopies() {
-  for (const button of document.querySelectorAll(".copy")) {
-    button.onclick = () => copy(button.previousElementSibling.textContent).then(() => {
-      button.textContent = "Copied";
-      setTimeout(() => { button.textContent = "Copy"; }, 1500);
-    });
-  }
-}
-
-// Pages opened from a disk may not have a clipboard; the old way always works.
-async function copy(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    const area = element("textarea", { value: text });
-    document.body.append(area);
-    area.select();
-    document.execCommand("copy");
-    area.remove();
-  }
-}
-
 // Charts take their colours when they are drawn: draw again when the colours change.
 function watchTheme() {
   const again = () => { drawCharts(); drawTimeline(); };

@@ -23,7 +23,9 @@ mod figure;
 mod library;
 mod method;
 mod provenance;
+mod range;
 mod ranking;
+pub mod replication;
 mod results;
 mod scaling;
 mod starvation;
@@ -65,6 +67,7 @@ const STYLE: &str = concat!(
 /// In the order of use.
 const SCRIPT: &str = concat!(
     include_str!("../assets/base.js"),
+    include_str!("../assets/copy.js"),
     include_str!("../assets/plots.js"),
     include_str!("../assets/latency.js"),
     include_str!("../assets/effects.js"),
@@ -127,22 +130,22 @@ fn page_with(
          <a class=\"skip\" href=\"#answer\">Skip to the answer</a>\n{}<main>\n{body}</main>\n{}\
          <script type=\"application/json\" id=\"data\">{data}</script>\n{}\n\
          <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
-        head(about),
+        head(&about.title, STYLE),
         header(comparison, about, &body),
         footer(about),
         library::element(),
     )
 }
 
-fn head(about: &About) -> String {
+fn head(title: &str, style: &str) -> String {
     format!(
         "<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" \
          content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <link rel=\"icon\" href=\"data:,\">\n\
-         <title>{} · Fairground</title>\n<style>\n{STYLE}</style>\n",
-        text(&about.title)
+         <title>{} · Fairground</title>\n<style>\n{style}</style>\n",
+        text(title)
     )
 }
 
@@ -264,18 +267,17 @@ fn trials(count: usize) -> String {
 }
 
 fn reproduce(about: &About) -> String {
-    let commands: String = about
-        .commands
-        .iter()
-        .map(|command| {
-            format!(
-                "<div class=\"command\"><pre><code>{}</code></pre><button type=\"button\" \
-                 class=\"copy\">Copy</button></div>",
-                text(command)
-            )
-        })
-        .collect();
+    let commands: String = about.commands.iter().map(|it| command(it)).collect();
     format!("<section id=\"reproduce\"><h2>Reproduce it</h2>{commands}</section>\n")
+}
+
+/// A command to be copied.
+fn command(words: &str) -> String {
+    format!(
+        "<div class=\"command\"><pre><code>{}</code></pre><button type=\"button\" \
+         class=\"copy\">Copy</button></div>",
+        text(words)
+    )
 }
 
 fn footer(about: &About) -> String {

@@ -5,7 +5,7 @@
 //! is best for which load; [`terminal`],
 //! [`markdown`] and [`html`] are three ways of showing the same. [`explain`] tells why tasks
 //! waited, [`family`] who comes from whom; [`sides`] sets two backends side by side, [`agreement`]
-//! says how far they are apart.
+//! says how far they are apart. [`replication`] says what became of others' claims.
 //!
 //! What is not here: any statistic. A report shows what `stats` found and decides nothing.
 
@@ -16,6 +16,7 @@ pub mod explain;
 pub mod family;
 pub mod html;
 pub mod markdown;
+pub mod replication;
 pub mod sentence;
 pub mod sides;
 pub mod terminal;

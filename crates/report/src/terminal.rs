@@ -192,7 +192,11 @@ impl Paint {
         self.code("2", text)
     }
 
-    fn red(self, text: &str) -> String {
+    pub(crate) fn green(self, text: &str) -> String {
+        self.code("32", text)
+    }
+
+    pub(crate) fn red(self, text: &str) -> String {
         self.code("31", text)
     }
 
@@ -227,7 +231,12 @@ pub(crate) fn pad_left(text: &str, width: usize) -> String {
 
 /// Breaks a paragraph between words.
 pub(crate) fn wrapped(text: &str, indent: &str) -> String {
-    let (mut lines, mut line) = (String::new(), String::new());
+    hanging(text, "", indent)
+}
+
+/// The same where the first line has an indent of its own.
+pub(crate) fn hanging(text: &str, first: &str, indent: &str) -> String {
+    let (mut lines, mut line) = (String::new(), first.to_owned());
     for word in text.split_whitespace() {
         let word = fit(word, COLUMNS - indent.len());
         if line.chars().count() + 1 + word.chars().count() > COLUMNS && !line.trim().is_empty() {

@@ -22,6 +22,14 @@ impl Differences {
         Differences { sorted }
     }
 
+    /// The difference of a rank, counted from 1, and that of the same rank from the other end;
+    /// `None` when there are not so many.
+    pub fn ends(&self, rank: usize) -> Option<(f64, f64)> {
+        let low = self.sorted.get(rank.checked_sub(1)?)?.0;
+        let high = self.sorted.get(self.sorted.len().checked_sub(rank)?)?.0;
+        Some((low, high))
+    }
+
     /// The shift when every run counts as often as the weights say; `None` when a side has no
     /// weight.
     pub fn shift(&self, ours: &[u32], baseline: &[u32]) -> Option<f64> {

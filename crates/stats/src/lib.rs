@@ -3,7 +3,8 @@
 //! printed seed, so that any table can be recomputed years later by somebody else.
 //!
 //! One statistic is one file with its reference. Of numbers: [`median`], [`outliers`]. Of two
-//! samples: [`hodges_lehmann`], [`cliffs_delta`], [`rank_sum`], [`permutation`], [`equivalence`].
+//! samples: [`hodges_lehmann`] with its [`rank_interval`], [`cliffs_delta`], [`rank_sum`],
+//! [`permutation`], [`equivalence`].
 //! Of distributions: [`quantile`], [`order_statistic`], [`shift_function`]. Of series and ramps:
 //! [`change_points`](mod@change_points), [`warm_up`], [`knee`](mod@knee). Of doubt: [`bootstrap`],
 //! [`interval`], [`holm`], [`family`], with the [`distributions`] that they need.
@@ -14,7 +15,8 @@
 //! whether two sets of records measured the same, byte for byte. [`leaders`] says who is best in a
 //! row, [`ranking`] who is over all cells by [`critical_difference`], [`trade_off`] what throughput
 //! costs in latency. [`explain`] says from one record's trace why tasks waited, [`survival`] what a
-//! scheduler did in a trial that no policy may do.
+//! scheduler did in a trial that no policy may do. [`replication`] judges what others have
+//! published.
 //!
 //! What is not here: wording for readers, charts, and any exclusion of inconvenient runs.
 
@@ -45,8 +47,10 @@ pub mod order_statistic;
 pub mod outliers;
 pub mod permutation;
 pub mod quantile;
+pub mod rank_interval;
 pub mod rank_sum;
 pub mod ranking;
+pub mod replication;
 mod samples;
 mod shift;
 pub mod shift_function;

@@ -75,6 +75,28 @@ pub fn smallest(ours: usize, baseline: usize) -> f64 {
     (2.0 / ways).min(1.0)
 }
 
+/// How many of the smallest sums of ranks, all together, chance gives one side in at most `tail` of
+/// cases, where no two values are equal: Mann and Whitney's U from 0 on.
+pub fn sums_within(ours: usize, baseline: usize, tail: f64) -> usize {
+    let runs = ours + baseline;
+    if runs > EXACT_RUNS {
+        let mean = ours as f64 * baseline as f64 / 2.0;
+        let deviation = (mean * (runs as f64 + 1.0) / 6.0).sqrt();
+        return (0..=mean as usize)
+            .take_while(|&u| normal_below((u as f64 + 0.5 - mean) / deviation) <= tail)
+            .count();
+    }
+    let ranks: Vec<usize> = (1..=runs).collect();
+    let ways = choices(&ranks, ours);
+    let (all, mut sum) = (ways.iter().sum::<f64>(), 0.0);
+    let smallest = ours * (ours + 1) / 2;
+    let within = ways.get(smallest..).unwrap_or_default().iter().take_while(|&&ways| {
+        sum += ways;
+        sum / all <= tail
+    });
+    within.count()
+}
+
 /// Twice the rank of every value among all, so that it is whole: equal values share the mean.
 pub fn doubled_ranks(values: &[f64]) -> Vec<usize> {
     let rank = |value: &f64| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground check [FILE.bpf.c …]`
+//! `fairground check [FILE …]`
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,6 +14,7 @@ use model::{
 use vm::kernels::{self, Kernel};
 
 use crate::assets::{self, Kind};
+use crate::claims;
 use crate::exit;
 use crate::home::home;
 use crate::output;
@@ -26,7 +27,7 @@ use crate::{plan, spec};
 /// Options of `check`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Scheduler files to check besides the built-in ones
+    /// Scheduler files, and claims' files (.toml), to check besides the built-in ones
     files: Vec<String>,
     /// Do not boot a virtual machine to load the schedulers
     #[arg(long)]
@@ -46,8 +47,10 @@ struct Finding {
 /// # Errors
 /// When the lab itself fails, or standard output is closed. What a check finds is no error.
 pub fn run(args: Args) -> Result<ExitCode> {
-    let mut findings = specs();
-    let sources = sources(&args.files, &mut findings);
+    let is_claim = |file: &String| file.ends_with(".toml");
+    let (claims, schedulers) = args.files.iter().cloned().partition::<Vec<_>, _>(is_claim);
+    let mut findings = specs(&claims);
+    let sources = sources(&schedulers, &mut findings);
     let wrong_input = findings.iter().any(|finding| finding.result.is_err());
     findings.extend(simulate_all(&sources)?);
     if !args.no_boot {
@@ -73,11 +76,12 @@ fn table(findings: &[Finding]) -> String {
     output::table(&findings.iter().map(row).collect::<Vec<_>>())
 }
 
-/// Every workload, machine and experiment.
-fn specs() -> Vec<Finding> {
+/// Every workload, machine, experiment and claim, and the claims that were given.
+fn specs(given: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for kind in [Kind::Workload, Kind::Machine, Kind::Experiment] {
-        for name in assets::names(kind) {
+    for kind in [Kind::Workload, Kind::Machine, Kind::Experiment, Kind::Claim] {
+        let given = if kind == Kind::Claim { given } else { &[] };
+        for name in assets::names(kind).into_iter().chain(given.iter().cloned()) {
             let result = spec(kind, &name).map_err(|error| error.to_string());
             findings.push(Finding { kind: kind.noun(), name, result });
         }
@@ -97,6 +101,7 @@ fn spec(kind: Kind, name: &str) -> Result<String, spec::SpecError> {
             let experiment = question::read(name)?.0.experiment;
             Ok(format!("{} trials", plan::plan(&experiment, Seed(1)).len()))
         }
+        Kind::Claim => Ok(format!("{} tests", claims::read(name)?.tests.len())),
     }
 }
 

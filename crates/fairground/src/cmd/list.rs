@@ -7,11 +7,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use model::Workload;
+use model::{Backend, Workload};
 use serde::Serialize;
 
 use super::kernel;
 use crate::assets::{self, Kind};
+use crate::claims;
 use crate::exit;
 use crate::heed::VM_CPUS_MAX;
 use crate::home::home;
@@ -42,6 +43,7 @@ enum What {
     Workloads,
     Machines,
     Experiments,
+    Claims,
     Kernels,
 }
 
@@ -64,6 +66,8 @@ struct Lists {
     machines: Option<Vec<Item>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     experiments: Option<Vec<Item>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    claims: Option<Vec<Item>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     kernels: Option<Vec<kernel::Shown>>,
 }
@@ -112,6 +116,9 @@ fn lists(only: Option<What>) -> Result<Lists> {
     }
     if is_wanted(What::Experiments) {
         lists.experiments = Some(experiments()?);
+    }
+    if is_wanted(What::Claims) {
+        lists.claims = Some(all_claims()?);
     }
     if is_wanted(What::Kernels) {
         let kernels = vm::kernels::list(&home()?)?;
@@ -201,12 +208,24 @@ fn experiments() -> Result<Vec<Item>> {
     items.collect()
 }
 
+/// Every claim, and who can test it.
+fn all_claims() -> Result<Vec<Item>> {
+    let items = assets::names(Kind::Claim).into_iter().map(|name| {
+        let claim = claims::read(&name)?;
+        let asks = |on| claim.tests.iter().any(|test| test.on == on && test.experiment.is_some());
+        let backends = backends(asks(Backend::Sim), asks(Backend::Vm), asks(Backend::Live));
+        Ok(Item { name, backends, about: claim.about })
+    });
+    items.collect()
+}
+
 fn tables(lists: &Lists) -> String {
     let named = [
         ("scheduler", &lists.schedulers),
         ("workload", &lists.workloads),
         ("machine", &lists.machines),
         ("experiment", &lists.experiments),
+        ("claim", &lists.claims),
     ];
     let mut tables: Vec<String> = named
         .iter()

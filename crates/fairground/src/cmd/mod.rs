@@ -18,6 +18,7 @@ pub mod kernel;
 pub mod list;
 pub mod man;
 pub mod plan;
+pub mod replicate;
 pub mod report;
 pub mod run;
 pub mod soak;
@@ -49,7 +50,7 @@ pub struct Cli {
 /// Every verb. The order is that of the table.
 #[derive(Subcommand)]
 enum Verb {
-    /// Show what there is: schedulers, workloads, machines, experiments, kernels
+    /// Show what there is: schedulers, workloads, machines, experiments, claims, kernels
     List(list::Args),
     /// Verify cheaply that every file parses, compiles and loads
     Check(check::Args),
@@ -71,6 +72,8 @@ enum Verb {
     Soak(soak::Args),
     /// Run schedulers' files beside the kernels that they are written after, and show what differs
     Control(control::Args),
+    /// Ask again what others have published, and say what is reproduced and what is not
+    Replicate(replicate::Args),
     /// Measure on a kernel what its work costs, for the simulator
     Calibrate(calibrate::Args),
     /// Read other programs' results into the store, to stand beside ours
@@ -107,6 +110,7 @@ impl Cli {
             Some(Verb::Fidelity(args)) => fidelity::run(args),
             Some(Verb::Soak(args)) => soak::run(args),
             Some(Verb::Control(args)) => control::run(args),
+            Some(Verb::Replicate(args)) => replicate::run(args),
             Some(Verb::Calibrate(args)) => calibrate::run(args),
             Some(Verb::Import(args)) => import::run(args),
             Some(Verb::Export(args)) => export::run(args),

@@ -58,7 +58,7 @@ fn about(sessions: &[Session]) -> About {
 }
 
 /// Today in UTC, as `2026-01-31`: civil-from-days of the proleptic Gregorian calendar.
-fn date() -> String {
+pub fn date() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let days = seconds / 86_400 + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);

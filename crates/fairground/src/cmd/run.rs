@@ -33,17 +33,17 @@ pub struct Args {
     pub question: Question,
     /// Run only the trials that the last run of the same plan has left
     #[arg(long)]
-    resume: bool,
+    pub resume: bool,
     /// Where the records go
     #[arg(long, value_name = "FILE", default_value = home::STORE)]
     pub store: PathBuf,
     /// Trials at a time [default: as many as CPUs in the simulator and where only instructions are
     /// counted, else one]
     #[arg(long, value_name = "N")]
-    jobs: Option<usize>,
+    pub jobs: Option<usize>,
     /// Never download a kernel
     #[arg(long)]
-    offline: bool,
+    pub offline: bool,
 }
 
 /// Runs what is asked and shows what came out.

@@ -228,7 +228,7 @@ fn restricted(text: &str) -> (Option<Backend>, &str) {
 }
 
 /// An error about a name belongs to the place where the name is written.
-fn placed(error: SpecError, name: &str, places: &Places, path: &str) -> SpecError {
+pub(crate) fn placed(error: SpecError, name: &str, places: &Places, path: &str) -> SpecError {
     if error.file != name || path.is_empty() {
         return error;
     }
@@ -364,7 +364,8 @@ fn trace(
     Ok(workloads.iter().map(Workload::cell).filter(|cell| chosen.contains(cell)).collect())
 }
 
-fn matches(text: &str, workload: &Workload) -> bool {
+/// Whether `NAME [param=value …]` means a cell: its workload, and every parameter that it names.
+pub(crate) fn matches(text: &str, workload: &Workload) -> bool {
     let cell = workload.cell();
     let words: Vec<&str> = cell.split(' ').collect();
     let mut wanted = text.split_whitespace();

@@ -93,6 +93,19 @@ pub fn parse(text: &str) -> Result<Policy, Advice> {
     Ok(policy)
 }
 
+/// The text that [`parse`] reads as this policy; `None` for those that only files can write.
+pub fn written(policy: &Policy) -> Option<String> {
+    let Policy { class, nice, priority, runtime_us, deadline_us, period_us, .. } = *policy;
+    let name = class_name(class);
+    let text = match class {
+        PolicyClass::Fifo | PolicyClass::Rr => format!("{name}:{priority}"),
+        PolicyClass::Deadline => format!("{name}:{runtime_us}:{deadline_us}:{period_us}"),
+        _ if nice != 0 => format!("{name}:{nice}"),
+        _ => name.to_owned(),
+    };
+    (parse(&text).as_ref() == Ok(policy)).then_some(text)
+}
+
 fn with_numbers(class: PolicyClass, numbers: &[i64]) -> Option<Policy> {
     let policy = Policy { class, ..Policy::default() };
     let unsigned = |number: i64| u64::try_from(number).ok();

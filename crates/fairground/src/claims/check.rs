@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a claim must obey, so that a mistake in it is found before anything runs.
+
+mod expectation;
+mod names;
+
+use std::path::Path;
+
+use model::claim::Test;
+use model::{Backend, Claim, Experiment};
+
+use crate::assets::{self, Kind};
+use crate::question;
+use crate::spec::SpecError;
+use crate::spec::experiment::placed;
+use crate::spec::source::Places;
+
+/// An experiment as a backend would answer it, and where errors about it belong.
+struct Asked<'a> {
+    experiment: &'a Experiment,
+    on: Backend,
+    places: &'a Places,
+}
+
+/// Checks a claim and every experiment that it refers to, and fills in what a file may leave out.
+///
+/// # Errors
+/// The first mistake, with its place and what to write instead.
+pub fn claim(claim: &mut Claim, places: &Places, base: &Path) -> Result<(), SpecError> {
+    let words = [
+        ("about", &claim.about),
+        ("citation", &claim.citation),
+        ("protocol", &claim.protocol),
+    ];
+    if let Some((name, _)) = words.iter().find(|(_, text)| text.trim().is_empty()) {
+        return Err(places.error(name, format!("'{name}' is empty")).hint("write a sentence"));
+    }
+    if claim.tests.is_empty() {
+        let hint = "add a [[test]] with name, on and experiment, or not_testable";
+        return Err(places.error("", "nothing tests the claim").hint(hint));
+    }
+    for index in 0..claim.tests.len() {
+        let path = format!("test[{index}]");
+        let (before, rest) = claim.tests.split_at_mut(index);
+        name(&rest[0], before, &path, places)?;
+        test(&mut rest[0], &path, places, base)?;
+    }
+    Ok(())
+}
+
+/// Names are unique, and can stand behind a colon on the command line.
+fn name(test: &Test, before: &[Test], path: &str, places: &Places) -> Result<(), SpecError> {
+    let path = format!("{path}.name");
+    let letters = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if test.name.is_empty() || !test.name.chars().all(letters) {
+        let error = places.error(&path, format!("'{}' is no name for a test", test.name));
+        return Err(error.hint("write letters, digits, '_' and '-', e.g. live_full"));
+    }
+    if before.iter().any(|other| other.name == test.name) {
+        let error = places.error(&path, format!("a second test '{}'", test.name));
+        return Err(error.hint("give each its own name"));
+    }
+    Ok(())
+}
+
+/// A test has an experiment or a reason, and what belongs to it.
+fn test(test: &mut Test, path: &str, places: &Places, base: &Path) -> Result<(), SpecError> {
+    let error = |field: &str, text: &str, hint: &str| {
+        Err(places.error(&format!("{path}.{field}"), text).hint(hint))
+    };
+    match (&test.experiment, &test.not_testable) {
+        (Some(_), Some(_)) => error(
+            "not_testable",
+            "both 'experiment' and 'not_testable'",
+            "delete one: either it is tested here, or there is a reason why not",
+        ),
+        (None, None) => error(
+            "name",
+            "the test has no experiment",
+            "add experiment = \"…\", or not_testable = \"the reason\"",
+        ),
+        (None, Some(reason)) if reason.trim().is_empty() => {
+            error("not_testable", "the reason is empty", "say what this backend lacks")
+        }
+        (None, Some(_)) if !test.expect.is_empty() => error(
+            "expect",
+            "expectations of a test that cannot run",
+            "delete them, or write experiment = \"…\" instead of not_testable",
+        ),
+        (None, Some(_)) if !test.because.is_empty() => error(
+            "because",
+            "evidence of a test that cannot run",
+            "delete it, or write experiment = \"…\" instead of not_testable",
+        ),
+        (None, Some(_)) => Ok(()),
+        (Some(_), None) if test.command.is_some() => error(
+            "command",
+            "'command' is for what cannot be tested here",
+            "delete the line: fairground knows how to run its experiments",
+        ),
+        (Some(_), None) if test.expect.is_empty() => {
+            error("experiment", "the test expects nothing", "add a [[test.expect]]")
+        }
+        (Some(name), None) => {
+            let name = located(name, &format!("{path}.experiment"), places, base)?;
+            expectations(test, &name, path, places)?;
+            test.experiment = Some(name);
+            Ok(())
+        }
+    }
+}
+
+/// An experiment's name, or its path as seen from here: files name paths relative to themselves.
+fn located(name: &str, path: &str, places: &Places, base: &Path) -> Result<String, SpecError> {
+    let found = assets::find(Kind::Experiment, name, base);
+    let asset = found.map_err(|error| placed(error, name, places, path))?;
+    Ok(if assets::is_path(name) { asset.label } else { name.to_owned() })
+}
+
+fn expectations(
+    test: &mut Test,
+    name: &str,
+    path: &str,
+    places: &Places,
+) -> Result<(), SpecError> {
+    let resolved = question::read_on(name, test.on)?;
+    let asked = Asked { experiment: &resolved.experiment, on: test.on, places };
+    for (index, one) in test.expect.iter_mut().enumerate() {
+        expectation::check(one, &format!("{path}.expect[{index}]"), &asked)?;
+    }
+    for (index, one) in test.because.iter_mut().enumerate() {
+        let path = format!("{path}.because[{index}]");
+        if one.says.as_ref().is_none_or(|says| says.trim().is_empty()) {
+            let error = places.error(&format!("{path}.says"), "evidence for what?");
+            return Err(error.hint("add says = \"…\": the sentence that the numbers support"));
+        }
+        expectation::check(one, &path, &asked)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Which claims are asked, by which of their tests, and which sessions that takes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::Result;
+use model::claim::{Source, Test};
+use model::{Backend, Claim};
+
+use super::file;
+use crate::assets::{self, Kind};
+use crate::exit::bad_input;
+use crate::spec::near;
+use crate::words::quoted;
+
+/// What the command line wants of the claims.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Names or files of claims, each with `:TEST` behind it for that test alone; empty: all.
+    pub names: Vec<String>,
+    /// Only claims of these sources; empty: of all.
+    pub sources: Vec<Source>,
+    /// Only tests on these backends; empty: on all.
+    pub on: Vec<Backend>,
+    /// Only what is quick.
+    pub quick: bool,
+    /// The published sizes too.
+    pub full: bool,
+}
+
+/// A claim, and what is to be done with each of its tests.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// What the user calls it.
+    pub name: String,
+    /// The claim.
+    pub claim: Claim,
+    /// In the order of [`Claim::tests`].
+    pub tests: Vec<Choice>,
+}
+
+/// What is to be done with a test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// It runs.
+    Run(Session),
+    /// It does not, and why; and the command that runs it, if there is one.
+    Leave(String, Option<String>),
+}
+
+/// An experiment on one backend: it runs once for all tests that need it. The simulator's answers
+/// are there first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Session {
+    /// Who answers.
+    pub on: Backend,
+    /// The experiment's name or file.
+    pub experiment: String,
+}
+
+/// Reads the claims that are wanted.
+///
+/// # Errors
+/// What is wrong with their files, unknown tests, and when nothing is left.
+pub fn claims(wanted: &Wanted) -> Result<Vec<Chosen>> {
+    let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut order = Vec::new();
+    for text in &wanted.names {
+        let (name, test) = split(text);
+        if !named.contains_key(name) {
+            order.push(name.to_owned());
+        }
+        named.entry(name.to_owned()).or_default().extend(test.map(str::to_owned));
+    }
+    if order.is_empty() {
+        order = assets::names(Kind::Claim);
+    }
+    let mut chosen = Vec::new();
+    for name in order {
+        let claim = file::read(&name)?;
+        let tests = named.remove(&name).unwrap_or_default();
+        known(&name, &claim, &tests)?;
+        if wanted.sources.is_empty() || wanted.sources.contains(&claim.source) {
+            let choose = |test| choice(&name, test, &tests, wanted);
+            let tests = claim.tests.iter().map(choose).collect();
+            chosen.push(Chosen { name: name.clone(), claim, tests });
+        }
+    }
+    if chosen.is_empty() {
+        return Err(bad_input(format!(
+            "no claim is chosen; `fairground list claims` shows them, and a file works too: {}",
+            "fairground replicate ./mine.toml"
+        )));
+    }
+    chosen.sort_by_key(|one| one.claim.source);
+    Ok(chosen)
+}
+
+/// A claim's name or file, and the test behind the colon.
+fn split(text: &str) -> (&str, Option<&str>) {
+    match text.rsplit_once(':') {
+        Some((name, test)) if !test.contains(['/', '.']) => (name, Some(test)),
+        _ => (text, None),
+    }
+}
+
+fn known(name: &str, claim: &Claim, tests: &BTreeSet<String>) -> Result<()> {
+    let names: Vec<&str> = claim.tests.iter().map(|test| test.name.as_str()).collect();
+    let Some(wrong) = tests.iter().find(|test| !names.contains(&test.as_str())) else {
+        return Ok(());
+    };
+    let close = near(wrong, names.iter().copied());
+    let hint = match close.first() {
+        Some(close) => format!("did you mean '{name}:{close}'?"),
+        None => format!("it has {}", names.join(", ")),
+    };
+    Err(bad_input(format!("{name}:{wrong}: the claim has no such test; {hint}")))
+}
+
+fn choice(name: &str, test: &Test, named: &BTreeSet<String>, wanted: &Wanted) -> Choice {
+    let here = || Some(format!("fairground replicate {}", quoted(&format!("{name}:{}", test.name))));
+    let leave = |why: &str| Choice::Leave(why.into(), here());
+    let Some(experiment) = &test.experiment else {
+        let why = test.not_testable.clone().unwrap_or_default();
+        return Choice::Leave(why, test.command.clone());
+    };
+    let is_named = named.contains(&test.name);
+    if !named.is_empty() && !is_named {
+        return leave("another test was asked for");
+    }
+    if !wanted.on.is_empty() && !wanted.on.contains(&test.on) {
+        return leave("another backend was asked for");
+    }
+    if wanted.quick && test.on != Backend::Sim {
+        return leave("--quick asks the simulator only");
+    }
+    if test.full && !wanted.full && !is_named {
+        return leave("the published size takes long, and runs only when it is asked for");
+    }
+    Choice::Run(Session { on: test.on, experiment: experiment.clone() })
+}
+
+/// Every session that the tests need, once, with the claims that need it.
+pub fn sessions(chosen: &[Chosen]) -> BTreeMap<Session, Vec<String>> {
+    let mut sessions: BTreeMap<Session, Vec<String>> = BTreeMap::new();
+    for one in chosen {
+        for choice in &one.tests {
+            if let Choice::Run(session) = choice {
+                let claims = sessions.entry(session.clone()).or_default();
+                if claims.last() != Some(&one.claim.id) {
+                    claims.push(one.claim.id.clone());
+                }
+            }
+        }
+    }
+    sessions
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The records of the sessions → what came of each claim.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use model::claim::Test;
+use model::{Expectation, Record};
+use report::replication::{Judged, Tested};
+use stats::replication::{Finding, Verdict, disagree, judge, of_claim, of_test};
+
+use super::choose::{Choice, Chosen, Session};
+use super::look;
+
+/// What came of a session: its number in the store and its records, or why there are none.
+pub type Answer = Result<(i64, Vec<Record>), String>;
+
+/// Everything that was asked.
+pub struct Answers {
+    /// By session.
+    pub sessions: BTreeMap<Session, Answer>,
+    /// Where the records are.
+    pub store: PathBuf,
+    /// The seed of the plans.
+    pub seed: u64,
+}
+
+impl Answers {
+    /// All records.
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        self.sessions.values().flatten().flat_map(|(_, records)| records)
+    }
+}
+
+/// What came of a claim.
+pub fn claim(chosen: Chosen, answers: &Answers) -> Judged {
+    let Chosen { claim, tests: choices, .. } = chosen;
+    let tests: Vec<Tested> =
+        claim.tests.iter().zip(choices).map(|(test, choice)| tested(test, choice, answers)).collect();
+    let verdicts: Vec<Verdict> = tests.iter().map(|tested| tested.verdict).collect();
+    let by_backend: Vec<_> = tests.iter().map(|one| (one.test.on, one.verdict)).collect();
+    Judged { verdict: of_claim(&verdicts), disagree: disagree(&by_backend), claim, tests }
+}
+
+fn tested(test: &Test, choice: Choice, answers: &Answers) -> Tested {
+    let blank = |verdict| Tested {
+        test: test.clone(),
+        verdict,
+        expect: Vec::new(),
+        because: Vec::new(),
+        why: None,
+        command: None,
+        looks: Vec::new(),
+        kernels: Vec::new(),
+        trials: 0,
+    };
+    let session = match choice {
+        Choice::Leave(why, command) => {
+            return Tested { why: Some(why), command, ..blank(Verdict::Untested) };
+        }
+        Choice::Run(session) => session,
+    };
+    let (id, records) = match answers.sessions.get(&session) {
+        Some(Ok((id, records))) => (*id, records),
+        Some(Err(why)) => return Tested { why: Some(why.clone()), ..blank(Verdict::NoData) },
+        None => return Tested { why: Some("it did not run".into()), ..blank(Verdict::NoData) },
+    };
+    let all = |expectations: &[Expectation]| -> Vec<Finding> {
+        expectations.iter().map(|one| judge(one, test.on, records)).collect()
+    };
+    let expect = all(&test.expect);
+    Tested {
+        verdict: of_test(&expect),
+        because: all(&test.because),
+        looks: look::commands(test, id, records, answers),
+        kernels: kernels(records.iter()),
+        trials: records.len(),
+        expect,
+        ..blank(Verdict::NoData)
+    }
+}
+
+/// The releases of the kernels that answered.
+pub fn kernels<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<String> {
+    let releases = records.map(|record| record.provenance.kernel_release.clone());
+    let mut releases: Vec<String> = releases.filter(|release| !release.is_empty()).collect();
+    releases.sort();
+    releases.dedup();
+    releases
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What others have published, asked again: claims' files to findings.
+//!
+//! ```text
+//! claims/x.toml ─► file, check ─► choose (claims, tests) ─► sessions ─► judge, look ─► report
+//! ```
+//!
+//! Everything about the files is checked before anything runs: an expectation names a measure, a
+//! contestant, a cell and a machine that its experiment has on that backend.
+
+mod check;
+pub mod choose;
+mod file;
+pub mod judge;
+mod look;
+#[cfg(test)]
+#[rustfmt::skip]
+mod tests;
+
+pub use file::{read, read_asset};

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairground replicate`: claims of one's own, in the simulator, of which the truth is known.
+
+use expect_test::expect;
+
+mod common;
+use common::{Bench, project, stderr, stdout};
+
+/// The same scheduler with short turns, with long ones, and a second time under another name.
+const EXPERIMENT: &str = r#"question = "How long are turns?"
+blocks = 6
+
+[[scheduler]]
+name = "short"
+file = "rr"
+knobs = { slice_us = 1000 }
+
+[[scheduler]]
+name = "long"
+file = "rr"
+knobs = { slice_us = 8000 }
+
+[[scheduler]]
+name = "twin"
+file = "rr"
+knobs = { slice_us = 8000 }
+
+[[workload]]
+name = "./tiny.toml"
+"#;
+
+/// A claim with what is compared, which way, and what else stands there.
+fn claim(about: &str, of: &str, is: &str, more: &str) -> String {
+    format!(
+        r#"about = "{about}"
+source = "S4"
+citation = "these tests"
+protocol = "none"
+
+[[published]]
+what = "switches"
+of = "short"
+value = 8
+unit = "times"
+
+[[test]]
+name = "sim"
+on = "sim"
+experiment = "./turns.toml"
+
+[[test.expect]]
+measure = "involuntary_switches hog"
+of = "{of}"
+over = "long"
+is = "{is}"
+{more}
+"#
+    )
+}
+
+/// What nobody can measure here.
+const ELSEWHERE: &str = r#"
+[[test]]
+name = "live"
+on = "live"
+not_testable = "it needs a second machine"
+command = "fairground replicate true.toml --on live"
+"#;
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.write("turns.toml", EXPERIMENT);
+    let evidence = "size = [4, 12]\n[[test.because]]\nmeasure = \"voluntary_switches sleeper\"\nof \
+                    = \"short\"\nover = \"long\"\nby = \"difference\"\nis = \"equal\"\nsize = [-3, \
+                    3]\nsays = \"the sleeper sleeps as often\"\n";
+    let yes = claim("short turns switch more", "short", "more", evidence) + ELSEWHERE;
+    bench.write("true.toml", &yes);
+    bench.write("size.toml", &claim("a hundred times", "short", "more", "size = [100, 200]"));
+    bench.write("false.toml", &claim("short turns switch less", "short", "less", ""));
+    bench.write("alike.toml", &claim("a twin switches more", "twin", "more", ""));
+    bench
+}
+
+fn replicate<'a>(claims: &[&'a str]) -> Vec<&'a str> {
+    let options = ["--store", "claims.db", "--seed", "3"];
+    [&["replicate"], claims, &options].concat()
+}
+
+#[test]
+fn verdicts_are_those_of_the_truth() {
+    let bench = bench();
+    let claims = ["./true.toml", "./size.toml", "./false.toml", "./alike.toml"];
+    let ran = bench.run(&[&replicate(&claims)[..], &["--markdown", "README.md"]].concat()).success();
+    expect![[r#""#]].assert_eq(&stdout(&ran));
+    let told = stderr(&ran);
+    assert!(told.starts_with("4 claims, 1 sessions, 18 trials\n"), "{told}");
+    assert_eq!(bench.records("claims.db").len(), 18, "the experiment runs once for all claims");
+    document(&bench);
+    page(&bench);
+}
+
+fn document(bench: &Bench) {
+    let text = std::fs::read_to_string(bench.path("README.md")).expect("the document");
+    let dated = text.lines().find(|line| line.starts_with("Made on ")).expect("its day");
+    let day = &dated["Made on ".len()..][..10];
+    expect![[r#""#]].assert_eq(&text.replace(day, "TODAY"));
+}
+
+fn page(bench: &Bench) {
+    let page = std::fs::read_to_string(bench.path("replication.html")).expect("the page");
+    assert_eq!(page.matches("<article class=\"claim\"").count(), 4);
+    assert_eq!(page.matches("<svg class=\"range\"").count(), 4);
+    for needle in [
+        "1 of 4 claims reproduced, 1 in direction only, 1 not reproduced, 1 contradicted.",
+        "it needs a second machine",
+        "fairground report --store claims.db --session 1 -o turns.html",
+        "the sleeper sleeps as often: <b>so it is</b>",
+    ] {
+        assert!(page.contains(needle), "{needle}");
+    }
+    for outside in ["http://", "https://", "src=", "@import", "url(", "fetch("] {
+        assert!(!page.contains(outside), "the page has {outside}");
+    }
+}
+
+#[test]
+fn what_was_run_is_not_run_again() {
+    let bench = bench();
+    bench.run(&replicate(&["./false.toml"])).success();
+    let again = bench.run(&[&replicate(&["./true.toml"])[..], &["--resume"]].concat()).success();
+    assert!(stderr(&again).contains("18 trials, 18 already in the store"), "{}", stderr(&again));
+    assert_eq!(bench.records("claims.db").len(), 18);
+    assert!(stdout(&again).contains("true: reproduced"), "{}", stdout(&again));
+}
+
+#[test]
+fn a_claim_without_numbers_is_no_data_and_says_why() {
+    let bench = bench();
+    let missing = claim("nobody is late", "short", "less", "")
+        .replace("involuntary_switches hog", "deadline_miss_ratio hog");
+    bench.write("missing.toml", &missing);
+    let ran = bench.run(&replicate(&["./missing.toml", "./true.toml"])).code(1);
+    expect![[r#""#]].assert_eq(stdout(&ran).split("\n\n").next().unwrap_or_default());
+    let few = bench.run(&[&replicate(&["./true.toml"])[..], &["--blocks", "2"]].concat()).code(1);
+    let said = stdout(&few);
+    assert!(said.contains("2 and 2 independent runs are too few for an interval"), "{said}");
+}
+
+#[test]
+fn what_is_not_asked_says_how_to_ask() {
+    let bench = bench();
+    let ran = bench.run(&replicate(&["./true.toml:live"])).success();
+    expect![[r#""#]].assert_eq(&stdout(&ran));
+    assert!(!bench.path("claims.db").exists(), "nothing ran");
+    let ran = bench.run(&replicate(&["./true.toml", "--on", "vm"])).success();
+    assert!(stdout(&ran).contains("to test it: fairground replicate ./true.toml:sim"));
+}
+
+#[test]
+fn a_quick_look_has_no_more_runs_than_an_interval_needs() {
+    let bench = bench();
+    bench.write("turns.toml", &EXPERIMENT.replace("blocks = 6", "blocks = 20"));
+    bench.run(&[&replicate(&["./true.toml"])[..], &["--quick"]].concat()).success();
+    assert_eq!(bench.records("claims.db").len(), 18);
+}
+
+#[test]
+fn wrong_input_is_refused_before_anything_runs() {
+    let bench = bench();
+    let said = |arguments: &[&str]| stderr(&bench.run(&replicate(arguments)).code(2));
+    expect![[r#""#]].assert_eq(&said(&["./true.toml:sum"]));
+    expect![[r#""#]].assert_eq(&said(&["./true.toml", "--source", "S7"]));
+    expect![[r#""#]].assert_eq(&said(&["./true.toml", "--source", "S1"]));
+    bench.write("true.toml", &claim("x", "shrot", "more", ""));
+    expect![[r#""#]].assert_eq(&said(&["./size.toml", "./true.toml"]));
+    assert!(!bench.path("claims.db").exists());
+}
+
+#[test]
+fn a_file_of_ones_own_is_checked() {
+    let bench = bench();
+    let checked = stdout(&bench.run(&["check", "--no-boot", "./true.toml"]).success());
+    let line = |line: &str| line.starts_with("ok") && line.contains("./true.toml");
+    assert!(checked.lines().any(line), "{checked}");
+}
+
+/// Every claim of the project can be tested without its published size, or says why not, and its
+/// name is its file's.
+#[test]
+fn the_projects_claims_have_a_test_or_a_reason() {
+    let Ok(folder) = std::fs::read_dir(project("claims")) else { return };
+    for file in folder.flatten().map(|file| file.path()) {
+        if file.extension().is_none_or(|ending| ending != "toml") {
+            continue;
+        }
+        let claim = fairground::claims::read(&file.display().to_string());
+        let claim = claim.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(Some(claim.id.as_str()), file.file_stem().and_then(|stem| stem.to_str()));
+        let named = claim.id.to_uppercase().starts_with(&format!("{}-", claim.source));
+        assert!(named, "{}: its name begins with its source, {}", claim.id, claim.source);
+        let tested = claim.tests.iter().any(|test| !test.full || test.not_testable.is_some());
+        assert!(tested, "{}: neither a test that is not full, nor a reason", claim.id);
+    }
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What others have published, and how it is asked again: a claim is one file of `claims/`.
+//!
+//! ```text
+//! Claim ─ Published (numbers as printed)
+//!       └ Test (one backend, one experiment) ─ Expectation (what is compared, and what counts)
+//! ```
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Backend;
+
+/// One published claim. Its rule is written down before anything is measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// The file's stem, `s3-latency`.
+    #[serde(rename = "name")]
+    pub id: String,
+    /// The claim in one plain sentence.
+    pub about: String,
+    /// Whose it is.
+    pub source: Source,
+    /// Who, what, when, where.
+    pub citation: String,
+    /// How it was measured: machine, kernel, tool with its command, repeats, metric.
+    pub protocol: String,
+    /// Numbers as they were printed; none where there is only a picture.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Published>,
+    /// How it is asked again, what is trusted most first.
+    #[serde(default, rename = "test")]
+    pub tests: Vec<Test>,
+}
+
+/// The publications that claims come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Source {
+    /// Users' reports about ECHO, 2024.
+    S0,
+    /// O(1) against Linux 2.4's scheduler under NetBench, 2002.
+    S1,
+    /// Six schedulers under geekbench and jitterdebugger, 2022.
+    S2,
+    /// A thesis on CFS and MuQSS, 2021.
+    S3,
+    /// A student's report on SCHED_OTHER, SCHED_RR and SCHED_FIFO.
+    S4,
+}
+
+impl Source {
+    /// All, in the order of reports.
+    pub const ALL: [Source; 5] = [Self::S0, Self::S1, Self::S2, Self::S3, Self::S4];
+
+    /// What it is about, as a heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Source::S0 => "ECHO against EEVDF and BORE: users' reports, 2024",
+            Source::S1 => "O(1) against the scheduler of Linux 2.4: NetBench, 2002",
+            Source::S2 => "Six schedulers: geekbench and jitterdebugger, 2022",
+            Source::S3 => "CFS against MuQSS: a thesis, 2021",
+            Source::S4 => "SCHED_OTHER, SCHED_RR and SCHED_FIFO: a student's report",
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+/// A number as it was printed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// What it is, in words.
+    pub what: String,
+    /// The contestant that it is of, in our names, if it is of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// The number.
+    pub value: f64,
+    /// Its unit, as printed.
+    pub unit: String,
+}
+
+/// One way of asking: an experiment on one backend, or the reason why there is none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Test {
+    /// Unique in the claim: `sim`, `vm`, `live_full`.
+    pub name: String,
+    /// Who answers.
+    pub on: Backend,
+    /// The published protocol in its full size, which runs only when it is asked for.
+    #[serde(default)]
+    pub full: bool,
+    /// The experiment's name or file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub experiment: Option<String>,
+    /// What must come out; all of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expect: Vec<Expectation>,
+    /// Evidence for the mechanism that the source gives; it never decides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub because: Vec<Expectation>,
+    /// Why this backend cannot test it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_testable: Option<String>,
+    /// The command that tests it elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+}
+
+/// A comparison of two sides, and which results count as the same finding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expectation {
+    /// `measure[.quantile] group`, as reports name it.
+    pub measure: String,
+    /// The contestant.
+    pub of: String,
+    /// The cell; in a file only if the experiment has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<String>,
+    /// The machine; in a file only if the experiment has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
+    /// The contestant that it is compared with, if that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<String>,
+    /// The cell that it is compared with, if that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_cell: Option<String>,
+    /// The machine that it is compared with, if that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_machine: Option<String>,
+    /// The measure that it is compared with, if that is another one: two groups of one run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_measure: Option<String>,
+    /// In what form the two sides are compared.
+    #[serde(default)]
+    pub by: By,
+    /// Which way.
+    pub is: Is,
+    /// What `more` and `less` start from, instead of 1 (`ratio`) or 0 (`difference`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub than: Option<f64>,
+    /// From where to where it counts as the published size, in the form of `by`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Vec<f64>>,
+    /// The sentence that the numbers support if the expectation holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub says: Option<String>,
+}
+
+/// How two sides become one number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// How many times as much; no unit.
+    #[default]
+    Ratio,
+    /// How much more, in the measure's unit.
+    Difference,
+    /// One side alone, in the measure's unit.
+    Value,
+}
+
+/// What the number must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Is {
+    /// Above what is neutral.
+    More,
+    /// Below what is neutral.
+    Less,
+    /// Inside the size.
+    Equal,
+}
+
+/// Where one side's numbers come from; `None` where the experiment has only one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// The measure with its group.
+    pub measure: &'a str,
+    /// The contestant.
+    pub contestant: &'a str,
+    /// The cell's whole name.
+    pub cell: Option<&'a str>,
+    /// The machine.
+    pub machine: Option<&'a str>,
+}
+
+impl Expectation {
+    /// Our side.
+    pub fn place(&self) -> Place<'_> {
+        Place {
+            measure: &self.measure,
+            contestant: &self.of,
+            cell: self.cell.as_deref(),
+            machine: self.machine.as_deref(),
+        }
+    }
+
+    /// The side that it is compared with: ours, but for what `over…` says; `None` if nothing does.
+    pub fn other(&self) -> Option<Place<'_>> {
+        let over = [&self.over, &self.over_cell, &self.over_machine, &self.over_measure];
+        let ours = self.place();
+        over.iter().any(|one| one.is_some()).then(|| Place {
+            measure: self.over_measure.as_deref().unwrap_or(ours.measure),
+            contestant: self.over.as_deref().unwrap_or(ours.contestant),
+            cell: self.over_cell.as_deref().or(ours.cell),
+            machine: self.over_machine.as_deref().or(ours.machine),
+        })
+    }
+
+    /// What is neither more nor less; `None` where the file must say it.
+    pub fn neutral(&self) -> Option<f64> {
+        self.than.or(match self.by {
+            By::Ratio => Some(1.0),
+            By::Difference => Some(0.0),
+            By::Value => None,
+        })
+    }
+
+    /// Both ends of the size.
+    pub fn ends(&self) -> Option<(f64, f64)> {
+        match self.size.as_deref() {
+            Some(&[low, high]) => Some((low, high)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expectation() -> Expectation {
+        Expectation {
+            measure: "completion_ns all".into(),
+            of: "muqss".into(),
+            cell: Some("messaging groups=1".into()),
+            machine: None,
+            over: None,
+            over_cell: None,
+            over_machine: None,
+            over_measure: None,
+            by: By::Ratio,
+            is: Is::More,
+            than: None,
+            size: None,
+            says: None,
+        }
+    }
+
+    #[test]
+    fn the_other_side_is_ours_but_for_what_is_said() {
+        let alone = expectation();
+        assert_eq!(alone.other(), None);
+        let growth = Expectation { over_cell: Some("messaging groups=8".into()), ..alone.clone() };
+        let expected = Place { cell: Some("messaging groups=8"), ..alone.place() };
+        assert_eq!(growth.other(), Some(expected));
+    }
+
+    #[test]
+    fn neutral_is_one_zero_or_what_is_said() {
+        let by = |by, than| Expectation { by, than, ..expectation() }.neutral();
+        assert_eq!(by(By::Ratio, None), Some(1.0));
+        assert_eq!(by(By::Difference, None), Some(0.0));
+        assert_eq!(by(By::Value, None), None);
+        assert_eq!(by(By::Ratio, Some(10.0)), Some(10.0));
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! An interval drawn against the published size: a band, a line where both sides are alike, a bar.
+
+use model::claim::{By, Expectation};
+use stats::replication::Finding;
+
+use super::escape::text;
+use crate::replication::{amount, expected, found};
+
+/// The picture's width and height, in its own units.
+const SIZE: (f64, f64) = (320.0, 44.0);
+/// Room on both sides.
+const MARGIN: f64 = 14.0;
+/// The middle of the bar.
+const MIDDLE: f64 = 14.0;
+
+/// The picture; empty where there is no number.
+pub fn picture(expectation: &Expectation, finding: &Finding) -> String {
+    let Some(estimate) = finding.estimate else { return String::new() };
+    let Some(scale) = Scale::new(expectation, finding) else { return String::new() };
+    let band = expectation.ends().map(|(low, high)| {
+        let (from, to) = (scale.at(low), scale.at(high));
+        let width = (to - from).max(2.0);
+        format!("<rect class=\"band\" x=\"{from:.1}\" y=\"2\" width=\"{width:.1}\" height=\"24\"/>")
+    });
+    let neutral = expectation.neutral().map(|neutral| {
+        let x = scale.at(neutral);
+        format!("<line class=\"alike\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"0\" y2=\"28\"/>")
+    });
+    let (low, high) = (scale.at(estimate.interval.low), scale.at(estimate.interval.high));
+    let dot = scale.at(estimate.value);
+    format!(
+        "<svg class=\"range\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}; expected: {}\">\
+         {}{}<line class=\"bar\" x1=\"{low:.1}\" x2=\"{high:.1}\" y1=\"{MIDDLE}\" y2=\"{MIDDLE}\"/>\
+         <circle cx=\"{dot:.1}\" cy=\"{MIDDLE}\" r=\"4.5\"/>{}</svg>",
+        SIZE.0,
+        SIZE.1,
+        text(&found(expectation, finding)),
+        text(&expected(expectation)),
+        band.unwrap_or_default(),
+        neutral.unwrap_or_default(),
+        labels(expectation, &scale),
+    )
+}
+
+/// The ends of the size and where both sides are alike, as far as they do not hide each other.
+fn labels(expectation: &Expectation, scale: &Scale) -> String {
+    let ends = expectation.ends().map(|(low, high)| [low, high]);
+    let marks = expectation.neutral().into_iter().chain(ends.into_iter().flatten());
+    let mut taken: Vec<f64> = Vec::new();
+    let mut labels = String::new();
+    for value in marks.filter(|value| value.is_finite()) {
+        let x = scale.at(value);
+        if taken.iter().all(|other| (other - x).abs() > 58.0) {
+            taken.push(x);
+            let anchor = match x {
+                x if x < 40.0 => "start",
+                x if x > SIZE.0 - 40.0 => "end",
+                _ => "middle",
+            };
+            labels += &format!(
+                "<text x=\"{x:.1}\" y=\"41\" text-anchor=\"{anchor}\">{}</text>",
+                text(&amount(expectation, value))
+            );
+        }
+    }
+    labels
+}
+
+/// From a number to a place in the picture; ratios are drawn by their logarithms.
+struct Scale {
+    low: f64,
+    high: f64,
+    logarithmic: bool,
+}
+
+impl Scale {
+    /// All that is drawn; `None` where nothing finite is.
+    fn new(expectation: &Expectation, finding: &Finding) -> Option<Scale> {
+        let estimate = finding.estimate?;
+        let logarithmic = expectation.by == By::Ratio;
+        let ends = expectation.ends().map(|(low, high)| [low, high]);
+        let measured = [estimate.value, estimate.interval.low, estimate.interval.high];
+        let marks = measured.into_iter().chain(expectation.neutral());
+        let marks = marks.chain(ends.into_iter().flatten());
+        let marks = marks.map(|value| if logarithmic { value.ln() } else { value });
+        let marks: Vec<f64> = marks.filter(|mark| mark.is_finite()).collect();
+        let low = marks.iter().copied().reduce(f64::min)?;
+        let high = marks.iter().copied().reduce(f64::max)?;
+        Some(Scale { low, high, logarithmic })
+    }
+
+    /// Beyond the drawn range it is the picture's edge.
+    fn at(&self, value: f64) -> f64 {
+        let value = if self.logarithmic { value.ln() } else { value };
+        let span = self.high - self.low;
+        let part = if span > 0.0 { (value - self.low) / span } else { 0.5 };
+        let place = MARGIN + part * (SIZE.0 - 2.0 * MARGIN);
+        place.clamp(0.0, SIZE.0)
+    }
+}

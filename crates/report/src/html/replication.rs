@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The page of a replication: the sentence, all claims at a glance, and a card for each.
+
+use model::Backend;
+use model::claim::{Expectation, Source};
+use stats::backend_word;
+use stats::replication::{Finding, Verdict};
+
+use super::escape::text;
+use super::{command, head, range};
+use crate::replication::{
+    Counts, Judged, Replication, Tested, consequence, expected, found, kernels, measured_on,
+    published, reasons, sentence,
+};
+
+const STYLE: &str = concat!(
+    include_str!("../../assets/page.css"),
+    include_str!("../../assets/tables.css"),
+    include_str!("../../assets/replication.css"),
+);
+
+/// Copying commands, and hiding claims by verdict; the page is whole without it.
+const SCRIPT: &str =
+    concat!(include_str!("../../assets/copy.js"), include_str!("../../assets/replication.js"));
+
+const TITLE: &str = "Which published findings hold?";
+
+const BACKENDS: [Backend; 3] = [Backend::Sim, Backend::Vm, Backend::Live];
+
+/// The page.
+pub fn page(replication: &Replication) -> String {
+    let sections = [answer(replication), sources(replication), rule(), made(replication)];
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n{}</head>\n<body>\n\
+         <a class=\"skip\" href=\"#answer\">Skip to the answer</a>\n{}<main>\n{}</main>\n{}\
+         <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+        head(TITLE, STYLE),
+        header(replication),
+        sections.concat(),
+        footer(replication),
+    )
+}
+
+fn header(replication: &Replication) -> String {
+    let facts = [(replication.claims.len(), "claims"), (replication.trials, "trials")];
+    let facts: String =
+        facts.iter().map(|(count, what)| format!("<span><b>{count}</b> {what}</span>")).collect();
+    let link = |source: Source| format!("<a href=\"#{source}\">{source}</a>");
+    let has = |source: &Source| replication.claims.iter().any(|one| one.claim.source == *source);
+    let links: String = Source::ALL.into_iter().filter(has).map(link).collect();
+    format!(
+        "<header class=\"masthead\"><div class=\"inner\"><p class=\"kicker\">Fairground \
+         replication</p><h1>{TITLE}</h1><p class=\"question\">What others have published about \
+         Linux CPU schedulers, asked again.</p><p class=\"facts\">{facts}</p></div></header>\n\
+         <nav class=\"contents\" aria-label=\"Contents\"><div class=\"inner\"><a \
+         href=\"#answer\">Answer</a>{links}<a href=\"#rule\">Rule</a><a \
+         href=\"#reproduce\">Reproduce</a></div></nav>\n"
+    )
+}
+
+/// The sentence, how many there are of each verdict, and all claims by backend.
+fn answer(replication: &Replication) -> String {
+    let counts = Counts::new(replication);
+    let chip = |verdict: &Verdict| {
+        let (words, count) = (verdict.words(), counts.of(*verdict));
+        let class = class(*verdict);
+        format!(
+            "<button type=\"button\" class=\"chip {class}\" data-verdict=\"{class}\" \
+             aria-pressed=\"true\"><b>{count}</b> {words}</button>"
+        )
+    };
+    let known = Verdict::ALL.iter().filter(|verdict| counts.of(**verdict) > 0);
+    let chips: String = known.map(chip).collect();
+    let rows: String = replication.claims.iter().map(row).collect();
+    format!(
+        "<section id=\"answer\"><h2>Answer</h2><p class=\"lead\">{}</p><div class=\"chips\" \
+         role=\"group\" aria-label=\"Shown verdicts\">{chips}</div><div class=\"scroll\"><table \
+         class=\"data glance\"><thead><tr><th scope=\"col\">claim</th><th \
+         scope=\"col\">verdict</th><th scope=\"col\">sim</th><th scope=\"col\">vm</th><th \
+         scope=\"col\">live</th><th scope=\"col\">why</th></tr></thead><tbody>{rows}</tbody>\
+         </table></div></section>\n",
+        text(&sentence(replication)),
+    )
+}
+
+fn row(judged: &Judged) -> String {
+    let cell = |backend| match judged.on(backend) {
+        Some(tested) => format!("<td>{}</td>", badge(tested.verdict)),
+        None => "<td class=\"none\">–</td>".into(),
+    };
+    let cells: String = BACKENDS.map(cell).concat();
+    format!(
+        "<tr data-verdict=\"{}\"><th scope=\"row\"><a href=\"#claim-{id}\">{id}</a></th><td>{}{}\
+         </td>{cells}<td class=\"why\">{}</td></tr>",
+        class(judged.verdict),
+        badge(judged.verdict),
+        disagreement(judged),
+        text(&reasons(judged)),
+        id = text(&judged.claim.id),
+    )
+}
+
+fn disagreement(judged: &Judged) -> &'static str {
+    if judged.disagree { " <span class=\"badge disagree\">backends disagree</span>" } else { "" }
+}
+
+fn sources(replication: &Replication) -> String {
+    let section = |source: Source| {
+        let claims = replication.claims.iter().filter(|one| one.claim.source == source);
+        let cards: String = claims.map(card).collect();
+        let heading = format!("<h2><small>{source}</small> {}</h2>", text(source.title()));
+        match cards.is_empty() {
+            true => String::new(),
+            false => format!("<section id=\"{source}\">{heading}{cards}</section>\n"),
+        }
+    };
+    Source::ALL.map(section).concat()
+}
+
+fn card(judged: &Judged) -> String {
+    let claim = &judged.claim;
+    let id = text(&claim.id);
+    let tests: String = judged.tests.iter().map(test).collect();
+    let again = command(&format!("fairground replicate {}", claim.id));
+    format!(
+        "<article class=\"claim\" id=\"claim-{id}\" data-verdict=\"{}\"><header><h3>{id}</h3>{}{}\
+         </header><p class=\"about\">{}</p><p class=\"cite\">{}</p><p class=\"published\"><b>\
+         Published</b> {}</p><details class=\"protocol\"><summary>How it was measured \
+         there</summary><p>{}</p></details>{tests}<details><summary>Ask it \
+         again</summary>{again}</details></article>\n",
+        class(judged.verdict),
+        badge(judged.verdict),
+        disagreement(judged),
+        text(&claim.about),
+        text(&claim.citation),
+        text(&published(&claim.published)),
+        text(&claim.protocol),
+    )
+}
+
+fn test(tested: &Tested) -> String {
+    let pairs = tested.test.expect.iter().zip(&tested.expect);
+    let expectations: String = pairs.map(|(one, finding)| expectation(one, finding)).collect();
+    let pairs = tested.test.because.iter().zip(&tested.because);
+    let evidence: String = pairs.map(|(one, finding)| because(one, finding)).collect();
+    let evidence = match evidence.is_empty() {
+        true => evidence,
+        false => format!("<h4>The reason that is given</h4><ul class=\"because\">{evidence}</ul>"),
+    };
+    let why = tested.why.as_ref().map(|why| format!("<p>{}</p>", text(why)));
+    let to_test = tested.command.as_ref().map(|it| format!("<p>To test it:</p>{}", command(it)));
+    let looks: String =
+        tested.looks.iter().map(|(what, it)| format!("<p>{what}:</p>{}", command(it))).collect();
+    let looks = match looks.is_empty() {
+        true => looks,
+        false => format!("<details><summary>Look closer</summary>{looks}</details>"),
+    };
+    let (name, on) = (text(&tested.test.name), backend_word(tested.test.on));
+    let place = if name == on { name } else { format!("{name} ({on})") };
+    format!(
+        "<section class=\"test\"><h4>{place} {} <small>{}</small></h4>{expectations}{}{}{evidence}\
+         {looks}</section>",
+        badge(tested.verdict),
+        text(&source_of(tested)),
+        why.unwrap_or_default(),
+        to_test.unwrap_or_default(),
+    )
+}
+
+/// The experiment, its trials and the kernels that answered.
+fn source_of(tested: &Tested) -> String {
+    match (&tested.test.experiment, tested.trials) {
+        (Some(experiment), trials) if trials > 0 => {
+            format!("{experiment}, {trials} trials, {}", kernels(&tested.kernels))
+        }
+        _ => String::new(),
+    }
+}
+
+fn expectation(one: &Expectation, finding: &Finding) -> String {
+    let against: String =
+        finding.against.iter().map(|it| format!("<li>{}</li>", text(it))).collect();
+    let against = match against.is_empty() {
+        true => against,
+        false => format!("<ul class=\"against\">{against}</ul>"),
+    };
+    format!(
+        "<div class=\"expectation {}\"><p>{}<small>{}; expected: {}. In {}.</small></p>{}{against}\
+         </div>",
+        class(finding.verdict),
+        text(&found(one, finding)),
+        text(&consequence(one, finding)),
+        text(&expected(one)),
+        text(&measured_on(one)),
+        range::picture(one, finding),
+    )
+}
+
+fn because(one: &Expectation, finding: &Finding) -> String {
+    let word = match finding.verdict {
+        Verdict::Reproduced | Verdict::DirectionOnly => "so it is",
+        Verdict::Contradicted => "it is not so",
+        _ => "open",
+    };
+    format!(
+        "<li class=\"{}\">{}: <b>{word}</b> <small>{}</small></li>",
+        class(finding.verdict),
+        text(one.says.as_deref().unwrap_or_default()),
+        text(&found(one, finding)),
+    )
+}
+
+fn rule() -> String {
+    "<section id=\"rule\"><h2>Rule</h2><ul class=\"plain\"><li>The number is the Hodges–Lehmann \
+     shift of the independent runs (of their logarithms for a ratio), with its exact 95 % \
+     rank-sum interval. Simulated runs differ by their seeds only.</li><li><b>Reproduced</b>: the \
+     interval lies on the published side, and the number in the size that the claim's file \
+     names; for “equal”, the interval lies in the size.</li><li><b>Direction only</b>: the right \
+     side, another size.</li><li><b>Contradicted</b>: the interval lies on the wrong \
+     side.</li><li><b>Not reproduced</b>: the runs do not tell.</li><li>A test has the verdict of \
+     its worst expectation, a claim that of its first test with data. The rules were written \
+     before measuring.</li></ul><p class=\"aside\">In the pictures the band is the published \
+     size, the upright line is where both sides are alike, the bar is the interval.</p></section>\n"
+        .into()
+}
+
+fn made(replication: &Replication) -> String {
+    let commands: String = replication.commands.iter().map(|it| command(it)).collect();
+    format!(
+        "<section id=\"reproduce\"><h2>Reproduce it</h2><p class=\"aside\">Kernels: {}.</p>\
+         {commands}</section>\n",
+        text(&kernels(&replication.kernels))
+    )
+}
+
+fn footer(replication: &Replication) -> String {
+    format!(
+        "<footer><p>{}</p><p>Made with Fairground (GPL-2.0). This page fetches nothing and sends \
+         nothing.</p></footer>\n",
+        text(&replication.generated)
+    )
+}
+
+fn badge(verdict: Verdict) -> String {
+    format!("<span class=\"badge {}\">{}</span>", class(verdict), verdict.words())
+}
+
+fn class(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Reproduced => "r-yes",
+        Verdict::DirectionOnly => "r-direction",
+        Verdict::NotReproduced => "r-open",
+        Verdict::Untested => "r-untested",
+        Verdict::NoData => "r-none",
+        Verdict::Contradicted => "r-no",
+    }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How many claims came out how, as one sentence.
+
+use stats::replication::Verdict;
+
+use super::Replication;
+
+/// How many claims have each verdict, in the order of [`Verdict::ALL`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts([usize; Verdict::ALL.len()]);
+
+impl Counts {
+    /// Counts.
+    pub fn new(replication: &Replication) -> Counts {
+        let of = |verdict| replication.claims.iter().filter(|one| one.verdict == verdict).count();
+        Counts(Verdict::ALL.map(of))
+    }
+
+    /// Those with a verdict.
+    pub fn of(&self, verdict: Verdict) -> usize {
+        let at = Verdict::ALL.iter().position(|one| *one == verdict);
+        at.map_or(0, |at| self.0[at])
+    }
+
+    /// All.
+    pub fn all(&self) -> usize {
+        self.0.iter().sum()
+    }
+}
+
+/// `17 of 31 claims reproduced, 6 in direction only, 2 contradicted, 6 cannot be tested here.`
+pub fn sentence(replication: &Replication) -> String {
+    let counts = Counts::new(replication);
+    let words = [
+        (Verdict::DirectionOnly, "in direction only"),
+        (Verdict::NotReproduced, "not reproduced"),
+        (Verdict::Contradicted, "contradicted"),
+        (Verdict::NoData, "without data"),
+        (Verdict::Untested, "not tested here"),
+    ];
+    let parts = words.iter().map(|(verdict, words)| (counts.of(*verdict), words));
+    let parts = parts.filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
+    let (all, reproduced) = (counts.all(), counts.of(Verdict::Reproduced));
+    let noun = if all == 1 { "claim" } else { "claims" };
+    let first = format!("{reproduced} of {all} {noun} reproduced");
+    let text = std::iter::once(first).chain(parts).collect::<Vec<_>>().join(", ");
+    match replication.claims.iter().filter(|one| one.disagree).count() {
+        0 => format!("{text}."),
+        1 => format!("{text}. Backends disagree about 1."),
+        several => format!("{text}. Backends disagree about {several}."),
+    }
+}

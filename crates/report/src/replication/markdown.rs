@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Claims as Markdown, for the page beside their files.
+
+use std::fmt::Write;
+
+use model::Backend;
+use model::claim::Source;
+use stats::replication::Verdict;
+
+use super::{Judged, Replication, Tested, found, kernels, published, reasons, sentence};
+use crate::markdown::clean;
+
+/// A whole document: the sentence, where it comes from, a table for each source, and the commands
+/// for what is not tested here.
+pub fn markdown(replication: &Replication) -> String {
+    let mut text = String::from("# Which published findings hold?\n\n");
+    let _ = writeln!(text, "{}\n", sentence(replication));
+    let _ = writeln!(
+        text,
+        "Made on {} from {} trials. Kernels: {}. The rule of each claim stands in its file, was \
+         written\nbefore anything was measured, and is explained in \
+         [METHOD.md](../METHOD.md#how-a-claim-is-judged).\n",
+        replication.generated,
+        replication.trials,
+        clean(&kernels(&replication.kernels)),
+    );
+    let _ = writeln!(text, "```sh\n{}\n```", replication.commands.join("\n"));
+    for source in Source::ALL {
+        let of = |judged: &&Judged| judged.claim.source == source;
+        let claims: Vec<&Judged> = replication.claims.iter().filter(of).collect();
+        if !claims.is_empty() {
+            let _ = write!(text, "\n## {source}: {}\n\n{}", source.title(), table(&claims));
+        }
+    }
+    text + &untested(replication)
+}
+
+fn table(claims: &[&Judged]) -> String {
+    let mut text = String::from(
+        "| claim | published | measured | verdict | sim | vm | live | why |\n\
+         |---|---|---|---|---|---|---|---|\n",
+    );
+    for judged in claims {
+        let claim = &judged.claim;
+        let on = |backend| judged.on(backend).map_or("–", |tested| tested.verdict.words());
+        let _ = writeln!(
+            text,
+            "| [{id}]({id}.toml): {} | {} | {} | **{}** | {} | {} | {} | {} |",
+            clean(&claim.about),
+            clean(&published(&claim.published)),
+            measured(judged),
+            judged.verdict.words(),
+            on(Backend::Sim),
+            on(Backend::Vm),
+            on(Backend::Live),
+            clean(&reasons(judged)),
+            id = claim.id,
+        );
+    }
+    text
+}
+
+/// Every number of the test that speaks for the claim.
+fn measured(judged: &Judged) -> String {
+    let Some(speaker) = judged.speaker() else { return "–".into() };
+    let pairs = speaker.test.expect.iter().zip(&speaker.expect);
+    let lines: Vec<String> = pairs.map(|(one, finding)| clean(&found(one, finding))).collect();
+    format!("{}: {}", clean(&speaker.test.name), lines.join("; "))
+}
+
+/// What was not asked, why, and the command that asks it.
+fn untested(replication: &Replication) -> String {
+    let mut text = String::new();
+    for judged in &replication.claims {
+        let tests = judged.tests.iter().filter(|one| one.verdict == Verdict::Untested);
+        for Tested { test, why, command, .. } in tests {
+            let why = why.as_deref().unwrap_or("it did not run");
+            let command = command.as_ref().map(|it| format!("; `{it}`")).unwrap_or_default();
+            let _ = writeln!(text, "- {} ({}): {}{command}", judged.claim.id, test.name, clean(why));
+        }
+    }
+    if text.is_empty() { text } else { format!("\n## Not tested here\n\n{text}") }
+}

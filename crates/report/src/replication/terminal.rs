@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Claims on a terminal: each with what was published and what was found, the sentence last.
+
+use model::claim::Expectation;
+use stats::backend_word;
+use stats::replication::{Finding, Verdict};
+
+use super::{Judged, Replication, Tested, consequence, expected, found, published, sentence};
+use crate::terminal::{Paint, hanging, wrapped};
+
+/// The claims.
+pub fn text(replication: &Replication, colour: bool) -> String {
+    let paint = Paint(colour);
+    let mut text: String = replication.claims.iter().map(|judged| claim(judged, paint)).collect();
+    text += &paint.bold(wrapped(&sentence(replication), "").trim_end());
+    text + "\n"
+}
+
+fn claim(judged: &Judged, paint: Paint) -> String {
+    let (id, verdict) = (paint.bold(&judged.claim.id), painted(judged.verdict, paint));
+    let disagree = if judged.disagree { ", backends disagree" } else { "" };
+    let mut text = format!("{id}: {verdict}{disagree}\n");
+    text += &hanging(&judged.claim.about, "  ", "  ");
+    text += &hanging(&format!("published: {}", published(&judged.claim.published)), "  ", "    ");
+    judged.tests.iter().for_each(|tested| text += &test(tested, paint));
+    text + "\n"
+}
+
+fn test(tested: &Tested, paint: Paint) -> String {
+    let on = backend_word(tested.test.on);
+    let name = match tested.test.name.as_str() {
+        name if name == on => name.to_owned(),
+        name => format!("{name} ({on})"),
+    };
+    let mut text = format!("  {name}: {}\n", painted(tested.verdict, paint));
+    for (expectation, finding) in tested.test.expect.iter().zip(&tested.expect) {
+        text += &indented(&expectation_line(expectation, finding));
+        finding.against.iter().for_each(|line| text += &indented(&format!("but {line}")));
+    }
+    for (evidence, finding) in tested.test.because.iter().zip(&tested.because) {
+        text += &indented(&evidence_line(evidence, finding));
+    }
+    if let Some(why) = &tested.why {
+        text += &indented(why);
+    }
+    if let Some(command) = &tested.command {
+        text += &indented(&format!("to test it: {command}"));
+    }
+    text
+}
+
+fn expectation_line(expectation: &Expectation, finding: &Finding) -> String {
+    let (found, expected) = (found(expectation, finding), expected(expectation));
+    match finding.estimate {
+        Some(_) => format!("{found}: {} ({expected})", consequence(expectation, finding)),
+        None => format!("{found} ({expected})"),
+    }
+}
+
+fn evidence_line(evidence: &Expectation, finding: &Finding) -> String {
+    let says = evidence.says.as_deref().unwrap_or_default();
+    let found = found(evidence, finding);
+    match finding.verdict {
+        Verdict::Reproduced | Verdict::DirectionOnly => format!("because {says}: {found}"),
+        Verdict::Contradicted => format!("not because {says}: {found}"),
+        _ => format!("whether {says} is open: {found}"),
+    }
+}
+
+fn indented(text: &str) -> String {
+    hanging(text, "    ", "      ")
+}
+
+fn painted(verdict: Verdict, paint: Paint) -> String {
+    let words = verdict.words();
+    match verdict {
+        Verdict::Reproduced => paint.green(words),
+        Verdict::Contradicted | Verdict::NoData => paint.red(words),
+        Verdict::Untested => paint.dim(words),
+        Verdict::DirectionOnly | Verdict::NotReproduced => paint.bold(words),
+    }
+}

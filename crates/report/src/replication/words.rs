@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Findings, expectations and reasons in words.
+
+use model::claim::{By, Expectation, Is, Place, Published};
+use model::metric::Unit;
+use stats::replication::{Finding, Verdict};
+use stats::{Interval, MeasureKey};
+
+use super::{Judged, Tested};
+use crate::units;
+
+/// A number in the form that the expectation compares by: `1.31 ×`, `+4.0 ms`, `0.953`.
+pub fn amount(expectation: &Expectation, value: f64) -> String {
+    match (expectation.by, unit(expectation)) {
+        _ if value.is_infinite() => if value > 0.0 { "∞" } else { "−∞" }.into(),
+        (By::Ratio, _) => format!("{} ×", units::number(value, Unit::Ratio)),
+        (By::Difference, unit) if value > 0.0 => format!("+{}", units::number(value, unit)),
+        (_, unit) => units::number(value, unit),
+    }
+}
+
+fn unit(expectation: &Expectation) -> Unit {
+    let key = expectation.measure.parse::<MeasureKey>();
+    key.map_or(Unit::Count, |key| key.unit_and_direction().0)
+}
+
+fn interval(expectation: &Expectation, ends: Interval, beside: f64) -> String {
+    match expectation.by {
+        By::Ratio => units::interval(ends, beside, Unit::Ratio),
+        _ => units::interval(ends, beside, unit(expectation)),
+    }
+}
+
+/// What was found: `completion: muqss 1.31 × cfs [1.28, 1.35], 6 and 6 runs`.
+pub fn found(expectation: &Expectation, finding: &Finding) -> String {
+    let (ours, other) = sides(expectation);
+    let measure = measure(&expectation.measure);
+    let Some(estimate) = finding.estimate else {
+        let why = finding.why.as_deref().unwrap_or("no number");
+        return format!("{measure}: {why}");
+    };
+    let value = amount(expectation, estimate.value);
+    let ends = interval(expectation, estimate.interval, estimate.value);
+    let runs = finding.of.units.len();
+    match (expectation.by, &finding.over) {
+        (By::Ratio, Some(over)) => format!(
+            "{measure}: {ours} {value} {other} {ends}, {runs} and {} runs",
+            over.units.len()
+        ),
+        (_, Some(over)) => format!(
+            "{measure}: {ours} {value} against {other} {ends}, {runs} and {} runs",
+            over.units.len()
+        ),
+        (_, None) => format!("{measure}: {ours} {value} {ends}, {runs} runs"),
+    }
+}
+
+/// The two sides by what makes them different.
+fn sides(expectation: &Expectation) -> (String, String) {
+    let name = |place: Place<'_>| {
+        let mut name = place.contestant.to_owned();
+        if let Some(cell) = place.cell.filter(|_| expectation.over_cell.is_some()) {
+            name += &format!(" in {cell}");
+        }
+        if let Some(machine) = place.machine.filter(|_| expectation.over_machine.is_some()) {
+            name += &format!(" on {machine}");
+        }
+        if expectation.over_measure.is_some() {
+            name += &format!(" ({})", measure(place.measure));
+        }
+        name
+    };
+    (name(expectation.place()), expectation.other().map(name).unwrap_or_default())
+}
+
+fn measure(text: &str) -> String {
+    text.parse().map_or_else(|_| text.to_owned(), |key| units::measure(&key))
+}
+
+/// Where it was found: `messaging groups=1 on uniprocessor`.
+pub fn measured_on(expectation: &Expectation) -> String {
+    let place = expectation.place();
+    [place.cell, place.machine].into_iter().flatten().collect::<Vec<_>>().join(" on ")
+}
+
+/// What counts: `more, by 1.05 × to 4.00 ×`.
+pub fn expected(expectation: &Expectation) -> String {
+    let size = expectation.ends().map(|(low, high)| match (low, high) {
+        (low, high) if low == high => amount(expectation, low),
+        (low, high) if high.is_infinite() => format!("{} or more", amount(expectation, low)),
+        (low, high) if low.is_infinite() => format!("{} or less", amount(expectation, high)),
+        (low, high) => format!("{} to {}", amount(expectation, low), amount(expectation, high)),
+    });
+    let than = expectation.than.map(|than| format!(" than {}", amount(expectation, than)));
+    let than = than.unwrap_or_default();
+    match (expectation.is, size) {
+        (Is::Equal, size) => format!("equal: {}", size.unwrap_or_default()),
+        (Is::More, Some(size)) => format!("more{than}: {size}"),
+        (Is::Less, Some(size)) => format!("less{than}: {size}"),
+        (Is::More, None) => format!("more{than}"),
+        (Is::Less, None) => format!("less{than}"),
+    }
+}
+
+/// What the number means beside what is expected.
+pub fn consequence(expectation: &Expectation, finding: &Finding) -> String {
+    let neutral = expectation.neutral().map(|value| amount(expectation, value));
+    let neutral = neutral.unwrap_or_default();
+    match (finding.verdict, expectation.is) {
+        (Verdict::Reproduced, _) => "as published".into(),
+        (Verdict::DirectionOnly, _) => "the direction, in another size".into(),
+        (Verdict::NotReproduced, Is::Equal) => "the interval reaches beyond the size".into(),
+        (Verdict::NotReproduced, _) => format!("the interval holds {neutral}"),
+        (Verdict::Contradicted, Is::Equal) => "the interval lies beyond the size".into(),
+        (Verdict::Contradicted, _) => "the opposite".into(),
+        (Verdict::NoData | Verdict::Untested, _) => "no number".into(),
+    }
+}
+
+/// The printed numbers in one line; what there is instead where nothing was printed.
+pub fn published(numbers: &[Published]) -> String {
+    let number = |one: &Published| {
+        let of = one.of.as_ref().map(|of| format!("{of} ")).unwrap_or_default();
+        format!("{of}{} {}", plain(one.value), one.unit)
+    };
+    let mut text = String::new();
+    for group in numbers.chunk_by(|one, other| one.what == other.what) {
+        let numbers: Vec<String> = group.iter().map(number).collect();
+        let separator = if text.is_empty() { "" } else { "; " };
+        text += &format!("{separator}{}: {}", group[0].what, numbers.join(", "));
+    }
+    if text.is_empty() { "no numbers, see the protocol".into() } else { text }
+}
+
+/// A number as its author printed it.
+fn plain(value: f64) -> String {
+    value.to_string().replace('-', "−")
+}
+
+/// Why a claim has its verdict, in short: of the test that speaks, or of those that do not.
+pub fn reasons(judged: &Judged) -> String {
+    let mut reasons = Vec::new();
+    match judged.speaker() {
+        Some(speaker) => decisive(speaker, &mut reasons),
+        None => reasons.extend(judged.tests.iter().map(|tested| {
+            format!("{}: {}", tested.test.name, absence(tested))
+        })),
+    }
+    if judged.disagree {
+        reasons.push("backends disagree".into());
+    }
+    reasons.dedup();
+    reasons.join("; ")
+}
+
+/// The expectations that decided, with what stands against them; evidence where all is well.
+fn decisive(tested: &Tested, reasons: &mut Vec<String>) {
+    let pairs = tested.test.expect.iter().zip(&tested.expect);
+    for (expectation, finding) in pairs {
+        let decides = finding.verdict == tested.verdict && finding.verdict != Verdict::Reproduced;
+        if decides {
+            let (found, what) = (found(expectation, finding), consequence(expectation, finding));
+            reasons.push(format!("{found}: {what} ({})", expected(expectation)));
+        }
+        reasons.extend(finding.against.iter().cloned());
+    }
+    if reasons.is_empty() {
+        let held = tested.test.because.iter().zip(&tested.because);
+        let held = held.filter(|(_, finding)| finding.verdict == Verdict::Reproduced);
+        reasons.extend(held.filter_map(|(one, _)| one.says.clone()));
+    }
+}
+
+/// Why a test has no verdict from data.
+fn absence(tested: &Tested) -> String {
+    let finding = tested.expect.iter().find(|finding| finding.verdict == tested.verdict);
+    let why = tested.why.as_ref().or(finding.and_then(|finding| finding.why.as_ref()));
+    why.cloned().unwrap_or_else(|| "it did not run".into())
+}
+
+/// The kernels' releases, or who answered instead.
+pub fn kernels(releases: &[String]) -> String {
+    match releases {
+        [] => "the simulator alone".into(),
+        _ => releases.join(", "),
+    }
+}

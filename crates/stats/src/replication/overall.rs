@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From findings to the verdict of a test, and from tests to that of a claim.
+
+use model::Backend;
+
+use super::{Finding, Verdict};
+
+/// A test says what the worst of its expectations says.
+pub fn of_test(findings: &[Finding]) -> Verdict {
+    findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Untested)
+}
+
+/// A claim has the verdict of its first test with data; without any it is no data if a test was
+/// asked in vain, else not tested.
+pub fn of_claim(tests: &[Verdict]) -> Verdict {
+    let with_data = tests.iter().copied().find(|verdict| verdict.has_data());
+    with_data.or(tests.iter().copied().max()).unwrap_or(Verdict::Untested)
+}
+
+/// Whether one backend finds the published direction and another its opposite.
+pub fn disagree(tests: &[(Backend, Verdict)]) -> bool {
+    let found = |verdict: Verdict| matches!(verdict, Verdict::Reproduced | Verdict::DirectionOnly);
+    tests.iter().any(|&(one, verdict)| {
+        found(verdict)
+            && tests.iter().any(|&(other, opposite)| {
+                one != other && opposite == Verdict::Contradicted
+            })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Verdict::*;
+
+    #[test]
+    fn the_first_test_with_data_speaks_for_the_claim() {
+        assert_eq!(of_claim(&[Untested, NoData, DirectionOnly, Contradicted]), DirectionOnly);
+        assert_eq!(of_claim(&[Untested, NoData]), NoData);
+        assert_eq!(of_claim(&[Untested]), Untested);
+        assert_eq!(of_claim(&[]), Untested);
+    }
+
+    #[test]
+    fn backends_disagree_about_the_sign_only() {
+        let (sim, vm) = (Backend::Sim, Backend::Vm);
+        assert!(disagree(&[(sim, Contradicted), (vm, DirectionOnly)]));
+        assert!(!disagree(&[(sim, NotReproduced), (vm, Reproduced)]));
+        assert!(!disagree(&[(sim, Contradicted), (sim, Reproduced)]), "one backend, two forms");
+    }
+}
