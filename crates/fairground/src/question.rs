@@ -28,12 +28,14 @@ pub enum On {
     Live,
 }
 
-impl From<Backend> for On {
-    fn from(backend: Backend) -> On {
+impl On {
+    /// The option for a backend; none for imported results, of which nothing can be asked.
+    fn of(backend: Backend) -> Option<On> {
         match backend {
-            Backend::Sim => On::Sim,
-            Backend::Vm => On::Vm,
-            Backend::Live => On::Live,
+            Backend::Sim => Some(On::Sim),
+            Backend::Vm => Some(On::Vm),
+            Backend::Live => Some(On::Live),
+            Backend::Imported => None,
         }
     }
 }
@@ -131,7 +133,7 @@ impl Question {
     pub fn on(experiment: &str, on: Backend, seed: u64, blocks: Option<u32>) -> Question {
         Question {
             experiment: Some(experiment.into()),
-            on: vec![on.into()],
+            on: On::of(on).into_iter().collect(),
             seed,
             blocks,
             exploratory: true,

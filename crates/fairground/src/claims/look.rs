@@ -55,7 +55,7 @@ fn again(trial: &Trial, seed: u64) -> Option<String> {
     let on = match trial.backend {
         Backend::Sim => "sim",
         Backend::Vm => "vm",
-        Backend::Live => return None,
+        Backend::Live | Backend::Imported => return None,
     };
     if !has(Kind::Workload, &workload.name) || !has(Kind::Machine, machine) {
         return None;
@@ -75,6 +75,7 @@ fn scheduler(trial: &Trial) -> Option<String> {
         SchedulerChoice::Kernel => return Some(format!("kernel:{kernel}")),
         SchedulerChoice::Policy { policy } => format!("policy:{}", policy::written(policy)?),
         SchedulerChoice::Program { command } => format!("program:{}", command.join(" ")),
+        SchedulerChoice::Claimed { .. } => return None,
         SchedulerChoice::File { file, knobs, .. } => {
             let knobs = knobs.iter().map(|(name, value)| match value {
                 KnobValue::Bool(value) => format!(" {name}={value}"),
