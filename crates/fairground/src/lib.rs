@@ -13,6 +13,7 @@
 pub mod able;
 pub mod assets;
 pub mod calibrate;
+pub mod claims;
 pub mod cmd;
 pub mod exit;
 pub mod formats;

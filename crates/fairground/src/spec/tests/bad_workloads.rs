@@ -68,6 +68,20 @@ fn fields() {
 }
 
 #[test]
+fn spans() {
+    bad_steps("{ within = { us = 5, steps = [] } }", expect![]);
+    bad_steps("{ within = { us = 0, steps = [{ run_us = 1 }] } }", expect![]);
+    bad_steps("{ within = { us = 5, steps = [{ lock = \"a\" }] } }", expect![]);
+    bad_steps("{ within = { us = 5, steps = [{ fork = { task = \"x\" } }] } }", expect![]);
+    bad(
+        "[[task]]\nname = \"a\"\nrepeat = 1\nsteps = [{ fork = { task = \"b\" } }]\n\
+         [[task]]\nname = \"b\"\ntemplate = true\n\
+         steps = [{ within = { us = 5, steps = [{ run_us = 1 }] } }]\n",
+        expect![],
+    );
+}
+
+#[test]
 fn expressions() {
     bad(
         "duration_us = \"= hgos * 3\"\n[parameters]\nhogs = 3\n",
