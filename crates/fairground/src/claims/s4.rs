@@ -6,7 +6,7 @@
 //! next group's label: "CFS Small 12.08 s" is the fifth run of RR, Large. So rows are counted (five
 //! for each policy and size), and a label may stand on its group's first row or on the one before.
 
-/// The appendix as a text.
+/// The appendix as a text. The last page has a column of labels less than the others.
 const PRINTED: &str = include_str!("../../../../claims/data/s4.txt");
 
 /// Runs of each cell.
@@ -72,17 +72,15 @@ pub fn parse(text: &str) -> Result<Vec<Row>, String> {
     for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
         let fail = |what: &str| format!("line {}: {what}: '{line}'", number + 1);
         let fields: Vec<&str> = line.split('\t').map(str::trim).collect();
-        let [name, policy, size, numbers @ ..] = fields.as_slice() else {
+        let Some((labels, numbers)) = fields.split_last_chunk::<6>() else {
             return Err(fail("too few fields"));
         };
-        if let Some(new) = named(name).map_err(&fail)? {
-            class = Some(new);
-        }
-        if *policy == "Scheduler" {
+        class = labels.iter().find_map(|label| named(label)).or(class);
+        if labels.contains(&"Scheduler") {
             continue;
         }
         let place = rows.len() % ROWS;
-        labels_fit(place, policy, size).map_err(&fail)?;
+        labels_fit(place, labels).map_err(&fail)?;
         let class = class.ok_or_else(|| fail("a row before any class"))?;
         rows.push(row(class, place, numbers).ok_or_else(|| fail("not six numbers"))?);
     }
@@ -91,34 +89,34 @@ pub fn parse(text: &str) -> Result<Vec<Row>, String> {
     if counts == [ROWS; 3] { Ok(rows) } else { Err(format!("{counts:?} rows, not {ROWS} each")) }
 }
 
-fn named(field: &str) -> Result<Option<Class>, &'static str> {
-    match field {
-        "" => Ok(None),
-        "CPU" => Ok(Some(Class::Cpu)),
-        "IO" => Ok(Some(Class::Io)),
-        "Mixed" => Ok(Some(Class::Mixed)),
-        _ => Err("unknown class"),
+fn named(label: &str) -> Option<Class> {
+    match label {
+        "CPU" => Some(Class::Cpu),
+        "IO" => Some(Class::Io),
+        "Mixed" => Some(Class::Mixed),
+        _ => None,
     }
 }
 
 /// A label belongs to the group of this row, as its first, or to the next one, as this one's last.
-fn labels_fit(place: usize, policy: &str, size: &str) -> Result<(), &'static str> {
+fn labels_fit(place: usize, labels: &[&str]) -> Result<(), &'static str> {
     let group = place / RUNS;
     let next = (group + 1).min(ROWS / RUNS - 1);
-    let (first, last) = (place % RUNS == 0, place % RUNS == RUNS - 1);
-    let is = |group: usize| {
-        let (its_policy, its_size) = (POLICIES[group / SIZES.len()].0, SIZES[group % SIZES.len()].0);
-        (policy.is_empty() || policy == its_policy) && (size.is_empty() || size == its_size)
+    let (first, last) = (place.is_multiple_of(RUNS), place % RUNS == RUNS - 1);
+    let belongs = |label: &str, group: usize| {
+        let (policy, size) = (POLICIES[group / SIZES.len()].0, SIZES[group % SIZES.len()].0);
+        label.is_empty() || named(label).is_some() || label == policy || label == size
     };
-    let unlabelled = policy.is_empty() && size.is_empty();
+    let is = |group| labels.iter().all(|label| belongs(label, group));
+    let unlabelled = labels.iter().all(|label| label.is_empty());
     if unlabelled || (first && is(group)) || (last && is(next)) {
         return Ok(());
     }
     Err("a label where none belongs")
 }
 
-fn row(class: Class, place: usize, numbers: &[&str]) -> Option<Row> {
-    let [wall, user, system, cpu, involuntary, voluntary] = numbers else { return None };
+fn row(class: Class, place: usize, numbers: &[&str; 6]) -> Option<Row> {
+    let [wall, user, system, cpu, involuntary, voluntary] = numbers;
     let group = place / RUNS;
     Some(Row {
         class,
