@@ -116,6 +116,11 @@ pub const MEASURES: &[Measure] = &[
         "response_time_ns",
         "From a job's programmed release to its end, for tasks with a timer.",
     ),
+    histogram(
+        "span_ns",
+        "How long the steps inside a `within` take; those that the end of the run finds unfinished \
+         and past their limit count with the age that they have.",
+    ),
     histogram("turnaround_ns", "From a finite task's start to its end."),
     histogram("frame_time_ns", "From one frame to the next, as a frame logger has seen them."),
     number(
@@ -148,6 +153,12 @@ pub const MEASURES: &[Measure] = &[
         Unit::Ratio,
         Direction::Lower,
         "deadlines_missed / deadlines: for a player that drops frames, the part of frames dropped.",
+    ),
+    number(
+        "timeouts",
+        Unit::Count,
+        Direction::Lower,
+        "Of the group's spans, those that took longer than their limit: a client that gave up.",
     ),
     number(
         "voluntary_switches",

@@ -188,6 +188,15 @@ pub enum Step {
     Policy(Policy),
     /// Change the CPUs that the task may use.
     Affinity(Vec<u32>),
+    /// Play steps and measure how long they take: `span_ns`. Those that take longer than `us` count
+    /// as `timeouts`, and so do those that the end of the run finds unfinished and that old; these
+    /// are in `span_ns` with the age that they have. Not in templates.
+    Within {
+        /// The limit.
+        us: u64,
+        /// What.
+        steps: Vec<Step>,
+    },
     /// Play steps several times.
     Loop {
         /// How often.
@@ -197,13 +206,22 @@ pub enum Step {
     },
 }
 
+impl Step {
+    /// The steps that this step plays; none if it plays no others.
+    pub fn inner(&self) -> &[Step] {
+        match self {
+            Step::Loop { steps, .. } | Step::Within { steps, .. } => steps,
+            _ => &[],
+        }
+    }
+}
+
 /// How many of these tasks name a barrier, which is how many must reach it.
 pub fn barrier_users(tasks: &[&TaskGroup], barrier: &str) -> u32 {
     fn names(steps: &[Step], barrier: &str) -> bool {
         steps.iter().any(|step| match step {
             Step::Barrier(name) => name == barrier,
-            Step::Loop { steps, .. } => names(steps, barrier),
-            _ => false,
+            other => names(other.inner(), barrier),
         })
     }
     tasks.iter().filter(|group| names(&group.steps, barrier)).map(|group| group.count).sum()

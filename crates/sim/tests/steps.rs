@@ -141,6 +141,44 @@ fn timers_count_what_starvation_misses() {
 }
 
 #[test]
+fn spans_hold_waiting_and_count_who_is_too_late() {
+    let task = |sleep_us: u64, limit_us: u64| {
+        json!([{"name": "a", "steps": [
+            {"within": {"us": limit_us, "steps": [{"run_us": 200}, {"sleep_us": sleep_us}]}},
+            {"run_us": 100}]}])
+    };
+    let in_time = run(&trial(1, 10, task(700, 900)));
+    let spans = in_time.measured.histogram("span_ns", "a").unwrap();
+    assert_eq!((spans.count, spans.min, spans.max), (10, 900_000, 900_000));
+    assert_eq!(value(&in_time, "timeouts", "a"), 0.0);
+    assert_eq!(value(&in_time, "iterations_per_second", "a"), 1_000.0);
+    let late = run(&trial(1, 10, task(700, 899)));
+    assert_eq!(value(&late, "timeouts", "a"), 10.0);
+    // The end of the run finds a span of 4 ms: too old, or not yet.
+    let open = |limit_us| {
+        let record = run(&trial(1, 4, task(100_000, limit_us)));
+        let spans = record.measured.histogram("span_ns", "a").unwrap();
+        (spans.count, spans.max, value(&record, "timeouts", "a"))
+    };
+    assert_eq!(open(3_999), (1, 4_000_000, 1.0));
+    assert_eq!(open(4_000), (0, 0, 0.0));
+}
+
+#[test]
+fn spans_nest_and_end_with_their_task() {
+    let record = run(&trial(
+        1,
+        10,
+        json!([{"name": "a", "repeat": 3, "steps": [
+        {"within": {"us": 1_000, "steps": [
+            {"within": {"us": 150, "steps": [{"run_us": 200}]}}, {"sleep_us": 300}, "exit"]}}]}]),
+    ));
+    let spans = record.measured.histogram("span_ns", "a").unwrap();
+    assert_eq!((spans.count, spans.min, spans.max), (2, 200_000, 500_000));
+    assert_eq!(value(&record, "timeouts", "a"), 1.0);
+}
+
+#[test]
 fn shares_follow_weights_under_vtime() {
     let hog = |name: &str, nice: i32| {
         json!({"name": name, "count": 6, "policy": {"class": "other", "nice": nice},
@@ -172,6 +210,10 @@ fn what_cannot_be_played_says_why() {
     let (_, why) =
         reason(json!([{"name": "a", "steps": [{"receive": {"channel": "c", "bytes": 1}}]}]));
     assert!(why.contains("[[channel]]"));
+    let (_, why) = reason(json!([
+        {"name": "a", "steps": [{"fork": {"task": "b"}}]},
+        {"name": "b", "template": true, "steps": [{"within": {"us": 1, "steps": []}}]}]));
+    assert!(why.contains("`within`"), "{why}");
     let (_, why) = reason(json!([{"name": "a", "affinity": [7], "steps": []}]));
     assert!(why.contains("names no CPU"));
 }

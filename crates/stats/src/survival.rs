@@ -58,8 +58,7 @@ fn is_free(workload: &Workload) -> bool {
 fn restricts(steps: &[Step]) -> bool {
     steps.iter().any(|step| match step {
         Step::Affinity(_) | Step::Policy(_) => true,
-        Step::Loop { steps, .. } => restricts(steps),
-        _ => false,
+        other => restricts(other.inner()),
     })
 }
 

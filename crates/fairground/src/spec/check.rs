@@ -66,7 +66,7 @@ fn task_path(index: usize) -> String {
     format!("task[{index}]")
 }
 
-/// Visits every step of a group, loops before their steps, with its path.
+/// Visits every step of a group, loops and spans before their steps, with its path.
 fn each_step<'a>(
     index: usize,
     group: &'a TaskGroup,
@@ -83,9 +83,8 @@ fn each_of<'a>(
     for (index, step) in steps.iter().enumerate() {
         let path = format!("{path}[{index}]");
         visit(&path, step)?;
-        if let Step::Loop { steps, .. } = step {
-            each_of(&format!("{path}.loop.steps"), steps, visit)?;
-        }
+        let kind = if matches!(step, Step::Within { .. }) { "within" } else { "loop" };
+        each_of(&format!("{path}.{kind}.steps"), step.inner(), visit)?;
     }
     Ok(())
 }

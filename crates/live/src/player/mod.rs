@@ -94,6 +94,8 @@ pub struct GroupPlayed {
     pub rounds: u64,
     /// Whether its tasks have timers; without, there are no deadlines.
     pub has_timers: bool,
+    /// Whether its tasks play spans; without, there are no time-outs.
+    pub has_spans: bool,
     /// Whether its tasks end by themselves.
     pub is_finite: bool,
     /// Whether its processes replace their program, so that their ends were not seen.
@@ -102,6 +104,8 @@ pub struct GroupPlayed {
     pub deadlines: u64,
     /// See [`model::metric::MEASURES`].
     pub deadlines_missed: u64,
+    /// See [`model::metric::MEASURES`].
+    pub timeouts: u64,
     /// CPU time of each task that started by itself.
     pub cpu_ns: Vec<u64>,
     /// CPU time of the forked processes that ended by themselves.
@@ -116,6 +120,8 @@ pub struct GroupPlayed {
     pub response_time: Histogram,
     /// See [`model::metric::MEASURES`].
     pub turnaround: Histogram,
+    /// See [`model::metric::MEASURES`].
+    pub span: Histogram,
 }
 
 /// Why a workload could not be played to its end.

@@ -48,10 +48,12 @@ fn group(stage: &Stage, number: usize) -> GroupPlayed {
         tasks: slots.len() as u64 + forked,
         rounds: rounds + load(&counts.ended),
         has_timers: !plan.timers.is_empty(),
+        has_spans: plan.has_spans(),
         is_finite: plan.is_finite(),
         execs: plan.execs(),
         deadlines: load(&counts.deadlines),
         deadlines_missed: load(&counts.missed),
+        timeouts: load(&counts.timeouts),
         cpu_ns: slots.iter().map(cpu_ns).collect(),
         forked_cpu_ns: load(&counts.cpu_ns),
         forked: forked > 0,
@@ -59,6 +61,7 @@ fn group(stage: &Stage, number: usize) -> GroupPlayed {
         timer_lateness: tally.lateness.histogram("timer_lateness_ns", &plan.name),
         response_time: tally.response.histogram("response_time_ns", &plan.name),
         turnaround: tally.turnaround.histogram("turnaround_ns", &plan.name),
+        span: tally.span.histogram("span_ns", &plan.name),
     }
 }
 

@@ -101,6 +101,7 @@ pub enum Op {
     Nice(i32),
     Policy(Policy),
     Affinity(libc::cpu_set_t),
+    Within { limit_ns: u64, ops: Vec<Op> },
     Loop { count: u64, ops: Vec<Op> },
 }
 
@@ -160,6 +161,11 @@ impl Group {
         any(&self.ops, &|op| matches!(op, Op::Exec))
     }
 
+    /// Whether its tasks play spans.
+    pub fn has_spans(&self) -> bool {
+        any(&self.ops, &|op| matches!(op, Op::Within { .. }))
+    }
+
     /// Whether its tasks use files.
     pub fn has_files(&self) -> bool {
         any(&self.ops, &|op| matches!(op, Op::Write { .. } | Op::Read { .. }))
@@ -173,21 +179,27 @@ impl Group {
     }
 }
 
+impl Op {
+    /// The steps that this step plays; none if it plays no others.
+    pub fn inner(&self) -> &[Op] {
+        match self {
+            Op::Loop { ops, .. } | Op::Within { ops, .. } => ops,
+            _ => &[],
+        }
+    }
+}
+
 fn collect_forked(ops: &[Op], groups: &mut Vec<usize>) {
     for op in ops {
         match op {
             Op::Fork { group, .. } if !groups.contains(group) => groups.push(*group),
-            Op::Loop { ops, .. } => collect_forked(ops, groups),
-            _ => {}
+            other => collect_forked(other.inner(), groups),
         }
     }
 }
 
 fn any(ops: &[Op], test: &dyn Fn(&Op) -> bool) -> bool {
-    ops.iter().any(|op| match op {
-        Op::Loop { ops, .. } => any(ops, test),
-        other => test(other),
-    })
+    ops.iter().any(|op| test(op) || any(op.inner(), test))
 }
 
 fn resolve_group(
@@ -283,6 +295,12 @@ fn resolve(
         Step::Nice(nice) => Op::Nice(*nice),
         Step::Policy(policy) => Op::Policy(checked(*policy)?),
         Step::Affinity(list) => Op::Affinity(cpus(list)?),
+        Step::Within { .. } if group.template => {
+            return Err("a template cannot use `within`: put it into the task that forks".into());
+        }
+        Step::Within { us, steps } => {
+            Op::Within { limit_ns: us * US, ops: resolve_steps(steps, group, names, timers)? }
+        }
         Step::Loop { count, steps } => {
             Op::Loop { count: *count, ops: resolve_steps(steps, group, names, timers)? }
         }

@@ -67,6 +67,8 @@ pub struct GroupStage {
     pub response: Recorder,
     /// `turnaround_ns`.
     pub turnaround: Recorder,
+    /// `span_ns`.
+    pub span: Recorder,
     /// Counts.
     pub counts: Shared<Counts>,
 }
@@ -78,6 +80,8 @@ pub struct Counts {
     pub deadlines: AtomicU64,
     /// Of these, the ones missed.
     pub missed: AtomicU64,
+    /// Spans that took longer than their limit.
+    pub timeouts: AtomicU64,
     /// Processes that were forked.
     pub forked: AtomicU64,
     /// Forked processes that played their steps to the end.
@@ -206,8 +210,15 @@ impl GroupStage {
             lateness: Recorder::new()?,
             response: Recorder::new()?,
             turnaround: Recorder::new()?,
+            span: Recorder::new()?,
             counts: Shared::new(1)?,
         })
+    }
+
+    /// A span that took so long, and how long it may take. Async-signal-safe.
+    pub fn span(&self, ns: u64, limit_ns: u64) {
+        self.span.record(ns);
+        self.counts().timeouts.fetch_add(u64::from(ns > limit_ns), SeqCst);
     }
 
     /// The group's counts.

@@ -64,6 +64,35 @@ fn ping_pong_passes_every_message() {
 }
 
 #[test]
+fn spans_hold_waiting_and_count_who_is_too_late() {
+    let task = |name: &str, us: u64, limit_us: u64| {
+        json!({"name": name, "repeat": 5, "steps": [
+            {"within": {"us": limit_us, "steps": [{"sleep_us": us}]}}]})
+    };
+    let played = finite(json!([task("late", 2_000, 1_999), task("calm", 2_000, 60_000_000)]));
+    let (late, calm) = (group(&played, "late"), group(&played, "calm"));
+    assert!(late.has_spans && late.span.count == 5 && late.span.min >= 1_998_000, "{late:?}");
+    assert_eq!((late.timeouts, calm.timeouts, calm.span.count), (5, 0, 5));
+}
+
+#[test]
+fn spans_that_the_end_finds_unfinished_count_if_they_are_too_old() {
+    let task = |name: &str, limit_us: u64| {
+        json!({"name": name, "steps": [
+            {"within": {"us": limit_us, "steps": [{"suspend": "x"}]}}, {"resume": "x"}]})
+    };
+    let played = play_tasks(
+        Some(50_000),
+        json!([]),
+        json!([task("old", 10_000), task("young", 60_000_000)]),
+    );
+    let (old, young) = (group(&played, "old"), group(&played, "young"));
+    assert_eq!((old.timeouts, old.span.count), (1, 1));
+    assert!((49_000_000..=played.run_ns).contains(&old.span.max), "{old:?}");
+    assert_eq!((young.timeouts, young.span.count), (0, 0));
+}
+
+#[test]
 fn fans_form_groups_as_hackbench_does() {
     let played = play_tasks(
         None,

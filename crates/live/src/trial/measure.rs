@@ -148,6 +148,10 @@ impl Sheet {
             self.distribution("response_time_ns", name, &group.response_time);
             self.deadlines(name, group.deadlines, group.deadlines_missed);
         }
+        if group.has_spans {
+            self.distribution("span_ns", name, &group.span);
+            self.number("timeouts", name, group.timeouts as f64);
+        }
         if group.forked && group.execs {
             self.missing("turnaround_ns", name, REPLACED);
         } else if group.turnaround.count > 0 {

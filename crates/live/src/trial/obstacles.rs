@@ -74,8 +74,7 @@ fn collect(steps: &[Step], wanted: &mut Vec<u32>) {
     for step in steps {
         match step {
             Step::Affinity(cpus) => wanted.extend(cpus),
-            Step::Loop { steps, .. } => collect(steps, wanted),
-            _ => {}
+            other => collect(other.inner(), wanted),
         }
     }
 }

@@ -53,6 +53,12 @@ impl Core {
         for (timer, &plan) in self.plays[index].timers.iter_mut().zip(&group.timers) {
             timer.stop(plan, end_ns, tally);
         }
+        for &(start_ns, limit_ns) in &self.plays[index].spans {
+            let age_ns = end_ns.saturating_sub(start_ns);
+            if age_ns > limit_ns {
+                tally.span(age_ns, limit_ns);
+            }
+        }
     }
 
     /// Everything measured, in the record's order.
@@ -109,6 +115,10 @@ impl Core {
         if !group.timers.is_empty() {
             add("deadlines", tally.deadlines as f64);
             add("deadlines_missed", tally.missed as f64);
+        }
+        if group.has_spans {
+            add("timeouts", tally.timeouts as f64);
+            measured.histograms.push(tally.span.histogram("span_ns", name));
         }
         if group.starts_ns.len() > 1 {
             measured.metrics.push(jain_index(name, &sums.cpu_ns));

@@ -113,6 +113,8 @@ pub struct GroupTally {
     pub lateness: Counts,
     pub response: Counts,
     pub turnaround: Counts,
+    pub span: Counts,
+    pub timeouts: u64,
     pub deadlines: u64,
     pub missed: u64,
     pub rounds: u64,
@@ -120,6 +122,12 @@ pub struct GroupTally {
 }
 
 impl GroupTally {
+    /// A span that took so long, and how long it may take.
+    pub fn span(&mut self, ns: u64, limit_ns: u64) {
+        self.span.record(ns);
+        self.timeouts += u64::from(ns > limit_ns);
+    }
+
     /// Deadlines that have passed, and how many of them were missed.
     pub fn count(&mut self, deadlines: u64, missed: u64) {
         self.deadlines += deadlines;

@@ -24,6 +24,8 @@ pub struct Play {
     pub steps: u64,
     /// Remaining rounds of the loops that it is in, the innermost last.
     pub loops: Vec<u64>,
+    /// Begin and limit of the spans that it is in, the innermost last.
+    pub spans: Vec<(u64, u64)>,
     /// Its timers.
     pub timers: Vec<TimerState>,
     /// What is left of the step, bytes or tasks.

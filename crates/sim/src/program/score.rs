@@ -44,6 +44,8 @@ pub struct Group {
     pub ops: Vec<Op>,
     /// Its timers.
     pub timers: Vec<TimerPlan>,
+    /// Whether its tasks play spans.
+    pub has_spans: bool,
     /// Whether its tasks end by themselves.
     pub finite: bool,
 }
@@ -86,6 +88,8 @@ pub enum Op {
     Nice(i32),
     Policy(Policy),
     Affinity(usize),
+    SpanStart { limit_ns: u64 },
+    SpanEnd,
     LoopStart { count: u64, end: usize },
     LoopEnd { start: usize },
 }
@@ -199,11 +203,24 @@ impl Scope<'_> {
     }
 
     fn step(&mut self, step: &Step) -> Result<(), String> {
-        if let Step::Loop { count, steps } = step {
-            return self.repeat(*count, steps);
+        match step {
+            Step::Loop { count, steps } => return self.repeat(*count, steps),
+            Step::Within { us, steps } => return self.within(*us, steps),
+            _ => {}
         }
         let op = self.op(step)?;
         self.out.ops.push(op);
+        Ok(())
+    }
+
+    fn within(&mut self, us: u64, steps: &[Step]) -> Result<(), String> {
+        if self.group.template {
+            return Err("a template cannot use `within`: put it into the task that forks".into());
+        }
+        self.out.has_spans = true;
+        self.out.ops.push(Op::SpanStart { limit_ns: us * US });
+        self.steps(steps)?;
+        self.out.ops.push(Op::SpanEnd);
         Ok(())
     }
 

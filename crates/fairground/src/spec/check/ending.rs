@@ -40,8 +40,8 @@ pub fn endless(group: &TaskGroup) -> bool {
 
 fn has_endless_loop(steps: &[Step]) -> bool {
     steps.iter().any(|step| match step {
-        Step::Loop { count, steps } => *count == ENDLESS || has_endless_loop(steps),
-        _ => false,
+        Step::Loop { count, .. } if *count == ENDLESS => true,
+        other => has_endless_loop(other.inner()),
     })
 }
 
@@ -54,6 +54,7 @@ fn takes_time(steps: &[Step]) -> bool {
         Step::Nice(_) | Step::Policy(_) | Step::Affinity(_) | Step::WaitChildren => false,
         Step::Fork { count, .. } => *count > 0,
         Step::Loop { count, steps } => *count > 0 && takes_time(steps),
+        Step::Within { steps, .. } => takes_time(steps),
         _ => true,
     })
 }

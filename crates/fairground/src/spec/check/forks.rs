@@ -61,6 +61,10 @@ fn only_where_it_makes_sense(
         Step::Exec if group.steps.last() != Some(step) => {
             fault(path, "steps after exec are never played", "make exec the last step")
         }
+        Step::Within { .. } if group.template => {
+            let hint = "put it into the task that forks, round the fork and wait_children";
+            fault(path, "nobody sees the end of a forked task's span", hint)
+        }
         Step::WaitChildren if !forks(group) => {
             let message = format!("the task '{}' has no children to wait for", group.name);
             fault(path, message, "add a fork step before it, or delete it")
@@ -146,7 +150,7 @@ fn children(workload: &Workload, steps: &[Step]) -> u64 {
             let rounds = if once { 1 } else { *count };
             children(workload, steps).saturating_mul(rounds)
         }
-        _ => 0,
+        other => children(workload, other.inner()),
     };
     steps.iter().map(of).fold(0, u64::saturating_add)
 }

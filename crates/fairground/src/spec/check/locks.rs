@@ -51,6 +51,7 @@ fn one<'a>(path: &str, step: &'a Step, held: &mut Held<'a>) -> Checked {
             None => Ok(()),
         },
         Step::Loop { steps, .. } => a_loop(path, steps, held),
+        Step::Within { steps, .. } => play(&format!("{path}.within.steps"), steps, held),
         _ => Ok(()),
     }
 }

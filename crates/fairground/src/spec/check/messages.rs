@@ -104,7 +104,7 @@ fn add<'a>(all: &mut BTreeMap<&'a str, Traffic>, steps: &'a [Step], rounds: Opti
             Step::Loop { count, steps } => {
                 add(all, steps, rounds.and_then(|rounds| rounds.checked_mul(*count)));
             }
-            _ => {}
+            other => add(all, other.inner(), rounds),
         }
     }
 }

@@ -116,6 +116,10 @@ fn step_numbers(path: &str, step: &Step, cpus: u32) -> Checked {
             fault(path, "an empty list of CPUs", "name at least one CPU")
         }
         Step::Affinity(list) => affinity(path, list, cpus),
+        Step::Within { steps, .. } if steps.is_empty() => {
+            fault(path, "a span without steps", "write its steps or delete it")
+        }
+        Step::Within { us, .. } => range(path, "a span's limit in µs", *us, 1, TIME_US_MAX),
         Step::Loop { steps, .. } if steps.is_empty() => {
             fault(path, "a loop without steps", "write its steps or delete it")
         }

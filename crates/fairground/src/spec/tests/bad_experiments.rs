@@ -90,7 +90,7 @@ fn files() {
     bad(
         "machine = \"uniprocessor\"",
         "machine = \"uniprocesor\"",
-        expect!["x.toml:3:1: unknown machine 'uniprocesor'; did you mean 'uniprocessor'? looked in ./machines/ and among the built-in ones: desktop_16, four_cpus, here, laptop_4, one_cpu, server_1024, server_256, server_64, two_cpus, uniprocessor; a path works too"],
+        expect!["x.toml:3:1: unknown machine 'uniprocesor'; did you mean 'uniprocessor'? looked in ./machines/ and among the built-in ones: desktop_16, four_cpus, here, i5_4570, i5_4570_free_looks, i5_8250u, i5_vm_2012, i7_4700hq, laptop_4, one_cpu, piii_xeon_4, piii_xeon_up, server_1024, server_256, server_64, two_cpus, uniprocessor; a path works too"],
     );
     bad(
         "machine = \"uniprocessor\"",
@@ -237,7 +237,7 @@ fn options() {
     );
     bad_options(
         Overrides { machines: list(&["uniprocesor"]), ..none() },
-        expect!["uniprocesor: unknown machine; did you mean 'uniprocessor'? looked in ./machines/ and among the built-in ones: desktop_16, four_cpus, here, laptop_4, one_cpu, server_1024, server_256, server_64, two_cpus, uniprocessor; a path works too"],
+        expect!["uniprocesor: unknown machine; did you mean 'uniprocessor'? looked in ./machines/ and among the built-in ones: desktop_16, four_cpus, here, i5_4570, i5_4570_free_looks, i5_8250u, i5_vm_2012, i7_4700hq, laptop_4, one_cpu, piii_xeon_4, piii_xeon_up, server_1024, server_256, server_64, two_cpus, uniprocessor; a path works too"],
     );
     bad_options(
         Overrides { baseline: Some("vtim".into()), ..none() },
@@ -270,7 +270,7 @@ fn without_a_file() {
     );
     refused(
         experiment("quik", &Overrides::default(), &host()),
-        &expect!["quik: unknown experiment; did you mean 'quick'? looked in ./experiments/ and among the built-in ones: control, fidelity, field, look_alikes, mainline, peers, policies, quick, scale, soak, soak_short, two_cpus; a path works too"],
+        &expect!["quik: unknown experiment; did you mean 'quick'? looked in ./experiments/ and among the built-in ones: control, fidelity, field, look_alikes, mainline, peers, policies, quick, s0_desktop, s0_hackbench_live, s0_stress, s0_vm, s1_four_way, s1_uniprocessor, s1_vm, s2_field, s2_latency_live, s2_vm, s3_desktop, s3_latency_live, s3_pick, s3_vm, s4_live, s4_policies, s4_vm, scale, soak, soak_short, two_cpus; a path works too"],
     );
 }
 

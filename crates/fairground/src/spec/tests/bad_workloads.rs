@@ -68,6 +68,20 @@ fn fields() {
 }
 
 #[test]
+fn spans() {
+    bad_steps("{ within = { us = 5, steps = [] } }", expect!["w.toml:4:10: a span without steps; write its steps or delete it"]);
+    bad_steps("{ within = { us = 0, steps = [{ run_us = 1 }] } }", expect!["w.toml:4:10: 0 is out of range for a span's limit in µs; write 1 … 86400000000"]);
+    bad_steps("{ within = { us = 5, steps = [{ lock = \"a\" }] } }", expect![[r#"w.toml:4:1: the task 't' ends its steps holding 'a'; add { unlock = "a" }"#]]);
+    bad_steps("{ within = { us = 5, steps = [{ fork = { task = \"x\" } }] } }", expect!["w.toml:4:40: there is no task 'x' to fork; add a [[task]] with 'template = true'"]);
+    bad(
+        "[[task]]\nname = \"a\"\nrepeat = 1\nsteps = [{ fork = { task = \"b\" } }]\n\
+         [[task]]\nname = \"b\"\ntemplate = true\n\
+         steps = [{ within = { us = 5, steps = [{ run_us = 1 }] } }]\n",
+        expect!["w.toml:8:10: nobody sees the end of a forked task's span; put it into the task that forks, round the fork and wait_children"],
+    );
+}
+
+#[test]
 fn expressions() {
     bad(
         "duration_us = \"= hgos * 3\"\n[parameters]\nhogs = 3\n",
