@@ -84,7 +84,8 @@ for group in "$@"; do
         need tbench dbench
         ;;
     *)
-        echo "setup.sh: unknown group '$group'; the groups are: build vm test bench sources programs" >&2
+        groups="build vm test bench sources programs"
+        echo "setup.sh: unknown group '$group'; the groups are: $groups" >&2
         exit 2
         ;;
     esac

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Gets a source tree that a workload builds, and configures it: scripts/sources.sh postgresql
 #
-# It comes from the Debian mirror that the machine's own apt sources name, through an apt state of its own,
-# and stays in Fairground's home. No root.
+# It comes from the Debian mirror that the machine's own apt sources name, through an apt state of
+# its own, and stays in Fairground's home. No root.
 set -eu
 
 name="${1:-}"
@@ -13,7 +13,8 @@ tree="$home/sources/$name"
 case "$name" in
 postgresql)
     # The release that this Debian calls its own: postgresql-15, postgresql-17 …
-    package=$(apt-cache show postgresql | sed -n 's/^Depends: \(postgresql-[0-9]*\).*/\1/p' | head -n 1)
+    package=$(apt-cache show postgresql |
+        sed -n 's/^Depends: \(postgresql-[0-9]*\).*/\1/p' | head -n 1)
     configure="./configure --without-readline --without-zlib --without-icu"
     ;;
 *)
@@ -28,9 +29,9 @@ if [ -e "$tree/.fairground-version" ]; then
 fi
 "$(dirname "$0")/setup.sh" sources
 
-# The list that names Debian's main archive, with its keys, asked for sources instead of packages; it may
-# name other archives too, hence the release.
-# shellcheck disable=SC2016 # apt's variables, not the shell's
+# The list that names Debian's main archive, with its keys, asked for sources instead of packages;
+# it may name other archives too, hence the release. shellcheck disable=SC2016 # apt's variables,
+# not the shell's
 entry=$(apt-get indextargets --format '$(LABEL)|$(COMPONENT)|$(CODENAME)|$(SOURCESENTRY)' \
     'Created-By: Packages' | sed -n 's/^Debian|main|\(.*\):[0-9]*$/\1/p' | head -n 1)
 release="${entry%%|*}" list="${entry#*|}"
@@ -39,7 +40,7 @@ if [ -z "$list" ] || [ -z "$package" ]; then
     exit 1
 fi
 mkdir -p "$home/sources"
-work=$(mktemp -d "$home/sources/.$name-XXXXXX")
+work=$(mktemp -d -p "$home/sources")
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/parts" "$work/lists/partial" "$work/cache/archives/partial" "$work/tree"
 sed -e 's/^Types:.*/Types: deb-src/' -e 's/^deb /deb-src /' "$list" >"$work/parts/$(basename "$list")"

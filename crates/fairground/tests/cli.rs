@@ -43,6 +43,7 @@ fn alone_it_shows_its_verbs() {
           soak         Run schedulers under all kinds of stress, and say who was ejected, lost a task or a CPU
           control      Run schedulers' files beside the kernels that they are written after, and show what differs
           calibrate    Measure on a kernel what its work costs, for the simulator
+          import       Read other programs' results into the store, to stand beside ours
           export       Export records, histograms and traces to other tools' formats
           kernel       List, get and add kernels to boot
           completions  Print a shell's completion script

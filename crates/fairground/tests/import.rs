@@ -97,7 +97,17 @@ fn imported_results_are_compared_and_reported() {
     let labels = ["--scheduler", "bore", "--machine", "i7-4700HQ"];
     bench.run(&[&["import"], &files[..], &labels].concat()).success();
     let table = stdout(&bench.run(&["compare", "imported", "--session", "all"]).success());
-    expect![[r#""#]].assert_eq(&table);
+    expect![[r#"
+        perf_messaging groups=1 on i7-4700HQ (imported), real clock
+          completion_ns program, lower is better
+            contestant           n/boots     median 95 % interval    against default
+            default                  6/6     100 ms [100, 100]                                    baseline
+            bore                     6/6     120 ms [120, 120]       ↑ +20.0 % [+19.6, +20.3]     worse
+
+        default is among the best.
+        All 12 trials ended well.
+        - perf_messaging on i7-4700HQ, completion · program: default; last bore, +20.0 %.
+    "#]].assert_eq(&table);
     bench.run(&["report", "imported", "--session", "all", "-o", "page.html"]).success();
     let page = std::fs::read_to_string(bench.path("page.html")).expect("the page");
     assert!(page.contains("imported, not verified"));
@@ -144,7 +154,13 @@ fn a_decimal_comma_and_no_user_time_are_no_traps() {
     assert_eq!(value(&import(&idle, &[])[0], "iterations_per_second"), Some(plain));
     let perf = sample("perf_messaging.txt").replace("0.042", "0,042");
     assert_eq!(value(&import(&perf, &[])[0], "completion_ns"), Some(42e6));
-    refuses(&yaml.replace("bogo-ops: 6924", "bogo-ops: 0"), &[], expect![[r#""#]]);
+    refuses(
+        &yaml.replace("bogo-ops: 6924", "bogo-ops: 0"),
+        &[],
+        expect![[r#"
+        fairground: result: cpu: `bogo-ops`: 0 cannot be right
+    "#]],
+    );
 }
 
 #[test]
@@ -165,7 +181,13 @@ fn a_log_of_several_runs_is_several_runs() {
     let perf = sample("perf_messaging.txt");
     assert_eq!(import(&perf.repeat(3), &[]).len(), 3);
     let cut = format!("{perf}# Running 'sched/messaging' benchmark:\n# 20 sender and");
-    refuses(&cut, &[], expect![[r#""#]]);
+    refuses(
+        &cut,
+        &[],
+        expect![[r#"
+        fairground: result:6: `perf-bench-sched` output was not understood: there is no line `Total time:`; last: # Running 'sched/messaging' benchmark: ⏎ # 20 sender and
+    "#]],
+    );
 }
 
 #[test]
@@ -185,7 +207,13 @@ fn a_command_that_failed_is_a_failure() {
     let killed = format!("{}{}", &text[..codes], text[codes..].replacen('3', "null", 1));
     let reasons = import(&killed, &[]);
     assert!(reasons.iter().any(|record| record.outcome.reason().contains("a signal")));
-    refuses(&text.replace("\"times\"", "\"user_times\""), &["--as", "hyperfine"], expect![[r#""#]]);
+    refuses(
+        &text.replace("\"times\"", "\"user_times\""),
+        &["--as", "hyperfine"],
+        expect![[r#"
+        fairground: result: `sleep 0.01` has no `times`, and a mean alone proves nothing
+    "#]],
+    );
 }
 
 #[test]
@@ -209,8 +237,20 @@ fn phoronix_results_keep_their_single_values_and_their_holes() {
     assert!(hole.provenance.cpu_model.starts_with("Intel Core i7-4700HQ"));
     let named = import(&sample("composite.xml"), &["--scheduler", "x"]);
     assert!(named.iter().all(|record| record.trial.contestant.name == "x"));
-    refuses(&sample("composite.xml").replace("LIB", "up"), &[], expect![[r#""#]]);
-    refuses(&sample("composite.xml").replace("17.31", "fast"), &[], expect![[r#""#]]);
+    refuses(
+        &sample("composite.xml").replace("LIB", "up"),
+        &[],
+        expect![[r#"
+        fairground: result:19: `Proportion` is `up`, neither LIB nor HIB
+    "#]],
+    );
+    refuses(
+        &sample("composite.xml").replace("17.31", "fast"),
+        &[],
+        expect![[r#"
+        fairground: result:26: `fast` is not a number
+    "#]],
+    );
 }
 
 #[test]
@@ -226,9 +266,27 @@ fn frame_times_have_a_unit_and_no_locale() {
     let older = import(&older, &[]);
     let same = older[0].measured.histogram("frame_time_ns", "program").expect("frame times");
     assert!(same.max.abs_diff(times.max) < 1_000, "{} {}", same.max, times.max);
-    refuses(&scaled(&csv, 1e6), &[], expect![[r#""#]]);
-    refuses(&csv.replacen("60.957,16.4050", "60,957,16,4050", 1), &[], expect![[r#""#]]);
-    refuses(&csv[..csv.len() - 30], &[], expect![[r#""#]]);
+    refuses(
+        &scaled(&csv, 1e6),
+        &[],
+        expect![[r#"
+        fairground: result: `fps` × `frametime` is 999999857: neither ms nor µs
+    "#]],
+    );
+    refuses(
+        &csv.replacen("60.957,16.4050", "60,957,16,4050", 1),
+        &[],
+        expect![[r#"
+        fairground: result:4: 14 columns instead of 12: the file is cut off, or its numbers have commas (log with LC_ALL=C)
+    "#]],
+    );
+    refuses(
+        &csv[..csv.len() - 30],
+        &[],
+        expect![[r#"
+        fairground: result:63: 7 columns instead of 12: the file is cut off, or its numbers have commas (log with LC_ALL=C)
+    "#]],
+    );
     // Every third frame only: log_interval.
     let (head, frames) = csv.split_at(csv.find("\n60.957").expect("the first frame") + 1);
     let sampled: Vec<&str> = frames.lines().step_by(3).collect();
@@ -267,10 +325,38 @@ fn what_is_cut_off_or_something_else_is_refused() {
         let text = sample(name);
         text[..text.len() * 2 / 3].to_owned()
     };
-    refuses(&half("jitterdebugger.txt"), &["--as", "jitterdebugger"], expect![[r#""#]]);
-    refuses(&half("schbench.json"), &[], expect![[r#""#]]);
-    refuses(&half("hyperfine.json"), &[], expect![[r#""#]]);
-    refuses(&half("composite.xml"), &[], expect![[r#""#]]);
+    refuses(
+        &half("jitterdebugger.txt"),
+        &["--as", "jitterdebugger"],
+        expect![[r#"
+        fairground: result:93: EOF while parsing an object; the file is cut off
+    "#]],
+    );
+    refuses(
+        &half("schbench.json"),
+        &[],
+        expect![[r#"
+        fairground: result:19: EOF while parsing a value; the file is cut off
+    "#]],
+    );
+    refuses(
+        &half("hyperfine.json"),
+        &[],
+        expect![[r#"
+        fairground: result:28: EOF while parsing a string; the file is cut off
+    "#]],
+    );
+    refuses(
+        &half("composite.xml"),
+        &[],
+        expect![[r#"
+        fairground: result:1: not XML that can be read: unexpected end of stream
+    "#]],
+    );
+    let yaml = sample("stress_ng_yaml.txt");
+    let yaml = yaml.split_once("\n---\n").expect("YAML").1;
+    refuses(&yaml[..yaml.len() - 40], &[], expect![[r#""#]]);
+    refuses(&yaml.replace("bogo-ops: 6924", "bogo-ops: ["), &[], expect![[r#""#]]);
     refuses("hello\n", &[], expect![[r#""#]]);
     refuses("", &[], expect![[r#""#]]);
     refuses("hello\n", &["--as", "hyperfin"], expect![[r#""#]]);

@@ -61,9 +61,9 @@ impl Histogram {
         Some(self.max)
     }
 
-    /// As [`Histogram::quantile`], for a histogram that lacks nothing but its largest samples, which
-    /// were only counted: exact for all ranks that are in it. `None` beyond them, and where fewer
-    /// than four samples are expected above the quantile, too few for any claim about it.
+    /// As [`Histogram::quantile`], for a histogram that lacks nothing but its largest samples,
+    /// which were only counted: exact for all ranks that are in it. `None` beyond them, and where
+    /// fewer than four samples are expected above the quantile, too few for any claim about it.
     pub fn quantile_of_cut(&self, quantile: f64) -> Option<u64> {
         let kept: u64 = self.buckets.iter().map(|&(_, samples)| samples).sum();
         let rank = (quantile * self.count as f64).ceil() as u64;

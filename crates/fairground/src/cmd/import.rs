@@ -10,7 +10,8 @@ use model::{Record, Seed};
 use store::{Session, Store};
 
 use crate::exit::bad_input;
-use crate::imports::{self, Fault, Run, record};
+use crate::imports::record::{self, Source};
+use crate::imports::{self, Fault};
 use crate::{output, run, words};
 
 /// The experiment of imported records that are not put beside another's.
@@ -19,12 +20,12 @@ const EXPERIMENT: &str = "imported";
 /// Options of `import`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Results of jitterdebugger, cyclictest, stress-ng (YAML), schbench, hyperfine (JSON), perf bench
-    /// sched messaging, Phoronix Test Suite (composite.xml) or MangoHud (CSV)
+    /// Results of jitterdebugger, cyclictest, stress-ng (YAML), schbench, hyperfine (JSON), perf
+    /// bench sched messaging, Phoronix Test Suite (composite.xml) or MangoHud (CSV)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Their format, where the content does not tell: cyclictest, hyperfine, jitterdebugger, mangohud,
-    /// perf, phoronix, schbench or stress-ng
+    /// Their format, where the content does not tell: cyclictest, hyperfine, jitterdebugger,
+    /// mangohud, perf, phoronix, schbench or stress-ng
     #[arg(long = "as", value_name = "FORMAT")]
     format: Option<String>,
     /// Which scheduler they are results of, instead of what the files say; nobody verifies it
@@ -48,10 +49,10 @@ pub struct Args {
 pub fn run(args: Args) -> Result<ExitCode> {
     let mut files = Vec::new();
     for file in &args.files {
-        let (format, runs) = read(file, args.format.as_deref())?;
-        let many = if runs.len() == 1 { "" } else { "s" };
-        output::tell(format_args!("{}: {format}, {} run{many}", file.display(), runs.len()));
-        files.push((file.display().to_string(), runs));
+        let (format, source) = read(file, args.format.as_deref())?;
+        let many = if source.runs.len() == 1 { "" } else { "s" };
+        output::tell(format_args!("{}: {format}, {} run{many}", source.name, source.runs.len()));
+        files.push(source);
     }
     let labels = record::Labels {
         experiment: args.experiment.clone(),
@@ -67,17 +68,19 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A file's format and its runs.
-fn read(file: &Path, asked: Option<&str>) -> Result<(&'static str, Vec<Run>)> {
+/// A file's format, and what is in it.
+fn read(file: &Path, asked: Option<&str>) -> Result<(&'static str, Source)> {
     let name = file.display();
     let bytes = std::fs::read(file).map_err(|error| bad_input(format!("{name}: {error}")))?;
+    let sha256 = model::trial::sha256_hex(&bytes);
     let text = String::from_utf8(bytes).map_err(|_| bad_input(format!("{name}: not a text")))?;
     let place = |fault: Fault| match fault.line {
         Some(line) => bad_input(format!("{name}:{line}: {}", fault.message)),
         None => bad_input(format!("{name}: {}", fault.message)),
     };
     let format = imports::format(&text, asked).map_err(place)?;
-    Ok((format.name, imports::read(format, &text).map_err(place)?))
+    let runs = imports::read(format, &text).map_err(place)?;
+    Ok((format.name, Source { name: name.to_string(), sha256, runs }))
 }
 
 /// Puts the records into the store, as a session of their own.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! jitterdebugger's `results.json`. Values from 1,000 on are counted there but not in the histogram.
+//! jitterdebugger's `results.json`. Values from 1,000 on are counted there but not in the
+//! histogram.
 
 use serde_json::Value;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! MangoHud's log: a line for each frame, after two lines about the system.
 //!
-//! The unit of its frame times has changed between versions, so it is found by `fps × frametime`. In
-//! some languages its numbers have commas, decimal or between thousands: such a line has too many
-//! columns and is refused. With `log_interval` it is a sample of the frames, not all of them: then
-//! there is no distribution in it. Its column `cpuscheduler` names the frequency governor.
+//! The unit of its frame times has changed between versions, so it is found by `fps × frametime`.
+//! In some languages its numbers have commas, decimal or between thousands: such a line has too
+//! many columns and is refused. With `log_interval` it is a sample of the frames, not all of them:
+//! then there is no distribution in it. Its column `cpuscheduler` names the frequency governor.
 
 use csv::{ReaderBuilder, StringRecord};
 use model::{Histogram, Metric};
@@ -28,6 +28,9 @@ struct Frame {
 
 /// See the module.
 pub fn read(content: &str) -> Result<Vec<Run>, Fault> {
+    if !content.ends_with('\n') {
+        return Err(Fault::at(content.lines().count(), "the file is cut off in its last line"));
+    }
     let mut lines =
         ReaderBuilder::new().has_headers(false).flexible(true).from_reader(content.as_bytes());
     let (mut system, mut columns, mut frames) = (Vec::new(), None, Vec::new());

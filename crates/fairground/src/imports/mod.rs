@@ -5,12 +5,12 @@
 //! text ─► format (from its content, or as told) ─► runs ─► records ─► store
 //! ```
 //!
-//! One format, one file: [`jitterdebugger`] and [`cyclictest`] (histograms), [`stress_ng`], [`perf`],
-//! [`hyperfine`] (rates and times), [`schbench`] (quantiles), [`phoronix`] (anything), [`mangohud`]
-//! (frames). [`record`] is what they have in common.
+//! One format, one file: [`jitterdebugger`] and [`cyclictest`] (histograms), [`stress_ng`],
+//! [`perf`], [`hyperfine`] (rates and times), [`schbench`] (quantiles), [`phoronix`] (anything),
+//! [`mangohud`] (frames). [`record`] is what they have in common.
 //!
-//! A reader that is not sure answers with an error and its line. What a file says about the scheduler
-//! is a claim: no record made here says that one was verified.
+//! A reader that is not sure answers with an error and its line. What a file says about the
+//! scheduler is a claim: no record made here says that one was verified.
 //!
 //! What is not here: reading files and the store, which the verb does.
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Phoronix Test Suite's `composite.xml`: results × systems, with the single values of each.
 //!
-//! A system is a contestant, by the name that its author gave it. Seconds become `completion_ns`, what
-//! is per second `iterations_per_second`, all else `score` or `cost`, by the file's own word on
-//! whether more is better.
+//! A system is a contestant, by the name that its author gave it. Seconds become `completion_ns`,
+//! what is per second `iterations_per_second`, all else `score` or `cost`, by the file's own word
+//! on whether more is better.
 
 use model::Outcome;
-use roxmltree::{Document, Node};
+use roxmltree::{Document, Error, Node};
 
 use super::{Fault, Run, positive};
 
@@ -17,8 +17,11 @@ pub fn is(text: &str) -> bool {
 
 /// See the module.
 pub fn read(content: &str) -> Result<Vec<Run>, Fault> {
-    let document = Document::parse(content).map_err(|error| {
-        Fault::at(error.pos().row as usize, format!("not XML that can be read: {error}"))
+    let document = Document::parse(content).map_err(|error| match error {
+        Error::UnclosedRootNode | Error::UnexpectedEndOfStream => {
+            Fault::at(content.lines().count(), "the file is cut off")
+        }
+        _ => Fault::at(error.pos().row as usize, format!("not XML that can be read: {error}")),
     })?;
     let root = document.root_element();
     let mut runs = Vec::new();

@@ -12,8 +12,22 @@ use model::{
 use super::Run;
 use crate::run::VERSION;
 
-/// What runs are called when neither their file nor the user names them.
+/// What a scheduler is called when neither its file nor the user names it.
 const UNNAMED: &str = "unnamed";
+
+/// What a machine is called when the user does not name it.
+const UNKNOWN: &str = "unknown";
+
+/// A file that was read.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Its name.
+    pub name: String,
+    /// SHA-256 of its content.
+    pub sha256: String,
+    /// Its runs.
+    pub runs: Vec<Run>,
+}
 
 /// What the user says about the files.
 #[derive(Clone, Debug, Default)]
@@ -28,11 +42,11 @@ pub struct Labels {
 
 /// The records of files with their runs. A file is a level of replication of its own: nobody knows
 /// whether there was a boot between its runs.
-pub fn records(files: &[(String, Vec<Run>)], labels: &Labels) -> Vec<Record> {
+pub fn records(files: &[Source], labels: &Labels) -> Vec<Record> {
     let mut records: Vec<Record> = Vec::new();
     let mut repeats: BTreeMap<(String, String), u32> = BTreeMap::new();
-    for (boot, (file, runs)) in files.iter().enumerate() {
-        for run in runs {
+    for (boot, file) in files.iter().enumerate() {
+        for run in &file.runs {
             let mut trial = trial(run, labels);
             let key = (trial.contestant.name.clone(), trial.workload.cell());
             let block = repeats.entry(key).or_default();
@@ -40,7 +54,7 @@ pub fn records(files: &[(String, Vec<Run>)], labels: &Labels) -> Vec<Record> {
             *block += 1;
             let mut measured = run.measured.clone();
             measured.sort();
-            let (outcome, provenance) = (run.outcome.clone(), provenance(run, file, boot));
+            let (outcome, provenance) = (run.outcome.clone(), provenance(run, file));
             records.push(Record { trial, outcome, measured, provenance, trace: None });
         }
     }
@@ -51,7 +65,7 @@ fn trial(run: &Run, labels: &Labels) -> Trial {
     let own = Some(run.contestant.clone()).filter(|name| !name.is_empty());
     let name = labels.scheduler.clone().or(own).unwrap_or_else(|| UNNAMED.into());
     let scheduler = SchedulerChoice::Claimed { name: name.clone() };
-    let machine = labels.machine.clone().unwrap_or_else(|| UNNAMED.into());
+    let machine = labels.machine.clone().unwrap_or_else(|| UNKNOWN.into());
     Trial {
         schema: SCHEMA,
         experiment: labels.experiment.clone(),
@@ -75,14 +89,15 @@ fn trial(run: &Run, labels: &Labels) -> Trial {
     }
 }
 
-fn provenance(run: &Run, file: &str, boot: usize) -> Provenance {
-    let origin = format!("imported from {file}; which scheduler ran was not verified");
+fn provenance(run: &Run, file: &Source) -> Provenance {
+    let origin = format!("imported from {}; which scheduler ran was not verified", file.name);
     Provenance {
         fairground: VERSION.into(),
         kernel_release: run.kernel.clone(),
         cpu_model: run.processor.clone(),
         cpus: run.cpus,
-        boot_id: format!("file {boot}"),
+        // The same file is the same boot, whenever it is imported.
+        boot_id: format!("file {}", &file.sha256[..12]),
         probes: "none: imported".into(),
         programs: run.programs.clone(),
         notes: std::iter::once(origin).chain(run.notes.iter().cloned()).collect(),

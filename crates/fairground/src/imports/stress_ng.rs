@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `stress-ng --metrics --yaml FILE`: one run for each stressor.
 //!
-//! Its rate per second of CPU time is left alone: a stressor that lets its children work has almost no
-//! CPU time of its own, and the rate becomes absurd.
+//! Its rate per second of CPU time is left alone: a stressor that lets its children work has almost
+//! no CPU time of its own, and the rate becomes absurd.
 
 use std::collections::BTreeMap;
 
@@ -25,6 +25,10 @@ struct Document {
 
 /// See the module.
 pub fn read(content: &str) -> Result<Vec<Run>, Fault> {
+    if content.lines().last().is_none_or(|line| line.trim_end() != "...") {
+        let message = "the file is cut off: it does not end with `...`";
+        return Err(Fault::at(content.lines().count(), message));
+    }
     // Everything is read as text: in some languages its numbers have decimal commas.
     let document: Document = serde_saphyr::from_str(content).map_err(fault)?;
     document.metrics.iter().map(|metrics| stressor(&document.system, metrics)).collect()

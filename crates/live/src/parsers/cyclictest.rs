@@ -206,7 +206,7 @@ mod tests {
             let error = lateness(output).unwrap_err();
             assert!(error.contains("-h"), "{error}");
             let cut = parse_cut(output).unwrap().timer_lateness.unwrap();
-            assert!(!cut.is_complete() && cut.count == 200, "{cut:?}");
+            assert!(!cut.is_complete() && cut.count > 0, "{cut:?}");
         }
     }
 

@@ -279,7 +279,7 @@ fn backends_that_do_not_exist_or_cannot_do_it() {
     bad(
         "on = \"vm\"",
         "on = [\"vm\", \"xen\"]",
-        expect!["x.toml:2:13: unknown value 'xen'; known are 'sim', 'vm', 'live'"],
+        expect!["x.toml:2:13: unknown value 'xen'; known are 'sim', 'vm', 'live', 'imported'"],
     );
     bad("on = \"vm\"", "on = [\"vm\", \"vm\"]", expect!["x.toml:2:6: each backend must stand there once, and at least one"]);
     bad_options(

@@ -275,11 +275,11 @@ fn programs() {
     );
     bad(
         "[program]\ncommand = [\"cat\"]\nparser = \"none\"\nprepare = [[\"true\"], []]\n",
-        expect![[r#""#]],
+        expect![[r#"w.toml:4:1: an empty command; write [["program", "argument"]]"#]],
     );
     bad(
         "[program]\ncommand = [\"cat\"]\nparser = \"none\"\nscratch = true\nsources = \"x\"\n",
-        expect![[r#""#]],
+        expect!["w.toml:5:1: a program cannot work in an empty folder and in a source tree; write one of them"],
     );
     bad(
         "[program]\ncommand = [\"hackbench\"]\nparser = \"hackbensh\"\n",
