@@ -8,7 +8,8 @@
 //! Read in this order: [`cmd`] is the table of verbs, [`question`] what a command line asks;
 //! [`spec`] and [`assets`] read files, [`plan`] lays out trials, [`run`] answers them; [`records`]
 //! and [`summary`] are what the reading verbs share, [`lineage`] who comes from whom, [`formats`]
-//! other tools' files; [`claims`] asks again what others have published; [`ui`] and [`output`] show.
+//! other tools' files; [`claims`] asks again what others have published; [`ui`] and [`output`]
+//! show.
 
 pub mod able;
 pub mod assets;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Findings, expectations and reasons in words.
 
-use model::claim::{By, Expectation, Is, Place, Published};
+use model::claim::{By, Expectation, Is, Place, Published, Test};
 use model::metric::Unit;
 use stats::replication::{Finding, Verdict};
 use stats::{Interval, MeasureKey};
@@ -33,8 +33,20 @@ fn interval(expectation: &Expectation, ends: Interval, beside: f64) -> String {
 
 /// What was found: `completion: muqss 1.31 × cfs [1.28, 1.35], 6 and 6 runs`.
 pub fn found(expectation: &Expectation, finding: &Finding) -> String {
+    number(expectation, finding, "")
+}
+
+/// The same with its cell and machine, where the test looks at several.
+pub fn found_in(test: &Test, expectation: &Expectation, finding: &Finding) -> String {
+    let all = || test.expect.iter().chain(&test.because);
+    let one = all().all(|other| measured_on(other) == measured_on(expectation));
+    let place = if one { String::new() } else { format!(" in {}", measured_on(expectation)) };
+    number(expectation, finding, &place)
+}
+
+fn number(expectation: &Expectation, finding: &Finding, place: &str) -> String {
     let (ours, other) = sides(expectation);
-    let measure = measure(&expectation.measure);
+    let measure = format!("{}{place}", measure(&expectation.measure));
     let Some(estimate) = finding.estimate else {
         let why = finding.why.as_deref().unwrap_or("no number");
         return format!("{measure}: {why}");
@@ -119,13 +131,13 @@ pub fn consequence(expectation: &Expectation, finding: &Finding) -> String {
 
 /// The printed numbers in one line; what there is instead where nothing was printed.
 pub fn published(numbers: &[Published]) -> String {
-    let number = |one: &Published| {
+    let printed = |one: &Published| {
         let of = one.of.as_ref().map(|of| format!("{of} ")).unwrap_or_default();
         format!("{of}{} {}", plain(one.value), one.unit)
     };
     let mut text = String::new();
     for group in numbers.chunk_by(|one, other| one.what == other.what) {
-        let numbers: Vec<String> = group.iter().map(number).collect();
+        let numbers: Vec<String> = group.iter().map(printed).collect();
         let separator = if text.is_empty() { "" } else { "; " };
         text += &format!("{separator}{}: {}", group[0].what, numbers.join(", "));
     }
@@ -142,9 +154,9 @@ pub fn reasons(judged: &Judged) -> String {
     let mut reasons = Vec::new();
     match judged.speaker() {
         Some(speaker) => decisive(speaker, &mut reasons),
-        None => reasons.extend(judged.tests.iter().map(|tested| {
-            format!("{}: {}", tested.test.name, absence(tested))
-        })),
+        None => reasons.extend(
+            judged.tests.iter().map(|tested| format!("{}: {}", tested.test.name, absence(tested))),
+        ),
     }
     if judged.disagree {
         reasons.push("backends disagree".into());
@@ -159,7 +171,8 @@ fn decisive(tested: &Tested, reasons: &mut Vec<String>) {
     for (expectation, finding) in pairs {
         let decides = finding.verdict == tested.verdict && finding.verdict != Verdict::Reproduced;
         if decides {
-            let (found, what) = (found(expectation, finding), consequence(expectation, finding));
+            let found = found_in(&tested.test, expectation, finding);
+            let what = consequence(expectation, finding);
             reasons.push(format!("{found}: {what} ({})", expected(expectation)));
         }
         reasons.extend(finding.against.iter().cloned());
