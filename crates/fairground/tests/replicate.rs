@@ -127,7 +127,7 @@ fn verdicts_are_those_of_the_truth() {
         1 of 4 claims reproduced, 1 in direction only, 1 not reproduced, 1 contradicted.
     "#]].assert_eq(&stdout(&ran));
     let told = stderr(&ran);
-    assert!(told.starts_with("4 claims, 1 sessions, 18 trials\n"), "{told}");
+    assert!(told.starts_with("4 claims, 1 session, 18 trials\n"), "{told}");
     assert_eq!(bench.records("claims.db").len(), 18, "the experiment runs once for all claims");
     document(&bench);
     page(&bench);
