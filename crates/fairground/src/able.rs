@@ -46,11 +46,7 @@ fn parts(experiment: &Experiment) -> Vec<Part<'_>> {
 }
 
 /// Why a backend cannot run this, whatever the machine; `None` if it can try.
-pub fn why_not(
-    backend: Backend,
-    contestant: &Contestant,
-    workload: &Workload,
-) -> Option<String> {
+pub fn why_not(backend: Backend, contestant: &Contestant, workload: &Workload) -> Option<String> {
     let (name, reloads) = (&contestant.name, workload.reloads > 0);
     if reloads && !contestant.scheduler.is_sched_ext() {
         return Some(format!(

@@ -2,8 +2,8 @@
 //! The project's files by name: from a path, from the project's folders here, or from inside the
 //! binary.
 //!
-//! Adding a file to `workloads/`, `machines/`, `experiments/` or `claims/` is all that it takes: names are
-//! found by looking, there is no register.
+//! Adding a file to `workloads/`, `machines/`, `experiments/` or `claims/` is all that it takes:
+//! names are found by looking, there is no register.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -31,7 +31,7 @@ fn alone_it_shows_its_verbs() {
     expect![[r#"
         Compare Linux CPU schedulers under the same rules
 
-          list         Show what there is: schedulers, workloads, machines, experiments, kernels
+          list         Show what there is: schedulers, workloads, machines, experiments, claims, kernels
           check        Verify cheaply that every file parses, compiles and loads
           plan         Print an experiment's trials, one JSON object per line, and run nothing
           run          Run an experiment; every trial leaves one record in the store
@@ -42,6 +42,7 @@ fn alone_it_shows_its_verbs() {
           fidelity     Run the same trials in the simulator and on a kernel, and show how far they are apart
           soak         Run schedulers under all kinds of stress, and say who was ejected, lost a task or a CPU
           control      Run schedulers' files beside the kernels that they are written after, and show what differs
+          replicate    Ask again what others have published, and say what is reproduced and what is not
           calibrate    Measure on a kernel what its work costs, for the simulator
           import       Read other programs' results into the store, to stand beside ours
           export       Export records, histograms and traces to other tools' formats

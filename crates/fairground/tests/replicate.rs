@@ -70,9 +70,9 @@ command = "fairground replicate true.toml --on live"
 fn bench() -> Bench {
     let bench = Bench::new();
     bench.write("turns.toml", EXPERIMENT);
-    let evidence = "size = [4, 12]\n[[test.because]]\nmeasure = \"voluntary_switches sleeper\"\nof \
-                    = \"short\"\nover = \"long\"\nby = \"difference\"\nis = \"equal\"\nsize = [-3, \
-                    3]\nsays = \"the sleeper sleeps as often\"\n";
+    let evidence = "size = [2, 12]\n[[test.because]]\nmeasure = \"voluntary_switches sleeper\"\nof \
+                    = \"short\"\nover = \"long\"\nby = \"difference\"\nis = \"equal\"\nsize = [-5, \
+                    5]\nsays = \"the sleeper sleeps as often\"\n";
     let yes = claim("short turns switch more", "short", "more", evidence) + ELSEWHERE;
     bench.write("true.toml", &yes);
     bench.write("size.toml", &claim("a hundred times", "short", "more", "size = [100, 200]"));
@@ -90,10 +90,44 @@ fn replicate<'a>(claims: &[&'a str]) -> Vec<&'a str> {
 fn verdicts_are_those_of_the_truth() {
     let bench = bench();
     let claims = ["./true.toml", "./size.toml", "./false.toml", "./alike.toml"];
-    let ran = bench.run(&[&replicate(&claims)[..], &["--markdown", "README.md"]].concat()).success();
-    expect![[r#""#]].assert_eq(&stdout(&ran));
+    let ran =
+        bench.run(&[&replicate(&claims)[..], &["--markdown", "README.md"]].concat()).success();
+    expect![[r#"
+        true: reproduced
+          short turns switch more
+          published: switches: short 8 times
+          sim: reproduced
+            involuntary switches · hog: short 2.40 × long [2.40, 2.60], 6 and 6 runs: as published (more: 2.00 × to
+              12.0 ×)
+            because the sleeper sleeps as often: voluntary switches · sleeper: short +3 against long [3, 4], 6 and 6
+              runs
+          live: not tested
+            it needs a second machine
+            to test it: fairground replicate true.toml --on live
+
+        size: direction only
+          a hundred times
+          published: switches: short 8 times
+          sim: direction only
+            involuntary switches · hog: short 2.40 × long [2.40, 2.60], 6 and 6 runs: the direction, in another size
+              (more: 100 × to 200 ×)
+
+        false: contradicted
+          short turns switch less
+          published: switches: short 8 times
+          sim: contradicted
+            involuntary switches · hog: short 2.40 × long [2.40, 2.60], 6 and 6 runs: the opposite (less)
+
+        alike: not reproduced
+          a twin switches more
+          published: switches: short 8 times
+          sim: not reproduced
+            involuntary switches · hog: twin 1.00 × long [1.00, 1.00], 6 and 6 runs: the interval holds 1.00 × (more)
+
+        1 of 4 claims reproduced, 1 in direction only, 1 not reproduced, 1 contradicted.
+    "#]].assert_eq(&stdout(&ran));
     let told = stderr(&ran);
-    assert!(told.starts_with("4 claims, 1 sessions, 18 trials\n"), "{told}");
+    assert!(told.starts_with("4 claims, 1 session, 18 trials\n"), "{told}");
     assert_eq!(bench.records("claims.db").len(), 18, "the experiment runs once for all claims");
     document(&bench);
     page(&bench);
@@ -103,7 +137,31 @@ fn document(bench: &Bench) {
     let text = std::fs::read_to_string(bench.path("README.md")).expect("the document");
     let dated = text.lines().find(|line| line.starts_with("Made on ")).expect("its day");
     let day = &dated["Made on ".len()..][..10];
-    expect![[r#""#]].assert_eq(&text.replace(day, "TODAY"));
+    expect![[r#"
+        # Which published findings hold?
+
+        1 of 4 claims reproduced, 1 in direction only, 1 not reproduced, 1 contradicted.
+
+        Made on TODAY from 18 trials. Kernels: the simulator alone. The rule of each claim stands in its file, was written
+        before anything was measured, and is explained in [METHOD.md](../METHOD.md#how-a-claim-is-judged).
+
+        ```sh
+        fairground replicate ./true.toml ./size.toml ./false.toml ./alike.toml --store claims.db --seed 3 --markdown README.md
+        ```
+
+        ## S4: SCHED_OTHER, SCHED_RR and SCHED_FIFO: a student's report
+
+        | claim | published | measured | verdict | sim | vm | live | why |
+        |---|---|---|---|---|---|---|---|
+        | [true](true.toml): short turns switch more | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 runs | **reproduced** | reproduced | – | not tested | the sleeper sleeps as often |
+        | [size](size.toml): a hundred times | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 runs | **direction only** | direction only | – | – | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 runs: the direction, in another size (more: 100 × to 200 ×) |
+        | [false](false.toml): short turns switch less | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 runs | **contradicted** | contradicted | – | – | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 runs: the opposite (less) |
+        | [alike](alike.toml): a twin switches more | switches: short 8 times | sim: involuntary switches · hog: twin 1.00 × long \[1.00, 1.00\], 6 and 6 runs | **not reproduced** | not reproduced | – | – | involuntary switches · hog: twin 1.00 × long \[1.00, 1.00\], 6 and 6 runs: the interval holds 1.00 × (more) |
+
+        ## Not tested here
+
+        - true (live): it needs a second machine; `fairground replicate true.toml --on live`
+    "#]].assert_eq(&text.replace(day, "TODAY"));
 }
 
 fn page(bench: &Bench) {
@@ -140,7 +198,13 @@ fn a_claim_without_numbers_is_no_data_and_says_why() {
         .replace("involuntary_switches hog", "deadline_miss_ratio hog");
     bench.write("missing.toml", &missing);
     let ran = bench.run(&replicate(&["./missing.toml", "./true.toml"])).code(1);
-    expect![[r#""#]].assert_eq(stdout(&ran).split("\n\n").next().unwrap_or_default());
+    expect![[r#"
+        missing: no data
+          nobody is late
+          published: switches: short 8 times
+          sim: no data
+            deadline miss ratio · hog: short has no number: no run has such a number (less)"#]]
+    .assert_eq(stdout(&ran).split("\n\n").next().unwrap_or_default());
     let few = bench.run(&[&replicate(&["./true.toml"])[..], &["--blocks", "2"]].concat()).code(1);
     let said = stdout(&few);
     assert!(said.contains("2 and 2 independent runs are too few for an interval"), "{said}");
@@ -150,7 +214,20 @@ fn a_claim_without_numbers_is_no_data_and_says_why() {
 fn what_is_not_asked_says_how_to_ask() {
     let bench = bench();
     let ran = bench.run(&replicate(&["./true.toml:live"])).success();
-    expect![[r#""#]].assert_eq(&stdout(&ran));
+    expect![[r#"
+        true: not tested
+          short turns switch more
+          published: switches: short 8 times
+          sim: not tested
+            another test was asked for
+            to test it: fairground replicate ./true.toml:sim
+          live: not tested
+            it needs a second machine
+            to test it: fairground replicate true.toml --on live
+
+        0 of 1 claim reproduced, 1 not tested here.
+    "#]]
+    .assert_eq(&stdout(&ran));
     assert!(!bench.path("claims.db").exists(), "nothing ran");
     let ran = bench.run(&replicate(&["./true.toml", "--on", "vm"])).success();
     assert!(stdout(&ran).contains("to test it: fairground replicate ./true.toml:sim"));
@@ -168,11 +245,22 @@ fn a_quick_look_has_no_more_runs_than_an_interval_needs() {
 fn wrong_input_is_refused_before_anything_runs() {
     let bench = bench();
     let said = |arguments: &[&str]| stderr(&bench.run(&replicate(arguments)).code(2));
-    expect![[r#""#]].assert_eq(&said(&["./true.toml:sum"]));
-    expect![[r#""#]].assert_eq(&said(&["./true.toml", "--source", "S7"]));
-    expect![[r#""#]].assert_eq(&said(&["./true.toml", "--source", "S1"]));
+    expect![[r#"
+        fairground: ./true.toml:sum: the claim has no such test; did you mean './true.toml:sim'?
+    "#]]
+    .assert_eq(&said(&["./true.toml:sum"]));
+    expect![[r#"
+        fairground: --source S7: unknown source; known are S0, S1, S2, S3, S4
+    "#]]
+    .assert_eq(&said(&["./true.toml", "--source", "S7"]));
+    expect![[r#"
+        fairground: no claim is chosen; `fairground list claims` shows them, and a file works too: fairground replicate ./mine.toml
+    "#]].assert_eq(&said(&["./true.toml", "--source", "S1"]));
     bench.write("true.toml", &claim("x", "shrot", "more", ""));
-    expect![[r#""#]].assert_eq(&said(&["./size.toml", "./true.toml"]));
+    expect![[r#"
+        fairground: ./true.toml:19:1: unknown contestant 'shrot'; did you mean 'short'?
+    "#]]
+    .assert_eq(&said(&["./size.toml", "./true.toml"]));
     assert!(!bench.path("claims.db").exists());
 }
 

@@ -87,7 +87,8 @@ mod tests {
             a in prop::collection::vec(-1e6..1e6f64, 4..12),
             b in prop::collection::vec(-1e6..1e6f64, 4..12),
         ) {
-            let ((value, ends), (back, mirrored)) = (shift(&a, &b).unwrap(), shift(&b, &a).unwrap());
+            let (value, ends) = shift(&a, &b).unwrap();
+            let (back, mirrored) = shift(&b, &a).unwrap();
             prop_assert!(ends.low <= value && value <= ends.high);
             prop_assert!((value + back).abs() < 1e-6);
             prop_assert_eq!((ends.low, ends.high), (-mirrored.high, -mirrored.low));

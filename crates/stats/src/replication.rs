@@ -5,8 +5,8 @@
 //! Expectation + records ─► two sides ─► estimate with interval ─► verdict
 //! ```
 //!
-//! The two sides are the runs of two contestants, or of one in two cells, on two machines, or of two
-//! of its groups. Each independent run is one number: a seed under a virtual clock, a boot (the
+//! The two sides are the runs of two contestants, or of one in two cells, on two machines, or of
+//! two of its groups. Each independent run is one number: a seed under a virtual clock, a boot (the
 //! median of its runs) under a real one. The estimate is the Hodges–Lehmann shift, of logarithms
 //! where a ratio is asked for, with its exact [`rank_interval`]; of one side alone the median, with
 //! its [`order_statistic`](crate::order_statistic) interval. Trials that did not end well have no

@@ -84,8 +84,7 @@ fn a_difference_has_the_measures_unit_and_a_value_stands_alone() {
     let difference = Expectation { by: By::Difference, ..expectation() };
     let finding = judge(&difference, Backend::Vm, &both(&HIGH, &LOW));
     assert!((finding.estimate.unwrap().value - 102.5).abs() < 1e-9);
-    let value =
-        Expectation { by: By::Value, over: None, than: Some(150.0), ..expectation() };
+    let value = Expectation { by: By::Value, over: None, than: Some(150.0), ..expectation() };
     let finding = judge(&value, Backend::Vm, &both(&HIGH, &[]));
     let estimate = finding.estimate.unwrap();
     assert_eq!((estimate.value, finding.over), (205.0, None));
@@ -191,10 +190,12 @@ fn alike_sides_are_seldom_called_different() {
     let (mut seed, mut claims) = (Seed(7), [0, 0]);
     let experiments = 2_000;
     for _ in 0..experiments {
-        let mut sample = || -> Vec<f64> { (0..6).map(|_| (1 + seed.below(1 << 30)) as f64).collect() };
+        let mut sample =
+            || -> Vec<f64> { (0..6).map(|_| (1 + seed.below(1 << 30)) as f64).collect() };
         let records = both(&sample(), &sample());
         for (is, claims) in [Is::More, Is::Less].into_iter().zip(&mut claims) {
-            let verdict = judge(&Expectation { is, ..expectation() }, Backend::Vm, &records).verdict;
+            let verdict =
+                judge(&Expectation { is, ..expectation() }, Backend::Vm, &records).verdict;
             *claims += u32::from(verdict == Verdict::Reproduced);
         }
     }

@@ -27,11 +27,8 @@ struct Asked<'a> {
 /// # Errors
 /// The first mistake, with its place and what to write instead.
 pub fn claim(claim: &mut Claim, places: &Places, base: &Path) -> Result<(), SpecError> {
-    let words = [
-        ("about", &claim.about),
-        ("citation", &claim.citation),
-        ("protocol", &claim.protocol),
-    ];
+    let words =
+        [("about", &claim.about), ("citation", &claim.citation), ("protocol", &claim.protocol)];
     if let Some((name, _)) = words.iter().find(|(_, text)| text.trim().is_empty()) {
         return Err(places.error(name, format!("'{name}' is empty")).hint("write a sentence"));
     }
@@ -117,12 +114,7 @@ fn located(name: &str, path: &str, places: &Places, base: &Path) -> Result<Strin
     Ok(if assets::is_path(name) { asset.label } else { name.to_owned() })
 }
 
-fn expectations(
-    test: &mut Test,
-    name: &str,
-    path: &str,
-    places: &Places,
-) -> Result<(), SpecError> {
+fn expectations(test: &mut Test, name: &str, path: &str, places: &Places) -> Result<(), SpecError> {
     let resolved = question::read_on(name, test.on)?;
     let asked = Asked { experiment: &resolved.experiment, on: test.on, places };
     for (index, one) in test.expect.iter_mut().enumerate() {

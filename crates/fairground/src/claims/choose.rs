@@ -118,7 +118,8 @@ fn known(name: &str, claim: &Claim, tests: &BTreeSet<String>) -> Result<()> {
 }
 
 fn choice(name: &str, test: &Test, named: &BTreeSet<String>, wanted: &Wanted) -> Choice {
-    let here = || Some(format!("fairground replicate {}", quoted(&format!("{name}:{}", test.name))));
+    let here =
+        || Some(format!("fairground replicate {}", quoted(&format!("{name}:{}", test.name))));
     let leave = |why: &str| Choice::Leave(why.into(), here());
     let Some(experiment) = &test.experiment else {
         let why = test.not_testable.clone().unwrap_or_default();

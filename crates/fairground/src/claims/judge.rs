@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use model::claim::Test;
-use model::{Expectation, Record};
+use model::{Backend, Expectation, Record};
 use report::replication::{Judged, Tested};
 use stats::replication::{Finding, Verdict, disagree, judge, of_claim, of_test};
 
@@ -35,8 +35,12 @@ impl Answers {
 /// What came of a claim.
 pub fn claim(chosen: Chosen, answers: &Answers) -> Judged {
     let Chosen { claim, tests: choices, .. } = chosen;
-    let tests: Vec<Tested> =
-        claim.tests.iter().zip(choices).map(|(test, choice)| tested(test, choice, answers)).collect();
+    let tests: Vec<Tested> = claim
+        .tests
+        .iter()
+        .zip(choices)
+        .map(|(test, choice)| tested(test, choice, answers))
+        .collect();
     let verdicts: Vec<Verdict> = tests.iter().map(|tested| tested.verdict).collect();
     let by_backend: Vec<_> = tests.iter().map(|one| (one.test.on, one.verdict)).collect();
     Judged { verdict: of_claim(&verdicts), disagree: disagree(&by_backend), claim, tests }
@@ -82,6 +86,7 @@ fn tested(test: &Test, choice: Choice, answers: &Answers) -> Tested {
 
 /// The releases of the kernels that answered.
 pub fn kernels<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<String> {
+    let records = records.filter(|record| record.trial.backend != Backend::Sim);
     let releases = records.map(|record| record.provenance.kernel_release.clone());
     let mut releases: Vec<String> = releases.filter(|release| !release.is_empty()).collect();
     releases.sort();

@@ -61,7 +61,8 @@ fn again(trial: &Trial, seed: u64) -> Option<String> {
         return None;
     }
     Some(format!(
-        "fairground explain --scheduler {} --workload {} --machine {machine} --on {on} --seed {seed}",
+        "fairground explain --scheduler {} --workload {} --machine {machine} --on {on} \
+         --seed {seed}",
         quoted(&scheduler(trial)?),
         quoted(&workload.cell()),
     ))

@@ -81,11 +81,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let questions: Vec<(Session, Question, Asked)> =
         sessions.keys().map(|session| question(&args, session)).collect::<Result<_>>()?;
     let trials: usize = questions.iter().map(|(_, _, asked)| asked.trials.len()).sum();
-    output::tell(format_args!(
-        "{} claims, {} sessions, {trials} trials",
-        chosen.len(),
-        questions.len()
-    ));
+    let counted = [(chosen.len(), "claim"), (questions.len(), "session"), (trials, "trial")];
+    let counted = counted.map(|(count, noun)| report::units::count(count as u64, noun));
+    output::tell(counted.join(", "));
     let (store, seed) = (args.store.clone(), args.seed);
     let mut answers = Answers { sessions: Default::default(), store, seed };
     let mut failed = None;

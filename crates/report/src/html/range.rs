@@ -11,6 +11,8 @@ use crate::replication::{amount, expected, found};
 const SIZE: (f64, f64) = (320.0, 44.0);
 /// Room on both sides.
 const MARGIN: f64 = 14.0;
+/// How far the far end of a size may lie, in parts of all else that is drawn.
+const FARTHER: f64 = 3.0;
 /// The middle of the bar.
 const MIDDLE: f64 = 14.0;
 
@@ -49,7 +51,7 @@ fn labels(expectation: &Expectation, scale: &Scale) -> String {
     let marks = expectation.neutral().into_iter().chain(ends.into_iter().flatten());
     let mut taken: Vec<f64> = Vec::new();
     let mut labels = String::new();
-    for value in marks.filter(|value| value.is_finite()) {
+    for value in marks.filter(|value| scale.holds(*value)) {
         let x = scale.at(value);
         if taken.iter().all(|other| (other - x).abs() > 58.0) {
             taken.push(x);
@@ -75,19 +77,30 @@ struct Scale {
 }
 
 impl Scale {
-    /// All that is drawn; `None` where nothing finite is.
+    /// What was measured, what is neutral and the near end of the size are drawn; the far end only
+    /// if it is not much farther. `None` where nothing finite is.
     fn new(expectation: &Expectation, finding: &Finding) -> Option<Scale> {
         let estimate = finding.estimate?;
         let logarithmic = expectation.by == By::Ratio;
         let ends = expectation.ends().map(|(low, high)| [low, high]);
         let measured = [estimate.value, estimate.interval.low, estimate.interval.high];
-        let marks = measured.into_iter().chain(expectation.neutral());
-        let marks = marks.chain(ends.into_iter().flatten());
-        let marks = marks.map(|value| if logarithmic { value.ln() } else { value });
-        let marks: Vec<f64> = marks.filter(|mark| mark.is_finite()).collect();
+        let scaled = |value: f64| if logarithmic { value.ln() } else { value };
+        let distance = |end: &f64| (scaled(*end) - scaled(estimate.value)).abs();
+        let mut ends: Vec<f64> = ends.into_iter().flatten().collect();
+        ends.sort_by(|one, other| distance(one).total_cmp(&distance(other)));
+        let near = ends.first().copied();
+        let marks = measured.into_iter().chain(expectation.neutral()).chain(near);
+        let marks: Vec<f64> = marks.map(scaled).filter(|mark| mark.is_finite()).collect();
         let low = marks.iter().copied().reduce(f64::min)?;
         let high = marks.iter().copied().reduce(f64::max)?;
-        Some(Scale { low, high, logarithmic })
+        let room = FARTHER * (high - low);
+        let far = ends.last().copied().map_or(low, scaled).clamp(low - room, high + room);
+        Some(Scale { low: low.min(far), high: high.max(far), logarithmic })
+    }
+
+    fn holds(&self, value: f64) -> bool {
+        let value = if self.logarithmic { value.ln() } else { value };
+        (self.low..=self.high).contains(&value)
     }
 
     /// Beyond the drawn range it is the picture's edge.

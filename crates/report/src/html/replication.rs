@@ -85,7 +85,10 @@ fn answer(replication: &Replication) -> String {
 
 fn row(judged: &Judged) -> String {
     let cell = |backend| match judged.on(backend) {
-        Some(tested) => format!("<td>{}</td>", badge(tested.verdict)),
+        Some(tested) => {
+            let on = backend_word(backend);
+            format!("<td data-on=\"{on}\">{}</td>", badge(tested.verdict))
+        }
         None => "<td class=\"none\">–</td>".into(),
     };
     let cells: String = BACKENDS.map(cell).concat();

@@ -39,7 +39,8 @@ pub fn sentence(replication: &Replication) -> String {
         (Verdict::Untested, "not tested here"),
     ];
     let parts = words.iter().map(|(verdict, words)| (counts.of(*verdict), words));
-    let parts = parts.filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
+    let parts =
+        parts.filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
     let (all, reproduced) = (counts.all(), counts.of(Verdict::Reproduced));
     let noun = if all == 1 { "claim" } else { "claims" };
     let first = format!("{reproduced} of {all} {noun} reproduced");

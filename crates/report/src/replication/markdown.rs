@@ -7,7 +7,7 @@ use model::Backend;
 use model::claim::Source;
 use stats::replication::Verdict;
 
-use super::{Judged, Replication, Tested, found, kernels, published, reasons, sentence};
+use super::{Judged, Replication, Tested, found_in, kernels, published, reasons, sentence};
 use crate::markdown::clean;
 
 /// A whole document: the sentence, where it comes from, a table for each source, and the commands
@@ -64,7 +64,8 @@ fn table(claims: &[&Judged]) -> String {
 fn measured(judged: &Judged) -> String {
     let Some(speaker) = judged.speaker() else { return "–".into() };
     let pairs = speaker.test.expect.iter().zip(&speaker.expect);
-    let lines: Vec<String> = pairs.map(|(one, finding)| clean(&found(one, finding))).collect();
+    let lines: Vec<String> =
+        pairs.map(|(one, finding)| clean(&found_in(&speaker.test, one, finding))).collect();
     format!("{}: {}", clean(&speaker.test.name), lines.join("; "))
 }
 
@@ -76,7 +77,8 @@ fn untested(replication: &Replication) -> String {
         for Tested { test, why, command, .. } in tests {
             let why = why.as_deref().unwrap_or("it did not run");
             let command = command.as_ref().map(|it| format!("; `{it}`")).unwrap_or_default();
-            let _ = writeln!(text, "- {} ({}): {}{command}", judged.claim.id, test.name, clean(why));
+            let _ =
+                writeln!(text, "- {} ({}): {}{command}", judged.claim.id, test.name, clean(why));
         }
     }
     if text.is_empty() { text } else { format!("\n## Not tested here\n\n{text}") }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Claims on a terminal: each with what was published and what was found, the sentence last.
 
-use model::claim::Expectation;
+use model::claim::{Expectation, Test};
 use stats::backend_word;
 use stats::replication::{Finding, Verdict};
 
-use super::{Judged, Replication, Tested, consequence, expected, found, published, sentence};
+use super::{Judged, Replication, Tested, consequence, expected, found_in, published, sentence};
 use crate::terminal::{Paint, hanging, wrapped};
 
 /// The claims.
@@ -22,11 +22,11 @@ fn claim(judged: &Judged, paint: Paint) -> String {
     let mut text = format!("{id}: {verdict}{disagree}\n");
     text += &hanging(&judged.claim.about, "  ", "  ");
     text += &hanging(&format!("published: {}", published(&judged.claim.published)), "  ", "    ");
-    judged.tests.iter().for_each(|tested| text += &test(tested, paint));
+    judged.tests.iter().for_each(|one| text += &tested(one, paint));
     text + "\n"
 }
 
-fn test(tested: &Tested, paint: Paint) -> String {
+fn tested(tested: &Tested, paint: Paint) -> String {
     let on = backend_word(tested.test.on);
     let name = match tested.test.name.as_str() {
         name if name == on => name.to_owned(),
@@ -34,11 +34,11 @@ fn test(tested: &Tested, paint: Paint) -> String {
     };
     let mut text = format!("  {name}: {}\n", painted(tested.verdict, paint));
     for (expectation, finding) in tested.test.expect.iter().zip(&tested.expect) {
-        text += &indented(&expectation_line(expectation, finding));
+        text += &indented(&expectation_line(&tested.test, expectation, finding));
         finding.against.iter().for_each(|line| text += &indented(&format!("but {line}")));
     }
     for (evidence, finding) in tested.test.because.iter().zip(&tested.because) {
-        text += &indented(&evidence_line(evidence, finding));
+        text += &indented(&evidence_line(&tested.test, evidence, finding));
     }
     if let Some(why) = &tested.why {
         text += &indented(why);
@@ -49,17 +49,17 @@ fn test(tested: &Tested, paint: Paint) -> String {
     text
 }
 
-fn expectation_line(expectation: &Expectation, finding: &Finding) -> String {
-    let (found, expected) = (found(expectation, finding), expected(expectation));
+fn expectation_line(test: &Test, expectation: &Expectation, finding: &Finding) -> String {
+    let (found, expected) = (found_in(test, expectation, finding), expected(expectation));
     match finding.estimate {
         Some(_) => format!("{found}: {} ({expected})", consequence(expectation, finding)),
         None => format!("{found} ({expected})"),
     }
 }
 
-fn evidence_line(evidence: &Expectation, finding: &Finding) -> String {
+fn evidence_line(test: &Test, evidence: &Expectation, finding: &Finding) -> String {
     let says = evidence.says.as_deref().unwrap_or_default();
-    let found = found(evidence, finding);
+    let found = found_in(test, evidence, finding);
     match finding.verdict {
         Verdict::Reproduced | Verdict::DirectionOnly => format!("because {says}: {found}"),
         Verdict::Contradicted => format!("not because {says}: {found}"),

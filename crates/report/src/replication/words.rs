@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Findings, expectations and reasons in words.
 
-use model::claim::{By, Expectation, Is, Place, Published};
+use model::claim::{By, Expectation, Is, Place, Published, Test};
 use model::metric::Unit;
-use stats::replication::{Finding, Verdict};
+use stats::replication::{Estimate, Finding, Verdict};
 use stats::{Interval, MeasureKey};
 
 use super::{Judged, Tested};
 use crate::units;
 
-/// A number in the form that the expectation compares by: `1.31 ×`, `+4.0 ms`, `0.953`.
+/// A number of a claim's file in the form that it compares by: `1.05 ×`, `+4.00 ms`, `0.953`.
 pub fn amount(expectation: &Expectation, value: f64) -> String {
     match (expectation.by, unit(expectation)) {
         _ if value.is_infinite() => if value > 0.0 { "∞" } else { "−∞" }.into(),
-        (By::Ratio, _) => format!("{} ×", units::number(value, Unit::Ratio)),
+        (By::Ratio, _) => format!("{value} ×"),
         (By::Difference, unit) if value > 0.0 => format!("+{}", units::number(value, unit)),
         (_, unit) => units::number(value, unit),
     }
@@ -24,23 +24,59 @@ fn unit(expectation: &Expectation) -> Unit {
     key.map_or(Unit::Count, |key| key.unit_and_direction().0)
 }
 
-fn interval(expectation: &Expectation, ends: Interval, beside: f64) -> String {
-    match expectation.by {
-        By::Ratio => units::interval(ends, beside, Unit::Ratio),
-        _ => units::interval(ends, beside, unit(expectation)),
+/// A measured number and its interval.
+fn estimated(
+    expectation: &Expectation,
+    Estimate { value, interval }: Estimate,
+) -> (String, String) {
+    if expectation.by != By::Ratio {
+        let ends = units::interval(interval, value, unit(expectation));
+        return (amount(expectation, value), ends);
     }
+    let Interval { low, high } = interval;
+    let places = places([value, low, high]);
+    let ratio = |ratio: f64| match places {
+        Some(places) => format!("{ratio:.places$}"),
+        None => units::number(ratio, Unit::Ratio),
+    };
+    (format!("{} ×", ratio(value)), format!("[{}, {}]", ratio(low), ratio(high)))
+}
+
+/// How many decimals ratios near 1 need, so that it shows on which side of it they are.
+fn places(ratios: [f64; 3]) -> Option<usize> {
+    let near = ratios.iter().all(|ratio| (0.5..2.0).contains(ratio));
+    let gaps = ratios.iter().map(|ratio| (ratio - 1.0).abs()).filter(|gap| *gap > 0.0);
+    let least = gaps.fold(0.1, f64::min);
+    near.then(|| (2..6).find(|&places| least >= 10f64.powi(1 - places as i32)).unwrap_or(6))
 }
 
 /// What was found: `completion: muqss 1.31 × cfs [1.28, 1.35], 6 and 6 runs`.
 pub fn found(expectation: &Expectation, finding: &Finding) -> String {
+    number(expectation, finding, "")
+}
+
+/// The same with its cell and machine, where the test looks at several.
+pub fn found_in(test: &Test, expectation: &Expectation, finding: &Finding) -> String {
+    let all = || test.expect.iter().chain(&test.because);
+    let Place { cell, machine, .. } = expectation.place();
+    let mut place = String::new();
+    if expectation.over_cell.is_none() && all().any(|other| other.place().cell != cell) {
+        place += &format!(" in {}", cell.unwrap_or_default());
+    }
+    if expectation.over_machine.is_none() && all().any(|other| other.place().machine != machine) {
+        place += &format!(" on {}", machine.unwrap_or_default());
+    }
+    number(expectation, finding, &place)
+}
+
+fn number(expectation: &Expectation, finding: &Finding, place: &str) -> String {
     let (ours, other) = sides(expectation);
-    let measure = measure(&expectation.measure);
+    let measure = format!("{}{place}", measure(&expectation.measure));
     let Some(estimate) = finding.estimate else {
         let why = finding.why.as_deref().unwrap_or("no number");
         return format!("{measure}: {why}");
     };
-    let value = amount(expectation, estimate.value);
-    let ends = interval(expectation, estimate.interval, estimate.value);
+    let (value, ends) = estimated(expectation, estimate);
     let runs = finding.of.units.len();
     match (expectation.by, &finding.over) {
         (By::Ratio, Some(over)) => format!(
@@ -57,8 +93,8 @@ pub fn found(expectation: &Expectation, finding: &Finding) -> String {
 
 /// The two sides by what makes them different.
 fn sides(expectation: &Expectation) -> (String, String) {
-    let name = |place: Place<'_>| {
-        let mut name = place.contestant.to_owned();
+    let name = |place: Place<'_>, contestant: &str| {
+        let mut name = contestant.to_owned();
         if let Some(cell) = place.cell.filter(|_| expectation.over_cell.is_some()) {
             name += &format!(" in {cell}");
         }
@@ -70,7 +106,10 @@ fn sides(expectation: &Expectation) -> (String, String) {
         }
         name
     };
-    (name(expectation.place()), expectation.other().map(name).unwrap_or_default())
+    let ours = name(expectation.place(), &expectation.of);
+    let itself = expectation.over.as_deref().unwrap_or("itself");
+    let other = expectation.other().map(|place| name(place, itself));
+    (ours, other.unwrap_or_default())
 }
 
 fn measure(text: &str) -> String {
@@ -119,13 +158,13 @@ pub fn consequence(expectation: &Expectation, finding: &Finding) -> String {
 
 /// The printed numbers in one line; what there is instead where nothing was printed.
 pub fn published(numbers: &[Published]) -> String {
-    let number = |one: &Published| {
+    let printed = |one: &Published| {
         let of = one.of.as_ref().map(|of| format!("{of} ")).unwrap_or_default();
         format!("{of}{} {}", plain(one.value), one.unit)
     };
     let mut text = String::new();
     for group in numbers.chunk_by(|one, other| one.what == other.what) {
-        let numbers: Vec<String> = group.iter().map(number).collect();
+        let numbers: Vec<String> = group.iter().map(printed).collect();
         let separator = if text.is_empty() { "" } else { "; " };
         text += &format!("{separator}{}: {}", group[0].what, numbers.join(", "));
     }
@@ -142,9 +181,9 @@ pub fn reasons(judged: &Judged) -> String {
     let mut reasons = Vec::new();
     match judged.speaker() {
         Some(speaker) => decisive(speaker, &mut reasons),
-        None => reasons.extend(judged.tests.iter().map(|tested| {
-            format!("{}: {}", tested.test.name, absence(tested))
-        })),
+        None => reasons.extend(
+            judged.tests.iter().map(|tested| format!("{}: {}", tested.test.name, absence(tested))),
+        ),
     }
     if judged.disagree {
         reasons.push("backends disagree".into());
@@ -153,22 +192,25 @@ pub fn reasons(judged: &Judged) -> String {
     reasons.join("; ")
 }
 
-/// The expectations that decided, with what stands against them; evidence where all is well.
+/// The first expectation that decided, how many more did, and what stands against them; where all
+/// is well, the evidence that holds.
 fn decisive(tested: &Tested, reasons: &mut Vec<String>) {
-    let pairs = tested.test.expect.iter().zip(&tested.expect);
-    for (expectation, finding) in pairs {
-        let decides = finding.verdict == tested.verdict && finding.verdict != Verdict::Reproduced;
-        if decides {
-            let (found, what) = (found(expectation, finding), consequence(expectation, finding));
-            reasons.push(format!("{found}: {what} ({})", expected(expectation)));
-        }
-        reasons.extend(finding.against.iter().cloned());
+    let pairs = || tested.test.expect.iter().zip(&tested.expect);
+    let decides = |(_, finding): &(&Expectation, &Finding)| finding.verdict == tested.verdict;
+    if let Some((expectation, finding)) = pairs().find(decides) {
+        let found = found_in(&tested.test, expectation, finding);
+        let what = consequence(expectation, finding);
+        reasons.push(format!("{found}: {what} ({})", expected(expectation)));
     }
-    if reasons.is_empty() {
-        let held = tested.test.because.iter().zip(&tested.because);
-        let held = held.filter(|(_, finding)| finding.verdict == Verdict::Reproduced);
-        reasons.extend(held.filter_map(|(one, _)| one.says.clone()));
+    match pairs().filter(decides).count().saturating_sub(1) {
+        0 => {}
+        more => reasons.push(format!("and so {more} more")),
     }
+    reasons.extend(pairs().flat_map(|(_, finding)| finding.against.iter().cloned()));
+    let held = tested.test.because.iter().zip(&tested.because);
+    let held = held.filter(|(_, finding)| finding.verdict == Verdict::Reproduced);
+    let held = held.filter(|_| tested.verdict == Verdict::Reproduced);
+    reasons.extend(held.filter_map(|(one, _)| one.says.clone()));
 }
 
 /// Why a test has no verdict from data.
@@ -183,5 +225,19 @@ pub fn kernels(releases: &[String]) -> String {
     match releases {
         [] => "the simulator alone".into(),
         _ => releases.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_near_one_show_their_side() {
+        assert_eq!(places([1.3, 1.2, 1.4]), Some(2));
+        assert_eq!(places([0.98, 0.97, 0.99]), Some(3));
+        assert_eq!(places([1.0031, 1.0012, 1.02]), Some(4));
+        assert_eq!(places([1.0, 1.0, 1.0]), Some(2));
+        assert_eq!(places([1.9, 1.8, 2.5]), None, "three digits are enough");
     }
 }

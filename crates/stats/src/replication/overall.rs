@@ -22,9 +22,9 @@ pub fn disagree(tests: &[(Backend, Verdict)]) -> bool {
     let found = |verdict: Verdict| matches!(verdict, Verdict::Reproduced | Verdict::DirectionOnly);
     tests.iter().any(|&(one, verdict)| {
         found(verdict)
-            && tests.iter().any(|&(other, opposite)| {
-                one != other && opposite == Verdict::Contradicted
-            })
+            && tests
+                .iter()
+                .any(|&(other, opposite)| one != other && opposite == Verdict::Contradicted)
     })
 }
 

@@ -81,10 +81,9 @@ impl Side {
         let failed = self.failed.iter().map(|(reason, trials)| {
             format!("{trials} of {all} trials of {name} did not end well ({reason})")
         });
-        let missing = self
-            .missing
-            .iter()
-            .map(|(reason, runs)| format!("{runs} of {all} runs of {name} have no number ({reason})"));
+        let missing = self.missing.iter().map(|(reason, runs)| {
+            format!("{runs} of {all} runs of {name} have no number ({reason})")
+        });
         failed.chain(missing).collect()
     }
 }

@@ -39,7 +39,10 @@ fn sides(one: &mut Expectation, path: &str, asked: &Asked<'_>) -> Result<(), Spe
     names::contestant(other, other_cell, &at_other, asked)?;
     if key.unit_and_direction().0 != other_key.unit_and_direction().0 {
         let message = format!("'{other_key}' has another unit than '{key}'");
-        return Err(asked.places.error(&at("over_measure"), message).hint("compare like with like"));
+        return Err(asked
+            .places
+            .error(&at("over_measure"), message)
+            .hint("compare like with like"));
     }
     if let Some(text) = &one.over_machine {
         names::machine(Some(text), &at("over_machine"), asked)?;

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Claims in all forms: the sentence, a disagreement, text of strangers, pictures.
+
+use model::claim::{By, Expectation, Is, Published, Source, Test};
+use model::{Backend, Claim};
+use report::replication::{Judged, Replication, Tested, markdown, sentence, text};
+use stats::Interval;
+use stats::replication::{Estimate, Finding, Side, Verdict};
+
+const NASTY: &str = "</script><img src=x onerror=alert(1)>'\"&|";
+
+fn expectation(size: [f64; 2]) -> Expectation {
+    Expectation {
+        measure: "completion_ns all".into(),
+        of: "muqss".into(),
+        cell: Some("messaging".into()),
+        machine: Some("one".into()),
+        over: Some("cfs".into()),
+        over_cell: None,
+        over_machine: None,
+        over_measure: None,
+        by: By::Ratio,
+        is: Is::More,
+        than: None,
+        size: Some(size.to_vec()),
+        says: Some("it looks longer".into()),
+    }
+}
+
+fn finding(verdict: Verdict, value: f64) -> Finding {
+    let side = |name: &str| Side {
+        contestant: name.into(),
+        units: vec![1.0; 6],
+        trials: 6,
+        ..Side::default()
+    };
+    let interval = Interval { low: value * 0.9, high: value * 1.1 };
+    Finding {
+        of: side("muqss"),
+        over: Some(side("cfs")),
+        estimate: Some(Estimate { value, interval }),
+        verdict,
+        why: None,
+        against: vec![format!("1 of 7 trials of {NASTY} did not end well (hung: it hung)")],
+    }
+}
+
+fn tested(on: Backend, verdict: Verdict, value: f64) -> Tested {
+    let test = Test {
+        name: stats::backend_word(on).into(),
+        on,
+        full: false,
+        experiment: Some("messages".into()),
+        expect: vec![expectation([1.05, f64::INFINITY])],
+        because: vec![expectation([0.5, 1e6])],
+        not_testable: None,
+        command: None,
+    };
+    Tested {
+        verdict,
+        expect: vec![finding(verdict, value)],
+        because: vec![finding(Verdict::Reproduced, 2.0)],
+        why: None,
+        command: None,
+        looks: vec![("All numbers", format!("fairground report '{NASTY}'"))],
+        kernels: vec!["7.3.4".into()],
+        trials: 12,
+        test,
+    }
+}
+
+fn replication() -> Replication {
+    let claim = |id: &str| Claim {
+        id: id.into(),
+        about: format!("MuQSS takes longer {NASTY}"),
+        source: Source::S3,
+        citation: NASTY.into(),
+        protocol: NASTY.into(),
+        published: vec![Published {
+            what: "time".into(),
+            of: Some("muqss".into()),
+            value: -1.25,
+            unit: NASTY.into(),
+        }],
+        tests: Vec::new(),
+    };
+    let untested = Tested {
+        why: Some("it needs eight threads".into()),
+        command: Some("fairground replicate it --on live".into()),
+        expect: Vec::new(),
+        because: Vec::new(),
+        trials: 0,
+        ..tested(Backend::Live, Verdict::Untested, 1.0)
+    };
+    let (sim, vm) = (Backend::Sim, Backend::Vm);
+    let disputed =
+        vec![tested(sim, Verdict::Contradicted, 0.5), tested(vm, Verdict::Reproduced, 1.3)];
+    let judged =
+        |id: &str, verdict, disagree, tests| Judged { claim: claim(id), verdict, disagree, tests };
+    Replication {
+        claims: vec![
+            judged("s3-one", Verdict::Contradicted, true, disputed),
+            judged("s3-two", Verdict::Untested, false, vec![untested]),
+        ],
+        commands: vec!["fairground replicate".into()],
+        kernels: vec!["7.3.4".into()],
+        trials: 24,
+        generated: "2026-01-31".into(),
+    }
+}
+
+#[test]
+fn one_sentence_counts_them_all() {
+    assert_eq!(
+        sentence(&replication()),
+        "0 of 2 claims reproduced, 1 contradicted, 1 not tested here. Backends disagree about 1."
+    );
+}
+
+#[test]
+fn a_disagreement_shows_both_findings() {
+    let said = text(&replication(), false);
+    assert!(said.contains("s3-one: contradicted, backends disagree"), "{said}");
+    assert!(said.contains("muqss 0.500 × cfs [0.450, 0.550]"), "{said}");
+    assert!(said.contains("muqss 1.30 × cfs [1.17, 1.43]"), "{said}");
+    assert!(said.contains("to test it: fairground replicate it --on live"), "{said}");
+    assert!(said.lines().all(|line| line.chars().count() <= report::terminal::COLUMNS), "{said}");
+    let document = markdown(&replication());
+    assert!(document.contains("| [s3-one](s3-one.toml): "), "{document}");
+    assert!(
+        document.contains("- s3-two (live): it needs eight threads; `fairground"),
+        "{document}"
+    );
+    let rows = document.lines().filter(|line| line.starts_with('|'));
+    let bars = |line: &str| line.replace("\\|", "").matches('|').count();
+    assert!(rows.into_iter().all(|row| bars(row) == 9), "{document}");
+}
+
+#[test]
+fn the_page_is_whole_and_harmless() {
+    let page = report::html::replication::page(&replication());
+    assert_eq!(page.matches("<article class=\"claim\"").count(), 2);
+    assert_eq!(page.matches("<svg class=\"range\"").count(), 2, "one for each expectation");
+    assert!(page.contains("default-src 'none'") && page.contains("it looks longer"));
+    assert!(!page.contains("<img") && !page.contains("NaN") && !page.contains("inf,"), "{page}");
+    for outside in ["http://", "https://", "src=\"", "@import", "url(", "fetch("] {
+        assert!(!page.contains(outside), "the page has {outside}");
+    }
+    for element in ["section", "article", "details", "svg", "ul"] {
+        let opened = page.matches(&format!("<{element}")).count();
+        assert_eq!(opened, page.matches(&format!("</{element}>")).count(), "{element}");
+    }
+}
