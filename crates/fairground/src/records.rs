@@ -28,6 +28,28 @@ impl Chosen {
         Chosen { experiment: None, store, session: Some(session.to_string()) }
     }
 
+    /// The last session of an experiment in a store.
+    pub fn last_of(store: PathBuf, experiment: &str) -> Chosen {
+        Chosen { experiment: Some(experiment.into()), store, session: None }
+    }
+
+    /// The records of the session before the chosen ones, of the same experiment; `None` if there
+    /// is none.
+    ///
+    /// # Errors
+    /// When the store cannot be read or has no such records.
+    pub fn previous(&self) -> Result<Option<Vec<Record>>> {
+        let store = Store::open_readonly(&self.store)?;
+        let last = self.sessions(&store)?.pop().ok_or_else(|| self.nothing())?;
+        let mut earlier = store.sessions()?;
+        earlier.retain(|one| {
+            one.experiment.name == last.experiment.name && family(one) < family(&last)
+        });
+        let Some(before) = earlier.last() else { return Ok(None) };
+        let session = Chosen::session(self.store.clone(), before.id);
+        session.records().map(Some)
+    }
+
     /// The chosen records, without traces.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ use crate::{sides, units};
 
 pub mod apart;
 mod beside;
+pub mod gate;
 
 /// The widest line.
 pub const COLUMNS: usize = 110;

@@ -12,6 +12,7 @@ pub mod control;
 pub mod explain;
 pub mod export;
 pub mod fidelity;
+pub mod gate;
 pub mod guest;
 pub mod import;
 pub mod kernel;
@@ -62,6 +63,8 @@ enum Verb {
     Trial(trial::Args),
     /// Compare records: a table with intervals, or whether two stores are identical
     Compare(compare::Args),
+    /// Compare an experiment's last run with the one before; exit code 1 if anything is worse
+    Gate(gate::Args),
     /// Write the report, one HTML file that needs no network
     Report(report::Args),
     /// Say why tasks waited: who ran instead, which decisions made it, which CPUs idled
@@ -105,6 +108,7 @@ impl Cli {
             Some(Verb::Run(args)) => run::run(args),
             Some(Verb::Trial(args)) => trial::run(args),
             Some(Verb::Compare(args)) => compare::run(args),
+            Some(Verb::Gate(args)) => gate::run(args),
             Some(Verb::Report(args)) => report::run(args),
             Some(Verb::Explain(args)) => explain::run(args),
             Some(Verb::Fidelity(args)) => fidelity::run(args),

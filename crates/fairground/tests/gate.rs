@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairground gate`: a planted regression fails, its absence does not.
+
+use expect_test::expect;
+
+mod common;
+use common::{Bench, stderr, stdout};
+
+/// Three hogs that share a CPU.
+fn workload(run_us: u32) -> String {
+    format!(
+        r#"headline = ["completion_ns all"]
+
+[[task]]
+name = "hog"
+count = 3
+repeat = 20
+jitter_us = 1000
+steps = [{{ run_us = {run_us} }}]
+"#
+    )
+}
+
+const EXPERIMENT: &str = r#"question = "Has it become slower?"
+blocks = 6
+
+[[scheduler]]
+file = "fifo"
+
+[[workload]]
+name = "./hogs.toml"
+"#;
+
+/// Runs the experiment with tasks that take so long.
+fn run(bench: &Bench, run_us: u32) {
+    bench.write("hogs.toml", &workload(run_us));
+    bench.run(&["run", "./change.toml"]).success();
+}
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.write("change.toml", EXPERIMENT);
+    bench
+}
+
+#[test]
+fn three_per_cent_more_work_fail() {
+    let bench = bench();
+    run(&bench, 1000);
+    run(&bench, 1030);
+    let assert = bench.run(&["gate"]).code(1);
+    let said = stdout(&assert);
+    assert!(said.starts_with("regressed: 1 of 1 numbers worse"), "{said}");
+    assert!(said.contains("fifo  60.") && said.contains("n 6  completion"), "{said}");
+    bench.run(&["gate", "--margin", "5"]).success();
+    // The other way round it is a gain.
+    run(&bench, 1000);
+    let assert = bench.run(&["gate"]).success();
+    assert!(stdout(&assert).contains("0 of 1 numbers worse and 1 better"), "{}", stdout(&assert));
+}
+
+#[test]
+fn the_same_again_is_exactly_equal() {
+    let bench = bench();
+    run(&bench, 1000);
+    std::fs::rename(bench.path("fairground.db"), bench.path("before.db")).expect("a store");
+    run(&bench, 1000);
+    let assert = bench.run(&["gate", "--before", "before.db"]).success();
+    assert!(stdout(&assert).contains("exactly equal"), "{}", stdout(&assert));
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let bench = bench();
+    run(&bench, 1000);
+    let assert = bench.run(&["gate"]).code(2);
+    expect![[r#"
+        fairground: fairground.db: change ran only once; run it again after the change, or name the store of the run before: --before FILE
+    "#]]
+    .assert_eq(&stderr(&assert));
+    let assert = bench.run(&["gate", "--margin", "-1"]).code(2);
+    assert!(stderr(&assert).contains("--margin"), "{}", stderr(&assert));
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a gate says, as text: the verdict first, then every line.
+
+use stats::gate::{Change, Gate, Line};
+
+use crate::units;
+
+/// The verdict in a sentence, what has changed, and what could not be said.
+pub fn gate(gate: &Gate) -> String {
+    let mut text = format!("{}\n", verdict(gate));
+    for broken in &gate.broken {
+        let ((failed, all), outcome) = (broken.failed, &broken.outcome);
+        let (name, cell) = (&broken.contestant, &broken.cell);
+        text += &format!("  broken  {name}, {cell}: {failed} of {all} trials, {outcome}\n");
+    }
+    let mut lines: Vec<&Line> = gate.lines.iter().collect();
+    lines.sort_by_key(|line| line.change);
+    let width = lines.iter().map(|line| line.change.words().len()).max().unwrap_or(0);
+    for line in lines {
+        text += &format!("  {:width$}  {}\n", line.change.words(), numbers(line));
+    }
+    gate.one_sided.iter().for_each(|place| text += &format!("  cannot be compared: {place}\n"));
+    text
+}
+
+fn verdict(gate: &Gate) -> String {
+    let count = |change| gate.lines.iter().filter(|line| line.change == change).count();
+    let (worse, better, broken) = (count(Change::Worse), count(Change::Better), gate.broken.len());
+    let word = if gate.is_shut() { "regressed" } else { "passed" };
+    let looked = gate.lines.len();
+    let margin = gate.margin_percent;
+    format!(
+        "{word}: {worse} of {looked} numbers worse and {better} better by more than {margin} %, \
+         {broken} broken"
+    )
+}
+
+fn numbers(line: &Line) -> String {
+    let number = |value: Option<f64>| match value {
+        Some(value) => units::number(value, line.unit),
+        None => "–".into(),
+    };
+    let percent = line.percent.map(|percent| format!(", {percent:+.1} %")).unwrap_or_default();
+    let interval =
+        line.interval.map(|interval| format!(" [{:+.1}, {:+.1}]", interval.low, interval.high));
+    let p_value = line.p_value.map(|p| format!(", p {p:.3}")).unwrap_or_default();
+    format!(
+        "{}  {} → {}{percent}{}{p_value}, n {}  {}, {}",
+        line.contestant,
+        number(line.before),
+        number(line.now),
+        interval.unwrap_or_default(),
+        line.runs,
+        units::measure(&line.measure),
+        line.cell
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::metric::{Direction, Unit};
+    use stats::gate::Broken;
+
+    fn line(change: Change, percent: f64) -> Line {
+        Line {
+            cell: "messaging on one (sim)".into(),
+            contestant: "mine".into(),
+            measure: "completion_ns all".parse().expect("a measure"),
+            unit: Unit::Nanoseconds,
+            direction: Direction::Lower,
+            before: Some(1e6),
+            now: Some(1e6 * (1.0 + percent / 100.0)),
+            percent: Some(percent),
+            interval: None,
+            p_value: None,
+            runs: 8,
+            change,
+        }
+    }
+
+    #[test]
+    fn what_is_worse_stands_first() {
+        let gate = Gate {
+            margin_percent: 1.0,
+            lines: vec![line(Change::Equal, 0.0), line(Change::Worse, 3.0)],
+            broken: vec![Broken {
+                cell: "frames on one (sim)".into(),
+                contestant: "mine".into(),
+                outcome: "ejected: stalled".into(),
+                failed: (2, 8),
+            }],
+            one_sided: vec!["hogs on one (sim), now only".into()],
+        };
+        let expected = "\
+regressed: 1 of 2 numbers worse and 0 better by more than 1 %, 1 broken
+  broken  mine, frames on one (sim): 2 of 8 trials, ejected: stalled
+  worse          mine  1.00 ms → 1.03 ms, +3.0 %, n 8  completion, messaging on one (sim)
+  exactly equal  mine  1.00 ms → 1.00 ms, +0.0 %, n 8  completion, messaging on one (sim)
+  cannot be compared: hogs on one (sim), now only
+";
+        assert_eq!(super::gate(&gate), expected);
+    }
+}
