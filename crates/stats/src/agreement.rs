@@ -62,7 +62,8 @@ impl Aspect {
         Some(match measure.name.as_str() {
             "cpu_share" | "jain_index" | "deadline_miss_ratio" => Aspect::Shares,
             "voluntary_switches" | "involuntary_switches" | SWITCHES => Aspect::Switches,
-            "wakeup_latency_ns" | "run_delay_ns" | "timer_lateness_ns" | "response_time_ns" | "span_ns"
+            "wakeup_latency_ns" | "run_delay_ns" | "timer_lateness_ns" | "response_time_ns"
+            | "span_ns"
                 if quantile(measure.statistic) =>
             {
                 Aspect::Latency
