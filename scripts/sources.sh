@@ -30,8 +30,8 @@ fi
 "$(dirname "$0")/setup.sh" sources
 
 # The list that names Debian's main archive, with its keys, asked for sources instead of packages;
-# it may name other archives too, hence the release. shellcheck disable=SC2016 # apt's variables,
-# not the shell's
+# it may name other archives too, hence the release.
+# shellcheck disable=SC2016 # apt's variables, not the shell's
 entry=$(apt-get indextargets --format '$(LABEL)|$(COMPONENT)|$(CODENAME)|$(SOURCESENTRY)' \
     'Created-By: Packages' | sed -n 's/^Debian|main|\(.*\):[0-9]*$/\1/p' | head -n 1)
 release="${entry%%|*}" list="${entry#*|}"

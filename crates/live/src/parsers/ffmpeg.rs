@@ -13,8 +13,8 @@ pub fn parse(stdout: &str, stderr: &str) -> Result<Reported, String> {
     let times = only(times, "line `bench: … rtime=` (add -benchmark)")?;
     let real = times.split("rtime=").nth(1).unwrap_or_default();
     let seconds = positive(real.strip_suffix('s').ok_or("`rtime` is not in seconds")?)?;
-    let progress = lines().filter_map(|line| line.strip_prefix("frame="));
-    let last = progress.last().ok_or("there is no line `frame=`")?;
+    let mut progress = lines().filter_map(|line| line.strip_prefix("frame="));
+    let last = progress.next_back().ok_or("there is no line `frame=`")?;
     let frames = positive(last.split_whitespace().next().unwrap_or_default())?;
     let version = lines().find_map(|line| line.strip_prefix("ffmpeg version ")?.split(' ').next());
     Ok(Reported {

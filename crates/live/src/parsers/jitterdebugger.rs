@@ -85,7 +85,7 @@ mod tests {
         let all = lateness(REAL).unwrap();
         assert!(all.is_complete() && all.count > 1_000, "{all:?}");
         assert!((1_000..1_000_000).contains(&all.quantile(0.5).unwrap()), "{all:?}");
-        assert!(all.min <= all.max && all.max % 1_000 == 0);
+        assert!(all.min <= all.max && all.max.is_multiple_of(1_000));
     }
 
     #[test]
