@@ -30,24 +30,26 @@ fi
 "$(dirname "$0")/setup.sh" sources
 
 # The list that names Debian's main archive, with its keys, asked for sources instead of packages;
-# it may name other archives too, hence the release. shellcheck disable=SC2016 # apt's variables,
-# not the shell's
+# it may name other archives too, hence the release.
+# shellcheck disable=SC2016 # apt's variables, not the shell's
 entry=$(apt-get indextargets --format '$(LABEL)|$(COMPONENT)|$(CODENAME)|$(SOURCESENTRY)' \
     'Created-By: Packages' | sed -n 's/^Debian|main|\(.*\):[0-9]*$/\1/p' | head -n 1)
 release="${entry%%|*}" list="${entry#*|}"
 if [ -z "$list" ] || [ -z "$package" ]; then
-    echo "sources.sh: this machine's apt knows no archive of Debian itself; try apt-get update first" >&2
+    echo "sources.sh: this machine's apt knows no archive of Debian itself; apt-get update?" >&2
     exit 1
 fi
 mkdir -p "$home/sources"
 work=$(mktemp -d -p "$home/sources")
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/parts" "$work/lists/partial" "$work/cache/archives/partial" "$work/tree"
-sed -e 's/^Types:.*/Types: deb-src/' -e 's/^deb /deb-src /' "$list" >"$work/parts/$(basename "$list")"
+sed -e 's/^Types:.*/Types: deb-src/' -e 's/^deb /deb-src /' "$list" \
+    >"$work/parts/$(basename "$list")"
 
 apt() {
     apt-get -qq -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$work/parts" \
-        -o Dir::State::lists="$work/lists" -o Dir::Cache="$work/cache" -o APT::Sandbox::User=root "$@"
+        -o Dir::State::lists="$work/lists" -o Dir::Cache="$work/cache" \
+        -o APT::Sandbox::User=root "$@"
 }
 
 echo "getting the source of $package"

@@ -25,7 +25,7 @@ struct Document {
 
 /// See the module.
 pub fn read(content: &str) -> Result<Vec<Run>, Fault> {
-    if content.lines().last().is_none_or(|line| line.trim_end() != "...") {
+    if content.lines().next_back().is_none_or(|line| line.trim_end() != "...") {
         let message = "the file is cut off: it does not end with `...`";
         return Err(Fault::at(content.lines().count(), message));
     }

@@ -15,7 +15,11 @@ pub fn parse(stdout: &str, stderr: &str) -> Result<Reported, String> {
     if !rest.contains("clients") {
         return Err("`Throughput` does not say how many clients".into());
     }
-    if let Some(line) = lines().find(|line| line.contains("failed")) {
+    // A failed request names its line of the load: `[1234] write failed …`. `failed to create
+    // barrier semaphore` has none and is no failure: dbench takes the first one after a boot, whose
+    // number is 0, for none.
+    let failed = |line: &&str| line.starts_with('[') && line.contains("failed");
+    if let Some(line) = lines().find(failed) {
         return Err(format!("a client could not go on: {line}"));
     }
     let version = lines().find_map(|line| line.split_once(" version ")?.1.split(' ').next());
@@ -45,6 +49,8 @@ mod tests {
         assert!(parse("", "").is_err());
         assert!(parse(REAL.split("Throughput").next().unwrap(), "").is_err());
         assert!(parse("Throughput 0 MB/sec  4 clients\n", "").is_err());
+        let first = format!("failed to create barrier semaphore \n{REAL}");
+        assert_eq!(parse(&first, ""), parse(REAL, ""));
         let failed = format!("[12] write failed on handle 3\n{REAL}");
         assert!(parse(&failed, "").unwrap_err().contains("could not go on"));
     }
