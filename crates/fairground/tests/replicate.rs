@@ -97,8 +97,8 @@ fn verdicts_are_those_of_the_truth() {
           short turns switch more
           published: switches: short 8 times
           sim: reproduced
-            involuntary switches · hog: short 2.40 × long [2.40, 2.60], 6 and 6 runs: as published (more: 2.00 × to
-              12.0 ×)
+            involuntary switches · hog: short 2.40 × long [2.40, 2.60], 6 and 6 runs: as published (more: 2 × to 12
+              ×)
             because the sleeper sleeps as often: voluntary switches · sleeper: short +3 against long [3, 4], 6 and 6
               runs
           live: not tested
@@ -122,7 +122,7 @@ fn verdicts_are_those_of_the_truth() {
           a twin switches more
           published: switches: short 8 times
           sim: not reproduced
-            involuntary switches · hog: twin 1.00 × long [1.00, 1.00], 6 and 6 runs: the interval holds 1.00 × (more)
+            involuntary switches · hog: twin 1.00 × long [1.00, 1.00], 6 and 6 runs: the interval holds 1 × (more)
 
         1 of 4 claims reproduced, 1 in direction only, 1 not reproduced, 1 contradicted.
     "#]].assert_eq(&stdout(&ran));
@@ -153,10 +153,10 @@ fn document(bench: &Bench) {
 
         | claim | published | measured | verdict | sim | vm | live | why |
         |---|---|---|---|---|---|---|---|
-        | [true](true.toml): short turns switch more | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 runs | **reproduced** | reproduced | – | not tested | the sleeper sleeps as often |
+        | [true](true.toml): short turns switch more | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 runs | **reproduced** | reproduced | – | not tested | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 runs: as published (more: 2 × to 12 ×); the sleeper sleeps as often |
         | [size](size.toml): a hundred times | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 runs | **direction only** | direction only | – | – | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 runs: the direction, in another size (more: 100 × to 200 ×) |
         | [false](false.toml): short turns switch less | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 runs | **contradicted** | contradicted | – | – | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 runs: the opposite (less) |
-        | [alike](alike.toml): a twin switches more | switches: short 8 times | sim: involuntary switches · hog: twin 1.00 × long \[1.00, 1.00\], 6 and 6 runs | **not reproduced** | not reproduced | – | – | involuntary switches · hog: twin 1.00 × long \[1.00, 1.00\], 6 and 6 runs: the interval holds 1.00 × (more) |
+        | [alike](alike.toml): a twin switches more | switches: short 8 times | sim: involuntary switches · hog: twin 1.00 × long \[1.00, 1.00\], 6 and 6 runs | **not reproduced** | not reproduced | – | – | involuntary switches · hog: twin 1.00 × long \[1.00, 1.00\], 6 and 6 runs: the interval holds 1 × (more) |
 
         ## Not tested here
 

@@ -17,7 +17,8 @@ pub use counts::{Counts, sentence};
 pub use markdown::markdown;
 pub use terminal::text;
 pub(crate) use words::{
-    amount, consequence, expected, found, found_in, kernels, measured_on, published, reasons,
+    absence, amount, consequence, expected, found, found_in, kernels, measured_on, published,
+    reasons,
 };
 
 /// All claims that were asked, and where their answers come from.

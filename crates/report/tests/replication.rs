@@ -131,6 +131,7 @@ fn a_disagreement_shows_both_findings() {
         document.contains("- s3-two (live): it needs eight threads; `fairground"),
         "{document}"
     );
+    assert!(document.contains("backends disagree: vm reproduced: completion: muqss 1.30 ×"));
     let rows = document.lines().filter(|line| line.starts_with('|'));
     let bars = |line: &str| line.replace("\\|", "").matches('|').count();
     assert!(rows.into_iter().all(|row| bars(row) == 9), "{document}");

@@ -117,10 +117,13 @@ fn known(name: &str, claim: &Claim, tests: &BTreeSet<String>) -> Result<()> {
     Err(bad_input(format!("{name}:{wrong}: the claim has no such test; {hint}")))
 }
 
+/// The command that runs one test of a claim.
+pub fn command(name: &str, test: &Test) -> String {
+    format!("fairground replicate {}", quoted(&format!("{name}:{}", test.name)))
+}
+
 fn choice(name: &str, test: &Test, named: &BTreeSet<String>, wanted: &Wanted) -> Choice {
-    let here =
-        || Some(format!("fairground replicate {}", quoted(&format!("{name}:{}", test.name))));
-    let leave = |why: &str| Choice::Leave(why.into(), here());
+    let leave = |why: &str| Choice::Leave(why.into(), Some(command(name, test)));
     let Some(experiment) = &test.experiment else {
         let why = test.not_testable.clone().unwrap_or_default();
         return Choice::Leave(why, test.command.clone());

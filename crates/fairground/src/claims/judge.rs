@@ -9,7 +9,7 @@ use model::{Backend, Expectation, Record};
 use report::replication::{Judged, Tested};
 use stats::replication::{Finding, Verdict, disagree, judge, of_claim, of_test};
 
-use super::choose::{Choice, Chosen, Session};
+use super::choose::{self, Choice, Chosen, Session};
 use super::look;
 
 /// What came of a session: its number in the store and its records, or why there are none.
@@ -34,16 +34,26 @@ impl Answers {
 
 /// What came of a claim.
 pub fn claim(chosen: Chosen, answers: &Answers) -> Judged {
-    let Chosen { claim, tests: choices, .. } = chosen;
+    let Chosen { name, claim, tests: choices } = chosen;
     let tests: Vec<Tested> = claim
         .tests
         .iter()
         .zip(choices)
         .map(|(test, choice)| tested(test, choice, answers))
         .collect();
+    let tests: Vec<Tested> = tests.into_iter().map(|one| with_command(one, &name)).collect();
     let verdicts: Vec<Verdict> = tests.iter().map(|tested| tested.verdict).collect();
     let by_backend: Vec<_> = tests.iter().map(|one| (one.test.on, one.verdict)).collect();
     Judged { verdict: of_claim(&verdicts), disagree: disagree(&by_backend), claim, tests }
+}
+
+/// What this machine cannot run another one can, by the same command.
+fn with_command(mut tested: Tested, name: &str) -> Tested {
+    let cannot = tested.verdict == Verdict::Untested && tested.trials > 0;
+    if cannot {
+        tested.command = Some(choose::command(name, &tested.test));
+    }
+    tested
 }
 
 fn tested(test: &Test, choice: Choice, answers: &Answers) -> Tested {

@@ -7,7 +7,9 @@ use model::Backend;
 use model::claim::Source;
 use stats::replication::Verdict;
 
-use super::{Judged, Replication, Tested, found_in, kernels, published, reasons, sentence};
+use super::{
+    Judged, Replication, Tested, absence, found_in, kernels, published, reasons, sentence,
+};
 use crate::markdown::clean;
 
 /// A whole document: the sentence, where it comes from, a table for each source, and the commands
@@ -74,11 +76,12 @@ fn untested(replication: &Replication) -> String {
     let mut text = String::new();
     for judged in &replication.claims {
         let tests = judged.tests.iter().filter(|one| one.verdict == Verdict::Untested);
-        for Tested { test, why, command, .. } in tests {
-            let why = why.as_deref().unwrap_or("it did not run");
+        for tested in tests {
+            let Tested { test, command, .. } = tested;
+            let why = absence(tested);
             let command = command.as_ref().map(|it| format!("; `{it}`")).unwrap_or_default();
             let _ =
-                writeln!(text, "- {} ({}): {}{command}", judged.claim.id, test.name, clean(why));
+                writeln!(text, "- {} ({}): {}{command}", judged.claim.id, test.name, clean(&why));
         }
     }
     if text.is_empty() { text } else { format!("\n## Not tested here\n\n{text}") }

@@ -186,10 +186,24 @@ pub fn reasons(judged: &Judged) -> String {
         ),
     }
     if judged.disagree {
-        reasons.push("backends disagree".into());
+        reasons.extend(disagreement(judged));
     }
     reasons.dedup();
     reasons.join("; ")
+}
+
+/// What the tests on other backends say.
+fn disagreement(judged: &Judged) -> Vec<String> {
+    let Some(speaker) = judged.speaker() else { return Vec::new() };
+    let others = judged.tests.iter().filter(|one| one.test.on != speaker.test.on);
+    let others = others.filter(|one| one.verdict.has_data() && one.verdict != speaker.verdict);
+    let words = others.map(|one| {
+        let mut words = Vec::new();
+        decisive(one, &mut words);
+        let (name, verdict) = (&one.test.name, one.verdict.words());
+        format!("backends disagree: {name} {verdict}: {}", words.join("; "))
+    });
+    words.collect()
 }
 
 /// The first expectation that decided, how many more did, and what stands against them; where all
@@ -214,7 +228,7 @@ fn decisive(tested: &Tested, reasons: &mut Vec<String>) {
 }
 
 /// Why a test has no verdict from data.
-fn absence(tested: &Tested) -> String {
+pub fn absence(tested: &Tested) -> String {
     let finding = tested.expect.iter().find(|finding| finding.verdict == tested.verdict);
     let why = tested.why.as_ref().or(finding.and_then(|finding| finding.why.as_ref()));
     why.cloned().unwrap_or_else(|| "it did not run".into())

@@ -75,8 +75,12 @@ impl Side {
         Some((verdict, format!("{name} has no number: {reason}")))
     }
 
-    /// What is left out, a sentence for each reason.
+    /// What is left out of its numbers, a sentence for each reason; without any see
+    /// [`Side::absence`].
     pub(super) fn left_out(&self) -> Vec<String> {
+        if self.units.is_empty() {
+            return Vec::new();
+        }
         let (name, all) = (&self.contestant, self.trials);
         let failed = self.failed.iter().map(|(reason, trials)| {
             format!("{trials} of {all} trials of {name} did not end well ({reason})")
