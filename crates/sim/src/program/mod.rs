@@ -2,13 +2,15 @@
 //! What tasks do: a workload's steps, played in virtual time.
 //!
 //! Read in this order: [`score`] resolves names to numbers; [`play`] goes through the steps;
-//! `steps` says what each does; [`things`] are what tasks share; [`timers`] count releases and
-//! deadlines; `family` forks and ends tasks; [`conductor`] starts all and ends the run.
+//! `steps` says what each does, `spans` how long they take; [`things`] are what tasks share;
+//! [`timers`] count releases and deadlines; `family` forks and ends tasks; [`conductor`] starts all
+//! and ends the run.
 
 pub mod conductor;
 pub(crate) mod family;
 pub mod play;
 pub mod score;
+mod spans;
 pub(crate) mod steps;
 pub mod things;
 pub mod timers;

@@ -48,12 +48,7 @@ impl Core {
                 self.charge(cpu, self.costs.exec_ns);
                 Flow::End
             }
-            Op::Exit => {
-                while !self.plays[task.0 as usize].spans.is_empty() {
-                    self.span_end(cpu, task);
-                }
-                Flow::End
-            }
+            Op::Exit => self.exit_spans(cpu, task),
             Op::Yield => {
                 self.charge(cpu, self.costs.syscall_ns);
                 Flow::Yield
@@ -130,27 +125,6 @@ impl Core {
                 play.loops.pop();
             }
         }
-        Flow::Next
-    }
-
-    fn span_start(&mut self, cpu: u32, task: TaskId, limit_ns: u64) -> Flow {
-        let clock = self.clock(cpu);
-        let play = &mut self.plays[task.0 as usize];
-        play.steps = play.steps.wrapping_sub(1);
-        play.spans.push((clock, limit_ns));
-        Flow::Next
-    }
-
-    /// The player reads the clock at both ends and counts, as for a job.
-    fn span_end(&mut self, cpu: u32, task: TaskId) -> Flow {
-        let clock = self.clock(cpu);
-        let play = &mut self.plays[task.0 as usize];
-        play.steps = play.steps.wrapping_sub(1);
-        if let Some((start_ns, limit_ns)) = play.spans.pop() {
-            let tally = &mut self.recorder.groups[play.group as usize];
-            tally.span(clock.saturating_sub(start_ns), limit_ns);
-        }
-        self.charge(cpu, self.costs.job_ns);
         Flow::Next
     }
 
