@@ -319,92 +319,56 @@ fn quantiles_without_a_histogram_stand_alone() {
     assert_eq!(import(&loaded, &[])[0].trial.contestant.name, "bpfland_1.0.11");
 }
 
+/// What the refused imports say, one after another.
+fn refusals(imports: &[(&str, &[&str])]) -> String {
+    let said = |(text, more): &(&str, &[&str])| {
+        let bench = bench(text);
+        stderr(&bench.run(&[&["import", "result"], *more].concat()).code(2))
+    };
+    imports.iter().map(said).collect()
+}
+
 #[test]
-fn what_is_cut_off_or_something_else_is_refused() {
+fn what_is_cut_off_is_refused() {
     let half = |name: &str| {
         let text = sample(name);
         text[..text.len() * 2 / 3].to_owned()
     };
-    refuses(
-        &half("jitterdebugger.txt"),
-        &["--as", "jitterdebugger"],
-        expect![[r#"
-        fairground: result:93: EOF while parsing an object; the file is cut off
-    "#]],
-    );
-    refuses(
-        &half("schbench.json"),
-        &[],
-        expect![[r#"
-        fairground: result:19: EOF while parsing a value; the file is cut off
-    "#]],
-    );
-    refuses(
-        &half("hyperfine.json"),
-        &[],
-        expect![[r#"
-        fairground: result:28: EOF while parsing a string; the file is cut off
-    "#]],
-    );
-    refuses(
-        &half("composite.xml"),
-        &[],
-        expect![[r#"
-            fairground: result:33: the file is cut off
-        "#]],
-    );
     let yaml = sample("stress_ng_yaml.txt");
     let yaml = yaml.split_once("\n---\n").expect("YAML").1;
-    refuses(
-        &yaml[..yaml.len() - 40],
-        &[],
-        expect![[r#"
+    expect![[r#"
+        fairground: result:93: EOF while parsing an object; the file is cut off
+        fairground: result:19: EOF while parsing a value; the file is cut off
+        fairground: result:28: EOF while parsing a string; the file is cut off
+        fairground: result:33: the file is cut off
         fairground: result:34: the file is cut off: it does not end with `...`
-    "#]],
-    );
-    refuses(
-        &yaml.replace("bogo-ops: 6924", "bogo-ops: ["),
-        &[],
-        expect![[r#"
         fairground: result:28: not YAML as stress-ng writes it: error: line 28 column 17: expected string scalar
-    "#]],
-    );
-    refuses(
-        "hello\n",
-        &[],
-        expect![[r#"
-        fairground: result: in none of the known formats: cyclictest, hyperfine, jitterdebugger, mangohud, perf, phoronix, schbench, stress-ng
-    "#]],
-    );
-    refuses(
-        "",
-        &[],
-        expect![[r#"
-        fairground: result: in none of the known formats: cyclictest, hyperfine, jitterdebugger, mangohud, perf, phoronix, schbench, stress-ng
-    "#]],
-    );
-    refuses(
-        "hello\n",
-        &["--as", "hyperfin"],
-        expect![[r#"
-        fairground: result: --as hyperfin: unknown format; did you mean 'hyperfine' or 'perf'?
-    "#]],
-    );
-    refuses(
-        "hello\n",
-        &["--as", "perf"],
-        expect![[r#"
-        fairground: result: there is no result in it
-    "#]],
-    );
+    "#]]
+    .assert_eq(&refusals(&[
+        (&half("jitterdebugger.txt"), &["--as", "jitterdebugger"]),
+        (&half("schbench.json"), &[]),
+        (&half("hyperfine.json"), &[]),
+        (&half("composite.xml"), &[]),
+        (&yaml[..yaml.len() - 40], &[]),
+        (&yaml.replace("bogo-ops: 6924", "bogo-ops: ["), &[]),
+    ]));
+}
+
+#[test]
+fn what_is_something_else_is_refused() {
     let two = format!("{}{}", sample("perf_messaging.txt"), sample("mangohud.csv"));
-    refuses(
-        &two,
-        &[],
-        expect![[r#"
+    expect![[r#"
+        fairground: result: in none of the known formats: cyclictest, hyperfine, jitterdebugger, mangohud, perf, phoronix, schbench, stress-ng
+        fairground: result: --as hyperfin: unknown format; did you mean 'hyperfine' or 'perf'?
+        fairground: result: there is no result in it
         fairground: result: could be mangohud or perf; say which with --as
-    "#]],
-    );
+    "#]]
+    .assert_eq(&refusals(&[
+        ("hello\n", &[]),
+        ("hello\n", &["--as", "hyperfin"]),
+        ("hello\n", &["--as", "perf"]),
+        (&two, &[]),
+    ]));
 }
 
 #[test]
