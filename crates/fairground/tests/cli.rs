@@ -37,6 +37,7 @@ fn alone_it_shows_its_verbs() {
           run          Run an experiment; every trial leaves one record in the store
           trial        Read one JSON trial on stdin, run it, write one JSON record on stdout
           compare      Compare records: a table with intervals, or whether two stores are identical
+          gate         Compare an experiment's last run with the one before; exit code 1 if anything is worse
           report       Write the report, one HTML file that needs no network
           explain      Say why tasks waited: who ran instead, which decisions made it, which CPUs idled
           fidelity     Run the same trials in the simulator and on a kernel, and show how far they are apart

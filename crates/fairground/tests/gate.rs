@@ -78,6 +78,6 @@ fn what_cannot_be_compared_is_refused() {
         fairground: fairground.db: change ran only once; run it again after the change, or name the store of the run before: --before FILE
     "#]]
     .assert_eq(&stderr(&assert));
-    let assert = bench.run(&["gate", "--margin", "-1"]).code(2);
+    let assert = bench.run(&["gate", "--margin=-1"]).code(2);
     assert!(stderr(&assert).contains("--margin"), "{}", stderr(&assert));
 }

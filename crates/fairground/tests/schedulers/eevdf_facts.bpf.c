@@ -74,7 +74,7 @@ static s64 clamped(s64 lag, s32 nice)
 {
 	set_average(1024, 10 * MS);
 	joining = (struct fair_task){ .load.cpu = CPU, .vruntime = 10 * MS - lag };
-	return lag_of(&joining, live_sums(joining.load.cpu), lag_limit(task(nice)));
+	return lag_of(&joining, live_sums(joining.load.cpu), lag_limit(task(nice), &joining));
 }
 
 static void ask_lag(void)
@@ -105,14 +105,13 @@ static void set_hog(void)
 static bool preempts_with(u64 slice)
 {
 	struct task_struct *p = task(0);
-	u64 deadline;
 
 	set_hog();
 	joining = (struct fair_task){};
 	p->se.custom_slice = slice > 0;
 	p->se.slice = slice;
-	deadline = place(p, &joining, CPU, live_sums(CPU), true);
-	return eevdf_preempts(p, &joining, CPU, live_sums(CPU), CURR->vruntime, deadline);
+	place(p, &joining, CPU, live_sums(CPU), true);
+	return eevdf_preempts(p, &joining, CPU, live_sums(CPU), CURR->vruntime, joining.deadline);
 }
 
 static void ask_preemption(void)
@@ -131,7 +130,8 @@ static void ask_deadline(void)
 	say("deadline after 3.1", CURR->deadline);
 	set_average(1024, 10 * MS);
 	joining = (struct fair_task){ .is_new = true };
-	say("forked deadline", place(task(0), &joining, CPU, live_sums(CPU), true));
+	place(task(0), &joining, CPU, live_sums(CPU), true);
+	say("forked deadline", joining.deadline);
 	say("forked vruntime", joining.vruntime);
 }
 
