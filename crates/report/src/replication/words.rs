@@ -52,25 +52,41 @@ fn places(ratios: [f64; 3]) -> Option<usize> {
 
 /// What was found: `completion: muqss 1.31 × cfs [1.28, 1.35], 6 and 6 runs`.
 pub fn found(expectation: &Expectation, finding: &Finding) -> String {
-    number(expectation, finding, "")
+    number(expectation, finding, "", &cells(expectation).collect::<Vec<_>>())
+}
+
+/// The cells that an expectation looks at.
+fn cells(expectation: &Expectation) -> impl Iterator<Item = &str> {
+    let other = expectation.other().and_then(|place| place.cell);
+    expectation.place().cell.into_iter().chain(other)
+}
+
+/// A cell by what tells it from the others: its workload, and the parameters that they do not share.
+fn short(cell: &str, cells: &[&str]) -> String {
+    let workload = |cell: &str| cell.split(' ').next().unwrap_or_default().to_owned();
+    let others = || cells.iter().filter(|other| workload(other) == workload(cell));
+    let differs = |word: &&str| others().any(|other| !other.split(' ').any(|one| one == *word));
+    let words = cell.split(' ').skip(1).filter(differs);
+    std::iter::once(workload(cell).as_str()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 /// The same with its cell and machine, where the test looks at several.
 pub fn found_in(test: &Test, expectation: &Expectation, finding: &Finding) -> String {
     let all = || test.expect.iter().chain(&test.because);
     let Place { cell, machine, .. } = expectation.place();
+    let cells: Vec<&str> = all().flat_map(cells).collect();
     let mut place = String::new();
     if expectation.over_cell.is_none() && all().any(|other| other.place().cell != cell) {
-        place += &format!(" in {}", cell.unwrap_or_default());
+        place += &format!(" in {}", short(cell.unwrap_or_default(), &cells));
     }
     if expectation.over_machine.is_none() && all().any(|other| other.place().machine != machine) {
         place += &format!(" on {}", machine.unwrap_or_default());
     }
-    number(expectation, finding, &place)
+    number(expectation, finding, &place, &cells)
 }
 
-fn number(expectation: &Expectation, finding: &Finding, place: &str) -> String {
-    let (ours, other) = sides(expectation);
+fn number(expectation: &Expectation, finding: &Finding, place: &str, cells: &[&str]) -> String {
+    let (ours, other) = sides(expectation, cells);
     let measure = format!("{}{place}", measure(&expectation.measure));
     let Some(estimate) = finding.estimate else {
         let why = finding.why.as_deref().unwrap_or("no number");
@@ -92,11 +108,11 @@ fn number(expectation: &Expectation, finding: &Finding, place: &str) -> String {
 }
 
 /// The two sides by what makes them different.
-fn sides(expectation: &Expectation) -> (String, String) {
+fn sides(expectation: &Expectation, cells: &[&str]) -> (String, String) {
     let name = |place: Place<'_>, contestant: &str| {
         let mut name = contestant.to_owned();
         if let Some(cell) = place.cell.filter(|_| expectation.over_cell.is_some()) {
-            name += &format!(" in {cell}");
+            name += &format!(" in {}", short(cell, cells));
         }
         if let Some(machine) = place.machine.filter(|_| expectation.over_machine.is_some()) {
             name += &format!(" on {machine}");
@@ -245,6 +261,12 @@ pub fn kernels(releases: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cells_are_named_by_what_tells_them_apart() {
+        let cells = ["server a=1 b=2 c=3", "server a=1 b=4 c=3", "hogs n=1"];
+        assert_eq!(cells.map(|cell| short(cell, &cells)), ["server b=2", "server b=4", "hogs"]);
+    }
 
     #[test]
     fn ratios_near_one_show_their_side() {
