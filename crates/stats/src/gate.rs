@@ -6,9 +6,9 @@
 //!
 //! - Where the clock is virtual a number is exact, and a seed is a parameter, not noise. Runs are
 //!   paired by seed: equal pairs are equal. Different ones are a change if their median lies beyond
-//!   the margin and nearly all pairs agree on the side, as the sign test at 2.5 % wants it (Conover,
-//!   "Practical Nonparametric Statistics", 3rd edition 1999, section 3.4); with fewer than six pairs
-//!   all have to. A chaotic measure that falls anywhere with each change does not pass for worse.
+//!   the margin and nearly all pairs agree on the side, as the sign test at 2.5 % wants it
+//!   (Conover, "Practical Nonparametric Statistics", 3rd edition 1999, section 3.4); with fewer
+//!   than six pairs all have to. A chaotic measure that falls anywhere with each change is none.
 //! - Where it is real, the boots of both sides are compared by the exact rank-sum test, corrected
 //!   (Holm) for everything that the gate looks at, and the shift must lie beyond the margin. If
 //!   nothing has changed, at most 5 % of gates say that anything has, and half of them that it is
@@ -294,8 +294,8 @@ fn percent(before: f64, now: f64) -> f64 {
     }
 }
 
-/// How many of so many pairs may disagree with the others: the sign test at 2.5 % on each side. With
-/// fewer than six pairs it never could be passed, and nobody may.
+/// How many of so many pairs may disagree with the others: the sign test at 2.5 % on each side.
+/// With fewer than six pairs it never could be passed, and nobody may.
 fn other_side_at_most(pairs: usize) -> Option<usize> {
     let all = 0.5_f64.powi(pairs as i32);
     let (mut ways, mut sum) = (1.0, 0.0);
