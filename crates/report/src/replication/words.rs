@@ -61,7 +61,7 @@ fn cells(expectation: &Expectation) -> impl Iterator<Item = &str> {
     expectation.place().cell.into_iter().chain(other)
 }
 
-/// A cell by what tells it from the others: its workload, and the parameters that they do not share.
+/// A cell by what tells it from the others: its workload, and parameters that they do not share.
 fn short(cell: &str, cells: &[&str]) -> String {
     let workload = |cell: &str| cell.split(' ').next().unwrap_or_default().to_owned();
     let others = || cells.iter().filter(|other| workload(other) == workload(cell));
