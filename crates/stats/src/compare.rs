@@ -99,7 +99,7 @@ fn compare_cell(
 }
 
 /// The measures that the cell's workloads name first, in their order.
-fn headlines(records: &[&Record]) -> Vec<MeasureKey> {
+pub(crate) fn headlines(records: &[&Record]) -> Vec<MeasureKey> {
     let mut headlines = Vec::new();
     for text in records.iter().flat_map(|record| &record.trial.workload.headline) {
         if let Ok(key) = text.parse()

@@ -22,7 +22,7 @@ use model::metric::{Direction, Unit};
 use model::{Clock, Record};
 use serde::{Deserialize, Serialize};
 
-use crate::bootstrap::Clusters;
+use crate::compare::headlines;
 use crate::comparison::{Interval, backend_word};
 use crate::holm::{ALPHA, adjust};
 use crate::measures::MeasureKey;
@@ -152,7 +152,7 @@ fn label(key: &CellKey, record: &Record) -> String {
 /// One cell that both sides have.
 fn look(gate: &mut Gate, label: &str, before: &[&Record], now: &[&Record]) {
     let (then, today) = (columns(before), columns(now));
-    let is_exact = clock(now[0]) == Clock::Virtual;
+    let clock = clock(now[0]);
     let absent = Column::default();
     for name in contestants(now) {
         if !before.iter().any(|record| record.trial.contestant.name == name) {
@@ -160,15 +160,20 @@ fn look(gate: &mut Gate, label: &str, before: &[&Record], now: &[&Record]) {
             continue;
         }
         gate.broken.extend(broken(label, name, before, now));
-        for measure in headlines(now) {
+        for measure in headlines(now).into_iter().filter(judges) {
             let sides = (
                 column(&then, &measure, name).unwrap_or(&absent),
                 column(&today, &measure, name).unwrap_or(&absent),
             );
             let place = Place { label, name, measure: &measure };
-            gate.lines.push(line(&place, sides, is_exact, gate.margin_percent));
+            gate.lines.push(line(&place, sides, clock, gate.margin_percent));
         }
     }
+}
+
+/// Whether one way is better.
+fn judges(measure: &MeasureKey) -> bool {
+    measure.unit_and_direction().1 != Direction::Neutral
 }
 
 fn column<'a>(columns: &'a Columns, measure: &MeasureKey, name: &str) -> Option<&'a Column> {
@@ -180,13 +185,6 @@ fn contestants<'a>(records: &[&'a Record]) -> Vec<&'a str> {
     names.sort_unstable();
     names.dedup();
     names
-}
-
-/// The measures that the workload names first and that judge.
-fn headlines(records: &[&Record]) -> Vec<MeasureKey> {
-    let texts = records[0].trial.workload.headline.iter();
-    let keys = texts.filter_map(|text| text.parse::<MeasureKey>().ok());
-    keys.filter(|key| key.unit_and_direction().1 != Direction::Neutral).collect()
 }
 
 fn broken(label: &str, name: &str, before: &[&Record], now: &[&Record]) -> Option<Broken> {
@@ -214,7 +212,7 @@ struct Place<'a> {
     measure: &'a MeasureKey,
 }
 
-fn line(place: &Place, (before, now): (&Column, &Column), is_exact: bool, margin: f64) -> Line {
+fn line(place: &Place, (before, now): (&Column, &Column), clock: Clock, margin: f64) -> Line {
     let (unit, direction) = place.measure.unit_and_direction();
     let blank = Line {
         cell: place.label.into(),
@@ -222,28 +220,19 @@ fn line(place: &Place, (before, now): (&Column, &Column), is_exact: bool, margin
         measure: place.measure.clone(),
         unit,
         direction,
-        before: median(&units(before, is_exact)),
-        now: median(&units(now, is_exact)),
+        before: median(&before.units(clock)),
+        now: median(&now.units(clock)),
         percent: None,
         interval: None,
         p_value: None,
         runs: 0,
         change: Change::NotMeasured,
     };
-    match (blank.before, blank.now, is_exact) {
+    match (blank.before, blank.now, clock) {
         (None, ..) | (_, None, _) => blank,
-        (.., true) => exact(blank, before, now, margin),
-        (.., false) => noisy(blank, before, now),
+        (.., Clock::Virtual) => exact(blank, before, now, margin),
+        (.., Clock::Real) => noisy(blank, before, now),
     }
-}
-
-/// One number for each independent run: a seed, or a boot.
-fn units(column: &Column, is_exact: bool) -> Vec<f64> {
-    let clusters = match is_exact {
-        true => Clusters::new(column.samples.iter().map(|sample| sample.seed.0)),
-        false => Clusters::new(column.samples.iter().map(|sample| &sample.boot)),
-    };
-    clusters.unit_values(&column.values())
 }
 
 /// By pairs of the same seed.
@@ -321,7 +310,7 @@ fn towards(direction: Direction, up: bool) -> Change {
 
 /// By boots: the shift and its p value, still without a meaning.
 fn noisy(line: Line, before: &Column, now: &Column) -> Line {
-    let (before, now) = (units(before, false), units(now, false));
+    let (before, now) = (before.units(Clock::Real), now.units(Clock::Real));
     let runs = before.len().min(now.len());
     if runs < RUNS_NEEDED {
         return Line { runs, change: Change::TooFewRuns, ..line };

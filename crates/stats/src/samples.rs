@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Backend, Clock, Record, Seed};
 
+use crate::bootstrap::Clusters;
 use crate::measures::{MeasureKey, values};
 
 /// What makes two trials comparable.
@@ -63,6 +64,16 @@ pub(crate) struct Column {
 impl Column {
     pub fn values(&self) -> Vec<f64> {
         self.samples.iter().map(|sample| sample.value).collect()
+    }
+
+    /// One number for each independent run: a seed under a virtual clock, a boot under a real one.
+    /// Runs of one seed are the same run, and those of one boot resemble each other.
+    pub fn units(&self, clock: Clock) -> Vec<f64> {
+        let clusters = match clock {
+            Clock::Virtual => Clusters::new(self.samples.iter().map(|sample| sample.seed.0)),
+            Clock::Real => Clusters::new(self.samples.iter().map(|sample| &sample.boot)),
+        };
+        clusters.unit_values(&self.values())
     }
 
     /// Every number with its boot.

@@ -207,15 +207,6 @@ fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A number that must be finite and above zero; a decimal comma is one, too.
-fn positive(text: &str) -> Result<f64, String> {
-    match text.trim().replace(',', ".").parse::<f64>() {
-        Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
-        Ok(number) => Err(format!("{number} cannot be right")),
-        Err(_) => Err(format!("`{}` is not a number", text.trim())),
-    }
-}
-
 /// The number of a line that holds a byte of the text, from 1.
 fn line_of(text: &str, at: usize) -> usize {
     text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1

@@ -5,10 +5,11 @@
 //! what is per second `iterations_per_second`, all else `score` or `cost`, by the file's own word
 //! on whether more is better.
 
+use live::parsers::positive;
 use model::Outcome;
 use roxmltree::{Document, Error, Node};
 
-use super::{Fault, Run, positive};
+use super::{Fault, Run};
 
 /// Whether a text looks like it.
 pub fn is(text: &str) -> bool {

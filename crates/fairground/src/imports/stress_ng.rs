@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 
+use live::parsers::positive;
 use serde::Deserialize;
 
-use super::{Fault, Run, positive};
+use super::{Fault, Run};
 
 /// Whether a text looks like it.
 pub fn is(text: &str) -> bool {

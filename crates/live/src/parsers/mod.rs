@@ -84,7 +84,7 @@ pub fn last(stdout: &str, stderr: &str) -> String {
 }
 
 /// A number that must be finite and above zero; a decimal comma is one, too.
-fn positive(text: &str) -> Result<f64, String> {
+pub fn positive(text: &str) -> Result<f64, String> {
     match text.trim().replace(',', ".").parse::<f64>() {
         Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
         Ok(number) => Err(format!("{number} cannot be right")),

@@ -8,7 +8,6 @@ use model::{Backend, Clock, Outcome, Record};
 use serde::{Deserialize, Serialize};
 
 use super::{Absence, Verdict};
-use crate::bootstrap::Clusters;
 use crate::measures::MeasureKey;
 use crate::median::median;
 use crate::samples::{Column, clock, columns};
@@ -39,8 +38,7 @@ impl Side {
         let chosen: Vec<&Record> =
             records.iter().filter(|record| holds(place, backend, record)).collect();
         let column = column(place, &chosen);
-        let virtual_clock = chosen.first().is_some_and(|one| clock(one) == Clock::Virtual);
-        let units = units(&column, virtual_clock);
+        let units = column.units(chosen.first().map_or(Clock::Real, |one| clock(one)));
         let bad = || chosen.iter().map(|record| &record.outcome).filter(|outcome| !outcome.is_ok());
         let mut failed = BTreeMap::new();
         for outcome in bad() {
@@ -105,14 +103,4 @@ fn column(place: &Place<'_>, records: &[&Record]) -> Column {
     let Ok(key) = place.measure.parse::<MeasureKey>() else { return Column::default() };
     let by_contestant = columns(records).remove(&key);
     by_contestant.and_then(|mut by| by.remove(place.contestant)).unwrap_or_default()
-}
-
-/// Runs of one seed under a virtual clock are the same run, and those of one boot under a real one
-/// resemble each other.
-fn units(column: &Column, virtual_clock: bool) -> Vec<f64> {
-    let clusters = match virtual_clock {
-        true => Clusters::new(column.samples.iter().map(|sample| sample.seed.0)),
-        false => Clusters::new(column.samples.iter().map(|sample| &sample.boot)),
-    };
-    clusters.unit_values(&column.values())
 }
