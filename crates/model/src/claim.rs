@@ -6,6 +6,7 @@
 //!       └ Test (one backend, one experiment) ─ Expectation (what is compared, and what counts)
 //! ```
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,10 @@ pub struct Claim {
     /// Numbers as they were printed; none where there is only a picture.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Published>,
+    /// What we know since it was measured: why a verdict is as it is, or why backends differ.
+    /// Written afterwards, said to be so, and without influence on any verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub afterwards: Option<String>,
     /// How it is asked again, what is trusted most first.
     #[serde(default, rename = "test")]
     pub tests: Vec<Test>,
@@ -107,12 +112,36 @@ pub struct Test {
     /// Evidence for the mechanism that the source gives; it never decides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<Expectation>,
-    /// Why this backend cannot test it.
+    /// Our numbers beside the published ones, without a verdict.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Beside>,
+    /// Why this backend cannot test it; with an experiment, why its numbers judge nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_testable: Option<String>,
     /// The command that tests it elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+}
+
+/// A measure in a cell: ours for every contestant, and what was printed for those that it was
+/// printed for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Beside {
+    /// `measure[.quantile] group`, as reports name it.
+    pub measure: String,
+    /// The cell; in a file only if the experiment has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<String>,
+    /// The machine; in a file only if the experiment has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
+    /// The printed numbers, by the contestant of our experiment that stands for theirs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub published: BTreeMap<String, f64>,
+    /// Their unit, as printed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
 }
 
 /// A comparison of two sides, and which results count as the same finding.

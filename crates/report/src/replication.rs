@@ -4,6 +4,7 @@
 //!
 //! What is not here: any verdict. `stats::replication` has judged already.
 
+mod beside;
 mod counts;
 mod markdown;
 mod terminal;
@@ -11,9 +12,10 @@ mod words;
 
 use model::claim::Test;
 use model::{Backend, Claim};
-use stats::replication::{Finding, Verdict};
+use stats::replication::{Finding, Number, Verdict};
 
 pub use counts::{Counts, sentence};
+pub(crate) use beside::{Row, columns, rows};
 pub use markdown::markdown;
 pub use terminal::text;
 pub(crate) use words::{
@@ -60,7 +62,9 @@ pub struct Tested {
     pub expect: Vec<Finding>,
     /// Findings, in the order of [`Test::because`].
     pub because: Vec<Finding>,
-    /// Why it did not run.
+    /// Numbers beside published ones, in the order of [`Test::beside`].
+    pub beside: Vec<Vec<Number>>,
+    /// Why it did not run, or why it judges nothing.
     pub why: Option<String>,
     /// The command that runs it, here or elsewhere.
     pub command: Option<String>,

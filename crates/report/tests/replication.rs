@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Claims in all forms: the sentence, a disagreement, text of strangers, pictures.
 
-use model::claim::{By, Expectation, Is, Published, Source, Test};
+use model::claim::{Beside, By, Expectation, Is, Published, Source, Test};
 use model::{Backend, Claim};
 use report::replication::{Judged, Replication, Tested, markdown, sentence, text};
 use stats::Interval;
-use stats::replication::{Estimate, Finding, Side, Verdict};
+use stats::replication::{Estimate, Finding, Number, Side, Spread, Verdict};
 
 const NASTY: &str = "</script><img src=x onerror=alert(1)>'\"&|";
 
@@ -45,6 +45,31 @@ fn finding(verdict: Verdict, value: f64) -> Finding {
     }
 }
 
+fn beside() -> Beside {
+    Beside {
+        measure: "completion_ns all".into(),
+        cell: Some("messaging".into()),
+        machine: None,
+        published: [("cfs".to_owned(), 13.5)].into(),
+        unit: Some(NASTY.into()),
+    }
+}
+
+fn numbers() -> Vec<Number> {
+    let (low, high) = (1.25e9, 1.75e9);
+    let number = |contestant: &str, median, spread, runs| Number {
+        contestant: contestant.into(),
+        median,
+        spread,
+        runs,
+    };
+    vec![
+        number("cfs", Ok(1.5e9), Some(Spread::Interval(Interval { low, high })), 8),
+        number("muqss", Ok(1.5e9), Some(Spread::Range(Interval { low, high })), 3),
+        number(NASTY, Err("it needs sched_ext".into()), None, 0),
+    ]
+}
+
 fn tested(on: Backend, verdict: Verdict, value: f64) -> Tested {
     let test = Test {
         name: stats::backend_word(on).into(),
@@ -53,6 +78,7 @@ fn tested(on: Backend, verdict: Verdict, value: f64) -> Tested {
         experiment: Some("messages".into()),
         expect: vec![expectation([1.05, f64::INFINITY])],
         because: vec![expectation([0.5, 1e6])],
+        beside: vec![beside()],
         not_testable: None,
         command: None,
     };
@@ -60,6 +86,7 @@ fn tested(on: Backend, verdict: Verdict, value: f64) -> Tested {
         verdict,
         expect: vec![finding(verdict, value)],
         because: vec![finding(Verdict::Reproduced, 2.0)],
+        beside: vec![numbers()],
         why: None,
         command: None,
         looks: vec![("All numbers", format!("fairground report '{NASTY}'"))],
@@ -82,6 +109,7 @@ fn replication() -> Replication {
             value: -1.25,
             unit: NASTY.into(),
         }],
+        afterwards: Some(format!("It was the disk {NASTY}.")),
         tests: Vec::new(),
     };
     let untested = Tested {
@@ -89,6 +117,7 @@ fn replication() -> Replication {
         command: Some("fairground replicate it --on live".into()),
         expect: Vec::new(),
         because: Vec::new(),
+        beside: Vec::new(),
         trials: 0,
         ..tested(Backend::Live, Verdict::Untested, 1.0)
     };
@@ -132,9 +161,25 @@ fn a_disagreement_shows_both_findings() {
         "{document}"
     );
     assert!(document.contains("backends disagree: vm reproduced: completion: muqss 1.30 ×"));
-    let rows = document.lines().filter(|line| line.starts_with('|'));
+    assert!(document.contains("- **s3-one** (contradicted): It was the disk"), "{document}");
     let bars = |line: &str| line.replace("\\|", "").matches('|').count();
-    assert!(rows.into_iter().all(|row| bars(row) == 9), "{document}");
+    let lines: Vec<&str> = document.lines().collect();
+    let tables = lines.split(|line| !line.starts_with('|')).filter(|rows| !rows.is_empty());
+    let widths: Vec<Vec<usize>> =
+        tables.map(|rows| rows.iter().map(|row| bars(row)).collect()).collect();
+    assert!(widths.iter().all(|rows| rows.iter().all(|row| *row == rows[0])), "{document}");
+    assert_eq!(widths.iter().map(|rows| rows[0]).collect::<Vec<_>>(), [9, 6, 6], "{document}");
+}
+
+#[test]
+fn our_numbers_stand_beside_the_published_ones() {
+    let interval = "cfs 1.50 s [1.25, 1.75]; published 13.5 ";
+    let (said, document) = (text(&replication(), false), markdown(&replication()));
+    assert!(said.contains(interval) && said.contains("it needs sched_ext"), "{said}");
+    assert!(document.contains("| messaging | completion | "), "{document}");
+    assert!(document.contains("1.50 s (1.25 s … 1.75 s)"), "a range is no interval: {document}");
+    let page = report::html::replication::page(&replication());
+    assert!(page.contains("<td>1.50 s [1.25, 1.75]; published 13.5 "), "{page}");
 }
 
 #[test]

@@ -12,6 +12,7 @@
 //! its [`order_statistic`](crate::order_statistic) interval. Trials that did not end well have no
 //! number; they are counted and said.
 
+mod beside;
 mod overall;
 mod side;
 
@@ -24,6 +25,7 @@ use crate::median::median;
 use crate::order_statistic;
 use crate::rank_interval;
 
+pub use beside::{Number, Spread, beside};
 pub use overall::{disagree, of_claim, of_test};
 pub use side::Side;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a claim must obey, so that a mistake in it is found before anything runs.
 
+mod beside;
 mod expectation;
 mod names;
 
@@ -66,7 +67,7 @@ fn test(test: &mut Test, path: &str, places: &Places, base: &Path) -> Result<(),
         Err(places.error(&format!("{path}.{field}"), text).hint(hint))
     };
     match (&test.experiment, &test.not_testable) {
-        (Some(_), Some(_)) => error(
+        (Some(_), Some(_)) if !judges_nothing(test) => error(
             "not_testable",
             "both 'experiment' and 'not_testable'",
             "delete one: either it is tested here, or there is a reason why not",
@@ -89,8 +90,13 @@ fn test(test: &mut Test, path: &str, places: &Places, base: &Path) -> Result<(),
             "evidence of a test that cannot run",
             "delete it, or write experiment = \"…\" instead of not_testable",
         ),
+        (None, Some(_)) if !test.beside.is_empty() => error(
+            "beside",
+            "numbers of a test that cannot run",
+            "delete them, or add experiment = \"…\" too",
+        ),
         (None, Some(_)) => Ok(()),
-        (Some(_), None) if test.command.is_some() => error(
+        (Some(_), _) if test.command.is_some() => error(
             "command",
             "'command' is for what cannot be tested here",
             "delete the line: fairground knows how to run its experiments",
@@ -98,13 +104,18 @@ fn test(test: &mut Test, path: &str, places: &Places, base: &Path) -> Result<(),
         (Some(_), None) if test.expect.is_empty() => {
             error("experiment", "the test expects nothing", "add a [[test.expect]]")
         }
-        (Some(name), None) => {
+        (Some(name), _) => {
             let name = located(name, &format!("{path}.experiment"), places, base)?;
             expectations(test, &name, path, places)?;
             test.experiment = Some(name);
             Ok(())
         }
     }
+}
+
+/// Whether a test only puts numbers beside published ones.
+fn judges_nothing(test: &Test) -> bool {
+    test.expect.is_empty() && test.because.is_empty() && !test.beside.is_empty()
 }
 
 /// An experiment's name, or its path as seen from here: files name paths relative to themselves.
@@ -117,6 +128,9 @@ fn located(name: &str, path: &str, places: &Places, base: &Path) -> Result<Strin
 fn expectations(test: &mut Test, name: &str, path: &str, places: &Places) -> Result<(), SpecError> {
     let resolved = question::read_on(name, test.on)?;
     let asked = Asked { experiment: &resolved.experiment, on: test.on, places };
+    for (index, one) in test.beside.iter_mut().enumerate() {
+        beside::check(one, &format!("{path}.beside[{index}]"), &asked)?;
+    }
     for (index, one) in test.expect.iter_mut().enumerate() {
         expectation::check(one, &format!("{path}.expect[{index}]"), &asked)?;
     }

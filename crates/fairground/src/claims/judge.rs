@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use model::claim::Test;
 use model::{Backend, Expectation, Record};
 use report::replication::{Judged, Tested};
-use stats::replication::{Finding, Verdict, disagree, judge, of_claim, of_test};
+use stats::replication::{Finding, Verdict, beside, disagree, judge, of_claim, of_test};
 
 use super::choose::{self, Choice, Chosen, Session};
 use super::look;
@@ -62,6 +62,7 @@ fn tested(test: &Test, choice: Choice, answers: &Answers) -> Tested {
         verdict,
         expect: Vec::new(),
         because: Vec::new(),
+        beside: Vec::new(),
         why: None,
         command: None,
         looks: Vec::new(),
@@ -86,6 +87,8 @@ fn tested(test: &Test, choice: Choice, answers: &Answers) -> Tested {
     Tested {
         verdict: of_test(&expect),
         because: all(&test.because),
+        beside: test.beside.iter().map(|one| beside(one, test.on, records)).collect(),
+        why: test.not_testable.clone(),
         looks: look::commands(test, id, records, answers),
         kernels: kernels(records.iter()),
         trials: records.len(),

@@ -191,6 +191,47 @@ mod tests {
         assert_eq!(medians(Class::Mixed, 10), [(0.39, 5), (0.48, 715), (0.46, 5)]);
     }
 
+    fn mean(rows: &[Row], of: impl Fn(&Row) -> f64) -> f64 {
+        rows.iter().map(of).sum::<f64>() / rows.len() as f64
+    }
+
+    /// What a measure of ours is called there, and its mean of five.
+    fn published(measure: &str, rows: &[Row]) -> f64 {
+        match measure {
+            "completion_ns all" => mean(rows, |row| row.wall_s),
+            "user_time_ns all" => mean(rows, |row| row.user_s),
+            "system_time_ns all" => mean(rows, |row| row.system_s),
+            "involuntary_switches all" => mean(rows, |row| row.involuntary as f64),
+            "voluntary_switches all" => mean(rows, |row| row.voluntary as f64),
+            other => panic!("{other} was not published"),
+        }
+    }
+
+    /// All 27 cells stand beside ours, with the means of their five runs.
+    #[test]
+    fn the_claims_have_the_means_of_all_cells() {
+        let mut cells = 0;
+        for (claim, class, parameter) in [
+            ("s4-cpu-equal", Class::Cpu, "cpu"),
+            ("s4-io-cfs", Class::Io, "io"),
+            ("s4-mixed-cfs", Class::Mixed, "mixed"),
+        ] {
+            let claim = crate::claims::read(claim).unwrap();
+            for one in claim.tests.iter().flat_map(|test| &test.beside) {
+                let words = one.cell.as_deref().unwrap().split(' ');
+                let size = words.filter_map(|word| word.split_once('='));
+                let (_, size) = size.into_iter().find(|(name, _)| *name == parameter).unwrap();
+                for (policy, value) in &one.published {
+                    let rows = cell(class, policy, size.parse().unwrap());
+                    let mean = published(&one.measure, &rows);
+                    assert!((mean - value).abs() < 1e-3, "{policy} {one:?}: {mean}");
+                    cells += 1;
+                }
+            }
+        }
+        assert_eq!(cells, 27 * 5, "wall, user and system time, and both kinds of switches");
+    }
+
     #[test]
     fn a_label_in_the_midst_of_a_group_is_an_error() {
         let slipped = PRINTED.replace("\t\tMedium\t1.22", "\t\t\t1.22");

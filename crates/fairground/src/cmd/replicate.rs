@@ -10,6 +10,7 @@ use report::replication::Replication;
 use stats::replication::Verdict;
 
 use super::run::{self, Ended};
+use crate::claims::blocks::{self, Blocks};
 use crate::claims::choose::{self, Session, Wanted};
 use crate::claims::judge::{self, Answer, Answers};
 use crate::exit::{self, bad_input};
@@ -44,9 +45,10 @@ pub struct Args {
     /// Also tests in the size that was published: hours
     #[arg(long)]
     full: bool,
-    /// Blocks, instead of each experiment's own: one pass over everything, with fresh boots
-    #[arg(long, value_name = "N")]
-    blocks: Option<u32>,
+    /// Blocks, instead of each experiment's own: one pass over everything, with fresh boots. For
+    /// all, or for a backend or an experiment: 10, live=4, s3_make_policies=2
+    #[arg(long, value_name = "[WHICH=]N", value_delimiter = ',')]
+    blocks: Vec<Blocks>,
     /// Where the records go
     #[arg(long, value_name = "FILE", default_value = home::STORE)]
     store: PathBuf,
@@ -78,6 +80,7 @@ pub struct Args {
 pub fn run(args: Args) -> Result<ExitCode> {
     let chosen = choose::claims(&wanted(&args)?)?;
     let sessions = choose::sessions(&chosen);
+    blocks::known(&args.blocks, sessions.keys())?;
     let questions: Vec<(Session, Question, Asked)> =
         sessions.keys().map(|session| question(&args, session)).collect::<Result<_>>()?;
     let trials: usize = questions.iter().map(|(_, _, asked)| asked.trials.len()).sum();
@@ -135,9 +138,10 @@ fn wanted(args: &Args) -> Result<Wanted> {
 /// What a session asks, with as many blocks as are wanted.
 fn question(args: &Args, session: &Session) -> Result<(Session, Question, Asked)> {
     let with = |blocks| Question::on(&session.experiment, session.on, args.seed, blocks);
-    let (question, asked) = (with(args.blocks), with(args.blocks).ask()?);
+    let blocks = blocks::wanted(&args.blocks, session);
+    let (question, asked) = (with(blocks), with(blocks).ask()?);
     let enough = RUNS_QUICK.div_ceil(asked.experiment.runs_per_boot);
-    if args.quick && args.blocks.is_none() && asked.experiment.blocks > enough {
+    if args.quick && blocks.is_none() && asked.experiment.blocks > enough {
         let question = with(Some(enough));
         let asked = question.ask()?;
         return Ok((session.clone(), question, asked));

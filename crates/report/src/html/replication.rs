@@ -9,8 +9,8 @@ use stats::replication::{Finding, Verdict};
 use super::escape::text;
 use super::{command, head, range};
 use crate::replication::{
-    Counts, Judged, Replication, Tested, consequence, expected, found, kernels, measured_on,
-    published, reasons, sentence,
+    Counts, Judged, Replication, Row, Tested, columns, consequence, expected, found, kernels,
+    measured_on, published, reasons, rows, sentence,
 };
 
 const STYLE: &str = concat!(
@@ -129,7 +129,7 @@ fn card(judged: &Judged) -> String {
         "<article class=\"claim\" id=\"claim-{id}\" data-verdict=\"{}\"><header><h3>{id}</h3>{}{}\
          </header><p class=\"about\">{}</p><p class=\"cite\">{}</p><p class=\"published\"><b>\
          Published</b> {}</p><details class=\"protocol\"><summary>How it was measured \
-         there</summary><p>{}</p></details>{tests}<details><summary>Ask it \
+         there</summary><p>{}</p></details>{tests}{}<details><summary>Ask it \
          again</summary>{again}</details></article>\n",
         class(judged.verdict),
         badge(judged.verdict),
@@ -138,6 +138,42 @@ fn card(judged: &Judged) -> String {
         text(&claim.citation),
         text(&published(&claim.published)),
         text(&claim.protocol),
+        claim.afterwards.as_deref().map(afterwards).unwrap_or_default(),
+    )
+}
+
+fn afterwards(words: &str) -> String {
+    format!(
+        "<aside class=\"afterwards\"><h4>What explains it <small>written after measuring; no \
+         verdict depends on it</small></h4><p>{}</p></aside>",
+        text(words)
+    )
+}
+
+/// Our numbers beside the published ones.
+fn beside(tested: &Tested) -> String {
+    let rows = rows(tested);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let head: String = columns(tested)
+        .iter()
+        .map(|name| format!("<th scope=\"col\">{}</th>", text(name)))
+        .collect();
+    let body: String = rows.iter().map(beside_row).collect();
+    format!(
+        "<div class=\"scroll\"><table class=\"data\"><thead><tr><th scope=\"col\">cell</th><th \
+         scope=\"col\">measure</th>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+}
+
+fn beside_row(row: &Row) -> String {
+    let numbers: String =
+        row.numbers.iter().map(|number| format!("<td>{}</td>", text(number))).collect();
+    format!(
+        "<tr><th scope=\"row\">{}</th><td>{}</td>{numbers}</tr>",
+        text(&row.cell),
+        text(&row.measure)
     )
 }
 
@@ -161,10 +197,11 @@ fn test(tested: &Tested) -> String {
     let (name, on) = (text(&tested.test.name), backend_word(tested.test.on));
     let place = if name == on { name } else { format!("{name} ({on})") };
     format!(
-        "<section class=\"test\"><h4>{place} {} <small>{}</small></h4>{expectations}{}{}{evidence}\
+        "<section class=\"test\"><h4>{place} {} <small>{}</small></h4>{expectations}{}{}{}{evidence}\
          {looks}</section>",
         badge(tested.verdict),
         text(&source_of(tested)),
+        beside(tested),
         why.unwrap_or_default(),
         to_test.unwrap_or_default(),
     )

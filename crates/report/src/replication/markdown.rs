@@ -5,10 +5,12 @@ use std::fmt::Write;
 
 use model::Backend;
 use model::claim::Source;
+use stats::backend_word;
 use stats::replication::Verdict;
 
 use super::{
-    Judged, Replication, Tested, absence, found_in, kernels, published, reasons, sentence,
+    Judged, Replication, Tested, absence, columns, found_in, kernels, published, reasons, rows,
+    sentence,
 };
 use crate::markdown::clean;
 
@@ -34,7 +36,42 @@ pub fn markdown(replication: &Replication) -> String {
             let _ = write!(text, "\n## {source}: {}\n\n{}", source.title(), table(&claims));
         }
     }
-    text + &untested(replication)
+    text + &beside(replication) + &afterwards(replication) + &untested(replication)
+}
+
+/// Our numbers beside the published ones, a table for each test that has some.
+fn beside(replication: &Replication) -> String {
+    let mut text = String::new();
+    for judged in &replication.claims {
+        for tested in judged.tests.iter().filter(|tested| !rows(tested).is_empty()) {
+            let name = format!("{} on {}", judged.claim.id, backend_word(tested.test.on));
+            let _ = write!(text, "\n**{}**: {}\n\n", clean(&name), clean(&judged.claim.protocol));
+            text += &beside_table(tested);
+        }
+    }
+    if text.is_empty() { text } else { format!("\n## Beside the published numbers\n{text}") }
+}
+
+fn beside_table(tested: &Tested) -> String {
+    let columns: String = columns(tested).iter().map(|it| format!(" {} |", clean(it))).collect();
+    let line = "---|".repeat(self::columns(tested).len());
+    let mut text = format!("| cell | measure |{columns}\n|---|---|{line}\n");
+    for row in rows(tested) {
+        let numbers: String = row.numbers.iter().map(|it| format!(" {} |", clean(it))).collect();
+        let _ = writeln!(text, "| {} | {} |{numbers}", clean(&row.cell), clean(&row.measure));
+    }
+    text
+}
+
+/// What is known since it was measured.
+fn afterwards(replication: &Replication) -> String {
+    let known = replication.claims.iter().filter_map(|judged| {
+        let words = judged.claim.afterwards.as_ref()?;
+        Some(format!("- **{}** ({}): {}\n", judged.claim.id, judged.verdict.words(), clean(words)))
+    });
+    let text: String = known.collect();
+    let heading = "\n## What explains it\n\nWritten after measuring; no verdict depends on it.\n\n";
+    if text.is_empty() { text } else { format!("{heading}{text}") }
 }
 
 fn table(claims: &[&Judged]) -> String {

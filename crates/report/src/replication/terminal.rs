@@ -5,7 +5,10 @@ use model::claim::{Expectation, Test};
 use stats::backend_word;
 use stats::replication::{Finding, Verdict};
 
-use super::{Judged, Replication, Tested, consequence, expected, found_in, published, sentence};
+use super::{
+    Judged, Replication, Tested, columns, consequence, expected, found_in, published, rows,
+    sentence,
+};
 use crate::terminal::{Paint, hanging, wrapped};
 
 /// The claims.
@@ -23,6 +26,9 @@ fn claim(judged: &Judged, paint: Paint) -> String {
     text += &hanging(&judged.claim.about, "  ", "  ");
     text += &hanging(&format!("published: {}", published(&judged.claim.published)), "  ", "    ");
     judged.tests.iter().for_each(|one| text += &tested(one, paint));
+    if let Some(words) = &judged.claim.afterwards {
+        text += &hanging(&format!("said afterwards: {words}"), "  ", "    ");
+    }
     text + "\n"
 }
 
@@ -39,6 +45,12 @@ fn tested(tested: &Tested, paint: Paint) -> String {
     }
     for (evidence, finding) in tested.test.because.iter().zip(&tested.because) {
         text += &indented(&evidence_line(&tested.test, evidence, finding));
+    }
+    for row in rows(tested) {
+        let numbers = columns(tested).into_iter().zip(&row.numbers);
+        let numbers = numbers.filter(|(_, number)| !number.is_empty());
+        let words: Vec<String> = numbers.map(|(name, it)| format!("{name} {it}")).collect();
+        text += &indented(&format!("{} in {}: {}", row.measure, row.cell, words.join(" · ")));
     }
     if let Some(why) = &tested.why {
         text += &indented(why);

@@ -62,7 +62,7 @@ fn cells(expectation: &Expectation) -> impl Iterator<Item = &str> {
 }
 
 /// A cell by what tells it from the others: its workload, and parameters that they do not share.
-fn short(cell: &str, cells: &[&str]) -> String {
+pub(super) fn short(cell: &str, cells: &[&str]) -> String {
     let workload = |cell: &str| cell.split(' ').next().unwrap_or_default().to_owned();
     let others = || cells.iter().filter(|other| workload(other) == workload(cell));
     let differs = |word: &&str| others().any(|other| !other.split(' ').any(|one| one == *word));
@@ -188,7 +188,7 @@ pub fn published(numbers: &[Published]) -> String {
 }
 
 /// A number as its author printed it.
-fn plain(value: f64) -> String {
+pub(super) fn plain(value: f64) -> String {
     value.to_string().replace('-', "−")
 }
 

@@ -160,3 +160,14 @@ fn rules() {
     bad("is = \"less\"\nsize = [0.01, 0.9]", "is = \"equal\"", expect!["claim.toml:23:1: 'equal' needs a size; add size = [0.98, 1.02]: from where to where both count as equal"]);
     bad("is = \"less\"", "is = \"less\"\nthan = inf", expect!["claim.toml:24:1: than is no number; write a number"]);
 }
+
+#[test]
+fn numbers_beside() {
+    let beside = |text: &str| format!("[[test.beside]]\n{text}[[test.expect]]");
+    let bad = |text: &str, expected: expect_test::Expect| bad("[[test.expect]]", &beside(text), expected);
+    bad("measure = \"completion all\"\n", expect!["claim.toml:18:1: unknown measure 'completion'; did you mean 'completion_ns'?"]);
+    bad("measure = \"completion_ns all\"\n", expect![[r#"claim.toml:17:1: which cell? the experiment has 2; add cell = "…": 'wake_under_hogs duration_ms=400 hogs=0', 'wake_under_hogs duration_ms=400 hogs=3'"#]]);
+    let cell = "measure = \"completion_ns all\"\ncell = \"wake_under_hogs hogs=3\"\n";
+    bad(&format!("{cell}published = {{ vtime = 1.0 }}\n"), expect![[r#"claim.toml:20:1: published numbers without a unit; add unit = "s", as it was printed"#]]);
+    bad(&format!("{cell}unit = \"s\"\npublished = {{ vtiem = 1.0 }}\n"), expect!["claim.toml:21:1: unknown contestant 'vtiem'; did you mean 'vtime'?"]);
+}

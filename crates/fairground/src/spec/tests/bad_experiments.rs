@@ -270,7 +270,7 @@ fn without_a_file() {
     );
     refused(
         experiment("quik", &Overrides::default(), &host()),
-        &expect!["quik: unknown experiment; did you mean 'quick'? looked in ./experiments/ and among the built-in ones: control, fidelity, field, look_alikes, mainline, peers, policies, quick, s0_desktop, s0_desktop_live, s0_hackbench_live, s0_stress, s0_vm, s1_four_way, s1_server_live, s1_uniprocessor, s1_vm, s2_field, s2_jitter_live, s2_latency_live, s2_scores_live, s2_vm, s3_desktop, s3_frames_live, s3_latency_live, s3_make_live, s3_pick, s3_vm, s4_live, s4_policies, s4_vm, scale, soak, soak_short, two_cpus; a path works too"],
+        &expect!["quik: unknown experiment; did you mean 'quick'? looked in ./experiments/ and among the built-in ones: control, fidelity, field, look_alikes, mainline, peers, policies, quick, s0_desktop, s0_desktop_live, s0_hackbench_live, s0_stress, s0_vm, s1_four_way, s1_server_live, s1_uniprocessor, s1_vm, s2_field, s2_jitter_live, s2_latency_live, s2_scores_live, s2_vm, s3_desktop, s3_frames_live, s3_frames_policies, s3_latency_live, s3_make_live, s3_make_policies, s3_messaging_policies, s3_pick, s3_vm, s4_live, s4_policies, s4_vm, scale, soak, soak_short, two_cpus; a path works too"],
     );
 }
 
