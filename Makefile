@@ -62,11 +62,11 @@ test: setup
 	FAIRGROUND_LINUX=$$examples cargo test $(CARGO_FLAGS) --workspace
 
 # Every claim of claims/ by all its tests but those in the published size. What was measured is kept: an
-# interrupted replication goes on.
+# interrupted replication goes on. A whole one is what claims/README.md keeps.
 replicate: build
 	$(if $(QUICK),,$(FAIRGROUND) kernel pull)
 	$(FAIRGROUND) replicate $(CLAIMS) $(if $(QUICK),--quick) --seed $(SEED) --resume \
-		--store $(CLAIM_STORE) -o $(REPLICATION)
+		--store $(CLAIM_STORE) -o $(REPLICATION) $(if $(CLAIMS)$(QUICK),,--markdown claims/README.md)
 
 # Storms, hogs, changes, real-time tasks, reloads, on each kernel with sched_ext: who survives?
 soak: build

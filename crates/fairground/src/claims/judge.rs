@@ -43,8 +43,12 @@ pub fn claim(chosen: Chosen, answers: &Answers) -> Judged {
         .collect();
     let tests: Vec<Tested> = tests.into_iter().map(|one| with_command(one, &name)).collect();
     let verdicts: Vec<Verdict> = tests.iter().map(|tested| tested.verdict).collect();
-    let by_backend: Vec<_> = tests.iter().map(|one| (one.test.on, one.verdict)).collect();
-    Judged { verdict: of_claim(&verdicts), disagree: disagree(&by_backend), claim, tests }
+    let answers: Vec<_> = tests
+        .iter()
+        .map(|one| (one.test.on, one.test.experiment.as_deref(), one.verdict))
+        .collect();
+    let disagree = disagree(&answers);
+    Judged { verdict: of_claim(&verdicts), disagree, claim, tests }
 }
 
 /// What this machine cannot run another one can, by the same command.

@@ -17,14 +17,16 @@ pub fn of_claim(tests: &[Verdict]) -> Verdict {
     with_data.or(tests.iter().copied().max()).unwrap_or(Verdict::Untested)
 }
 
-/// Whether one backend finds the published direction and another its opposite.
-pub fn disagree(tests: &[(Backend, Verdict)]) -> bool {
+/// Whether of two backends that answered the same experiment one finds the published direction and
+/// the other its opposite. Other experiments are other questions: a smaller form may well come out
+/// differently.
+pub fn disagree(tests: &[(Backend, Option<&str>, Verdict)]) -> bool {
     let found = |verdict: Verdict| matches!(verdict, Verdict::Reproduced | Verdict::DirectionOnly);
-    tests.iter().any(|&(one, verdict)| {
+    tests.iter().any(|&(one, question, verdict)| {
         found(verdict)
-            && tests
-                .iter()
-                .any(|&(other, opposite)| one != other && opposite == Verdict::Contradicted)
+            && tests.iter().any(|&(other, asked, opposite)| {
+                one != other && question == asked && opposite == Verdict::Contradicted
+            })
     })
 }
 
@@ -44,8 +46,11 @@ mod tests {
     #[test]
     fn backends_disagree_about_the_sign_only() {
         let (sim, vm) = (Backend::Sim, Backend::Vm);
-        assert!(disagree(&[(sim, Contradicted), (vm, DirectionOnly)]));
-        assert!(!disagree(&[(sim, NotReproduced), (vm, Reproduced)]));
-        assert!(!disagree(&[(sim, Contradicted), (sim, Reproduced)]), "one backend, two forms");
+        let small = |on, verdict| (on, Some("small"), verdict);
+        assert!(disagree(&[small(sim, Contradicted), small(vm, DirectionOnly)]));
+        assert!(!disagree(&[small(sim, NotReproduced), small(vm, Reproduced)]));
+        assert!(!disagree(&[small(sim, Contradicted), small(sim, Reproduced)]), "one backend");
+        let large = (sim, Some("large"), Contradicted);
+        assert!(!disagree(&[large, small(vm, Reproduced)]), "two experiments");
     }
 }
