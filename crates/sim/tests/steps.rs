@@ -77,6 +77,37 @@ fn conditions_barriers_and_semaphores() {
     assert_eq!(value(&record, "completion_ns", "all"), 6e6);
 }
 
+/// What ten posts or releases cost the poster in the kernel, beyond what they cost without `other`.
+fn kernel_time_because_of(other: serde_json::Value, steps: serde_json::Value) -> f64 {
+    let poster =
+        json!({"name": "poster", "repeat": 1, "steps": [{"loop": {"count": 10, "steps": steps}}]});
+    let system_time = |tasks| {
+        let mut trial = trial(1, 10, tasks);
+        trial.machine.costs.syscall_ns = 1_000;
+        value(&run(&trial), "system_time_ns", "poster")
+    };
+    system_time(json!([other, poster])) - system_time(json!([poster]))
+}
+
+/// As the player's semaphore: who was woken still counts as a sleeper until it has run.
+#[test]
+fn a_post_is_a_system_call_until_the_woken_waiter_has_run() {
+    let waiter = json!({"name": "waiter", "repeat": 1, "steps": [{"semaphore_wait": "s"}]});
+    let posts = json!([{"run_us": 1}, {"semaphore_post": "s"}]);
+    assert_eq!(kernel_time_because_of(waiter, posts), 10_000.0);
+}
+
+/// As the player's mutex: a release wakes one waiter; whoever takes the lock before that one has
+/// run releases it for nothing.
+#[test]
+fn a_release_is_a_system_call_only_if_somebody_wanted_the_lock_meanwhile() {
+    let waiter = json!({"name": "waiter", "repeat": 1, "delay_us": 1,
+        "steps": [{"lock": "l"}, {"unlock": "l"}]});
+    let releases = json!([{"lock": "l"}, {"sleep_us": 5}, {"unlock": "l"}]);
+    let sleeps = kernel_time_because_of(waiter, releases);
+    assert!((1_000.0..=3_000.0).contains(&sleeps), "{sleeps}");
+}
+
 #[test]
 fn messages_wake_their_readers() {
     let mut trial = trial(

@@ -145,17 +145,8 @@ impl Core {
                 self.wake_waiters(cpu, usize::MAX, |things| &mut things.conditions[condition])
             }
             Op::Barrier(number) => self.barrier(cpu, task, number),
-            Op::Post(number) => {
-                self.things.semaphores[number].value += 1;
-                self.wake_waiters(cpu, 1, |things| &mut things.semaphores[number].waiters)
-            }
-            Op::Take(number) if self.things.semaphores[number].value > 0 => {
-                self.things.semaphores[number].value -= 1;
-                Flow::Next
-            }
-            Op::Take(number) => {
-                self.enqueue_waiter(cpu, task, |things| &mut things.semaphores[number].waiters)
-            }
+            Op::Post(number) => self.post(cpu, number),
+            Op::Take(number) => self.take(cpu, task, number),
             _ => Flow::Next,
         }
     }
@@ -180,17 +171,26 @@ impl Core {
         count: usize,
         queue: impl Fn(&mut super::things::Things) -> &mut Waiters,
     ) -> Flow {
-        let waiting = queue(&mut self.things).len().min(count);
-        if waiting > 0 {
-            self.charge(cpu, self.costs.syscall_ns);
+        if !queue(&mut self.things).is_empty() {
+            self.call_waiters(cpu, count, queue);
         }
-        for _ in 0..waiting {
+        Flow::Next
+    }
+
+    /// The system call that wakes up to so many, whether there are any or not.
+    fn call_waiters(
+        &mut self,
+        cpu: u32,
+        count: usize,
+        queue: impl Fn(&mut super::things::Things) -> &mut Waiters,
+    ) {
+        self.charge(cpu, self.costs.syscall_ns);
+        for _ in 0..queue(&mut self.things).len().min(count) {
             let woken = Core::pop_waiter(&self.tasks, queue(&mut self.things));
             if let Some(task) = woken {
                 self.wake(task, 0);
             }
         }
-        Flow::Next
     }
 
     /// The first of the highest priority: real-time tasks before others, others in order of
@@ -201,22 +201,54 @@ impl Core {
         waiters.remove(at)
     }
 
+    /// As the player's: who has slept for the lock does not know whether others still do, so its
+    /// release is a system call too. Phase 2: woken.
     fn lock(&mut self, cpu: u32, task: TaskId, lock: usize) -> Flow {
-        if !self.things.locks[lock].taken {
-            self.things.locks[lock].taken = true;
+        let slept = *self.phase(task) == 2;
+        let here = &mut self.things.locks[lock];
+        if !here.taken {
+            (here.taken, here.wanted) = (true, slept);
             return Flow::Next;
         }
+        here.wanted = true;
+        here.waiters.push_back(task);
+        *self.phase(task) = 2;
         self.charge(cpu, self.costs.syscall_ns);
-        self.things.locks[lock].waiters.push_back(task);
         Flow::Sleep(State::Sleeping)
     }
 
     fn unlock(&mut self, cpu: u32, lock: usize) -> Flow {
-        self.things.locks[lock].taken = false;
-        self.wake_waiters(cpu, 1, |things| &mut things.locks[lock].waiters)
+        let here = &mut self.things.locks[lock];
+        here.taken = false;
+        if std::mem::take(&mut here.wanted) {
+            self.call_waiters(cpu, 1, |things| &mut things.locks[lock].waiters);
+        }
+        Flow::Next
     }
 
-    /// Phase 0: give the lock away and sleep. Phase 1: woken, take the lock again.
+    fn post(&mut self, cpu: u32, number: usize) -> Flow {
+        let here = &mut self.things.semaphores[number];
+        here.value += 1;
+        if here.announced > 0 {
+            self.call_waiters(cpu, 1, |things| &mut things.semaphores[number].waiters);
+        }
+        Flow::Next
+    }
+
+    /// Phase 1: woken.
+    fn take(&mut self, cpu: u32, task: TaskId, number: usize) -> Flow {
+        let slept = std::mem::take(self.phase(task)) == 1;
+        let here = &mut self.things.semaphores[number];
+        here.announced -= u32::from(slept);
+        if here.value > 0 {
+            here.value -= 1;
+            return Flow::Next;
+        }
+        here.announced += 1;
+        self.enqueue_waiter(cpu, task, |things| &mut things.semaphores[number].waiters)
+    }
+
+    /// Phase 0: give the lock away and sleep. From phase 1 on: woken, take the lock again.
     fn wait(
         &mut self,
         cpu: u32,
@@ -225,7 +257,7 @@ impl Core {
         lock: usize,
         signal: bool,
     ) -> Flow {
-        if *self.phase(task) == 1 {
+        if *self.phase(task) > 0 {
             return self.lock(cpu, task, lock);
         }
         if signal {

@@ -16,6 +16,8 @@ pub type Waiters = VecDeque<TaskId>;
 pub struct Lock {
     /// Somebody has it.
     pub taken: bool,
+    /// Somebody has slept for it or may sleep: its release is a system call.
+    pub wanted: bool,
     /// Who sleeps for it.
     pub waiters: Waiters,
 }
@@ -34,6 +36,9 @@ pub struct Barrier {
 pub struct Semaphore {
     /// Its value.
     pub value: u64,
+    /// How many have gone to sleep and have not run since: while there are some, every post is a
+    /// system call, also after they have been woken.
+    pub announced: u32,
     /// Who waits for it to be above zero.
     pub waiters: Waiters,
 }
