@@ -58,6 +58,7 @@ for group in "$@"; do
         need rt-app rt-app
         need sqlite3 sqlite3
         need xz xz-utils
+        need tbench dbench
         need_crate cargo-deny cargo-deny
         need_crate scx_bpfland scx_bpfland
         ;;
