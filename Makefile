@@ -26,7 +26,7 @@ help:
 	@echo "make replicate   ask again what others have published, write $(REPLICATION); QUICK=1: simulated"
 	@echo "make soak    put every scheduler under all kinds of stress; SCHEDULER=./mine.bpf.c: yours"
 	@echo "make bench   measure Fairground itself"
-	@echo "make programs   install the real programs that workloads name, and PostgreSQL's sources"
+	@echo "make programs   install the real programs that workloads name, and sources to build"
 	@echo "make validate-statistics   error rates of the verdicts, on experiments with a known truth"
 
 # Everything that the other targets need, installed once; says what it will do before it does it.
@@ -36,6 +36,7 @@ setup:
 # Only who runs workloads with real programs on `live` needs them all.
 programs:
 	@scripts/setup.sh programs
+	@scripts/sources.sh bzip2
 	@scripts/sources.sh postgresql
 
 build: setup
@@ -53,6 +54,7 @@ race: build
 # Format, lints, licences, unit tests, golden output, and trials on real kernels.
 test: setup
 	@scripts/setup.sh test
+	@scripts/sources.sh bzip2 || echo "without these sources the test that builds them is skipped"
 	cargo fmt --all --check
 	cargo clippy $(CARGO_FLAGS) --workspace --all-targets -- -D warnings
 	cargo deny --offline --log-level error check licenses bans sources

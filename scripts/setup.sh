@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Installs what is missing, after saying what. Groups: build, vm, test, bench, sources, programs.
+# Installs what is missing, after saying what. Groups: build, vm, test, bench, sources, postgresql,
+# programs.
 #
 # With apt it installs (through sudo if not root); without apt it lists what to install and stops.
 set -eu
@@ -57,6 +58,7 @@ for group in "$@"; do
         need rt-app rt-app
         need sqlite3 sqlite3
         need xz xz-utils
+        need tbench dbench
         need_crate cargo-deny cargo-deny
         need_crate scx_bpfland scx_bpfland
         ;;
@@ -66,6 +68,8 @@ for group in "$@"; do
     sources) # for the trees of sources.sh
         need gcc gcc
         need make make
+        ;;
+    postgresql) # for its tree
         need bison bison
         need flex flex
         need bzip2 bzip2
@@ -84,7 +88,7 @@ for group in "$@"; do
         need tbench dbench
         ;;
     *)
-        groups="build vm test bench sources programs"
+        groups="build vm test bench sources postgresql programs"
         echo "setup.sh: unknown group '$group'; the groups are: $groups" >&2
         exit 2
         ;;

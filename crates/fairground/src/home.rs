@@ -2,7 +2,7 @@
 //! Where Fairground keeps what is expensive to get: kernels and compiled schedulers.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
@@ -13,7 +13,12 @@ pub const STORE: &str = "fairground.db";
 
 /// Where `scripts/sources.sh` puts the source trees that workloads build; `None` without a home.
 pub fn sources() -> Option<PathBuf> {
-    home().ok().map(|home| home.join("sources"))
+    home().ok().map(|home| sources_in(&home))
+}
+
+/// The same in a given home.
+pub fn sources_in(home: &Path) -> PathBuf {
+    home.join("sources")
 }
 
 /// `$FAIRGROUND_HOME`, else `$XDG_DATA_HOME/fairground`, else `~/.local/share/fairground`.

@@ -4,6 +4,7 @@
 //! Without QEMU or a kernel a test says why it is skipped; with `CI` set that is a failure.
 
 use std::fs;
+use std::path::Path;
 
 use model::{Outcome, Record};
 
@@ -197,6 +198,96 @@ fn a_kernel_without_sched_ext_is_not_booted_for_it() {
     assert!(!said.contains("is up after"), "{said}");
     let record = &bench.records("fairground.db")[0];
     assert!(record.outcome.reason().contains("has no sched_ext"), "{:?}", record.outcome);
+}
+
+/// Runs workloads with real programs under `fifo`, each once, all in one boot.
+fn run_programs(bench: &Bench, home: Option<&Path>, workloads: &[&str], code: i32) -> Vec<Record> {
+    let named = workloads.iter().flat_map(|workload| ["--workload", *workload]);
+    let fixed = ["run", "--on", "vm", "--machine", "uniprocessor", "--scheduler", "fifo"];
+    let rest = ["--blocks", "1", "--timeout", "300", "--offline", "--exploratory"];
+    let arguments: Vec<&str> = fixed.into_iter().chain(named).chain(rest).collect();
+    let mut command = bench.fairground(&arguments);
+    if let Some(home) = home {
+        command.env("FAIRGROUND_HOME", home);
+    }
+    command.assert().code(code);
+    bench.records("fairground.db")
+}
+
+/// Whether the sources of bzip2 are here; says how to get them. Not even CI must have them: a mirror
+/// need not have sources.
+fn has_sources() -> bool {
+    let sources = fairground::home::sources().map(|sources| sources.join("bzip2"));
+    let here = sources.is_some_and(|tree| tree.join(".fairground-files").is_file());
+    let what = "bzip2's sources are not here (`scripts/sources.sh bzip2`)";
+    if !here {
+        println!("skipped: {what}");
+    }
+    here
+}
+
+#[test]
+fn a_guest_builds_a_package_and_serves_files() {
+    if !ready(&["make", "gcc", "tbench"]) || !has_sources() {
+        return;
+    }
+    let bench = Bench::new();
+    let workloads = ["make_bzip2 jobs=2 optimise=0", "tbench clients=1 seconds=2"];
+    let records = run_programs(&bench, None, &workloads, 0);
+    let of = |name: &str| {
+        let record = records.iter().find(|record| record.trial.workload.name == name);
+        record.expect("a record of each workload")
+    };
+    let (build, tbench) = (of("make_bzip2"), of("tbench"));
+    assert!(build.provenance.programs["bzip2"].starts_with("bzip2 1."), "{build:?}");
+    let value = |name| build.measured.value(name, "program").expect("a number");
+    // For each of nine files gcc, cc1 and as; make, its shells, the archive and the linking besides.
+    assert!(value("tasks") > 30.0 && value("completion_ns") > 1e8, "{:?}", build.measured);
+    let served = tbench.measured.value("iterations_per_second", "program");
+    assert!(served.is_some_and(|rate| rate > 0.0), "{:?}", tbench.measured);
+}
+
+#[test]
+fn sources_that_are_not_here_or_not_for_a_guest_are_not_booted_for() {
+    if !ready(&["make", "gcc"]) {
+        return;
+    }
+    let bench = Bench::new();
+    let home = bench.path("home");
+    let trees = fairground::home::sources_in(&home);
+    fs::create_dir_all(trees.join("postgresql")).expect("folders");
+    fs::write(trees.join("postgresql/.fairground-version"), "postgresql 1\n").expect("a file");
+    let kernels = fairground::home::home().expect("a home").join("kernels");
+    std::os::unix::fs::symlink(kernels, home.join("kernels")).expect("a link");
+    let workloads = ["make_bzip2", "make_postgresql"];
+    let records = run_programs(&bench, Some(&home), &workloads, 1);
+    assert_eq!(records.len(), 2);
+    for record in &records {
+        let words = match record.trial.workload.name.as_str() {
+            "make_bzip2" => "`scripts/sources.sh bzip2` gets",
+            _ => "`postgresql` is not listed for the VM; use --on live",
+        };
+        assert!(record.outcome.reason().contains(words), "{:?}", record.outcome);
+        assert_eq!((record.outcome.word(), record.provenance.wall_ms), ("unsupported", 0));
+    }
+}
+
+#[test]
+fn what_a_guest_has_no_room_for_says_what_it_takes() {
+    if !ready(&[]) {
+        return;
+    }
+    let bench = Bench::new();
+    let large = fs::File::create(bench.path("large")).expect("a file");
+    large.set_len(400 << 20).expect("a large file");
+    let file = bench.path("large").display().to_string();
+    let program = "command = [\"sleep\", \"0\"]\nparser = \"none\"";
+    let text = format!("about = \"l\"\n[program]\n{program}\nfiles = [\"{file}\"]\n");
+    bench.write("heavy.toml", &text);
+    let records = run_programs(&bench, None, &["heavy.toml"], 1);
+    let reason = records[0].outcome.reason();
+    assert!(reason.contains("a guest with 512 MiB of memory has room for 150;"), "{reason}");
+    assert!(reason.contains("take a machine with memory_mib = 1"), "{reason}");
 }
 
 #[test]

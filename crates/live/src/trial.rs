@@ -48,7 +48,7 @@ pub struct Context {
     pub calibration_rounds_per_ms: Option<u64>,
     /// This program's version.
     pub fairground: String,
-    /// Where `scripts/sources.sh` has put source trees; `None`: there are none here.
+    /// Where source trees are that `scripts/sources.sh` has got; `None`: there are none here.
     pub sources: Option<PathBuf>,
     /// Where the trial's program works, see [`preparation`]; `None`: where we do.
     pub folder: Option<PathBuf>,

@@ -291,6 +291,7 @@ fn initramfs(lab: &Lab, first: usize, boot_id: &str) -> Result<Vec<u8>> {
     initramfs::build(&Contents {
         executable: request.executable,
         programs: &request.programs,
+        parts: &request.parts,
         files: &request.files,
         config: config.map(|config| (request.kernel.release.as_str(), config)),
         boot: &boot,

@@ -28,6 +28,8 @@ pub struct BootRequest<'a> {
     pub executable: &'a Path,
     /// Programs that the workloads name; packed with their shared libraries.
     pub programs: Vec<String>,
+    /// Paths of programs that others start by themselves, packed in the same way.
+    pub parts: Vec<String>,
     /// Further files: absolute path in the guest, content.
     pub files: Vec<(String, Vec<u8>)>,
     /// Which accelerator to use.
@@ -190,6 +192,7 @@ fn probe_kvm(
         let empty = BootRequest {
             trials: &[],
             programs: Vec::new(),
+            parts: Vec::new(),
             files: Vec::new(),
             accelerator: Accelerator::Kvm,
             ..*request

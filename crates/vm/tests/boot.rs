@@ -78,6 +78,7 @@ fn request<'a>(kernel: &'a Kernel, machine: &'a Machine, trials: &'a [Trial]) ->
         trials,
         executable: Path::new(env!("CARGO_BIN_EXE_vm-test-guest")),
         programs: Vec::new(),
+        parts: Vec::new(),
         files: vec![("/objects/test".into(), b"from the host".to_vec())],
         accelerator: Accelerator::Auto,
     }

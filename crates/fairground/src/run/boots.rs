@@ -3,19 +3,20 @@
 //! other.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use model::{Clock, Progress, Trial};
 use vm::kernels::{self, Kernel};
 use vm::{Accelerator, BootRequest, Event};
 
 use super::objects::{self, Objects};
+use super::packed::Packed;
 use super::sink::Sink;
 use super::{Settings, programs, unsupported};
-use crate::plan;
+use crate::{home, plan};
 
 /// The kernel for contestants that name none: the newest one, which has sched_ext.
 const DEFAULT_KERNEL: &str = "7";
@@ -25,6 +26,8 @@ struct Lab<'a, 'sink> {
     kernels: BTreeMap<String, Kernel>,
     objects: &'a Objects,
     executable: PathBuf,
+    /// Where source trees are.
+    sources: PathBuf,
     sink: &'a Sink<'sink>,
 }
 
@@ -46,7 +49,8 @@ pub fn run(
         Some(executable) => executable.clone(),
         None => std::env::current_exe().context("cannot find this program's own file")?,
     };
-    let lab = Lab { kernels, objects, executable, sink };
+    let sources = home::sources_in(&settings.home);
+    let lab = Lab { kernels, objects, executable, sources, sink };
     let mut boots = VecDeque::new();
     for boot in plan::by_boot(trials) {
         boots.extend(lab.sort_out(boot.trials));
@@ -121,7 +125,15 @@ impl Lab<'_, '_> {
                 kernel.release
             ));
         }
-        programs::missing(trial)
+        programs::missing(trial).or_else(|| self.too_large(std::slice::from_ref(trial)))
+    }
+
+    /// Why these trials' programs cannot be packed, or not all be unpacked.
+    fn too_large(&self, trials: &[Trial]) -> Option<String> {
+        let packed = Packed::of(trials, &self.sources);
+        let memory_mib = trials[0].machine.memory_mib;
+        let why = packed.and_then(|packed| packed.too_large(&self.executable, memory_mib));
+        why.unwrap_or_else(|error| Some(format!("{error:#}")))
     }
 
     /// Works the boots off with `jobs` threads. The first error of the lab ends all of them.
@@ -145,14 +157,21 @@ impl Lab<'_, '_> {
     fn run_one(&self, trials: &[Trial]) -> Result<()> {
         let first = &trials[0];
         let kernel = self.kernel(first);
+        if let Some(why) = self.too_large(trials) {
+            bail!("the workloads of one boot together: {why}");
+        }
+        let packed = Packed::of(trials, &self.sources)?;
+        let mut files = objects::guest_files(self.objects)?;
+        files.extend(packed.files()?);
         let request = BootRequest {
             kernel,
             machine: &first.machine,
             boot: first.boot,
             trials,
             executable: &self.executable,
-            programs: packed_programs(trials),
-            files: self.files(trials)?,
+            programs: packed.programs,
+            parts: packed.parts,
+            files,
             accelerator: Accelerator::Auto,
         };
         let boot = first.boot;
@@ -166,35 +185,4 @@ impl Lab<'_, '_> {
             Event::Note(note) => self.sink.progress(&Progress::Note(&note)),
         })
     }
-
-    /// Compiled schedulers, and the real files that programs read.
-    fn files(&self, trials: &[Trial]) -> Result<Vec<(String, Vec<u8>)>> {
-        let mut files = objects::guest_files(self.objects)?;
-        for program in trials.iter().filter_map(|trial| trial.workload.program.as_ref()) {
-            for file in &program.files {
-                if files.iter().all(|(packed, _)| packed != file) {
-                    files.push((file.clone(), read(Path::new(file))?));
-                }
-            }
-        }
-        Ok(files)
-    }
-}
-
-fn read(file: &Path) -> Result<Vec<u8>> {
-    std::fs::read(file)
-        .with_context(|| format!("{}: a workload needs it and it cannot be read", file.display()))
-}
-
-/// The programs of all trials of a boot, once each, by the paths where they are found.
-fn packed_programs(trials: &[Trial]) -> Vec<String> {
-    let mut packed: Vec<String> = trials
-        .iter()
-        .flat_map(programs::of)
-        .filter_map(programs::find)
-        .map(|path| path.display().to_string())
-        .collect();
-    packed.sort();
-    packed.dedup();
-    packed
 }

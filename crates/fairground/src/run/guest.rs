@@ -7,7 +7,7 @@ use live::trial::Context;
 use model::{Clock, Record, Trial};
 use vm::guest::GuestFacts;
 
-use super::{VERSION, objects};
+use super::{VERSION, objects, trees};
 
 /// Serves the packed trials, then powers the machine off.
 pub fn serve() -> ! {
@@ -26,6 +26,7 @@ fn answer(trial: &Trial, facts: GuestFacts) -> Record {
         virtual_clock: facts.clock == Clock::Virtual,
         calibration_rounds_per_ms: None,
         fairground: VERSION.into(),
+        sources: Some(trees::GUEST_FOLDER.into()),
         ..Context::default()
     };
     // Nobody presses Ctrl-C in here; the host kills the whole machine.

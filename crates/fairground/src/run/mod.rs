@@ -7,9 +7,10 @@
 //! ```
 //!
 //! Read in this order: [`sink`] is where every record goes, [`objects`] prepares schedulers,
-//! [`simulated`] runs trials in the simulator, [`boots`] in virtual machines, [`live`] on this
-//! kernel, [`guest`] is the other end inside a machine, [`interrupt`] is Ctrl-C, [`one`] is for
-//! verbs that want a single record.
+//! [`simulated`] runs trials in the simulator, [`boots`] in virtual machines (`packed`, with
+//! [`programs`] and [`trees`], is what they carry beside schedulers), [`live`] on this kernel,
+//! [`guest`] is the other end inside a machine, [`interrupt`] is Ctrl-C, [`one`] is for verbs that
+//! want a single record.
 //!
 //! What is not here: how a trial is run, and printing.
 
@@ -19,9 +20,11 @@ pub mod interrupt;
 pub mod live;
 pub mod objects;
 pub mod one;
+mod packed;
 pub mod programs;
 pub mod simulated;
 pub mod sink;
+pub mod trees;
 
 use std::path::PathBuf;
 

@@ -20,10 +20,6 @@ pub fn of(trial: &Trial) -> Vec<&str> {
 
 /// Why a trial cannot run in a VM for want of a program; `None` when all are here.
 pub fn missing(trial: &Trial) -> Option<String> {
-    if let Some(program) = trial.workload.program.as_ref().filter(|p| !p.sources.is_empty()) {
-        let name = &program.sources;
-        return Some(format!("the source tree `{name}` does not fit into the VM; use --on live"));
-    }
     let missing = of(trial).into_iter().find(|program| find(program).is_none())?;
     let mut needed = trial.workload.program.iter().flat_map(Program::needed);
     let package = needed.find(|(name, _)| *name == missing).map_or("", |(_, package)| package);

@@ -110,6 +110,7 @@ fn run(trials: &[Trial], files: &Files, kernel: &Kernel) -> Vec<Record> {
         trials,
         executable: Path::new(env!("CARGO_BIN_EXE_fairground")),
         programs: Vec::new(),
+        parts: Vec::new(),
         files: objects::guest_files(&objects).expect("objects as files"),
         accelerator: Accelerator::Auto,
     };

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use model::{Outcome, Policy, Program, Trial};
+use model::{Outcome, Policy, Trial};
 use tempfile::TempDir;
 
 use crate::parsers;
@@ -13,7 +13,7 @@ use crate::program::Running;
 use crate::trial::Context;
 
 /// In a source tree, the file that says which version of what package it is.
-const VERSION_FILE: &str = ".fairground-version";
+pub const VERSION_FILE: &str = ".fairground-version";
 
 /// Where a trial's program works. An empty folder goes when this does.
 pub enum Folder {
@@ -44,7 +44,7 @@ impl Folder {
         let tree = context.sources.as_ref().map(|sources| sources.join(&program.sources));
         match tree.filter(|tree| tree.join(VERSION_FILE).is_file()) {
             Some(tree) => Ok(Folder::Sources(tree)),
-            None => Err(Outcome::Unsupported { reason: no_sources(program, context) }),
+            None => Err(Outcome::Unsupported { reason: no_sources(&program.sources) }),
         }
     }
 
@@ -58,11 +58,8 @@ impl Folder {
     }
 }
 
-fn no_sources(program: &Program, context: &Context) -> String {
-    let name = &program.sources;
-    if context.in_guest {
-        return format!("the source tree `{name}` does not fit into the VM; use --on live");
-    }
+/// What brings a source tree that is not here.
+pub fn no_sources(name: &str) -> String {
     format!(
         "the source tree `{name}` is not here; `scripts/sources.sh {name}` gets and configures it"
     )

@@ -5,8 +5,9 @@
 mod cpio;
 mod programs;
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,13 @@ pub const BOOT_FILE: &str = "/boot.json";
 pub const TRIALS_FILE: &str = "/trials.jsonl";
 /// Where the guest finds compiled schedulers (`$FAIRGROUND_OBJECTS`).
 pub const OBJECTS_FOLDER: &str = "/objects";
+
+const MIB: u64 = 1 << 20;
+/// What the kernel itself takes before it unpacks the file system, at most.
+const KERNEL_MIB: u32 = 60;
+/// While the kernel unpacks, the archive is in memory too, and of what that leaves a `tmpfs` may
+/// have half.
+const SHARES: u64 = 3;
 
 /// What the host tells the guest about its boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +47,9 @@ pub struct Contents<'a> {
     pub executable: &'a Path,
     /// Names or paths of programs; each is packed at its own path.
     pub programs: &'a [String],
+    /// Paths of programs that others start by themselves, as a compiler its parts: packed in the
+    /// same way, but `PATH` does not lead to them.
+    pub parts: &'a [String],
     /// Further files: absolute path in the guest, content.
     pub files: &'a [(String, Vec<u8>)],
     /// The kernel's `uname -r` and configuration file: libbpf looks for `/boot/config-<release>`.
@@ -75,6 +86,9 @@ pub fn build(contents: &Contents) -> Result<Vec<u8>> {
         add_program(&mut archive, &path, &place)?;
         prepend_folder(&mut boot.path, &place);
     }
+    for part in contents.parts {
+        add_program(&mut archive, Path::new(part), part)?;
+    }
     if let Some((release, config)) = contents.config {
         add_file(&mut archive, config, &format!("/boot/config-{release}"))?;
     }
@@ -102,6 +116,36 @@ fn add_program(archive: &mut Archive, program: &Path, place: &str) -> Result<()>
     Ok(())
 }
 
+/// How many bytes a guest's file system has with these programs, their libraries and `executable`
+/// as `/init`, each file counted once.
+///
+/// # Errors
+/// As [`build`].
+pub fn size(executable: &Path, programs: &[String]) -> Result<u64> {
+    let mut files = BTreeSet::from([executable.to_owned()]);
+    files.extend(programs::libraries(executable)?);
+    for name in programs {
+        let path = programs::find(name)?;
+        files.extend(programs::libraries(&path)?);
+        files.insert(path);
+    }
+    let bytes = |file: &PathBuf| {
+        let known = fs::metadata(file).with_context(|| format!("reading {}", file.display()));
+        known.map(|known| known.len())
+    };
+    files.iter().map(bytes).sum()
+}
+
+/// How many bytes the file system of a guest with so much memory can have.
+pub fn room(memory_mib: u32) -> u64 {
+    u64::from(memory_mib.saturating_sub(KERNEL_MIB)) * MIB / SHARES
+}
+
+/// The memory, MiB, that a guest needs at least for a file system of so many bytes.
+pub fn memory_mib(bytes: u64) -> u64 {
+    (bytes * SHARES).div_ceil(MIB) + u64::from(KERNEL_MIB)
+}
+
 /// Links are followed: the guest gets the content under the name that was asked for.
 fn add_file(archive: &mut Archive, from: &Path, place: &str) -> Result<()> {
     if !archive.has(place) {
@@ -116,6 +160,10 @@ mod tests {
     use super::*;
 
     fn example(programs: &[String]) -> Result<Vec<u8>> {
+        example_with(programs, &[])
+    }
+
+    fn example_with(programs: &[String], parts: &[String]) -> Result<Vec<u8>> {
         let boot = Boot {
             boot_id: None,
             accelerator: "tcg".into(),
@@ -126,6 +174,7 @@ mod tests {
         build(&Contents {
             executable: &executable,
             programs,
+            parts,
             files: &[("/objects/a.json".into(), b"{}".to_vec())],
             config: None,
             boot: &boot,
@@ -144,6 +193,39 @@ mod tests {
         }
         assert!(paths.iter().any(|path| path.ends_with("bin/ls")));
         assert!(paths.iter().any(|path| path.contains("ld-linux-x86-64")));
+    }
+
+    #[test]
+    fn a_part_has_its_libraries_and_is_not_searched_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let part = folder.path().join("cc1").to_string_lossy().into_owned();
+        fs::copy(programs::find("ls").unwrap(), &part).unwrap();
+        let archive = cpio::read(&example_with(&[], &[part.clone()]).unwrap());
+        let content = |path: &str| archive.iter().find(|entry| entry.0 == path).map(|e| &e.2[..]);
+        assert_eq!(content(part.trim_start_matches('/')), Some(&fs::read(&part).unwrap()[..]));
+        let boot: Boot = serde_json::from_slice(content("boot.json").unwrap()).unwrap();
+        assert_eq!(boot.path, "/bin");
+        for library in programs::libraries(Path::new(&part)).unwrap() {
+            let path = library.to_string_lossy();
+            assert!(content(path.trim_start_matches('/')).is_some(), "{path}");
+        }
+    }
+
+    #[test]
+    fn every_file_is_weighed_once() {
+        let own = std::env::current_exe().unwrap();
+        let alone = size(&own, &[]).unwrap();
+        let ls = size(&own, &["ls".into()]).unwrap();
+        assert!(alone > fs::metadata(&own).unwrap().len() && ls > alone);
+        assert_eq!(size(&own, &["ls".into(), "ls".into()]).unwrap(), ls);
+        assert!(size(&own, &["no-such-program-here".into()]).is_err());
+    }
+
+    #[test]
+    fn room_grows_with_memory() {
+        assert_eq!(room(512) / MIB, 150);
+        assert_eq!(room(32), 0);
+        assert_eq!(memory_mib(room(512)), 512);
     }
 
     #[test]
