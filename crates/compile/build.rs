@@ -24,7 +24,7 @@ type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
 const SCHEDULERS: &str = "../../schedulers";
 const PROBES: &str = "../live/src/probes.bpf.c";
-const PROBES_HEADER: &str = "../live/src/probes.h";
+const PROBES_HEADERS: [&str; 2] = ["../live/src/probes.h", "../live/src/probes_series.h"];
 
 fn main() {
     if let Err(error) = build() {
@@ -36,7 +36,7 @@ fn main() {
 
 fn build() -> Result {
     let own = ["build.rs", "src/clang.rs", "src/identity.rs"];
-    for watched in own.iter().chain(&[SCHEDULERS, PROBES, PROBES_HEADER]) {
+    for watched in own.iter().chain(&[SCHEDULERS, PROBES]).chain(&PROBES_HEADERS) {
         println!("cargo::rerun-if-changed={watched}");
     }
     println!("cargo::rerun-if-env-changed=BPF_CLANG");

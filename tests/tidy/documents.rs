@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use model::metric::{Direction, MEASURES, Unit};
+use model::series::SERIES;
 
 use crate::{File, expect_none, files, root};
 
@@ -77,6 +78,22 @@ fn the_method_lists_every_measure() {
         .expect("a string takes text");
     }
     expect_generated("METHOD.md", "measures", &table);
+}
+
+#[test]
+fn the_method_lists_every_series() {
+    let mut table = String::from("| series | unit | definition |\n|---|---|---|\n");
+    for series in &SERIES {
+        let unit = match series.unit {
+            Unit::Nanoseconds => "ns",
+            Unit::Count => "count",
+            Unit::PerSecond => "1/s",
+            Unit::Ratio => "0 … 1",
+        };
+        writeln!(table, "| `{}` | {unit} | {} |", series.name, series.definition)
+            .expect("a string takes text");
+    }
+    expect_generated("METHOD.md", "series", &table);
 }
 
 /// The part of a document between `<!-- generated: NAME -->` and `<!-- end -->` must equal

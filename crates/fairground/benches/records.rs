@@ -37,7 +37,13 @@ fn measured() -> Measured {
         whole
     };
     let metrics = (0..40).map(|n| Metric::number("completion_ns", groups[n % 4], n as f64));
-    Measured { metrics: metrics.collect(), histograms: groups.iter().map(histogram).collect() }
+    let mut series = model::series::Counts::default();
+    (0..500).for_each(|nth| series.ran(nth * 1_000_000, nth * 1_000_000 + 300_000));
+    Measured {
+        metrics: metrics.collect(),
+        histograms: groups.iter().map(histogram).collect(),
+        series: series.series(500_000_000, 1),
+    }
 }
 
 fn session() -> Session {

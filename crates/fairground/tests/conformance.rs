@@ -4,10 +4,12 @@
 //!
 //! Read in this order: `conformance/scenarios.toml` is what is compared, `trace.bpf.c` the
 //! scheduler that tells, `scenario.rs` the trials, `arm.rs` the arms, `sequence.rs` what of their
-//! words counts. `CONFORMANCE_ONLY=fork` compares only scenarios with this word in their name.
+//! words counts; `measures.rs` compares numbers instead. `CONFORMANCE_ONLY=fork` compares only scenarios with this word in their name.
 
 #[path = "conformance/arm.rs"]
 mod arm;
+#[path = "conformance/measures.rs"]
+mod measures;
 #[path = "conformance/scenario.rs"]
 mod scenario;
 #[path = "conformance/sequence.rs"]
@@ -60,6 +62,18 @@ fn the_simulator_calls_back_in_the_kernels_order() {
     assert_eq!(names, Vec::<&str>::new(), "differ each time");
     if only.is_empty() {
         publish(&kernel, &scenarios);
+    }
+}
+
+#[test]
+fn both_arms_measure_the_same() {
+    let Some(kernel) = kernel() else { return };
+    let found = measures::both_arms(&kernel);
+    measures::time_outs_are_equal(&found["spans"]);
+    measures::series_are_alike(&found["duty_cycle"]);
+    measures::forks_are_equal(&found["forks"]);
+    for arms in found.values() {
+        arms.iter().for_each(measures::sums_agree);
     }
 }
 

@@ -53,6 +53,8 @@ struct {
 	__type(value, u64);
 } histograms SEC(".maps");
 
+#include "probes_series.h"
+
 /* Left out unless a trace is asked for. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -108,17 +110,14 @@ static __always_inline void sample(struct probe_tally *s, u32 key, u64 value_ns)
 		s->min_complement = ~value_ns;
 }
 
-static __always_inline u64 since_start(u64 now_ns, u64 begin_ns)
-{
-	return now_ns - (begin_ns > start_ns ? begin_ns : start_ns);
-}
-
-static __always_inline void stops(struct probe_task *t, bool preempt, u32 state, u64 now_ns)
+static __always_inline void stops(struct probe_task *t, struct probe_series *s, bool preempt,
+				  u32 state, u64 now_ns)
 {
 	bool voluntary = !preempt && state;
 
 	if (counting) {
-		t->cpu_time_ns += since_start(now_ns, t->since_ns);
+		t->cpu_time_ns += spent(s, BUSY, t->since_ns, now_ns);
+		switched(s);
 		if (voluntary)
 			t->voluntary_switches++;
 		else
@@ -129,13 +128,12 @@ static __always_inline void stops(struct probe_task *t, bool preempt, u32 state,
 }
 
 /* A wait counts once: after a wake-up, or for another reason. The reader adds the two up. */
-static __always_inline void runs(struct probe_task *t, u64 now_ns)
+static __always_inline void runs(struct probe_task *t, struct probe_series *s, s32 cpu, u64 now_ns)
 {
 	u64 woken_ns = t->woken_ns;
-	s32 cpu = bpf_get_smp_processor_id();
 
 	if (counting) {
-		u64 wait_ns = since_start(now_ns, woken_ns ? woken_ns : t->since_ns);
+		u64 wait_ns = spent(s, WAITED, woken_ns ? woken_ns : t->since_ns, now_ns);
 		u32 key = t->group * (MEASURES * BUCKETS) + bucket(wait_ns);
 
 		if (woken_ns)
@@ -156,15 +154,19 @@ int BPF_PROG(count_switch, bool preempt, struct task_struct *prev, struct task_s
 	     unsigned int prev_state)
 {
 	struct probe_task *from = tracked(prev), *to = tracked(next);
+	struct probe_series *s;
 	u64 now_ns;
+	u32 cpu;
 
 	if (!from && !to)
 		return 0;
+	cpu = bpf_get_smp_processor_id();
+	s = series_of(cpu);
 	now_ns = bpf_ktime_get_ns();
 	if (from)
-		stops(from, preempt, prev_state, now_ns);
+		stops(from, s, preempt, prev_state, now_ns);
 	if (to)
-		runs(to, now_ns);
+		runs(to, s, cpu, now_ns);
 	return 0;
 }
 
@@ -240,10 +242,13 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(count_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct probe_task *from = tracked(parent), *t = slot(child->pid);
+	u64 now_ns;
 	u32 group;
 
 	if (!from || !t)
 		return 0;
+	now_ns = bpf_ktime_get_ns();
+	forked(now_ns);
 	if (t->activity != FREE && t->activity != DEAD && t->pid != child->pid) {
 		__sync_fetch_and_add(&untracked, 1);
 		return 0;
@@ -255,7 +260,7 @@ int BPF_PROG(count_fork, struct task_struct *parent, struct task_struct *child)
 	__builtin_memset(t, 0, sizeof(*t));
 	t->group = group;
 	t->cpu = -1;
-	t->since_ns = bpf_ktime_get_ns();
+	t->since_ns = now_ns;
 	t->activity = WAITING;
 	t->pid = child->pid;
 	return 0;

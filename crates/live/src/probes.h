@@ -77,6 +77,41 @@ struct probe_totals {
 	struct probe_tally other_waits;
 };
 
+/*
+ * Time is counted in intervals of 10 ms, which double after 120 of them and then after every 60: the
+ * layout of `model::series`.
+ */
+#define FIRST_INTERVAL_NS 10000000
+#define HALF_INTERVALS 60
+#define LAST_LEVEL 16
+#define INTERVALS (HALF_INTERVALS * (LAST_LEVEL + 2))
+
+/* What tasks spend time with, in an interval. */
+#define BUSY 0
+#define WAITED 1
+
+/* What a CPU has counted in one interval. */
+struct probe_interval {
+	/* Spans of time that begin or end in it. */
+	u64 ns[2];
+	/* How many more spans fill intervals from here on than fill those before. */
+	s64 filled[2];
+	u64 switches;
+	u64 forks;
+	/* Makes it 64 bytes. */
+	u64 padding[2];
+};
+
+/* What a CPU has counted. Only its own switches write, but for `forks`. */
+struct probe_series {
+	/* The interval of its latest switch. */
+	u64 begin_ns;
+	u64 end_ns;
+	u64 place;
+	u64 padding[5];
+	struct probe_interval intervals[INTERVALS];
+};
+
 /* Events of a trace. */
 enum probe_event_kind {
 	SWITCH = 0,

@@ -11,27 +11,25 @@ use std::path::Path;
 use std::sync::atomic::{Ordering, fence};
 
 use libbpf_rs::btf::Btf;
-use libbpf_rs::{Link, Map, MapCore, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{Link, Object, ObjectBuilder};
 use model::record::ProbeCost;
-use model::{Histogram, Trace};
+use model::{Histogram, Trace, series};
 
 mod layout;
+mod maps;
 mod reading;
 mod shared;
 mod trace;
 
 use crate::loader::log::{Listener, explain, warnings};
 use crate::loader::variable::{self, Variable};
-use layout::{BUCKETS, MAX_GROUPS, MEASURES, OTHER_WAITS, Tally, Task, Totals, WAKEUPS, activity};
+use layout::{
+    BUCKETS, CpuSeries, MAX_GROUPS, MEASURES, OTHER_WAITS, Tally, Task, Totals, WAKEUPS, activity,
+};
+use maps::{bss_bytes, find_map, map_memory, size, slots};
 pub use reading::GroupReadings;
 use reading::Window;
 use shared::Shared;
-
-/// Slots for tasks: as many as there are task numbers, within these bounds.
-const SLOTS_LEAST: usize = 1 << 12;
-/// 16 MiB of slots. Where numbers go higher, two tasks may want the same slot; the second is
-/// reported.
-const SLOTS_MOST: usize = 1 << 17;
 
 /// Attached probes. Dropping them detaches them.
 pub struct Probes {
@@ -41,6 +39,7 @@ pub struct Probes {
     groups: Vec<String>,
     tasks: Shared<Task>,
     histograms: Shared<u64>,
+    series: Shared<CpuSeries>,
     globals: Shared<u8>,
     variables: Vec<Variable>,
     trace: bool,
@@ -75,12 +74,16 @@ impl Announcer {
 pub struct Readings {
     /// One for each group, in the order given to [`Probes::attach`].
     pub groups: Vec<GroupReadings>,
+    /// How all groups together went over time.
+    pub series: series::Counts,
+    /// For how long was counted.
+    pub counted_ns: u64,
     /// The events, if asked for.
     pub trace: Option<Trace>,
     /// What each probe cost, if [`Probes::count_cost`] was asked.
     pub cost: BTreeMap<String, ProbeCost>,
     /// Forked tasks that could not be accounted, because their slot belongs to a living task. 0
-    /// unless task numbers go above [`SLOTS_MOST`] and wrap round; not 0 means that counts are too
+    /// unless task numbers go above [`maps::SLOTS_MOST`] and wrap round; not 0 means that counts are too
     /// small.
     pub untracked: u64,
 }
@@ -101,9 +104,9 @@ impl Probes {
         let btf =
             Btf::from_raw("probes", bytes).map_err(because)?.ok_or("the probes have no BTF")?;
         let variables = variable::variables(&btf);
-        let slots = slots();
+        let (slots, cpus) = (slots(), libbpf_rs::num_possible_cpus().map_err(because)?);
         let mut open = ObjectBuilder::default().open_memory(bytes).map_err(because)?;
-        size(&mut open, slots, groups.len(), trace).map_err(because)?;
+        size(&mut open, (slots, cpus), groups.len(), trace).map_err(because)?;
         let mask = variables.iter().find(|v| v.name == "slot_mask").ok_or("no slot_mask")?;
         variable::write(&mut open, mask, &(slots as u32 - 1).to_le_bytes());
         let object = open.load().map_err(|error| {
@@ -114,6 +117,7 @@ impl Probes {
             links: Vec::new(),
             tasks: map_memory(&object, "tasks", slots)?,
             histograms: map_memory(&object, "histograms", groups.len() * MEASURES * BUCKETS)?,
+            series: map_memory(&object, "series", cpus)?,
             globals: map_memory(&object, ".bss", bss_bytes(&variables))?,
             groups: groups.to_vec(),
             object,
@@ -213,10 +217,16 @@ impl Probes {
         let window = Window { start_ns, finish_ns };
         Readings {
             groups: (0..self.groups.len()).map(|group| self.group(&tasks, group, window)).collect(),
+            series: reading::over_time(self.cpus(), tasks.iter(), window),
+            counted_ns: finish_ns - start_ns,
             trace: self.trace.then(|| self.events(&tasks, start_ns)),
             cost,
             untracked: self.globals.read(self.offset("untracked")),
         }
+    }
+
+    fn cpus(&self) -> impl Iterator<Item = CpuSeries> {
+        (0..self.series.len()).map(|cpu| self.series.get(cpu))
     }
 
     fn group(&self, tasks: &[Task], group: usize, window: Window) -> GroupReadings {
@@ -295,45 +305,6 @@ fn check_host(groups: &[String]) -> Result<(), String> {
             Err(format!("{many} task groups are too many for the probes, which take {MAX_GROUPS}"))
         }
     }
-}
-
-/// One slot for each task number, as far as memory is no object. A power of two.
-fn slots() -> usize {
-    let highest = std::fs::read_to_string("/proc/sys/kernel/pid_max").unwrap_or_default();
-    let highest: usize = highest.trim().parse().unwrap_or(SLOTS_MOST);
-    highest.next_power_of_two().clamp(SLOTS_LEAST, SLOTS_MOST)
-}
-
-/// Sizes the maps, and leaves out what only a trace needs.
-fn size(open: &mut OpenObject, slots: usize, groups: usize, trace: bool) -> libbpf_rs::Result<()> {
-    for mut map in open.maps_mut() {
-        match map.name().to_str() {
-            Some("tasks") => map.set_max_entries(slots as u32)?,
-            Some("histograms") => map.set_max_entries((groups * MEASURES * BUCKETS) as u32)?,
-            Some("events") => map.set_autocreate(trace)?,
-            _ => {}
-        }
-    }
-    for mut program in open.progs_mut() {
-        let for_trace = program.name().to_string_lossy().starts_with("trace_");
-        program.set_autoload(trace || !for_trace);
-    }
-    Ok(())
-}
-
-fn find_map<'a>(object: &'a Object, name: &str) -> Result<Map<'a>, String> {
-    let is_it = |map: &Map| variable::is_section(&map.name().to_string_lossy(), name);
-    object.maps().find(is_it).ok_or_else(|| format!("the probes have no map {name}"))
-}
-
-fn map_memory<T: Copy>(object: &Object, name: &str, entries: usize) -> Result<Shared<T>, String> {
-    let map = find_map(object, name)?;
-    Shared::new(&map, entries).map_err(|error| format!("the map {name} cannot be mapped: {error}"))
-}
-
-fn bss_bytes(variables: &[Variable]) -> usize {
-    let globals = variables.iter().filter(|variable| variable.section == ".bss");
-    globals.map(|variable| variable.offset + variable.size).max().unwrap_or(0)
 }
 
 /// What a thread does right now, by the letter in its `stat` file.

@@ -188,6 +188,7 @@ fn conclude(
     };
     note(provenance, &played, &reported, trial);
     let mut measured = measure::all(&played, &reported, provenance);
+    measured.add_totals(&trial.workload.totals);
     reloaded.measure(&mut measured);
     let readings = played.readings.unwrap_or_default();
     provenance.probe_cost = readings.cost;

@@ -7,7 +7,7 @@
 //!
 //! Read in this order: [`experiment`] asks a question, [`contestant`] and [`workload`] and
 //! [`machine`] say what is compared, under what, on what; [`trial`] is one answerable question as a
-//! value; [`record`] is its answer, made of [`metric`]s, [`histogram`]s and a [`trace`].
+//! value; [`record`] is its answer, made of [`metric`]s, [`histogram`]s, [`series`] and a [`trace`].
 //! [`progress`] is what a running experiment tells its audience; [`seed`] is the only source of
 //! chance. [`claim`] is what others have published, and how it is asked again.
 //!
@@ -22,6 +22,8 @@ pub mod metric;
 pub mod progress;
 pub mod record;
 pub mod seed;
+pub mod series;
+pub mod total;
 pub mod trace;
 pub mod trial;
 pub mod workload;
@@ -35,6 +37,8 @@ pub use metric::{Measure, Metric};
 pub use progress::Progress;
 pub use record::{ActiveScheduler, Measured, Outcome, Provenance, Record};
 pub use seed::Seed;
+pub use series::Series;
+pub use total::Total;
 pub use trace::{Trace, TraceEvent};
 pub use trial::{Backend, Trial};
 pub use workload::{Channel, Program, Step, TaskGroup, Workload};

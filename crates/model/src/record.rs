@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::trial::hex16;
-use crate::{Histogram, Metric, Trace, Trial};
+use crate::{Histogram, Metric, Series, Trace, Trial};
 
 /// One trial's answer. Records are the only memory: every table and picture is a function of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -115,6 +115,10 @@ pub struct Measured {
     pub metrics: Vec<Metric>,
     /// Distributions, sorted by name and group.
     pub histograms: Vec<Histogram>,
+    /// How it went over time, in the order of [`crate::series::SERIES`]. Records that were made
+    /// before there were series, and imported ones, have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<Series>,
 }
 
 impl Measured {
@@ -132,6 +136,11 @@ impl Measured {
     /// A distribution by name and group.
     pub fn histogram(&self, name: &str, group: &str) -> Option<&Histogram> {
         self.histograms.iter().find(|h| h.name == name && h.group == group)
+    }
+
+    /// A series by name; `None` if it is missing.
+    pub fn series(&self, name: &str) -> Option<&Series> {
+        self.series.iter().find(|series| series.name == name && series.missing.is_none())
     }
 
     /// Adds a distribution, also one whose largest samples were only counted: then the numbers that

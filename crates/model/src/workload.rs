@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::contestant::Policy;
+use crate::total::Total;
 
 /// One load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -40,6 +41,9 @@ pub struct Workload {
     /// at `duration_us` if that comes first). Cannot run in the simulator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Program>,
+    /// Groups that are also measured together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "total")]
+    pub totals: Vec<Total>,
     /// What to look at first, e.g. `wakeup_latency_ns.p99 fair_waker`. The report opens with these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headline: Vec<String>,

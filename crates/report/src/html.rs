@@ -22,6 +22,7 @@ mod family;
 mod figure;
 mod library;
 mod method;
+mod over_time;
 mod provenance;
 mod range;
 mod ranking;
@@ -112,6 +113,7 @@ fn page_with(
         agreement::section(comparison, agreement),
         results::section(comparison, agreement),
         charts(detail),
+        over_time::section(comparison, records, detail),
         apart::section(comparison, records),
         scaling::section(comparison, records, &about.family),
         why::section(comparison, records),
@@ -165,6 +167,7 @@ fn header(comparison: &Comparison, about: &About, body: &str) -> String {
         ("agreement", "Agreement"),
         ("results", "Results"),
         ("pictures", "Pictures"),
+        ("over-time", "Over time"),
         ("apart", "Apart"),
         ("scaling", "Scaling"),
         ("why", "Why"),

@@ -273,3 +273,22 @@ fn measures_that_nobody_has_are_a_sentence_and_no_row() {
     assert!(results.contains("(nothing was reloaded)"));
     assert!(!results.contains("<th scope=\"row\">unload</th>"));
 }
+
+#[test]
+fn how_runs_went_over_time_is_drawn_where_it_was_measured() {
+    let mut records = synthetic::experiment();
+    let page = page_of(&records);
+    let section = &page[page.find("<section id=\"over-time\"").expect("the section")..];
+    let section = &section[..section.find("</section>").expect("its end")];
+    // A fold for each cell; pictures where there are numbers, which are three series of eight
+    // contestants, and nobody forks.
+    assert_eq!(section.matches("<details class=\"cell\"").count(), 11);
+    assert_eq!(section.matches("<figure class=\"drawn\"").count(), 10);
+    assert_eq!(section.matches("class=\"course\"").count(), 10 * 8 * 3);
+    assert!(section.contains("Missing in some runs: no probes &lt;here&gt;."));
+    assert!(!section.contains("NaN") && !section.contains("inf"), "numbers are numbers");
+    assert!(page.contains("<a href=\"#over-time\">"), "the contents lead there");
+
+    records.iter_mut().for_each(|record| record.measured.series.clear());
+    assert!(!page_of(&records).contains("over-time\""), "records from before there were series");
+}

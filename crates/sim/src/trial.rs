@@ -31,6 +31,7 @@ pub fn run_ops(trial: &Trial, ops: Option<Rc<dyn Ops>>, layout: TaskLayout) -> R
             ActiveScheduler { sched_ext_ops: String::new(), ..disabled(&record.provenance) };
     }
     record.measured = core.measured();
+    record.measured.add_totals(&trial.workload.totals);
     record.trace = core.finish_trace();
     record
 }

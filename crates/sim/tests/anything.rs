@@ -6,6 +6,7 @@ mod common;
 use std::rc::Rc;
 
 use common::{Tracer, trial};
+use model::trace::What;
 use model::{Channel, Costs, Record, Seed, Trial};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -91,7 +92,28 @@ fn check(trial: &Trial, ops: fn() -> Rc<dyn Ops>) -> Result<(), TestCaseError> {
     let used = record.measured.value("cpu_share", "all").unwrap_or(0.0);
     let slack = 1.02 + 0.02 * f64::from(u8::from(trial.machine.costs != Costs::FREE));
     prop_assert!(used <= slack, "{used} of all CPU time");
+    sums_agree(&record)?;
     prop_assert_eq!(record.measured.hash(), common::run(trial, ops()).measured.hash());
+    Ok(())
+}
+
+/// What is shown over time adds up to what is measured in all.
+fn sums_agree(record: &Record) -> Result<(), TestCaseError> {
+    let sum = |name: &str| record.measured.series(name).map_or(0.0, |series| series.integral());
+    let value = |name: &str| record.measured.value(name, "all").unwrap_or(0.0);
+    let seconds = record.measured.series.first().map_or(0, |series| series.end_ns) as f64 / 1e9;
+    let cpus = f64::from(record.trial.machine.cpus);
+    // Half a millionth of the machine's time is lost to rounding, half a thousandth of a switch.
+    let cpu_s = value("cpu_time_ns") / 1e9;
+    let busy_s = sum("busy_share") * cpus;
+    prop_assert!((busy_s - cpu_s).abs() <= 1e-6 * seconds * cpus, "{busy_s} s of {cpu_s} s");
+    let switches = value("voluntary_switches") + value("involuntary_switches");
+    let seen = sum("switches_per_second");
+    prop_assert!((seen - switches).abs() <= 1e-3 * seconds, "{seen} of {switches} switches");
+    let trace = record.trace.as_ref().expect("a trace");
+    let forks = trace.events.iter().filter(|it| matches!(it.what, What::Fork { .. })).count();
+    let seen = sum("forks_per_second");
+    prop_assert!((seen - forks as f64).abs() <= 1e-3 * seconds, "{seen} of {forks} forks");
     Ok(())
 }
 

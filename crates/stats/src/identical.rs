@@ -144,5 +144,9 @@ fn numbers(measured: &Measured) -> BTreeMap<String, String> {
         let text = format!("{} samples, {} … {}, buckets {hash}", h.count, h.min, h.max);
         (format!("{} {}", h.name, h.group), text)
     });
-    metrics.chain(histograms).collect()
+    let series = measured.series.iter().map(|it| {
+        let hash = &model::trial::hex16(it)[..6];
+        (format!("{} over time", it.name), format!("{} intervals, {hash}", it.values.len()))
+    });
+    metrics.chain(histograms).chain(series).collect()
 }

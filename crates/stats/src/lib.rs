@@ -15,7 +15,7 @@
 //! whether two sets of records measured the same, byte for byte. [`leaders`] says who is best in a
 //! row, [`ranking`] who is over all cells by [`critical_difference`], [`trade_off`] what throughput
 //! costs in latency. [`explain`] says from one record's trace why tasks waited, [`survival`] what a
-//! scheduler did in a trial that no policy may do. [`gate`](mod@gate) says whether anything has
+//! scheduler did in a trial that no policy may do, [`over_time`] how runs went from interval to interval. [`gate`](mod@gate) says whether anything has
 //! become worse. [`replication`] judges what others have
 //! published.
 //!
@@ -47,6 +47,7 @@ pub mod median;
 mod notes;
 pub mod order_statistic;
 pub mod outliers;
+pub mod over_time;
 pub mod permutation;
 pub mod quantile;
 pub mod rank_interval;

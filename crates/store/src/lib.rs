@@ -25,12 +25,15 @@
 //!   (NULL: missing), `missing` (why).
 //! - `histograms`, one distribution: `record`, `name`, `grp`, `count`, `min`, `max`, `buckets`
 //!   (JSON: `[[lowest value, samples], …]`).
+//! - `series`, one number over time: `record`, `name`, `interval_ns`, `end_ns`, `points` (JSON: a
+//!   value for each interval), `missing`.
 //! - `traces`, one trial's events: `record`, `trace` (JSON).
 //!
 //! Views:
 //!
 //! - `results`, a metric with its context: experiment … outcome, `name`, `grp`, `value`, `missing`.
 //! - `buckets`, one bucket of a histogram: `record`, `name`, `grp`, `value`, `samples`.
+//! - `over_time`, one interval of a series: `record`, `name`, `begin_ns`, `value`.
 //! - `percentiles`, one quantile of a histogram: `record`, `name`, `grp`, `quantile`, `value`.
 //!
 //! Seeds are decimal text, because SQLite has no unsigned 64-bit integers. For example:
@@ -82,6 +85,7 @@ pub struct Session {
 pub struct Store {
     connection: Connection,
     path: PathBuf,
+    has_series: bool,
 }
 
 impl Store {
@@ -97,7 +101,7 @@ impl Store {
         schema::refuse_foreign(&store.connection, path)?;
         store.prepare_for_writing().map_err(|error| StoreError::new(path, "open", error))?;
         schema::migrate(&store.connection, path)?;
-        Ok(store)
+        store.ready()
     }
 
     /// Opens an existing store for reading only, also on a read-only medium.
@@ -117,8 +121,14 @@ impl Store {
         read_only.map_err(|error| StoreError::new(path, "open", error))?;
         match schema::check(&store.connection, path) {
             Err(StoreError::Unwritable { .. }) => Store::open_immutable(path),
-            other => other.map(|()| store),
+            other => other.and_then(|()| store.ready()),
         }
+    }
+
+    /// Notes what the file's version has.
+    fn ready(self) -> Result<Store, StoreError> {
+        let has_series = schema::has_series(&self.connection, &self.path)?;
+        Ok(Store { has_series, ..self })
     }
 
     /// A write-ahead log needs a writable folder even for reading, unless SQLite is told that
@@ -130,7 +140,7 @@ impl Store {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         let store = Store::connect(path, Path::new(&uri), flags)?;
         schema::check(&store.connection, path)?;
-        Ok(store)
+        store.ready()
     }
 
     fn connect(path: &Path, name: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
@@ -139,7 +149,7 @@ impl Store {
         connection
             .busy_timeout(BUSY_TIMEOUT)
             .map_err(|error| StoreError::new(path, "open", error))?;
-        Ok(Store { connection, path: path.into() })
+        Ok(Store { connection, path: path.into(), has_series: false })
     }
 
     /// `synchronous = FULL` costs one fsync per record. A record takes seconds to measure, the

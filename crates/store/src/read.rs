@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use model::{Histogram, Measured, Metric, Record, Seed};
+use model::{Histogram, Measured, Metric, Record, Seed, Series};
 use rusqlite::{Row, named_params, types::Type};
 
 use crate::{Session, Store, StoreError};
@@ -64,6 +64,7 @@ impl Store {
         record.measured = Measured {
             metrics: self.metrics(id).map_err(failed)?,
             histograms: self.histograms(id).map_err(failed)?,
+            series: self.series(id).map_err(failed)?,
         };
         if record.measured.hash() != row.measured_hash {
             return Err(damaged("its numbers are not the ones that were measured".into()));
@@ -101,6 +102,27 @@ impl Store {
                 min: unsigned(row, 3)?,
                 max: unsigned(row, 4)?,
                 buckets: decoded(row, 5)?,
+            })
+        })?;
+        rows.collect()
+    }
+
+    /// None in a file of the first version, which is read as it is.
+    fn series(&self, record: i64) -> rusqlite::Result<Vec<Series>> {
+        if !self.has_series {
+            return Ok(Vec::new());
+        }
+        let mut select = self.connection.prepare_cached(
+            "SELECT name, interval_ns, end_ns, points, missing FROM series
+             WHERE record = ?1 ORDER BY rowid",
+        )?;
+        let rows = select.query_map([record], |row| {
+            Ok(Series {
+                name: row.get(0)?,
+                interval_ns: unsigned(row, 1)?,
+                end_ns: unsigned(row, 2)?,
+                values: decoded(row, 3)?,
+                missing: row.get(4)?,
             })
         })?;
         rows.collect()

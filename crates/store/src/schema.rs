@@ -14,7 +14,7 @@ pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 const APPLICATION_ID: i64 = 0x4641_4952;
 
 /// Migration *n* brings version *n* to *n* + 1. Old ones are never edited.
-const MIGRATIONS: &[&str] = &[VERSION_1];
+const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2];
 
 const VERSION_1: &str = "
 CREATE TABLE sessions (
@@ -96,8 +96,28 @@ CREATE VIEW percentiles AS
     FROM histograms AS h, quantiles AS q WHERE h.count > 0;
 ";
 
-/// Tables that only ever grow.
-const APPEND_ONLY: &[&str] = &["sessions", "records", "metrics", "histograms", "traces"];
+/// Series: numbers over the time of a run.
+const VERSION_2: &str = "
+CREATE TABLE series (
+    record       INTEGER NOT NULL REFERENCES records (record),
+    name         TEXT NOT NULL,
+    interval_ns  INTEGER NOT NULL,
+    end_ns       INTEGER NOT NULL,
+    points       TEXT NOT NULL,
+    missing      TEXT
+) STRICT;
+CREATE INDEX series_by_record ON series (record);
+CREATE VIEW over_time AS
+    SELECT record, name, point.key * interval_ns AS begin_ns, point.value AS value
+    FROM series, json_each(series.points) AS point;
+";
+
+/// The first version with series.
+const SERIES_SINCE: i64 = 2;
+
+/// The tables that each version brings; they only ever grow.
+const APPEND_ONLY: &[&[&str]] =
+    &[&["sessions", "records", "metrics", "histograms", "traces"], &["series"]];
 
 /// Makes or updates the schema, in one transaction per version.
 pub(crate) fn migrate(connection: &Connection, path: &Path) -> Result<(), StoreError> {
@@ -121,14 +141,14 @@ fn step(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
     connection.execute_batch(migration).map_err(failed)?;
     if fresh {
         connection.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;
-        forbid_changes(connection).map_err(failed)?;
     }
+    forbid_changes(connection, APPEND_ONLY[version as usize]).map_err(failed)?;
     connection.pragma_update(None, "user_version", version + 1).map_err(failed)?;
     Ok(true)
 }
 
-fn forbid_changes(connection: &Connection) -> rusqlite::Result<()> {
-    for table in APPEND_ONLY {
+fn forbid_changes(connection: &Connection, tables: &[&str]) -> rusqlite::Result<()> {
+    for table in tables {
         for change in ["UPDATE", "DELETE"] {
             connection.execute_batch(&format!(
                 "CREATE TRIGGER {table}_no_{verb} BEFORE {change} ON {table}
@@ -145,16 +165,18 @@ pub(crate) fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(),
     version(connection, path).map(drop)
 }
 
-/// Whether a file opened for reading is a store of a version that we know.
+/// Whether a file opened for reading is a store of a version that we know. An older one is read as
+/// it is: nobody's file changes by being looked at.
 pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     match version(connection, path)? {
-        (SCHEMA_VERSION, _) => Ok(()),
         (_, true) => Err(StoreError::NotAStore { path: path.into(), why: "it is empty".into() }),
-        (_, false) => {
-            // Older than us: a writable opening migrates it, and is then good for reading too.
-            crate::Store::open(path).map(drop)
-        }
+        (_, false) => Ok(()),
     }
+}
+
+/// Whether the file has series.
+pub(crate) fn has_series(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
+    version(connection, path).map(|(version, _)| version >= SERIES_SINCE)
 }
 
 /// The file's schema version, and whether the file is fresh (has no tables).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Appending: one record is one transaction.
 
-use model::{Histogram, Record};
+use model::{Histogram, Record, Series};
 use rusqlite::{Transaction, named_params, params};
 
 use crate::{Session, Store, StoreError};
@@ -51,6 +51,9 @@ impl Store {
         insert_metrics(&transaction, id, record)?;
         for histogram in &record.measured.histograms {
             insert_histogram(&transaction, id, histogram)?;
+        }
+        for series in &record.measured.series {
+            insert_series(&transaction, id, series)?;
         }
         if let Some(trace) = &record.trace {
             let sql = "INSERT INTO traces (record, trace) VALUES (?1, ?2)";
@@ -127,6 +130,22 @@ fn insert_histogram(
         integer(histogram.min)?,
         integer(histogram.max)?,
         json(&histogram.buckets)?,
+    ])?;
+    Ok(())
+}
+
+fn insert_series(transaction: &Transaction<'_>, id: i64, series: &Series) -> rusqlite::Result<()> {
+    let mut insert = transaction.prepare_cached(
+        "INSERT INTO series (record, name, interval_ns, end_ns, points, missing)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?;
+    insert.execute(params![
+        id,
+        series.name,
+        integer(series.interval_ns)?,
+        integer(series.end_ns)?,
+        json(&series.values)?,
+        series.missing,
     ])?;
     Ok(())
 }

@@ -93,7 +93,7 @@ fn nothing_can_be_changed_or_deleted() {
     let path = folder.path().join("a.db");
     filled(&path, 1);
     let connection = Connection::open(&path).expect("the file");
-    for table in ["sessions", "records", "metrics", "histograms", "traces"] {
+    for table in ["sessions", "records", "metrics", "histograms", "series", "traces"] {
         for sql in [format!("DELETE FROM {table}"), format!("UPDATE {table} SET rowid = 99")] {
             let error = connection.execute(&sql, []).expect_err(&sql).to_string();
             assert!(error.contains("append-only"), "{sql}: {error}");
@@ -118,6 +118,15 @@ fn the_views_agree_with_the_model() {
     for (quantile, value) in rows {
         assert_eq!(histogram.quantile(quantile), Some(value), "{quantile}");
     }
+    let mut select = connection
+        .prepare("SELECT begin_ns, value FROM over_time WHERE name = 'busy_share' ORDER BY 1")
+        .expect("the view");
+    let rows = select.query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, f64>(1)?)));
+    let rows: Vec<_> = rows.expect("rows").map(|row| row.expect("a row")).collect();
+    let series = record.measured.series("busy_share").expect("it is there");
+    let expected = series.values.iter().enumerate();
+    let expected = expected.map(|(at, &value)| (series.interval(at).0 as i64, value));
+    assert_eq!(rows, expected.collect::<Vec<_>>());
     let missing: String = connection
         .query_row("SELECT missing FROM results WHERE value IS NULL", [], |row| row.get(0))
         .expect("the missing metric");
@@ -176,8 +185,61 @@ fn a_newer_file_is_refused_with_both_versions() {
     connection.pragma_update(None, "user_version", SCHEMA_VERSION + 1).expect("a newer version");
     for error in [Store::open(&path).err(), Store::open_readonly(&path).err()] {
         let message = error.expect("refused").to_string();
-        assert!(message.contains("version 2") && message.contains("up to 1"), "{message}");
+        assert!(message.contains("version 3") && message.contains("up to 2"), "{message}");
     }
+}
+
+/// As a file was before there were series: its records have none.
+fn of_the_first_version(path: &Path, records: u32) {
+    filled(path, 0);
+    let connection = Connection::open(path).expect("the file");
+    connection
+        .execute_batch("DROP VIEW over_time; DROP TABLE series; PRAGMA user_version = 1")
+        .expect("the first version");
+    for position in 0..records {
+        let record = older(position);
+        let json = |value: serde_json::Value| value.to_string();
+        connection
+            .execute(
+                "INSERT INTO records (session, trial_id, experiment, backend, contestant, workload,
+                     cell, machine, block, boot, boot_id, boot_position, position, seed,
+                     kernel_release, outcome, reason, measured_hash, trial, outcome_json, provenance)
+                 VALUES (1, ?1, 'sample', 'live', 'kernel', 'nothing', 'nothing', 'one', 0, 0, '',
+                     0, ?2, '1', '', 'ok', '', ?3, ?4, ?5, ?6)",
+                rusqlite::params![
+                    record.trial.id(),
+                    position,
+                    record.measured.hash(),
+                    json(serde_json::to_value(&record.trial).expect("JSON")),
+                    json(serde_json::to_value(&record.outcome).expect("JSON")),
+                    json(serde_json::to_value(&record.provenance).expect("JSON")),
+                ],
+            )
+            .expect("a record");
+    }
+}
+
+fn older(position: u32) -> model::Record {
+    let record = sample::record(position);
+    let measured = model::Measured::default();
+    model::Record { measured, trace: None, ..record }
+}
+
+#[test]
+fn older_files_are_read_as_they_are_and_written_as_new_ones() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    of_the_first_version(&path, 2);
+    let before = std::fs::read(&path).expect("bytes");
+    let read = || Store::open_readonly(&path).and_then(|store| store.records(&all()));
+    assert_eq!(read().expect("records"), [older(0), older(1)]);
+    assert_eq!(std::fs::read(&path).expect("bytes"), before, "reading changes nothing");
+
+    let store = Store::open(&path).expect("it is brought up to date");
+    let session = store.begin(&sample::session()).expect("a session");
+    store.append(session, &sample::record(2)).expect("a record");
+    drop(store);
+    assert_eq!(read().expect("records"), [older(0), older(1), sample::record(2)]);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground export csv|json|hgrm|trace`
+//! `fairground export csv|series|json|hgrm|trace`
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -27,6 +27,8 @@ pub struct Args {
 enum What {
     /// One line per number, with everything that it belongs to
     Csv(Records),
+    /// How trials went over time: one line per interval of a series
+    Series(Records),
     /// Whole records as a JSON array, one record per line
     Json(Records),
     /// Latency distributions for HdrHistogram's plotting pages, one file each
@@ -80,6 +82,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
     match args.what {
         What::Csv(Records { chosen, output }) => {
             formats::csv::write(&chosen.records()?, &mut output::writer(output.as_ref())?)?;
+        }
+        What::Series(Records { chosen, output }) => {
+            formats::series::write(&chosen.records()?, &mut output::writer(output.as_ref())?)?;
         }
         What::Json(Records { chosen, output }) => {
             json(&chosen.records()?, &mut output::writer(output.as_ref())?)?;

@@ -9,7 +9,8 @@ use std::io::Write;
 use anyhow::Result;
 use model::{Histogram, Record};
 
-const HEADINGS: [&str; 19] = [
+/// What a line belongs to.
+pub(super) const CONTEXT: [&str; 14] = [
     "experiment",
     "backend",
     "contestant",
@@ -24,12 +25,10 @@ const HEADINGS: [&str; 19] = [
     "trial",
     "outcome",
     "reason",
-    "measure",
-    "group",
-    "statistic",
-    "value",
-    "missing",
 ];
+
+/// One of its numbers.
+const NUMBER: [&str; 5] = ["measure", "group", "statistic", "value", "missing"];
 
 /// The quantiles of a distribution, with their names.
 const QUANTILES: [(&str, f64); 5] =
@@ -41,7 +40,7 @@ const QUANTILES: [(&str, f64); 5] =
 /// When `out` does not take them.
 pub fn write(records: &[Record], out: &mut dyn Write) -> Result<()> {
     let mut table = csv::Writer::from_writer(out);
-    table.write_record(HEADINGS)?;
+    table.write_record(CONTEXT.iter().chain(&NUMBER))?;
     for record in records {
         let context = context(record);
         for number in numbers(record) {
@@ -51,7 +50,8 @@ pub fn write(records: &[Record], out: &mut dyn Write) -> Result<()> {
     Ok(table.flush()?)
 }
 
-fn context(record: &Record) -> Vec<String> {
+/// The values of [`CONTEXT`].
+pub(super) fn context(record: &Record) -> Vec<String> {
     let (trial, provenance) = (&record.trial, &record.provenance);
     let backend = serde_json::to_value(trial.backend).unwrap_or_default();
     vec![

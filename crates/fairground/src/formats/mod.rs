@@ -5,6 +5,7 @@ pub mod csv;
 pub mod ftrace;
 pub mod hgrm;
 pub mod perfetto;
+pub mod series;
 
 use std::collections::BTreeMap;
 

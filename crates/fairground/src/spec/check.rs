@@ -11,6 +11,7 @@ mod headline;
 mod locks;
 mod messages;
 mod numbers;
+mod totals;
 mod waits;
 
 use model::{Step, TaskGroup, Workload};
@@ -50,6 +51,7 @@ fn rules(workload: &Workload, cpus: u32) -> Checked {
     forks::check(workload)?;
     ending::check(workload)?;
     messages::check(workload)?;
+    totals::check(workload)?;
     headline::check(workload)
 }
 

@@ -14,7 +14,8 @@ use vm::{Accelerator, BootRequest, Event, Kernel};
 use super::scenario::{Scenario, View};
 use super::sequence::{self, Visits};
 
-const TIMEOUT: Duration = Duration::from_secs(60);
+/// The simulator's patience.
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What an arm says to one scenario.
 #[derive(Clone, Debug)]
@@ -87,7 +88,7 @@ pub fn boot(files: &Files, scenarios: &[Scenario], kernel: &Kernel) -> BTreeMap<
     for cpus in 1..=2 {
         let of = || scenarios.iter().filter(move |scenario| scenario.cpus == cpus);
         let trials: Vec<Trial> = of().map(|s| files.trial(s, Backend::Vm)).collect();
-        for record in run(&trials, files, kernel) {
+        for record in run(&trials, files.sources.values(), kernel) {
             let name = &record.trial.workload.name;
             let scenario = of().find(|s| s.name == *name).expect("one of them");
             answers.insert(name.clone(), answer(scenario, &record, "kthreadd"));
@@ -96,13 +97,18 @@ pub fn boot(files: &Files, scenarios: &[Scenario], kernel: &Kernel) -> BTreeMap<
     answers
 }
 
-fn run(trials: &[Trial], files: &Files, kernel: &Kernel) -> Vec<Record> {
+/// The real kernel's records, of one boot.
+pub fn run<'a>(
+    trials: &[Trial],
+    sources: impl Iterator<Item = &'a Source>,
+    kernel: &Kernel,
+) -> Vec<Record> {
     let Some(first) = trials.first() else { return Vec::new() };
     let compiled = |source: &Source| {
         let object = compile::compile(source).unwrap_or_else(|error| panic!("{error}"));
         (source.sha256.clone(), object)
     };
-    let objects = files.sources.values().map(compiled).collect();
+    let objects = sources.map(compiled).collect();
     let request = BootRequest {
         kernel,
         machine: &first.machine,

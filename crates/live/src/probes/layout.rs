@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The structures of `probes.h` as Rust sees them. A test compares them with the object's BTF.
 
+use model::series::PLACES;
+
 /// The most task groups.
 pub const MAX_GROUPS: usize = 64;
 
@@ -126,6 +128,42 @@ pub struct Totals {
     pub other_waits: Tally,
 }
 
+/// In [`Interval`]: running.
+pub const BUSY: usize = 0;
+
+/// In [`Interval`]: waiting for a CPU.
+pub const WAITED: usize = 1;
+
+/// What a CPU has counted in one interval of [`model::series`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Interval {
+    /// Spans of time that begin or end in it.
+    pub ns: [u64; 2],
+    /// How many more spans fill intervals from here on than fill those before.
+    pub filled: [i64; 2],
+    /// Switches away from tasks.
+    pub switches: u64,
+    /// New tasks.
+    pub forks: u64,
+    /// Makes it 64 bytes.
+    pub padding: [u64; 2],
+}
+
+/// What a CPU has counted over time.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CpuSeries {
+    /// Where the interval of its latest switch begins, and where it ends.
+    pub present_ns: [u64; 2],
+    /// That interval's place.
+    pub place: u64,
+    /// Makes it 64 bytes.
+    pub padding: [u64; 5],
+    /// One for each place.
+    pub intervals: [Interval; PLACES],
+}
+
 /// An event of a trace.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -205,6 +243,50 @@ mod tests {
         let totals = offsets("probe_totals");
         let tallies = [offset_of!(Totals, wakeups), offset_of!(Totals, other_waits)];
         assert_eq!(totals[5..], [tallies[0], tallies[1], size_of::<Totals>()]);
+    }
+
+    #[test]
+    fn rust_and_c_agree_on_series() {
+        let interval = [
+            offset_of!(Interval, ns),
+            offset_of!(Interval, filled),
+            offset_of!(Interval, switches),
+            offset_of!(Interval, forks),
+            offset_of!(Interval, padding),
+            size_of::<Interval>(),
+        ];
+        assert_eq!(offsets("probe_interval"), interval);
+        let series = offsets("probe_series");
+        assert_eq!(series[2], offset_of!(CpuSeries, place));
+        assert_eq!(series[4..], [offset_of!(CpuSeries, intervals), size_of::<CpuSeries>()]);
+    }
+
+    /// The place as `level()` and `number()` of probes.bpf.c compute it.
+    fn place(since_ns: u64) -> usize {
+        let mut nth = since_ns / 10_000_000 / 60;
+        let mut level = 0;
+        if nth >> 16 != 0 {
+            level = 16;
+        } else {
+            for step in [8, 4, 2, 1] {
+                if nth >> step != 0 {
+                    (level, nth) = (level + step, nth >> step);
+                }
+            }
+        }
+        let number = (since_ns / 10_000_000 >> level).min(119);
+        (level * 60 + number) as usize
+    }
+
+    #[test]
+    fn places_are_the_models() {
+        let mut since_ns = 1_u64;
+        while since_ns < 1 << 48 {
+            for near in [since_ns - 1, since_ns, since_ns.next_multiple_of(10_000_000)] {
+                assert_eq!(place(near), model::series::place(near), "{near}");
+            }
+            since_ns += since_ns / 200 + 1;
+        }
     }
 
     /// The bucket as `bucket()` of probes.bpf.c computes it.

@@ -2,8 +2,11 @@
 //! From slots and buckets to the numbers of a group.
 
 use model::Histogram;
+use model::series::{self, Counts, PLACES, bounds};
 
-use super::layout::{BUCKETS, MEASURES, Tally, Task, Totals, activity, lowest_value};
+use super::layout::{
+    BUCKETS, BUSY, CpuSeries, MEASURES, Tally, Task, Totals, WAITED, activity, lowest_value,
+};
 use super::shared::Shared;
 
 /// One group's counts between start and finish.
@@ -86,6 +89,45 @@ pub fn group<'a>(
     (sum, wakeups, other_waits)
 }
 
+/// Adds up what all CPUs have counted over time, and what still goes on.
+pub fn over_time<'a>(
+    cpus: impl Iterator<Item = CpuSeries>,
+    tasks: impl Iterator<Item = &'a Task>,
+    window: Window,
+) -> Counts {
+    let mut sums = vec![series::Interval::default(); PLACES];
+    let mut filled = vec![[0_i64; 2]; PLACES];
+    for cpu in cpus {
+        for (place, at) in cpu.intervals.iter().enumerate() {
+            sums[place].busy_ns += at.ns[BUSY];
+            sums[place].waiting_ns += at.ns[WAITED];
+            sums[place].switches += at.switches;
+            sums[place].forks += at.forks;
+            (0..2).for_each(|what| filled[place][what] += at.filled[what]);
+        }
+    }
+    let mut counts = Counts::default();
+    let mut full = [0_i64; 2];
+    for (place, sum) in sums.iter_mut().enumerate() {
+        let (begin_ns, end_ns) = bounds(place);
+        (0..2).for_each(|what| full[what] += filled[place][what]);
+        let [busy, waiting] = full.map(|spans| spans.max(0) as u64 * (end_ns - begin_ns));
+        sum.busy_ns += busy;
+        sum.waiting_ns += waiting;
+        if *sum != series::Interval::default() {
+            counts.add(place, sum);
+        }
+    }
+    let run_ns = window.finish_ns - window.start_ns;
+    for task in tasks {
+        if task.activity == activity::RUNNING {
+            counts.runs_at_end(run_ns - window.open_interval(task.since_ns), run_ns);
+        }
+        counts.waited(run_ns - open_wait(task, window), run_ns);
+    }
+    counts
+}
+
 /// How long a task waits that has not got its CPU yet.
 fn open_wait(task: &Task, window: Window) -> u64 {
     match task.activity {
@@ -113,6 +155,7 @@ pub fn histogram(buckets: &Shared<u64>, group: usize, measure: usize, tally: &Ta
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probes::layout::Interval;
 
     const WINDOW: Window = Window { start_ns: 100, finish_ns: 1000 };
 
@@ -136,6 +179,34 @@ mod tests {
         assert_eq!(sum(task(activity::ASLEEP, 300, 600)).longest_wait_ns, 400);
         assert_eq!(sum(task(activity::ASLEEP, 300, 0)).longest_wait_ns, 0);
         assert_eq!(sum(task(activity::WAITING, 300, 0)).tasks, 0, "it has not run");
+    }
+
+    #[test]
+    fn spans_that_fill_intervals_are_added_up_over_cpus() {
+        const MS: u64 = 1_000_000;
+        let none = CpuSeries {
+            present_ns: [0; 2],
+            place: 0,
+            padding: [0; 5],
+            intervals: [Interval::default(); PLACES],
+        };
+        // One CPU saw the end of a wait from 4 to 47 ms, the other a run from 10 to 12 ms.
+        let (mut one, mut other) = (none, none);
+        (one.intervals[0].ns[WAITED], one.intervals[4].ns[WAITED]) = (6 * MS, 7 * MS);
+        (one.intervals[1].filled[WAITED], one.intervals[4].filled[WAITED]) = (1, -1);
+        (other.intervals[1].ns[BUSY], other.intervals[1].switches) = (2 * MS, 1);
+        other.intervals[1].forks = 3;
+        let window = Window { start_ns: 5 * MS, finish_ns: 55 * MS };
+        let still = [
+            Task { pid: 1, since_ns: 53 * MS, activity: activity::RUNNING, ..Task::default() },
+            Task { pid: 2, since_ns: 51 * MS, activity: activity::WAITING, ..Task::default() },
+        ];
+        let counts = over_time([one, other].into_iter(), still.iter(), window);
+        let (_, equal) = counts.equal_intervals(50 * MS);
+        let waiting: Vec<u64> = equal.iter().map(|at| at.waiting_ns / MS).collect();
+        assert_eq!(waiting, [6, 10, 10, 10, 11]);
+        assert_eq!((equal[1].busy_ns, equal[4].busy_ns), (2 * MS, 2 * MS));
+        assert_eq!((equal[1].switches, equal[1].forks), (1, 3));
     }
 
     #[test]

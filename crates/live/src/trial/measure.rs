@@ -5,7 +5,7 @@
 //! not stands as missing, with its reason; a measure that has no meaning for a group (deadlines
 //! without a timer, the fairness of one task) is left out.
 
-use model::{Histogram, Measured, Metric, Provenance};
+use model::{Histogram, Measured, Metric, Provenance, series};
 
 use crate::parsers::Reported;
 use crate::player::{GroupPlayed, PROGRAM, Played};
@@ -48,6 +48,10 @@ pub fn all(played: &Played, reported: &Reported, provenance: &Provenance) -> Mea
         sheet.number("completion_ns", ALL, completion_ns as f64);
     }
     sheet.sums(played);
+    sheet.measured.series = match &played.readings {
+        Some(readings) => readings.series.series(readings.counted_ns, provenance.cpus),
+        None => series::missing(&sheet.no_probes),
+    };
     sheet.measured.sort();
     sheet.measured
 }
@@ -290,6 +294,12 @@ mod tests {
             assert!(metric.missing.as_ref().unwrap().contains("no BTF"), "{name}");
         }
         assert_eq!(measured.value("migrations", "all"), None);
+        assert_eq!(measured.series.len(), series::SERIES.len());
+        for series in &measured.series {
+            assert!(
+                series.values.is_empty() && series.missing.as_ref().unwrap().contains("no BTF")
+            );
+        }
     }
 
     #[test]

@@ -25,6 +25,10 @@ pub struct Detail {
     points_per_decade: u32,
     /// Slices and waits of all timelines together.
     slices: usize,
+    /// Intervals of a series.
+    pub intervals: usize,
+    /// Whether their numbers can be saved.
+    pub interval_numbers: bool,
     /// What the page says about the cut.
     pub cut: &'static str,
 }
@@ -36,6 +40,8 @@ pub const DETAILS: [Detail; 4] = [
         all_distributions: true,
         points_per_decade: 28,
         slices: 20_000,
+        intervals: 60,
+        interval_numbers: true,
         cut: "",
     },
     Detail {
@@ -43,6 +49,8 @@ pub const DETAILS: [Detail; 4] = [
         all_distributions: true,
         points_per_decade: 20,
         slices: 20_000,
+        intervals: 40,
+        interval_numbers: false,
         cut: "There is much data: single runs are shown for headline measures only.",
     },
     Detail {
@@ -50,6 +58,8 @@ pub const DETAILS: [Detail; 4] = [
         all_distributions: false,
         points_per_decade: 14,
         slices: 10_000,
+        intervals: 30,
+        interval_numbers: false,
         cut: "There is much data: single runs and distributions are shown for headline measures \
               only.",
     },
@@ -58,6 +68,8 @@ pub const DETAILS: [Detail; 4] = [
         all_distributions: false,
         points_per_decade: 6,
         slices: 2_000,
+        intervals: 20,
+        interval_numbers: false,
         cut: "There is very much data: single runs and distributions are shown for headline \
         measures \
               only, and coarsely.",

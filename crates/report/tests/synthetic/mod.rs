@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use model::histogram::lowest_equivalent;
+use model::series::Counts;
 use model::trace::{TraceTask, What};
 use model::*;
 
@@ -134,7 +135,8 @@ fn record(index: usize, workload: &Workload, cell: usize, block: u32, position: 
         trace: block == 0 && cell == 2 && index < 4,
     };
     let mut draw = Draw(Seed(u64::from(position) + 77));
-    let measured = measured(workload, index, tail, time, &mut draw);
+    let mut measured = measured(workload, index, tail, time, &mut draw);
+    measured.series = over_time(index as u64, u64::from(block), workload.name != "hackbench");
     let trace = trial.trace.then(|| trace(&mut draw, index));
     Record {
         provenance: provenance(kernel, file, block, cell),
@@ -235,6 +237,21 @@ fn measured(workload: &Workload, index: usize, tail: f64, time: f64, draw: &mut 
     measured.metrics.push(Metric::missing("deadlines_missed", "all", "no task has a timer"));
     measured.sort();
     measured
+}
+
+/// A load that comes and goes, a little differently in each run.
+fn over_time(index: u64, block: u64, probes: bool) -> Vec<Series> {
+    const MS: u64 = 1_000_000;
+    if !probes {
+        return model::series::missing("no probes <here>");
+    }
+    let mut counts = Counts::default();
+    for nth in 0..300 + 10 * block {
+        let from_ns = nth * 4 * MS;
+        counts.ran(from_ns, from_ns + (nth + index + block) % 40 * MS / 10);
+        counts.waited(from_ns, from_ns + (nth * (index + 1)) % 60 * MS);
+    }
+    counts.series((1_200 + 40 * block) * MS, 1)
 }
 
 fn latencies(name: &str, group: &str, typical_ns: f64, count: u64, draw: &mut Draw) -> Histogram {

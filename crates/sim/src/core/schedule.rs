@@ -139,6 +139,7 @@ impl Core {
         let runnable = task.state == State::Runnable;
         let stat = &mut self.stats[previous.0 as usize];
         stat.ran_ns += clock.saturating_sub(stat.runs_since);
+        self.recorder.ran(task.group, stat.runs_since, clock);
         let at = if runnable {
             stat.involuntary += 1;
             stat.runnable_at = clock;
@@ -159,7 +160,7 @@ impl Core {
         let group = self.task(next).group;
         let stat = &mut self.stats[next.0 as usize];
         stat.runs_since = clock;
-        self.recorder.delay(group, clock.saturating_sub(stat.runnable_at), &mut stat.longest_wait);
+        self.recorder.delay(group, stat.runnable_at, clock, &mut stat.longest_wait);
         if stat.waking_at != u64::MAX {
             self.recorder.wakeup(group, clock.saturating_sub(stat.waking_at));
             stat.waking_at = u64::MAX;

@@ -31,6 +31,10 @@ impl Core {
             let current = self.cpus[cpu as usize].curr;
             let stat = &mut self.stats[current.0 as usize];
             stat.ran_ns += end_ns.saturating_sub(stat.runs_since);
+            let (group, since_ns) = (self.tasks[current.0 as usize].group, stat.runs_since);
+            if current.0 != cpu && self.score.groups.len() > group as usize {
+                self.recorder.series.runs_at_end(since_ns, end_ns);
+            }
         }
         for task in self.all_tasks() {
             self.close_task(task, end_ns);
@@ -46,6 +50,9 @@ impl Core {
             stat.longest_wait = stat.longest_wait.max(end_ns.saturating_sub(stat.runnable_at));
         }
         let Some(group) = self.score.groups.get(this.group as usize) else { return };
+        if this.state == State::Runnable && !running {
+            self.recorder.series.waited(self.stats[index].runnable_at, end_ns);
+        }
         if this.state == State::Dead {
             return;
         }
@@ -74,6 +81,7 @@ impl Core {
             self.measure_group(&mut measured, number, sums);
         }
         self.measure_all(&mut measured);
+        measured.series = self.recorder.series.series(self.now, self.topology.cpus);
         measured.sort();
         measured
     }

@@ -3,6 +3,7 @@
 
 use model::Histogram;
 use model::histogram::SUB_BUCKETS;
+use model::series;
 
 use super::trace::TraceLog;
 use crate::core::TaskId;
@@ -139,6 +140,8 @@ impl GroupTally {
 pub struct Recorder {
     /// By the groups' numbers.
     pub groups: Vec<GroupTally>,
+    /// The groups' tasks over time.
+    pub series: series::Counts,
     /// The end of the last finite task so far.
     pub last_end: Option<u64>,
     /// Why the workload could not go on.
@@ -153,6 +156,7 @@ impl Recorder {
     pub fn new(groups: usize, trace: bool) -> Recorder {
         Recorder {
             groups: vec![GroupTally::default(); groups],
+            series: series::Counts::default(),
             last_end: None,
             refusal: None,
             switches: 0,
@@ -162,10 +166,20 @@ impl Recorder {
 
     /// A wait for a CPU has ended.
     #[inline]
-    pub(crate) fn delay(&mut self, group: u32, ns: u64, longest: &mut u64) {
+    pub(crate) fn delay(&mut self, group: u32, from_ns: u64, to_ns: u64, longest: &mut u64) {
+        let ns = to_ns.saturating_sub(from_ns);
         *longest = (*longest).max(ns);
         if let Some(tally) = self.groups.get_mut(group as usize) {
             tally.delay.record(ns);
+            self.series.waited(from_ns, to_ns);
+        }
+    }
+
+    /// A task leaves its CPU.
+    #[inline]
+    pub(crate) fn ran(&mut self, group: u32, from_ns: u64, to_ns: u64) {
+        if (group as usize) < self.groups.len() {
+            self.series.ran(from_ns, to_ns);
         }
     }
 
@@ -200,6 +214,7 @@ impl Recorder {
     }
 
     pub(crate) fn fork(&mut self, time_ns: u64, cpu: u32, parent: i32, child: i32) {
+        self.series.forked(time_ns);
         if let Some(trace) = &mut self.trace {
             trace.fork(time_ns, cpu, parent as u32, child as u32);
         }

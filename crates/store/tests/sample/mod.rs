@@ -2,9 +2,10 @@
 //! A session and a record with something in every field, for tests.
 
 use model::histogram::lowest_equivalent;
+use model::series::Counts;
 use model::{
     Backend, Clock, Contestant, Experiment, Histogram, Machine, Measured, Metric, Outcome,
-    Provenance, Record, SchedulerChoice, Seed, Trace, Trial, Workload,
+    Provenance, Record, SchedulerChoice, Seed, Series, Trace, Trial, Workload,
 };
 
 pub fn session() -> store::Session {
@@ -90,7 +91,16 @@ fn measured() -> Measured {
             max: 1_000 + 999 * 999,
             buckets: bucketed(&samples),
         }],
+        series: series(),
     }
+}
+
+fn series() -> Vec<Series> {
+    let mut counts = Counts::default();
+    (0..400).for_each(|nth| counts.ran(nth * 7_000_001, nth * 7_000_001 + 3_333_333));
+    let mut series = counts.series(2_800_000_400, 3);
+    series[3] = model::series::missing("nobody looked").remove(3);
+    series
 }
 
 fn bucketed(samples: &[u64]) -> Vec<(u64, u64)> {

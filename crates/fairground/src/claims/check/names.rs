@@ -36,7 +36,8 @@ pub fn group(
     asked: &Asked<'_>,
 ) -> Result<(), SpecError> {
     let names = workload.tasks.iter().map(|task| task.name.as_str());
-    let names: Vec<&str> = std::iter::once("all").chain(names).collect();
+    let totals = workload.totals.iter().map(|total| total.name.as_str());
+    let names: Vec<&str> = std::iter::once("all").chain(names).chain(totals).collect();
     if workload.program.is_some() || names.contains(&key.group.as_str()) {
         return Ok(());
     }

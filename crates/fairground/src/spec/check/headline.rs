@@ -48,6 +48,7 @@ fn one(path: &str, workload: &Workload, headline: &str) -> Checked {
         _ => {}
     }
     let mut groups: Vec<&str> = workload.tasks.iter().map(|group| group.name.as_str()).collect();
+    groups.extend(workload.totals.iter().map(|total| total.name.as_str()));
     groups.push("all");
     if workload.program.is_some() {
         groups.push(PROGRAM);

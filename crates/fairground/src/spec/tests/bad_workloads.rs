@@ -290,3 +290,16 @@ fn programs() {
         expect!["w.toml:1:1: the field 'parser' is missing; add a line 'parser = …'"],
     );
 }
+
+#[test]
+fn totals() {
+    let with = |total: &str| {
+        let group = |name| format!("[[task]]\nname = \"{name}\"\nsteps = [{{ run_us = 1 }}]\n");
+        format!("duration_us = 9\n{}{}[[total]]\n{total}\n", group("a1"), group("a2"))
+    };
+    bad(&with("name = \"a1\"\ngroups = [\"a1\", \"a2\"]"), expect![""]);
+    bad(&with("name = \"all\"\ngroups = [\"a1\", \"a2\"]"), expect![""]);
+    bad(&with("name = \"a\"\ngroups = [\"a1\", \"a3\"]"), expect![""]);
+    bad(&with("name = \"a\"\ngroups = [\"a1\", \"a1\"]"), expect![""]);
+    bad(&with("name = \"a\"\ngroups = [\"a1\"]"), expect![""]);
+}

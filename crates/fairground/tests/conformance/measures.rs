@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Numbers that both arms must agree on: spans with their time-outs, and series over time. The loads
+//! leave nothing to the scheduler, so whoever counts differently is wrong.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use compile::Source;
+use model::{Backend, Clock, Contestant, Machine, Record, SchedulerChoice, Seed, Trial, Workload};
+use vm::Kernel;
+
+use super::arm;
+
+/// Spans that are always in time, always late, and never at their end.
+const SPANS: &str = r#"
+name = "spans"
+duration_us = 100000
+
+[[task]]
+name = "patient"
+repeat = 20
+steps = [{ within = { us = 20000, steps = [{ run_us = 100 }, { sleep_us = 2000 }] } }]
+
+[[task]]
+name = "late"
+repeat = 20
+steps = [{ within = { us = 1000, steps = [{ run_us = 100 }, { sleep_us = 2000 }] } }]
+
+[[task]]
+name = "unfinished"
+steps = [{ within = { us = 10000, steps = [{ sleep_us = 1000000 }] } }]
+"#;
+
+/// Two tasks that each run for 1.5 of 5 ms; one of them waits for the other.
+const DUTY_CYCLE: &str = r#"
+name = "duty_cycle"
+duration_us = 400000
+
+[[task]]
+name = "worker"
+count = 2
+steps = [{ run_us = 1500 }, { timer = { period_us = 5000 } }]
+"#;
+
+/// A process every 10 ms.
+const FORKS: &str = r#"
+name = "forks"
+duration_us = 200000
+
+[[task]]
+name = "shell"
+repeat = 12
+steps = [{ fork = { task = "job" } }, "wait_children", { timer = { period_us = 10000 } }]
+
+[[task]]
+name = "job"
+template = true
+steps = [{ run_us = 200 }]
+"#;
+
+/// What the simulator and the kernel say to each workload, in this order.
+pub type Arms = [Record; 2];
+
+/// Runs all of them on both arms under `fifo`, on one CPU.
+pub fn both_arms(kernel: &Kernel) -> BTreeMap<String, Arms> {
+    let source = compile::resolve("fifo", Path::new(".")).expect("a built-in scheduler");
+    let native = compile::native::native(&source).unwrap_or_else(|error| panic!("{error}"));
+    let workloads = [SPANS, DUTY_CYCLE, FORKS];
+    let trials = |backend| -> Vec<Trial> {
+        workloads.iter().map(|text| trial(text, &source, backend)).collect()
+    };
+    let simulate = |trial: &Trial| {
+        sim::native::supervise(trial, Some(&native), arm::TIMEOUT, &AtomicBool::new(false))
+    };
+    let simulated: Vec<Record> = trials(Backend::Sim).iter().map(simulate).collect();
+    let real = arm::run(&trials(Backend::Vm), std::iter::once(&source), kernel);
+    let pair = |one: Record| {
+        let name = one.trial.workload.name.clone();
+        let other = real.iter().find(|it| it.trial.workload.name == name).expect("a record");
+        for record in [&one, other] {
+            assert!(record.outcome.is_ok(), "{name}: {:?}", record.outcome);
+        }
+        (name, [one, other.clone()])
+    };
+    simulated.into_iter().map(pair).collect()
+}
+
+fn trial(workload: &str, source: &Source, backend: Backend) -> Trial {
+    let workload: Workload = toml::from_str(workload).expect("a workload");
+    let (file, sha256) = (source.path.clone(), source.sha256.clone());
+    let scheduler = SchedulerChoice::File { file, sha256, knobs: BTreeMap::new() };
+    let machine = Machine { cpus: 1, clock: Clock::Virtual, memory_mib: 512, ..Machine::default() };
+    Trial {
+        schema: model::trial::SCHEMA,
+        experiment: "conformance".into(),
+        backend,
+        contestant: Contestant { name: "fifo".into(), kernel: None, scheduler },
+        workload,
+        machine,
+        seed: Seed(1),
+        block: 0,
+        boot: 0,
+        position: 0,
+        timeout_ms: 20_000,
+        probes: true,
+        trace: false,
+    }
+}
+
+pub fn time_outs_are_equal(arms: &Arms) {
+    for (group, spans, timeouts) in [("patient", 20, 0), ("late", 20, 20), ("unfinished", 1, 1)] {
+        for record in arms {
+            let arm = record.trial.backend.word();
+            let found = record.measured.value("timeouts", group);
+            assert_eq!(found, Some(f64::from(timeouts)), "{arm}: {group}");
+            let taken = record.measured.histogram("span_ns", group).expect("spans");
+            assert_eq!(taken.count, spans, "{arm}: {group}");
+        }
+        let [simulated, real] = arms.each_ref().map(|record| {
+            let taken = record.measured.histogram("span_ns", group).expect("spans");
+            taken.quantile(0.5).expect("not empty") as f64
+        });
+        assert!((simulated / real - 1.0).abs() < 0.1, "{group}: {simulated} and {real} ns");
+    }
+}
+
+/// Of single intervals and of the whole run.
+const OFF: [f64; 2] = [0.04, 0.01];
+
+pub fn series_are_alike(arms: &Arms) {
+    let expected = [
+        ("busy_share", 0.6, 1.0),
+        ("waiting_tasks", 0.3, 1.0),
+        ("switches_per_second", 400.0, 1_000.0),
+    ];
+    for record in arms {
+        let arm = record.trial.backend.word();
+        for (name, value, whole) in expected {
+            let series = record.measured.series(name).expect("it is measured");
+            assert_eq!(
+                (series.interval_ns, series.values.len()),
+                (10_000_000, 40),
+                "{arm}: {name}"
+            );
+            // The start and the end are the lab's.
+            let middle = &series.values[1..39];
+            let off = middle.iter().map(|found| (found - value).abs()).fold(0.0, f64::max);
+            let mean = middle.iter().sum::<f64>() / middle.len() as f64;
+            println!("{arm}: {name} {mean:.4}, off by {off:.4} at most");
+            assert!((mean - value).abs() <= OFF[1] * whole, "{arm}: {name} is {mean} on average");
+            // A switch at an interval's end is counted here or there.
+            let one = if name == "switches_per_second" { 200.0 } else { OFF[0] };
+            assert!(off <= one, "{arm}: {name} is off by {off}: {middle:?}");
+        }
+    }
+}
+
+pub fn forks_are_equal(arms: &Arms) {
+    for record in arms {
+        let series = record.measured.series("forks_per_second").expect("it is measured");
+        let arm = record.trial.backend.word();
+        assert!((series.integral() - 12.0).abs() < 0.01, "{arm}: {:?}", series.values);
+        assert_eq!(series.values[0], 100.0, "{arm}");
+    }
+}
+
+/// What is shown over time adds up to what is measured in all.
+pub fn sums_agree(record: &Record) {
+    let (arm, name) = (record.trial.backend.word(), &record.trial.workload.name);
+    let sum = |series: &str| record.measured.series(series).expect("it is measured").integral();
+    let value = |measure: &str| record.measured.value(measure, "all").expect("it is measured");
+    let (busy_s, cpu_s) = (sum("busy_share"), value("cpu_time_ns") / 1e9);
+    assert!((busy_s - cpu_s).abs() < 1e-6, "{arm}, {name}: busy for {busy_s} of {cpu_s} s");
+    let (seen, switches) =
+        (sum("switches_per_second"), value("voluntary_switches") + value("involuntary_switches"));
+    assert!((seen - switches).abs() < 1e-3, "{arm}, {name}: {seen} of {switches} switches");
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How the load went over time, as `sar` shows a machine: a few numbers in equal intervals.
+//!
+//! How long a run lasts is not known when it begins, and memory is bounded. So counting starts with
+//! intervals of 10 ms, and the further from the start, the wider they are: twice as wide after 120
+//! of them, again after 60 more, and so on. At the end all are as wide as the last one: what comes
+//! out is the same as if neighbours had been merged whenever there were more than 120.
+
+use serde::{Deserialize, Serialize};
+
+use crate::metric::Unit;
+
+/// One number over the time of a run, for the whole workload.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Series {
+    /// A name from [`SERIES`].
+    pub name: String,
+    /// How long an interval is: 10 ms times a power of two; 0 where the series is missing.
+    pub interval_ns: u64,
+    /// Where the last interval ends, from the common start: it is half as long to one and a half
+    /// times as long as the others. Only a run shorter than that has one of another length.
+    pub end_ns: u64,
+    /// One for each interval, in the series' unit; at most [`POINTS_MAX`].
+    pub values: Vec<f64>,
+    /// Why it is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+}
+
+impl Series {
+    /// Where an interval begins and ends, ns from the common start.
+    pub fn interval(&self, index: usize) -> (u64, u64) {
+        let begin_ns = index as u64 * self.interval_ns;
+        let last = index + 1 >= self.values.len();
+        (begin_ns, if last { self.end_ns } else { begin_ns + self.interval_ns })
+    }
+
+    /// The values added up over the run's seconds: switches, or seconds of waiting.
+    pub fn integral(&self) -> f64 {
+        let part = |(index, value): (usize, &f64)| {
+            let (begin_ns, end_ns) = self.interval(index);
+            value * end_ns.saturating_sub(begin_ns) as f64 / 1e9
+        };
+        self.values.iter().enumerate().map(part).sum()
+    }
+}
+
+/// A definition that holds on every backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Definition {
+    /// The name.
+    pub name: &'static str,
+    /// The unit.
+    pub unit: Unit,
+    /// What exactly is measured.
+    pub definition: &'static str,
+}
+
+/// Every series, in the order of a record's. METHOD.md's list is generated from it.
+pub static SERIES: [Definition; 4] = [
+    Definition {
+        name: "busy_share",
+        unit: Unit::Ratio,
+        definition: "CPU time of the workload's tasks within the interval / (its length × CPUs of \
+                     the machine).",
+    },
+    Definition {
+        name: "waiting_tasks",
+        unit: Unit::Count,
+        definition: "The workload's tasks that were runnable without running, the mean over the \
+                     interval; those that run are not counted.",
+    },
+    Definition {
+        name: "switches_per_second",
+        unit: Unit::PerSecond,
+        definition: "Switches away from the workload's tasks, voluntary and involuntary, per \
+                     second.",
+    },
+    Definition {
+        name: "forks_per_second",
+        unit: Unit::PerSecond,
+        definition: "Tasks that the workload's tasks made, threads included, per second.",
+    },
+];
+
+/// Looks a series up by its name.
+pub fn definition(name: &str) -> Option<&'static Definition> {
+    SERIES.iter().find(|series| series.name == name)
+}
+
+/// The most intervals of a record.
+pub const POINTS_MAX: u64 = 2 * HALF;
+
+/// The shortest interval, ns.
+pub const FIRST_NS: u64 = 10_000_000;
+
+/// Intervals of each width but the first, of which there are twice as many.
+const HALF: u64 = 60;
+
+/// How often the width can double: to intervals of 11 minutes, which is 22 hours.
+const LAST_LEVEL: u32 = 16;
+
+/// Places for intervals. Later times are counted in the last one.
+pub const PLACES: usize = HALF as usize * (LAST_LEVEL as usize + 2);
+
+/// The place of the interval that holds a time since the common start.
+pub fn place(since_ns: u64) -> usize {
+    let nth = since_ns / FIRST_NS;
+    let level = (nth / HALF).checked_ilog2().unwrap_or(0).min(LAST_LEVEL);
+    (u64::from(level) * HALF + (nth >> level).min(2 * HALF - 1)) as usize
+}
+
+/// Where the interval of a place begins and ends, ns since the common start.
+pub fn bounds(place: usize) -> (u64, u64) {
+    let place = place as u64;
+    let level = (place / HALF).saturating_sub(1);
+    let width_ns = FIRST_NS << level;
+    let begin_ns = (place - level * HALF) * width_ns;
+    (begin_ns, begin_ns + width_ns)
+}
+
+/// What is counted in one interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Interval {
+    /// CPU time of tasks.
+    pub busy_ns: u64,
+    /// Time that tasks waited for a CPU, all added up.
+    pub waiting_ns: u64,
+    /// Switches away from tasks.
+    pub switches: u64,
+    /// New tasks.
+    pub forks: u64,
+}
+
+impl Interval {
+    /// Adds another interval's counts.
+    pub fn add(&mut self, more: &Interval) {
+        self.busy_ns += more.busy_ns;
+        self.waiting_ns += more.waiting_ns;
+        self.switches += more.switches;
+        self.forks += more.forks;
+    }
+}
+
+/// The counts of a run, while it goes on. Nearly all that happens falls wholly into the present
+/// interval, so that has a fast way. Times are ns since the common start.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    begin_ns: u64,
+    end_ns: u64,
+    /// The present interval's counts that are not in its place yet.
+    present: Interval,
+    places: Vec<Interval>,
+}
+
+impl Counts {
+    /// A task has run from then to then, and leaves its CPU.
+    #[inline]
+    pub fn ran(&mut self, from_ns: u64, to_ns: u64) {
+        if from_ns < self.begin_ns || to_ns >= self.end_ns {
+            self.move_to(to_ns);
+            if from_ns < self.begin_ns {
+                return self.ran_across(from_ns, to_ns);
+            }
+        }
+        self.present.switches += 1;
+        self.present.busy_ns += to_ns.saturating_sub(from_ns);
+    }
+
+    /// A task has waited for a CPU from then to then.
+    #[inline]
+    pub fn waited(&mut self, from_ns: u64, to_ns: u64) {
+        if from_ns < self.begin_ns || to_ns >= self.end_ns {
+            return self.spread(from_ns, to_ns, |at| &mut at.waiting_ns);
+        }
+        self.present.waiting_ns += to_ns.saturating_sub(from_ns);
+    }
+
+    /// A task still runs at the end of the run.
+    pub fn runs_at_end(&mut self, from_ns: u64, end_ns: u64) {
+        self.spread(from_ns, end_ns, |at| &mut at.busy_ns);
+    }
+
+    /// A task has made another one.
+    pub fn forked(&mut self, at_ns: u64) {
+        self.at(place(at_ns)).forks += 1;
+    }
+
+    /// Adds the counts of a place.
+    pub fn add(&mut self, place: usize, more: &Interval) {
+        self.at(place).add(more);
+    }
+
+    #[cold]
+    fn ran_across(&mut self, from_ns: u64, to_ns: u64) {
+        self.present.switches += 1;
+        self.spread(from_ns, to_ns, |at| &mut at.busy_ns);
+    }
+
+    /// Makes the interval that holds this time the present one.
+    #[cold]
+    fn move_to(&mut self, at_ns: u64) {
+        let present = std::mem::take(&mut self.present);
+        self.at(place(self.begin_ns)).add(&present);
+        (self.begin_ns, self.end_ns) = bounds(place(at_ns));
+    }
+
+    /// Gives each interval its part of a span of time.
+    #[cold]
+    fn spread(&mut self, from_ns: u64, to_ns: u64, what: fn(&mut Interval) -> &mut u64) {
+        let mut from_ns = from_ns;
+        while from_ns < to_ns {
+            let at = place(from_ns);
+            let end_ns = if at + 1 < PLACES { bounds(at).1.min(to_ns) } else { to_ns };
+            *what(self.at(at)) += end_ns - from_ns;
+            from_ns = end_ns;
+        }
+    }
+
+    fn at(&mut self, place: usize) -> &mut Interval {
+        if place >= self.places.len() {
+            self.places.resize(place + 1, Interval::default());
+        }
+        &mut self.places[place]
+    }
+
+    /// What was counted in equal intervals of a run of that length, and how long they are.
+    pub fn equal_intervals(&self, run_ns: u64) -> (u64, Vec<Interval>) {
+        let rounded = |interval_ns: u64| run_ns.saturating_add(interval_ns / 2) / interval_ns;
+        let widths = (0..LAST_LEVEL).map(|level| FIRST_NS << level);
+        let fits = |&width_ns: &u64| rounded(width_ns) <= POINTS_MAX;
+        let interval_ns = { widths }.find(fits).unwrap_or(FIRST_NS << LAST_LEVEL);
+        let mut equal = vec![Interval::default(); rounded(interval_ns).max(1) as usize];
+        let last = equal.len() - 1;
+        let place_of = |place: usize| ((bounds(place).0 / interval_ns) as usize).min(last);
+        for (place, counts) in self.places.iter().enumerate() {
+            equal[place_of(place)].add(counts);
+        }
+        equal[place_of(place(self.begin_ns))].add(&self.present);
+        (interval_ns, equal)
+    }
+
+    /// The record's series, for a run of that length on so many CPUs.
+    pub fn series(&self, run_ns: u64, cpus: u32) -> Vec<Series> {
+        if run_ns == 0 {
+            return missing("the run took no time");
+        }
+        let (interval_ns, equal) = self.equal_intervals(run_ns);
+        let of = |definition: &Definition| {
+            let mut series =
+                Series { name: definition.name.into(), interval_ns, ..Series::default() };
+            (series.end_ns, series.values) = (run_ns, vec![0.0; equal.len()]);
+            for (index, counts) in equal.iter().enumerate() {
+                let (begin_ns, end_ns) = series.interval(index);
+                series.values[index] = value(definition.name, counts, end_ns - begin_ns, cpus);
+            }
+            series
+        };
+        SERIES.iter().map(of).collect()
+    }
+}
+
+/// A number of an interval; a millionth is as fine as it gets, a thousandth for rates.
+fn value(name: &str, counts: &Interval, length_ns: u64, cpus: u32) -> f64 {
+    const SECOND_NS: u64 = 1_000_000_000;
+    match name {
+        "busy_share" => {
+            let capacity_ns = u128::from(length_ns) * u128::from(cpus.max(1));
+            quotient(counts.busy_ns, 1, capacity_ns, 1_000_000)
+        }
+        "waiting_tasks" => quotient(counts.waiting_ns, 1, length_ns.into(), 1_000_000),
+        "switches_per_second" => quotient(counts.switches, SECOND_NS, length_ns.into(), 1_000),
+        _ => quotient(counts.forks, SECOND_NS, length_ns.into(), 1_000),
+    }
+}
+
+/// `count · factor / divisor`, rounded to a part of `1 / fine`, in integers as long as possible.
+fn quotient(count: u64, factor: u64, divisor: u128, fine: u64) -> f64 {
+    let exact = u128::from(count) * u128::from(factor) * u128::from(fine);
+    let rounded = (exact + divisor / 2) / divisor.max(1);
+    rounded as f64 / fine as f64
+}
+
+/// All series, with the reason why there are none.
+pub fn missing(why: &str) -> Vec<Series> {
+    let of = |definition: &Definition| Series {
+        name: definition.name.into(),
+        missing: Some(why.into()),
+        ..Series::default()
+    };
+    SERIES.iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests;

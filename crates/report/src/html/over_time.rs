@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How runs went over time: for each cell a grid of small pictures, a row for each contestant, a
+//! column for each series. All pictures of a column have the same scale.
+
+use model::metric::Unit;
+use model::series::{Definition, SERIES};
+use model::{Record, Series};
+use stats::over_time::{Band, bands};
+use stats::{Cell, Comparison};
+
+use super::answer;
+use super::data::{Detail, cell_label};
+use super::escape::text;
+use super::figure::{Figure, field, line, short, words};
+use crate::units;
+
+/// Of a picture, of the gap between two, and of the margins: left for names, top for headings,
+/// bottom for times.
+const PICTURE: (f64, f64) = (166.0, 34.0);
+const GAP: (f64, f64) = (14.0, 10.0);
+const MARGIN: (f64, f64, f64) = (112.0, 32.0, 20.0);
+
+/// One contestant of a cell.
+struct Row<'a> {
+    contestant: &'a str,
+    bands: Vec<Band>,
+}
+
+/// The section; empty where no record has series.
+pub fn section(comparison: &Comparison, records: &[Record], detail: &Detail) -> String {
+    let start = answer::start(comparison);
+    let cells = comparison.cells.iter().enumerate();
+    let cells: String = cells
+        .filter_map(|(index, cell)| fold(comparison, cell, records, detail, index == start))
+        .collect();
+    if cells.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<section id=\"over-time\"><h2>Over time</h2><p class=\"aside\">What <code>sar</code> shows \
+         of a machine, for the workload’s tasks: how busy they keep the CPUs, how many wait for \
+         one, how often they switch, and how many tasks they make. Lines are medians over runs \
+         in each interval, bands span the lowest and the highest run; a line ends where fewer \
+         than half of the runs were still going on. A column’s pictures share its scale.</p>\
+         {cells}</section>\n"
+    )
+}
+
+fn fold(
+    comparison: &Comparison,
+    cell: &Cell,
+    records: &[Record],
+    detail: &Detail,
+    open: bool,
+) -> Option<String> {
+    let label = cell.label();
+    let ours: Vec<&Record> = records.iter().filter(|record| cell_label(record) == label).collect();
+    let has_any = |record: &&Record| !record.measured.series.is_empty();
+    if !ours.iter().any(has_any) {
+        return None;
+    }
+    let rows: Vec<Row> = comparison
+        .contestants
+        .iter()
+        .map(|name| Row { contestant: name, bands: of(name, &ours, detail.intervals) })
+        .filter(|row| !row.bands.is_empty())
+        .collect();
+    let columns = columns(&rows);
+    let picture = if columns.is_empty() {
+        String::new()
+    } else {
+        figure(&label, &rows, &columns, detail.interval_numbers)
+    };
+    let open = if open { " open" } else { "" };
+    Some(format!(
+        "<details class=\"cell\"{open}><summary>{}<span class=\"where\">{}</span></summary>\
+         {picture}{}</details>\n",
+        text(&cell.name),
+        text(label.strip_prefix(&cell.name).unwrap_or_default()),
+        missing(&ours)
+    ))
+}
+
+fn of(contestant: &str, records: &[&Record], intervals: usize) -> Vec<Band> {
+    let ours = records.iter().filter(|record| record.trial.contestant.name == contestant);
+    bands(&ours.copied().collect::<Vec<_>>(), intervals)
+}
+
+/// The reasons why series are missing, each once.
+fn missing(records: &[&Record]) -> String {
+    let all = records.iter().flat_map(|record| &record.measured.series);
+    let mut reasons: Vec<&str> = all.filter_map(|it: &Series| it.missing.as_deref()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    let paragraph =
+        |why: &&str| format!("<p class=\"aside\">Missing in some runs: {}.</p>", text(why));
+    reasons.iter().map(paragraph).collect()
+}
+
+/// A series that is not zero throughout, and the top of its scale.
+struct Column {
+    definition: &'static Definition,
+    top: f64,
+}
+
+fn columns(rows: &[Row]) -> Vec<Column> {
+    let of = |definition: &'static Definition| {
+        let bands = rows.iter().filter_map(|row| row.band(definition));
+        let top = bands.flat_map(|band| &band.high).copied().fold(0.0, f64::max);
+        // A share has its own scale.
+        let top = if definition.unit == Unit::Ratio && top > 0.0 { 1.0 } else { top };
+        (top > 0.0).then_some(Column { definition, top })
+    };
+    SERIES.iter().filter_map(of).collect()
+}
+
+impl Row<'_> {
+    fn band(&self, definition: &Definition) -> Option<&Band> {
+        self.bands.iter().find(|band| band.definition.name == definition.name)
+    }
+}
+
+fn figure(label: &str, rows: &[Row], columns: &[Column], numbers: bool) -> String {
+    let end_ns = rows.iter().flat_map(|row| &row.bands).map(|band| band.end_ns).max();
+    let end_ns = end_ns.unwrap_or(1).max(1);
+    let width = MARGIN.0 + columns.len() as f64 * (PICTURE.0 + GAP.0);
+    let height = MARGIN.1 + rows.len() as f64 * (PICTURE.1 + GAP.1) + MARGIN.2;
+    let mut marks = String::new();
+    for (at, column) in columns.iter().enumerate() {
+        marks += &heading(at, column, rows.len(), end_ns);
+    }
+    for (at, row) in rows.iter().enumerate() {
+        let y = place(0, at).1 + PICTURE.1 / 2.0 + 4.0;
+        marks += &words("who", (0.0, y), "start", &short(row.contestant, 18));
+        let pictures = columns.iter().enumerate();
+        marks.extend(pictures.filter_map(|(to, column)| {
+            Some(picture(
+                row.contestant,
+                row.band(column.definition)?,
+                column,
+                place(to, at),
+                end_ns,
+            ))
+        }));
+    }
+    let runs = rows.iter().flat_map(|row| &row.bands).map(|band| band.runs);
+    let (fewest, most) = (runs.clone().min().unwrap_or(0), runs.max().unwrap_or(0));
+    let runs = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
+    let drawn = columns.iter().map(|column| column.definition.definition);
+    let definitions: String = drawn.map(|words| format!("<li>{}</li>", text(words))).collect();
+    Figure {
+        title: &format!("Over time: {label}"),
+        label: &format!("How {} contestants went over time on {label}", rows.len()),
+        size: (width, height),
+        marks: &marks,
+        csv: &csv(rows, numbers),
+        caption: &format!(
+            "{runs} runs of each; what is not drawn was 0 throughout. <details><summary>What is \
+             measured</summary><ul>{definitions}</ul></details>"
+        ),
+    }
+    .html()
+}
+
+/// The left upper corner of a picture.
+fn place(column: usize, row: usize) -> (f64, f64) {
+    let x = MARGIN.0 + column as f64 * (PICTURE.0 + GAP.0);
+    (x, MARGIN.1 + row as f64 * (PICTURE.1 + GAP.1))
+}
+
+/// A column's name, the top of its scale, and the time below it.
+fn heading(at: usize, column: &Column, rows: usize, end_ns: u64) -> String {
+    let (left, _) = place(at, 0);
+    let right = left + PICTURE.0;
+    let bottom = place(at, rows).1 - GAP.1 + 14.0;
+    let top = format!("0 … {}", units::number(column.top, column.definition.unit));
+    words("who", (left, 12.0), "start", &name(column.definition))
+        + &words("tick", (left, 25.0), "start", &top)
+        + &words("tick", (left, bottom), "start", "0")
+        + &words("tick", (right, bottom), "end", &units::number(end_ns as f64, Unit::Nanoseconds))
+}
+
+/// `switches_per_second` as `switches per second`.
+fn name(definition: &Definition) -> String {
+    definition.name.replace('_', " ")
+}
+
+fn picture(
+    contestant: &str,
+    band: &Band,
+    column: &Column,
+    (left, top): (f64, f64),
+    end_ns: u64,
+) -> String {
+    let bottom = top + PICTURE.1;
+    let x = |at: usize| {
+        let last =
+            at + 1 >= band.median.len() && band.end_ns / band.interval_ns.max(1) <= at as u64 + 1;
+        let from = at as u64 * band.interval_ns;
+        let to = if last { band.end_ns } else { from + band.interval_ns };
+        left + PICTURE.0 * (from + to) as f64 / 2.0 / end_ns as f64
+    };
+    let y = |value: f64| bottom - PICTURE.1 * (value / column.top).clamp(0.0, 1.0);
+    let points = |values: &[f64]| -> Vec<String> {
+        let each = values.iter().enumerate();
+        each.map(|(at, &value)| format!("{:.0},{:.1}", x(at), y(value))).collect()
+    };
+    let mut spread = String::new();
+    if band.low != band.high {
+        let mut outline = points(&band.high);
+        outline.extend(points(&band.low).into_iter().rev());
+        spread = format!("<polygon class=\"band\" points=\"{}\"/>", outline.join(" "));
+    }
+    format!(
+        "<g><title>{}</title>{}{spread}<polyline class=\"course\" points=\"{}\"/></g>",
+        text(&summary(contestant, band)),
+        line("grid", (left, bottom), (left + PICTURE.0, bottom)),
+        points(&band.median).join(" ")
+    )
+}
+
+/// A picture in words.
+fn summary(contestant: &str, band: &Band) -> String {
+    let number = |value: f64| units::number(value, band.definition.unit);
+    let low = band.median.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = band.median.iter().copied().fold(0.0, f64::max);
+    let mean = band.median.iter().sum::<f64>() / band.median.len().max(1) as f64;
+    format!(
+        "{contestant}: {}, median over {} runs: {} to {}, mean {}",
+        name(band.definition),
+        band.runs,
+        number(low),
+        number(high),
+        number(mean)
+    )
+}
+
+fn csv(rows: &[Row], numbers: bool) -> String {
+    let mut csv = String::from("contestant,series,runs,begin_s,median,low,high\n");
+    if !numbers {
+        csv += "too much data for this page; fairground export series has it\n";
+        return csv;
+    }
+    for row in rows {
+        for band in &row.bands {
+            let head = format!("{},{},{}", field(row.contestant), band.definition.name, band.runs);
+            for (at, median) in band.median.iter().enumerate() {
+                let begin_s = (at as u64 * band.interval_ns) as f64 / 1e9;
+                let (low, high) = (band.low[at], band.high[at]);
+                csv += &format!(
+                    "{head},{begin_s},{},{},{}\n",
+                    brief(*median),
+                    brief(low),
+                    brief(high)
+                );
+            }
+        }
+    }
+    csv
+}
+
+/// Four significant digits.
+fn brief(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
