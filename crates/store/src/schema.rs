@@ -14,7 +14,7 @@ pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 const APPLICATION_ID: i64 = 0x4641_4952;
 
 /// Migration *n* brings version *n* to *n* + 1. Old ones are never edited.
-const MIGRATIONS: &[&str] = &[VERSION_1];
+const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2];
 
 const VERSION_1: &str = "
 CREATE TABLE sessions (
@@ -96,7 +96,21 @@ CREATE VIEW percentiles AS
     FROM histograms AS h, quantiles AS q WHERE h.count > 0;
 ";
 
-/// Tables that only ever grow.
+/// Shared results, and the texts of schedulers.
+const VERSION_2: &str = "
+ALTER TABLE sessions ADD COLUMN origin TEXT;
+CREATE TABLE sources (
+    sha256   TEXT PRIMARY KEY,
+    name     TEXT NOT NULL,
+    files    TEXT NOT NULL
+) STRICT;
+CREATE TRIGGER sources_no_update BEFORE UPDATE ON sources
+    BEGIN SELECT RAISE(ABORT, 'the store is append-only'); END;
+CREATE TRIGGER sources_no_delete BEFORE DELETE ON sources
+    BEGIN SELECT RAISE(ABORT, 'the store is append-only'); END;
+";
+
+/// The tables of version 1, which only ever grow.
 const APPEND_ONLY: &[&str] = &["sessions", "records", "metrics", "histograms", "traces"];
 
 /// Makes or updates the schema, in one transaction per version.
