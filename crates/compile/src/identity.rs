@@ -6,18 +6,24 @@
 /// header is noticed. Names are asked for as seen from the scheduler's folder: what
 /// `include/a.h` includes as `b.h` is `include/b.h`, or else `b.h`.
 pub fn identity(text: &str, read: &dyn Fn(&str) -> Option<String>) -> String {
-    let mut seen = Vec::new();
     let mut whole = text.to_owned();
-    include(text, "", read, &mut seen, &mut whole);
+    included(text, read).iter().for_each(|(_, text)| whole.push_str(text));
     model::trial::sha256_hex(whole.as_bytes())
+}
+
+/// What a source text includes with quotation marks and `read` finds: names and texts, in the order
+/// of inclusion.
+pub fn included(text: &str, read: &dyn Fn(&str) -> Option<String>) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    include(text, "", read, &mut found);
+    found
 }
 
 fn include(
     text: &str,
     folder: &str,
     read: &dyn Fn(&str) -> Option<String>,
-    seen: &mut Vec<String>,
-    whole: &mut String,
+    all: &mut Vec<(String, String)>,
 ) {
     for name in text.lines().filter_map(quoted_include) {
         let beside = format!("{folder}{name}");
@@ -25,13 +31,12 @@ fn include(
         let Some((name, included)) = found.or_else(|| Some((name.to_owned(), read(name)?))) else {
             continue;
         };
-        if seen.contains(&name) {
+        if all.iter().any(|(seen, _)| *seen == name) {
             continue;
         }
-        whole.push_str(&included);
         let folder = name.rfind('/').map_or("", |at| &name[..=at]).to_owned();
-        seen.push(name);
-        include(&included, &folder, read, seen, whole);
+        all.push((name, included.clone()));
+        include(&included, &folder, read, all);
     }
 }
 

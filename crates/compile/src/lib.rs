@@ -33,7 +33,7 @@ mod embedded {
 
 pub use header::{Family, Header};
 pub use object::{Compiled, find_object, write_object};
-pub use source::{Source, builtin, resolve};
+pub use source::{Source, builtin, files, resolve};
 
 /// Why a scheduler could not be compiled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::identity::identity;
+use crate::identity::{identity, included};
 use crate::{CompileError, Header, embedded};
 
 /// The ending of a scheduler's file name.
@@ -64,6 +64,20 @@ pub fn resolve(file: &str, base: &Path) -> Result<Source, CompileError> {
     })
 }
 
+/// A scheduler's text and those that it includes with quotation marks, in the order of inclusion,
+/// with their names. The SHA-256 of all texts one after the other is the source's, unless an
+/// included file has changed since.
+pub fn files(source: &Source) -> Vec<(String, String)> {
+    let own = (format!("{}{ENDING}", source.name), source.text.clone());
+    let is_builtin = embedded::BUILTINS.iter().any(|entry| entry.sha256 == source.sha256);
+    let folder = Path::new(&source.path).parent().unwrap_or(Path::new("."));
+    let read = |name: &str| match is_builtin {
+        true => brought(name),
+        false => read_included(folder, name),
+    };
+    std::iter::once(own).chain(included(&source.text, &read)).collect()
+}
+
 fn unknown(name: &str) -> CompileError {
     let known: Vec<&str> = embedded::BUILTINS.iter().map(|entry| entry.name).collect();
     let known = known.join(", ");
@@ -76,12 +90,15 @@ fn unknown(name: &str) -> CompileError {
 /// As the compiler looks for it: beside the file, then among the headers and schedulers that we
 /// bring.
 fn read_included(folder: &Path, name: &str) -> Option<String> {
+    std::fs::read_to_string(folder.join(name)).ok().or_else(|| brought(name))
+}
+
+/// The headers and schedulers that we bring.
+fn brought(name: &str) -> Option<String> {
     let header = || embedded::INCLUDES.iter().find(|(known, _)| *known == name);
     let scheduler = || {
         let name = name.strip_suffix(ENDING)?;
         embedded::BUILTINS.iter().find(|entry| entry.name == name)
     };
-    let brought = || header().map(|(_, text)| *text).or_else(|| Some(scheduler()?.text));
-    let own = std::fs::read_to_string(folder.join(name)).ok();
-    own.or_else(|| brought().map(str::to_owned))
+    header().map(|(_, text)| *text).or_else(|| Some(scheduler()?.text)).map(str::to_owned)
 }

@@ -61,6 +61,7 @@ fn session() -> Session {
         command: "bench".into(),
         started_unix_s: 0,
         fairground: "bench".into(),
+        origin: None,
     }
 }
 

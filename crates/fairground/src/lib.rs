@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Read in this order: [`cmd`] is the table of verbs, [`question`] what a command line asks;
-//! [`spec`] and [`assets`] read files, [`plan`] lays out trials, [`run`] answers them; [`records`]
-//! and [`summary`] are what the reading verbs share, [`lineage`] who comes from whom, [`formats`]
-//! other tools' files, [`imports`] their results; [`claims`] asks again what others have published;
+//! [`spec`] and [`assets`] read files, [`plan`] lays out trials, [`run`] answers them; [`records`],
+//! [`stores`] and [`summary`] are what the reading verbs share, [`lineage`] who comes from whom, [`formats`]
+//! other tools' files, [`imports`] their results; [`share`] makes results travel; [`claims`] asks again what others have published;
 //! [`ui`] and [`output`] show.
 
 pub mod able;
@@ -27,7 +27,9 @@ pub mod plan;
 pub mod question;
 pub mod records;
 pub mod run;
+pub mod share;
 pub mod spec;
+pub mod stores;
 pub mod summary;
 pub mod ui;
 pub mod words;

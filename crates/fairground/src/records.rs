@@ -33,6 +33,11 @@ impl Chosen {
         Chosen { experiment: Some(experiment.into()), store, session: None }
     }
 
+    /// What one of several stores has of an experiment.
+    pub fn of(store: PathBuf, experiment: Option<String>, session: Option<String>) -> Chosen {
+        Chosen { experiment, store, session }
+    }
+
     /// The records of the session before the chosen ones, of the same experiment; `None` if there
     /// is none.
     ///
@@ -43,7 +48,10 @@ impl Chosen {
         let last = self.sessions(&store)?.pop().ok_or_else(|| self.nothing())?;
         let mut earlier = store.sessions()?;
         earlier.retain(|one| {
-            one.experiment.name == last.experiment.name && family(one) < family(&last)
+            // What somebody else has measured is not what was before here.
+            one.experiment.name == last.experiment.name
+                && one.origin == last.origin
+                && family(one) < family(&last)
         });
         let Some(before) = earlier.last() else { return Ok(None) };
         let session = Chosen::session(self.store.clone(), before.id);
@@ -76,17 +84,38 @@ impl Chosen {
 
     fn read(&self, traces: bool) -> Result<(Vec<Session>, Vec<Record>)> {
         let store = Store::open_readonly(&self.store)?;
-        let mut sessions = self.sessions(&store)?;
+        let (sessions, family) = self.chosen(&store)?;
+        let experiment = sessions.last().map(|session| session.experiment.name.clone());
+        let filter = Filter { experiment, family, traces, ..Filter::default() };
+        let records = store.records(&filter)?;
+        if records.is_empty() { Err(self.nothing()) } else { Ok((sessions, records)) }
+    }
+
+    /// The sessions, oldest first, each with its own records.
+    ///
+    /// # Errors
+    /// When the store cannot be read or has no such records.
+    pub fn by_session(&self, traces: bool) -> Result<Vec<(Session, Vec<Record>)>> {
+        let store = Store::open_readonly(&self.store)?;
+        let (sessions, _) = self.chosen(&store)?;
+        let with_records = |session: Session| {
+            let filter = Filter { session: Some(session.id), traces, ..Filter::default() };
+            Ok((session, store.records(&filter)?))
+        };
+        let mut all: Vec<_> = sessions.into_iter().map(with_records).collect::<Result<_>>()?;
+        all.retain(|(_, records)| !records.is_empty());
+        if all.is_empty() { Err(self.nothing()) } else { Ok(all) }
+    }
+
+    /// The sessions, oldest first, and their family if they are of one.
+    fn chosen(&self, store: &Store) -> Result<(Vec<Session>, Option<i64>)> {
+        let mut sessions = self.sessions(store)?;
         let last = sessions.last().map(family).ok_or_else(|| self.nothing())?;
         let family_only = self.session.as_deref() != Some("all");
         if family_only {
             sessions.retain(|session| family(session) == last);
         }
-        let experiment = sessions.last().map(|session| session.experiment.name.clone());
-        let filter =
-            Filter { experiment, family: family_only.then_some(last), traces, trial_id: None };
-        let records = store.records(&filter)?;
-        if records.is_empty() { Err(self.nothing()) } else { Ok((sessions, records)) }
+        Ok((sessions, family_only.then_some(last)))
     }
 
     /// The sessions that the options allow, oldest first.
@@ -132,7 +161,7 @@ fn family(session: &Session) -> i64 {
 }
 
 /// An experiment is named in the store by its file's stem.
-fn stem(name: &str) -> String {
+pub fn stem(name: &str) -> String {
     let file = std::path::Path::new(name).file_name().unwrap_or_default().to_string_lossy();
     file.trim_end_matches(".toml").to_owned()
 }

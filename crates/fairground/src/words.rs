@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! This process's command line, as a person can paste it into a shell.
+//! This process's command line, as a person can paste it into a shell, and dates.
+
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The command that started this process, with the program's bare name.
 pub fn command() -> String {
@@ -16,17 +18,53 @@ pub fn resume_command() -> String {
 
 /// Quotes for a POSIX shell where needed.
 pub fn quoted(argument: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
-    if !argument.is_empty() && argument.chars().all(plain) {
+    if !argument.is_empty() && argument.chars().all(is_plain) {
         argument.into()
     } else {
         format!("'{}'", argument.replace('\'', r"'\''"))
     }
 }
 
+/// Whether a character means nothing to a POSIX shell.
+pub fn is_plain(character: char) -> bool {
+    character.is_ascii_alphanumeric() || "-_./:=,@%+".contains(character)
+}
+
+/// Seconds since 1970.
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// Today in UTC, as `2026-01-31`.
+pub fn today() -> String {
+    date(now())
+}
+
+/// The day of a time in seconds since 1970, in UTC, as `2026-01-31`: civil-from-days of the
+/// proleptic Gregorian calendar.
+pub fn date(seconds: u64) -> String {
+    let days = seconds / 86_400 + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    format!("{year}-{month:02}-{day:02}")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use super::{date, quoted};
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        assert_eq!(date(0), "1970-01-01");
+        assert_eq!(date(951_782_400), "2000-02-29");
+        assert_eq!(date(1_795_321_101), "2026-11-22");
+    }
 
     #[test]
     fn only_what_needs_quotes_gets_them() {

@@ -13,6 +13,7 @@
 //!
 //! What is not here: files, clocks, threads, SQL, HTML.
 
+mod check;
 pub mod claim;
 pub mod contestant;
 pub mod experiment;

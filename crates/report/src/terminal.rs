@@ -13,6 +13,7 @@ use crate::answer::answer;
 use crate::best::{Line, lines};
 use crate::{sides, units};
 
+pub mod across;
 pub mod apart;
 mod beside;
 pub mod gate;

@@ -19,19 +19,25 @@ pub(crate) struct CellKey {
     pub backend: Backend,
 }
 
-/// Records by cell, in the order of tables.
-pub(crate) fn cells(records: &[Record]) -> BTreeMap<CellKey, Vec<&Record>> {
-    let mut cells: BTreeMap<CellKey, Vec<&Record>> = BTreeMap::new();
-    for record in records {
+impl CellKey {
+    /// The cell that a record belongs to.
+    pub fn of(record: &Record) -> CellKey {
         let trial = &record.trial;
-        let key = CellKey {
+        CellKey {
             workload: trial.workload.name.clone(),
             parameters: trial.workload.parameters.clone(),
             cpus: trial.machine.cpus,
             machine: trial.machine.name.clone(),
             backend: trial.backend,
-        };
-        cells.entry(key).or_default().push(record);
+        }
+    }
+}
+
+/// Records by cell, in the order of tables.
+pub(crate) fn cells(records: &[Record]) -> BTreeMap<CellKey, Vec<&Record>> {
+    let mut cells: BTreeMap<CellKey, Vec<&Record>> = BTreeMap::new();
+    for record in records {
+        cells.entry(CellKey::of(record)).or_default().push(record);
     }
     cells
 }

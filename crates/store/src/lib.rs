@@ -14,9 +14,10 @@
 //!
 //! Tables:
 //!
-//! - `sessions`, one `fairground run`: `session`, `family` (the session that it resumes, else
-//!   itself), `experiment`, `plan` (identity of the list of trials), `seed`, `command`,
-//!   `experiment_json`, `started_unix_s`, `fairground`.
+//! - `sessions`, one `fairground run`, or what somebody else has shared (`origin`): `session`,
+//!   `family` (the session that it resumes, else itself), `experiment`, `plan` (identity of the list of trials), `seed`, `command`,
+//!   `experiment_json`, `started_unix_s`, `fairground`, `origin` (JSON; NULL: measured here).
+//! - `sources`, the schedulers' texts: `sha256`, `name`, `files` (JSON: `[[name, text], …]`).
 //! - `records`, one trial's answer: `record`, `session`, `trial_id`, `experiment`, `backend`,
 //!   `contestant`, `workload`, `cell`, `machine`, `block`, `boot`, `boot_id`, `boot_position`,
 //!   `position`, `seed`, `kernel_release`, `outcome`, `reason`, `measured_hash`, and as JSON
@@ -79,13 +80,46 @@ pub struct Session {
     pub started_unix_s: u64,
     /// The program's version.
     pub fairground: String,
+    /// Who has measured it, if it came in a shared file; `None`: this store's owner.
+    pub origin: Option<Origin>,
+}
+
+/// Where a session comes from that somebody else has measured.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// Who says to have measured it; nobody has checked.
+    pub by: String,
+    /// The seal of the shared file: the SHA-256 of its content.
+    pub seal: String,
+}
+
+/// A scheduler's text, as it was when it was compiled. The store keeps it and never compiles it.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SchedulerSource {
+    /// The SHA-256 of all texts one after the other, as trials name it.
+    pub sha256: String,
+    /// The scheduler's name.
+    pub name: String,
+    /// Names and texts: the file itself, then what it includes, in the order of inclusion.
+    pub files: Vec<(String, String)>,
+}
+
+impl SchedulerSource {
+    /// Whether the texts are those that the hash names.
+    pub fn is_genuine(&self) -> bool {
+        let whole: String = self.files.iter().map(|(_, text)| text.as_str()).collect();
+        model::trial::sha256_hex(whole.as_bytes()) == self.sha256
+    }
 }
 
 /// An open store. Dropping it folds the write-ahead log into the file.
 pub struct Store {
     connection: Connection,
     path: PathBuf,
-    has_series: bool,
+    /// Of the file: an older one is read as it is.
+    version: i64,
 }
 
 impl Store {
@@ -125,10 +159,10 @@ impl Store {
         }
     }
 
-    /// Notes what the file's version has.
+    /// Notes the file's version.
     fn ready(self) -> Result<Store, StoreError> {
-        let has_series = schema::has_series(&self.connection, &self.path)?;
-        Ok(Store { has_series, ..self })
+        let version = schema::of(&self.connection, &self.path)?;
+        Ok(Store { version, ..self })
     }
 
     /// A write-ahead log needs a writable folder even for reading, unless SQLite is told that
@@ -149,7 +183,7 @@ impl Store {
         connection
             .busy_timeout(BUSY_TIMEOUT)
             .map_err(|error| StoreError::new(path, "open", error))?;
-        Ok(Store { connection, path: path.into(), has_series: false })
+        Ok(Store { connection, path: path.into(), version: 0 })
     }
 
     /// `synchronous = FULL` costs one fsync per record. A record takes seconds to measure, the

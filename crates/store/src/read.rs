@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use model::{Histogram, Measured, Metric, Record, Seed, Series};
 use rusqlite::{Row, named_params, types::Type};
 
-use crate::{Session, Store, StoreError};
+use crate::schema::{SERIES_SINCE, SHARED_SINCE};
+use crate::{SchedulerSource, Session, Store, StoreError};
 
 /// Which records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub struct Filter {
     pub experiment: Option<String>,
     /// Only those of this session and of the sessions that resume it.
     pub family: Option<i64>,
+    /// Only those of this session alone.
+    pub session: Option<i64>,
     /// Only this trial's (a prefix of its identity suffices).
     pub trial_id: Option<String>,
     /// Whether to load the event traces, which may be large.
@@ -25,6 +28,7 @@ const CHOSEN: &str = "
     FROM records JOIN sessions USING (session)
     WHERE (:experiment IS NULL OR records.experiment = :experiment)
       AND (:family IS NULL OR family = :family)
+      AND (:session IS NULL OR session = :session)
       AND (:trial_id IS NULL OR substr(trial_id, 1, length(:trial_id)) = :trial_id)";
 
 /// The named parameters of [`CHOSEN`]; they borrow, so a function cannot return them.
@@ -33,6 +37,7 @@ macro_rules! parameters {
         named_params! {
             ":experiment": $filter.experiment,
             ":family": $filter.family,
+            ":session": $filter.session,
             ":trial_id": $filter.trial_id,
         }
     };
@@ -109,7 +114,7 @@ impl Store {
 
     /// None in a file of the first version, which is read as it is.
     fn series(&self, record: i64) -> rusqlite::Result<Vec<Series>> {
-        if !self.has_series {
+        if self.version < SERIES_SINCE {
             return Ok(Vec::new());
         }
         let mut select = self.connection.prepare_cached(
@@ -149,17 +154,41 @@ impl Store {
         ids().map_err(|error| self.failed("read the records", error))
     }
 
+    /// The texts of schedulers, by name; none in a file of a version before they were kept.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn sources(&self) -> Result<Vec<SchedulerSource>, StoreError> {
+        if self.version < SHARED_SINCE {
+            return Ok(Vec::new());
+        }
+        let sources = || -> rusqlite::Result<Vec<SchedulerSource>> {
+            let sql = "SELECT sha256, name, files FROM sources ORDER BY name, sha256";
+            let mut select = self.connection.prepare_cached(sql)?;
+            let rows = select.query_map([], |row| {
+                Ok(SchedulerSource {
+                    sha256: row.get(0)?,
+                    name: row.get(1)?,
+                    files: decoded(row, 2)?,
+                })
+            })?;
+            rows.collect()
+        };
+        sources().map_err(|error| self.failed("read the schedulers' texts", error))
+    }
+
     /// Every session, oldest first.
     ///
     /// # Errors
     /// When the file cannot be read.
     pub fn sessions(&self) -> Result<Vec<Session>, StoreError> {
         let sessions = || -> rusqlite::Result<Vec<Session>> {
-            let mut select = self.connection.prepare_cached(
+            let origin = if self.version < SHARED_SINCE { "NULL" } else { "origin" };
+            let mut select = self.connection.prepare_cached(&format!(
                 "SELECT session, family, plan, seed, command, experiment_json, started_unix_s,
-                        fairground
+                        fairground, {origin}
                  FROM sessions ORDER BY session",
-            )?;
+            ))?;
             select.query_map([], session)?.collect()
         };
         sessions().map_err(|error| self.failed("read the sessions", error))
@@ -178,6 +207,7 @@ fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
         experiment: decoded(row, 5)?,
         started_unix_s: unsigned(row, 6)?,
         fairground: row.get(7)?,
+        origin: row.get::<_, Option<String>>(8)?.map(|json| from_json(8, &json)).transpose()?,
     })
 }
 
@@ -215,7 +245,11 @@ fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
 }
 
 fn decoded<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
-    serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| conversion(column, error))
+    from_json(column, row.get_ref(column)?.as_str()?)
+}
+
+fn from_json<T: serde::de::DeserializeOwned>(column: usize, json: &str) -> rusqlite::Result<T> {
+    serde_json::from_str(json).map_err(|error| conversion(column, error))
 }
 
 fn conversion<E>(column: usize, error: E) -> rusqlite::Error

@@ -14,7 +14,7 @@ pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 const APPLICATION_ID: i64 = 0x4641_4952;
 
 /// Migration *n* brings version *n* to *n* + 1. Old ones are never edited.
-const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2];
+const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3];
 
 const VERSION_1: &str = "
 CREATE TABLE sessions (
@@ -112,12 +112,24 @@ CREATE VIEW over_time AS
     FROM series, json_each(series.points) AS point;
 ";
 
+/// Shared results, and the texts of schedulers.
+const VERSION_3: &str = "
+ALTER TABLE sessions ADD COLUMN origin TEXT;
+CREATE TABLE sources (
+    sha256   TEXT PRIMARY KEY,
+    name     TEXT NOT NULL,
+    files    TEXT NOT NULL
+) STRICT;
+";
+
 /// The first version with series.
-const SERIES_SINCE: i64 = 2;
+pub(crate) const SERIES_SINCE: i64 = 2;
+/// The first version with shared results and schedulers' texts.
+pub(crate) const SHARED_SINCE: i64 = 3;
 
 /// The tables that each version brings; they only ever grow.
 const APPEND_ONLY: &[&[&str]] =
-    &[&["sessions", "records", "metrics", "histograms", "traces"], &["series"]];
+    &[&["sessions", "records", "metrics", "histograms", "traces"], &["series"], &["sources"]];
 
 /// Makes or updates the schema, in one transaction per version.
 pub(crate) fn migrate(connection: &Connection, path: &Path) -> Result<(), StoreError> {
@@ -174,9 +186,9 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), StoreErr
     }
 }
 
-/// Whether the file has series.
-pub(crate) fn has_series(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
-    version(connection, path).map(|(version, _)| version >= SERIES_SINCE)
+/// The version of an open store's file.
+pub(crate) fn of(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
+    version(connection, path).map(|(version, _)| version)
 }
 
 /// The file's schema version, and whether the file is fresh (has no tables).

@@ -4,7 +4,7 @@
 use model::{Histogram, Record, Series};
 use rusqlite::{Transaction, named_params, params};
 
-use crate::{Session, Store, StoreError};
+use crate::{SchedulerSource, Session, Store, StoreError};
 
 impl Store {
     /// Appends a session and returns its number.
@@ -18,9 +18,9 @@ impl Store {
     fn insert_session(&self, session: &Session) -> rusqlite::Result<i64> {
         self.connection.execute(
             "INSERT INTO sessions (session, family, experiment, plan, seed, command,
-                                   experiment_json, started_unix_s, fairground)
+                                   experiment_json, started_unix_s, fairground, origin)
              SELECT next, coalesce(:family, next), :experiment, :plan, :seed, :command,
-                    :experiment_json, :started_unix_s, :fairground
+                    :experiment_json, :started_unix_s, :fairground, :origin
              FROM (SELECT coalesce(max(session), 0) + 1 AS next FROM sessions)",
             named_params! {
                 ":family": session.family,
@@ -31,6 +31,7 @@ impl Store {
                 ":experiment_json": json(&session.experiment)?,
                 ":started_unix_s": integer(session.started_unix_s)?,
                 ":fairground": session.fairground,
+                ":origin": session.origin.as_ref().map(json).transpose()?,
             },
         )?;
         Ok(self.connection.last_insert_rowid())
@@ -46,21 +47,77 @@ impl Store {
 
     fn insert_all(&self, session: i64, record: &Record) -> rusqlite::Result<()> {
         let transaction = self.connection.unchecked_transaction()?;
-        insert_record(&transaction, session, record)?;
-        let id = transaction.last_insert_rowid();
-        insert_metrics(&transaction, id, record)?;
-        for histogram in &record.measured.histograms {
-            insert_histogram(&transaction, id, histogram)?;
-        }
-        for series in &record.measured.series {
-            insert_series(&transaction, id, series)?;
-        }
-        if let Some(trace) = &record.trace {
-            let sql = "INSERT INTO traces (record, trace) VALUES (?1, ?2)";
-            transaction.execute(sql, params![id, json(trace)?])?;
-        }
+        insert_whole(&transaction, session, record)?;
         transaction.commit()
     }
+
+    /// Keeps the texts of schedulers that are not there yet.
+    ///
+    /// # Errors
+    /// When the file is locked or full, or cannot be written.
+    pub fn keep_sources(&self, sources: &[SchedulerSource]) -> Result<(), StoreError> {
+        let keep = || -> rusqlite::Result<()> {
+            let transaction = self.connection.unchecked_transaction()?;
+            sources.iter().try_for_each(|source| insert_source(&transaction, source))?;
+            transaction.commit()
+        };
+        keep().map_err(|error| self.failed("keep the schedulers' texts", error))
+    }
+
+    /// Appends sessions with their records, and schedulers' texts: all of it or nothing. A
+    /// session's family is the place, from 0, of an earlier one in the list. Returns the sessions'
+    /// numbers.
+    ///
+    /// # Errors
+    /// When the file is locked or full, or cannot be written; then nothing of it is there.
+    pub fn take_in(
+        &self,
+        sessions: &[(Session, Vec<Record>)],
+        sources: &[SchedulerSource],
+    ) -> Result<Vec<i64>, StoreError> {
+        let take_in = || -> rusqlite::Result<Vec<i64>> {
+            let transaction = self.connection.unchecked_transaction()?;
+            sources.iter().try_for_each(|source| insert_source(&transaction, source))?;
+            let mut ids = Vec::new();
+            for (session, records) in sessions {
+                let first = session.family.and_then(|place| ids.get(usize::try_from(place).ok()?));
+                let session = Session { family: first.copied(), ..session.clone() };
+                let id = self.insert_session(&session)?;
+                records.iter().try_for_each(|record| insert_whole(&transaction, id, record))?;
+                ids.push(id);
+            }
+            transaction.commit().map(|()| ids)
+        };
+        take_in().map_err(|error| self.failed("append shared records", error))
+    }
+}
+
+fn insert_source(transaction: &Transaction<'_>, source: &SchedulerSource) -> rusqlite::Result<()> {
+    let sql = "INSERT OR IGNORE INTO sources (sha256, name, files) VALUES (?1, ?2, ?3)";
+    let files = json(&source.files)?;
+    transaction.prepare_cached(sql)?.execute(params![source.sha256, source.name, files])?;
+    Ok(())
+}
+
+fn insert_whole(
+    transaction: &Transaction<'_>,
+    session: i64,
+    record: &Record,
+) -> rusqlite::Result<()> {
+    insert_record(transaction, session, record)?;
+    let id = transaction.last_insert_rowid();
+    insert_metrics(transaction, id, record)?;
+    for histogram in &record.measured.histograms {
+        insert_histogram(transaction, id, histogram)?;
+    }
+    for series in &record.measured.series {
+        insert_series(transaction, id, series)?;
+    }
+    if let Some(trace) = &record.trace {
+        let sql = "INSERT INTO traces (record, trace) VALUES (?1, ?2)";
+        transaction.execute(sql, params![id, json(trace)?])?;
+    }
+    Ok(())
 }
 
 fn insert_record(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground compare`
+//! `fairground compare [EXPERIMENT] [STORE …]`
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,20 +11,20 @@ use store::{Filter, Store};
 
 use crate::exit;
 use crate::output::{self, Format};
-use crate::records::Chosen;
+use crate::stores::Several;
 use crate::summary;
 
 /// Options of `compare`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    chosen: Chosen,
+    chosen: Several,
     /// The contestant that the others are compared with, instead of the experiment's
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
     /// Only say whether two stores measured the same, byte for byte
     #[arg(long, num_args = 2, value_names = ["A", "B"])]
-    #[arg(conflicts_with_all = ["experiment", "baseline"])]
+    #[arg(conflicts_with_all = ["names", "baseline"])]
     identical: Option<Vec<PathBuf>>,
     /// For each pair of contestants, which measure tells them apart best
     #[arg(long, conflicts_with_all = ["baseline", "identical"])]
@@ -42,24 +42,29 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if let Some([first, second]) = args.identical.as_deref() {
         return identical(first, second, args.format);
     }
-    let (sessions, records) = args.chosen.open()?;
-    let comparison = summary::compare(&sessions, &records, args.baseline)?;
+    let opened = args.chosen.open(false)?;
+    let comparison = opened.compare(args.baseline)?;
+    let records = &opened.records;
     if args.apart {
-        return apart(&comparison, &records, args.format);
+        return apart(&comparison, records, args.format);
     }
     match args.format {
         Format::Json => output::print_json(&comparison)?,
         Format::Table => {
-            let agreement = report::sides::agreed(&comparison, &records);
+            let agreement = report::sides::agreed(&comparison, records);
             output::print(&report::terminal::table(
                 &comparison,
                 agreement.as_ref(),
                 output::colour(),
             ))?;
-            summary::misbehaviours(&records).iter().for_each(output::tell);
+            if opened.is_several() {
+                let questions = opened.questions(&comparison.baseline)?;
+                output::print(&report::terminal::across::across(&questions))?;
+            }
+            summary::misbehaviours(records).iter().for_each(output::tell);
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(opened.exit_code())
 }
 
 fn apart(comparison: &Comparison, records: &[Record], format: Format) -> Result<ExitCode> {

@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use model::{Record, Seed};
@@ -12,7 +11,8 @@ use store::{Session, Store};
 use crate::exit::bad_input;
 use crate::imports::record::{self, Source};
 use crate::imports::{self, Fault};
-use crate::{output, run, words};
+use crate::share::Shared;
+use crate::{output, run, share, words};
 
 /// The experiment of imported records that are not put beside another's.
 const EXPERIMENT: &str = "imported";
@@ -20,7 +20,7 @@ const EXPERIMENT: &str = "imported";
 /// Options of `import`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Results of jitterdebugger, cyclictest, stress-ng (YAML), schbench, hyperfine (JSON), perf
+    /// Shared files (`fairground share`), or results of jitterdebugger, cyclictest, stress-ng (YAML), schbench, hyperfine (JSON), perf
     /// bench sched messaging, Phoronix Test Suite (composite.xml) or MangoHud (CSV)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -47,6 +47,10 @@ pub struct Args {
 /// # Errors
 /// When a file cannot be read or understood, or the store cannot be written.
 pub fn run(args: Args) -> Result<ExitCode> {
+    let shared: Vec<bool> = args.files.iter().map(|file| is_shared(file)).collect();
+    if shared.contains(&true) {
+        return shared_files(&args, &shared);
+    }
     let mut files = Vec::new();
     for file in &args.files {
         let (format, source) = read(file, args.format.as_deref())?;
@@ -66,6 +70,56 @@ pub fn run(args: Args) -> Result<ExitCode> {
         "to see them: fairground compare {experiment} --session all --store {store}"
     ));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Takes in shared files, all or none; nothing in them is ever compiled or run.
+fn shared_files(args: &Args, shared: &[bool]) -> Result<ExitCode> {
+    let say = [
+        (args.format.is_some(), "--as"),
+        (args.scheduler.is_some(), "--scheduler"),
+        (args.machine.is_some(), "--machine"),
+        (args.experiment != EXPERIMENT, "--experiment"),
+    ];
+    if let Some((_, option)) = say.iter().find(|(given, _)| *given) {
+        return Err(bad_input(format!("{option}: a shared file says itself what it is")));
+    }
+    if shared.contains(&false) {
+        return Err(bad_input(
+            "shared files and other programs' results: import one kind at a time",
+        ));
+    }
+    let files: Vec<Shared> =
+        args.files.iter().map(|file| Shared::read(file)).collect::<Result<_>>()?;
+    let store = Store::open(&args.store)?;
+    for (path, file) in args.files.iter().zip(&files) {
+        take_in(&store, path, file)?;
+    }
+    let experiment = files.iter().flat_map(|file| &file.sessions).next_back();
+    let experiment = experiment.map(|(session, _)| words::quoted(&session.experiment.name));
+    output::tell(format_args!(
+        "to see them: fairground compare {} --session all --store {}",
+        experiment.unwrap_or_default(),
+        words::quoted(&args.store.display().to_string())
+    ));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Puts a shared file's sessions into the store, unless they are there.
+fn take_in(store: &Store, path: &Path, file: &Shared) -> Result<()> {
+    let known = store.sessions()?;
+    let is_known = |new: &Session| {
+        let made = |one: &Session| (one.plan.clone(), one.started_unix_s, one.seed);
+        known.iter().any(|one| one.origin == new.origin || made(one) == made(new))
+    };
+    let (path, by) = (path.display(), file.by());
+    if file.sessions.iter().all(|(session, _)| is_known(session)) {
+        output::tell(format_args!("{path}: shared by {by}: all of it is in the store already"));
+        return Ok(());
+    }
+    store.take_in(&file.sessions, &file.sources)?;
+    let trials = file.records().count();
+    output::tell(format_args!("{path}: shared by {by}: {trials} trials"));
+    Ok(())
 }
 
 /// A file's format, and what is in it.
@@ -97,11 +151,17 @@ fn keep(args: &Args, records: &[Record]) -> Result<()> {
         plan: model::trial::hex16(&trials),
         seed: Seed(0),
         command: words::command(),
-        started_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+        started_unix_s: words::now(),
         fairground: run::VERSION.into(),
+        origin: None,
     })?;
     for record in records {
         store.append(session, record)?;
     }
     Ok(())
+}
+
+fn is_shared(file: &Path) -> bool {
+    let named = file.extension().is_some_and(|ending| ending == share::ENDING);
+    named || share::is_shared(file)
 }

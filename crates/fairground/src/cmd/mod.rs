@@ -22,6 +22,7 @@ pub mod plan;
 pub mod replicate;
 pub mod report;
 pub mod run;
+pub mod share;
 pub mod soak;
 pub mod trial;
 
@@ -79,8 +80,10 @@ enum Verb {
     Replicate(replicate::Args),
     /// Measure on a kernel what its work costs, for the simulator
     Calibrate(calibrate::Args),
-    /// Read other programs' results into the store, to stand beside ours
+    /// Read shared files, or other programs' results, into the store, to stand beside ours
     Import(import::Args),
+    /// Make one small sealed file of an experiment's records, for others to import
+    Share(share::Args),
     /// Export records, histograms and traces to other tools' formats
     Export(export::Args),
     /// List, get and add kernels to boot
@@ -117,6 +120,7 @@ impl Cli {
             Some(Verb::Replicate(args)) => replicate::run(args),
             Some(Verb::Calibrate(args)) => calibrate::run(args),
             Some(Verb::Import(args)) => import::run(args),
+            Some(Verb::Share(args)) => share::run(args),
             Some(Verb::Export(args)) => export::run(args),
             Some(Verb::Kernel(args)) => kernel::run(args),
             Some(Verb::Completions(args)) => completions::run(args),

@@ -112,7 +112,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         commands: vec![words::command()],
         kernels: judge::kernels(answers.records()),
         trials: answers.records().count(),
-        generated: super::report::date(),
+        generated: words::today(),
     };
     show(&args, &replication)?;
     Ok(failed.map_or_else(|| code(&replication), |error| ExitCode::from(exit::code(&error))))

@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use model::{Backend, Progress, Trial};
-use store::{Filter, Session, Store};
+use store::{Filter, SchedulerSource, Session, Store};
 
 use crate::exit;
 use crate::home;
@@ -76,6 +75,7 @@ pub fn measure(args: &Args, asked: Asked) -> Result<Ended> {
     let store = Store::open(&args.store)?;
     let session = session(&store, &asked, args.resume)?;
     let left = left(&store, &asked, session.family)?;
+    store.keep_sources(&sources(&asked))?;
     let id = store.begin(&session)?;
     let ended = execute(args, &asked, (&left, &prepared), (store, id), &stop);
     if stop.load(Ordering::SeqCst) && ended.is_ok() {
@@ -93,12 +93,19 @@ pub fn measure(args: &Args, asked: Asked) -> Result<Ended> {
     Ok(Ended::Session(id))
 }
 
+/// The texts of the schedulers' files, with what they include.
+fn sources(asked: &Asked) -> Vec<SchedulerSource> {
+    asked.sources.values().map(objects::text).filter(SchedulerSource::is_genuine).collect()
+}
+
 /// This run's session: of its own family, or of that of an earlier run with the same plan.
 fn session(store: &Store, asked: &Asked, resume: bool) -> Result<Session> {
     let plan = asked.plan_id();
-    let earlier = store.sessions()?.into_iter().rev().find(|session| session.plan == plan);
+    let sessions = store.sessions()?.into_iter().rev();
+    // What somebody else has measured is no part of our run.
+    let earlier = sessions.into_iter().find(|one| one.plan == plan && one.origin.is_none());
     let family = earlier.filter(|_| resume).map(|session| session.family.unwrap_or(session.id));
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let started_unix_s = words::now();
     Ok(Session {
         id: 0,
         family,
@@ -106,8 +113,9 @@ fn session(store: &Store, asked: &Asked, resume: bool) -> Result<Session> {
         plan,
         seed: asked.seed,
         command: words::command(),
-        started_unix_s: now.as_secs(),
+        started_unix_s,
         fairground: run::VERSION.into(),
+        origin: None,
     })
 }
 

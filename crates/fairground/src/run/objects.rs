@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use compile::native::Native;
 use compile::{Compiled, Source};
 use model::{Backend, SchedulerChoice, Trial};
+use store::SchedulerSource;
 
 use crate::exit::bad_input;
 
@@ -23,6 +24,15 @@ pub type Sources = BTreeMap<String, Source>;
 
 /// Where the guest finds the objects.
 pub const GUEST_FOLDER: &str = "/objects";
+
+/// A scheduler's text as stores keep it.
+pub fn text(source: &Source) -> SchedulerSource {
+    SchedulerSource {
+        sha256: source.sha256.clone(),
+        name: source.name.clone(),
+        files: compile::files(source),
+    }
+}
 
 /// The scheduler of a trial in the simulator; `None` for policies of the kernel.
 pub fn native_of<'a>(trial: &Trial, natives: &'a Natives) -> Option<&'a Native> {

@@ -18,6 +18,7 @@ pub fn session() -> store::Session {
         command: "fairground run sample".into(),
         started_unix_s: 1_767_225_600,
         fairground: "0.1.0".into(),
+        origin: None,
     }
 }
 

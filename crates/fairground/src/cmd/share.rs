@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairground share [EXPERIMENT]`: one small sealed file of an experiment's records.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use model::{Record, SchedulerChoice};
+use store::{SchedulerSource, Session, Store};
+
+use crate::exit::bad_input;
+use crate::records::Chosen;
+use crate::share::private::{Owner, is_sentence};
+use crate::share::{About, ENDING, Shared};
+use crate::{output, run};
+
+/// Options of `share`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    chosen: Chosen,
+    /// Your name or nickname, as galleries show it; nobody checks it
+    #[arg(long, value_name = "NAME", default_value = "")]
+    by: String,
+    /// A sentence for those who read it
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    note: String,
+    /// Share also folders, host and user names, the kernel's command line, boots' identities, and
+    /// what a live kernel printed and dumped
+    #[arg(long)]
+    with_host: bool,
+    /// Share also the event traces, which may be large
+    #[arg(long)]
+    traces: bool,
+    /// The file to write [default: EXPERIMENT.fairground]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Shares.
+///
+/// # Errors
+/// When the store cannot be read or has no such records, or the file cannot be written.
+pub fn run(args: Args) -> Result<ExitCode> {
+    for (option, text) in [("--by", &args.by), ("--note", &args.note)] {
+        if !is_sentence(text) {
+            return Err(bad_input(format!("{option}: one line of at most 200 characters")));
+        }
+    }
+    let sessions = places(args.chosen.by_session(args.traces)?);
+    let kept = Store::open_readonly(&args.chosen.store)?.sources()?;
+    let (sources, lost) = sources(sessions.iter().flat_map(|(_, records)| records), kept);
+    let mut shared = Shared {
+        about: About {
+            by: args.by.clone(),
+            note: args.note.clone(),
+            fairground: run::VERSION.into(),
+            left_out: lost.into_iter().map(|name| format!("the text of {name}")).collect(),
+        },
+        sources,
+        sessions,
+        seal: String::new(),
+    };
+    if !args.with_host {
+        let left_out = Owner::here().clean(&mut shared)?;
+        shared.about.left_out.extend(left_out);
+    }
+    write(&args, &shared)
+}
+
+/// Sessions whose family is a place in the list, as in shared files.
+fn places(mut sessions: Vec<(Session, Vec<Record>)>) -> Vec<(Session, Vec<Record>)> {
+    let ids: Vec<i64> = sessions.iter().map(|(session, _)| session.id).collect();
+    for (session, _) in &mut sessions {
+        let place = session.family.and_then(|first| ids.iter().position(|id| *id == first));
+        session.family = place.map(|place| place as i64);
+    }
+    sessions
+}
+
+/// The texts of the schedulers that the records are of, and the names of those that are lost: a
+/// record of before the store kept them, whose file has changed since.
+fn sources<'a>(
+    records: impl Iterator<Item = &'a Record>,
+    kept: Vec<SchedulerSource>,
+) -> (Vec<SchedulerSource>, BTreeSet<String>) {
+    let wanted: BTreeMap<String, String> = records
+        .filter_map(|record| match &record.trial.contestant.scheduler {
+            SchedulerChoice::File { file, sha256, .. } => Some((sha256.clone(), file.clone())),
+            _ => None,
+        })
+        .collect();
+    let mut known: BTreeMap<String, SchedulerSource> = compile::builtin()
+        .iter()
+        .map(run::objects::text)
+        .map(|one| (one.sha256.clone(), one))
+        .collect();
+    known.extend(kept.into_iter().map(|one| (one.sha256.clone(), one)));
+    let (mut sources, mut lost) = (Vec::new(), BTreeSet::new());
+    for (sha256, file) in wanted {
+        match known.remove(&sha256) {
+            Some(source) => sources.push(source),
+            None => drop(lost.insert(file.rsplit('/').next().unwrap_or_default().to_owned())),
+        }
+    }
+    sources.sort_by(|a, b| (&a.name, &a.sha256).cmp(&(&b.name, &b.sha256)));
+    (sources, lost)
+}
+
+/// Writes the file, and says what is in it and what is not.
+fn write(args: &Args, shared: &Shared) -> Result<ExitCode> {
+    let name = shared.sessions.last().map(|(session, _)| session.experiment.name.clone());
+    let usual = || format!("{}.{ENDING}", name.unwrap_or_default()).into();
+    let path = args.output.clone().unwrap_or_else(usual);
+    let bytes = shared.pack()?;
+    let mut out = output::writer(Some(&path))?;
+    out.write_all(&bytes)?;
+    out.flush()?;
+    let (trials, texts) = (shared.records().count(), shared.sources.len());
+    let kib = bytes.len().div_ceil(1024);
+    output::tell(format_args!(
+        "wrote {}: {trials} trials, {texts} schedulers' texts, {kib} KiB",
+        path.display()
+    ));
+    if !shared.about.left_out.is_empty() {
+        output::tell(format_args!("left out: {}", shared.about.left_out.join("; ")));
+    }
+    Ok(ExitCode::SUCCESS)
+}

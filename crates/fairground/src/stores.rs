@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Several stores as one set of records, for the verbs that read.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use model::Record;
+use stats::Comparison;
+use stats::across::{Contribution, Question, questions};
+use stats::together::{Part, Together, together};
+use store::{Session, Store};
+
+use crate::exit::{self, bad_input};
+use crate::records::{Chosen, stem};
+use crate::share::{self, Shared};
+use crate::{home, summary, words};
+
+/// How every SQLite file begins.
+const SQLITE: &[u8] = b"SQLite format 3\0";
+
+/// The options that choose records of one store or several.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Several {
+    /// The experiment, without it the one that ran last; and stores, which are put together:
+    /// A.db B.db
+    #[arg(value_name = "EXPERIMENT|STORE")]
+    names: Vec<String>,
+    /// The store, where no other is named [default: fairground.db]
+    #[arg(long = "store", value_name = "FILE")]
+    stores: Vec<PathBuf>,
+    /// A session of the store instead of the last one, or `all` of the experiment's
+    #[arg(long, value_name = "NUMBER|all")]
+    session: Option<String>,
+}
+
+/// What was chosen.
+pub struct Opened {
+    /// The sessions that the records belong to: store by store, oldest first.
+    pub sessions: Vec<Session>,
+    /// The records, each run once.
+    pub records: Vec<Record>,
+    /// Where they come from and how they were put together; nothing for a single store.
+    pub notes: Vec<String>,
+    /// Trials that should have measured the same and did not.
+    contradictions: Vec<String>,
+    /// What each store has alone; nothing for a single store.
+    sources: Vec<Source>,
+}
+
+/// What one store has.
+#[derive(Clone)]
+pub struct Source {
+    /// What tables call it.
+    pub label: String,
+    /// The sessions, oldest first.
+    pub sessions: Vec<Session>,
+    /// Their records.
+    pub records: Vec<Record>,
+}
+
+impl Several {
+    /// Reads the chosen records of all stores.
+    ///
+    /// # Errors
+    /// When a store cannot be read, or has no such records.
+    pub fn open(&self, traces: bool) -> Result<Opened> {
+        let mut sources = self.sources(traces)?;
+        if sources.len() == 1 {
+            let Source { sessions, records, .. } = sources.remove(0);
+            let (notes, contradictions, sources) = (vec![], vec![], vec![]);
+            return Ok(Opened { sessions, records, notes, contradictions, sources });
+        }
+        let mut notes: Vec<String> = sources.iter().map(Source::describe).collect();
+        let sessions = sources.iter().flat_map(|source| source.sessions.clone()).collect();
+        let part = |one: &Source| Part { label: one.label.clone(), records: one.records.clone() };
+        let Together { records, notes: remarks, contradictions } =
+            together(sources.iter().map(part).collect());
+        notes.extend(remarks);
+        Ok(Opened { sessions, records, notes, contradictions, sources })
+    }
+
+    /// What each of the stores has of the experiment.
+    ///
+    /// # Errors
+    /// As for [`Several::open`].
+    pub fn sources(&self, traces: bool) -> Result<Vec<Source>> {
+        let (experiment, stores) = self.sorted()?;
+        if stores.len() > 1 && self.session.as_deref().is_some_and(|session| session != "all") {
+            return Err(bad_input(
+                "--session NUMBER: sessions have numbers in one store only; with several stores, \
+                 leave it out for the last one of each, or write --session all",
+            ));
+        }
+        let experiment = match (experiment, stores.len()) {
+            (None, 2..) => Some(last_experiment(&stores[0])?),
+            (given, _) => given,
+        };
+        let labels = labels(&stores);
+        let pairs = stores.iter().zip(labels);
+        pairs.map(|(store, label)| self.source(store, label, &experiment, traces)).collect()
+    }
+
+    fn source(
+        &self,
+        store: &Path,
+        label: String,
+        experiment: &Option<String>,
+        traces: bool,
+    ) -> Result<Source> {
+        if share::is_shared(store) {
+            return Source::shared(store, label, experiment, traces);
+        }
+        let chosen = Chosen::of(store.to_owned(), experiment.clone(), self.session.clone());
+        let read = if traces { chosen.with_traces() } else { chosen.open() };
+        let (sessions, records) = read.map_err(|error| with_what_it_has(error, store))?;
+        Ok(Source { label, sessions, records })
+    }
+
+    /// The experiment and the stores that the command line names.
+    fn sorted(&self) -> Result<(Option<String>, Vec<PathBuf>)> {
+        let (stores, names): (Vec<&String>, Vec<&String>) =
+            self.names.iter().partition(|name| is_store(Path::new(name)));
+        if let [first, second, ..] = names.as_slice() {
+            return Err(bad_input(format!(
+                "{first}, {second}: neither is a store, and there can be one experiment only"
+            )));
+        }
+        let mut stores: Vec<PathBuf> = stores.into_iter().map(PathBuf::from).collect();
+        stores.extend(self.stores.iter().cloned());
+        if stores.is_empty() {
+            stores.push(home::STORE.into());
+        }
+        Ok((names.first().map(|name| (*name).clone()), stores))
+    }
+}
+
+impl Source {
+    /// What a shared file has.
+    fn shared(
+        path: &Path,
+        label: String,
+        experiment: &Option<String>,
+        traces: bool,
+    ) -> Result<Source> {
+        let file = Shared::read(path)?;
+        let (mut sessions, mut records) = (Vec::new(), Vec::new());
+        for (session, its) in file.sessions {
+            if experiment.as_ref().is_none_or(|name| session.experiment.name == stem(name)) {
+                sessions.push(session);
+                records.extend(its);
+            }
+        }
+        if records.is_empty() {
+            let name = experiment.as_deref().unwrap_or_default();
+            return Err(bad_input(format!("{}: no records of {name}", path.display())));
+        }
+        if !traces {
+            records.iter_mut().for_each(|record| record.trace = None);
+        }
+        Ok(Source { label, sessions, records })
+    }
+
+    /// Where its numbers come from, in a line.
+    fn describe(&self) -> String {
+        let dates: BTreeSet<String> =
+            self.sessions.iter().map(|session| words::date(session.started_unix_s)).collect();
+        let of = |fact: fn(&Record) -> &String| {
+            let facts: BTreeSet<&str> =
+                self.records.iter().map(|record| fact(record).as_str()).collect();
+            let facts: Vec<&str> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
+            facts.join(", ")
+        };
+        let dates = dates.into_iter().collect::<Vec<_>>().join(", ");
+        let (kernels, processors) =
+            (of(|r| &r.provenance.kernel_release), of(|r| &r.provenance.cpu_model));
+        format!(
+            "{}: {} trials of {dates}; kernels: {kernels}; processors: {processors}",
+            self.label,
+            self.records.len()
+        )
+    }
+}
+
+impl Opened {
+    /// Compares the records, and says where they come from.
+    ///
+    /// # Errors
+    /// When the baseline is not among the contestants.
+    pub fn compare(&self, baseline: Option<String>) -> Result<Comparison> {
+        let mut comparison = summary::compare(&self.sessions, &self.records, baseline)?;
+        comparison.notes.splice(0..0, self.notes.iter().cloned());
+        Ok(comparison)
+    }
+
+    /// What several stores answer to the same questions; nothing for a single store.
+    ///
+    /// # Errors
+    /// When the baseline is not among a store's contestants.
+    pub fn questions(&self, baseline: &str) -> Result<Vec<Question>> {
+        let compare = |one: &Source| {
+            let knows = one.records.iter().any(|r| r.trial.contestant.name == baseline);
+            let baseline = knows.then(|| baseline.to_owned());
+            summary::compare(&one.sessions, &one.records, baseline)
+        };
+        let comparisons: Vec<Comparison> =
+            self.sources.iter().map(compare).collect::<Result<_>>()?;
+        let pairs = self.sources.iter().zip(&comparisons);
+        let contributions: Vec<Contribution> =
+            pairs.map(|(one, comparison)| Contribution { name: &one.label, comparison }).collect();
+        Ok(questions(&contributions))
+    }
+
+    /// Whether the records are of several stores.
+    pub fn is_several(&self) -> bool {
+        !self.sources.is_empty()
+    }
+
+    /// 1 if two stores contradict each other.
+    pub fn exit_code(&self) -> ExitCode {
+        match self.contradictions.is_empty() {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::from(exit::MISBEHAVED),
+        }
+    }
+}
+
+/// Whether a name means a store: by its ending, or by how the file begins.
+fn is_store(path: &Path) -> bool {
+    let mut start = [0; SQLITE.len()];
+    let begins = |mut file: File| file.read_exact(&mut start).is_ok_and(|()| start == *SQLITE);
+    path.extension().is_some_and(|ending| ending == "db" || ending == share::ENDING)
+        || share::is_shared(path)
+        || File::open(path).is_ok_and(begins)
+}
+
+fn last_experiment(store: &Path) -> Result<String> {
+    if share::is_shared(store) {
+        let file = Shared::read(store)?;
+        let last = file.sessions.last().map(|(session, _)| session.experiment.name.clone());
+        return Ok(last.unwrap_or_default());
+    }
+    let sessions = Store::open_readonly(store)?.sessions()?;
+    let last = sessions.last().map(|session| session.experiment.name.clone());
+    last.ok_or_else(|| {
+        bad_input(format!("{}: no records yet; `fairground run` makes some", store.display()))
+    })
+}
+
+/// Adds the experiments that there are, for a store that lacks the wanted one.
+fn with_what_it_has(error: anyhow::Error, store: &Path) -> anyhow::Error {
+    let sessions = Store::open_readonly(store).and_then(|store| store.sessions());
+    let names = sessions.unwrap_or_default().into_iter().map(|session| session.experiment.name);
+    let names: BTreeSet<String> = names.collect();
+    if names.is_empty() || exit::code(&error) != exit::BAD_INPUT {
+        return error;
+    }
+    let names = names.into_iter().collect::<Vec<_>>().join(", ");
+    bad_input(format!("{error:#}; it has records of {names}"))
+}
+
+/// Short names, all different: the files' names, or their paths where two are called the same.
+fn labels(stores: &[PathBuf]) -> Vec<String> {
+    let short = |path: &PathBuf| {
+        path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+    };
+    let names: Vec<String> = stores.iter().map(short).collect();
+    let alone = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
+    let label = |(name, path): (&String, &PathBuf)| match alone(name) {
+        true => name.clone(),
+        false => path.display().to_string(),
+    };
+    names.iter().zip(stores).map(label).collect()
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Several stores at once: what is the same comes together, what is not stays apart.
+
+use model::{Backend, Record};
+use store::Store;
+
+mod common;
+use common::{Bench, stderr, stdout};
+
+const EXPERIMENT: &str = r#"question = "Who is first?"
+blocks = 6
+baseline = "fifo"
+
+[[scheduler]]
+file = "fifo"
+
+[[scheduler]]
+file = "rr"
+
+[[workload]]
+name = "./hogs.toml"
+"#;
+
+const HOGS: &str = r#"headline = ["completion_ns all"]
+
+[[task]]
+name = "hog"
+count = 3
+repeat = 20
+jitter_us = 1000
+steps = [{ run_us = 1000 }]
+"#;
+
+/// A folder with `a.db`, the experiment's records.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.write("race.toml", EXPERIMENT);
+    bench.write("hogs.toml", HOGS);
+    bench.run(&["run", "./race.toml", "--store", "a.db"]).success();
+    bench
+}
+
+/// The records of `a.db` in another store, each changed.
+fn copy(bench: &Bench, name: &str, change: impl Fn(&mut Record)) {
+    let from = Store::open_readonly(&bench.path("a.db")).expect("a store");
+    let sessions = from.sessions().expect("sessions");
+    let to = Store::open(&bench.path(name)).expect("a store");
+    let session = to.begin(&sessions[0]).expect("a session");
+    for mut record in bench.records("a.db") {
+        change(&mut record);
+        to.append(session, &record).expect("appended");
+    }
+}
+
+fn live(record: &mut Record, boot: &str) {
+    record.trial.backend = Backend::Live;
+    record.provenance.boot_id = format!("{boot} {}", record.trial.block);
+    record.provenance.kernel_release = "6.12.1".into();
+}
+
+/// Words of a text, however its lines are broken.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_same_trials_count_once() {
+    let bench = bench();
+    bench.run(&["run", "./race.toml", "--store", "b.db"]).success();
+    let assert = bench.run(&["compare", "a.db", "b.db"]).success();
+    let said = words(&stdout(&assert));
+    assert!(said.contains("12 trials are in a.db and in b.db, byte for byte the same"), "{said}");
+    assert!(said.contains("fifo 6/6"), "{said}");
+    assert!(said.contains("note: a.db: 12 trials of 20"), "{said}");
+    assert!(said.contains("Across stores: 1 question in common"), "{said}");
+    bench.run(&["report", "a.db", "b.db", "-o", "both.html"]).success();
+    let page = std::fs::read_to_string(bench.path("both.html")).expect("a page");
+    assert!(page.contains("they count once"));
+}
+
+#[test]
+fn other_seeds_are_more_runs() {
+    let bench = bench();
+    bench.run(&["run", "./race.toml", "--store", "b.db", "--seed", "2"]).success();
+    let assert = bench.run(&["compare", "race", "a.db", "b.db", "--baseline", "rr"]).success();
+    let said = words(&stdout(&assert));
+    assert!(said.contains("rr 12/") && said.contains("against rr"), "{said}");
+}
+
+#[test]
+fn a_contradiction_is_reported_and_kept_apart() {
+    let bench = bench();
+    copy(&bench, "b.db", |record| {
+        if record.trial.block == 3
+            && let Some(value) = &mut record.measured.metrics[0].value
+        {
+            *value += 1.0;
+        }
+    });
+    let assert = bench.run(&["compare", "a.db", "b.db"]).code(1);
+    let said = words(&stdout(&assert));
+    assert!(said.contains("the same trial must measure the same, but"), "{said}");
+    assert!(said.contains("@ a.db (sim)") && said.contains("@ b.db (sim)"), "{said}");
+}
+
+#[test]
+fn another_definition_of_the_same_name_is_another_cell() {
+    let bench = bench();
+    bench.write("hogs.toml", &HOGS.replace("1000 }", "1100 }"));
+    bench.run(&["run", "./race.toml", "--store", "b.db"]).success();
+    let assert = bench.run(&["compare", "a.db", "b.db"]).success();
+    let said = words(&stdout(&assert));
+    assert!(said.contains("kept apart, because the load hogs is defined differently"), "{said}");
+}
+
+#[test]
+fn hosts_are_never_pooled() {
+    let bench = bench();
+    copy(&bench, "b.db", |record| live(record, "one"));
+    copy(&bench, "c.db", |record| live(record, "two"));
+    copy(&bench, "d.db", |record| live(record, "one"));
+    let assert = bench.run(&["compare", "b.db", "c.db"]).success();
+    let said = words(&stdout(&assert));
+    assert!(said.contains("@ b.db (live), real clock") && said.contains("@ c.db (live)"), "{said}");
+    assert!(said.contains("fifo 6/6"), "{said}");
+    assert!(said.contains("stay in cells of their own"), "{said}");
+    // A copy is no second measurement.
+    let assert = bench.run(&["compare", "b.db", "d.db"]).success();
+    let said = words(&stdout(&assert));
+    assert!(said.contains("fifo 6/6") && !said.contains("@ b.db"), "{said}");
+}
+
+#[test]
+fn a_store_without_the_experiment_says_what_it_has() {
+    let bench = bench();
+    let workload = ["--workload", "./hogs.toml", "--on", "sim", "--blocks", "1"];
+    bench
+        .run(&[&["run", "--scheduler", "rr", "--store", "b.db"], &workload[..]].concat())
+        .success();
+    let assert = bench.run(&["compare", "a.db", "b.db"]).code(2);
+    let said = stderr(&assert);
+    assert!(said.contains("b.db: no records of experiment race"), "{said}");
+    assert!(said.contains("it has records of adhoc"), "{said}");
+    bench.run(&["compare", "a.db", "b.db", "--session", "1"]).code(2);
+    bench.run(&["compare", "race", "adhoc", "a.db"]).code(2);
+    bench.run(&["compare", "race", "--store", "a.db"]).success();
+}

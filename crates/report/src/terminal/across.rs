@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Several stores' answers to the same questions, as text.
+
+use stats::across::{Answer, Consent, Question};
+use stats::backend_word;
+
+use super::wrapped;
+use crate::units;
+
+/// How many questions agree, and every answer to those that do not.
+pub fn across(questions: &[Question]) -> String {
+    let asked: Vec<&Question> =
+        questions.iter().filter(|one| one.contributors().len() > 1).collect();
+    if asked.is_empty() {
+        return "No question was asked in two of the stores.\n".into();
+    }
+    let count = |consent| asked.iter().filter(|one| one.consent() == consent).count();
+    let mut text = wrapped(
+        &format!(
+            "Across stores: {} in common, {} agree, {} partly, {} disagree, {} open.",
+            units::count(asked.len() as u64, "question"),
+            count(Consent::Agree),
+            count(Consent::Partly),
+            count(Consent::Disagree),
+            count(Consent::Open)
+        ),
+        "",
+    );
+    for consent in [Consent::Disagree, Consent::Partly] {
+        for question in asked.iter().filter(|one| one.consent() == consent) {
+            text += &shown(question);
+        }
+    }
+    text
+}
+
+fn shown(question: &Question) -> String {
+    let Question { contestant, baseline, cell, .. } = question;
+    let measure = units::measure(&question.measure);
+    let words = question.consent().words();
+    let title = format!("{words}: {contestant} against {baseline}, {cell}, {measure}");
+    let mut text = wrapped(&title, "    ");
+    for answer in &question.answers {
+        text += &format!("    {}\n", line(answer, question));
+    }
+    text
+}
+
+fn line(answer: &Answer, question: &Question) -> String {
+    let shift = answer.shift.map(|shift| units::shift(&shift, question.unit)).unwrap_or_default();
+    format!(
+        "{:<24} {:<13} {} {}  {} ({})",
+        answer.contributor,
+        answer.verdict.words(),
+        shift.0,
+        shift.1,
+        answer.machine,
+        backend_word(answer.backend)
+    )
+}
