@@ -197,8 +197,8 @@ fn test(tested: &Tested) -> String {
     let (name, on) = (text(&tested.test.name), backend_word(tested.test.on));
     let place = if name == on { name } else { format!("{name} ({on})") };
     format!(
-        "<section class=\"test\"><h4>{place} {} <small>{}</small></h4>{expectations}{}{}{}{evidence}\
-         {looks}</section>",
+        "<section class=\"test\"><h4>{place} {} <small>{}</small></h4>{expectations}{}{}{}\
+         {evidence}{looks}</section>",
         badge(tested.verdict),
         text(&source_of(tested)),
         beside(tested),

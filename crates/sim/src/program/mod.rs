@@ -2,12 +2,13 @@
 //! What tasks do: a workload's steps, played in virtual time.
 //!
 //! Read in this order: [`score`] resolves names to numbers; [`play`] goes through the steps;
-//! `steps` says what each does, `spans` how long they take; [`things`] are what tasks share;
+//! `steps` and `meetings` say what each does, `spans` how long they take; [`things`] are what tasks share;
 //! [`timers`] count releases and deadlines; `family` forks and ends tasks; [`conductor`] starts all
 //! and ends the run.
 
 pub mod conductor;
 pub(crate) mod family;
+mod meetings;
 pub mod play;
 pub mod score;
 mod spans;

@@ -3,7 +3,6 @@
 
 use super::play::Flow;
 use super::score::Op;
-use super::things::Waiters;
 use crate::core::events::Kind;
 use crate::core::task::State;
 use crate::core::{Core, TaskId};
@@ -58,7 +57,7 @@ impl Core {
         }
     }
 
-    fn phase(&mut self, task: TaskId) -> &mut u8 {
+    pub(super) fn phase(&mut self, task: TaskId) -> &mut u8 {
         &mut self.plays[task.0 as usize].phase
     }
 
@@ -126,158 +125,6 @@ impl Core {
             }
         }
         Flow::Next
-    }
-
-    /// The steps with which tasks wait for each other.
-    fn meet(&mut self, cpu: u32, task: TaskId, op: Op) -> Flow {
-        match op {
-            Op::Lock(lock) => self.lock(cpu, task, lock),
-            Op::Unlock(lock) => self.unlock(cpu, lock),
-            Op::Wait { condition, lock, signal } => self.wait(cpu, task, condition, lock, signal),
-            Op::Suspend(condition) => match *self.phase(task) {
-                0 => self.enqueue_waiter(cpu, task, |things| &mut things.conditions[condition]),
-                _ => Flow::Next,
-            },
-            Op::Signal(condition) => {
-                self.wake_waiters(cpu, 1, |things| &mut things.conditions[condition])
-            }
-            Op::Broadcast(condition) => {
-                self.wake_waiters(cpu, usize::MAX, |things| &mut things.conditions[condition])
-            }
-            Op::Barrier(number) => self.barrier(cpu, task, number),
-            Op::Post(number) => self.post(cpu, number),
-            Op::Take(number) => self.take(cpu, task, number),
-            _ => Flow::Next,
-        }
-    }
-
-    /// Sleeps in a queue; the system call costs.
-    fn enqueue_waiter(
-        &mut self,
-        cpu: u32,
-        task: TaskId,
-        queue: impl Fn(&mut super::things::Things) -> &mut Waiters,
-    ) -> Flow {
-        self.charge(cpu, self.costs.syscall_ns);
-        *self.phase(task) = 1;
-        queue(&mut self.things).push_back(task);
-        Flow::Sleep(State::Sleeping)
-    }
-
-    /// Wakes up to so many. Without sleepers it costs nothing, as with a futex.
-    fn wake_waiters(
-        &mut self,
-        cpu: u32,
-        count: usize,
-        queue: impl Fn(&mut super::things::Things) -> &mut Waiters,
-    ) -> Flow {
-        if !queue(&mut self.things).is_empty() {
-            self.call_waiters(cpu, count, queue);
-        }
-        Flow::Next
-    }
-
-    /// The system call that wakes up to so many, whether there are any or not.
-    fn call_waiters(
-        &mut self,
-        cpu: u32,
-        count: usize,
-        queue: impl Fn(&mut super::things::Things) -> &mut Waiters,
-    ) {
-        self.charge(cpu, self.costs.syscall_ns);
-        for _ in 0..queue(&mut self.things).len().min(count) {
-            let woken = Core::pop_waiter(&self.tasks, queue(&mut self.things));
-            if let Some(task) = woken {
-                self.wake(task, 0);
-            }
-        }
-    }
-
-    /// The first of the highest priority: real-time tasks before others, others in order of
-    /// arrival.
-    fn pop_waiter(tasks: &[crate::core::task::Task], waiters: &mut Waiters) -> Option<TaskId> {
-        let rank = |&(at, &task): &(usize, &TaskId)| (tasks[task.0 as usize].prio.min(100), at);
-        let (at, _) = waiters.iter().enumerate().min_by_key(rank)?;
-        waiters.remove(at)
-    }
-
-    /// As the player's: who has slept for the lock does not know whether others still do, so its
-    /// release is a system call too. Phase 2: woken.
-    fn lock(&mut self, cpu: u32, task: TaskId, lock: usize) -> Flow {
-        let slept = *self.phase(task) == 2;
-        let here = &mut self.things.locks[lock];
-        if !here.taken {
-            (here.taken, here.wanted) = (true, slept);
-            return Flow::Next;
-        }
-        here.wanted = true;
-        here.waiters.push_back(task);
-        *self.phase(task) = 2;
-        self.charge(cpu, self.costs.syscall_ns);
-        Flow::Sleep(State::Sleeping)
-    }
-
-    fn unlock(&mut self, cpu: u32, lock: usize) -> Flow {
-        let here = &mut self.things.locks[lock];
-        here.taken = false;
-        if std::mem::take(&mut here.wanted) {
-            self.call_waiters(cpu, 1, |things| &mut things.locks[lock].waiters);
-        }
-        Flow::Next
-    }
-
-    fn post(&mut self, cpu: u32, number: usize) -> Flow {
-        let here = &mut self.things.semaphores[number];
-        here.value += 1;
-        if here.announced > 0 {
-            self.call_waiters(cpu, 1, |things| &mut things.semaphores[number].waiters);
-        }
-        Flow::Next
-    }
-
-    /// Phase 1: woken.
-    fn take(&mut self, cpu: u32, task: TaskId, number: usize) -> Flow {
-        let slept = std::mem::take(self.phase(task)) == 1;
-        let here = &mut self.things.semaphores[number];
-        here.announced -= u32::from(slept);
-        if here.value > 0 {
-            here.value -= 1;
-            return Flow::Next;
-        }
-        here.announced += 1;
-        self.enqueue_waiter(cpu, task, |things| &mut things.semaphores[number].waiters)
-    }
-
-    /// Phase 0: give the lock away and sleep. From phase 1 on: woken, take the lock again.
-    fn wait(
-        &mut self,
-        cpu: u32,
-        task: TaskId,
-        condition: usize,
-        lock: usize,
-        signal: bool,
-    ) -> Flow {
-        if *self.phase(task) > 0 {
-            return self.lock(cpu, task, lock);
-        }
-        if signal {
-            self.wake_waiters(cpu, 1, |things| &mut things.conditions[condition]);
-        }
-        self.unlock(cpu, lock);
-        self.enqueue_waiter(cpu, task, |things| &mut things.conditions[condition])
-    }
-
-    fn barrier(&mut self, cpu: u32, task: TaskId, number: usize) -> Flow {
-        if *self.phase(task) == 1 {
-            return Flow::Next;
-        }
-        let barrier = &mut self.things.barriers[number];
-        barrier.arrived += 1;
-        if barrier.arrived < self.score.barriers[number] {
-            return self.enqueue_waiter(cpu, task, |things| &mut things.barriers[number].waiters);
-        }
-        barrier.arrived = 0;
-        self.wake_waiters(cpu, usize::MAX, |things| &mut things.barriers[number].waiters)
     }
 
     /// One message to each of `fan` members, one pipe after the other. Phase 0: the first one;
