@@ -15,9 +15,9 @@
 //! whether two sets of records measured the same, byte for byte. [`leaders`] says who is best in a
 //! row, [`ranking`] who is over all cells by [`critical_difference`], [`trade_off`] what throughput
 //! costs in latency. [`explain`] says from one record's trace why tasks waited, [`survival`] what a
-//! scheduler did in a trial that no policy may do, [`over_time`] how runs went from interval to interval. [`gate`](mod@gate) says whether anything has
-//! become worse. [`replication`] judges what others have
-//! published.
+//! scheduler did in a trial that no policy may do, [`over_time`] how runs went from interval to
+//! interval. [`gate`](mod@gate) says whether anything has become worse. [`replication`] judges what
+//! others have published.
 //!
 //! What is not here: wording for readers, charts, and any exclusion of inconvenient runs.
 
