@@ -78,8 +78,8 @@ struct probe_totals {
 };
 
 /*
- * Time is counted in intervals of 10 ms, which double after 120 of them and then after every 60: the
- * layout of `model::series`.
+ * Time is counted in intervals of 10 ms, which double after 120 of them and then after every 60:
+ * the layout of `model::series`.
  */
 #define FIRST_INTERVAL_NS 10000000
 #define HALF_INTERVALS 60

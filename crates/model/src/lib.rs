@@ -7,7 +7,8 @@
 //!
 //! Read in this order: [`experiment`] asks a question, [`contestant`] and [`workload`] and
 //! [`machine`] say what is compared, under what, on what; [`trial`] is one answerable question as a
-//! value; [`record`] is its answer, made of [`metric`]s, [`histogram`]s, [`series`] and a [`trace`].
+//! value; [`record`] is its answer, made of [`metric`]s, [`histogram`]s, [`series`] and a
+//! [`trace`]; a [`total`] puts groups of tasks together.
 //! [`progress`] is what a running experiment tells its audience; [`seed`] is the only source of
 //! chance. [`claim`] is what others have published, and how it is asked again.
 //!

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How a contestant's runs of a cell went over time: for each interval the median over the runs, and
-//! the lowest and the highest run.
+//! How a contestant's runs of a cell went over time: for each interval the median over the runs,
+//! and the lowest and the highest run.
 //!
 //! Runs may differ in length, and longer ones have wider intervals; all are brought to the widest.
 //! Every series is a mean over its interval, so a wider interval has the mean of its parts, each
