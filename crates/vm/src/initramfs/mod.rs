@@ -200,7 +200,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let part = folder.path().join("cc1").to_string_lossy().into_owned();
         fs::copy(programs::find("ls").unwrap(), &part).unwrap();
-        let archive = cpio::read(&example_with(&[], &[part.clone()]).unwrap());
+        let archive = cpio::read(&example_with(&[], std::slice::from_ref(&part)).unwrap());
         let content = |path: &str| archive.iter().find(|entry| entry.0 == path).map(|e| &e.2[..]);
         assert_eq!(content(part.trim_start_matches('/')), Some(&fs::read(&part).unwrap()[..]));
         let boot: Boot = serde_json::from_slice(content("boot.json").unwrap()).unwrap();
