@@ -286,7 +286,7 @@ fn what_a_guest_has_no_room_for_says_what_it_takes() {
     bench.write("heavy.toml", &text);
     let records = run_programs(&bench, None, &["heavy.toml"], 1);
     let reason = records[0].outcome.reason();
-    assert!(reason.contains("a guest with 512 MiB of memory has room for 150;"), "{reason}");
+    assert!(reason.contains("a guest with 512 MiB of memory has room for 148;"), "{reason}");
     assert!(reason.contains("take a machine with memory_mib = 1"), "{reason}");
 }
 

@@ -130,9 +130,13 @@ impl Lab<'_, '_> {
 
     /// Why these trials' programs cannot be packed, or not all be unpacked.
     fn too_large(&self, trials: &[Trial]) -> Option<String> {
-        let packed = Packed::of(trials, &self.sources);
-        let memory_mib = trials[0].machine.memory_mib;
-        let why = packed.and_then(|packed| packed.too_large(&self.executable, memory_mib));
+        let why_not = |packed: Packed| {
+            if packed == Packed::default() {
+                return Ok(None);
+            }
+            packed.too_large(&self.executable, trials[0].machine.memory_mib)
+        };
+        let why = Packed::of(trials, &self.sources).and_then(why_not);
         why.unwrap_or_else(|error| Some(format!("{error:#}")))
     }
 

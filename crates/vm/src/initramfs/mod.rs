@@ -22,8 +22,10 @@ pub const TRIALS_FILE: &str = "/trials.jsonl";
 pub const OBJECTS_FOLDER: &str = "/objects";
 
 const MIB: u64 = 1 << 20;
-/// What the kernel itself takes before it unpacks the file system, at most.
-const KERNEL_MIB: u32 = 60;
+/// What the kernel itself takes before it unpacks the file system, at most; its notes about every page
+/// of memory, 64 bytes for 4,096, come on top.
+const KERNEL_MIB: u64 = 60;
+const PAGES_PER_NOTES: u64 = 64;
 /// While the kernel unpacks, the archive is in memory too, and of what that leaves a `tmpfs` may
 /// have half.
 const SHARES: u64 = 3;
@@ -138,12 +140,14 @@ pub fn size(executable: &Path, programs: &[String]) -> Result<u64> {
 
 /// How many bytes the file system of a guest with so much memory can have.
 pub fn room(memory_mib: u32) -> u64 {
-    u64::from(memory_mib.saturating_sub(KERNEL_MIB)) * MIB / SHARES
+    let notes_mib = u64::from(memory_mib).div_ceil(PAGES_PER_NOTES);
+    u64::from(memory_mib).saturating_sub(KERNEL_MIB + notes_mib) * MIB / SHARES
 }
 
 /// The memory, MiB, that a guest needs at least for a file system of so many bytes.
 pub fn memory_mib(bytes: u64) -> u64 {
-    (bytes * SHARES).div_ceil(MIB) + u64::from(KERNEL_MIB)
+    let without_notes = (bytes * SHARES).div_ceil(MIB) + KERNEL_MIB;
+    (without_notes * PAGES_PER_NOTES).div_ceil(PAGES_PER_NOTES - 1)
 }
 
 /// Links are followed: the guest gets the content under the name that was asked for.
@@ -200,7 +204,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let part = folder.path().join("cc1").to_string_lossy().into_owned();
         fs::copy(programs::find("ls").unwrap(), &part).unwrap();
-        let archive = cpio::read(&example_with(&[], &[part.clone()]).unwrap());
+        let archive = cpio::read(&example_with(&[], std::slice::from_ref(&part)).unwrap());
         let content = |path: &str| archive.iter().find(|entry| entry.0 == path).map(|e| &e.2[..]);
         assert_eq!(content(part.trim_start_matches('/')), Some(&fs::read(&part).unwrap()[..]));
         let boot: Boot = serde_json::from_slice(content("boot.json").unwrap()).unwrap();
@@ -223,9 +227,11 @@ mod tests {
 
     #[test]
     fn room_grows_with_memory() {
-        assert_eq!(room(512) / MIB, 150);
-        assert_eq!(room(32), 0);
-        assert_eq!(memory_mib(room(512)), 512);
+        assert_eq!((room(512) / MIB, room(32)), (148, 0));
+        for mib in [10, 148, 149, 267, 1000, 4000] {
+            let enough = memory_mib(mib * MIB) as u32;
+            assert!(room(enough) >= mib * MIB && room(enough - 2) < mib * MIB, "{mib}: {enough}");
+        }
     }
 
     #[test]
