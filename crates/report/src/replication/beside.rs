@@ -55,7 +55,7 @@ fn said(one: &Beside, number: &Number) -> String {
     let unit = key.map_or(Unit::Count, |key| key.unit_and_direction().0);
     let ours = match &number.median {
         Ok(median) => format!("{}{}", units::number(*median, unit), spread(number, *median, unit)),
-        Err(why) => why.clone(),
+        Err(why) => format!("missing: {why}"),
     };
     let unit = one.unit.as_deref().unwrap_or_default();
     match one.published.get(&number.contestant) {

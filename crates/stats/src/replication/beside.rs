@@ -46,10 +46,7 @@ pub fn beside(one: &Beside, backend: Backend, records: &[Record]) -> Vec<Number>
 }
 
 fn number(side: Side) -> Number {
-    let median = match (side.median, side.absence()) {
-        (Some(median), _) => Ok(median),
-        (None, absence) => Err(absence.map(|(_, why)| why).unwrap_or_default()),
-    };
+    let median = side.median.ok_or_else(|| side.reason());
     Number { spread: spread(&side), runs: side.units.len(), contestant: side.contestant, median }
 }
 

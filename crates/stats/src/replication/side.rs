@@ -62,15 +62,19 @@ impl Side {
         if !self.units.is_empty() {
             return None;
         }
-        let name = &self.contestant;
-        let reasons: Vec<&String> = self.failed.keys().chain(self.missing.keys()).collect();
-        let reason = reasons.first().map_or("no run has such a number", |reason| reason.as_str());
+        let (name, reason) = (&self.contestant, self.reason());
         let verdict = match self.trials {
             0 => return Some((Verdict::NoData, format!("there is no trial of {name}"))),
             trials if trials == self.unsupported => Verdict::Untested,
             _ => Verdict::NoData,
         };
         Some((verdict, format!("{name} has no number: {reason}")))
+    }
+
+    /// Why there is no number, where there is none.
+    pub(super) fn reason(&self) -> String {
+        let mut reasons = self.failed.keys().chain(self.missing.keys());
+        reasons.next().map_or_else(|| "no run has such a number".into(), String::clone)
     }
 
     /// What is left out of its numbers, a sentence for each reason; without any see
