@@ -285,8 +285,8 @@ pub struct Program {
     #[serde(default, skip_serializing_if = "is_false")]
     pub scratch: bool,
     /// The source tree that it and its preparation work in, by the name under which
-    /// `scripts/sources.sh` has put it into Fairground's home; empty: none. The VM has it where that
-    /// script lists what its build reads.
+    /// `scripts/sources.sh` has put it into Fairground's home; empty: none. The VM has those for
+    /// which that script lists what a build reads.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sources: String,
     /// Real files beside the program that it needs in the VM.

@@ -22,8 +22,8 @@ pub const TRIALS_FILE: &str = "/trials.jsonl";
 pub const OBJECTS_FOLDER: &str = "/objects";
 
 const MIB: u64 = 1 << 20;
-/// What the kernel itself takes before it unpacks the file system, at most; its notes about every page
-/// of memory, 64 bytes for 4,096, come on top.
+/// What the kernel itself takes before it unpacks the file system, at most; its notes about every
+/// page of memory, 64 bytes for 4,096, come on top.
 const KERNEL_MIB: u64 = 60;
 const PAGES_PER_NOTES: u64 = 64;
 /// While the kernel unpacks, the archive is in memory too, and of what that leaves a `tmpfs` may
