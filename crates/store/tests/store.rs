@@ -176,8 +176,57 @@ fn a_newer_file_is_refused_with_both_versions() {
     connection.pragma_update(None, "user_version", SCHEMA_VERSION + 1).expect("a newer version");
     for error in [Store::open(&path).err(), Store::open_readonly(&path).err()] {
         let message = error.expect("refused").to_string();
-        assert!(message.contains("version 2") && message.contains("up to 1"), "{message}");
+        assert!(message.contains("version 3") && message.contains("up to 2"), "{message}");
     }
+}
+
+#[test]
+fn an_older_store_is_brought_up_to_date() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 2);
+    let connection = Connection::open(&path).expect("the file");
+    let as_version_1 = "DROP TABLE sources; ALTER TABLE sessions DROP COLUMN origin;
+                        PRAGMA user_version = 1;";
+    connection.execute_batch(as_version_1).expect("what version 2 added is gone");
+    drop(connection);
+    let store = Store::open_readonly(&path).expect("the store");
+    assert_eq!(store.records(&all()).expect("records").len(), 2);
+    let sessions = store.sessions().expect("sessions");
+    assert_eq!(sessions[0], store::Session { id: 1, ..sample::session() });
+    assert!(store.sources().expect("texts").is_empty());
+}
+
+#[test]
+fn shared_sessions_come_in_whole_or_not_at_all() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 1);
+    let origin = store::Origin { by: "Ada".into(), seal: "5ea1".into() };
+    let session =
+        |family| store::Session { family, origin: Some(origin.clone()), ..sample::session() };
+    let source = store::SchedulerSource {
+        sha256: model::trial::sha256_hex(b"ab"),
+        name: "mine".into(),
+        files: vec![("mine.bpf.c".into(), "a".into()), ("mine.h".into(), "b".into())],
+    };
+    assert!(source.is_genuine());
+    let sessions =
+        [(session(None), vec![sample::record(0)]), (session(Some(0)), vec![sample::record(1)])];
+    let store = Store::open(&path).expect("the store");
+    store.limit_pages(1).expect("a limit");
+    assert!(store.take_in(&sessions, std::slice::from_ref(&source)).is_err());
+    drop(store);
+    let store = Store::open(&path).expect("the store");
+    assert_eq!(store.sessions().expect("sessions").len(), 1);
+    let ids = store.take_in(&sessions, std::slice::from_ref(&source)).expect("taken in");
+    assert_eq!(ids, [2, 3]);
+    let kept = store.sessions().expect("sessions");
+    assert_eq!((kept[2].family, &kept[2].origin), (Some(2), &Some(origin.clone())));
+    assert_eq!(store.records(&all()).expect("records").len(), 3);
+    // The same text again is no second one.
+    store.keep_sources(&[source.clone()]).expect("kept");
+    assert_eq!(store.sources().expect("texts"), [source]);
 }
 
 #[test]
