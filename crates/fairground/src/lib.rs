@@ -7,9 +7,9 @@
 //!
 //! Read in this order: [`cmd`] is the table of verbs, [`question`] what a command line asks;
 //! [`spec`] and [`assets`] read files, [`plan`] lays out trials, [`run`] answers them; [`records`],
-//! [`stores`] and [`summary`] are what the reading verbs share, [`lineage`] who comes from whom, [`formats`]
-//! other tools' files, [`imports`] their results; [`share`] makes results travel; [`claims`] asks again what others have published;
-//! [`ui`] and [`output`] show.
+//! [`stores`], [`runs`] and [`summary`] are what the reading verbs share, [`lineage`] who comes
+//! from whom, [`formats`] other tools' files, [`imports`] their results; [`share`] makes results
+//! travel; [`claims`] asks again what others have published; [`ui`] and [`output`] show.
 
 pub mod able;
 pub mod assets;
@@ -27,6 +27,7 @@ pub mod plan;
 pub mod question;
 pub mod records;
 pub mod run;
+pub mod runs;
 pub mod share;
 pub mod spec;
 pub mod stores;

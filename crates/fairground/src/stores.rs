@@ -62,7 +62,43 @@ pub struct Source {
     pub records: Vec<Record>,
 }
 
+/// What one store has, session by session.
+pub struct Sessions {
+    /// What tables call the store.
+    pub label: String,
+    /// The sessions, oldest first, each with its own records.
+    pub sessions: Vec<(Session, Vec<Record>)>,
+}
+
 impl Several {
+    /// All sessions of the experiment in each of the stores.
+    ///
+    /// # Errors
+    /// As for [`Several::open`].
+    pub fn all_sessions(&self) -> Result<Vec<Sessions>> {
+        let (experiment, stores) = self.sorted()?;
+        let experiment = match experiment {
+            Some(name) => name,
+            None => last_experiment(&stores[0])?,
+        };
+        let session = Some(self.session.clone().unwrap_or_else(|| "all".into()));
+        let read = |(store, label): (&PathBuf, String)| {
+            let chosen = Chosen::of(store.clone(), Some(experiment.clone()), session.clone());
+            let sessions = match share::is_shared(store) {
+                true => {
+                    let mut sessions = Shared::read(store)?.sessions;
+                    sessions.retain(|(session, _)| session.experiment.name == stem(&experiment));
+                    sessions
+                }
+                false => {
+                    chosen.by_session(false).map_err(|error| with_what_it_has(error, store))?
+                }
+            };
+            Ok(Sessions { label, sessions })
+        };
+        stores.iter().zip(labels(&stores)).map(read).collect()
+    }
+
     /// Reads the chosen records of all stores.
     ///
     /// # Errors

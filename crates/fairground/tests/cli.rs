@@ -38,6 +38,7 @@ fn alone_it_shows_its_verbs() {
           trial        Read one JSON trial on stdin, run it, write one JSON record on stdout
           compare      Compare records: a table with intervals, or whether two stores are identical
           gate         Compare an experiment's last run with the one before; exit code 1 if anything is worse
+          history      Show an experiment's numbers run after run; exit code 1 if the newest run is worse
           report       Write the report, one HTML file that needs no network
           explain      Say why tasks waited: who ran instead, which decisions made it, which CPUs idled
           fidelity     Run the same trials in the simulator and on a kernel, and show how far they are apart
@@ -45,7 +46,9 @@ fn alone_it_shows_its_verbs() {
           control      Run schedulers' files beside the kernels that they are written after, and show what differs
           replicate    Ask again what others have published, and say what is reproduced and what is not
           calibrate    Measure on a kernel what its work costs, for the simulator
-          import       Read other programs' results into the store, to stand beside ours
+          import       Read shared files, or other programs' results, into the store, to stand beside ours
+          share        Make one small sealed file of an experiment's records, for others to import
+          gallery      Write a static site from many shared files: who agrees with whom, and who does not
           export       Export records, histograms and traces to other tools' formats
           kernel       List, get and add kernels to boot
           completions  Print a shell's completion script

@@ -209,7 +209,10 @@ fn a_seal_that_was_made_anew_does_not_help() {
     let session = lines.iter().position(|line| line.starts_with("{\"session\"")).expect("one");
     let swapped = [&lines[..1], &lines[session + 1..]].concat().join("\n");
     let cases = [
-        (text.replacen(&format!("\"value\":{value}"), "\"value\":7.5", 1), "not the ones that were"),
+        (
+            text.replacen(&format!("\"value\":{value}"), "\"value\":7.5", 1),
+            "not the ones that were",
+        ),
         (text.replacen("\"position\":0", "\"position\":9", 1), "not what its identity says"),
         (text.replacen("\"run_us\":1000", "\"run_us\":1001", 1), "not what its name says"),
         (text.replacen("fairground run", "rm -rf", 1), "no call of this program"),
@@ -249,7 +252,8 @@ fn other_files_are_refused_with_their_reason() {
     assert!(refused(&gzip(b"hello\n")).contains("its first line is no seal"));
     assert!(refused(b"hello").contains("not a shared file"));
     // A bomb: a small file of much text; no more is unpacked than was sealed.
-    let bomb = [&b"{\"fairground_share\":1,\"sha256\":\"?\",\"bytes\":9}\n"[..], &vec![b' '; 200 << 20]];
+    let bomb =
+        [&b"{\"fairground_share\":1,\"sha256\":\"?\",\"bytes\":9}\n"[..], &vec![b' '; 200 << 20]];
     let bomb = gzip(&bomb.concat());
     assert!(bomb.len() < 2 << 20 && refused(&bomb).contains("more than the 9 bytes"));
     assert!(refused(&gzip(&vec![b'x'; 100 << 20])).contains("no seal"));
@@ -262,7 +266,8 @@ fn refusal_writes_nothing_and_is_bad_input() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     std::fs::write(bench.path("bad.fairground"), &bytes).expect("a file");
-    let assert = bench.run(&["import", "a.fairground", "bad.fairground", "--store", "b.db"]).code(2);
+    let assert =
+        bench.run(&["import", "a.fairground", "bad.fairground", "--store", "b.db"]).code(2);
     let said = stderr(&assert);
     assert!(said.contains("bad.fairground: refused: "), "{said}");
     assert!(!Path::new(&bench.path("b.db")).exists());

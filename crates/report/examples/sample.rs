@@ -36,6 +36,6 @@ fn about() -> About {
             "fairground report quick.fairground --output race.html".into(),
         ],
         generated: "Sample made of synthetic records: no number in it was measured.".into(),
-        family: Vec::new(),
+        ..About::default()
     }
 }

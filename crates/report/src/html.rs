@@ -20,6 +20,8 @@ mod escape;
 mod failures;
 mod family;
 mod figure;
+pub mod gallery;
+mod history;
 mod library;
 mod method;
 mod over_time;
@@ -36,6 +38,7 @@ mod why;
 
 use model::Record;
 use stats::Comparison;
+use stats::history::History;
 
 use data::{DETAILS, Detail};
 use escape::text;
@@ -56,6 +59,8 @@ pub struct About {
     pub generated: String,
     /// All schedulers that have a place in the family tree, whether they take part or not.
     pub family: Vec<Member>,
+    /// The experiment's runs in time, where there are several.
+    pub history: Option<History>,
 }
 
 const STYLE: &str = concat!(
@@ -115,6 +120,7 @@ fn page_with(
         charts(detail),
         over_time::section(comparison, records, detail),
         apart::section(comparison, records),
+        history::section(about.history.as_ref()),
         scaling::section(comparison, records, &about.family),
         why::section(comparison, records),
         timeline::section(records),
@@ -169,6 +175,7 @@ fn header(comparison: &Comparison, about: &About, body: &str) -> String {
         ("pictures", "Pictures"),
         ("over-time", "Over time"),
         ("apart", "Apart"),
+        ("history", "History"),
         ("scaling", "Scaling"),
         ("why", "Why"),
         ("timeline", "Timeline"),

@@ -17,6 +17,7 @@ pub mod across;
 pub mod apart;
 mod beside;
 pub mod gate;
+pub mod history;
 
 /// The widest line.
 pub const COLUMNS: usize = 110;

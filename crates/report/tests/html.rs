@@ -18,7 +18,7 @@ fn page_of(records: &[Record]) -> String {
         question: "Is \"it\" <b>safe</b>?".into(),
         commands: vec!["fairground run 'x' && echo <done>".into()],
         generated: "now".into(),
-        family: Vec::new(),
+        ..About::default()
     };
     page(&comparison, records, &about)
 }

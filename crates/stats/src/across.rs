@@ -2,7 +2,9 @@
 //! The same question, answered by several: do they agree?
 //!
 //! A question is: is this contestant better than the baseline under this load, by the measure that
-//! the load names first? An answer is one contributor's verdict with its interval, on one machine.
+//! the load names first? Where the clock is virtual, the machine is a part of the question, as all
+//! who ask it must find the same; where it is real, it is not, as everybody has another. An answer
+//! is one contributor's verdict with its interval.
 //! Answers are set side by side and never pooled: machines, kernels and dates differ, and that they
 //! do is what makes agreement worth something.
 
@@ -81,6 +83,8 @@ pub struct Question {
     pub workload: String,
     /// What the load is, one sentence.
     pub about: String,
+    /// The machine and the backend where the clock is virtual; empty where it is real.
+    pub setting: String,
     /// Who is compared …
     pub contestant: String,
     /// … with whom.
@@ -118,8 +122,8 @@ impl Question {
         let who: BTreeSet<&str> =
             self.answers.iter().filter(clear).map(|answer| answer.contributor.as_str()).collect();
         match signs.len() {
-            _ if signs.contains(&1) && signs.contains(&-1) => Consent::Disagree,
             _ if who.len() < 2 => Consent::Open,
+            _ if signs.contains(&1) && signs.contains(&-1) => Consent::Disagree,
             1 => Consent::Agree,
             _ => Consent::Partly,
         }
@@ -138,9 +142,12 @@ impl Question {
     }
 }
 
+/// Load, setting, contestant, baseline, measure.
+type Key = [String; 5];
+
 /// All questions that anybody answers, sorted by load, contestant and baseline.
 pub fn questions(contributions: &[Contribution]) -> Vec<Question> {
-    let mut questions: BTreeMap<[String; 4], Question> = BTreeMap::new();
+    let mut questions: BTreeMap<Key, Question> = BTreeMap::new();
     for contribution in contributions {
         let baseline = &contribution.comparison.baseline;
         for cell in &contribution.comparison.cells {
@@ -150,24 +157,24 @@ pub fn questions(contributions: &[Contribution]) -> Vec<Question> {
     questions.into_values().collect()
 }
 
-fn ask(
-    questions: &mut BTreeMap<[String; 4], Question>,
-    contributor: &str,
-    baseline: &str,
-    cell: &Cell,
-) {
+fn ask(questions: &mut BTreeMap<Key, Question>, contributor: &str, baseline: &str, cell: &Cell) {
     let Some(row) = cell.primary() else { return };
+    let setting = match cell.clock {
+        Clock::Virtual => format!("{} ({})", cell.machine, cell.backend.word()),
+        Clock::Real => String::new(),
+    };
     for entry in &row.entries {
         if matches!(entry.verdict, Verdict::Baseline | Verdict::NotMeasured) {
             continue;
         }
         let contestant = entry.contestant.clone();
         let measure = row.measure.to_string();
-        let key = [cell.name.clone(), contestant, baseline.to_owned(), measure];
+        let key = [cell.name.clone(), setting.clone(), contestant, baseline.to_owned(), measure];
         let question = questions.entry(key).or_insert_with(|| Question {
             cell: cell.name.clone(),
             workload: cell.workload.clone(),
             about: cell.about.clone(),
+            setting: setting.clone(),
             contestant: entry.contestant.clone(),
             baseline: baseline.to_owned(),
             measure: row.measure.clone(),

@@ -144,7 +144,8 @@ pub fn gate(before: &[Record], now: &[Record], margin_percent: f64) -> Gate {
     gate
 }
 
-fn label(key: &CellKey, record: &Record) -> String {
+/// The cell with its machine, as lines name it.
+pub(crate) fn label(key: &CellKey, record: &Record) -> String {
     let cell = record.trial.workload.cell();
     format!("{cell} on {} ({})", key.machine, backend_word(key.backend))
 }
@@ -172,7 +173,7 @@ fn look(gate: &mut Gate, label: &str, before: &[&Record], now: &[&Record]) {
 }
 
 /// Whether one way is better.
-fn judges(measure: &MeasureKey) -> bool {
+pub(crate) fn judges(measure: &MeasureKey) -> bool {
     measure.unit_and_direction().1 != Direction::Neutral
 }
 
@@ -180,7 +181,8 @@ fn column<'a>(columns: &'a Columns, measure: &MeasureKey, name: &str) -> Option<
     columns.get(measure)?.get(name)
 }
 
-fn contestants<'a>(records: &[&'a Record]) -> Vec<&'a str> {
+/// Who takes part, each once.
+pub(crate) fn contestants<'a>(records: &[&'a Record]) -> Vec<&'a str> {
     let mut names: Vec<&str> = records.iter().map(|r| r.trial.contestant.name.as_str()).collect();
     names.sort_unstable();
     names.dedup();

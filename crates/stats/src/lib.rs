@@ -11,12 +11,13 @@
 //!
 //! [`measures`] says which numbers a record holds, [`compare`] puts all together, [`verdict`] says
 //! what may be said; [`apart`] says what tells two contestants apart, [`agreement`] sets two
-//! backends side by side, [`control`](mod@control) a copy and its original, [`identical`] asks
-//! whether two sets of records measured the same, byte for byte. [`leaders`] says who is best in a
-//! row, [`ranking`] who is over all cells by [`critical_difference`], [`trade_off`] what throughput
-//! costs in latency. [`explain`] says from one record's trace why tasks waited, [`survival`] what a
-//! scheduler did in a trial that no policy may do, [`over_time`] how runs went from interval to
-//! interval. [`gate`](mod@gate) says whether anything has become worse. [`replication`] judges what
+//! backends side by side, [`across`] many people's answers, [`control`](mod@control) a copy and its
+//! original, [`identical`] asks whether two sets of records measured the same, byte for byte.
+//! [`leaders`] says who is best in a row, [`ranking`] who is over all cells by
+//! [`critical_difference`], [`trade_off`] what throughput costs in latency. [`explain`] says from
+//! one record's trace why tasks waited, [`survival`] what a scheduler did in a trial that no policy
+//! may do, [`over_time`] how runs went from interval to interval. [`gate`](mod@gate) says whether
+//! anything has become worse, [`history`](mod@history) when it has. [`replication`] judges what
 //! others have published. [`together`](mod@together) makes one set of several stores' records.
 //!
 //! What is not here: wording for readers, charts, and any exclusion of inconvenient runs.
@@ -37,6 +38,7 @@ pub mod equivalence;
 pub mod explain;
 pub mod family;
 pub mod gate;
+pub mod history;
 pub mod hodges_lehmann;
 pub mod holm;
 pub mod identical;
@@ -74,4 +76,5 @@ pub use control::control;
 pub use identical::{Difference, Identity, identical};
 pub use leaders::Leaders;
 pub use measures::{MeasureKey, Statistic};
+pub use samples::clock;
 pub use verdict::Verdict;

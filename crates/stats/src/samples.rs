@@ -43,7 +43,7 @@ pub(crate) fn cells(records: &[Record]) -> BTreeMap<CellKey, Vec<&Record>> {
 }
 
 /// The clock that counted in a cell: a virtual one exists only in the VM and the simulator.
-pub(crate) fn clock(record: &Record) -> Clock {
+pub fn clock(record: &Record) -> Clock {
     match record.trial.backend {
         Backend::Live | Backend::Imported => Clock::Real,
         Backend::Sim => Clock::Virtual,

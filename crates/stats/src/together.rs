@@ -239,7 +239,10 @@ fn words(why: &Why, cells: &[String]) -> (String, Option<String>) {
         ),
         Why::Definition(what) => (format!("kept apart, because {what}: {named}"), None),
         Why::Contradiction(what) => {
-            let line = format!("the same trial must measure the same, but {what}: {named}");
+            let line = format!(
+                "the same trial must measure the same, but {what} (in a guest, another build of \
+                 Fairground is another program): {named}"
+            );
             (line.clone(), Some(line))
         }
     }

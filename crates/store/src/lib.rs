@@ -14,9 +14,10 @@
 //!
 //! Tables:
 //!
-//! - `sessions`, one `fairground run`, or what somebody else has shared (`origin`): `session`,
-//!   `family` (the session that it resumes, else itself), `experiment`, `plan` (identity of the list of trials), `seed`, `command`,
-//!   `experiment_json`, `started_unix_s`, `fairground`, `origin` (JSON; NULL: measured here).
+//! - `sessions`, one `fairground run`, or what somebody else has shared: `session`, `family` (the
+//!   session that it resumes, else itself), `experiment`, `plan` (identity of the list of trials),
+//!   `seed`, `command`, `experiment_json`, `started_unix_s`, `fairground`, `origin` (JSON; NULL:
+//!   measured here).
 //! - `sources`, the schedulers' texts: `sha256`, `name`, `files` (JSON: `[[name, text], …]`).
 //! - `records`, one trial's answer: `record`, `session`, `trial_id`, `experiment`, `backend`,
 //!   `contestant`, `workload`, `cell`, `machine`, `block`, `boot`, `boot_id`, `boot_position`,

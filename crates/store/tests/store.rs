@@ -236,6 +236,10 @@ fn older_files_are_read_as_they_are_and_written_as_new_ones() {
     let before = std::fs::read(&path).expect("bytes");
     let read = || Store::open_readonly(&path).and_then(|store| store.records(&all()));
     assert_eq!(read().expect("records"), [older(0), older(1)]);
+    let old = Store::open_readonly(&path).expect("the store");
+    assert_eq!(old.sessions().expect("sessions"), [store::Session { id: 1, ..sample::session() }]);
+    assert!(old.sources().expect("texts").is_empty());
+    drop(old);
     assert_eq!(std::fs::read(&path).expect("bytes"), before, "reading changes nothing");
 
     let store = Store::open(&path).expect("it is brought up to date");
@@ -243,6 +247,38 @@ fn older_files_are_read_as_they_are_and_written_as_new_ones() {
     store.append(session, &sample::record(2)).expect("a record");
     drop(store);
     assert_eq!(read().expect("records"), [older(0), older(1), sample::record(2)]);
+}
+
+#[test]
+fn shared_sessions_come_in_whole_or_not_at_all() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path, 1);
+    let origin = store::Origin { by: "Ada".into(), seal: "5ea1".into() };
+    let session =
+        |family| store::Session { family, origin: Some(origin.clone()), ..sample::session() };
+    let source = store::SchedulerSource {
+        sha256: model::trial::sha256_hex(b"ab"),
+        name: "mine".into(),
+        files: vec![("mine.bpf.c".into(), "a".into()), ("mine.h".into(), "b".into())],
+    };
+    assert!(source.is_genuine());
+    let sessions =
+        [(session(None), vec![sample::record(0)]), (session(Some(0)), vec![sample::record(1)])];
+    let store = Store::open(&path).expect("the store");
+    store.limit_pages(1).expect("a limit");
+    assert!(store.take_in(&sessions, std::slice::from_ref(&source)).is_err());
+    drop(store);
+    let store = Store::open(&path).expect("the store");
+    assert_eq!(store.sessions().expect("sessions").len(), 1);
+    let ids = store.take_in(&sessions, std::slice::from_ref(&source)).expect("taken in");
+    assert_eq!(ids, [2, 3]);
+    let kept = store.sessions().expect("sessions");
+    assert_eq!((kept[2].family, &kept[2].origin), (Some(2), &Some(origin.clone())));
+    assert_eq!(store.records(&all()).expect("records").len(), 3);
+    // The same text again is no second one.
+    store.keep_sources(&[source.clone()]).expect("kept");
+    assert_eq!(store.sources().expect("texts"), [source]);
 }
 
 #[test]

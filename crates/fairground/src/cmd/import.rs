@@ -20,8 +20,9 @@ const EXPERIMENT: &str = "imported";
 /// Options of `import`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Shared files (`fairground share`), or results of jitterdebugger, cyclictest, stress-ng (YAML), schbench, hyperfine (JSON), perf
-    /// bench sched messaging, Phoronix Test Suite (composite.xml) or MangoHud (CSV)
+    /// Shared files (`fairground share`), or results of jitterdebugger, cyclictest, stress-ng
+    /// (YAML), schbench, hyperfine (JSON), perf bench sched messaging, Phoronix Test Suite
+    /// (composite.xml) or MangoHud (CSV)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Their format, where the content does not tell: cyclictest, hyperfine, jitterdebugger,

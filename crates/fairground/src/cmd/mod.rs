@@ -12,8 +12,10 @@ pub mod control;
 pub mod explain;
 pub mod export;
 pub mod fidelity;
+pub mod gallery;
 pub mod gate;
 pub mod guest;
+pub mod history;
 pub mod import;
 pub mod kernel;
 pub mod list;
@@ -66,6 +68,8 @@ enum Verb {
     Compare(compare::Args),
     /// Compare an experiment's last run with the one before; exit code 1 if anything is worse
     Gate(gate::Args),
+    /// Show an experiment's numbers run after run; exit code 1 if the newest run is worse
+    History(history::Args),
     /// Write the report, one HTML file that needs no network
     Report(report::Args),
     /// Say why tasks waited: who ran instead, which decisions made it, which CPUs idled
@@ -84,6 +88,8 @@ enum Verb {
     Import(import::Args),
     /// Make one small sealed file of an experiment's records, for others to import
     Share(share::Args),
+    /// Write a static site from many shared files: who agrees with whom, and who does not
+    Gallery(gallery::Args),
     /// Export records, histograms and traces to other tools' formats
     Export(export::Args),
     /// List, get and add kernels to boot
@@ -112,6 +118,7 @@ impl Cli {
             Some(Verb::Trial(args)) => trial::run(args),
             Some(Verb::Compare(args)) => compare::run(args),
             Some(Verb::Gate(args)) => gate::run(args),
+            Some(Verb::History(args)) => history::run(args),
             Some(Verb::Report(args)) => report::run(args),
             Some(Verb::Explain(args)) => explain::run(args),
             Some(Verb::Fidelity(args)) => fidelity::run(args),
@@ -121,6 +128,7 @@ impl Cli {
             Some(Verb::Calibrate(args)) => calibrate::run(args),
             Some(Verb::Import(args)) => import::run(args),
             Some(Verb::Share(args)) => share::run(args),
+            Some(Verb::Gallery(args)) => gallery::run(args),
             Some(Verb::Export(args)) => export::run(args),
             Some(Verb::Kernel(args)) => kernel::run(args),
             Some(Verb::Completions(args)) => completions::run(args),

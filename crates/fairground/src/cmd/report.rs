@@ -11,7 +11,10 @@ use store::Session;
 
 use crate::output;
 use crate::stores::Several;
-use crate::{lineage, words};
+use crate::{lineage, runs, words};
+
+/// What `gate` and `history` count as a change, unless told otherwise.
+const MARGIN_PERCENT: f64 = 1.0;
 
 /// Options of `report`.
 #[derive(clap::Args)]
@@ -33,7 +36,10 @@ pub struct Args {
 pub fn run(args: Args) -> Result<ExitCode> {
     let opened = args.chosen.open(true)?;
     let comparison = opened.compare(args.baseline)?;
-    let page = report::html::page(&comparison, &opened.records, &about(&opened.sessions));
+    let runs = runs::of(&args.chosen.all_sessions()?);
+    let history = (runs.len() > 1).then(|| runs::history(&runs, MARGIN_PERCENT));
+    let about = About { history, ..about(&opened.sessions) };
+    let page = report::html::page(&comparison, &opened.records, &about);
     let to_file = args.output.as_os_str() != "-";
     let mut out = output::writer(to_file.then_some(&args.output))?;
     out.write_all(page.as_bytes())?;
@@ -53,5 +59,6 @@ fn about(sessions: &[Session]) -> About {
         commands: commands.chain([words::command()]).collect(),
         generated: words::today(),
         family: lineage::members(),
+        history: None,
     }
 }

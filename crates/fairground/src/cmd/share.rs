@@ -120,7 +120,7 @@ fn write(args: &Args, shared: &Shared) -> Result<ExitCode> {
     let (trials, texts) = (shared.records().count(), shared.sources.len());
     let kib = bytes.len().div_ceil(1024);
     output::tell(format_args!(
-        "wrote {}: {trials} trials, {texts} schedulers' texts, {kib} KiB",
+        "wrote {}: {trials} trials, texts of schedulers: {texts}, {kib} KiB",
         path.display()
     ));
     if !shared.about.left_out.is_empty() {

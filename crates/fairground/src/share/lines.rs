@@ -225,7 +225,7 @@ impl Reader {
             return Err("it resumes a session that does not stand above".into());
         }
         let session = Session {
-            id: 0,
+            id: before,
             family: line.family,
             experiment: of::<Experiment>(experiment)?,
             plan: line.plan,

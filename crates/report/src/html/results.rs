@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::metric::{Direction, measure};
 use stats::agreement::Agreement;
-use stats::{Cell, Comparison, Entry, Interval, Row, Verdict};
+use stats::{Cell, Comparison, Entry, Interval, Row, Shift, Verdict};
 
 use super::answer::class;
 use super::beside;
@@ -183,7 +183,7 @@ fn line(row: &Row, entry: &Entry, cell: &Cell, scale: Scale) -> String {
         text(&range.unwrap_or_default()),
         text(&shift),
         text(&interval),
-        scale.bar(entry),
+        scale.bar(entry.shift.as_ref()),
         entry.verdict.words(),
         remarks(entry, cell)
     )
@@ -209,14 +209,19 @@ fn remarks(entry: &Entry, cell: &Cell) -> String {
 
 /// A row's common scale of ratios, in natural logarithms.
 #[derive(Clone, Copy)]
-struct Scale(f64);
+pub struct Scale(f64);
 
 /// Half of the picture's width.
 const HALF: f64 = 70.0;
 
 impl Scale {
     fn of(row: &Row) -> Scale {
-        let intervals = row.entries.iter().filter_map(|entry| entry.shift?.percent_interval);
+        Scale::over(row.entries.iter().filter_map(|entry| entry.shift.as_ref()))
+    }
+
+    /// The scale that holds all these intervals.
+    pub fn over<'a>(shifts: impl Iterator<Item = &'a Shift>) -> Scale {
+        let intervals = shifts.filter_map(|shift| shift.percent_interval);
         let ends = intervals.flat_map(|interval| [interval.low, interval.high]);
         Scale(ends.map(|end| log_ratio(end).abs()).fold(1.05f64.ln(), f64::max))
     }
@@ -225,8 +230,9 @@ impl Scale {
         HALF + HALF * 0.94 * (log_ratio(percent) / self.0).clamp(-1.0, 1.0)
     }
 
-    fn bar(self, entry: &Entry) -> String {
-        let Some(shift) = &entry.shift else { return zero_line("") };
+    /// The picture of an interval.
+    pub fn bar(self, shift: Option<&Shift>) -> String {
+        let Some(shift) = shift else { return zero_line("") };
         let Some((at, interval)) = shift.percent.zip(shift.percent_interval) else {
             return zero_line("");
         };

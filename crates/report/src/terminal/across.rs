@@ -35,10 +35,11 @@ pub fn across(questions: &[Question]) -> String {
 }
 
 fn shown(question: &Question) -> String {
-    let Question { contestant, baseline, cell, .. } = question;
+    let Question { contestant, baseline, cell, setting, .. } = question;
+    let place = if setting.is_empty() { String::new() } else { format!(" on {setting}") };
     let measure = units::measure(&question.measure);
     let words = question.consent().words();
-    let title = format!("{words}: {contestant} against {baseline}, {cell}, {measure}");
+    let title = format!("{words}: {contestant} against {baseline}, {cell}{place}, {measure}");
     let mut text = wrapped(&title, "    ");
     for answer in &question.answers {
         text += &format!("    {}\n", line(answer, question));

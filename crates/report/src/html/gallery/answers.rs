@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One question with all answers to it, and their intervals on one scale.
+
+use stats::across::{Answer, Question};
+use stats::backend_word;
+
+use super::super::answer::class;
+use super::super::escape::{anchor, text};
+use super::super::results::Scale;
+use super::{Kind, badge};
+use crate::units;
+
+/// The load, and where if that is a part of the question.
+pub fn subject(question: &Question) -> String {
+    let Question { cell, setting, .. } = question;
+    match setting.as_str() {
+        "" => text(cell),
+        place => format!("{} <small>on {}</small>", text(cell), text(place)),
+    }
+}
+
+/// Where a question stands on its scheduler's page.
+pub fn place(question: &Question) -> String {
+    let Question { cell, setting, baseline, measure, .. } = question;
+    anchor(&format!("{cell} {setting} {baseline} {measure}"))
+}
+
+/// The question on its scheduler's page.
+pub fn card(question: &Question) -> String {
+    let scale = Scale::over(question.answers.iter().filter_map(|answer| answer.shift.as_ref()));
+    let dissent = question.dissent();
+    let line = |answer: &Answer| {
+        let against = dissent.iter().any(|other| std::ptr::eq(*other, answer));
+        row(answer, question, scale, against)
+    };
+    let lines: String = question.answers.iter().map(line).collect();
+    let consent = match question.contributors().len() {
+        0 | 1 => String::new(),
+        _ => badge(question.consent()),
+    };
+    format!(
+        "<article class=\"asked\" id=\"{}\"><header><h3>{}</h3>{consent}</header><p>{} against \
+         {}</p><div class=\"scroll\"><table class=\"data result\"><thead><tr><th \
+         scope=\"col\">who</th><th scope=\"col\">where</th><th scope=\"col\" \
+         class=\"n\">runs</th><th scope=\"col\" class=\"n\">median</th><th scope=\"col\" \
+         class=\"n\">difference</th><th scope=\"col\">95 % interval</th><th scope=\"col\" \
+         class=\"bar\"></th><th scope=\"col\">verdict</th></tr></thead><tbody>{lines}</tbody>\
+         </table></div></article>\n",
+        place(question),
+        subject(question),
+        text(&units::measure(&question.measure)),
+        text(&question.baseline),
+    )
+}
+
+fn row(answer: &Answer, question: &Question, scale: Scale, dissents: bool) -> String {
+    let unit = question.unit;
+    let median = answer.median.map_or_else(|| "–".into(), |value| units::number(value, unit));
+    let (shift, interval) =
+        answer.shift.map(|shift| units::shift(&shift, unit)).unwrap_or_default();
+    format!(
+        "<tr class=\"{}\"><th scope=\"row\">{}</th><td class=\"where\">{} ({})</td><td \
+         class=\"n\">{}</td><td class=\"n median\">{}</td><td class=\"n shift\">{}</td><td \
+         class=\"range\">{}</td><td class=\"bar\">{}</td><td class=\"verdict{}\">{}</td></tr>",
+        class(answer.verdict),
+        text(&answer.contributor),
+        Kind::Machine.link(&answer.machine),
+        backend_word(answer.backend),
+        answer.runs,
+        text(&median),
+        text(&shift),
+        text(&interval),
+        scale.bar(answer.shift.as_ref()),
+        if dissents { " dissent" } else { "" },
+        answer.verdict.words()
+    )
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The first page: do they agree, who disagrees about what, and ways to everything else.
+
+use std::collections::BTreeSet;
+
+use stats::across::{Consent, Question};
+
+use super::super::escape::text;
+use super::subject::contribution;
+use super::{COUNTED, Contribution, Counts, Frame, Gallery, Kind, Refused, answers};
+use crate::units;
+
+/// The page.
+pub fn page(gallery: &Gallery) -> String {
+    let who: BTreeSet<&str> = gallery.contributions.iter().map(|one| one.by.as_str()).collect();
+    let trials = gallery.contributions.iter().map(|one| one.trials).sum();
+    let body = [
+        answer(gallery, who.len()),
+        disputed(gallery),
+        Kind::ALL.map(|kind| list(gallery, kind)).concat(),
+        contributions(&gallery.contributions),
+        refused(&gallery.refused),
+    ]
+    .concat();
+    let links = [
+        ("answer", "Answer"),
+        ("disputed", "Disputed"),
+        ("scheduler", "Schedulers"),
+        ("machine", "Machines"),
+        ("load", "Loads"),
+        ("contributions", "Contributions"),
+        ("refused", "Refused"),
+    ];
+    let exists = |(id, _): &(&str, &str)| body.contains(&format!("<section id=\"{id}\""));
+    let links = links.into_iter().filter(exists);
+    let frame = Frame {
+        kicker: "Fairground gallery",
+        title: "Linux CPU schedulers, measured by many",
+        question: "Do those who ask the same question find the same answer?",
+        facts: vec![
+            (gallery.contributions.len(), "shared files"),
+            (who.len(), "contributors"),
+            (trials, "trials"),
+            (gallery.questions.len(), "questions"),
+        ],
+        links: links.map(|(id, name)| (format!("#{id}"), name)).collect(),
+    };
+    frame.around(&body, gallery)
+}
+
+fn answer(gallery: &Gallery, contributors: usize) -> String {
+    let counts = Counts::of(&gallery.questions);
+    let asked = units::count(counts.asked as u64, "question");
+    let sentence = match counts.asked {
+        0 if gallery.contributions.is_empty() => "There is no shared file here.".into(),
+        0 => "No question was answered by two contributors yet.".into(),
+        _ => format!(
+            "{asked} of {} were answered by several of the {contributors} contributors: \
+             <strong>{} agreed on</strong>, {} partly, {} disputed, {} open.",
+            gallery.questions.len(),
+            counts.agree,
+            counts.partly,
+            counts.disagree,
+            counts.open
+        ),
+    };
+    format!(
+        "<section id=\"answer\"><h2>Answer</h2><p class=\"lead\">{sentence}</p><p \
+         class=\"aside\">A question is: is this scheduler better than the baseline under this \
+         load, by the measure that the load names first? An answer counts if its 95 % interval, \
+         corrected for the number of comparisons, lies on one side, or wholly within what makes no \
+         difference. <b>Agree</b>: all that count say the same. <b>Partly</b>: some see a \
+         difference, others see that there is none. <b>Disagree</b>: some say better, others \
+         worse. <b>Open</b>: fewer than two contributors have an answer that counts. Answers are \
+         never pooled.</p></section>\n"
+    )
+}
+
+/// Questions whose answers contradict each other, in full.
+fn disputed(gallery: &Gallery) -> String {
+    let disputes = gallery.questions.iter().filter(|one| one.consent() == Consent::Disagree);
+    let card = |question: &Question| {
+        let whose = Kind::Scheduler.link(&question.contestant);
+        format!("<h3>{whose}</h3>{}", answers::card(question))
+    };
+    let cards: String = disputes.map(card).collect();
+    if cards.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<section id=\"disputed\"><h2>Disputed</h2><p class=\"aside\">Some find better what others \
+         find worse; a ≠ marks who is outnumbered. Machines, kernels and versions are on the way \
+         to the reason.</p>{cards}</section>\n"
+    )
+}
+
+/// All names of a kind, with what is known about them.
+fn list(gallery: &Gallery, kind: Kind) -> String {
+    let row = |name: &str| {
+        let questions = kind.about(gallery, name);
+        let counts = Counts::of(questions.iter().copied());
+        format!(
+            "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td><td class=\"n\">{}</td>{}</tr>",
+            kind.link(name),
+            questions.len(),
+            counts.asked,
+            counts.fields()
+        )
+    };
+    let rows: String = kind.all(gallery).into_iter().map(row).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let (word, heading) = (kind.word(), kind.heading());
+    format!(
+        "<section id=\"{word}\"><h2>{heading}</h2><div class=\"scroll\"><table class=\"data \
+         subjects\"><thead><tr><th scope=\"col\">{word}</th><th scope=\"col\" \
+         class=\"n\">questions</th><th scope=\"col\" class=\"n\">asked by several</th>{COUNTED}\
+         </tr></thead><tbody>{rows}</tbody></table></div></section>\n"
+    )
+}
+
+fn contributions(list: &[Contribution]) -> String {
+    let rows: String = list.iter().map(one).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<section id=\"contributions\"><h2>Contributions</h2><p class=\"aside\">Names and notes \
+         are the contributors' own words. Take a file into your store with <code>fairground \
+         import</code>; nothing in it is ever run.</p><div \
+         class=\"folded\">{rows}</div></section>\n"
+    )
+}
+
+fn one(one: &Contribution) -> String {
+    let schedulers: Vec<String> =
+        one.schedulers.iter().map(|(name, sha256)| format!("{name} {sha256}")).collect();
+    let experiments: Vec<String> =
+        one.experiments.iter().map(|(name, question)| format!("{name}: {question}")).collect();
+    let facts = [
+        ("Note", one.note.clone()),
+        ("Experiments", experiments.join("; ")),
+        ("Kernels", one.kernels.join("; ")),
+        ("Processors", one.processors.join("; ")),
+        ("Sources", schedulers.join("; ")),
+        ("Left out", one.left_out.join("; ")),
+        ("Seal", one.seal.clone()),
+    ];
+    let facts: String = facts
+        .iter()
+        .filter(|(_, fact)| !fact.is_empty())
+        .map(|(name, fact)| format!("<dt>{name}</dt><dd>{}</dd>", text(fact)))
+        .collect();
+    format!(
+        "<details id=\"{}\"><summary><b>{}</b> {} · {} trials · {}</summary><dl \
+         class=\"facts\">{facts}</dl></details>",
+        contribution(&one.seal),
+        text(&one.by),
+        text(&one.file),
+        one.trials,
+        text(&one.dates.join(", "))
+    )
+}
+
+fn refused(list: &[Refused]) -> String {
+    let row =
+        |one: &Refused| format!("<tr><td>{}</td><td>{}</td></tr>", text(&one.file), text(&one.why));
+    let rows: String = list.iter().map(row).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    format!(
+        "<section id=\"refused\"><h2>Refused</h2><p class=\"aside\">Files of the folder that are \
+         not shown, and why.</p><div class=\"scroll\"><table class=\"data refused\"><thead><tr><th \
+         scope=\"col\">file</th><th scope=\"col\">reason</th></tr></thead><tbody>{rows}</tbody>\
+         </table></div></section>\n"
+    )
+}

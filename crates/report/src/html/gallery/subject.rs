@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The page of a scheduler, with every answer; of a machine or a load, with a line a question.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use stats::across::{Answer, Question};
+use stats::{Verdict, backend_word};
+
+use super::super::answer::class;
+use super::super::escape::{anchor, text};
+use super::{Contribution, Counts, Frame, Gallery, Kind, answers, badge};
+use crate::units;
+
+/// The page.
+pub fn page(gallery: &Gallery, kind: Kind, name: &str) -> String {
+    let questions = kind.about(gallery, name);
+    let counts = Counts::of(questions.iter().copied());
+    let who: BTreeSet<&str> = questions.iter().flat_map(|one| one.contributors()).collect();
+    let body = match kind {
+        Kind::Scheduler => versions(gallery, name) + &by_load(&questions),
+        Kind::Machine => machine(&questions, name),
+        Kind::Workload => load(&questions),
+    };
+    let about = match kind {
+        Kind::Workload => questions.first().map_or("", |one| one.about.as_str()),
+        _ => "",
+    };
+    let frame = Frame {
+        kicker: &format!("Fairground gallery · {}", kind.word()),
+        title: name,
+        question: about,
+        facts: vec![
+            (questions.len(), "questions"),
+            (who.len(), "contributors"),
+            (counts.agree, "agreed on"),
+            (counts.disagree, "disputed"),
+        ],
+        links: vec![
+            ("index.html".into(), "Gallery"),
+            ("index.html#scheduler".into(), "Schedulers"),
+            ("index.html#machine".into(), "Machines"),
+            ("index.html#load".into(), "Loads"),
+        ],
+    };
+    frame.around(&body, gallery)
+}
+
+/// The texts under this name; several are several schedulers.
+fn versions(gallery: &Gallery, name: &str) -> String {
+    let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for Contribution { by, schedulers, .. } in &gallery.contributions {
+        for (_, sha256) in schedulers.iter().filter(|(scheduler, _)| scheduler == name) {
+            versions.entry(sha256).or_default().push(by);
+        }
+    }
+    if versions.is_empty() {
+        return String::new();
+    }
+    let item = |(sha256, who): (&&str, &Vec<&str>)| {
+        format!("<li><code>{}</code> {}</li>", text(sha256), text(&who.join(", ")))
+    };
+    let items: String = versions.iter().map(item).collect();
+    let warning = match versions.len() {
+        1 => "All contributors ran the same text.",
+        _ => "These are different texts under one name: where answers differ, this may be why.",
+    };
+    format!(
+        "<section><h2>Source</h2><p class=\"aside\">{warning}</p><ul \
+         class=\"plain\">{items}</ul></section>\n"
+    )
+}
+
+/// A scheduler's questions, load by load.
+fn by_load(questions: &[&Question]) -> String {
+    let mut loads: BTreeMap<&str, Vec<&Question>> = BTreeMap::new();
+    questions.iter().for_each(|one| loads.entry(&one.workload).or_default().push(one));
+    let section = |(load, questions): (&str, Vec<&Question>)| {
+        let about = questions.first().map_or("", |one| one.about.as_str());
+        let cards: String = questions.iter().map(|one| answers::card(one)).collect();
+        format!(
+            "<section><h2>{}</h2><p class=\"aside\">{}</p>{cards}</section>\n",
+            Kind::Workload.link(load),
+            text(about)
+        )
+    };
+    loads.into_iter().map(section).collect()
+}
+
+/// A load's questions: who says what, in short.
+fn load(questions: &[&Question]) -> String {
+    let row = |question: &&Question| {
+        let said = |wanted: fn(Verdict) -> bool| {
+            question.answers.iter().filter(|one| wanted(one.verdict)).count()
+        };
+        let number = |class: &str, count: usize| match count {
+            0 => "<td class=\"n none\">–</td>".to_owned(),
+            _ => format!("<td class=\"n {class}\">{count}</td>"),
+        };
+        format!(
+            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{} against {}</td>{}{}{}{}<td>{}</td>\
+             </tr>",
+            linked(question),
+            answers::subject(question),
+            text(&units::measure(&question.measure)),
+            text(&question.baseline),
+            number("t-better", said(|verdict| verdict == Verdict::Better)),
+            number("", said(|v| matches!(v, Verdict::Equivalent | Verdict::Equal))),
+            number("t-worse", said(|verdict| verdict == Verdict::Worse)),
+            number("", said(|v| !v.is_claim() && v != Verdict::Equivalent && v != Verdict::Equal)),
+            consent(question)
+        )
+    };
+    let rows: String = questions.iter().map(row).collect();
+    format!(
+        "<section><h2>Who says what</h2><p class=\"aside\">Answers by verdict; a scheduler's name \
+         leads to the answers themselves.</p><div class=\"scroll\"><table class=\"data \
+         subjects\"><thead><tr><th scope=\"col\">scheduler</th><th scope=\"col\">load</th><th \
+         scope=\"col\">by</th><th scope=\"col\" class=\"n\">better</th><th scope=\"col\" \
+         class=\"n\">alike</th><th scope=\"col\" class=\"n\">worse</th><th scope=\"col\" \
+         class=\"n\">open</th><th scope=\"col\">contributors</th></tr></thead><tbody>{rows}\
+         </tbody></table></div></section>\n"
+    )
+}
+
+/// What was answered on a machine, and whether it is what others say.
+fn machine(questions: &[&Question], name: &str) -> String {
+    let mut rows = String::new();
+    for question in questions {
+        for answer in question.answers.iter().filter(|answer| answer.machine == name) {
+            rows += &machine_row(question, answer);
+        }
+    }
+    format!(
+        "<section><h2>What was found here</h2><p class=\"aside\">The last column says whether \
+         contributors agree, on all machines.</p><div class=\"scroll\"><table class=\"data result \
+         subjects\"><thead><tr><th scope=\"col\">scheduler</th><th scope=\"col\">load</th><th \
+         scope=\"col\">by</th><th scope=\"col\">who</th><th scope=\"col\" \
+         class=\"n\">difference</th><th scope=\"col\">95 % interval</th><th \
+         scope=\"col\">verdict</th><th scope=\"col\">contributors</th></tr></thead><tbody>{rows}\
+         </tbody></table></div></section>\n"
+    )
+}
+
+fn machine_row(question: &Question, answer: &Answer) -> String {
+    let (shift, interval) =
+        answer.shift.map(|shift| units::shift(&shift, question.unit)).unwrap_or_default();
+    format!(
+        "<tr class=\"{}\"><th scope=\"row\">{}</th><td>{}</td><td>{} against {}</td><td>{} ({})\
+         </td><td class=\"n shift\">{}</td><td class=\"range\">{}</td><td \
+         class=\"verdict\">{}</td><td>{}</td></tr>",
+        class(answer.verdict),
+        linked(question),
+        text(&question.cell),
+        text(&units::measure(&question.measure)),
+        text(&question.baseline),
+        text(&answer.contributor),
+        backend_word(answer.backend),
+        text(&shift),
+        text(&interval),
+        answer.verdict.words(),
+        consent(question)
+    )
+}
+
+/// The scheduler's name, which leads to the answers.
+fn linked(question: &Question) -> String {
+    let file = Kind::Scheduler.file(&question.contestant);
+    format!("<a href=\"{file}#{}\">{}</a>", answers::place(question), text(&question.contestant))
+}
+
+/// Whether those who were asked agree; one contributor has nobody to agree with.
+fn consent(question: &Question) -> String {
+    match question.contributors().len() {
+        0 | 1 => "<small>one only</small>".into(),
+        several => format!("{} <small>of {several}</small>", badge(question.consent())),
+    }
+}
+
+/// Where a contribution stands in the index.
+pub fn contribution(seal: &str) -> String {
+    anchor(seal)
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How the experiment's numbers have gone from run to run: a picture for each series that changed,
+//! and the others in a table.
+
+use stats::gate::Change;
+use stats::history::{History, Series, Step};
+
+use super::escape::text;
+use super::figure::{Figure, field, line, point, words};
+use crate::terminal::history::{verdict, words as step_words};
+use crate::units;
+
+/// Pictures beyond this are a wall; the table has their numbers.
+const PICTURES_MAX: usize = 24;
+
+/// Width and height of a picture, and the frame's left, right, top and bottom.
+const SIZE: (f64, f64) = (360.0, 150.0);
+const FRAME: (f64, f64, f64, f64) = (62.0, 348.0, 14.0, 122.0);
+
+/// The section; empty with fewer than two runs.
+pub fn section(history: Option<&History>) -> String {
+    let Some(history) = history.filter(|history| history.runs.len() > 1) else {
+        return String::new();
+    };
+    let mut series: Vec<&Series> = history.series.iter().collect();
+    series.sort_by_key(|one| (!one.has_regressed(), one.steps.is_empty()));
+    let pictures = series.iter().take(PICTURES_MAX).map(|one| picture(one, &history.runs));
+    let runs = history.runs.iter().map(|run| format!("<li>{}</li>", text(run)));
+    format!(
+        "<section id=\"history\"><h2>History</h2><p>{}.</p><p class=\"aside\">Each point is the \
+         median of a run of the experiment. A run is compared with the one before as <code>\
+         fairground gate</code> does; a filled point is a step that is no chance, a dotted line a \
+         jump of the level that may be.</p><details><summary>The {} runs</summary><ol \
+         class=\"plain\">{}</ol></details><div class=\"figures\">{}</div>{}</section>\n",
+        text(&verdict(history)),
+        history.runs.len(),
+        runs.collect::<String>(),
+        pictures.collect::<String>(),
+        table(&series, history)
+    )
+}
+
+/// The places of a picture's points.
+struct Scale {
+    runs: usize,
+    low: f64,
+    high: f64,
+}
+
+impl Scale {
+    fn of(series: &Series) -> Scale {
+        let known = || series.medians.iter().flatten().copied();
+        let (low, high) =
+            (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
+        // Without any difference the line runs in the middle.
+        let room = if high > low { 0.0 } else { (high.abs() * 0.01).max(1e-9) };
+        Scale { runs: series.medians.len(), low: low - room, high: high + room }
+    }
+
+    fn x(&self, run: usize) -> f64 {
+        let (left, right, ..) = FRAME;
+        left + 8.0 + (right - left - 16.0) * run as f64 / (self.runs.max(2) - 1) as f64
+    }
+
+    fn y(&self, value: f64) -> f64 {
+        let (.., top, bottom) = FRAME;
+        bottom - (bottom - top) * (value - self.low) / (self.high - self.low)
+    }
+}
+
+fn picture(series: &Series, runs: &[String]) -> String {
+    if series.medians.iter().flatten().next().is_none() {
+        return String::new();
+    }
+    let scale = Scale::of(series);
+    let title = format!("{}, {}", series.contestant, units::measure(&series.measure));
+    let steps: Vec<String> = series.steps.iter().map(step_words).collect();
+    let label = format!("{title}, {}: {}", series.cell, steps.join("; "));
+    let marks = [frame(series, &scale), jumps(series, &scale), track(series, &scale, runs)];
+    let steps: String = steps.iter().map(|it| format!("<br>{}", text(it))).collect();
+    let figure = Figure {
+        title: &title,
+        label: &label,
+        size: SIZE,
+        marks: &marks.concat(),
+        csv: &csv(series, runs),
+        caption: &format!("{}{steps}", text(&series.cell)),
+    };
+    figure.html()
+}
+
+/// Lines at the lowest and the highest number, and the runs' numbers below.
+fn frame(series: &Series, scale: &Scale) -> String {
+    let (left, right, top, bottom) = FRAME;
+    let level = |y: f64, value: f64| {
+        line("grid", (left, y), (right, y))
+            + &words("tick", (left - 6.0, y + 4.0), "end", &units::number(value, series.unit))
+    };
+    let known: Vec<f64> = series.medians.iter().flatten().copied().collect();
+    let ends = match known.iter().any(|value| *value != known[0]) {
+        true => level(bottom, scale.low) + &level(top, scale.high),
+        false => level((top + bottom) / 2.0, known[0]),
+    };
+    let last = scale.runs - 1;
+    ends + &words("tick", (scale.x(0), bottom + 20.0), "middle", "run 1")
+        + &words("tick", (scale.x(last), bottom + 20.0), "middle", &format!("{}", last + 1))
+}
+
+/// Where a new level begins.
+fn jumps(series: &Series, scale: &Scale) -> String {
+    let (.., top, bottom) = FRAME;
+    let jump = |step: &Step| {
+        let x = (scale.x(step.at - 1) + scale.x(step.at)) / 2.0;
+        line("jump", (x, top), (x, bottom))
+    };
+    series.steps.iter().filter(|step| step.level).map(jump).collect()
+}
+
+/// The line through the medians, and a point for each.
+fn track(series: &Series, scale: &Scale, runs: &[String]) -> String {
+    let known: Vec<(usize, f64)> =
+        series.medians.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
+    let place = |&(at, value): &(usize, f64)| (scale.x(at), scale.y(value));
+    let path: Vec<String> =
+        known.iter().map(place).map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+    let dot = |one: &(usize, f64)| {
+        let step = series.steps.iter().find(|step| step.at == one.0);
+        let (class, radius) = match step.map(|step| step.change) {
+            Some(Change::Worse) => ("dot worse", 5.0),
+            Some(Change::Better) => ("dot better", 5.0),
+            _ => ("dot", 3.0),
+        };
+        let number = units::number(one.1, series.unit);
+        point(class, place(one), radius, &format!("{}: {number}", runs[one.0]))
+    };
+    let dots: String = known.iter().map(dot).collect();
+    format!("<polyline class=\"track\" points=\"{}\"/>{dots}", path.join(" "))
+}
+
+fn csv(series: &Series, runs: &[String]) -> String {
+    let line = |(run, value): (&String, &Option<f64>)| {
+        format!("\n{},{}", field(run), value.map(|value| value.to_string()).unwrap_or_default())
+    };
+    format!(
+        "run,{}{}",
+        series.measure,
+        runs.iter().zip(&series.medians).map(line).collect::<String>()
+    )
+}
+
+/// All series with their ends.
+fn table(series: &[&Series], history: &History) -> String {
+    let row = |one: &&Series| {
+        let number = |value: Option<&Option<f64>>| match value.copied().flatten() {
+            Some(value) => units::number(value, one.unit),
+            None => "–".into(),
+        };
+        let steps: Vec<String> = one.steps.iter().map(step_words).collect();
+        format!(
+            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td class=\"n\">{}</td><td \
+             class=\"n\">{}</td><td>{}</td></tr>",
+            text(&one.contestant),
+            text(&one.cell),
+            text(&units::measure(&one.measure)),
+            text(&number(one.medians.first())),
+            text(&number(one.medians.last())),
+            text(&steps.join("; "))
+        )
+    };
+    let rows: String = series.iter().map(row).collect();
+    format!(
+        "<details><summary>All {} series</summary><div class=\"scroll\"><table \
+         class=\"data\"><thead><tr><th scope=\"col\">contestant</th><th scope=\"col\">cell</th>\
+         <th scope=\"col\">measure</th><th scope=\"col\" class=\"n\">run 1</th><th scope=\"col\" \
+         class=\"n\">run {}</th><th scope=\"col\">what happened</th></tr></thead><tbody>{rows}\
+         </tbody></table></div></details>",
+        series.len(),
+        history.runs.len()
+    )
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A history as text: the verdict first, then the runs, then every series with a picture of it.
+
+use stats::gate::Change;
+use stats::history::{History, Series, Step};
+
+use super::wrapped;
+use crate::units;
+
+/// Heights of a picture's points.
+const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// The verdict in a sentence, the runs, and the series: those that changed first.
+pub fn history(history: &History) -> String {
+    let mut text = format!("{}\n", verdict(history));
+    for broken in &history.broken {
+        let ((failed, all), outcome) = (broken.failed, &broken.outcome);
+        let (name, cell) = (&broken.contestant, &broken.cell);
+        text += &format!("  broken  {name}, {cell}: {failed} of {all} trials, {outcome}\n");
+    }
+    for (index, run) in history.runs.iter().enumerate() {
+        text += &wrapped(&format!("  run {}: {run}", index + 1), "    ");
+    }
+    let mut series: Vec<&Series> = history.series.iter().collect();
+    series.sort_by_key(|one| (!one.has_regressed(), one.steps.is_empty()));
+    for one in series {
+        text += &shown(one);
+    }
+    text
+}
+
+/// What has become of the newest run.
+pub fn verdict(history: &History) -> String {
+    let worse = history.series.iter().filter(|one| one.has_regressed()).count();
+    let word = if history.has_regressed() { "regressed" } else { "no regression" };
+    let (all, runs) = (history.series.len(), history.runs.len());
+    let (margin, broken) = (history.margin_percent, history.broken.len());
+    format!(
+        "{word}: {worse} of {all} numbers worse in the newest of {runs} runs by more than \
+         {margin} %, {broken} broken"
+    )
+}
+
+fn shown(series: &Series) -> String {
+    let number = |value: &Option<f64>| match value {
+        Some(value) => units::number(*value, series.unit),
+        None => "–".into(),
+    };
+    let ends = [series.medians.first(), series.medians.last()];
+    let ends: Vec<String> = ends.into_iter().flatten().map(number).collect();
+    let mut text = wrapped(
+        &format!(
+            "{} {}  {}  {}, {}",
+            picture(&series.medians),
+            ends.join(" → "),
+            series.contestant,
+            units::measure(&series.measure),
+            series.cell
+        ),
+        "    ",
+    );
+    for step in &series.steps {
+        text += &wrapped(&format!("    {}", words(step)), "      ");
+    }
+    if let Some(drift) = series.drift_percent {
+        let percent = units::percent(drift);
+        text += &format!("    drift: worse by {percent} since run 1, without a step\n");
+    }
+    text
+}
+
+/// A step in words.
+pub fn words(step: &Step) -> String {
+    let change = match (step.change, step.level) {
+        (Change::Worse, _) => "worse",
+        (Change::Better, _) => "better",
+        _ => "another level, not confirmed",
+    };
+    let percent = step.percent.map(|percent| format!(", {}", units::percent(percent)));
+    let with = match step.with.is_empty() {
+        true => String::new(),
+        false => format!("; changed with it: {}", step.with.join(", ")),
+    };
+    format!("run {}: {change}{}{with}", step.at + 1, percent.unwrap_or_default())
+}
+
+/// A line of blocks, the lowest number at the bottom; a gap where there is none.
+fn picture(medians: &[Option<f64>]) -> String {
+    let known = || medians.iter().flatten().copied();
+    let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(0.0, f64::max));
+    let block = |value: &Option<f64>| match value {
+        None => ' ',
+        Some(_) if high <= low => BLOCKS[3],
+        Some(value) => {
+            let part = (value - low) / (high - low);
+            BLOCKS[((part * 7.0).round() as usize).min(7)]
+        }
+    };
+    medians.iter().map(block).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::picture;
+
+    #[test]
+    fn pictures_go_from_the_lowest_to_the_highest() {
+        assert_eq!(picture(&[Some(1.0), Some(8.0), None, Some(4.5)]), "▁█ ▅");
+        assert_eq!(picture(&[Some(2.0), Some(2.0)]), "▄▄");
+        assert_eq!(picture(&[None]), " ");
+    }
+}

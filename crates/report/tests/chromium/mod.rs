@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A page in a real browser, for tests.
+
+// Every test program uses its part of this.
+#![allow(dead_code)]
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Standard output and error of Chromium, or `None` where there is none.
+pub fn chromium(page: &Path, arguments: &[&str]) -> Option<(String, String)> {
+    let profile = tempfile::tempdir().expect("a temporary folder");
+    let spawned = Command::new("chromium")
+        .args([
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--no-first-run",
+            "--disable-sync",
+        ])
+        .args(["--disable-background-networking", "--disable-component-update"])
+        .args(["--enable-logging=stderr", "--v=0", "--virtual-time-budget=8000"])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .args(arguments)
+        .arg(format!("file://{}", page.display()))
+        .stdin(Stdio::null())
+        .stdout(std::fs::File::create(profile.path().join("stdout")).expect("a file"))
+        .stderr(std::fs::File::create(profile.path().join("stderr")).expect("a file"))
+        .spawn();
+    let Ok(mut child) = spawned else {
+        eprintln!("skipped: there is no `chromium` (Debian: apt-get install chromium)");
+        return None;
+    };
+    wait(&mut child, Duration::from_secs(180));
+    let read = |name: &str| {
+        let bytes = std::fs::read(profile.path().join(name)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    Some((read("stdout"), read("stderr")))
+}
+
+fn wait(child: &mut Child, limit: Duration) {
+    let start = Instant::now();
+    while child.try_wait().expect("a child of ours").is_none() {
+        if start.elapsed() > limit {
+            let _ = child.kill();
+            let _ = child.wait();
+            panic!("chromium did not end within {limit:?}");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// What the page wrote to the browser's console.
+pub fn complaints(stderr: &str) -> Vec<&str> {
+    stderr.lines().filter(|line| line.contains("CONSOLE")).collect()
+}
