@@ -125,8 +125,12 @@ pub fn time_outs_are_equal(arms: &Arms) {
     }
 }
 
-/// Of single intervals and of the whole run.
-const OFF: [f64; 2] = [0.04, 0.01];
+/// Of an interval and of the whole run, in parts of the scale.
+const OFF: [f64; 2] = [0.02, 0.01];
+
+/// A thread of the kernel may come by, which the simulator does not have; so many intervals may be
+/// further off than the others.
+const DISTURBED: usize = 2;
 
 pub fn series_are_alike(arms: &Arms) {
     let expected = [
@@ -136,7 +140,7 @@ pub fn series_are_alike(arms: &Arms) {
     ];
     for record in arms {
         let arm = record.trial.backend.word();
-        for (name, value, whole) in expected {
+        for (name, value, scale) in expected {
             let series = record.measured.series(name).expect("it is measured");
             assert_eq!(
                 (series.interval_ns, series.values.len()),
@@ -145,13 +149,12 @@ pub fn series_are_alike(arms: &Arms) {
             );
             // The start and the end are the lab's.
             let middle = &series.values[1..39];
-            let off = middle.iter().map(|found| (found - value).abs()).fold(0.0, f64::max);
             let mean = middle.iter().sum::<f64>() / middle.len() as f64;
-            println!("{arm}: {name} {mean:.4}, off by {off:.4} at most");
-            assert!((mean - value).abs() <= OFF[1] * whole, "{arm}: {name} is {mean} on average");
-            // A switch at an interval's end is counted here or there.
-            let one = if name == "switches_per_second" { 200.0 } else { OFF[0] };
-            assert!(off <= one, "{arm}: {name} is off by {off}: {middle:?}");
+            let off = |found: &&f64| (*found - value).abs() > OFF[0] * scale;
+            let off = middle.iter().filter(off).count();
+            println!("{arm}: {name} {mean:.4}, {off} intervals further off");
+            assert!((mean - value).abs() <= OFF[1] * scale, "{arm}: {name} is {mean} on average");
+            assert!(off <= DISTURBED, "{arm}: {name} is off {off} times: {middle:?}");
         }
     }
 }
