@@ -83,8 +83,8 @@ pub struct Readings {
     /// What each probe cost, if [`Probes::count_cost`] was asked.
     pub cost: BTreeMap<String, ProbeCost>,
     /// Forked tasks that could not be accounted, because their slot belongs to a living task. 0
-    /// unless task numbers go above [`maps::SLOTS_MOST`] and wrap round; not 0 means that counts are
-    /// too small.
+    /// unless task numbers go above [`maps::SLOTS_MOST`] and wrap round; not 0 means that counts
+    /// are too small.
     pub untracked: u64,
 }
 

@@ -14,8 +14,8 @@ use model::claim::Test;
 use model::{Backend, Claim};
 use stats::replication::{Finding, Number, Verdict};
 
-pub use counts::{Counts, sentence};
 pub(crate) use beside::{Row, columns, rows};
+pub use counts::{Counts, sentence};
 pub use markdown::markdown;
 pub use terminal::text;
 pub(crate) use words::{

@@ -175,6 +175,7 @@ fn a_disagreement_shows_both_findings() {
 fn our_numbers_stand_beside_the_published_ones() {
     let interval = "cfs 1.50 s [1.25, 1.75]; published 13.5 ";
     let (said, document) = (text(&replication(), false), markdown(&replication()));
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains(interval) && said.contains("it needs sched_ext"), "{said}");
     assert!(document.contains("| messaging | completion | "), "{document}");
     assert!(document.contains("1.50 s (1.25 s … 1.75 s)"), "a range is no interval: {document}");

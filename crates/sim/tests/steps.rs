@@ -85,8 +85,10 @@ fn kernel_time_because_of(other: serde_json::Value, steps: serde_json::Value) ->
         trial.machine.costs.syscall_ns = 1_000;
         value(&run(&trial), "system_time_ns", "late")
     };
+    // Who ends last makes one call more.
+    let last = json!({"name": "last", "repeat": 1, "delay_us": 5_000, "steps": [{"run_us": 1}]});
     let nobody = json!({"name": "nobody", "repeat": 1, "steps": [{"sleep_us": 1}]});
-    system_time(json!([other, late])) - system_time(json!([nobody, late]))
+    system_time(json!([other, late, last])) - system_time(json!([nobody, late, last]))
 }
 
 /// As the player's semaphore: who was woken still counts as a sleeper until it has run.

@@ -63,8 +63,8 @@ pub fn known<'a>(
     let mut names: Vec<&str> = sessions.map(|session| session.experiment.as_str()).collect();
     names.dedup();
     Err(bad_input(format!(
-        "--blocks {}: neither a backend nor an experiment of these claims; there are sim, vm, live, \
-         {}",
+        "--blocks {}: neither a backend nor an experiment of these claims; there are sim, vm, \
+         live, {}",
         quoted(which),
         names.join(", ")
     )))

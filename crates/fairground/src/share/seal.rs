@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 
 use anyhow::Result;
 use flate2::Compression;
-use flate2::read::GzDecoder;
+use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 

@@ -38,8 +38,8 @@ pub fn section(comparison: &Comparison, records: &[Record], detail: &Detail) -> 
     }
     format!(
         "<section id=\"over-time\"><h2>Over time</h2><p class=\"aside\">What <code>sar</code> \
-         shows of a machine, for the workload’s tasks: how busy they keep the CPUs, how many wait for \
-         one, how often they switch, and how many tasks they make. Lines are medians over runs \
+         shows of a machine, for the workload’s tasks: how busy they keep the CPUs, how many wait \
+         for one, how often they switch, and how many tasks they make. Lines are medians over runs \
          in each interval, bands span the lowest and the highest run; a line ends where fewer \
          than half of the runs were still going on. A column’s pictures share its scale.</p>\
          {cells}</section>\n"

@@ -297,9 +297,9 @@ fn totals() {
         let group = |name| format!("[[task]]\nname = \"{name}\"\nsteps = [{{ run_us = 1 }}]\n");
         format!("duration_us = 9\n{}{}[[total]]\n{total}\n", group("a1"), group("a2"))
     };
-    bad(&with("name = \"a1\"\ngroups = [\"a1\", \"a2\"]"), expect!["w.toml:9:8: there is a 'a1' already; choose another name"]);
-    bad(&with("name = \"all\"\ngroups = [\"a1\", \"a2\"]"), expect!["w.toml:9:8: there is a 'all' already; choose another name"]);
-    bad(&with("name = \"a\"\ngroups = [\"a1\", \"a3\"]"), expect!["w.toml:10:17: unknown task group 'a3'; did you mean 'a1'?"]);
+    bad(&with("name = \"a1\"\ngroups = [\"a1\", \"a2\"]"), expect!["w.toml:9:1: there is a 'a1' already; choose another name"]);
+    bad(&with("name = \"all\"\ngroups = [\"a1\", \"a2\"]"), expect!["w.toml:9:1: there is a 'all' already; choose another name"]);
+    bad(&with("name = \"a\"\ngroups = [\"a1\", \"a3\"]"), expect!["w.toml:10:17: unknown task group 'a3'; did you mean 'a1' or 'a2'?"]);
     bad(&with("name = \"a\"\ngroups = [\"a1\", \"a1\"]"), expect!["w.toml:10:17: 'a1' is named twice; delete one of them"]);
-    bad(&with("name = \"a\"\ngroups = [\"a1\"]"), expect!["w.toml:10:10: 'a' is no total; name two task groups or more"]);
+    bad(&with("name = \"a\"\ngroups = [\"a1\"]"), expect!["w.toml:10:1: 'a' is no total; name two task groups or more"]);
 }
