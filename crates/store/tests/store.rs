@@ -277,7 +277,7 @@ fn shared_sessions_come_in_whole_or_not_at_all() {
     assert_eq!((kept[2].family, &kept[2].origin), (Some(2), &Some(origin.clone())));
     assert_eq!(store.records(&all()).expect("records").len(), 3);
     // The same text again is no second one.
-    store.keep_sources(&[source.clone()]).expect("kept");
+    store.keep_sources(std::slice::from_ref(&source)).expect("kept");
     assert_eq!(store.sources().expect("texts"), [source]);
 }
 
