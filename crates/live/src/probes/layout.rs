@@ -274,7 +274,7 @@ mod tests {
                 }
             }
         }
-        let number = (since_ns / 10_000_000 >> level).min(119);
+        let number = ((since_ns / 10_000_000) >> level).min(119);
         (level * 60 + number) as usize
     }
 
