@@ -15,7 +15,9 @@ const NASTY: &str = "</title><script>document.body.dataset.seen='run'</script>";
 
 /// Says whether the page is wider than the window, and what sticks out.
 const READER: &str = "<script>const e = document.documentElement;
-    const out = x => x.getBoundingClientRect().right > window.innerWidth && !x.closest('.scroll');
+    const out = x => getComputedStyle(x).overflowX === 'visible' &&
+        Math.max(x.scrollWidth - x.clientWidth, x.getBoundingClientRect().right - innerWidth) > 0 &&
+        !x.parentElement.closest('.scroll, nav');
     const wide = [...document.querySelectorAll('body *')].filter(out);
     document.body.dataset.wide = wide.slice(0, 8).map(x => x.tagName + '.' + x.className).join(' ');
     document.body.dataset.seen = `overflow=${e.scrollWidth > window.innerWidth}`;</script>";
