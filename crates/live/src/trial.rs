@@ -11,7 +11,7 @@ use model::{
     Measured, Outcome, Policy, Program, Provenance, Record, SchedulerChoice, Trace, Trial,
 };
 
-use crate::active::active;
+use crate::active::{active, sched_ext};
 use crate::facts;
 use crate::player::{self, Interludes, Options, PlayError, Played, attributes, busy};
 use crate::probes::Probes;
@@ -122,7 +122,9 @@ fn answer(trial: &Trial, context: &Context, provenance: &mut Provenance) -> Answ
 /// Loading takes long, above everybody else. For those who wait meanwhile the kernel's deadline
 /// servers step in after 0.95 s, and go on to do so as long as there is need within each second:
 /// in the midst of the common start, too, so that tasks begin one after the other. After a rest
-/// they have forgotten it. Under a virtual clock it costs nothing.
+/// they have forgotten it. Under a virtual clock it costs nothing. Kernels without sched_ext get
+/// none: those without servers throttle real-time tasks by a clock of their own, with which a trial
+/// must not fall out of step.
 const REST: Duration = Duration::from_millis(1_200);
 
 /// Attaches the probes and plays the workload.
@@ -133,7 +135,7 @@ fn play(
     reloads: &mut Reloads,
 ) -> Result<Played, PlayError> {
     let mut probes = attach(trial, provenance);
-    if context.virtual_clock {
+    if context.virtual_clock && sched_ext("state").is_some() {
         thread::sleep(REST);
     }
     let mut after = None;
