@@ -5,32 +5,8 @@ use model::{Backend, Record};
 use store::Store;
 
 mod common;
+use common::hogs::raced;
 use common::{Bench, stderr};
-
-const EXPERIMENT: &str = r#"question = "Who is first?"
-blocks = 8
-baseline = "fifo"
-
-[[scheduler]]
-file = "fifo"
-
-[[scheduler]]
-file = "rr"
-
-[[workload]]
-name = "./hogs.toml"
-"#;
-
-const HOGS: &str = r#"about = "three hogs"
-headline = ["completion_ns all"]
-
-[[task]]
-name = "hog"
-count = 3
-repeat = 20
-jitter_us = 1000
-steps = [{ run_us = 1000 }]
-"#;
 
 /// A name that would run if anybody let it.
 const NASTY: &str = "<img src=x onerror=alert(1)>";
@@ -64,10 +40,7 @@ fn live(record: &mut Record, by: &str, slower: f64) {
 
 /// A folder with a gallery of three who disagree.
 fn bench() -> Bench {
-    let bench = Bench::new();
-    bench.write("race.toml", EXPERIMENT);
-    bench.write("hogs.toml", HOGS);
-    bench.run(&["run", "./race.toml", "--store", "a.db"]).success();
+    let bench = raced(8);
     std::fs::create_dir(bench.path("shared")).expect("a folder");
     contribute(&bench, "Ada", "ada", 1.3);
     contribute(&bench, "Grace", "grace", 1.2);

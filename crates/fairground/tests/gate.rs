@@ -4,44 +4,8 @@
 use expect_test::expect;
 
 mod common;
-use common::{Bench, stderr, stdout};
-
-/// Three hogs that share a CPU.
-fn workload(run_us: u32) -> String {
-    format!(
-        r#"headline = ["completion_ns all"]
-
-[[task]]
-name = "hog"
-count = 3
-repeat = 20
-jitter_us = 1000
-steps = [{{ run_us = {run_us} }}]
-"#
-    )
-}
-
-const EXPERIMENT: &str = r#"question = "Has it become slower?"
-blocks = 6
-
-[[scheduler]]
-file = "fifo"
-
-[[workload]]
-name = "./hogs.toml"
-"#;
-
-/// Runs the experiment with tasks that take so long.
-fn run(bench: &Bench, run_us: u32) {
-    bench.write("hogs.toml", &workload(run_us));
-    bench.run(&["run", "./change.toml"]).success();
-}
-
-fn bench() -> Bench {
-    let bench = Bench::new();
-    bench.write("change.toml", EXPERIMENT);
-    bench
-}
+use common::hogs::{changing as bench, run};
+use common::{stderr, stdout};
 
 #[test]
 fn three_per_cent_more_work_fail() {

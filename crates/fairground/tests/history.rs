@@ -3,33 +3,14 @@
 //! ever, and many small ones do not pass.
 
 mod common;
+use common::hogs::{changing, run};
 use common::{Bench, stderr, stdout};
-
-const EXPERIMENT: &str = r#"question = "Has it become slower?"
-blocks = 6
-
-[[scheduler]]
-file = "fifo"
-
-[[workload]]
-name = "./hogs.toml"
-"#;
 
 /// Runs the experiment once for each length of the tasks' bursts.
 fn bench(bursts: &[u32]) -> Bench {
-    let bench = Bench::new();
-    bench.write("change.toml", EXPERIMENT);
+    let bench = changing();
     bursts.iter().for_each(|&run_us| run(&bench, run_us));
     bench
-}
-
-fn run(bench: &Bench, run_us: u32) {
-    let workload = format!(
-        "headline = [\"completion_ns all\"]\n\n[[task]]\nname = \"hog\"\ncount = 3\nrepeat = 20\n\
-         jitter_us = 1000\nsteps = [{{ run_us = {run_us} }}]\n"
-    );
-    bench.write("hogs.toml", &workload);
-    bench.run(&["run", "./change.toml"]).success();
 }
 
 #[test]

@@ -13,39 +13,11 @@ use model::{Backend, Outcome, Record};
 use store::Store;
 
 mod common;
+use common::hogs::raced;
 use common::{Bench, stderr, stdout};
 
-const EXPERIMENT: &str = r#"question = "Who is first?"
-blocks = 2
-baseline = "fifo"
-
-[[scheduler]]
-file = "fifo"
-
-[[scheduler]]
-file = "rr"
-
-[[workload]]
-name = "./hogs.toml"
-"#;
-
-const HOGS: &str = r#"headline = ["completion_ns all"]
-
-[[task]]
-name = "hog"
-count = 3
-repeat = 20
-jitter_us = 1000
-steps = [{ run_us = 1000 }]
-"#;
-
-/// A folder with `a.db`, the experiment's records.
 fn bench() -> Bench {
-    let bench = Bench::new();
-    bench.write("race.toml", EXPERIMENT);
-    bench.write("hogs.toml", HOGS);
-    bench.run(&["run", "./race.toml", "--exploratory", "--store", "a.db"]).success();
-    bench
+    raced(2)
 }
 
 /// The experiment's shared file, made with these options too.

@@ -5,39 +5,11 @@ use model::{Backend, Record};
 use store::Store;
 
 mod common;
+use common::hogs::{hogs, raced};
 use common::{Bench, stderr, stdout};
 
-const EXPERIMENT: &str = r#"question = "Who is first?"
-blocks = 6
-baseline = "fifo"
-
-[[scheduler]]
-file = "fifo"
-
-[[scheduler]]
-file = "rr"
-
-[[workload]]
-name = "./hogs.toml"
-"#;
-
-const HOGS: &str = r#"headline = ["completion_ns all"]
-
-[[task]]
-name = "hog"
-count = 3
-repeat = 20
-jitter_us = 1000
-steps = [{ run_us = 1000 }]
-"#;
-
-/// A folder with `a.db`, the experiment's records.
 fn bench() -> Bench {
-    let bench = Bench::new();
-    bench.write("race.toml", EXPERIMENT);
-    bench.write("hogs.toml", HOGS);
-    bench.run(&["run", "./race.toml", "--store", "a.db"]).success();
-    bench
+    raced(6)
 }
 
 /// The records of `a.db` in another store, each changed.
@@ -105,7 +77,7 @@ fn a_contradiction_is_reported_and_kept_apart() {
 #[test]
 fn another_definition_of_the_same_name_is_another_cell() {
     let bench = bench();
-    bench.write("hogs.toml", &HOGS.replace("1000 }", "1100 }"));
+    bench.write("hogs.toml", &hogs(1100));
     bench.run(&["run", "./race.toml", "--store", "b.db"]).success();
     let assert = bench.run(&["compare", "a.db", "b.db"]).success();
     let said = words(&stdout(&assert));

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use model::Record;
 
+use super::margin::Margin;
 use crate::exit::{self, bad_input};
 use crate::output::{self, Format};
 use crate::records::Chosen;
@@ -19,9 +20,8 @@ pub struct Args {
     /// The store with what was measured before; without it, the run before the last in the same one
     #[arg(long, value_name = "FILE")]
     before: Option<PathBuf>,
-    /// Smaller changes do not count, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
-    margin: f64,
+    #[command(flatten)]
+    margin: Margin,
     /// How to print it: table or json
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     format: Format,
@@ -33,13 +33,11 @@ pub struct Args {
 /// When a store cannot be read or has no records, when there is nothing to compare with, and when
 /// the two runs have nothing in common.
 pub fn run(args: Args) -> Result<ExitCode> {
-    if !(args.margin >= 0.0 && args.margin.is_finite()) {
-        return Err(bad_input(format!("--margin {}: write percent, 0 or more", args.margin)));
-    }
+    let margin = args.margin.percent()?;
     let (sessions, now) = args.chosen.open()?;
     let name = sessions.last().map(|session| session.experiment.name.clone()).unwrap_or_default();
     let before = before(&args, &name)?;
-    let gate = stats::gate::gate(&before, &now, args.margin);
+    let gate = stats::gate::gate(&before, &now, margin);
     if gate.lines.is_empty() && gate.broken.is_empty() {
         let places = gate.one_sided.join("; ");
         return Err(bad_input(format!(

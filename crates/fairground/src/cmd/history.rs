@@ -11,7 +11,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use stats::history::History;
 
-use crate::exit::{self, bad_input};
+use super::margin::Margin;
+use crate::exit;
 use crate::output::{self, Format};
 use crate::runs;
 use crate::stores::Several;
@@ -24,9 +25,8 @@ pub struct Args {
     /// Only the newest runs, so many
     #[arg(long, value_name = "N")]
     last: Option<usize>,
-    /// Smaller changes do not count, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
-    margin: f64,
+    #[command(flatten)]
+    margin: Margin,
     /// How to print it: table or json
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
     format: Format,
@@ -37,9 +37,7 @@ pub struct Args {
 /// # Errors
 /// When a store cannot be read, or has no run of the experiment.
 pub fn run(args: Args) -> Result<ExitCode> {
-    if !(args.margin >= 0.0 && args.margin.is_finite()) {
-        return Err(bad_input(format!("--margin {}: write percent, 0 or more", args.margin)));
-    }
+    let margin = args.margin.percent()?;
     let mut runs = runs::of(&args.chosen.all_sessions()?);
     if let Some(last) = args.last {
         runs.drain(..runs.len().saturating_sub(last));
@@ -48,7 +46,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if runs.len() < 2 {
         output::tell("there is one run only: run it again after a change, or name more stores");
     }
-    let history: History = runs::history(&runs, args.margin);
+    let history: History = runs::history(&runs, margin);
     match args.format {
         Format::Json => output::print_json(&history)?,
         Format::Table => output::print(&report::terminal::history::history(&history))?,

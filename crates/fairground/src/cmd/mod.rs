@@ -20,6 +20,7 @@ pub mod import;
 pub mod kernel;
 pub mod list;
 pub mod man;
+mod margin;
 pub mod plan;
 pub mod replicate;
 pub mod report;

@@ -10,6 +10,8 @@ use assert_cmd::Command;
 use assert_cmd::assert::Assert;
 use store::{Filter, Store};
 
+pub mod hogs;
+
 /// A folder where one test works.
 pub struct Bench {
     folder: tempfile::TempDir,
