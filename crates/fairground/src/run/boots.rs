@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow};
 use model::{Clock, Progress, Trial};
 use vm::kernels::{self, Kernel};
 use vm::{Accelerator, BootRequest, Event};
@@ -125,19 +125,21 @@ impl Lab<'_, '_> {
                 kernel.release
             ));
         }
-        programs::missing(trial).or_else(|| self.too_large(std::slice::from_ref(trial)))
+        programs::missing(trial).or_else(|| self.packed(std::slice::from_ref(trial)).err())
     }
 
-    /// Why these trials' programs cannot be packed, or not all be unpacked.
-    fn too_large(&self, trials: &[Trial]) -> Option<String> {
-        let why_not = |packed: Packed| {
-            if packed == Packed::default() {
-                return Ok(None);
-            }
-            packed.too_large(&self.executable, trials[0].machine.memory_mib)
-        };
-        let why = Packed::of(trials, &self.sources).and_then(why_not);
-        why.unwrap_or_else(|error| Some(format!("{error:#}")))
+    /// What these trials' programs need in their guest, or why it cannot be packed or unpacked.
+    fn packed(&self, trials: &[Trial]) -> Result<Packed, String> {
+        let why = |error: anyhow::Error| format!("{error:#}");
+        let packed = Packed::of(trials, &self.sources).map_err(why)?;
+        if packed == Packed::default() {
+            return Ok(packed);
+        }
+        let memory_mib = trials[0].machine.memory_mib;
+        match packed.too_large(&self.executable, memory_mib).map_err(why)? {
+            Some(too_large) => Err(too_large),
+            None => Ok(packed),
+        }
     }
 
     /// Works the boots off with `jobs` threads. The first error of the lab ends all of them.
@@ -161,10 +163,8 @@ impl Lab<'_, '_> {
     fn run_one(&self, trials: &[Trial]) -> Result<()> {
         let first = &trials[0];
         let kernel = self.kernel(first);
-        if let Some(why) = self.too_large(trials) {
-            bail!("the workloads of one boot together: {why}");
-        }
-        let packed = Packed::of(trials, &self.sources)?;
+        let together = |why| anyhow!("the workloads of one boot together: {why}");
+        let packed = self.packed(trials).map_err(together)?;
         let mut files = objects::guest_files(self.objects)?;
         files.extend(packed.files()?);
         let request = BootRequest {
