@@ -57,14 +57,15 @@ pub struct Context {
 
 /// Runs a whole trial in this process: verify, load, probe, play, verify, unload, collect.
 ///
-/// The caller must be able to bear that the process does not come back: see [`supervise`].
-pub fn run(trial: &Trial, context: &Context) -> Record {
+/// Calls `begins` just before the workload starts. The caller must be able to bear that the process
+/// does not come back: see [`supervise`].
+pub fn run(trial: &Trial, context: &Context, begins: &dyn Fn()) -> Record {
     let began = Instant::now();
     let mut provenance = facts::provenance(context);
     provenance.started_unix_s = if context.in_guest { 0 } else { unix_seconds() };
     // A scheduler under test that runs nobody shall not stop the lab.
     let above = attributes::rise_above().ok();
-    let answer = answer(trial, context, &mut provenance);
+    let answer = answer(trial, context, &mut provenance, begins);
     if let Some(previous) = &above {
         previous.restore();
     }
@@ -86,7 +87,12 @@ impl From<Outcome> for Answer {
     }
 }
 
-fn answer(trial: &Trial, context: &Context, provenance: &mut Provenance) -> Answer {
+fn answer(
+    trial: &Trial,
+    context: &Context,
+    provenance: &mut Provenance,
+    begins: &dyn Fn(),
+) -> Answer {
     provenance.notes.extend(obstacles::differences(trial, provenance.cpus));
     if let Some(reason) = obstacles::first(trial) {
         return Outcome::Unsupported { reason }.into();
@@ -108,7 +114,7 @@ fn answer(trial: &Trial, context: &Context, provenance: &mut Provenance) -> Answ
         return outcome.into();
     }
     let mut reloads = Reloads::new(trial, &mut under_test, &provenance.scheduler_before);
-    let played = play(trial, context, provenance, &mut reloads);
+    let played = play(trial, context, provenance, &mut reloads, begins);
     if provenance.scheduler_after == Default::default() {
         provenance.scheduler_after = active();
     }
@@ -133,11 +139,13 @@ fn play(
     context: &Context,
     provenance: &mut Provenance,
     reloads: &mut Reloads,
+    begins: &dyn Fn(),
 ) -> Result<Played, PlayError> {
     let mut probes = attach(trial, provenance);
     if context.virtual_clock && sched_ext("state").is_some() {
         thread::sleep(REST);
     }
+    begins();
     let mut after = None;
     let reloads = RefCell::new(reloads);
     let mut on_interrupt = || {

@@ -106,7 +106,7 @@ impl<'a> BootRun<'a> {
         match self.started {
             Some(_) => {
                 let timeout_ms = self.lab.request.trials[self.next].timeout_ms;
-                Duration::from_millis(timeout_ms.saturating_mul(2)) + Duration::from_secs(20)
+                Duration::from_millis(timeout_ms.saturating_mul(3)) + Duration::from_secs(20)
             }
             None => self.lab.silence_max,
         }

@@ -39,7 +39,7 @@ pub fn supervise(trial: &Trial, context: &Context, stop: &AtomicBool) -> Record 
         Err(outcome) => return without_measurement(trial, &context, outcome),
     };
     context.folder = folder.path().map(Path::to_owned);
-    supervise_work(trial, &context, stop, GRACE, &|| run(trial, &context))
+    supervise_work(trial, &context, stop, GRACE, &|begins| run(trial, &context, begins))
 }
 
 /// One measurement for all trials of this process.
@@ -51,21 +51,27 @@ fn calibrated() -> u64 {
 /// Two trials at a time would measure each other.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
+/// What a worker does; it calls what it is given when the workload begins.
+pub(super) type Work<'a> = &'a dyn Fn(&dyn Fn()) -> Record;
+
+/// What the worker says when the workload begins: JSON does not mind it before the record.
+const BEGINS: &[u8] = b"\n";
+
 /// As [`supervise`], for any work.
 pub(super) fn supervise_work(
     trial: &Trial,
     context: &Context,
     stop: &AtomicBool,
     grace: Duration,
-    work: &dyn Fn() -> Record,
+    work: Work,
 ) -> Record {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let began = Instant::now();
     let above = rise_above().ok();
     custody::open();
     let look = if context.in_guest { None } else { Some(LOOK) };
-    let careful = || {
-        catch_unwind(AssertUnwindSafe(work))
+    let careful = |begins: &dyn Fn()| {
+        catch_unwind(AssertUnwindSafe(|| work(begins)))
             .unwrap_or_else(|panic| without_measurement(trial, context, defect(panic.as_ref())))
     };
     let answer = match Worker::start(&careful) {
@@ -120,7 +126,7 @@ struct Worker {
 }
 
 impl Worker {
-    fn start(work: &dyn Fn() -> Record) -> std::io::Result<Worker> {
+    fn start(work: Work) -> std::io::Result<Worker> {
         let pipe = pipe()?;
         // SAFETY: the child is a copy of this thread alone; the C library keeps its allocator
         // usable.
@@ -146,7 +152,8 @@ impl Worker {
     }
 
     /// Waits for the record; tells the worker to stop when its time is over, and kills it when it
-    /// does not.
+    /// does not. What comes before the workload has as much time again: how long loading takes
+    /// depends on the host, and must not be taken from the workload's.
     fn attend(
         &mut self,
         limit: Duration,
@@ -154,12 +161,16 @@ impl Worker {
         look: Option<Duration>,
         stop: &AtomicBool,
     ) -> Result<Record, Outcome> {
-        let (began, mut told, mut by_user, mut killed) = (Instant::now(), None, false, false);
+        let (mut told, mut by_user, mut killed) = (None, false, false);
+        let (forked, mut began, mut is_playing) = (Instant::now(), Instant::now(), false);
         let status = loop {
             if let Some(status) = self.ended() {
                 break status;
             }
             let now = Instant::now();
+            if !is_playing && !self.bytes.is_empty() {
+                (began, is_playing) = (now, true);
+            }
             let end = told.unwrap_or(began) + if told.is_some() { grace } else { limit };
             if told.is_none() && stop.load(SeqCst) {
                 by_user = true;
@@ -181,7 +192,7 @@ impl Worker {
             return Err(Outcome::Failed { reason: "stopped by the user".into() });
         }
         let answer = serde_json::from_slice(&self.bytes);
-        answer.map_err(|_| died(status, killed, began.elapsed(), grace))
+        answer.map_err(|_| died(status, killed, forked.elapsed(), grace))
     }
 
     /// Its exit status, once it has ended.
@@ -244,7 +255,7 @@ fn signal_name(signal: i32) -> String {
         .map_or_else(|_| format!("signal {signal}"), |signal| signal.as_str().to_owned())
 }
 
-fn be_worker(work: &dyn Fn() -> Record, mut answer: File) -> ! {
+fn be_worker(work: Work, mut answer: File) -> ! {
     // SAFETY: no pointers. The worker must not outlive the one who could end it.
     unsafe {
         libc::setpgid(0, 0);
@@ -252,7 +263,9 @@ fn be_worker(work: &dyn Fn() -> Record, mut answer: File) -> ! {
     }
     let alarm = custody::obey();
     std::panic::set_hook(Box::new(|_| {}));
-    let sent = serde_json::to_vec(&work()).ok().and_then(|json| answer.write_all(&json).ok());
+    let begins = || drop((&answer).write_all(BEGINS));
+    let record = work(&begins);
+    let sent = serde_json::to_vec(&record).ok().and_then(|json| answer.write_all(&json).ok());
     drop(alarm);
     // SAFETY: leaves without running anything that belongs to the parent.
     unsafe { libc::_exit(if sent.is_some() { 0 } else { 101 }) }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::supervisor::supervise_work;
+use super::supervisor::{Work, supervise_work};
 use super::*;
 
 fn trial(scheduler: Value, workload: Value) -> Trial {
@@ -71,7 +71,7 @@ fn an_endless_workload_is_stopped_and_says_what_ran() {
     assert!(record.measured.metrics.is_empty());
 }
 
-fn supervised(work: &dyn Fn() -> Record) -> Outcome {
+fn supervised(work: Work) -> Outcome {
     let trial = Trial { timeout_ms: 100, ..kernel(hogs(Some(1))) };
     let (stop, grace) = (AtomicBool::new(false), Duration::from_millis(100));
     supervise_work(&trial, &Context::default(), &stop, grace, work).outcome
@@ -79,21 +79,40 @@ fn supervised(work: &dyn Fn() -> Record) -> Outcome {
 
 #[test]
 fn a_worker_that_dies_spins_or_panics_leaves_a_record() {
-    let segfault = supervised(&|| {
+    let segfault = supervised(&|_| {
         let nowhere = 8 as *const u8;
         // SAFETY: none; it ends this process only, as a defect would.
         let byte = unsafe { nowhere.read_volatile() };
         panic!("read {byte} from nowhere");
     });
     assert!(segfault.reason().contains("SIGSEGV"), "{segfault:?}");
-    let spins = supervised(&|| {
+    let spins = supervised(&|_| {
         loop {
             std::hint::spin_loop();
         }
     });
     assert!(matches!(spins, Outcome::Hung { .. }), "{spins:?}");
-    let panics = supervised(&|| panic!("a defect"));
+    let panics = supervised(&|_| panic!("a defect"));
     assert!(panics.reason().contains("a defect"), "{panics:?}");
+}
+
+#[test]
+fn what_comes_before_the_workload_does_not_take_from_its_time() {
+    let trial = Trial { timeout_ms: 400, ..kernel(hogs(Some(1))) };
+    let ended = |begins: bool| {
+        let work = |begin: &dyn Fn()| {
+            thread::sleep(Duration::from_millis(300));
+            if begins {
+                begin();
+            }
+            thread::sleep(Duration::from_millis(300));
+            Record::without_measurement(trial.clone(), Outcome::Ok, Provenance::default())
+        };
+        let (stop, no_grace) = (AtomicBool::new(false), Duration::ZERO);
+        supervise_work(&trial, &Context::default(), &stop, no_grace, &work).outcome
+    };
+    assert_eq!(ended(true), Outcome::Ok);
+    assert!(!ended(false).is_ok(), "as much as the limit comes before the workload, not more");
 }
 
 #[test]
