@@ -9,7 +9,8 @@
 //! [`spec`] and [`assets`] read files, [`plan`] lays out trials, [`run`] answers them; [`records`],
 //! [`stores`], [`runs`] and [`summary`] are what the reading verbs share, [`lineage`] who comes
 //! from whom, [`formats`] other tools' files, [`imports`] their results; [`share`] makes results
-//! travel; [`claims`] asks again what others have published; [`ui`] and [`output`] show.
+//! travel; [`claims`] asks again what others have published, [`recommend`] which scheduler is
+//! for whom; [`ui`] and [`output`] show.
 
 pub mod able;
 pub mod assets;
@@ -25,6 +26,7 @@ pub mod lineage;
 pub mod output;
 pub mod plan;
 pub mod question;
+pub mod recommend;
 pub mod records;
 pub mod run;
 pub mod runs;
