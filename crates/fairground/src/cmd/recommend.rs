@@ -262,7 +262,7 @@ fn repeat(args: &Args, wish: &Wish) -> String {
     add("--on", on.into());
     args.machine.iter().for_each(|machine| add("--machine", machine.clone()));
     args.schedulers.iter().for_each(|scheduler| add("--scheduler", scheduler.clone()));
-    add("--budget", format!("{}s", args.budget.as_secs()));
+    add("--budget", time_words(args.budget));
     add("--seed", args.seed.to_string());
     add("--store", args.store.display().to_string());
     words.join(" ")
@@ -274,6 +274,15 @@ fn switches(race: &Race, advice: &Advice, host: &Host) -> std::collections::BTre
     let contestants = race.asked.experiment.contestants.iter();
     let wanted = contestants.filter(|one| names.contains(&one.name));
     wanted.map(|one| (one.name.clone(), switch::lines(one, host))).collect()
+}
+
+/// The shortest that [`time`] reads back.
+fn time_words(time: Duration) -> String {
+    match time.as_secs() {
+        hours if hours % 3600 == 0 => format!("{}h", hours / 3600),
+        minutes if minutes % 60 == 0 => format!("{}m", minutes / 60),
+        seconds => format!("{seconds}s"),
+    }
 }
 
 /// `90s`, `5m` or `1h`.

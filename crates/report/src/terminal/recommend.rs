@@ -34,9 +34,7 @@ pub struct Setting {
 pub fn recommendation(it: &Recommendation, setting: &Setting) -> String {
     let mut text = wrapped(&headline(it), "");
     text += &why(it);
-    for sentence in &setting.measured {
-        text += &labelled("measured", sentence);
-    }
+    text += &labelled("measured", &setting.measured.join(" "));
     text += &evidence(it);
     text += &failures(it);
     text += &switching(it, setting);
@@ -168,8 +166,8 @@ fn sure(it: &Recommendation, one: &Candidate) -> String {
     let p = if p < 0.001 { "p < 0.001".into() } else { format!("p = {p:.3}") };
     let runs = one.decides.iter().map(|judged| judged.runs).min().unwrap_or(0);
     let sentence = format!(
-        "{p}, corrected for all {} of this race; {} of each. Among equals somebody would be called \
-         better in at most {:.0} % of such races.",
+        "{p} after the correction for {}; {} of each. Among equals somebody would be called better \
+         in at most {:.0} % of such races.",
         units::count(it.comparisons as u64, "comparison"),
         units::count(runs as u64, "run"),
         ALPHA * 100.0,
@@ -214,12 +212,12 @@ fn price(name: &str, watched: &Watched, judged: &Judged) -> String {
     }
 }
 
-/// How much is no matter: `5 %`, or `5 % or 500 µs, whichever is more`.
+/// How much is no matter: `5 %`, or `5 % and 500 µs`, where more than both is needed to matter.
 fn allowed(watched: &Watched, judged: &Judged) -> String {
     let percent = format!("{} %", watched.percent);
     match watched.least {
         least if least > 0.0 => {
-            format!("{percent} or {}, whichever is more", units::number(least, judged.unit))
+            format!("{percent} and {}", units::number(least, judged.unit))
         }
         _ => percent,
     }
@@ -312,7 +310,7 @@ fn failures(it: &Recommendation) -> String {
     let all = it.candidates.iter().map(|one| (&one.name, &one.failures));
     for (name, failures) in std::iter::once(now).chain(all) {
         for (what, trials) in failures {
-            text += &wrapped(&format!("  ! {name}: {trials} × {what}"), "    ");
+            text += &hanging(&format!("! {name}: {trials} × {what}"), "  ", "    ");
         }
     }
     text
