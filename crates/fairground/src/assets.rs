@@ -182,9 +182,7 @@ mod tests {
     #[test]
     fn every_embedded_file_is_found_by_its_name() {
         assert!(!EMBEDDED.is_empty());
-        for kind in
-            [Kind::Workload, Kind::Machine, Kind::Experiment, Kind::Claim, Kind::Care]
-        {
+        for kind in [Kind::Workload, Kind::Machine, Kind::Experiment, Kind::Claim, Kind::Care] {
             for name in names(kind) {
                 assert_eq!(find(kind, &name, Path::new("")).unwrap().stem, name);
             }

@@ -80,6 +80,7 @@ mod tests {
             runs_per_boot: 1,
             timeout_ms: 1,
             trace: Vec::new(),
+            design: Default::default(),
         })
     }
 

@@ -8,15 +8,16 @@
 //! Read in this order: [`cmd`] is the table of verbs, [`question`] what a command line asks;
 //! [`spec`] and [`assets`] read files, [`plan`] lays out trials, [`run`] answers them; [`records`],
 //! [`stores`], [`runs`] and [`summary`] are what the reading verbs share, [`lineage`] who comes
-//! from whom, [`formats`] other tools' files, [`imports`] their results; [`share`] makes results
-//! travel; [`claims`] asks again what others have published, [`recommend`] which scheduler is
-//! for whom; [`ui`] and [`output`] show.
+//! from whom, [`design`] what a plan can prove, [`formats`] other tools' files, [`imports`] their
+//! results; [`share`] makes results travel; [`claims`] asks again what others have published,
+//! [`recommend`] which scheduler is for whom; [`ui`] and [`output`] show.
 
 pub mod able;
 pub mod assets;
 pub mod calibrate;
 pub mod claims;
 pub mod cmd;
+pub mod design;
 pub mod exit;
 pub mod formats;
 pub mod heed;

@@ -184,6 +184,7 @@ mod tests {
             runs_per_boot: repeats.1,
             timeout_ms: 1000,
             trace: vec!["workload0".into()],
+            design: Default::default(),
         }
     }
 

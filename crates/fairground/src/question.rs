@@ -98,9 +98,12 @@ pub struct Question {
     /// Measure without probes, to see what they cost
     #[arg(long)]
     no_probes: bool,
-    /// Do not remark that the plan has too few repeats to prove anything
+    /// Run a plan that may prove nothing, without A/A trials; the report says so
     #[arg(long)]
     pub exploratory: bool,
+    /// The verb judges its records by rules of its own, not by comparing contestants.
+    #[arg(skip)]
+    pub own_rules: bool,
 }
 
 /// The question with everything read and resolved.
@@ -126,18 +129,32 @@ impl Asked {
         let ids: Vec<String> = self.trials.iter().map(Trial::id).collect();
         model::trial::hex16(&ids)
     }
+
+    /// The same question with another number of blocks: the shorter plan is the longer one's
+    /// beginning.
+    pub fn with_blocks(mut self, blocks: u32) -> Asked {
+        let probes = self.trials.iter().all(|trial| trial.probes);
+        self.experiment.blocks = blocks;
+        self.trials = plan::plan(&self.experiment, self.seed);
+        self.trials.iter_mut().for_each(|trial| trial.probes = probes);
+        self
+    }
 }
 
 impl Question {
+    /// An experiment as its file is.
+    pub fn named(experiment: &str) -> Question {
+        Question { experiment: Some(experiment.into()), seed: 1, ..Question::default() }
+    }
+
     /// An experiment as its file is, on one backend, with other blocks if they are given.
     pub fn on(experiment: &str, on: Backend, seed: u64, blocks: Option<u32>) -> Question {
         Question {
-            experiment: Some(experiment.into()),
             on: On::of(on).into_iter().collect(),
             seed,
             blocks,
-            exploratory: true,
-            ..Question::default()
+            own_rules: true,
+            ..Question::named(experiment)
         }
     }
 
@@ -166,6 +183,7 @@ impl Question {
             runs: self.runs,
             timeout_s: self.timeout,
             trace: self.trace.clone(),
+            exploratory: self.exploratory,
         }
     }
 }

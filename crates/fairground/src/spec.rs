@@ -128,4 +128,6 @@ pub struct Overrides {
     pub timeout_s: Option<u64>,
     /// `--trace`: cells to trace; `all` traces every cell.
     pub trace: Vec<String>,
+    /// `--exploratory`: the plan need not be able to prove anything.
+    pub exploratory: bool,
 }

@@ -2,12 +2,14 @@
 //! Records → comparison, with the options that all reading verbs share.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use anyhow::Result;
-use model::Record;
+use model::{Design, Record};
 use stats::{Comparison, Options};
 use store::Session;
 
+use crate::design::duration;
 use crate::exit::bad_input;
 use crate::ui;
 
@@ -32,8 +34,38 @@ pub fn compare(
     let named = experiment.map(|experiment| experiment.baseline.clone());
     let order = experiment.iter().flat_map(|e| e.contestants.iter().map(|c| c.name.clone()));
     let baseline = baseline.or(named).unwrap_or_default();
-    let options = Options { order: order.collect(), ..Options::against(&baseline) };
-    Ok(stats::compare(records, &options))
+    let scatter = experiment.map(|experiment| experiment.design.scatter.clone());
+    let options = Options {
+        order: order.collect(),
+        scatter: scatter.unwrap_or_default(),
+        ..Options::against(&baseline)
+    };
+    let mut comparison = stats::compare(records, &options);
+    let declared = experiment.map(|experiment| declared(&experiment.design)).unwrap_or_default();
+    comparison.notes.splice(0..0, declared);
+    Ok(comparison)
+}
+
+/// What was declared about the plan, for readers.
+fn declared(design: &Design) -> Vec<String> {
+    let mut notes = Vec::new();
+    if design.exploratory {
+        notes.push("Exploratory: the plan was run without asking what it can prove.".to_owned());
+    }
+    if let Some(percent) = design.until_percent {
+        notes.push(format!(
+            "Blocks were added until every shift of a headline measure was known to ±{percent} %, as \
+             declared before."
+        ));
+    }
+    if let Some(seconds) = design.budget_s {
+        notes.push(format!(
+            "There are as many blocks as fit into {}; their number was fixed before any result was \
+             looked at.",
+            duration::words(Duration::from_secs(seconds))
+        ));
+    }
+    notes
 }
 
 /// What did not end well, in a few lines; none when all is well.

@@ -96,8 +96,8 @@ fn run_has_help() {
               --trace[=<CELL>]         Keep an event trace of this cell's trials in the
                                        first block; of every cell's without a value
               --no-probes              Measure without probes, to see what they cost
-              --exploratory            Do not remark that the plan has too few repeats
-                                       to prove anything
+              --exploratory            Run a plan that may prove nothing, without A/A
+                                       trials; the report says so
               --resume                 Run only the trials that the last run of the same
                                        plan has left
               --store <FILE>           Where the records go [default: fairground.db]
@@ -105,6 +105,15 @@ fn run_has_help() {
                                        simulator and where only instructions are
                                        counted, else one]
               --offline                Never download a kernel
+              --budget <TIME>          Take as many blocks as fit into this time: 90s,
+                                       10m, 2h. The first one shows what a block takes;
+                                       the number is fixed before any result is looked
+                                       at
+              --until <PERCENT>        Add blocks until every shift of a headline
+                                       measure is known to ± so many percent
+              --effect <PERCENT>       Refuse a plan that could not see a difference of
+                                       so many percent, as A/A trials show it
+              --no-aa                  No A/A trials before real time is measured
           -h, --help                   Print help
     "#]]
     .assert_eq(&stdout(&shown));

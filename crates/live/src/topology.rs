@@ -80,14 +80,18 @@ mod tests {
         let mut files = vec![("node/online".to_owned(), "0-1\n".to_owned())];
         for cpu in 0..4 {
             let (half, place) = (cpu / 2 * 2, format!("cpu/cpu{cpu}"));
-            files.push((format!("{place}/topology/thread_siblings_list"), format!("{half}-{}\n", half + 1)));
+            files.push((
+                format!("{place}/topology/thread_siblings_list"),
+                format!("{half}-{}\n", half + 1),
+            ));
             for (index, level) in [(0, 1), (3, 3)] {
                 let cache = format!("{place}/cache/index{index}");
                 files.push((format!("{cache}/level"), format!("{level}\n")));
                 files.push((format!("{cache}/shared_cpu_list"), format!("{half}-{}\n", half + 1)));
             }
         }
-        let files: Vec<(&str, &str)> = files.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+        let files: Vec<(&str, &str)> =
+            files.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
         let root = machine(&files);
         let found = of(root.path(), &[0, 1, 2, 3]);
         assert_eq!(found, Topology { cpus: 4, smt: 2, llcs: 2, nodes: 2 });

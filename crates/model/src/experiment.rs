@@ -8,7 +8,7 @@ use serde::de::value::{SeqAccessDeserializer, StrDeserializer};
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{Backend, Contestant, Machine, Workload};
+use crate::{Backend, Contestant, Design, Machine, Workload};
 
 /// An experiment with everything that its file refers to already read: contestants × workloads ×
 /// machines × repeats. The plan is a pure function of it and a seed.
@@ -46,6 +46,9 @@ pub struct Experiment {
     /// Which cells are traced in their first block: `["wake_under_hogs hogs=3"]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trace: Vec<String>,
+    /// What was declared about the plan.
+    #[serde(default, skip_serializing_if = "Design::is_plain")]
+    pub design: Design,
 }
 
 /// A workload as it is on machines of one size.

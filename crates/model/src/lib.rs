@@ -10,13 +10,15 @@
 //! value; [`record`] is its answer, made of [`metric`]s, [`histogram`]s, [`series`] and a
 //! [`trace`]; a [`total`] puts groups of tasks together.
 //! [`progress`] is what a running experiment tells its audience; [`seed`] is the only source of
-//! chance. [`claim`] is what others have published, and how it is asked again.
+//! chance. [`claim`] is what others have published, and how it is asked again. [`design`] is what was
+//! declared before an experiment ran.
 //!
 //! What is not here: files, clocks, threads, SQL, HTML.
 
 mod check;
 pub mod claim;
 pub mod contestant;
+pub mod design;
 pub mod experiment;
 pub mod histogram;
 pub mod machine;
@@ -32,6 +34,7 @@ pub mod workload;
 
 pub use claim::{Claim, Expectation};
 pub use contestant::{Contestant, KnobValue, Policy, PolicyClass, SchedulerChoice};
+pub use design::{Design, Scatter};
 pub use experiment::Experiment;
 pub use histogram::Histogram;
 pub use machine::{Clock, Costs, Machine};

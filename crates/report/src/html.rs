@@ -59,6 +59,8 @@ pub struct About {
     pub generated: String,
     /// All schedulers that have a place in the family tree, whether they take part or not.
     pub family: Vec<Member>,
+    /// Whether the plan was declared to prove nothing.
+    pub exploratory: bool,
     /// The experiment's runs in time, where there are several.
     pub history: Option<History>,
 }
@@ -193,10 +195,11 @@ fn header(comparison: &Comparison, about: &About, body: &str) -> String {
         .map(|(id, name)| format!("<a href=\"#{id}\">{name}</a>"))
         .collect();
     format!(
-        "<header class=\"masthead\"><div class=\"inner\"><p class=\"kicker\">Fairground report</p>\
+        "<header class=\"masthead\"><div class=\"inner\"><p class=\"kicker\">Fairground report{}</p>\
          <h1>{}</h1><p class=\"question\">{}</p><p class=\"facts\">{facts}</p></div></header>\n\
          <nav class=\"contents\" aria-label=\"Contents\"><div class=\"inner\">{links}</div>\
          </nav>\n",
+        if about.exploratory { " · exploratory" } else { "" },
         text(&about.title),
         text(&about.question),
     )

@@ -89,7 +89,8 @@ fn bad_outcomes(cell: &Cell, place: &str, paint: Paint) -> String {
 }
 
 fn row_table(row: &Row, baseline: &str, paint: Paint) -> String {
-    let title = format!("{}{}", row.measure, direction(row.direction));
+    let noise = row.noise.map_or_else(String::new, |noise| format!("; {}", units::noise(&noise)));
+    let title = format!("{}{}{noise}", row.measure, direction(row.direction));
     let mut text = format!("  {}\n", fit(&title, COLUMNS - 2));
     if !row.is_measured() {
         return text + &unmeasured(row);

@@ -2,6 +2,7 @@
 //! Numbers for people: three significant digits, and a unit that keeps them short.
 
 use model::metric::Unit;
+use stats::noise::Noise;
 use stats::{Interval, MeasureKey, PValue, Shift};
 
 /// A number with its unit: `4.01 ms`, `134,538`, `1.20 M/s`, `0.953`.
@@ -43,6 +44,16 @@ pub fn p_value(p: PValue) -> String {
         small if small < 0.001 => format!("p < 0.001 of {}", p.comparisons),
         large => format!("p = {large:.3} of {}", p.comparisons),
     }
+}
+
+/// A noise floor: `noise ±1.3 % (A/A, 8 runs)`.
+pub fn noise(noise: &Noise) -> String {
+    let from = if noise.before { "A/A" } else { "the baseline's" };
+    format!("noise ±{} % ({from}, {} runs)", digits_of(noise.percent), noise.runs)
+}
+
+fn digits_of(percent: f64) -> String {
+    signed(percent).trim_start_matches('+').to_owned()
 }
 
 /// A number of things: `1 time`, `3 times`.

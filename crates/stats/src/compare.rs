@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Clock, Record, Seed};
+use model::{Clock, Record, Scatter, Seed, Trial};
 
 use crate::comparison::{Cell, Comparison, Entry, OutcomeCount, PValue, Pairs, Row, Shift};
 use crate::family::{correct, judge_all};
@@ -11,6 +11,7 @@ use crate::interval::CONFIDENCE;
 use crate::leaders::leaders;
 use crate::measures::MeasureKey;
 use crate::median::median;
+use crate::noise::noise;
 use crate::notes::notes;
 use crate::samples::{CellKey, Column, cells, clock, columns};
 use crate::shift::{clusters, median_interval, p_value, shift};
@@ -27,12 +28,20 @@ pub struct Options {
     pub resamples: u32,
     /// The order of contestants in tables; those that are not named follow alphabetically.
     pub order: Vec<String>,
+    /// What A/A trials have shown before.
+    pub scatter: Vec<Scatter>,
 }
 
 impl Options {
     /// The usual resampling against a baseline.
     pub fn against(baseline: &str) -> Options {
-        Options { baseline: baseline.into(), seed: Seed(1), resamples: 2_000, order: Vec::new() }
+        Options {
+            baseline: baseline.into(),
+            seed: Seed(1),
+            resamples: 2_000,
+            order: Vec::new(),
+            scatter: Vec::new(),
+        }
     }
 }
 
@@ -76,7 +85,7 @@ fn compare_cell(
     let trial = &records[0].trial;
     let clock = clock(records[0]);
     let headlines = headlines(records);
-    let judge = Judge { contestants, options, clock };
+    let judge = Judge { contestants, options, clock, scatter: scatter(options, trial) };
     let mut rows: Vec<Row> = columns(records)
         .into_iter()
         .map(|(measure, columns)| judge.row(measure, &columns, &headlines))
@@ -128,11 +137,22 @@ fn outcomes(records: &[&Record], contestants: &[String]) -> Vec<OutcomeCount> {
     counts.into_iter().map(count).collect()
 }
 
+/// What A/A trials have shown of a trial's cell.
+fn scatter<'a>(options: &'a Options, trial: &Trial) -> Vec<&'a Scatter> {
+    let cell = trial.workload.cell();
+    let here = |found: &&Scatter| {
+        (found.backend, &found.machine, &found.cell) == (trial.backend, &trial.machine.name, &cell)
+    };
+    options.scatter.iter().filter(here).collect()
+}
+
 /// What all rows of a cell share.
 struct Judge<'a> {
     contestants: &'a [String],
     options: &'a Options,
     clock: Clock,
+    /// Of this cell.
+    scatter: Vec<&'a Scatter>,
 }
 
 impl Judge<'_> {
@@ -159,7 +179,9 @@ impl Judge<'_> {
         };
         let entries = self.contestants.iter().map(entry).collect();
         let leaders = headline.then(|| leaders(columns, self.contestants, direction, self.clock));
-        Row { measure, unit, direction, headline, entries, leaders: leaders.flatten() }
+        let before = self.scatter.iter().find(|found| found.measure == measure.to_string());
+        let noise = noise(before.copied(), baseline, &measure, self.clock).filter(|_| headline);
+        Row { measure, unit, direction, headline, entries, leaders: leaders.flatten(), noise }
     }
 
     /// An entry without its comparison.

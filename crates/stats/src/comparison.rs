@@ -12,6 +12,7 @@ use model::{Backend, Clock, Seed};
 use serde::{Deserialize, Serialize};
 
 use crate::leaders::Leaders;
+use crate::noise::Noise;
 use crate::{MeasureKey, Verdict};
 
 /// Everything that the records say about the contestants.
@@ -74,6 +75,9 @@ pub struct Row {
     /// Who is best, in headline measures that judge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leaders: Option<Leaders>,
+    /// What equals show, too; of headline measures that judge, under a real clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Noise>,
 }
 
 /// One contestant's numbers in one row.

@@ -7,7 +7,8 @@
 //! [`permutation`], [`equivalence`].
 //! Of distributions: [`quantile`], [`order_statistic`], [`shift_function`]. Of series and ramps:
 //! [`change_points`](mod@change_points), [`warm_up`], [`knee`](mod@knee). Of doubt: [`bootstrap`],
-//! [`interval`], [`holm`], [`family`], with the [`distributions`] that they need.
+//! [`interval`], [`holm`], [`family`], [`noise`], [`power`],
+//! [`precision`], with the [`distributions`] that they need.
 //!
 //! [`measures`] says which numbers a record holds, [`compare`] puts all together, [`verdict`] says
 //! what may be said; [`apart`] says what tells two contestants apart, [`agreement`] sets two
@@ -48,11 +49,14 @@ pub mod knee;
 pub mod leaders;
 pub mod measures;
 pub mod median;
+pub mod noise;
 mod notes;
 pub mod order_statistic;
 pub mod outliers;
 pub mod over_time;
 pub mod permutation;
+pub mod power;
+pub mod precision;
 pub mod quantile;
 pub mod rank_interval;
 pub mod rank_sum;

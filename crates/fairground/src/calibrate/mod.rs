@@ -96,6 +96,7 @@ pub fn experiment(machine: &Machine, kernel: &str) -> Result<(Experiment, Source
         runs_per_boot: 1,
         timeout_ms: 60_000,
         trace: Vec::new(),
+        design: Default::default(),
     };
     Ok((experiment, sources))
 }

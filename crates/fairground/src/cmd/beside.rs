@@ -39,7 +39,7 @@ pub fn run<Sides>(
     text: impl Fn(&[Record], &Comparison, Sides, bool) -> String,
 ) -> Result<ExitCode> {
     args.run.question.experiment.get_or_insert_with(|| usual.into());
-    args.run.question.exploratory = true;
+    args.run.question.own_rules = true;
     let asked = args.run.question.ask()?;
     let sides = check(&asked)?;
     let session = match run::measure(&args.run, asked)? {

@@ -225,6 +225,7 @@ fn loading(sources: &[Source], backend: Backend, kernel: Option<&Kernel>) -> Res
         runs_per_boot: 1,
         timeout_ms: 60_000,
         trace: Vec::new(),
+        design: Default::default(),
     })
 }
 

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
+use crate::design::Reach;
 use crate::output;
 use crate::question::Question;
 
@@ -15,7 +16,8 @@ pub struct Args {
     question: Question,
 }
 
-/// Prints the trials in the order in which `run` would run them.
+/// Prints the trials in the order in which `run` would run them, and on standard error what they
+/// can prove.
 ///
 /// # Errors
 /// When a file is wrong, or standard output is closed.
@@ -24,5 +26,6 @@ pub fn run(args: Args) -> Result<ExitCode> {
     for trial in &asked.trials {
         output::print(&(serde_json::to_string(trial)? + "\n"))?;
     }
+    Reach::of(&asked).words().iter().for_each(output::tell);
     Ok(ExitCode::SUCCESS)
 }

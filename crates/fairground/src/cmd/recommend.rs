@@ -5,30 +5,33 @@
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Result;
 use model::{Backend, Record};
 use report::terminal::recommend::Setting;
+use stats::holm;
 use stats::recommend::{Advice, recommend};
-use store::Store;
+use stats::verdict::RUNS_NEEDED;
 
 use super::run::{self, Ended};
 use crate::assets::{self, Kind};
+use crate::design::duration;
 use crate::exit::{self, bad_input};
 use crate::home;
 use crate::output;
-use crate::question::{On, host_cpus};
+use crate::question::{On, Question, host_cpus};
 use crate::recommend::host::{self, Host};
 use crate::recommend::race::{self, Race, Wish};
 use crate::recommend::{ask, switch};
 use crate::records::Chosen;
 use crate::spec::care::{self, Care};
-use crate::spec::machine::HERE;
+use crate::spec::machine::{self, HERE};
 use crate::{summary, words};
 
-/// More blocks than these show nothing that matters.
-const BLOCKS_MAX: u32 = 12;
+/// How many simulated blocks are enough: they are exact, and more of them show nothing that
+/// matters.
+const SIMULATED: u32 = 12;
 
 /// Options of `recommend`.
 #[derive(clap::Args)]
@@ -49,8 +52,8 @@ pub struct Args {
     /// Consider these instead of those that the cares name
     #[arg(long = "scheduler", value_name = "SCHEDULER")]
     schedulers: Vec<String>,
-    /// How long it may take: 90s, 5m, 1h
-    #[arg(long, value_name = "TIME", default_value = "3m", value_parser = time)]
+    /// How long it may take: 90s, 10m, 2h
+    #[arg(long, value_name = "TIME", default_value = "3m", value_parser = duration::parse)]
     budget: Duration,
     /// The only source of chance
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -77,7 +80,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let host = host::look()?;
     let elsewhere = args.machine.as_ref().is_some_and(|machine| machine != HERE);
     let (backend, why) = host.backend(args.on, elsewhere)?;
-    let cares = cares(&args)?;
+    let machine = args.machine.as_deref().unwrap_or(HERE);
+    let cpus = machine::load(machine, Path::new(""), host_cpus())?.cpus;
+    let cares = cares(&args, cpus)?;
     agree(&args, backend)?;
     let wish = Wish {
         cares,
@@ -87,19 +92,16 @@ pub fn run(args: Args) -> Result<ExitCode> {
         seed: args.seed,
         backend,
     };
-    let blocks = match blocks(&args, &wish, &host)? {
-        Ok(blocks) => blocks,
-        Err(interrupted) => return Ok(interrupted),
-    };
-    let race = wish.race(&host, blocks)?;
-    let session = match run::measure(&measuring(&args), race.asked.clone())? {
+    let race = wish.race(&host)?;
+    let session = match run::measure(&measuring(&args, &race), race.asked.clone())? {
         Ended::Session(id) => id,
         Ended::Interrupted(code) => return Ok(code),
     };
     let (sessions, records) = Chosen::session(args.store.clone(), session).open()?;
     let comparison = summary::compare(&sessions, &records, None)?;
     let recommendation = recommend(&records, &comparison, &race.aims, &race.easy);
-    let setting = setting(&args, &wish, &race, &host, why);
+    let blocks = sessions.last().map_or(0, |session| session.experiment.blocks);
+    let setting = setting((&args, &wish), &race, &host, (blocks, why));
     let setting = Setting { switch: switches(&race, &recommendation.advice, &host), ..setting };
     output::print(&report::terminal::recommend::recommendation(&recommendation, &setting))?;
     Ok(exit_code(&records))
@@ -113,8 +115,8 @@ fn exit_code(records: &[Record]) -> ExitCode {
 }
 
 /// What matters: as the options say, or as somebody at the terminal answers.
-fn cares(args: &Args) -> Result<Vec<Care>> {
-    let read = |name: &String| care::read(name, Path::new(""), host_cpus());
+fn cares(args: &Args, cpus: u32) -> Result<Vec<Care>> {
+    let read = |name: &String| care::read(name, Path::new(""), cpus);
     let names = match (args.cares.is_empty(), args.workloads.is_empty()) {
         (false, _) => args.cares.clone(),
         (true, false) => Vec::new(),
@@ -165,59 +167,38 @@ fn agree(args: &Args, backend: Backend) -> Result<()> {
     }
 }
 
-fn measuring(args: &Args) -> run::Args {
-    let mut question = crate::question::Question::default();
-    question.exploratory = true;
+fn measuring(args: &Args, race: &Race) -> run::Args {
     run::Args {
-        question,
+        question: Question::default(),
         resume: args.resume,
         store: args.store.clone(),
         jobs: None,
         offline: args.offline,
+        budget: Some(args.budget),
+        until: None,
+        effect: None,
+        no_aa: false,
+        blocks: Some(blocks(race)),
     }
 }
 
-/// How many blocks fit into the budget, by what one of them takes; the error is the exit code of
-/// somebody who did not wait. That block is thrown away: the number is fixed before anything that
-/// counts is seen.
-fn blocks(args: &Args, wish: &Wish, host: &Host) -> Result<Result<u32, ExitCode>> {
-    if let Some(blocks) = resumed(args)? {
-        return Ok(Ok(blocks));
-    }
-    let began = Instant::now();
-    let folder = tempfile::tempdir()?;
-    let trial = run::Args { store: folder.path().join("pilot.db"), ..measuring(args) };
-    output::tell("one round first, to see how long a round takes");
-    if let Ended::Interrupted(code) = run::measure(&trial, wish.race(host, 1)?.asked)? {
-        return Ok(Err(code));
-    }
-    let (one, left) = (began.elapsed().as_secs_f64(), args.budget.as_secs_f64());
-    let fit = ((left - one) / one).floor().clamp(0.0, f64::from(BLOCKS_MAX)) as u32;
-    let needed = stats::verdict::RUNS_NEEDED as u32;
-    if fit >= needed {
-        return Ok(Ok(fit));
-    }
-    let minutes = (one * f64::from(needed + 1) / 60.0).ceil();
-    Err(bad_input(format!(
-        "--budget: a round takes {one:.0} s, and fewer than {needed} prove nothing; write --budget \
-         {minutes}m, or name fewer candidates by --scheduler"
-    )))
+/// What is needed to say anything of so many candidates, all aims in one family; and what is enough
+/// where it takes no time to speak of, so that the answer does not depend on how fast this is.
+fn blocks(race: &Race) -> (u32, u32) {
+    let comparisons = (race.asked.experiment.contestants.len() - 1) * race.aims.len();
+    let needed = holm::units_needed(comparisons).max(RUNS_NEEDED) as u32;
+    let simulated = race.asked.experiment.backends == [Backend::Sim];
+    (needed, if simulated { SIMULATED.max(needed) } else { u32::MAX })
 }
 
-/// The number of blocks of the race that is gone on with.
-fn resumed(args: &Args) -> Result<Option<u32>> {
-    if !args.resume {
-        return Ok(None);
-    }
-    let mut sessions = Store::open_readonly(&args.store)?.sessions()?;
-    sessions.retain(|one| one.experiment.name == race::NAME && one.origin.is_none());
-    Ok(sessions.last().map(|session| session.experiment.blocks))
-}
-
-fn setting(args: &Args, wish: &Wish, race: &Race, host: &Host, why: Option<String>) -> Setting {
+fn setting(
+    (args, wish): (&Args, &Wish),
+    race: &Race,
+    host: &Host,
+    (blocks, why): (u32, Option<String>),
+) -> Setting {
     let experiment = &race.asked.experiment;
     let machine = &experiment.machines[0];
-    let blocks = experiment.blocks;
     let (machine, release) = (Host::words(machine), &host.release);
     let because = why.map(|why| format!(", because {why}")).unwrap_or_default();
     let place = match wish.backend {
@@ -229,23 +210,19 @@ fn setting(args: &Args, wish: &Wish, race: &Race, host: &Host, why: Option<Strin
         _ => format!("{blocks} rounds in the simulator{because}; {machine}"),
     };
     let meaning = match wish.backend {
-        Backend::Sim => Some(
-            format!(
-                "These are predictions by a model of such a machine, and {} is the file that is \
+        Backend::Sim => Some(format!(
+            "These are predictions by a model of such a machine, and {} is the file that is \
                  written after this kernel's own scheduler. METHOD.md says how far they are from \
                  kernels: near on one CPU, far on more. Intervals say how much the answer depends \
                  on arrivals, not what the model has wrong.",
-                experiment.baseline
-            ),
-        ),
+            experiment.baseline
+        )),
         _ => None,
     };
     let store = words::quoted(&args.store.display().to_string());
     let report = format!("fairground report {} --store {store} -o recommend.html", race::NAME);
-    let commands = vec![
-        ("The full report".into(), report),
-        ("The same again".into(), repeat(args, wish)),
-    ];
+    let commands =
+        vec![("The full report".into(), report), ("The same again".into(), repeat(args, wish))];
     let measured = std::iter::once(place + ".").chain(meaning).collect();
     Setting { measured, commands, ..Setting::default() }
 }
@@ -254,7 +231,8 @@ fn setting(args: &Args, wish: &Wish, race: &Race, host: &Host, why: Option<Strin
 fn repeat(args: &Args, wish: &Wish) -> String {
     let (on, named) = (wish.backend.word(), &args.cares);
     let mut words = vec!["fairground".to_owned(), race::NAME.into()];
-    let mut add = |option: &str, value: String| words.extend([option.to_owned(), words::quoted(&value)]);
+    let mut add =
+        |option: &str, value: String| words.extend([option.to_owned(), words::quoted(&value)]);
     for (care, at) in wish.cares.iter().zip(0..) {
         add("--care", named.get(at).unwrap_or(&care.name).clone());
     }
@@ -269,35 +247,22 @@ fn repeat(args: &Args, wish: &Wish) -> String {
 }
 
 /// How to switch to those that are recommended.
-fn switches(race: &Race, advice: &Advice, host: &Host) -> std::collections::BTreeMap<String, Vec<String>> {
+fn switches(
+    race: &Race,
+    advice: &Advice,
+    host: &Host,
+) -> std::collections::BTreeMap<String, Vec<String>> {
     let Advice::Switch(names) = advice else { return Default::default() };
     let contestants = race.asked.experiment.contestants.iter();
     let wanted = contestants.filter(|one| names.contains(&one.name));
     wanted.map(|one| (one.name.clone(), switch::lines(one, host))).collect()
 }
 
-/// The shortest that [`time`] reads back.
+/// The shortest that [`duration::parse`] reads back.
 fn time_words(time: Duration) -> String {
     match time.as_secs() {
         hours if hours % 3600 == 0 => format!("{}h", hours / 3600),
         minutes if minutes % 60 == 0 => format!("{}m", minutes / 60),
         seconds => format!("{seconds}s"),
-    }
-}
-
-/// `90s`, `5m` or `1h`.
-fn time(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("'{text}' is no time; write e.g. 90s, 5m or 1h");
-    let unit = text.chars().last().ok_or_else(wrong)?;
-    let seconds = match unit {
-        's' => 1,
-        'm' => 60,
-        'h' => 3600,
-        _ => return Err(wrong()),
-    };
-    let number: u64 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
-    match number.checked_mul(seconds).filter(|seconds| (1..=86_400 * 7).contains(seconds)) {
-        Some(seconds) => Ok(Duration::from_secs(seconds)),
-        None => Err(wrong()),
     }
 }

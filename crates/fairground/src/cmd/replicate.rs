@@ -156,6 +156,11 @@ fn run_args(args: &Args, question: Question) -> run::Args {
         store: args.store.clone(),
         jobs: args.jobs,
         offline: args.offline,
+        budget: None,
+        until: None,
+        effect: None,
+        no_aa: true,
+        blocks: None,
     }
 }
 

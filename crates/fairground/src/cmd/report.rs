@@ -59,6 +59,7 @@ fn about(sessions: &[Session]) -> About {
         commands: commands.chain([words::command()]).collect(),
         generated: words::today(),
         family: lineage::members(),
+        exploratory: experiment.is_some_and(|e| e.design.exploratory),
         history: None,
     }
 }

@@ -1,28 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `fairground run [EXPERIMENT]`: spec → plan → trials → records → statistics → table.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use model::{Backend, Progress, Trial};
-use store::{Filter, SchedulerSource, Session, Store};
+use stats::precision::{Next, next};
 
+use crate::design::{self, duration, grown, same};
 use crate::exit;
 use crate::home;
 use crate::output;
 use crate::question::{Asked, Question};
 use crate::records::Chosen;
-use crate::run::objects::{self, Prepared};
-use crate::run::sink::Sink;
-use crate::run::{self, Settings, interrupt};
-use crate::ui::Screen;
-use crate::{summary, words};
+use crate::summary;
 
-/// With fewer runs per contestant and cell a median has no finite 95 % interval.
-const RUNS_MIN: u32 = 6;
+mod session;
 
 /// Options of `run`.
 #[derive(clap::Args, Clone)]
@@ -43,6 +37,25 @@ pub struct Args {
     /// Never download a kernel
     #[arg(long)]
     pub offline: bool,
+    /// Take as many blocks as fit into this time: 90s, 10m, 2h. The first one shows what a block
+    /// takes; the number is fixed before any result is looked at
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    #[arg(conflicts_with_all = ["blocks", "until"])]
+    pub budget: Option<Duration>,
+    /// Add blocks until every shift of a headline measure is known to ± so many percent
+    #[arg(long, value_name = "PERCENT", value_parser = duration::percent)]
+    #[arg(conflicts_with = "blocks")]
+    pub until: Option<f64>,
+    /// Refuse a plan that could not see a difference of so many percent, as A/A trials show it
+    #[arg(long, value_name = "PERCENT", value_parser = duration::percent)]
+    pub effect: Option<f64>,
+    /// No A/A trials before real time is measured
+    #[arg(long, conflicts_with = "effect")]
+    pub no_aa: bool,
+    /// The fewest and the most blocks that a budget may give, where the verb knows better than the
+    /// plan.
+    #[arg(skip)]
+    pub blocks: Option<(u32, u32)>,
 }
 
 /// Runs what is asked and shows what came out.
@@ -65,114 +78,109 @@ pub enum Ended {
     Interrupted(ExitCode),
 }
 
-/// Runs the trials of a question, as far as they have no record yet.
+/// Runs the trials of a question, with as many blocks as the options want.
 ///
 /// # Errors
 /// As for [`run`].
-pub fn measure(args: &Args, asked: Asked) -> Result<Ended> {
-    let stop = interrupt::flag()?;
-    let prepared = objects::prepare(&asked.trials, &asked.sources)?;
-    let store = Store::open(&args.store)?;
-    let session = session(&store, &asked, args.resume)?;
-    let left = left(&store, &asked, session.family)?;
-    store.keep_sources(&sources(&asked))?;
-    let id = store.begin(&session)?;
-    let ended = execute(args, &asked, (&left, &prepared), (store, id), &stop);
-    if stop.load(Ordering::SeqCst) && ended.is_ok() {
-        output::tell(format_args!("interrupted; to go on: {}", words::resume_command()));
-        return Ok(Ended::Interrupted(ExitCode::from(exit::INTERRUPTED)));
+pub fn measure(args: &Args, mut asked: Asked) -> Result<Ended> {
+    if args.question.own_rules {
+        return session::run(args, &asked, None);
     }
-    if ended.is_err() {
-        output::tell(format_args!("what was measured is in {}", args.store.display()));
-        output::tell(format_args!("to go on: {}", words::resume_command()));
-        if simulated_too(&asked) {
-            output::tell("--on sim needs no virtual machine: it shows the simulator's part alone");
+    let began = Instant::now();
+    let declared = &mut asked.experiment.design;
+    (declared.until_percent, declared.budget_s) = (args.until, args.budget.map(|it| it.as_secs()));
+    let later = args.until.is_some() || args.budget.is_some();
+    if !later {
+        design::check(&asked)?;
+    }
+    if let Some(interrupted) = equals(args, &mut asked)? {
+        return Ok(interrupted);
+    }
+    match (args.budget, args.until) {
+        (Some(budget), _) => within(args, asked, budget, began),
+        (None, Some(percent)) => until(args, asked, percent),
+        (None, None) => {
+            asked.notes.extend(design::visible(&asked, args.effect)?);
+            session::run(args, &asked, None)
         }
     }
-    ended?;
-    Ok(Ended::Session(id))
 }
 
-/// The texts of the schedulers' files, with what they include.
-fn sources(asked: &Asked) -> Vec<SchedulerSource> {
-    asked.sources.values().map(objects::text).filter(SchedulerSource::is_genuine).collect()
-}
-
-/// This run's session: of its own family, or of that of an earlier run with the same plan.
-fn session(store: &Store, asked: &Asked, resume: bool) -> Result<Session> {
-    let plan = asked.plan_id();
-    let sessions = store.sessions()?.into_iter().rev();
-    // What somebody else has measured is no part of our run.
-    let earlier = sessions.into_iter().find(|one| one.plan == plan && one.origin.is_none());
-    let family = earlier.filter(|_| resume).map(|session| session.family.unwrap_or(session.id));
-    let started_unix_s = words::now();
-    Ok(Session {
-        id: 0,
-        family,
-        experiment: asked.experiment.clone(),
-        plan,
-        seed: asked.seed,
-        command: words::command(),
-        started_unix_s,
-        fairground: run::VERSION.into(),
-        origin: None,
-    })
-}
-
-/// The trials that have no record yet.
-fn left(store: &Store, asked: &Asked, family: Option<i64>) -> Result<Vec<Trial>> {
-    let done = match family {
-        Some(_) => store.trial_ids_done(&Filter { family, ..Filter::default() })?,
-        None => BTreeSet::new(),
-    };
-    Ok(asked.trials.iter().filter(|trial| !done.contains(&trial.id())).cloned().collect())
-}
-
-fn execute(
-    args: &Args,
-    asked: &Asked,
-    (left, prepared): (&[Trial], &Prepared),
-    (store, session): (Store, i64),
-    stop: &AtomicBool,
-) -> Result<()> {
-    let mut screen = Screen::new();
-    remark(asked, args.question.exploratory, &mut screen);
-    let done = asked.trials.len() - left.len();
-    screen.show(&Progress::Planned { trials: asked.trials.len(), done });
-    let settings = Settings {
-        home: home::home()?,
-        sources: asked.sources.clone(),
-        jobs: args.jobs,
-        offline: args.offline,
-        executable: None,
-    };
-    let mut keep = move |record: &model::Record| Ok(store.append(session, record)?);
-    let mut hear = |progress: &Progress<'_>| screen.show(progress);
-    let result = {
-        let sink = Sink::new(&mut keep, &mut hear, stop);
-        run::execute(left, prepared, &settings, &sink)
-    };
-    screen.clear();
-    result
-}
-
-/// What the audience should know before it waits.
-fn remark(asked: &Asked, exploratory: bool, screen: &mut Screen) {
-    for note in &asked.notes {
-        screen.show(&Progress::Note(note));
+/// A/A trials, where real time will be compared: how far equals are apart. Returns something only
+/// when the user has interrupted them.
+fn equals(args: &Args, asked: &mut Asked) -> Result<Option<Ended>> {
+    if args.no_aa || asked.experiment.design.exploratory {
+        return Ok(None);
     }
-    let runs = asked.experiment.blocks.saturating_mul(asked.experiment.runs_per_boot);
-    if runs < RUNS_MIN && !exploratory {
-        screen.show(&Progress::Note(&format!(
-            "exploratory: {runs} runs of each cell prove little; {RUNS_MIN} or more are needed"
-        )));
-    }
+    let Some(question) = same::question(asked) else { return Ok(None) };
+    let records = match same::known(&args.store, &question)? {
+        Some(records) => records,
+        None => {
+            output::tell(same::words(&question));
+            match session::run(&Args { resume: true, ..args.clone() }, &question, None)? {
+                Ended::Session(id) => Chosen::session(args.store.clone(), id).records()?,
+                interrupted => return Ok(Some(interrupted)),
+            }
+        }
+    };
+    asked.experiment.design.scatter = stats::noise::scatter(&records);
+    Ok(None)
 }
 
-/// Whether a part of the experiment needs nothing but this program, and another does.
-fn simulated_too(asked: &Asked) -> bool {
-    let backends = &asked.experiment.backends;
-    backends.len() > 1 && backends.contains(&Backend::Sim)
+/// As many blocks as fit into a time.
+fn within(args: &Args, asked: Asked, budget: Duration, began: Instant) -> Result<Ended> {
+    let (least, most) = args.blocks.unwrap_or((1, u32::MAX));
+    let otherwise = if args.blocks.is_some() { "" } else { ", or add --exploratory" };
+    let needed = grown::needed(&asked).max(least);
+    let exploratory = asked.experiment.design.exploratory;
+    let least = grown::least_time(&asked.clone().with_blocks(1)) * needed;
+    if least > budget && !exploratory {
+        return Err(grown::too_short(&asked, budget, (needed, least), otherwise));
+    }
+    let (asked, family) = match grown::resumed(args.resume, &args.store, &asked)? {
+        Some((blocks, family)) => (asked.with_blocks(blocks), Some(family)),
+        None => {
+            let (first, before) = (asked.clone().with_blocks(1), Instant::now());
+            let id = match session::run(args, &first, None)? {
+                Ended::Session(id) => id,
+                interrupted => return Ok(interrupted),
+            };
+            let block = before.elapsed();
+            let blocks = grown::that_fit(block, budget.saturating_sub(began.elapsed())).min(most);
+            if blocks < needed && !exploratory {
+                let least = began.elapsed() + block * (needed - 1);
+                return Err(grown::too_short(&asked, budget, (needed, least), otherwise));
+            }
+            output::tell(grown::plan_words(blocks, block));
+            (asked.with_blocks(blocks), Some(id))
+        }
+    };
+    design::visible(&asked, args.effect)?.iter().for_each(output::tell);
+    session::run(args, &asked, family)
+}
+
+/// Blocks until the shifts are known well enough.
+fn until(args: &Args, asked: Asked, percent: f64) -> Result<Ended> {
+    let needed = grown::needed(&asked);
+    let (mut asked, mut family) = (asked.with_blocks(needed), None);
+    asked.notes.extend(design::visible(&asked, args.effect)?);
+    loop {
+        let id = match session::run(args, &asked, family)? {
+            Ended::Session(id) => id,
+            interrupted => return Ok(interrupted),
+        };
+        let (sessions, records) = Chosen::session(args.store.clone(), id).open()?;
+        family = sessions.first().map(|first| first.family.unwrap_or(first.id));
+        let comparison = summary::compare(&sessions, &records, None)?;
+        let next = next(&comparison, asked.experiment.blocks, percent);
+        output::tell(next.words(asked.experiment.blocks, percent));
+        match next {
+            Next::Blocks { blocks, .. } => asked = asked.with_blocks(blocks),
+            Next::Enough { .. } | Next::Never { .. } => {
+                return Ok(Ended::Session(id));
+            }
+        }
+    }
 }
 
 /// The table on standard output; on standard error where everything is, and what went wrong.

@@ -37,7 +37,7 @@ pub struct Args {
 pub fn run(mut args: Args) -> Result<ExitCode> {
     let question = &mut args.run.question;
     question.experiment.get_or_insert_with(|| EXPERIMENT.into());
-    question.exploratory = true;
+    question.own_rules = true;
     if question.schedulers.is_empty() {
         let all = compile::builtin().into_iter();
         question.schedulers = all.map(|source| source.name).collect();

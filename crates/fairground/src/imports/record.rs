@@ -122,6 +122,7 @@ pub fn experiment(records: &[Record], beside: Option<&Experiment>) -> Experiment
         runs_per_boot: 1,
         timeout_ms: 0,
         trace: Vec::new(),
+        design: Default::default(),
     });
     if !experiment.backends.contains(&Backend::Imported) {
         experiment.backends.push(Backend::Imported);

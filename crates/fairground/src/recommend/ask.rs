@@ -15,7 +15,11 @@ pub const USUAL: &str = "desktop";
 ///
 /// # Errors
 /// When the input ends without an answer, or nobody can read the question.
-pub fn cares(input: &mut dyn BufRead, output: &mut dyn Write, known: &[Care]) -> Result<Vec<String>> {
+pub fn cares(
+    input: &mut dyn BufRead,
+    output: &mut dyn Write,
+    known: &[Care],
+) -> Result<Vec<String>> {
     let usual = known.iter().position(|care| care.name == USUAL).unwrap_or(0);
     writeln!(output, "What matters to you? One number, or several with the most important first.")?;
     for (at, care) in known.iter().enumerate() {
@@ -112,6 +116,9 @@ mod tests {
     #[test]
     fn enter_agrees() {
         let answer = |typed: &str| agrees(&mut typed.as_bytes(), &mut Vec::new(), "Well?").unwrap();
-        assert_eq!([answer("\n"), answer("y\n"), answer("n\n"), answer("what\n")], [true, true, false, false]);
+        assert_eq!(
+            [answer("\n"), answer("y\n"), answer("n\n"), answer("what\n")],
+            [true, true, false, false]
+        );
     }
 }

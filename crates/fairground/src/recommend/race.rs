@@ -53,18 +53,18 @@ pub struct Race {
 }
 
 impl Wish {
-    /// The race with so many blocks.
+    /// The race, block by block; how many there are is another question.
     ///
     /// # Errors
     /// What is wrong with an option; nobody to race against what is used now.
-    pub fn race(&self, host: &Host, blocks: u32) -> Result<Race> {
+    pub fn race(&self, host: &Host) -> Result<Race> {
         let loads = self.loads();
         let overrides = Overrides {
             on: vec![self.backend],
             schedulers: self.contestants(host)?,
             workloads: loads.iter().chain(&self.workloads).cloned().collect(),
             machines: vec![self.machine.clone().unwrap_or_else(|| machine::HERE.into())],
-            blocks: Some(blocks),
+            blocks: Some(1),
             ..Overrides::default()
         };
         let asked = question::shaped(&overrides, Seed(self.seed), |experiment| {

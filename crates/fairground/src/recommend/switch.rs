@@ -32,7 +32,8 @@ fn needs(host: &Host) -> Vec<String> {
     match &host.sched_ext {
         SchedExt::Absent => vec![
             format!("Linux {} here cannot load it: it was built without sched_ext.", host.release),
-            "Boot Linux 6.12 or later built with CONFIG_SCHED_CLASS_EXT=y; this shows which is:".into(),
+            "Boot Linux 6.12 or later built with CONFIG_SCHED_CLASS_EXT=y; this shows which is:"
+                .into(),
             "  grep SCHED_CLASS_EXT /boot/config-*".into(),
             "There:".into(),
         ],
@@ -47,7 +48,8 @@ fn needs(host: &Host) -> Vec<String> {
 fn loading(command: &str, unit: &str) -> Vec<String> {
     vec![
         format!("  sudo {command}"),
-        "It schedules until Ctrl-C; then the kernel's own is back, as it is if the kernel throws".into(),
+        "It schedules until Ctrl-C; then the kernel's own is back, as it is if the kernel throws"
+            .into(),
         "it out. Which one schedules now:".into(),
         "  cat /sys/kernel/sched_ext/root/ops".into(),
         "Until the next boot, without a terminal; and back:".into(),
@@ -78,7 +80,10 @@ fn of_policy(policy: &Policy) -> Vec<String> {
     let with = |options: &str| format!("  sudo chrt {class}{times} {options}");
     let nice = |command: &str| format!("  sudo {command} -n {}", policy.nice);
     let (start, change) = match policy.nice {
-        0 => (with(&format!("{priority} PROGRAM")), with(&format!("--all-tasks --pid {priority} PID"))),
+        0 => (
+            with(&format!("{priority} PROGRAM")),
+            with(&format!("--all-tasks --pid {priority} PID")),
+        ),
         _ => (nice("nice") + " PROGRAM", nice("renice") + " -p PID"),
     };
     let back = match policy.nice {
@@ -86,7 +91,8 @@ fn of_policy(policy: &Policy) -> Vec<String> {
         _ => "  sudo renice -n 0 -p PID",
     };
     vec![
-        "It is a policy for the program that matters, not for all. A new one, or one that runs:".into(),
+        "It is a policy for the program that matters, not for all. A new one, or one that runs:"
+            .into(),
         start,
         change,
         "And back:".into(),

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use model::{Backend, Contestant, Experiment, Machine, Workload};
+use model::{Backend, Contestant, Design, Experiment, Machine, Workload};
 use serde::Deserialize;
 
 use super::cells::{self, Cells, Choice};
@@ -16,7 +16,7 @@ use crate::assets::{self, Kind};
 use crate::heed;
 
 /// Unless the file says otherwise.
-const BLOCKS: u32 = 6;
+const BLOCKS: u32 = 10;
 const TIMEOUT_S: u64 = 60;
 const MACHINE: &str = "uniprocessor";
 /// More repeats than this are a mistake.
@@ -129,6 +129,7 @@ fn resolve(
         runs_per_boot,
         timeout_ms: timeout_s * 1000,
         trace,
+        design: Design { exploratory: over.exploratory, ..Design::default() },
     };
     if let Some(reason) = heed::impossible(&experiment) {
         return Err(places.error("on", reason).hint("leave the vm backend out: --on sim"));

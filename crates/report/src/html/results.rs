@@ -132,7 +132,7 @@ fn table(row: &Row, cell: &Cell) -> String {
     let definition = measure(&row.measure.name).map_or("", |measure| measure.definition);
     format!(
         "<div class=\"scroll\"><table class=\"data result\"><caption><span title=\"{}\">{}</span> \
-         <small>{}\
+         <small>{}{}\
          </small></caption><thead><tr><th scope=\"col\">contestant</th><th scope=\"col\" \
          class=\"n\" \
          title=\"runs with a number / boots they come from\">runs/boots</th><th scope=\"col\" \
@@ -143,7 +143,8 @@ fn table(row: &Row, cell: &Cell) -> String {
          <th scope=\"col\">verdict</th></tr></thead><tbody>{lines}</tbody></table></div>\n",
         text(definition),
         text(&units::measure(&row.measure)),
-        direction(row.direction)
+        direction(row.direction),
+        row.noise.map_or_else(String::new, |it| format!(" · {}", text(&units::noise(&it))))
     )
 }
 
@@ -183,7 +184,7 @@ fn line(row: &Row, entry: &Entry, cell: &Cell, scale: Scale) -> String {
         text(&range.unwrap_or_default()),
         text(&shift),
         text(&interval),
-        scale.bar(entry.shift.as_ref()),
+        scale.bar_over(row.noise.map(|noise| noise.percent), entry.shift.as_ref()),
         entry.verdict.words(),
         remarks(entry, cell)
     )
@@ -232,13 +233,25 @@ impl Scale {
 
     /// The picture of an interval.
     pub fn bar(self, shift: Option<&Shift>) -> String {
+        self.bar_over(None, shift)
+    }
+
+    fn band(self, percent: f64) -> String {
+        let (low, high) = (self.at(-percent), self.at(percent));
+        let width = high - low;
+        format!("<rect class=\"noise\" x=\"{low:.1}\" y=\"1\" width=\"{width:.1}\" height=\"14\"/>")
+    }
+
+    /// The same over a band that is as wide as what equals show.
+    fn bar_over(self, noise_percent: Option<f64>, shift: Option<&Shift>) -> String {
+        let band = noise_percent.map_or_else(String::new, |percent| self.band(percent));
         let Some(shift) = shift else { return zero_line("") };
         let Some((at, interval)) = shift.percent.zip(shift.percent_interval) else {
-            return zero_line("");
+            return zero_line(&band);
         };
         let Interval { low, high } = interval;
         zero_line(&format!(
-            "<line class=\"range\" x1=\"{:.1}\" x2=\"{:.1}\" y1=\"8\" y2=\"8\"/><circle \
+            "{band}<line class=\"range\" x1=\"{:.1}\" x2=\"{:.1}\" y1=\"8\" y2=\"8\"/><circle \
              cx=\"{:.1}\" \
              cy=\"8\" r=\"3.2\"/>",
             self.at(low),

@@ -181,11 +181,12 @@ fn prices(it: &Recommendation, one: &Candidate) -> String {
     let pairs = pairs.flat_map(|(aim, keeps)| aim.keeps.iter().zip(keeps));
     let (kept, others): (Vec<_>, Vec<_>) =
         pairs.partition(|(_, judged)| judged.finding == Finding::Alike);
-    let told = others.into_iter().map(|(watched, judged)| {
-        labelled("it costs", &price(&one.name, watched, judged))
-    });
+    let told = others
+        .into_iter()
+        .map(|(watched, judged)| labelled("it costs", &price(&one.name, watched, judged)));
     let mut text: String = told.collect();
-    let kept: Vec<String> = kept.into_iter().map(|(watched, judged)| unpaid(watched, judged)).collect();
+    let kept: Vec<String> =
+        kept.into_iter().map(|(watched, judged)| unpaid(watched, judged)).collect();
     if !kept.is_empty() {
         text += &labelled("it keeps", &kept.join("; "));
     }

@@ -3,6 +3,8 @@
 //! records, intervals, p values, correction, verdicts.
 
 use model::{Record, Seed};
+use stats::power::BLOCKS_MAX;
+use stats::precision::{Next, next};
 use stats::{Comparison, Entry, Options, Verdict, compare};
 
 use crate::common::{record, with};
@@ -33,6 +35,8 @@ pub struct Design {
     pub boot_spread: f64,
     /// How much a block is off for all contestants alike, relatively.
     pub block_spread: f64,
+    /// Blocks are added until every shift is known to ± so many percent.
+    pub until_percent: Option<f64>,
 }
 
 /// Every contestant's true shift against the baseline: two alike, two not.
@@ -42,17 +46,26 @@ const SHIFTS: [(&str, f64); 5] =
 /// The settings of the workload: with them a family has eight comparisons.
 const SETTINGS: [i64; 2] = [3, 24];
 
-pub const DESIGNS: [Design; 6] = [
+pub const DESIGNS: [Design; 7] = [
     plain("6 boots", 6, 1, Tail::LogNormal(0.6)),
     Design { boot_spread: 0.2, ..plain("6 boots that differ", 6, 1, Tail::LogNormal(0.6)) },
     Design { boot_spread: 0.3, ..plain("6 boots of 3 runs", 6, 3, Tail::LogNormal(0.6)) },
     Design { block_spread: 0.5, ..plain("8 blocks that differ", 8, 1, Tail::LogNormal(0.6)) },
     Design { boot_spread: 0.1, ..plain("10 boots, outliers", 10, 1, Tail::Outliers) },
     Design { boot_spread: 0.3, ..plain("10 boots of 3 runs", 10, 3, Tail::LogNormal(1.0)) },
+    Design { until_percent: Some(8.0), ..plain("until ±8 %", 6, 1, Tail::LogNormal(0.6)) },
 ];
 
 const fn plain(name: &'static str, blocks: u32, runs_per_boot: u32, tail: Tail) -> Design {
-    Design { name, blocks, runs_per_boot, tail, boot_spread: 0.0, block_spread: 0.0 }
+    Design {
+        name,
+        blocks,
+        runs_per_boot,
+        tail,
+        boot_spread: 0.0,
+        block_spread: 0.0,
+        until_percent: None,
+    }
 }
 
 /// What came of a design's experiments.
@@ -105,8 +118,9 @@ fn draw(tail: Tail, seed: &mut Seed) -> f64 {
 fn records(design: &Design, any_shift: bool, seed: &mut Seed) -> Vec<Record> {
     let mut records = Vec::new();
     let off = |spread: f64, seed: &mut Seed| 1.0 + spread * (normal(seed) * 0.6).exp();
+    let blocks = if design.until_percent.is_some() { BLOCKS_MAX as u32 } else { design.blocks };
     for setting in SETTINGS {
-        for block in 0..design.blocks {
+        for block in 0..blocks {
             let shared = off(design.block_spread, seed);
             for (contestant, shift) in SHIFTS {
                 let boot = shared * off(design.boot_spread, seed);
@@ -121,6 +135,19 @@ fn records(design: &Design, any_shift: bool, seed: &mut Seed) -> Vec<Record> {
         }
     }
     records
+}
+
+/// The comparison of a design's blocks, added as a user's declaration has it.
+fn whole(design: &Design, records: &[Record], options: &Options) -> Comparison {
+    let mut blocks = design.blocks;
+    loop {
+        let first = records.iter().filter(|record| record.trial.block < blocks);
+        let comparison = compare(&first.cloned().collect::<Vec<_>>(), options);
+        match design.until_percent.map(|percent| next(&comparison, blocks, percent)) {
+            Some(Next::Blocks { blocks: more, .. }) => blocks = more,
+            _ => return comparison,
+        }
+    }
 }
 
 /// The comparisons of a family with their true shifts.
@@ -143,7 +170,7 @@ pub fn simulate(design: &Design, experiments: u32, resamples: u32) -> Rates {
         let records = records(design, any_shift, &mut seed);
         let seed = Seed(u64::from(number));
         let options = Options { resamples, seed, ..Options::against("base") };
-        let comparison = compare(&records, &options);
+        let comparison = whole(design, &records, &options);
         let judged = judged(&comparison, any_shift);
         let wrong = |low: f64, high: f64, truth: f64| {
             (low > 0.0 && truth <= 0.0) || (high < 0.0 && truth >= 0.0)

@@ -37,6 +37,7 @@ fn experiment() -> Experiment {
         runs_per_boot: 3,
         timeout_ms: 1000,
         trace: Vec::new(),
+        design: Default::default(),
     }
 }
 

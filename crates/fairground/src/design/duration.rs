@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Times and percents as users write them.
+
+use std::time::Duration;
+
+/// Reads `90s`, `10m`, `2h`, or seconds alone.
+///
+/// # Errors
+/// Anything else, with what to write.
+pub fn parse(text: &str) -> Result<Duration, String> {
+    let (number, unit_s) = match text.char_indices().last() {
+        Some((at, 's')) => (&text[..at], 1),
+        Some((at, 'm')) => (&text[..at], 60),
+        Some((at, 'h')) => (&text[..at], 3_600),
+        _ => (text, 1),
+    };
+    let seconds = number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit_s));
+    match seconds {
+        Some(seconds) if seconds > 0 => Ok(Duration::from_secs(seconds)),
+        _ => Err("write a time: 90s, 10m or 2h".into()),
+    }
+}
+
+/// Reads `2%` or `2`.
+///
+/// # Errors
+/// Anything but a number above 0.
+pub fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim_end().parse::<f64>();
+    match number {
+        Ok(percent) if percent > 0.0 && percent.is_finite() => Ok(percent),
+        _ => Err("write percent above 0: 2%".into()),
+    }
+}
+
+/// In words: `4 min 30 s`.
+pub fn words(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..60 => format!("{seconds} s"),
+        seconds if seconds < 3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        seconds => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_as_people_write_them() {
+        for (text, seconds) in [("90s", 90), ("10m", 600), ("2h", 7_200), ("45", 45)] {
+            assert_eq!(parse(text), Ok(Duration::from_secs(seconds)), "{text}");
+        }
+        for text in ["", "m", "0", "0s", "-1m", "1.5m", "10 minutes", "99999999999999999999h"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+        assert_eq!(words(Duration::from_secs(270)), "4 min 30 s");
+        assert_eq!(words(Duration::from_secs(3_660)), "1 h 1 min");
+    }
+
+    #[test]
+    fn percents_are_above_zero() {
+        assert_eq!((percent("2%"), percent("0.5 %"), percent("3")), (Ok(2.0), Ok(0.5), Ok(3.0)));
+        for text in ["", "%", "0%", "-1%", "inf", "nan%"] {
+            assert!(percent(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How an experiment was planned: what was declared, and what was known, before it ran.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Backend;
+
+/// The declarations that a reader must know to believe the numbers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Design {
+    /// Run although the plan may prove nothing, because somebody wanted so.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub exploratory: bool,
+    /// Blocks were added until no interval of a shift was wider than ± so many percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_percent: Option<f64>,
+    /// The number of blocks was chosen, before any result was looked at, to take so many seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_s: Option<u64>,
+    /// How far runs of one and the same contestant were apart before the experiment (A/A trials).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scatter: Vec<Scatter>,
+}
+
+impl Design {
+    /// Whether nothing was declared: a fixed number of blocks.
+    pub fn is_plain(&self) -> bool {
+        *self == Design::default()
+    }
+}
+
+/// The scatter of one measure in one cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scatter {
+    /// Who answered.
+    pub backend: Backend,
+    /// The machine's name.
+    pub machine: String,
+    /// The cell, as [`crate::Workload::cell`].
+    pub cell: String,
+    /// The measure, as reports name it: `completion_ns all`.
+    pub measure: String,
+    /// The standard deviation of natural logarithms between independent runs; 0.01 is about 1 %.
+    pub deviation: f64,
+    /// How many runs it was taken from.
+    pub runs: usize,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
