@@ -114,21 +114,27 @@ impl Reach {
         }
         Some(match holm::can_claim(units, units, most) {
             true => format!(
-                "{runs}; up to {most} comparisons of a measure: the smallest corrected p is {}",
+                "{runs}; at most {} of a measure: the smallest corrected p is {}",
+                counted(most),
                 significant(power::smallest_p(units, most))
             ),
             false => format!(
-                "{runs}; {most} comparisons of a measure need {}: no claim is possible there",
+                "{runs}; {} of a measure need {}: no claim is possible there",
+                counted(most),
                 Reach::needed(most)
             ),
         })
     }
 }
 
-/// A p value with two significant digits.
+fn counted(comparisons: usize) -> String {
+    format!("{comparisons} comparison{}", if comparisons == 1 { "" } else { "s" })
+}
+
+/// A p value with two significant digits, as far as anybody cares.
 fn significant(p: f64) -> String {
     let digits = if p >= 0.1 { 2 } else { (1.0 - p.log10().floor()) as usize };
-    format!("{p:.digits$}")
+    if p < 0.000_01 { "below 0.00001".into() } else { format!("{p:.digits$}") }
 }
 
 /// Runs that are independent: boots, or runs where there is only one boot.
@@ -171,11 +177,11 @@ pub fn check(asked: &Asked) -> Result<()> {
     }
     let needed = reach.blocks_needed();
     Err(bad_input(format!(
-        "{}: {} independent runs of each cell cannot show a difference: {} comparison(s) of a \
-         measure need {needed}; write --blocks {needed}, or --exploratory to look without a claim",
+        "{}: {} independent runs of each cell cannot show a difference: {} of a measure need \
+         {needed}; write --blocks {needed}, or --exploratory to look without a claim",
         asked.experiment.name,
         reach.units,
-        reach.largest(),
+        counted(reach.largest()),
     )))
 }
 
@@ -279,7 +285,13 @@ mod tests {
 
     #[test]
     fn p_values_have_two_digits() {
-        for (p, text) in [(1.0, "1.00"), (0.25, "0.25"), (0.0498, "0.050"), (0.00011, "0.00011")] {
+        for (p, text) in [
+            (1.0, "1.00"),
+            (0.25, "0.25"),
+            (0.0498, "0.050"),
+            (0.00011, "0.00011"),
+            (1e-9, "below 0.00001"),
+        ] {
             assert_eq!(significant(p), text);
         }
     }

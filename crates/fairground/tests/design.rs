@@ -133,7 +133,7 @@ fn blocks_are_added_until_the_shift_is_known() {
     assert_eq!(last.family, Some(first.id));
     let blocks = last.experiment.blocks;
     assert_eq!(bench.records("fairground.db").len(), 2 * blocks as usize, "none ran twice");
-    assert!(stdout(&run).contains("known to ±0.2 %, as declared"), "{}", stdout(&run));
+    assert!(stdout(&run).contains("known to ±0.2 %, or"), "{}", stdout(&run));
     // The same question again adds the same blocks.
     let again = [&wanted[..], &["--store", "b.db"]].concat();
     assert_eq!(stdout(&bench.run(&again).success()), stdout(&run));

@@ -3,23 +3,31 @@
 //!
 //! The p value has a floor: with `n` runs on either side, all of one below all of the other, chance
 //! does that in `2 / C(2n, n)` of cases, and Holm's correction multiplies it by the size of the
-//! family. The smallest difference is that which the test finds in 80 % of experiments (Cohen,
+//! family. The smallest difference is that which is claimed in 80 % of experiments (Cohen,
 //! "Statistical Power Analysis for the Behavioral Sciences", 2nd edition 1988, section 1.4), by
 //! drawing experiments with normal scatter: with few runs and large families the usual
-//! approximations are far off.
+//! approximations are far off. A claim needs both that the rank-sum test says so and that the
+//! interval excludes zero; the latter is that of Student's t with the units of one side, widened by
+//! the Hodges-Lehmann shift's efficiency of 3/π.
 
-use std::f64::consts::TAU;
+use std::f64::consts::{PI, TAU};
 
 use model::Seed;
 
+use crate::distributions::student_quantile;
 use crate::holm::ALPHA;
 use crate::rank_sum::{smallest, sums_within};
+use crate::verdict::{PERCENT_THAT_MATTERS, RUNS_NEEDED};
 
 /// How often the smallest difference is found.
 pub const POWER: f64 = 0.8;
 
 /// Experiments that are drawn.
 const EXPERIMENTS: usize = 500;
+
+/// The bootstrap's interval of a shift comes out so much wider than theory has it for normal scatter
+/// and 6 to 20 runs; `tests/error_rates.rs` holds the promise against the verdicts.
+const WIDER: f64 = 1.08;
 
 /// The most blocks that anybody is advised to run.
 pub const BLOCKS_MAX: usize = 100;
@@ -34,6 +42,9 @@ pub fn smallest_p(units: usize, comparisons: usize) -> f64 {
 /// `None` where no claim is possible. The comparison is judged as the most certain one of its
 /// family, which is multiplied by the family's whole size.
 pub fn smallest_shift(units: usize, comparisons: usize) -> Option<f64> {
+    if units < RUNS_NEEDED {
+        return None;
+    }
     let claims = sums_within(units, units, ALPHA / 2.0 / comparisons.max(1) as f64);
     let least = claims.checked_sub(1)?;
     let mut seed = Seed(1);
@@ -42,20 +53,34 @@ pub fn smallest_shift(units: usize, comparisons: usize) -> Option<f64> {
     shifts.get((POWER * EXPERIMENTS as f64) as usize).copied()
 }
 
-/// By how much one of two equal samples must be lowered so that no more than `least` of its values
-/// lie above one of the other's.
+/// By how much one of two equal samples must be lowered until no more than `least` of its values
+/// lie above one of the other's, and the interval below zero.
 fn needed(units: usize, least: usize, seed: &mut Seed) -> f64 {
     let mut sample = || -> Vec<f64> { (0..units).map(|_| normal(seed)).collect() };
     let (ours, base) = (sample(), sample());
     let mut apart: Vec<f64> =
         ours.iter().flat_map(|one| base.iter().map(move |other| one - other)).collect();
     apart.sort_unstable_by(|a, b| b.total_cmp(a));
-    apart[least]
+    apart[least].max(upper_end(&ours, &base))
+}
+
+/// The upper end of the interval of two samples' difference.
+fn upper_end(ours: &[f64], base: &[f64]) -> f64 {
+    let runs = ours.len() as f64;
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / runs;
+    let squares = |values: &[f64]| {
+        let mean = mean(values);
+        values.iter().map(|value| (value - mean).powi(2)).sum::<f64>()
+    };
+    let variance = (squares(ours) + squares(base)) / (2.0 * runs - 2.0);
+    let half = student_quantile(ours.len() - 1) * (variance * 2.0 / runs * PI / 3.0).sqrt();
+    mean(ours) - mean(base) + WIDER * half
 }
 
 /// The same in percent, where logarithms scatter by `deviation` between runs.
 pub fn smallest_percent(deviation: f64, units: usize, comparisons: usize) -> Option<f64> {
-    Some((smallest_shift(units, comparisons)?.max(0.0) * deviation).exp_m1() * 100.0)
+    let shift = smallest_shift(units, comparisons)?.max(0.0) * deviation;
+    Some(shift.exp_m1() * 100.0 + PERCENT_THAT_MATTERS)
 }
 
 /// How many runs on either side show a difference of so many percent; `None` if more than
@@ -87,9 +112,10 @@ mod tests {
 
     #[test]
     fn one_comparison_of_ten_runs_needs_what_books_say() {
-        // Student's t needs 1.325 deviations; the rank sum has 95.5 % of its efficiency.
+        // Student's t needs 1.325 deviations; the rank sum has 95.5 % of its efficiency, and the
+        // interval has the degrees of freedom of one side.
         let shift = smallest_shift(10, 1).unwrap();
-        assert!((1.2..1.5).contains(&shift), "{shift}");
+        assert!((1.3..1.7).contains(&shift), "{shift}");
         assert!((smallest_p(4, 1) - 2.0 / 70.0).abs() < 1e-15);
     }
 

@@ -6,12 +6,13 @@ mod common;
 #[path = "common/experiments.rs"]
 mod experiments;
 
-use common::{record, with};
+use common::{record, runs, with};
 use experiments::{
-    COVERAGE, DESIGNS, FALSE_CLAIMS, FALSE_EQUIVALENTS, Rates, equivalents, simulate,
+    COVERAGE, DESIGNS, FALSE_CLAIMS, FALSE_EQUIVALENTS, Rates, equivalents, normal, simulate,
 };
 use model::{Record, Seed};
-use stats::{Options, compare};
+use stats::power::smallest_percent;
+use stats::{Options, Verdict, compare};
 
 /// A design of `boots` with `runs` each, and how much boots differ relative to runs.
 struct Design {
@@ -20,11 +21,9 @@ struct Design {
     boot_spread: f64,
 }
 
-/// A number with a log-normal right tail: the sum of twelve uniform numbers is nearly normal.
+/// A number with a log-normal right tail.
 fn heavy(seed: &mut Seed) -> f64 {
-    let uniform = |seed: &mut Seed| seed.below(1 << 53) as f64 / (1u64 << 53) as f64;
-    let normal = (0..12).map(|_| uniform(seed)).sum::<f64>() - 6.0;
-    (normal * 0.6).exp()
+    (normal(seed) * 0.6).exp()
 }
 
 fn experiment(design: &Design, factor: f64, seed: &mut Seed) -> Vec<Record> {
@@ -83,6 +82,32 @@ fn a_real_difference_is_found() {
     }
     println!("found {found} of 100");
     assert!(found >= 90, "{found}");
+}
+
+/// What a plan says before it runs is what the verdicts then do.
+#[test]
+fn the_smallest_difference_that_a_plan_promises_is_found_in_four_of_five_experiments() {
+    for (deviation, boots) in [(0.01, 10), (0.03, 6), (0.03, 20), (0.2, 10)] {
+        let percent = smallest_percent(deviation, boots, 1).unwrap();
+        let found = times_found(deviation, boots, 1.0 + percent / 100.0);
+        println!("{boots} boots, {deviation}: {percent:.2} % found in {found} of 500");
+        assert!((365..=435).contains(&found), "{boots} boots, {deviation}: {found}");
+    }
+}
+
+/// In how many of 500 experiments a slower contestant is said to be worse.
+fn times_found(deviation: f64, boots: usize, factor: f64) -> usize {
+    let mut seed = Seed(40);
+    let mut found = |number: u64| {
+        let mut values = |factor: f64| -> Vec<f64> {
+            (0..boots).map(|_| factor * (normal(&mut seed) * deviation).exp()).collect()
+        };
+        let records = [runs("base", &values(1.0)), runs("ours", &values(factor))].concat();
+        let options = Options { resamples: 500, seed: Seed(number), ..Options::against("base") };
+        let verdict = compare(&records, &options).cells[0].rows[0].entries[1].verdict;
+        verdict == Verdict::Worse
+    };
+    (0..500).filter(|&number| found(number)).count()
 }
 
 /// The short form of `make validate-statistics`, with its designs and its chain.

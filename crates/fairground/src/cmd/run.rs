@@ -48,6 +48,7 @@ pub struct Args {
     pub until: Option<f64>,
     /// Refuse a plan that could not see a difference of so many percent, as A/A trials show it
     #[arg(long, value_name = "PERCENT", value_parser = duration::percent)]
+    #[arg(conflicts_with = "until")]
     pub effect: Option<f64>,
     /// No A/A trials before real time is measured
     #[arg(long, conflicts_with = "effect")]
@@ -117,7 +118,8 @@ fn equals(args: &Args, asked: &mut Asked) -> Result<Option<Ended>> {
         Some(records) => records,
         None => {
             output::tell(same::words(&question));
-            match session::run(&Args { resume: true, ..args.clone() }, &question, None)? {
+            let args = Args { resume: true, ..unremarked(args) };
+            match session::run(&args, &question, None)? {
                 Ended::Session(id) => Chosen::session(args.store.clone(), id).records()?,
                 interrupted => return Ok(Some(interrupted)),
             }
@@ -125,6 +127,13 @@ fn equals(args: &Args, asked: &mut Asked) -> Result<Option<Ended>> {
     };
     asked.experiment.design.scatter = stats::noise::scatter(&records);
     Ok(None)
+}
+
+/// The same without a remark on what so few runs can prove: more will follow.
+fn unremarked(args: &Args) -> Args {
+    let mut args = args.clone();
+    args.question.own_rules = true;
+    args
 }
 
 /// As many blocks as fit into a time.
@@ -141,7 +150,7 @@ fn within(args: &Args, asked: Asked, budget: Duration, began: Instant) -> Result
         Some((blocks, family)) => (asked.with_blocks(blocks), Some(family)),
         None => {
             let (first, before) = (asked.clone().with_blocks(1), Instant::now());
-            let id = match session::run(args, &first, None)? {
+            let id = match session::run(&unremarked(args), &first, None)? {
                 Ended::Session(id) => id,
                 interrupted => return Ok(interrupted),
             };
@@ -163,7 +172,6 @@ fn within(args: &Args, asked: Asked, budget: Duration, began: Instant) -> Result
 fn until(args: &Args, asked: Asked, percent: f64) -> Result<Ended> {
     let needed = grown::needed(&asked);
     let (mut asked, mut family) = (asked.with_blocks(needed), None);
-    asked.notes.extend(design::visible(&asked, args.effect)?);
     loop {
         let id = match session::run(args, &asked, family)? {
             Ended::Session(id) => id,

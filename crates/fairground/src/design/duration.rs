@@ -33,10 +33,11 @@ pub fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
-/// In words: `4 min 30 s`.
+/// In words: `2.5 s`, `4 min 30 s`.
 pub fn words(time: Duration) -> String {
     match time.as_secs() {
-        seconds @ 0..60 => format!("{seconds} s"),
+        seconds @ 0..10 => format!("{seconds}.{} s", time.subsec_millis() / 100),
+        seconds @ 10..60 => format!("{seconds} s"),
         seconds if seconds < 3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
         seconds => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
     }
@@ -54,6 +55,7 @@ mod tests {
         for text in ["", "m", "0", "0s", "-1m", "1.5m", "10 minutes", "99999999999999999999h"] {
             assert!(parse(text).is_err(), "{text}");
         }
+        assert_eq!(words(Duration::from_millis(2_590)), "2.5 s");
         assert_eq!(words(Duration::from_secs(270)), "4 min 30 s");
         assert_eq!(words(Duration::from_secs(3_660)), "1 h 1 min");
     }

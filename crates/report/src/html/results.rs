@@ -26,12 +26,17 @@ pub fn section(comparison: &Comparison, agreement: Option<&Agreement>) -> String
          intervals \
          (boots resampled first, then runs within), and the Hodges–Lehmann shift against <b \
          class=\"name\">{}</b>. The bars show the shift on a scale of ratios; the line is \
-         zero.</p>{}\
+         zero{}.</p>{}\
          </section>\n",
         comparison.confidence * 100.0,
         text(&comparison.baseline),
+        if has_noise(comparison) { ", the band is the noise floor: what equals show" } else { "" },
         questions.collect::<String>()
     )
+}
+
+fn has_noise(comparison: &Comparison) -> bool {
+    comparison.cells.iter().flat_map(|cell| &cell.rows).any(|row| row.noise.is_some())
 }
 
 /// One cell of two backends: their medians side by side, and folded away each one's own tables.
@@ -237,7 +242,9 @@ impl Scale {
     }
 
     fn band(self, percent: f64) -> String {
-        let (low, high) = (self.at(-percent), self.at(percent));
+        // As far down as up, on a scale of ratios.
+        let down = -100.0 * percent / (100.0 + percent);
+        let (low, high) = (self.at(down), self.at(percent));
         let width = high - low;
         format!("<rect class=\"noise\" x=\"{low:.1}\" y=\"1\" width=\"{width:.1}\" height=\"14\"/>")
     }

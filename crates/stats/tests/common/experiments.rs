@@ -99,7 +99,7 @@ fn uniform(seed: &mut Seed) -> f64 {
 }
 
 /// Nearly normal: the sum of twelve uniform numbers.
-fn normal(seed: &mut Seed) -> f64 {
+pub fn normal(seed: &mut Seed) -> f64 {
     (0..12).map(|_| uniform(seed)).sum::<f64>() - 6.0
 }
 
