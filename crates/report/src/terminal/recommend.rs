@@ -77,7 +77,7 @@ fn why(it: &Recommendation) -> String {
     match &it.advice {
         Advice::Switch(names) => it.candidate(&names[0]).map_or_else(String::new, |best| {
             let equals = labelled_if("as good", &names[1..], |names| {
-                format!("{names}: these runs do not tell from {}", best.name)
+                format!("{names}: no difference from {} that matters was found", best.name)
             });
             gains(it, best) + &equals + &sure(it, best) + &prices(it, best)
         }),
