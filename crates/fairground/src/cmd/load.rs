@@ -35,7 +35,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let (contestant, sources) = question::contestant(&args.scheduler)?;
     let SchedulerChoice::File { file, sha256, knobs } = &contestant.scheduler else {
         return Err(bad_input(format!(
-            "{}: only a scheduler's file can be loaded; `list schedulers` shows those that there are",
+            "{}: only a scheduler's file can be loaded; `list schedulers` shows which there are",
             args.scheduler
         )));
     };

@@ -2,7 +2,7 @@
 //! Which scheduler is for whom: from what somebody cares about to an answer.
 //!
 //! ```text
-//! cares/x.toml, ask ─► host (what is there) ─► race (trials, aims) ─► run ─► stats::recommend ─► text
+//! cares/x.toml, ask ─► host (what is there) ─► race (trials, aims) ─► run ─► stats ─► text
 //! ```
 //!
 //! Read in this order: [`ask`] asks somebody at a terminal, [`host`] looks at the machine,

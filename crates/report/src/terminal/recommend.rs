@@ -17,7 +17,7 @@ use crate::units;
 /// How much of a contestant's name is shown.
 const NAME: usize = 18;
 /// Where the text of a labelled line begins.
-const INDENT: &str = "              ";
+const INDENT: &str = "                ";
 
 /// What only the caller knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,8 +52,11 @@ fn headline(it: &Recommendation) -> String {
         Advice::Keep(Reason::NoDifference) => {
             format!("Keep {now}: it makes no measurable difference.")
         }
+        Advice::Keep(Reason::NobodyBetter) if others == 1 => {
+            format!("Keep {now}: the other is not better.")
+        }
         Advice::Keep(Reason::NobodyBetter) => {
-            format!("Keep {now}: none of {} is better.", units::count(others as u64, "other"))
+            format!("Keep {now}: none of {others} others is better.")
         }
         Advice::Keep(Reason::TooLittle) => {
             format!("Keep {now}: who is better is so by less than matters.")
@@ -268,8 +271,8 @@ fn table(
     watched: &Watched,
     of: &dyn Fn(&Candidate) -> Option<Judged>,
 ) -> String {
-    let judged: Vec<(&str, Judged)> =
-        it.candidates.iter().filter_map(|one| Some((one.name.as_str(), of(one)?))).collect();
+    let judged: Vec<(&Candidate, Judged)> =
+        it.candidates.iter().filter_map(|one| Some((one, of(one)?))).collect();
     let Some((_, first)) = judged.first() else { return String::new() };
     let better = match first.direction {
         Direction::Lower => ", lower is better",
@@ -282,11 +285,12 @@ fn table(
     text += &format!("    {}\n", fit(&format!("in {}; {matters}", watched.cell), COLUMNS - 4));
     let now = first.now.map_or("–".into(), |value| units::number(value, first.unit));
     text += &format!("    {} {}  used now\n", pad(&fit(&it.now, NAME), NAME), pad_left(&now, 10));
-    judged.iter().for_each(|(name, judged)| text += &line(name, judged));
+    judged.iter().for_each(|(one, judged)| text += &line(one, judged));
     text
 }
 
-fn line(name: &str, judged: &Judged) -> String {
+fn line(one: &Candidate, judged: &Judged) -> String {
+    let out = one.standing == Standing::Failed;
     let median = judged.median.map_or("–".into(), |value| units::number(value, judged.unit));
     let (value, interval) = shift(judged);
     let p = judged.p.map(|p| match p.adjusted {
@@ -295,11 +299,11 @@ fn line(name: &str, judged: &Judged) -> String {
     });
     let text = format!(
         "    {} {}  {} {} {}",
-        pad(&fit(name, NAME), NAME),
+        pad(&fit(&one.name, NAME), NAME),
         pad_left(&median, 10),
         pad(&format!("{value} {interval}"), 28),
         pad(&p.unwrap_or_default(), 9),
-        word(judged),
+        if out { "out, see below" } else { word(judged) },
     );
     format!("{}\n", text.trim_end())
 }
