@@ -366,8 +366,7 @@ fn a_scheduler_that_load_holds_schedules_until_it_is_stopped() {
     let held = folder.path().join("held");
     fs::copy(env!("CARGO_BIN_EXE_fairground"), &held).expect("a copy");
     let program = |scheduler: &str| format!("program:{} load {scheduler}", held.display());
-    let (one, other) = (program("vtime"), program("'rr slice_us=3000'"));
-    let other = other.replace('\'', "");
+    let (one, other) = (program("vtime"), program("rr slice_us=3000"));
     let arguments = ["--scheduler", &one, "--scheduler", &other, "--scheduler", "policy:other"];
     let more = ["--machine", "uniprocessor", "--workload", "tiny.toml", "--blocks", "1"];
     run(&bench, &[&arguments[..], &more].concat(), 0);

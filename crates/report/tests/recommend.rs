@@ -91,14 +91,14 @@ fn a_switch_has_everything() {
     let advice = Advice::Switch(vec!["bfs".into(), "muqss".into()]);
     expect![[r#"
         Use bfs instead of eevdf.
-          better      how late a program gets the CPU: 1.04 ms with bfs, 8.00 ms now (−87.0 % [−95.8, −78.3])
-          as good     muqss: no difference from bfs that matters was found
-          how sure    p < 0.001 after the correction for 4 comparisons; 12 runs of each. Among equals somebody would
-                      be called better in at most 5 % of such races.
-          it costs    how long a build takes, perhaps: 2.06 s with bfs, 2.00 s now (+3.0 % [+2.7, +3.2]). These runs
-                      do not exclude more than 5 %
-          it keeps    how evenly hogs are served (+0.1 % [+0.1, +0.2])
-          measured    12 rounds on this kernel. That is all.
+          better        how late a program gets the CPU: 1.04 ms with bfs, 8.00 ms now (−87.0 % [−95.8, −78.3])
+          as good       muqss: no difference from bfs that matters was found
+          how sure      p < 0.001 after the correction for 4 comparisons; 12 runs of each. Among equals somebody
+                        would be called better in at most 5 % of such races.
+          it costs      how long a build takes, perhaps: 2.06 s with bfs, 2.00 s now (+3.0 % [+2.7, +3.2]). These
+                        runs do not exclude more than 5 %
+          it keeps      how evenly hogs are served (+0.1 % [+0.1, +0.2])
+          measured      12 rounds on this kernel. That is all.
 
         Evidence
           desktop, decides: wakeup latency p99 · waker, lower is better
@@ -107,21 +107,21 @@ fn a_switch_has_everything() {
             bfs                   1.04 ms  −87.0 % [−95.8, −78.3]       p < 0.001 better
             muqss                 1.12 ms  −86.0 % [−94.7, −77.4]       p < 0.001 better
             dear                   400 µs  −95.0 % [−105, −85.5]        p < 0.001 better
-            broken                8.00 ms  0.0 % [−0.1, 0.0]            p < 0.001 not known
+            broken                8.00 ms  0.0 % [−0.1, 0.0]            p < 0.001 out, see below
           desktop, must not be paid with: completion, lower is better
             in build jobs=4; what matters is more than 5 %
             eevdf                  2.00 s  used now
             bfs                    2.06 s  +3.0 % [+2.7, +3.2]                    open
             muqss                  1.99 s  −0.5 % [−0.7, −0.5]                    alike
             dear                   2.80 s  +40.0 % [+36.0, +43.9]                 worse
-            broken                 2.00 s  0.0 % [−0.1, 0.0]                      not known
+            broken                 2.00 s  0.0 % [−0.1, 0.0]                      out, see below
           desktop, must not be paid with: jain index · hog, higher is better
             in hogs; what matters is more than 5 %
             eevdf                   0.900  used now
             bfs                     0.901  +0.1 % [+0.1, +0.2]                    alike
             muqss                   0.900  0.0 % [0.0, +0.1]                      alike
             dear                    0.900  0.0 % [0.0, +0.1]                      not known
-            broken                  0.900  0.0 % [0.0, +0.1]                      not known
+            broken                  0.900  0.0 % [0.0, +0.1]                      out, see below
           ! eevdf: 1 × hung: why
           ! broken: 12 × timeout: 30 s
 
@@ -138,28 +138,28 @@ fn a_switch_has_everything() {
 fn who_stays_is_told_why() {
     expect![[r#"
         Keep eevdf: who is better pays for it with what must not be paid with.
-          better      how late a program gets the CPU: 400 µs with dear, 8.00 ms now (−95.0 % [−105, −85.5])
-          it costs    how long a build takes: 2.80 s with dear, 2.00 s now (+40.0 % [+36.0, +43.9]). That is too
-                      much: more than 5 %
-          it costs    how evenly hogs are served: not known
+          better        how late a program gets the CPU: 400 µs with dear, 8.00 ms now (−95.0 % [−105, −85.5])
+          it costs      how long a build takes: 2.80 s with dear, 2.00 s now (+40.0 % [+36.0, +43.9]). That is too
+                        much: more than 5 %
+          it costs      how evenly hogs are served: not known
     "#]].assert_eq(&first_part(Advice::Keep(Reason::TooDear), vec![dear()]));
     let open = [(Finding::Open, 0.9), (Finding::Alike, 0.5), (Finding::Alike, 0.0)];
     let alike = vec![candidate("cfs", Standing::Alike, open)];
     expect![[r#"
         Keep eevdf: it makes no measurable difference.
-          seen        a difference of 0.3 % would have been seen in how late a program gets the CPU (the widest
-                      interval); smaller ones may be there
+          seen          a difference of 0.3 % would have been seen in how late a program gets the CPU (the widest
+                        interval); smaller ones may be there
     "#]].assert_eq(&first_part(Advice::Keep(Reason::NoDifference), alike.clone()));
     expect![[r#"
-        Keep eevdf: none of 1 other is better.
-          seen        a difference of 0.3 % would have been seen in how late a program gets the CPU (the widest
-                      interval); smaller ones may be there
+        Keep eevdf: the other is not better.
+          seen          a difference of 0.3 % would have been seen in how late a program gets the CPU (the widest
+                        interval); smaller ones may be there
     "#]].assert_eq(&first_part(Advice::Keep(Reason::NobodyBetter), alike));
     let slight = [(Finding::Slight, 3.0), (Finding::Alike, 0.5), (Finding::Alike, 0.0)];
     let slight = vec![candidate("cfs", Standing::Slight, slight)];
     expect![[r#"
         Keep eevdf: who is better is so by less than matters.
-          a bit betterhow late a program gets the CPU: 7.76 ms with cfs, 8.00 ms now (−3.0 % [−3.4, −2.7])
+          a bit better  how late a program gets the CPU: 7.76 ms with cfs, 8.00 ms now (−3.0 % [−3.4, −2.7])
     "#]].assert_eq(&first_part(Advice::Keep(Reason::TooLittle), slight));
 }
 

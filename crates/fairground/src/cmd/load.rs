@@ -22,8 +22,9 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Options of `load`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The scheduler: NAME, FILE.bpf.c, 'NAME knob=value'
-    scheduler: String,
+    /// The scheduler, with its knobs: NAME, FILE.bpf.c, NAME knob=value
+    #[arg(required = true)]
+    scheduler: Vec<String>,
 }
 
 /// Loads the scheduler with the loader that trials use, and holds it. Exit code 1 if the kernel
@@ -32,11 +33,11 @@ pub struct Args {
 /// # Errors
 /// When it is no scheduler's file, or this kernel or user can load none.
 pub fn run(args: Args) -> Result<ExitCode> {
-    let (contestant, sources) = question::contestant(&args.scheduler)?;
+    let option = args.scheduler.join(" ");
+    let (contestant, sources) = question::contestant(&option)?;
     let SchedulerChoice::File { file, sha256, knobs } = &contestant.scheduler else {
         return Err(bad_input(format!(
-            "{}: only a scheduler's file can be loaded; `list schedulers` shows which there are",
-            args.scheduler
+            "{option}: only a scheduler's file can be loaded; `list schedulers` shows which there are"
         )));
     };
     let compiled = objects::object(file, sha256, &sources)?;
