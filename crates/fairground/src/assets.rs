@@ -2,8 +2,8 @@
 //! The project's files by name: from a path, from the project's folders here, or from inside the
 //! binary.
 //!
-//! Adding a file to `workloads/`, `machines/`, `experiments/` or `claims/` is all that it takes:
-//! names are found by looking, there is no register.
+//! Adding a file to `workloads/`, `machines/`, `experiments/`, `claims/` or `cares/` is all that it
+//! takes: names are found by looking, there is no register.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -26,6 +26,8 @@ pub enum Kind {
     Experiment,
     /// `claims/`
     Claim,
+    /// `cares/`
+    Care,
 }
 
 impl Kind {
@@ -36,6 +38,7 @@ impl Kind {
             Kind::Machine => "machines",
             Kind::Experiment => "experiments",
             Kind::Claim => "claims",
+            Kind::Care => "cares",
         }
     }
 
@@ -46,6 +49,7 @@ impl Kind {
             Kind::Machine => "machine",
             Kind::Experiment => "experiment",
             Kind::Claim => "claim",
+            Kind::Care => "care",
         }
     }
 }
@@ -178,7 +182,7 @@ mod tests {
     #[test]
     fn every_embedded_file_is_found_by_its_name() {
         assert!(!EMBEDDED.is_empty());
-        for kind in [Kind::Workload, Kind::Machine, Kind::Experiment, Kind::Claim] {
+        for kind in [Kind::Workload, Kind::Machine, Kind::Experiment, Kind::Claim, Kind::Care] {
             for name in names(kind) {
                 assert_eq!(find(kind, &name, Path::new("")).unwrap().stem, name);
             }

@@ -8,8 +8,9 @@
 //! Read in this order: [`cmd`] is the table of verbs, [`question`] what a command line asks;
 //! [`spec`] and [`assets`] read files, [`plan`] lays out trials, [`run`] answers them; [`records`],
 //! [`stores`], [`runs`] and [`summary`] are what the reading verbs share, [`lineage`] who comes
-//! from whom, [`design`] what a plan can prove, [`formats`] other tools' files, [`imports`] their results; [`share`] makes results
-//! travel; [`claims`] asks again what others have published; [`ui`] and [`output`] show.
+//! from whom, [`design`] what a plan can prove, [`formats`] other tools' files, [`imports`] their
+//! results; [`share`] makes results travel; [`claims`] asks again what others have published,
+//! [`recommend`] which scheduler is for whom; [`ui`] and [`output`] show.
 
 pub mod able;
 pub mod assets;
@@ -26,6 +27,7 @@ pub mod lineage;
 pub mod output;
 pub mod plan;
 pub mod question;
+pub mod recommend;
 pub mod records;
 pub mod run;
 pub mod runs;

@@ -9,7 +9,7 @@ use std::thread;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use model::{Backend, Experiment, Seed, Trial};
+use model::{Backend, Contestant, Experiment, Seed, Trial};
 
 use crate::exit::bad_input;
 use crate::plan;
@@ -215,6 +215,28 @@ pub fn single(
     }
 }
 
+/// A question that options alone describe; `shape` names it and changes what options cannot.
+///
+/// # Errors
+/// Whatever is wrong with one of the options.
+pub fn shaped(
+    overrides: &Overrides,
+    seed: Seed,
+    shape: impl FnOnce(&mut Experiment),
+) -> Result<Asked> {
+    let (mut resolved, sources) = with_sources(|host| spec::adhoc(overrides, host))?;
+    shape(&mut resolved.experiment);
+    Ok(asked((resolved, sources), seed))
+}
+
+/// The contestant that a `--scheduler` option describes, and the source of its file.
+///
+/// # Errors
+/// Whatever is wrong with the option.
+pub fn contestant(option: &str) -> Result<(Contestant, Sources), SpecError> {
+    with_sources(|host| spec::contestant::from_option(option, host))
+}
+
 /// Plans what was read.
 fn asked((resolved, sources): (Resolved, Sources), seed: Seed) -> Asked {
     let trials = plan::plan(&resolved.experiment, seed);
@@ -246,9 +268,9 @@ pub fn host_cpus() -> u32 {
 
 /// Lets `read` look schedulers up, and keeps the sources that it finds: what is planned is what is
 /// compiled, even if a file changes in between.
-fn with_sources(
-    read: impl FnOnce(&Host<'_>) -> Result<Resolved, SpecError>,
-) -> Result<(Resolved, Sources), SpecError> {
+fn with_sources<Read>(
+    read: impl FnOnce(&Host<'_>) -> Result<Read, SpecError>,
+) -> Result<(Read, Sources), SpecError> {
     let sources = RefCell::new(Sources::new());
     let resolve = |file: &str, base: &Path| {
         let source = compile::resolve(file, base).map_err(|error| error.to_string())?;

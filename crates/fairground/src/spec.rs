@@ -7,12 +7,13 @@
 //! ```
 //!
 //! Read in this order: [`experiment`], [`contestant`], [`workload`], [`source`] (text, positions
-//! and expressions), [`check`] (what a workload must obey), [`rtapp`], [`machine`].
+//! and expressions), [`check`] (what a workload must obey), [`rtapp`], [`machine`], [`care`].
 //!
 //! Every error is a [`SpecError`]: file, line, column, what is wrong, and what to write instead.
 //! What is not here: compiling schedulers (the caller passes a [`Resolve`] function), kernels,
 //! running.
 
+pub mod care;
 pub mod cells;
 pub mod check;
 pub mod contestant;

@@ -31,8 +31,9 @@ fn alone_it_shows_its_verbs() {
     expect![[r#"
         Compare Linux CPU schedulers under the same rules
 
-          list         Show what there is: schedulers, workloads, machines, experiments, claims, kernels
+          list         Show what there is: schedulers, workloads, machines, experiments, claims, cares, kernels
           check        Verify cheaply that every file parses, compiles and loads
+          recommend    Say which scheduler is for you on this machine, or that it makes no difference
           plan         Print an experiment's trials, one JSON object per line, and run nothing
           run          Run an experiment; every trial leaves one record in the store
           trial        Read one JSON trial on stdin, run it, write one JSON record on stdout
@@ -50,11 +51,13 @@ fn alone_it_shows_its_verbs() {
           share        Make one small sealed file of an experiment's records, for others to import
           gallery      Write a static site from many shared files: who agrees with whom, and who does not
           export       Export records, histograms and traces to other tools' formats
+          load         Use a scheduler on this kernel until Ctrl-C
           kernel       List, get and add kernels to boot
           completions  Print a shell's completion script
           man          Print the manual page
 
         Examples:
+          fairground recommend                             which scheduler is for you
           fairground run quick                             race schedulers, simulated and on real kernels
           fairground run quick --scheduler ./mine.bpf.c    add your own to the race
 
@@ -122,8 +125,7 @@ fn run_has_help() {
 #[test]
 fn lists_show_every_file() {
     let bench = Bench::new();
-    for (kind, folder) in
-        [("workloads", "workloads"), ("machines", "machines"), ("experiments", "experiments")]
+    for (kind, folder) in ["workloads", "machines", "experiments", "cares"].map(|kind| (kind, kind))
     {
         let list = stdout(&bench.run(&["list", kind]).success());
         let json = stdout(&bench.run(&["list", kind, "--format", "json"]).success());
@@ -168,7 +170,10 @@ fn the_list_has_all_kinds() {
     let list = list.env("FAIRGROUND_HOME", bench.path("home")).assert().success();
     let list: serde_json::Value = serde_json::from_str(&stdout(&list)).expect("JSON");
     let kinds: Vec<&String> = list.as_object().expect("an object").keys().collect();
-    assert_eq!(kinds, ["schedulers", "workloads", "machines", "experiments", "claims", "kernels"]);
+    assert_eq!(
+        kinds,
+        ["schedulers", "workloads", "machines", "experiments", "claims", "cares", "kernels"]
+    );
     let schedulers = list["schedulers"].as_array().expect("schedulers");
     for name in ["fifo", "vtime", "rr", "kernel", "policy:CLASS"] {
         assert!(schedulers.iter().any(|scheduler| scheduler["name"] == name), "{name}");

@@ -353,3 +353,28 @@ fn vtime_needs_no_more_instructions_than_scx_bpfland() {
     println!("messaging: vtime {vtime} ns, scx_bpfland {bpfland} ns");
     assert!(vtime <= bpfland, "vtime {vtime} ns, scx_bpfland {bpfland} ns");
 }
+
+#[test]
+fn a_scheduler_that_load_holds_schedules_until_it_is_stopped() {
+    if !ready(&[]) {
+        return;
+    }
+    let bench = Bench::new();
+    // A guest's /tmp begins empty, so that the program must lie elsewhere; and its name must not
+    // be that of the guest's own first process.
+    let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
+    let held = folder.path().join("held");
+    fs::copy(env!("CARGO_BIN_EXE_fairground"), &held).expect("a copy");
+    let program = |scheduler: &str| format!("program:{} load {scheduler}", held.display());
+    let (one, other) = (program("vtime"), program("rr slice_us=3000"));
+    let arguments = ["--scheduler", &one, "--scheduler", &other, "--scheduler", "policy:other"];
+    let more = ["--machine", "uniprocessor", "--workload", "tiny.toml", "--blocks", "1"];
+    run(&bench, &[&arguments[..], &more].concat(), 0);
+    let records = bench.records("fairground.db");
+    let mut active: Vec<&str> = records
+        .iter()
+        .map(|record| record.provenance.scheduler_before.sched_ext_ops.as_str())
+        .collect();
+    active.sort_unstable();
+    assert_eq!(active, ["", "rr", "vtime"], "each was gone before the next");
+}

@@ -115,7 +115,7 @@ fn cpu_model(cpuinfo: &str) -> String {
 }
 
 /// `0-2,5` as numbers.
-fn cpu_list(text: &str) -> Option<Vec<u32>> {
+pub(crate) fn cpu_list(text: &str) -> Option<Vec<u32>> {
     let mut cpus = Vec::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

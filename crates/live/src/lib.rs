@@ -22,4 +22,5 @@ pub mod player;
 mod printed;
 pub mod probes;
 pub mod program;
+pub mod topology;
 pub mod trial;

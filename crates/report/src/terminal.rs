@@ -18,6 +18,7 @@ pub mod apart;
 mod beside;
 pub mod gate;
 pub mod history;
+pub mod recommend;
 
 /// The widest line.
 pub const COLUMNS: usize = 110;

@@ -19,7 +19,8 @@
 //! one record's trace why tasks waited, [`survival`] what a scheduler did in a trial that no policy
 //! may do, [`over_time`] how runs went from interval to interval. [`gate`](mod@gate) says whether
 //! anything has become worse, [`history`](mod@history) when it has. [`replication`] judges what
-//! others have published. [`together`](mod@together) makes one set of several stores' records.
+//! others have published, [`recommend`](mod@recommend) says which scheduler serves somebody's aims.
+//! [`together`](mod@together) makes one set of several stores' records.
 //!
 //! What is not here: wording for readers, charts, and any exclusion of inconvenient runs.
 
@@ -60,6 +61,7 @@ pub mod quantile;
 pub mod rank_interval;
 pub mod rank_sum;
 pub mod ranking;
+pub mod recommend;
 pub mod replication;
 mod samples;
 mod shift;
@@ -80,5 +82,6 @@ pub use control::control;
 pub use identical::{Difference, Identity, identical};
 pub use leaders::Leaders;
 pub use measures::{MeasureKey, Statistic};
+pub use recommend::{Aim, Recommendation, Watched, recommend};
 pub use samples::clock;
 pub use verdict::Verdict;

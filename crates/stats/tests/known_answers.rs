@@ -2,12 +2,15 @@
 //! The statistics beside SciPy's answers, on fixed data sets: `data/known_answers.py` made them.
 
 use serde_json::Value;
+mod common;
+
 use stats::change_points::pelt;
-use stats::distributions::student_quantile;
+use stats::critical_difference::{critical_difference, nemenyi};
+use stats::distributions::{binomial, normal_below, student_quantile, student_within};
 use stats::order_statistic::ranks;
 use stats::outliers::median_absolute_deviation;
 use stats::{cliffs_delta, equivalence, hodges_lehmann, holm, interval, knee, median};
-use stats::{permutation, rank_sum};
+use stats::{permutation, quantile, rank_interval, rank_sum};
 
 const ANSWERS: &str = include_str!("data/known_answers.json");
 
@@ -32,11 +35,22 @@ fn near(ours: f64, theirs: &Value, what: &str) {
 
 #[test]
 fn there_are_at_least_fifty_data_sets() {
-    let kinds = ["two_samples", "paired", "blocked", "one_sample", "holm", "segments", "knees"];
+    let kinds = [
+        "two_samples",
+        "paired",
+        "blocked",
+        "one_sample",
+        "holm",
+        "segments",
+        "knees",
+        "intervals",
+        "quantiles",
+        "friedman",
+    ];
     let counts: Vec<usize> = kinds.iter().map(|kind| cases(kind).len()).collect();
     let all: usize = counts.iter().sum();
     println!("{all} data sets: {kinds:?} {counts:?}");
-    assert!(all >= 50, "{all}");
+    assert!(all >= 94 && counts.iter().all(|&count| count >= 4), "{all}: {counts:?}");
 }
 
 #[test]
@@ -122,5 +136,54 @@ fn segments_and_knees() {
         // A search by squares finds its bottom to the root of the precision only.
         let off = (found.at - case["at"].as_f64().unwrap()).abs();
         assert!(off <= 1e-6, "{found:?} {case}");
+    }
+}
+
+#[test]
+fn rank_intervals_and_quantiles() {
+    for case in cases("intervals") {
+        let (ours, base) = (numbers(&case["ours"]), numbers(&case["baseline"]));
+        let found = rank_interval::shift(&ours, &base);
+        assert_eq!(found.is_none(), case["ends"].is_null(), "{case}");
+        let Some((value, ends)) = found else { continue };
+        near(value, &case["shift"], "shift");
+        near(ends.low, &case["ends"][0], "low end");
+        near(ends.high, &case["ends"][1], "high end");
+    }
+    for case in cases("quantiles") {
+        let samples = numbers(&case["values"]).into_iter().map(|value| value as u64);
+        let histogram = common::histogram("a", "b", samples);
+        for (at, wanted) in numbers(&case["quantiles"]).into_iter().enumerate() {
+            let found = quantile::quantile(&histogram, wanted).unwrap();
+            near(found, &case["found"][at], "quantile");
+        }
+    }
+}
+
+#[test]
+fn distributions_and_rankings() {
+    for case in cases("distributions") {
+        let number = |name: &str| case[name].as_f64().unwrap();
+        near(normal_below(number("z")), &case["below"], "normal");
+        let degrees = number("degrees") as usize;
+        near(student_within(number("t"), degrees), &case["within"], "Student's t");
+        let (first, terms) = binomial(number("n") as u64, number("q"));
+        for pair in case["binomial"].as_array().unwrap() {
+            let place = pair[0].as_u64().unwrap().checked_sub(first);
+            let ours = place.and_then(|place| terms.get(place as usize)).unwrap_or(&0.0);
+            near(*ours, &pair[1], "binomial");
+        }
+    }
+    for case in cases("friedman") {
+        let cells: Vec<Vec<f64>> = case["cells"].as_array().unwrap().iter().map(numbers).collect();
+        let ours = critical_difference(&cells).unwrap();
+        near(ours.statistic, &case["statistic"], "Friedman");
+        near(ours.chance, &case["p"], "Friedman's p");
+        let ranks = case["mean_ranks"].as_array().unwrap();
+        ours.mean_ranks.iter().zip(ranks).for_each(|(ours, theirs)| near(*ours, theirs, "rank"));
+    }
+    for case in cases("nemenyi") {
+        let number = |name: &str| case[name].as_u64().unwrap() as usize;
+        near(nemenyi(number("contestants"), number("cells")), &case["difference"], "Nemenyi");
     }
 }

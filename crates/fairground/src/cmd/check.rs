@@ -79,7 +79,7 @@ fn table(findings: &[Finding]) -> String {
 /// Every workload, machine, experiment and claim, and the claims that were given.
 fn specs(given: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for kind in [Kind::Workload, Kind::Machine, Kind::Experiment, Kind::Claim] {
+    for kind in [Kind::Workload, Kind::Machine, Kind::Experiment, Kind::Claim, Kind::Care] {
         let given = if kind == Kind::Claim { given } else { &[] };
         for name in assets::names(kind).into_iter().chain(given.iter().cloned()) {
             let result = spec(kind, &name).map_err(|error| error.to_string());
@@ -102,6 +102,7 @@ fn spec(kind: Kind, name: &str) -> Result<String, spec::SpecError> {
             Ok(format!("{} trials", plan::plan(&experiment, Seed(1)).len()))
         }
         Kind::Claim => Ok(format!("{} tests", claims::read(name)?.tests.len())),
+        Kind::Care => spec::care::read(name, here, host_cpus()).map(|_| "reads".into()),
     }
 }
 

@@ -44,6 +44,7 @@ enum What {
     Machines,
     Experiments,
     Claims,
+    Cares,
     Kernels,
 }
 
@@ -68,6 +69,8 @@ struct Lists {
     experiments: Option<Vec<Item>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     claims: Option<Vec<Item>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cares: Option<Vec<Item>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     kernels: Option<Vec<kernel::Shown>>,
 }
@@ -119,6 +122,9 @@ fn lists(only: Option<What>) -> Result<Lists> {
     }
     if is_wanted(What::Claims) {
         lists.claims = Some(all_claims()?);
+    }
+    if is_wanted(What::Cares) {
+        lists.cares = Some(cares()?);
     }
     if is_wanted(What::Kernels) {
         let kernels = vm::kernels::list(&home()?)?;
@@ -219,6 +225,15 @@ fn all_claims() -> Result<Vec<Item>> {
     items.collect()
 }
 
+/// What `recommend` can be asked to care about.
+fn cares() -> Result<Vec<Item>> {
+    let items = assets::names(Kind::Care).into_iter().map(|name| {
+        let care = spec::care::read(&name, Path::new(""), host_cpus())?;
+        Ok(Item { name, backends: backends(true, true, true), about: care.about })
+    });
+    items.collect()
+}
+
 fn tables(lists: &Lists) -> String {
     let named = [
         ("scheduler", &lists.schedulers),
@@ -226,6 +241,7 @@ fn tables(lists: &Lists) -> String {
         ("machine", &lists.machines),
         ("experiment", &lists.experiments),
         ("claim", &lists.claims),
+        ("care", &lists.cares),
     ];
     let mut tables: Vec<String> = named
         .iter()

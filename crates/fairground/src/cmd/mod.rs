@@ -19,9 +19,11 @@ pub mod history;
 pub mod import;
 pub mod kernel;
 pub mod list;
+pub mod load;
 pub mod man;
 mod margin;
 pub mod plan;
+pub mod recommend;
 pub mod replicate;
 pub mod report;
 pub mod run;
@@ -39,6 +41,7 @@ use crate::output;
 /// What to try first.
 const EXAMPLES: &str = "\
 Examples:
+  fairground recommend                             which scheduler is for you
   fairground run quick                             race schedulers, simulated and on real kernels
   fairground run quick --scheduler ./mine.bpf.c    add your own to the race
 ";
@@ -55,10 +58,12 @@ pub struct Cli {
 /// Every verb. The order is that of the table.
 #[derive(Subcommand)]
 enum Verb {
-    /// Show what there is: schedulers, workloads, machines, experiments, claims, kernels
+    /// Show what there is: schedulers, workloads, machines, experiments, claims, cares, kernels
     List(list::Args),
     /// Verify cheaply that every file parses, compiles and loads
     Check(check::Args),
+    /// Say which scheduler is for you on this machine, or that it makes no difference
+    Recommend(recommend::Args),
     /// Print an experiment's trials, one JSON object per line, and run nothing
     Plan(plan::Args),
     /// Run an experiment; every trial leaves one record in the store
@@ -93,6 +98,8 @@ enum Verb {
     Gallery(gallery::Args),
     /// Export records, histograms and traces to other tools' formats
     Export(export::Args),
+    /// Use a scheduler on this kernel until Ctrl-C
+    Load(load::Args),
     /// List, get and add kernels to boot
     Kernel(kernel::Args),
     /// Print a shell's completion script
@@ -114,6 +121,7 @@ impl Cli {
             None => show_verbs(),
             Some(Verb::List(args)) => list::run(args),
             Some(Verb::Check(args)) => check::run(args),
+            Some(Verb::Recommend(args)) => recommend::run(args),
             Some(Verb::Plan(args)) => plan::run(args),
             Some(Verb::Run(args)) => run::run(args),
             Some(Verb::Trial(args)) => trial::run(args),
@@ -131,6 +139,7 @@ impl Cli {
             Some(Verb::Share(args)) => share::run(args),
             Some(Verb::Gallery(args)) => gallery::run(args),
             Some(Verb::Export(args)) => export::run(args),
+            Some(Verb::Load(args)) => load::run(args),
             Some(Verb::Kernel(args)) => kernel::run(args),
             Some(Verb::Completions(args)) => completions::run(args),
             Some(Verb::Man(args)) => man::run(args),

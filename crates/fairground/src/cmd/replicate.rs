@@ -160,6 +160,7 @@ fn run_args(args: &Args, question: Question) -> run::Args {
         until: None,
         effect: None,
         no_aa: true,
+        blocks: None,
     }
 }
 

@@ -53,6 +53,10 @@ pub struct Args {
     /// No A/A trials before real time is measured
     #[arg(long, conflicts_with = "effect")]
     pub no_aa: bool,
+    /// The fewest and the most blocks that a budget may give, where the verb knows better than the
+    /// plan.
+    #[arg(skip)]
+    pub blocks: Option<(u32, u32)>,
 }
 
 /// Runs what is asked and shows what came out.
@@ -134,11 +138,13 @@ fn unremarked(args: &Args) -> Args {
 
 /// As many blocks as fit into a time.
 fn within(args: &Args, asked: Asked, budget: Duration, began: Instant) -> Result<Ended> {
-    let needed = grown::needed(&asked);
+    let (least, most) = args.blocks.unwrap_or((1, u32::MAX));
+    let otherwise = if args.blocks.is_some() { "" } else { ", or add --exploratory" };
+    let needed = grown::needed(&asked).max(least);
     let exploratory = asked.experiment.design.exploratory;
     let least = grown::least_time(&asked.clone().with_blocks(1)) * needed;
     if least > budget && !exploratory {
-        return Err(grown::too_short(&asked, budget, needed, least));
+        return Err(grown::too_short(&asked, budget, (needed, least), otherwise));
     }
     let (asked, family) = match grown::resumed(args.resume, &args.store, &asked)? {
         Some((blocks, family)) => (asked.with_blocks(blocks), Some(family)),
@@ -149,10 +155,10 @@ fn within(args: &Args, asked: Asked, budget: Duration, began: Instant) -> Result
                 interrupted => return Ok(interrupted),
             };
             let block = before.elapsed();
-            let blocks = grown::that_fit(block, budget.saturating_sub(began.elapsed()));
+            let blocks = grown::that_fit(block, budget.saturating_sub(began.elapsed())).min(most);
             if blocks < needed && !exploratory {
                 let least = began.elapsed() + block * (needed - 1);
-                return Err(grown::too_short(&asked, budget, needed, least));
+                return Err(grown::too_short(&asked, budget, (needed, least), otherwise));
             }
             output::tell(grown::plan_words(blocks, block));
             (asked.with_blocks(blocks), Some(id))

@@ -47,12 +47,17 @@ pub fn plan_words(blocks: u32, block: Duration) -> String {
     format!("a block takes {}: {blocks} blocks, done in {}", words(block), words(rest))
 }
 
-/// Why a time is not enough, and what would be.
-pub fn too_short(asked: &Asked, budget: Duration, needed: u32, least: Duration) -> anyhow::Error {
+/// Why a time is not enough, and what would be; `otherwise` is what else the verb offers.
+pub fn too_short(
+    asked: &Asked,
+    budget: Duration,
+    (needed, least): (u32, Duration),
+    otherwise: &str,
+) -> anyhow::Error {
     let name = &asked.experiment.name;
     bad_input(format!(
         "{name}: {needed} blocks are needed to show anything, and take {} at least; write --budget \
-         {}s or more, name fewer workloads or schedulers, or add --exploratory (budget: {})",
+         {}s or more, or name fewer workloads or schedulers{otherwise} (budget: {})",
         words(least),
         least.as_secs() + 1,
         words(budget)

@@ -75,7 +75,11 @@ pub fn prepare(trials: &[Trial], sources: &Sources) -> Result<Prepared> {
     Ok(prepared)
 }
 
-fn object(file: &str, sha256: &str, sources: &Sources) -> Result<Compiled> {
+/// The compiled scheduler of a file.
+///
+/// # Errors
+/// When it does not compile, or has changed since it was named.
+pub fn object(file: &str, sha256: &str, sources: &Sources) -> Result<Compiled> {
     if let Some(object) = compile::find_object(sha256) {
         return Ok(object);
     }

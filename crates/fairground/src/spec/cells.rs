@@ -26,6 +26,31 @@ pub struct Choice {
     origin: SpecError,
 }
 
+impl Choice {
+    /// The workload's name or path.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The first of each parameter's values.
+    pub fn first(&self) -> Names {
+        let first = |(name, values): (&String, &Vec<i64>)| Some((name.clone(), *values.first()?));
+        self.values.iter().filter_map(first).collect()
+    }
+
+    /// The same as `--workload` has it, with the first of each parameter's values.
+    pub fn option(&self) -> String {
+        let path = self.base.join(&self.name);
+        let name = if assets::is_path(&self.name) && path.is_file() {
+            path.display().to_string()
+        } else {
+            self.name.clone()
+        };
+        let values = self.first().into_iter().map(|(name, value)| format!(" {name}={value}"));
+        values.fold(name, |text, value| text + &value)
+    }
+}
+
 /// A `[[workload]]` table: `name`, and parameters with one value or a list of values.
 ///
 /// # Errors

@@ -44,6 +44,20 @@ pub fn check(workload: &Workload, cpus: u32, places: &Places) -> Result<(), Spec
     rules(workload, cpus).map_err(|fault| places.error(&fault.path, fault.message).hint(fault.hint))
 }
 
+/// Checks that a workload has the measure that is written at `path` of another file.
+///
+/// # Errors
+/// No such measure, statistic or task group.
+pub fn measure(
+    path: &str,
+    workload: &Workload,
+    text: &str,
+    places: &Places,
+) -> Result<(), SpecError> {
+    headline::one(path, workload, text)
+        .map_err(|fault| places.error(&fault.path, fault.message).hint(fault.hint))
+}
+
 fn rules(workload: &Workload, cpus: u32) -> Checked {
     numbers::check(workload, cpus)?;
     locks::check(workload)?;

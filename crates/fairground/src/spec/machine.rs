@@ -56,6 +56,11 @@ pub fn read(asset: &Asset, host_cpus: u32) -> Result<Machine, SpecError> {
     }
 }
 
+/// Whether its cores, caches and nodes divide as [`read`] wants them to.
+pub fn divides(machine: &Machine) -> bool {
+    uneven(machine).is_none()
+}
+
 /// What does not divide: caches and nodes serve equal parts, and no core lies in two of them.
 fn uneven(machine: &Machine) -> Option<(&'static str, String, &'static str)> {
     let Machine { cpus, smt, llcs, nodes, .. } = *machine;

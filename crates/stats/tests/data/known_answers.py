@@ -168,6 +168,55 @@ def knee(at, below, above, noise):
     return {"loads": loads, "values": values, "at": k, "squares": fit(k)[0]}
 
 
+def interval(kind, n, m):
+    """Hodges and Lehmann's shift with Moses's interval, as R's wilcox.test(conf.int = TRUE) has it
+    without ties: how many sums of ranks lie in 2.5 % of the tail is counted by enumeration."""
+    ours, base = sample(kind, n), sample(kind, m)
+    differences = np.sort(np.subtract.outer(ours, base).ravel())
+    sums = [sum(choice) - n * (n - 1) // 2 for choice in itertools.combinations(range(n + m), n)]
+    counts = np.bincount(sums)
+    within = int(np.searchsorted(np.cumsum(counts), 0.025 * counts.sum(), side="right"))
+    ends = [float(differences[within - 1]), float(differences[-within])] if within else None
+    return {"ours": ours, "baseline": base, "shift": float(np.median(differences)), "ends": ends}
+
+
+def quantiles(n):
+    values = [int(value) for value in rng.integers(0, 2000, n)]
+    wanted = [0.5, 0.9] if n < 368 else [0.5, 0.9, 0.99]
+    found = np.quantile(values, wanted, method="inverted_cdf")
+    return {"values": values, "quantiles": wanted, "found": [float(value) for value in found]}
+
+
+def distributions(z, t, degrees, n, q):
+    counts = sorted({0, n, n // 2, int(n * q)})
+    within = stats.t.cdf(t, degrees) - stats.t.cdf(-t, degrees)
+    return {"z": z, "below": float(stats.norm.cdf(z)), "t": t, "degrees": degrees,
+            "within": float(within), "n": n, "q": q,
+            "binomial": [[k, float(stats.binom.pmf(k, n, q))] for k in counts]}
+
+
+def friedman(kind, cells, contestants):
+    table = [sample(kind, contestants) for _ in range(cells)]
+    statistic, p = stats.friedmanchisquare(*np.array(table).T)
+    ranks = np.mean([stats.rankdata(cell) for cell in table], axis=0)
+    return {"cells": table, "statistic": float(statistic), "p": float(p),
+            "mean_ranks": [float(rank) for rank in ranks]}
+
+
+def nemenyi(contestants, cells):
+    """The 95 % quantile of the range of normal numbers, by quadrature and a search for its root."""
+    k = contestants
+
+    def below(q):
+        def density(z):
+            inside = stats.norm.cdf(z) - stats.norm.cdf(z - q)
+            return k * stats.norm.pdf(z) * inside ** (k - 1)
+        return scipy.integrate.quad(density, -9, 9 + q, epsabs=1e-14, epsrel=1e-13, limit=400)[0]
+    q = scipy.optimize.brentq(lambda q: below(q) - 0.95, 0.1, 12, xtol=1e-13)
+    return {"contestants": k, "cells": cells,
+            "difference": float(q / math.sqrt(2) * math.sqrt(k * (k + 1) / (6 * cells)))}
+
+
 SIZES = [(6, 6), (8, 8), (10, 10), (5, 9), (12, 7)]
 answers = {
     "made_with": {"numpy": np.__version__, "scipy": scipy.__version__,
@@ -187,6 +236,15 @@ answers = {
     "knees": [knee(*shape) for shape in (
         (6.4, 0.1, 4.0, 0.0), (6.4, 0.1, 4.0, 0.3), (4.0, 3.0, 0.0, 0.2), (8.7, -1.0, 5.0, 0.5),
         (5.5, 0.0, 2.0, 0.4))],
+    "intervals": [interval(kind, n, m) for kind in ("normal", "pareto", "uniform")
+                  for n, m in ((4, 4), (6, 6), (8, 8), (5, 9), (3, 3))],
+    "quantiles": [quantiles(n) for n in (36, 75, 368, 901)],
+    "distributions": [distributions(*shape) for shape in (
+        (-6.5, 0.3, 1, 6, 0.5), (-1.96, 2.1, 2, 36, 0.9), (0.0, 4.4, 7, 100, 0.01),
+        (1.3, 1.0, 30, 368, 0.99), (4.2, 2.6, 101, 3688, 0.999))],
+    "friedman": [friedman(kind, cells, contestants) for kind in ("normal", "ties")
+                 for cells, contestants in ((5, 3), (12, 4), (20, 11))],
+    "nemenyi": [nemenyi(k, cells) for k, cells in ((2, 5), (4, 14), (10, 30), (17, 6))],
 }
 print(json.dumps(answers, indent=None, separators=(",", ":")).replace('},{', '},\n{')
       .replace('":[{', '":[\n{').replace('}],"', '}],\n"'))

@@ -18,7 +18,8 @@ pub fn check(workload: &Workload) -> Checked {
     Ok(())
 }
 
-fn one(path: &str, workload: &Workload, headline: &str) -> Checked {
+/// Checks one of them, which stands at `path`.
+pub fn one(path: &str, workload: &Workload, headline: &str) -> Checked {
     let Some((what, group)) = headline.split_once(' ') else {
         let hint = "write a measure and a task group, e.g. 'completion_ns all'";
         return fault(path, format!("'{headline}' is not a headline"), hint);

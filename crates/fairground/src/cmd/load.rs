@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairground load SCHEDULER`: a scheduler's file on the kernel that we are on, until Ctrl-C.
+
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::thread::sleep;
+use std::time::Duration;
+
+use anyhow::Result;
+use live::active::active;
+use live::loader::{self, ExitInfo, LoadError};
+use model::SchedulerChoice;
+
+use crate::exit::{self, bad_input};
+use crate::output;
+use crate::question;
+use crate::run::{interrupt, objects};
+
+/// How often the kernel is asked whether the scheduler is still there.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Options of `load`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The scheduler, with its knobs: NAME, FILE.bpf.c, NAME knob=value
+    #[arg(required = true)]
+    scheduler: Vec<String>,
+}
+
+/// Loads the scheduler with the loader that trials use, and holds it. Exit code 1 if the kernel
+/// refuses it or throws it out.
+///
+/// # Errors
+/// When it is no scheduler's file, or this kernel or user can load none.
+pub fn run(args: Args) -> Result<ExitCode> {
+    let option = args.scheduler.join(" ");
+    let (contestant, sources) = question::contestant(&option)?;
+    let SchedulerChoice::File { file, sha256, knobs } = &contestant.scheduler else {
+        return Err(bad_input(format!(
+            "{option}: only a scheduler's file can be loaded; `list schedulers` shows which there are"
+        )));
+    };
+    let compiled = objects::object(file, sha256, &sources)?;
+    let before = active();
+    if before.sched_ext_state == "enabled" {
+        return Err(bad_input(format!(
+            "the sched_ext scheduler `{}` is running; stop it first",
+            before.sched_ext_ops
+        )));
+    }
+    let stop = interrupt::flag()?;
+    let loaded = match loader::load(&compiled, knobs) {
+        Ok(loaded) => loaded,
+        Err(error) => return refused(&contestant.name, error),
+    };
+    loaded.notes().iter().for_each(output::tell);
+    output::tell(format_args!("{} schedules now; Ctrl-C goes back", loaded.ops_name()));
+    while !stop.load(Ordering::SeqCst) && active().sched_ext_ops == loaded.ops_name() {
+        sleep(LOOK);
+    }
+    let thrown_out = !stop.load(Ordering::SeqCst);
+    let exit = loaded.unload();
+    let reason = match exit.filter(|exit| thrown_out && !exit.was_asked_for()) {
+        None if thrown_out => "it is not active any more".into(),
+        None => {
+            output::tell(format_args!("{} schedules again", active().fair));
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(ExitInfo { reason, message, .. }) => format!("{reason} {message}"),
+    };
+    let now = active().fair;
+    output::tell(format_args!("the kernel threw it out: {}; {now} schedules again", reason.trim()));
+    Ok(ExitCode::from(exit::MISBEHAVED))
+}
+
+fn refused(name: &str, error: LoadError) -> Result<ExitCode> {
+    if error.unsupported {
+        return Err(bad_input(format!("{name}: {}", error.message)));
+    }
+    output::tell(format_args!("{name}: {}", error.message));
+    error.verifier_tail.iter().for_each(output::tell);
+    Ok(ExitCode::from(exit::MISBEHAVED))
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Questions to somebody at a terminal, in plain words; Enter takes what is usual.
+
+use std::io::{BufRead, Write};
+
+use anyhow::Result;
+
+use crate::exit::bad_input;
+use crate::spec::care::Care;
+
+/// What somebody cares about who does not say.
+pub const USUAL: &str = "desktop";
+
+/// Asks what matters. The answer holds at least one name, the most important first.
+///
+/// # Errors
+/// When the input ends without an answer, or nobody can read the question.
+pub fn cares(
+    input: &mut dyn BufRead,
+    output: &mut dyn Write,
+    known: &[Care],
+) -> Result<Vec<String>> {
+    let usual = known.iter().position(|care| care.name == USUAL).unwrap_or(0);
+    writeln!(output, "What matters to you? One number, or several with the most important first.")?;
+    for (at, care) in known.iter().enumerate() {
+        writeln!(output, "  {}  {:<9} {}", at + 1, care.name, care.about)?;
+    }
+    loop {
+        write!(output, "Number, or Enter for {}: ", usual + 1)?;
+        output.flush()?;
+        match chosen(&line(input)?, known, usual) {
+            Ok(names) => return Ok(names),
+            Err(word) => writeln!(output, "'{word}' is none of 1 … {}.", known.len())?,
+        }
+    }
+}
+
+/// Asks for a yes; Enter is one.
+///
+/// # Errors
+/// As for [`cares`].
+pub fn agrees(input: &mut dyn BufRead, output: &mut dyn Write, question: &str) -> Result<bool> {
+    write!(output, "{question} [Y/n] ")?;
+    output.flush()?;
+    let answer = line(input)?.trim().to_lowercase();
+    Ok(answer.is_empty() || answer.starts_with('y'))
+}
+
+fn line(input: &mut dyn BufRead) -> Result<String> {
+    let mut text = String::new();
+    match input.read_line(&mut text)? {
+        0 => Err(bad_input("no answer; say it by options: --care NAME, and --yes for the rest")),
+        _ => Ok(text),
+    }
+}
+
+/// The names that numbers or names stand for; the error is the word that stands for none.
+fn chosen(text: &str, known: &[Care], usual: usize) -> Result<Vec<String>, String> {
+    let words = text.split([' ', ',', '\t', '\n']).filter(|word| !word.is_empty());
+    let mut names: Vec<String> = Vec::new();
+    for word in words {
+        let place = word.parse().ok().and_then(|number: usize| number.checked_sub(1));
+        let by_number = place.and_then(|place| known.get(place));
+        let found = by_number.or_else(|| known.iter().find(|care| care.name == word));
+        let name = found.ok_or_else(|| word.to_owned())?.name.clone();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    if names.is_empty() {
+        names.extend(known.get(usual).map(|care| care.name.clone()));
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assets::{self, Kind};
+    use crate::spec::care;
+    use std::path::Path;
+
+    fn known() -> Vec<Care> {
+        let names = assets::names(Kind::Care).into_iter();
+        names.map(|name| care::read(&name, Path::new(""), 2).expect("a care")).collect()
+    }
+
+    fn answer(typed: &str) -> (Result<Vec<String>>, String) {
+        let mut shown = Vec::new();
+        let names = cares(&mut typed.as_bytes(), &mut shown, &known());
+        (names, String::from_utf8(shown).expect("text"))
+    }
+
+    #[test]
+    fn enter_is_the_usual_and_numbers_choose() {
+        let (names, shown) = answer("\n");
+        assert_eq!(names.expect("a choice"), [USUAL]);
+        for care in known() {
+            assert!(shown.contains(&care.about), "{shown}");
+        }
+        let first = known()[0].name.clone();
+        assert_eq!(answer("1\n").0.expect("a choice"), [first.clone()]);
+        assert_eq!(answer("2, 1 2\n").0.expect("a choice"), [known()[1].name.clone(), first]);
+        assert_eq!(answer("games\n").0.expect("a choice"), ["games"]);
+    }
+
+    #[test]
+    fn what_is_none_is_asked_again_and_silence_is_an_error() {
+        let (names, shown) = answer("0\nbattery\n\n");
+        assert_eq!(names.expect("a choice"), [USUAL]);
+        assert!(shown.contains("'0' is none of 1 … ") && shown.contains("'battery' is none"));
+        let error = answer("99\n").0.expect_err("no answer").to_string();
+        assert!(error.contains("--care NAME"), "{error}");
+    }
+
+    #[test]
+    fn enter_agrees() {
+        let answer = |typed: &str| agrees(&mut typed.as_bytes(), &mut Vec::new(), "Well?").unwrap();
+        assert_eq!(
+            [answer("\n"), answer("y\n"), answer("n\n"), answer("what\n")],
+            [true, true, false, false]
+        );
+    }
+}

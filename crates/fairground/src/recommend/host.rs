@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What there is to choose for: this machine's CPUs, its kernel, and what we may do on it.
+
+use std::path::Path;
+
+use anyhow::Result;
+use live::active::active;
+use live::facts;
+use live::topology::topology;
+use live::trial::Context;
+use model::{Backend, Machine};
+
+use crate::exit::bad_input;
+use crate::question::{On, host_cpus};
+use crate::spec::machine;
+
+/// This machine and its kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Host {
+    /// The machine file `here`, with what this machine's CPUs share.
+    pub machine: Machine,
+    /// The kernel's release.
+    pub release: String,
+    /// What the kernel's own scheduler is: `cfs` or `eevdf`.
+    pub fair: String,
+    /// Whether sched_ext schedulers can be loaded.
+    pub sched_ext: SchedExt,
+    /// Whether this process is root's.
+    pub is_root: bool,
+}
+
+/// Whether a kernel takes sched_ext schedulers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SchedExt {
+    /// It was built without.
+    Absent,
+    /// It has it, and nobody uses it.
+    Free,
+    /// This scheduler uses it already.
+    Taken(String),
+}
+
+/// Looks at this machine.
+///
+/// # Errors
+/// When its own file cannot be read.
+pub fn look() -> Result<Host> {
+    let facts = facts::provenance(&Context::default());
+    let active = active();
+    let sched_ext = match active.sched_ext_state.as_str() {
+        "absent" => SchedExt::Absent,
+        "enabled" | "enabling" => SchedExt::Taken(active.sched_ext_ops),
+        _ => SchedExt::Free,
+    };
+    let hz = facts.kernel_facts.get("HZ").and_then(|hz| hz.parse().ok());
+    Ok(Host {
+        machine: here(hz)?,
+        release: facts.kernel_release,
+        fair: active.fair,
+        sched_ext,
+        // SAFETY: no arguments.
+        is_root: unsafe { libc::geteuid() } == 0,
+    })
+}
+
+/// The machine `here` with what its CPUs share; where only some of them are ours, or they do not
+/// divide evenly, it has as many CPUs and is otherwise plain.
+fn here(hz: Option<u32>) -> Result<Machine> {
+    let plain = machine::load(machine::HERE, Path::new(""), host_cpus())?;
+    let plain = Machine { hz: hz.unwrap_or(plain.hz), ..plain };
+    let seen = topology();
+    let detailed = Machine { smt: seen.smt, llcs: seen.llcs, nodes: seen.nodes, ..plain.clone() };
+    let all_ours = seen.cpus == plain.cpus;
+    Ok(if all_ours && machine::divides(&detailed) { detailed } else { plain })
+}
+
+impl Host {
+    /// The machine in words.
+    pub fn words(machine: &Machine) -> String {
+        let plural = |count: u32, noun: &str| match count {
+            1 => format!("1 {noun}"),
+            _ => format!("{count} {noun}s"),
+        };
+        let Machine { name, cpus, smt, llcs, nodes, hz, .. } = machine;
+        format!(
+            "{name}: {} in {}, {}, {}, {hz} ticks a second",
+            plural(*cpus, "CPU"),
+            plural(cpus / smt, "core"),
+            plural(*llcs, "last-level cache"),
+            plural(*nodes, "node"),
+        )
+    }
+
+    /// Whether sched_ext schedulers can be loaded by us, now.
+    pub fn can_load(&self) -> bool {
+        self.is_root && self.sched_ext == SchedExt::Free
+    }
+
+    /// Who shall answer, and why he was chosen where nobody said.
+    ///
+    /// # Errors
+    /// When somebody else's scheduler stands in the way of what was asked for.
+    pub fn backend(&self, on: Option<On>, elsewhere: bool) -> Result<(Backend, Option<String>)> {
+        if let (Some(On::Live), SchedExt::Taken(name)) = (on, &self.sched_ext) {
+            return Err(bad_input(format!(
+                "--on live: the sched_ext scheduler `{name}` is running; stop it first, or write \
+                 --on sim"
+            )));
+        }
+        if let Some(on) = on {
+            return Ok((on.into(), None));
+        }
+        if elsewhere {
+            return Ok((Backend::Sim, Some("the machine is not this one".into())));
+        }
+        if self.can_load() {
+            return Ok((Backend::Live, None));
+        }
+        let why = match &self.sched_ext {
+            SchedExt::Absent => format!("Linux {} here has no sched_ext", self.release),
+            SchedExt::Taken(name) => format!("the sched_ext scheduler `{name}` is running here"),
+            SchedExt::Free => "only root may load schedulers (sudo, --on live)".into(),
+        };
+        Ok((Backend::Sim, Some(why)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(sched_ext: SchedExt, is_root: bool) -> Host {
+        let machine = Machine { name: "here".into(), cpus: 4, smt: 2, ..Machine::default() };
+        let (release, fair) = ("6.18.1".into(), "eevdf".into());
+        Host { machine, release, fair, sched_ext, is_root }
+    }
+
+    #[test]
+    fn live_is_chosen_only_where_schedulers_can_be_loaded() {
+        let chosen = |sched_ext, is_root| {
+            let (backend, why) = host(sched_ext, is_root).backend(None, false).expect("a choice");
+            (backend, why.unwrap_or_default())
+        };
+        assert_eq!(chosen(SchedExt::Free, true), (Backend::Live, String::new()));
+        let (backend, why) = chosen(SchedExt::Free, false);
+        assert!(backend == Backend::Sim && why.contains("only root"), "{why}");
+        let (backend, why) = chosen(SchedExt::Absent, true);
+        assert!(backend == Backend::Sim && why.contains("6.18.1 here has no sched_ext"), "{why}");
+        let (backend, why) = chosen(SchedExt::Taken("lavd".into()), true);
+        assert!(backend == Backend::Sim && why.contains("`lavd` is running"), "{why}");
+    }
+
+    #[test]
+    fn who_is_asked_for_answers_unless_somebody_is_in_the_way() {
+        let free = host(SchedExt::Free, true);
+        assert_eq!(free.backend(Some(On::Vm), false).expect("a choice"), (Backend::Vm, None));
+        assert_eq!(free.backend(None, true).expect("a choice").0, Backend::Sim);
+        let taken = host(SchedExt::Taken("lavd".into()), true);
+        let error = taken.backend(Some(On::Live), false).expect_err("refused").to_string();
+        assert!(error.contains("stop it first"), "{error}");
+    }
+
+    #[test]
+    fn this_machine_can_be_looked_at() {
+        let host = look().expect("a look");
+        assert!(host.machine.cpus > 0 && machine::divides(&host.machine));
+        assert!(["cfs", "eevdf"].contains(&host.fair.as_str()), "{}", host.fair);
+        let words = Host::words(&Machine { name: "here".into(), cpus: 4, smt: 2, ..host.machine });
+        assert!(words.starts_with("here: 4 CPUs in 2 cores, "), "{words}");
+    }
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From cares to a race: who runs against what is used now, under which loads, and what of it is
+//! watched.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use model::metric::Direction;
+use model::{Backend, Experiment, SchedulerChoice, Seed, Workload};
+use stats::{Aim, MeasureKey, Watched};
+
+use super::host::Host;
+use crate::exit::bad_input;
+use crate::question::{self, Asked};
+use crate::run::programs;
+use crate::spec::care::{Care, Criterion};
+use crate::spec::{Overrides, machine};
+
+/// What sessions and records call the experiment.
+pub const NAME: &str = "recommend";
+/// Its question.
+const QUESTION: &str = "Which scheduler serves best what I care about?";
+/// The kernel that virtual machines boot, see `fairground kernel list`.
+const VM_KERNEL: &str = "7";
+/// How much of a load's other measures must not be lost where only a load was named, in percent.
+const KEPT_PERCENT: f64 = 5.0;
+
+/// What the user wants to know.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// What matters, the most important first.
+    pub cares: Vec<Care>,
+    /// Loads of the user's own, as `--workload` has them.
+    pub workloads: Vec<String>,
+    /// The candidates instead of the cares'.
+    pub schedulers: Vec<String>,
+    /// The machine instead of this one.
+    pub machine: Option<String>,
+    /// The only source of chance.
+    pub seed: u64,
+    /// Who answers.
+    pub backend: Backend,
+}
+
+/// What a wish has become.
+pub struct Race {
+    /// The trials.
+    pub asked: Asked,
+    /// What is watched.
+    pub aims: Vec<Aim>,
+    /// Contestants that need nothing to be loaded.
+    pub easy: Vec<String>,
+}
+
+impl Wish {
+    /// The race, block by block; how many there are is another question.
+    ///
+    /// # Errors
+    /// What is wrong with an option; nobody to race against what is used now.
+    pub fn race(&self, host: &Host) -> Result<Race> {
+        let loads = self.loads();
+        let overrides = Overrides {
+            on: vec![self.backend],
+            schedulers: self.contestants(host)?,
+            workloads: loads.iter().chain(&self.workloads).cloned().collect(),
+            machines: vec![self.machine.clone().unwrap_or_else(|| machine::HERE.into())],
+            blocks: Some(1),
+            ..Overrides::default()
+        };
+        let asked = question::shaped(&overrides, Seed(self.seed), |experiment| {
+            experiment.name = NAME.into();
+            experiment.question = QUESTION.into();
+            // What this machine's CPUs share is known, but no file can say it.
+            let here = |one: &&mut model::Machine| one.name == machine::HERE;
+            if self.backend != Backend::Live
+                && let Some(one) = experiment.machines.iter_mut().find(here)
+            {
+                *one = host.machine.clone();
+            }
+        })?;
+        let aims = self.aims(&asked.experiment, &loads)?;
+        let easy = |choice: &SchedulerChoice| {
+            matches!(choice, SchedulerChoice::Kernel | SchedulerChoice::Policy { .. })
+        };
+        let contestants = asked.experiment.contestants.iter();
+        let easy = contestants.filter(|one| easy(&one.scheduler)).map(|one| one.name.clone());
+        Ok(Race { easy: easy.collect(), aims, asked })
+    }
+
+    /// The cares' loads, each once.
+    fn loads(&self) -> Vec<String> {
+        let mut loads: Vec<String> = Vec::new();
+        for load in self.cares.iter().flat_map(|care| &care.workloads) {
+            if !loads.contains(load) {
+                loads.push(load.clone());
+            }
+        }
+        loads
+    }
+
+    /// What is used now, and who shall run against it.
+    fn contestants(&self, host: &Host) -> Result<Vec<String>> {
+        let now = now(self.backend, host);
+        let (file, _) = now.split_once(' ').unwrap_or((&now, ""));
+        let mut all = vec![now.clone()];
+        let named: Vec<String> = match self.schedulers.is_empty() {
+            false => self.schedulers.clone(),
+            true => self.usual(host).into_iter().filter(|name| name != file).collect(),
+        };
+        let mut seen = BTreeSet::from([now.clone()]);
+        all.extend(named.into_iter().filter(|name| seen.insert(name.clone())));
+        if all.len() > 1 {
+            return Ok(all);
+        }
+        Err(bad_input(match self.backend {
+            Backend::Live => "--on live: this kernel and user can load no scheduler, and there is \
+                              nothing else to compare; write --on sim, or use sudo on a kernel \
+                              with sched_ext"
+                .to_owned(),
+            _ => format!("nobody runs against {now}; name somebody else by --scheduler"),
+        }))
+    }
+
+    /// The cares' candidates as far as they can run; on this kernel the installed ones, too.
+    fn usual(&self, host: &Host) -> Vec<String> {
+        let all = self.cares.iter().flat_map(|care| &care.schedulers).cloned();
+        let live = self.backend == Backend::Live;
+        let loads = |name: &String| !live || host.can_load() || name.starts_with("policy:");
+        let mut names: Vec<String> = all.filter(loads).collect();
+        if live && host.can_load() {
+            names.extend(programs::sched_ext().into_iter().map(|name| format!("program:{name}")));
+        }
+        names
+    }
+
+    /// What is watched, by the cells' names.
+    fn aims(&self, experiment: &Experiment, loads: &[String]) -> Result<Vec<Aim>> {
+        let cell = |care: &Care, at: usize| {
+            let place = loads.iter().position(|load| *load == care.workloads[at]);
+            place.map_or_else(String::new, |place| experiment.workloads[place].cell())
+        };
+        let watched = |care: &Care, one: &Criterion| Watched {
+            cell: cell(care, one.workload),
+            measure: one.measure.clone(),
+            words: one.words.clone(),
+            percent: one.percent,
+            least: one.least,
+        };
+        let aim = |care: &Care| Aim {
+            name: care.name.clone(),
+            decides: watched(care, &care.decides),
+            keeps: care.keeps.iter().map(|one| watched(care, one)).collect(),
+        };
+        let mut aims: Vec<Aim> = self.cares.iter().map(aim).collect();
+        for own in &experiment.workloads[loads.len()..] {
+            aims.push(of_workload(own)?);
+        }
+        Ok(aims)
+    }
+}
+
+/// What the user has now, as `--scheduler` says it: on a kernel its own; in the simulator the file
+/// that is written after it.
+fn now(backend: Backend, host: &Host) -> String {
+    let mut numbers = host.release.split(|c: char| !c.is_ascii_digit());
+    let mut number = || numbers.next().and_then(|word| word.parse::<u32>().ok()).unwrap_or(0);
+    let version = (number(), number());
+    match (backend, version) {
+        (Backend::Vm, _) => format!("kernel:{VM_KERNEL}"),
+        (Backend::Live, (major, minor)) => format!("kernel:{major}.{minor}"),
+        _ if host.fair == "cfs" => "cfs".into(),
+        (_, (6, 6..12)) => "eevdf era=60600".into(),
+        (_, (6, 12..)) => "eevdf era=61200".into(),
+        _ => "eevdf".into(),
+    }
+}
+
+/// A load that was named alone: what it names first decides, and what else it names is kept.
+fn of_workload(workload: &Workload) -> Result<Aim> {
+    let keys = workload.headline.iter().filter_map(|text| text.parse::<MeasureKey>().ok());
+    let judges = |key: &MeasureKey| key.unit_and_direction().1 != Direction::Neutral;
+    let watched = |measure: MeasureKey, percent| Watched {
+        cell: workload.cell(),
+        words: report::units::measure(&measure),
+        measure,
+        percent,
+        least: 0.0,
+    };
+    let mut keys = keys.filter(judges);
+    let first = keys.next().ok_or_else(|| {
+        bad_input(format!(
+            "--workload {}: its headline names no measure that judges, so nothing can decide",
+            workload.name
+        ))
+    })?;
+    Ok(Aim {
+        name: workload.cell(),
+        decides: watched(first, stats::verdict::PERCENT_EQUIVALENT),
+        keeps: keys.map(|key| watched(key, KEPT_PERCENT)).collect(),
+    })
+}

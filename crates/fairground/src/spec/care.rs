@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a user may care about: a file of `cares/` → the loads that show it, the measure that
+//! decides, the measures that must not be paid with, and the schedulers that are worth a try.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use stats::MeasureKey;
+
+use super::cells::{self, Choice};
+use super::expression::Names;
+use super::source::{Document, Places, unknown_name};
+use super::{SpecError, check, workload};
+use crate::assets::{self, Kind};
+
+/// One thing that a user may care about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Care {
+    /// The file's stem.
+    pub name: String,
+    /// What it is, in the words of the one who cares.
+    pub about: String,
+    /// The candidates, as `--scheduler` has them.
+    pub schedulers: Vec<String>,
+    /// The loads, as `--workload` has them.
+    pub workloads: Vec<String>,
+    /// What decides.
+    pub decides: Criterion,
+    /// What must not be paid with.
+    pub keeps: Vec<Criterion>,
+}
+
+/// A measure of one of the loads, and how much of it matters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Criterion {
+    /// Which of [`Care::workloads`].
+    pub workload: usize,
+    /// The measure.
+    pub measure: MeasureKey,
+    /// What it is, in plain words.
+    pub words: String,
+    /// Smaller differences do not matter, in percent.
+    pub percent: f64,
+    /// Nor do these, in the measure's unit.
+    pub least: f64,
+}
+
+/// A care's file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: String,
+    about: String,
+    schedulers: Vec<String>,
+    workload: Vec<toml::Table>,
+    decides: Written,
+    #[serde(default)]
+    keeps: Vec<Written>,
+}
+
+/// A criterion as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    workload: String,
+    measure: String,
+    words: String,
+    percent: f64,
+    #[serde(default)]
+    least: f64,
+}
+
+/// Reads a care by name or path, for a machine with that many CPUs.
+///
+/// # Errors
+/// No such file; everything that is wrong in it.
+pub fn read(name: &str, base: &Path, cpus: u32) -> Result<Care, SpecError> {
+    let asset = assets::find(Kind::Care, name, base)?;
+    let mut document = Document::parse(&asset.label, &asset.text)?;
+    let names = Names::from([("cpus".to_owned(), i64::from(cpus))]);
+    document.evaluate(&names, |path| path.starts_with("workload["))?;
+    document.set_name(&asset.stem)?;
+    let file: File = document.read()?;
+    let reader = Reader { file: &file, places: &document.places, base: &asset.base, cpus };
+    reader.care()
+}
+
+/// A file that is being read.
+struct Reader<'a> {
+    file: &'a File,
+    places: &'a Places,
+    base: &'a Path,
+    cpus: u32,
+}
+
+impl Reader<'_> {
+    fn care(&self) -> Result<Care, SpecError> {
+        let file = self.file;
+        if file.schedulers.is_empty() {
+            let error = self.places.error("schedulers", "no candidates");
+            return Err(error.hint("name at least one, as --scheduler has them"));
+        }
+        let choices = file.workload.iter().enumerate();
+        let choice = |(at, table)| cells::from_table(table, at, self.places, self.base);
+        let choices: Vec<Choice> = choices.map(choice).collect::<Result<_, _>>()?;
+        let decides = self.criterion("decides", &file.decides, &choices)?;
+        if decides.measure.unit_and_direction().1 == model::metric::Direction::Neutral {
+            let message = format!("'{}' has no better side", decides.measure.name);
+            let hint = "take a measure that METHOD.md calls better when it is lower or higher";
+            return Err(self.places.error("decides.measure", message).hint(hint));
+        }
+        let keeps = file.keeps.iter().enumerate();
+        let kept = |(at, written)| self.criterion(&format!("keeps[{at}]"), written, &choices);
+        Ok(Care {
+            name: file.name.clone(),
+            about: file.about.clone(),
+            schedulers: file.schedulers.clone(),
+            workloads: choices.iter().map(Choice::option).collect(),
+            decides,
+            keeps: keeps.map(kept).collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn criterion(
+        &self,
+        path: &str,
+        written: &Written,
+        choices: &[Choice],
+    ) -> Result<Criterion, SpecError> {
+        let names: Vec<&str> = choices.iter().map(Choice::name).collect();
+        let Some(at) = names.iter().position(|name| *name == written.workload) else {
+            let path = format!("{path}.workload");
+            return Err(unknown_name(self.places, &path, "workload", &written.workload, &names));
+        };
+        let place = format!("{path}.measure");
+        let asset = assets::find(Kind::Workload, names[at], self.base).map_err(|error| {
+            self.places.error(&format!("workload[{at}]"), error.message).maybe_hint(error.hint)
+        })?;
+        let load = workload::resolve(&asset, &choices[at].first(), self.cpus)?.workload;
+        check::measure(&place, &load, &written.measure, self.places)?;
+        let measure = written.measure.parse();
+        for (name, number) in [("percent", written.percent), ("least", written.least)] {
+            if !(number >= 0.0 && number.is_finite()) {
+                let error = self.places.error(&format!("{path}.{name}"), "not 0 or more");
+                return Err(error.hint("write 0 or a positive number"));
+            }
+        }
+        Ok(Criterion {
+            workload: at,
+            measure: measure.map_err(|error: String| self.places.error(&place, error))?,
+            words: written.words.clone(),
+            percent: written.percent,
+            least: written.least,
+        })
+    }
+}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A recommendation as text: what to use and how sure that is in the first lines, then the numbers,
+//! then how to switch.
+
+use std::collections::BTreeMap;
+
+use model::metric::Direction;
+use stats::holm::ALPHA;
+use stats::recommend::{
+    Advice, Aim, Candidate, Finding, Judged, Reason, Silence, Standing, Watched, Width,
+};
+use stats::{Recommendation, Shift};
+
+use super::{COLUMNS, fit, hanging, pad, pad_left, wrapped};
+use crate::units;
+
+/// How much of a contestant's name is shown.
+const NAME: usize = 18;
+/// Where the text of a labelled line begins.
+const INDENT: &str = "                ";
+
+/// What only the caller knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Setting {
+    /// Where these numbers come from, and what that means: sentences.
+    pub measured: Vec<String>,
+    /// How to switch to a scheduler, and back: lines, by its name.
+    pub switch: BTreeMap<String, Vec<String>>,
+    /// What to type for more: what it is for, and the command.
+    pub commands: Vec<(String, String)>,
+}
+
+/// The whole answer.
+pub fn recommendation(it: &Recommendation, setting: &Setting) -> String {
+    let mut text = wrapped(&headline(it), "");
+    text += &why(it);
+    text += &labelled("measured", &setting.measured.join(" "));
+    text += &evidence(it);
+    text += &failures(it);
+    text += &switching(it, setting);
+    for (what, command) in &setting.commands {
+        text += &format!("\n{what}:\n  {command}\n");
+    }
+    text
+}
+
+/// The answer in a sentence.
+fn headline(it: &Recommendation) -> String {
+    let (now, others) = (&it.now, it.candidates.len());
+    match &it.advice {
+        Advice::Switch(names) => format!("Use {} instead of {now}.", names[0]),
+        Advice::Keep(Reason::NoDifference) => {
+            format!("Keep {now}: it makes no measurable difference.")
+        }
+        Advice::Keep(Reason::NobodyBetter) if others == 1 => {
+            format!("Keep {now}: the other is not better.")
+        }
+        Advice::Keep(Reason::NobodyBetter) => {
+            format!("Keep {now}: none of {others} others is better.")
+        }
+        Advice::Keep(Reason::TooLittle) => {
+            format!("Keep {now}: who is better is so by less than matters.")
+        }
+        Advice::Keep(Reason::TooDear) => {
+            format!("Keep {now}: who is better pays for it with what must not be paid with.")
+        }
+        Advice::Silent(Silence::TooFewRuns(runs, needed)) => format!(
+            "No recommendation: {} of each prove nothing among so many candidates, {needed} are \
+             needed. Give it more time.",
+            units::count(*runs as u64, "run")
+        ),
+        Advice::Silent(Silence::NothingMeasured) => {
+            "No recommendation: there are no numbers to judge by.".into()
+        }
+    }
+}
+
+/// By how much, how sure, and at what price.
+fn why(it: &Recommendation) -> String {
+    match &it.advice {
+        Advice::Switch(names) => it.candidate(&names[0]).map_or_else(String::new, |best| {
+            let equals = labelled_if("as good", &names[1..], |names| {
+                format!("{names}: no difference from {} that matters was found", best.name)
+            });
+            gains(it, best) + &equals + &sure(it, best) + &prices(it, best)
+        }),
+        Advice::Keep(reason @ (Reason::TooDear | Reason::TooLittle)) => {
+            let wanted = match reason {
+                Reason::TooDear => Standing::Dear,
+                _ => Standing::Slight,
+            };
+            let ones = it.candidates.iter().filter(|one| one.standing == wanted);
+            let told = ones.map(|one| {
+                let price = if wanted == Standing::Dear { prices(it, one) } else { String::new() };
+                gains(it, one) + &price
+            });
+            told.collect()
+        }
+        Advice::Keep(_) => resolution(it),
+        Advice::Silent(_) => String::new(),
+    }
+}
+
+fn labelled(label: &str, sentence: &str) -> String {
+    hanging(sentence, &pad(&format!("  {label}"), INDENT.len()), INDENT)
+}
+
+fn labelled_if(label: &str, names: &[String], words: impl Fn(String) -> String) -> String {
+    match names {
+        [] => String::new(),
+        names => labelled(label, &words(names.join(", "))),
+    }
+}
+
+/// What a candidate gains, or does not, in each measure that decides.
+fn gains(it: &Recommendation, one: &Candidate) -> String {
+    let told = it.aims.iter().zip(&one.decides).map(|(aim, judged)| {
+        labelled(word(judged), &format!("{}: {}", aim.decides.words, change(&one.name, judged)))
+    });
+    told.collect()
+}
+
+fn word(judged: &Judged) -> &'static str {
+    let gains = judged.gain.is_some_and(|gain| gain.value > 0.0);
+    match judged.finding {
+        Finding::Better => "better",
+        Finding::Worse => "worse",
+        Finding::Slight if gains => "a bit better",
+        Finding::Slight => "a bit worse",
+        Finding::Alike => "alike",
+        Finding::Open => "open",
+        Finding::Unknown => "not known",
+    }
+}
+
+/// `1.02 ms with bfs, 8.01 ms now: −87.3 % [−88.0, −86.1]`.
+fn change(name: &str, judged: &Judged) -> String {
+    let number = |value: Option<f64>| match value {
+        Some(value) => units::number(value, judged.unit),
+        None => "no number".into(),
+    };
+    let (ours, now) = (number(judged.median), number(judged.now));
+    let (value, interval) = shift(judged);
+    let by = if value.is_empty() { value } else { format!(" ({value} {interval})") };
+    format!("{ours} with {name}, {now} now{}", by.replace(" )", ")"))
+}
+
+/// The shift as it is in the measure, with its interval.
+fn shift(judged: &Judged) -> (String, String) {
+    let Some(gain) = judged.gain else { return (String::new(), String::new()) };
+    let raw = if judged.direction == Direction::Lower { turned(gain) } else { gain };
+    units::shift(&raw, judged.unit)
+}
+
+fn turned(gain: Shift) -> Shift {
+    let turn = |ends: stats::Interval| stats::Interval { low: -ends.high, high: -ends.low };
+    Shift {
+        value: -gain.value,
+        interval: gain.interval.map(turn),
+        percent: gain.percent.map(|value| -value),
+        percent_interval: gain.percent_interval.map(turn),
+    }
+}
+
+fn sure(it: &Recommendation, one: &Candidate) -> String {
+    let better = one.decides.iter().filter(|judged| judged.finding == Finding::Better);
+    let p = better.clone().filter_map(|judged| judged.p).map(|p| p.adjusted);
+    let p = p.fold(0.0, f64::max);
+    let p = if p < 0.001 { "p < 0.001".into() } else { format!("p = {p:.3}") };
+    let runs = one.decides.iter().map(|judged| judged.runs).min().unwrap_or(0);
+    let sentence = format!(
+        "{p} after the correction for {}; {} of each. Among equals somebody would be called better \
+         in at most {:.0} % of such races.",
+        units::count(it.comparisons as u64, "comparison"),
+        units::count(runs as u64, "run"),
+        ALPHA * 100.0,
+    );
+    labelled("how sure", &sentence)
+}
+
+/// What a candidate costs in what must not be paid with.
+fn prices(it: &Recommendation, one: &Candidate) -> String {
+    let pairs = it.aims.iter().zip(&one.keeps);
+    let pairs = pairs.flat_map(|(aim, keeps)| aim.keeps.iter().zip(keeps));
+    let (kept, others): (Vec<_>, Vec<_>) =
+        pairs.partition(|(_, judged)| judged.finding == Finding::Alike);
+    let told = others
+        .into_iter()
+        .map(|(watched, judged)| labelled("it costs", &price(&one.name, watched, judged)));
+    let mut text: String = told.collect();
+    let kept: Vec<String> =
+        kept.into_iter().map(|(watched, judged)| unpaid(watched, judged)).collect();
+    if !kept.is_empty() {
+        text += &labelled("it keeps", &kept.join("; "));
+    }
+    text
+}
+
+/// `how long a build takes (+0.4 % [−0.2, +1.0])`.
+fn unpaid(watched: &Watched, judged: &Judged) -> String {
+    let (value, interval) = shift(judged);
+    format!("{} ({})", watched.words, format!("{value} {interval}").trim_end())
+}
+
+fn price(name: &str, watched: &Watched, judged: &Judged) -> String {
+    let allowed = allowed(watched, judged);
+    let change = change(name, judged);
+    let words = &watched.words;
+    match judged.finding {
+        Finding::Worse => format!("{words}: {change}. That is too much: more than {allowed}"),
+        Finding::Open => {
+            format!("{words}, perhaps: {change}. These runs do not exclude more than {allowed}")
+        }
+        Finding::Unknown => format!("{words}: not known"),
+        _ => unpaid(watched, judged),
+    }
+}
+
+/// How much is no matter: `5 %`, or `5 % and 500 µs`, where more than both is needed to matter.
+fn allowed(watched: &Watched, judged: &Judged) -> String {
+    let percent = format!("{} %", watched.percent);
+    match watched.least {
+        least if least > 0.0 => {
+            format!("{percent} and {}", units::number(least, judged.unit))
+        }
+        _ => percent,
+    }
+}
+
+/// What would have been seen.
+fn resolution(it: &Recommendation) -> String {
+    let mut text = String::new();
+    for (at, aim) in it.aims.iter().enumerate() {
+        let Some(width) = it.resolution(at) else { continue };
+        let size = match width {
+            Width::Percent(0.0) | Width::Value(0.0, _) => {
+                text += &labelled("seen", &format!("{}: all have the same", aim.decides.words));
+                continue;
+            }
+            Width::Percent(size) => units::percent(size).trim_start_matches('+').to_owned(),
+            Width::Value(size, unit) => units::number(size, unit),
+        };
+        let sentence = format!(
+            "a difference of {size} would have been seen in {} (the widest interval); smaller \
+             ones may be there",
+            aim.decides.words
+        );
+        text += &labelled("seen", &sentence);
+    }
+    text
+}
+
+/// The numbers of every candidate, measure by measure.
+fn evidence(it: &Recommendation) -> String {
+    let mut text = String::from("\nEvidence\n");
+    for (at, aim) in it.aims.iter().enumerate() {
+        let decides = |one: &Candidate| one.decides.get(at).cloned();
+        text += &table(it, aim, "decides", &aim.decides, &decides);
+        for (place, watched) in aim.keeps.iter().enumerate() {
+            let kept = |one: &Candidate| one.keeps.get(at)?.get(place).cloned();
+            text += &table(it, aim, "must not be paid with", watched, &kept);
+        }
+    }
+    text
+}
+
+fn table(
+    it: &Recommendation,
+    aim: &Aim,
+    role: &str,
+    watched: &Watched,
+    of: &dyn Fn(&Candidate) -> Option<Judged>,
+) -> String {
+    let judged: Vec<(&Candidate, Judged)> =
+        it.candidates.iter().filter_map(|one| Some((one, of(one)?))).collect();
+    let Some((_, first)) = judged.first() else { return String::new() };
+    let better = match first.direction {
+        Direction::Lower => ", lower is better",
+        Direction::Higher => ", higher is better",
+        Direction::Neutral => "",
+    };
+    let title = format!("{}, {role}: {}{better}", aim.name, units::measure(&watched.measure));
+    let matters = format!("what matters is more than {}", allowed(watched, first));
+    let mut text = format!("  {}\n", fit(&title, COLUMNS - 2));
+    text += &format!("    {}\n", fit(&format!("in {}; {matters}", watched.cell), COLUMNS - 4));
+    let now = first.now.map_or("–".into(), |value| units::number(value, first.unit));
+    text += &format!("    {} {}  used now\n", pad(&fit(&it.now, NAME), NAME), pad_left(&now, 10));
+    judged.iter().for_each(|(one, judged)| text += &line(one, judged));
+    text
+}
+
+fn line(one: &Candidate, judged: &Judged) -> String {
+    let out = one.standing == Standing::Failed;
+    let median = judged.median.map_or("–".into(), |value| units::number(value, judged.unit));
+    let (value, interval) = shift(judged);
+    let p = judged.p.map(|p| match p.adjusted {
+        small if small < 0.001 => "p < 0.001".to_owned(),
+        large => format!("p {large:.3}"),
+    });
+    let text = format!(
+        "    {} {}  {} {} {}",
+        pad(&fit(&one.name, NAME), NAME),
+        pad_left(&median, 10),
+        pad(&format!("{value} {interval}"), 28),
+        pad(&p.unwrap_or_default(), 9),
+        if out { "out, see below" } else { word(judged) },
+    );
+    format!("{}\n", text.trim_end())
+}
+
+/// Who did not end all trials well, and is out for it.
+fn failures(it: &Recommendation) -> String {
+    let mut text = String::new();
+    let now = (&it.now, &it.failures);
+    let all = it.candidates.iter().map(|one| (&one.name, &one.failures));
+    for (name, failures) in std::iter::once(now).chain(all) {
+        for (what, trials) in failures {
+            text += &hanging(&format!("! {name}: {trials} × {what}"), "  ", "    ");
+        }
+    }
+    text
+}
+
+fn switching(it: &Recommendation, setting: &Setting) -> String {
+    let Advice::Switch(names) = &it.advice else { return String::new() };
+    let Some(lines) = setting.switch.get(&names[0]) else { return String::new() };
+    let mut text = format!("\nHow to switch to {}\n", names[0]);
+    lines.iter().for_each(|line| text += &format!("  {line}\n"));
+    text
+}

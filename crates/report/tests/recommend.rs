@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Advice as text: the answer in the first line, then why, the numbers, and how to switch.
+
+use std::collections::BTreeMap;
+
+use expect_test::expect;
+use model::metric::{Direction, Unit};
+use report::terminal::recommend::{Setting, recommendation};
+use stats::comparison::PValue;
+use stats::recommend::{Advice, Candidate, Finding, Judged, Reason, Silence, Standing};
+use stats::{Aim, Interval, Recommendation, Shift, Watched};
+
+fn watched(cell: &str, measure: &str, words: &str, least: f64) -> Watched {
+    let measure = measure.parse().expect("a measure");
+    Watched { cell: cell.into(), measure, words: words.into(), percent: 5.0, least }
+}
+
+fn aim() -> Aim {
+    let late = "how late a program gets the CPU";
+    Aim {
+        name: "desktop".into(),
+        decides: watched("hogs", "wakeup_latency_ns.p99 waker", late, 500_000.0),
+        keeps: vec![
+            watched("build jobs=4", "completion_ns all", "how long a build takes", 0.0),
+            watched("hogs", "jain_index hog", "how evenly hogs are served", 0.0),
+        ],
+    }
+}
+
+/// A gain of so many percent of `now`, give or take a tenth of it.
+fn judged(finding: Finding, unit: Unit, now: f64, percent: f64) -> Judged {
+    let direction = if unit == Unit::Nanoseconds { Direction::Lower } else { Direction::Higher };
+    let sign = if direction == Direction::Lower { -1.0 } else { 1.0 };
+    let about = |value: f64| {
+        let ends = [value * 0.9, value * 1.1 + 0.1];
+        Interval { low: ends[0].min(ends[1]), high: ends[0].max(ends[1]) }
+    };
+    let value = now * percent / 100.0;
+    let (interval, percent_interval) = (Some(about(value)), Some(about(percent)));
+    let gain = Shift { value, interval, percent: Some(percent), percent_interval };
+    let p = Some(PValue { raw: 0.0001, adjusted: 0.0004, comparisons: 4, units: 12 });
+    let median = Some(now + sign * value);
+    Judged { finding, unit, direction, median, now: Some(now), gain: Some(gain), p, runs: 12 }
+}
+
+fn candidate(name: &str, standing: Standing, findings: [(Finding, f64); 3]) -> Candidate {
+    let [decides, build, even] = findings;
+    let without_p = |judged: Judged| Judged { p: None, ..judged };
+    Candidate {
+        name: name.into(),
+        standing,
+        decides: vec![judged(decides.0, Unit::Nanoseconds, 8e6, decides.1)],
+        keeps: vec![vec![
+            without_p(judged(build.0, Unit::Nanoseconds, 2e9, build.1)),
+            without_p(judged(even.0, Unit::Ratio, 0.9, even.1)),
+        ]],
+        failures: Vec::new(),
+    }
+}
+
+fn told(advice: Advice, candidates: Vec<Candidate>) -> String {
+    let lines = vec!["  sudo load bfs".into(), "Ctrl-C goes back.".into()];
+    let setting = Setting {
+        measured: vec!["12 rounds on this kernel.".into(), "That is all.".into()],
+        switch: BTreeMap::from([("bfs".into(), lines)]),
+        commands: vec![("The full report".into(), "fairground report recommend".into())],
+    };
+    let (now, aims, failures) = ("eevdf".into(), vec![aim()], vec![("hung: why".into(), 1)]);
+    let it = Recommendation { now, advice, aims, candidates, comparisons: 4, failures };
+    recommendation(&it, &setting)
+}
+
+fn bfs() -> Candidate {
+    let findings = [(Finding::Better, 87.0), (Finding::Open, -3.0), (Finding::Alike, 0.1)];
+    candidate("bfs", Standing::Good, findings)
+}
+
+fn dear() -> Candidate {
+    let findings = [(Finding::Better, 95.0), (Finding::Worse, -40.0), (Finding::Unknown, 0.0)];
+    candidate("dear", Standing::Dear, findings)
+}
+
+#[test]
+fn a_switch_has_everything() {
+    let broken = Candidate {
+        failures: vec![("timeout: 30 s".into(), 12)],
+        ..candidate("broken", Standing::Failed, [(Finding::Unknown, 0.0); 3])
+    };
+    let alike = [(Finding::Better, 86.0), (Finding::Alike, 0.5), (Finding::Alike, 0.0)];
+    let muqss = candidate("muqss", Standing::Good, alike);
+    let advice = Advice::Switch(vec!["bfs".into(), "muqss".into()]);
+    expect![[r#"
+        Use bfs instead of eevdf.
+          better        how late a program gets the CPU: 1.04 ms with bfs, 8.00 ms now (−87.0 % [−95.8, −78.3])
+          as good       muqss: no difference from bfs that matters was found
+          how sure      p < 0.001 after the correction for 4 comparisons; 12 runs of each. Among equals somebody
+                        would be called better in at most 5 % of such races.
+          it costs      how long a build takes, perhaps: 2.06 s with bfs, 2.00 s now (+3.0 % [+2.7, +3.2]). These
+                        runs do not exclude more than 5 %
+          it keeps      how evenly hogs are served (+0.1 % [+0.1, +0.2])
+          measured      12 rounds on this kernel. That is all.
+
+        Evidence
+          desktop, decides: wakeup latency p99 · waker, lower is better
+            in hogs; what matters is more than 5 % and 500 µs
+            eevdf                 8.00 ms  used now
+            bfs                   1.04 ms  −87.0 % [−95.8, −78.3]       p < 0.001 better
+            muqss                 1.12 ms  −86.0 % [−94.7, −77.4]       p < 0.001 better
+            dear                   400 µs  −95.0 % [−105, −85.5]        p < 0.001 better
+            broken                8.00 ms  0.0 % [−0.1, 0.0]            p < 0.001 out, see below
+          desktop, must not be paid with: completion, lower is better
+            in build jobs=4; what matters is more than 5 %
+            eevdf                  2.00 s  used now
+            bfs                    2.06 s  +3.0 % [+2.7, +3.2]                    open
+            muqss                  1.99 s  −0.5 % [−0.7, −0.5]                    alike
+            dear                   2.80 s  +40.0 % [+36.0, +43.9]                 worse
+            broken                 2.00 s  0.0 % [−0.1, 0.0]                      out, see below
+          desktop, must not be paid with: jain index · hog, higher is better
+            in hogs; what matters is more than 5 %
+            eevdf                   0.900  used now
+            bfs                     0.901  +0.1 % [+0.1, +0.2]                    alike
+            muqss                   0.900  0.0 % [0.0, +0.1]                      alike
+            dear                    0.900  0.0 % [0.0, +0.1]                      not known
+            broken                  0.900  0.0 % [0.0, +0.1]                      out, see below
+          ! eevdf: 1 × hung: why
+          ! broken: 12 × timeout: 30 s
+
+        How to switch to bfs
+            sudo load bfs
+          Ctrl-C goes back.
+
+        The full report:
+          fairground report recommend
+    "#]].assert_eq(&told(advice, vec![bfs(), muqss, dear(), broken]));
+}
+
+#[test]
+fn who_stays_is_told_why() {
+    expect![[r#"
+        Keep eevdf: who is better pays for it with what must not be paid with.
+          better        how late a program gets the CPU: 400 µs with dear, 8.00 ms now (−95.0 % [−105, −85.5])
+          it costs      how long a build takes: 2.80 s with dear, 2.00 s now (+40.0 % [+36.0, +43.9]). That is too
+                        much: more than 5 %
+          it costs      how evenly hogs are served: not known
+    "#]].assert_eq(&first_part(Advice::Keep(Reason::TooDear), vec![dear()]));
+    let open = [(Finding::Open, 0.9), (Finding::Alike, 0.5), (Finding::Alike, 0.0)];
+    let alike = vec![candidate("cfs", Standing::Alike, open)];
+    expect![[r#"
+        Keep eevdf: it makes no measurable difference.
+          seen          a difference of 0.3 % would have been seen in how late a program gets the CPU (the widest
+                        interval); smaller ones may be there
+    "#]].assert_eq(&first_part(Advice::Keep(Reason::NoDifference), alike.clone()));
+    expect![[r#"
+        Keep eevdf: the other is not better.
+          seen          a difference of 0.3 % would have been seen in how late a program gets the CPU (the widest
+                        interval); smaller ones may be there
+    "#]].assert_eq(&first_part(Advice::Keep(Reason::NobodyBetter), alike));
+    let slight = [(Finding::Slight, 3.0), (Finding::Alike, 0.5), (Finding::Alike, 0.0)];
+    let slight = vec![candidate("cfs", Standing::Slight, slight)];
+    expect![[r#"
+        Keep eevdf: who is better is so by less than matters.
+          a bit better  how late a program gets the CPU: 7.76 ms with cfs, 8.00 ms now (−3.0 % [−3.4, −2.7])
+    "#]].assert_eq(&first_part(Advice::Keep(Reason::TooLittle), slight));
+}
+
+#[test]
+fn silence_is_told_too() {
+    let few = Advice::Silent(Silence::TooFewRuns(4, 7));
+    expect![[r#"
+        No recommendation: 4 runs of each prove nothing among so many candidates, 7 are needed. Give it more time.
+    "#]].assert_eq(&first_part(few, Vec::new()));
+    expect![[r#"
+        No recommendation: there are no numbers to judge by.
+    "#]]
+    .assert_eq(&first_part(Advice::Silent(Silence::NothingMeasured), Vec::new()));
+}
+
+#[test]
+fn no_line_is_too_wide() {
+    let advice = Advice::Switch(vec!["bfs".into()]);
+    let text = told(advice, vec![bfs(), dear()]);
+    let widest = text.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(report::terminal::COLUMNS), "{text}");
+}
+
+/// What stands before the numbers.
+fn first_part(advice: Advice, candidates: Vec<Candidate>) -> String {
+    let text = told(advice, candidates);
+    text.split("  measured").next().unwrap_or_default().to_owned()
+}
