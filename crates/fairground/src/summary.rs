@@ -23,6 +23,23 @@ pub fn compare(
     records: &[Record],
     baseline: Option<String>,
 ) -> Result<Comparison> {
+    Ok(stats::compare(records, &options(sessions, records, baseline)?))
+}
+
+/// The same for headline measures alone, which is all that several stores' answers are about.
+///
+/// # Errors
+/// As for [`compare`].
+pub fn answers(
+    sessions: &[Session],
+    records: &[Record],
+    baseline: Option<String>,
+) -> Result<Comparison> {
+    let options = options(sessions, records, baseline)?;
+    Ok(stats::compare(records, &Options { headlines_only: true, ..options }))
+}
+
+fn options(sessions: &[Session], records: &[Record], baseline: Option<String>) -> Result<Options> {
     let experiment = sessions.last().map(|session| &session.experiment);
     if let Some(name) = &baseline
         && !records.iter().any(|record| record.trial.contestant.name == *name)
@@ -32,8 +49,7 @@ pub fn compare(
     let named = experiment.map(|experiment| experiment.baseline.clone());
     let order = experiment.iter().flat_map(|e| e.contestants.iter().map(|c| c.name.clone()));
     let baseline = baseline.or(named).unwrap_or_default();
-    let options = Options { order: order.collect(), ..Options::against(&baseline) };
-    Ok(stats::compare(records, &options))
+    Ok(Options { order: order.collect(), ..Options::against(&baseline) })
 }
 
 /// What did not end well, in a few lines; none when all is well.

@@ -27,12 +27,20 @@ pub struct Options {
     pub resamples: u32,
     /// The order of contestants in tables; those that are not named follow alphabetically.
     pub order: Vec<String>,
+    /// Leave out all measures but those that the workloads name first. What is left is the same.
+    pub headlines_only: bool,
 }
 
 impl Options {
     /// The usual resampling against a baseline.
     pub fn against(baseline: &str) -> Options {
-        Options { baseline: baseline.into(), seed: Seed(1), resamples: 2_000, order: Vec::new() }
+        Options {
+            baseline: baseline.into(),
+            seed: Seed(1),
+            resamples: 2_000,
+            order: Vec::new(),
+            headlines_only: false,
+        }
     }
 }
 
@@ -77,8 +85,10 @@ fn compare_cell(
     let clock = clock(records[0]);
     let headlines = headlines(records);
     let judge = Judge { contestants, options, clock };
+    let wanted = |measure: &MeasureKey| !options.headlines_only || headlines.contains(measure);
     let mut rows: Vec<Row> = columns(records)
         .into_iter()
+        .filter(|(measure, _)| wanted(measure))
         .map(|(measure, columns)| judge.row(measure, &columns, &headlines))
         .collect();
     rows.sort_by_cached_key(|row| {
