@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use model::Record;
 use stats::Comparison;
-use stats::across::{Contribution, Question, questions};
+use stats::across::{Contribution, Definitions, Question, definitions, questions};
 use stats::together::{Part, Together, together};
 use store::{Session, Store};
 
@@ -240,13 +240,19 @@ impl Opened {
         let compare = |one: &Source| {
             let knows = one.records.iter().any(|r| r.trial.contestant.name == baseline);
             let baseline = knows.then(|| baseline.to_owned());
-            summary::compare(&one.sessions, &one.records, baseline)
+            summary::answers(&one.sessions, &one.records, baseline)
         };
         let comparisons: Vec<Comparison> =
             self.sources.iter().map(compare).collect::<Result<_>>()?;
-        let pairs = self.sources.iter().zip(&comparisons);
-        let contributions: Vec<Contribution> =
-            pairs.map(|(one, comparison)| Contribution { name: &one.label, comparison }).collect();
+        let defined: Vec<Definitions> =
+            self.sources.iter().map(|one| definitions(&one.records)).collect();
+        let all = self.sources.iter().zip(&comparisons).zip(&defined);
+        let contributions: Vec<Contribution> = all
+            .map(|((one, comparison), definitions)| {
+                let name = one.label.as_str();
+                Contribution { name, comparison, definitions }
+            })
+            .collect();
         Ok(questions(&contributions))
     }
 

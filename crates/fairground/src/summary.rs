@@ -26,6 +26,26 @@ pub fn compare(
     records: &[Record],
     baseline: Option<String>,
 ) -> Result<Comparison> {
+    let mut comparison = stats::compare(records, &options(sessions, records, baseline)?);
+    let declared = sessions.last().map(|session| declared(&session.experiment.design));
+    comparison.notes.splice(0..0, declared.unwrap_or_default());
+    Ok(comparison)
+}
+
+/// The same for headline measures alone, which is all that several stores' answers are about.
+///
+/// # Errors
+/// As for [`compare`].
+pub fn answers(
+    sessions: &[Session],
+    records: &[Record],
+    baseline: Option<String>,
+) -> Result<Comparison> {
+    let options = options(sessions, records, baseline)?;
+    Ok(stats::compare(records, &Options { headlines_only: true, ..options }))
+}
+
+fn options(sessions: &[Session], records: &[Record], baseline: Option<String>) -> Result<Options> {
     let experiment = sessions.last().map(|session| &session.experiment);
     if let Some(name) = &baseline
         && !records.iter().any(|record| record.trial.contestant.name == *name)
@@ -36,15 +56,11 @@ pub fn compare(
     let order = experiment.iter().flat_map(|e| e.contestants.iter().map(|c| c.name.clone()));
     let baseline = baseline.or(named).unwrap_or_default();
     let scatter = experiment.map(|experiment| experiment.design.scatter.clone());
-    let options = Options {
+    Ok(Options {
         order: order.collect(),
         scatter: scatter.unwrap_or_default(),
         ..Options::against(&baseline)
-    };
-    let mut comparison = stats::compare(records, &options);
-    let declared = experiment.map(|experiment| declared(&experiment.design)).unwrap_or_default();
-    comparison.notes.splice(0..0, declared);
-    Ok(comparison)
+    })
 }
 
 /// What was declared about the plan, for readers.

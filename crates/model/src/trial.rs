@@ -36,8 +36,8 @@ pub struct Trial {
     pub boot: u32,
     /// The position in the plan, from 0: the order of running.
     pub position: u32,
-    /// Time after which the supervisor ends the workload, on the clock of the machine that plays it.
-    /// What comes before the workload (preparing, loading) has as much.
+    /// Time after which the supervisor ends the workload, on the clock of the machine that plays
+    /// it. What comes before the workload (preparing, loading) has as much.
     pub timeout_ms: u64,
     /// Whether probes measure (off only to find out what they cost).
     #[serde(default = "yes", skip_serializing_if = "is_true")]

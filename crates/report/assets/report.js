@@ -4,7 +4,9 @@
 
 function charts() {
   if (!cell() || !row()) return [];
-  const all = [drawRuns, drawCurve, drawHistogram, drawRamp, drawSwitches, drawShares];
+  const all = [
+    drawRuns, drawCurve, drawHistogram, drawShift, drawRamp, drawSwitches, drawShares,
+  ];
   return byId("figure-scaling") ? [...all, drawScaling] : all;
 }
 
@@ -86,6 +88,7 @@ function watchTrials() {
     trialView.filter = event.target.value;
     drawTrials();
   };
+  byId("trial-table").onkeydown = (event) => { if (event.key === "Escape") closeTrial(); };
   byId("trial-more").onclick = () => { trialView.all = true; drawTrials(); };
   addEventListener("hashchange", followAddress);
 }
@@ -119,9 +122,17 @@ function watchTheme() {
   const again = () => { drawCharts(); drawTimeline(); };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
   matchMedia("print").addEventListener("change", again);
+}
+
+// Paper unfolds nothing: everything is printed open, and folded again afterwards.
+function watchPrinter() {
+  let folded = [];
   addEventListener("beforeprint", () => {
-    const folded = document.querySelectorAll("details.cell, details.all");
+    folded = [...document.querySelectorAll("main details:not([open])")];
     folded.forEach((details) => { details.open = true; });
+  });
+  addEventListener("afterprint", () => {
+    folded.forEach((details) => { details.open = false; });
   });
 }
 
@@ -139,6 +150,7 @@ function start() {
   drawTrials();
   watchSections();
   watchCopies();
+  watchPrinter();
   followAddress();
   loadLibrary().then(startCharts, () => {
     byId("pictures").append(element("p", {}, "The charts need a browser of 2023 or newer."));
@@ -160,6 +172,7 @@ async function startCharts() {
   }
   savers();
   watchTheme();
+  performance.mark("drawn");
   document.body.dataset.drawn = "true";
 }
 

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Every picture can be saved: as SVG with its colours, and its numbers as CSV.
+// Every picture can be saved: as SVG or PNG with its colours, and its numbers as CSV.
 "use strict";
 
 // What a picture's look is made of; a saved one has no style sheet.
 const LOOK = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity",
   "font-family", "font-size", "font-weight", "text-anchor"];
 
+// Points of a PNG for each of the page, so that it is sharp on paper.
+const FINE = 2;
+
 function saveText(name, type, text) {
-  const address = URL.createObjectURL(new Blob([text], { type }));
+  saveBlob(name, new Blob([text], { type }));
+}
+
+function saveBlob(name, blob) {
+  const address = URL.createObjectURL(blob);
   const link = element("a", { href: address, download: name });
   document.body.append(link);
   link.click();
@@ -35,9 +42,14 @@ function quoted(value) {
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-// A chart's points: each with its line's name, its place, and what it says when asked. Bands are
-// the lines without a name of their own.
+// A chart's own numbers where it has some; else its points: each with its line's name, its place,
+// and what it says when asked. Bands are the lines without a name of their own.
 function chartCsv(chart) {
+  const lines = chart.numbers?.() ?? pointsOf(chart);
+  return lines.map((line) => line.map(quoted).join(",")).join("\n") + "\n";
+}
+
+function pointsOf(chart) {
   const lines = [["series", "x", "y", "text"]];
   for (const trace of chart.data) {
     const named = trace.hovertemplate?.match(/<b>(.*?)<\/b>/)?.[1];
@@ -48,7 +60,7 @@ function chartCsv(chart) {
       lines.push([name, x, trace.y?.[at], text]);
     });
   }
-  return lines.map((line) => line.map(quoted).join(",")).join("\n") + "\n";
+  return lines;
 }
 
 function fileName(figure) {
@@ -57,14 +69,36 @@ function fileName(figure) {
   return words.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 80);
 }
 
+function saveChart(figure, chart, format) {
+  const { width, height } = chart.getBoundingClientRect();
+  const scale = format === "png" ? FINE : 1;
+  Plotly.downloadImage(chart, { format, width, height, scale, filename: fileName(figure) });
+}
+
 function saveSvg(figure) {
   const chart = figure.querySelector(".chart");
-  if (chart) {
-    const { width, height } = chart.getBoundingClientRect();
-    Plotly.downloadImage(chart, { format: "svg", width, height, filename: fileName(figure) });
-    return;
-  }
+  if (chart) return saveChart(figure, chart, "svg");
   saveText(`${fileName(figure)}.svg`, "image/svg+xml", drawnSvg(figure.querySelector("svg")));
+}
+
+async function savePng(figure) {
+  const chart = figure.querySelector(".chart");
+  if (chart) return saveChart(figure, chart, "png");
+  saveBlob(`${fileName(figure)}.png`, await pngOf(figure.querySelector("svg")));
+}
+
+// A drawn picture as points.
+async function pngOf(svg) {
+  const image = new Image();
+  image.src = `data:image/svg+xml,${encodeURIComponent(drawnSvg(svg))}`;
+  await image.decode();
+  const { width, height } = svg.viewBox.baseVal;
+  const canvas = element("canvas", { width: FINE * width, height: FINE * height });
+  const pen = canvas.getContext("2d");
+  pen.fillStyle = colour("paper");
+  pen.fillRect(0, 0, canvas.width, canvas.height);
+  pen.drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((made) => canvas.toBlob(made, "image/png"));
 }
 
 function saveCsv(figure) {
@@ -80,6 +114,6 @@ function savers() {
       element("button", { type: "button", title: `Save as ${title}`, onclick: () => save(figure) },
         title);
     figure.append(element("p", { className: "save" }, button("SVG", saveSvg),
-      button("CSV", saveCsv)));
+      button("PNG", savePng), button("CSV", saveCsv)));
   }
 }

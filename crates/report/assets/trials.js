@@ -46,7 +46,9 @@ function matchingTrials() {
   return trialRows.filter(matches).sort((a, b) => compare(a, b) || a.position - b.position);
 }
 
+// The table is made anew; who held one of its buttons holds the new one.
 function drawTrials() {
+  const held = document.activeElement?.dataset.held;
   const matching = matchingTrials();
   const shown = trialView.all ? matching : matching.slice(0, FIRST_ROWS);
   const body = element("tbody", {}, ...shown.flatMap(trialRow));
@@ -54,12 +56,19 @@ function drawTrials() {
   byId("trial-count").textContent = `${matching.length} of ${trialRows.length} trials`;
   byId("trial-more").hidden = shown.length === matching.length;
   byId("trial-more").textContent = `Show all ${matching.length}`;
+  hold(held);
+}
+
+function hold(name) {
+  const buttons = [...byId("trial-table").querySelectorAll("[data-held]")];
+  buttons.find((button) => name && button.dataset.held === name)?.focus({ preventScroll: true });
 }
 
 function trialHead() {
   const heads = TRIAL_COLUMNS.map(([name, title]) => {
     const sorted = trialView.sort === name ? (trialView.down ? "descending" : "ascending") : "none";
-    const button = element("button", { type: "button", onclick: () => sortTrials(name) }, title);
+    const button = element("button", { type: "button", "data-held": `sort ${name}`,
+      onclick: () => sortTrials(name) }, title);
     return element("th", { scope: "col", "aria-sort": sorted }, button);
   });
   return element("thead", {}, element("tr", {}, ...heads));
@@ -74,7 +83,8 @@ function sortTrials(name) {
 function trialRow(it) {
   const open = trialView.open === it.id;
   const link = element("button", { type: "button", className: "link", "aria-expanded": String(open),
-    onclick: () => { location.hash = open ? "trials" : `trial-${it.id}`; } }, it.id.slice(0, 8));
+    "data-held": `trial ${it.id}`, onclick: () => open ? closeTrial() : openTrial(it.id) },
+  it.id.slice(0, 8));
   const mark = element("span", { className: it.outcome === "ok" ? "" : "outcome" }, it.outcome);
   const cells = [
     link, it.contestant, it.cell, mark, it.boot, it.boot_position, it.block, it.position, it.seed,
@@ -104,6 +114,19 @@ function trialDetails(it) {
   return element("tr", { className: "details" }, field);
 }
 
+function openTrial(id) {
+  location.hash = `trial-${id}`;
+}
+
+// Without following the address, which would scroll away from the row.
+function closeTrial() {
+  const id = trialView.open;
+  if (id === null) return;
+  history.pushState(null, "", "#trials");
+  openAddressedTrial();
+  hold(`trial ${id}`);
+}
+
 // Opens the trial that the address names, wherever the filter and the sorting had put it.
 function openAddressedTrial() {
   const id = /^#trial-([0-9a-f]+)$/.exec(location.hash)?.[1];
@@ -116,5 +139,7 @@ function openAddressedTrial() {
     trialView.all ||= place < 0 || place >= FIRST_ROWS;
   }
   drawTrials();
-  if (known) byId(`trial-${id}`).scrollIntoView({ block: "center" });
+  if (!known) return;
+  byId(`trial-${id}`).scrollIntoView({ block: "center" });
+  hold(`trial ${id}`);
 }

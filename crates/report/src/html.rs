@@ -14,6 +14,7 @@ mod answer;
 mod apart;
 mod beside;
 mod best;
+mod charts;
 mod curves;
 mod data;
 mod escape;
@@ -22,6 +23,7 @@ mod family;
 mod figure;
 pub mod gallery;
 mod history;
+mod knees;
 mod library;
 mod method;
 mod over_time;
@@ -31,6 +33,7 @@ mod ranking;
 pub mod replication;
 mod results;
 mod scaling;
+mod shifts;
 mod starvation;
 mod timeline;
 mod trade_off;
@@ -40,7 +43,7 @@ use model::Record;
 use stats::Comparison;
 use stats::history::History;
 
-use data::{DETAILS, Detail};
+use data::{DETAILS, Detail, Resampled};
 use escape::text;
 
 use crate::family::Member;
@@ -78,6 +81,7 @@ const SCRIPT: &str = concat!(
     include_str!("../assets/copy.js"),
     include_str!("../assets/plots.js"),
     include_str!("../assets/latency.js"),
+    include_str!("../assets/shifts.js"),
     include_str!("../assets/effects.js"),
     include_str!("../assets/scaling.js"),
     include_str!("../assets/timeline.js"),
@@ -96,8 +100,9 @@ const LIMIT_BYTES: usize = 8 << 20;
 /// The page, with as much detail as fits. `records` must be those that the comparison was made of.
 pub fn page(comparison: &Comparison, records: &[Record], about: &About) -> String {
     let mut page = String::new();
+    let resampled = Resampled::of(comparison, records);
     for detail in &DETAILS {
-        page = page_with(comparison, records, about, detail);
+        page = page_with(comparison, records, about, &resampled, detail);
         if page.len() <= LIMIT_BYTES {
             break;
         }
@@ -109,6 +114,7 @@ fn page_with(
     comparison: &Comparison,
     records: &[Record],
     about: &About,
+    resampled: &Resampled,
     detail: &Detail,
 ) -> String {
     let agreement = sides::agreed(comparison, records);
@@ -119,7 +125,7 @@ fn page_with(
         trade_off::section(comparison, records),
         agreement::section(comparison, agreement),
         results::section(comparison, agreement),
-        charts(detail),
+        charts::section(detail, &knees::section(&resampled.ramps, comparison)),
         over_time::section(comparison, records, detail),
         apart::section(comparison, records),
         history::section(about.history.as_ref()),
@@ -134,7 +140,7 @@ fn page_with(
         reproduce(about),
     ];
     let body = sections.concat();
-    let data = data::json(comparison, records, detail);
+    let data = data::json(comparison, records, resampled, detail);
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n{}</head>\n<body>\n\
          <a class=\"skip\" href=\"#answer\">Skip to the answer</a>\n{}<main>\n{body}</main>\n{}\
@@ -202,67 +208,6 @@ fn header(comparison: &Comparison, about: &About, body: &str) -> String {
         if about.exploratory { " · exploratory" } else { "" },
         text(&about.title),
         text(&about.question),
-    )
-}
-
-/// The charts' frames; the scripts fill them.
-fn charts(detail: &Detail) -> String {
-    let figure = |id: &str, title: &str, caption: &str| {
-        format!(
-            "<figure id=\"figure-{id}\" hidden><h3>{title}</h3><div class=\"chart\" \
-             id=\"chart-{id}\" \
-             role=\"img\" aria-label=\"{title}\"></div><figcaption>{caption}</figcaption>\
-             </figure>\n"
-        )
-    };
-    let figures = [
-        figure(
-            "runs",
-            "Every run",
-            "Each point is one run; the box spans the middle half of the runs, \
-                its line is the median. Nothing is left out.",
-        ),
-        figure(
-            "curve",
-            "Latency by percentile",
-            "The horizontal axis stretches the tail: each step to the \
-                right is ten times rarer. Lines pool all runs and end where the samples do; bands \
-                span \
-                the lowest and the highest single run.",
-        ),
-        figure(
-            "histogram",
-            "Distribution",
-            "Samples of all runs, in bins of equal ratio; both axes are \
-                logarithmic, so that a single late wake-up stays visible.",
-        ),
-        figure("ramp", "Under growing load", "Medians over runs; bands are their 95 % intervals."),
-        figure(
-            "switches",
-            "Context switches",
-            "Medians over runs of switches away from tasks that blocked \
-                (voluntary) and from tasks that could have run on (involuntary).",
-        ),
-        figure(
-            "share",
-            "Who got the CPU",
-            "Medians over runs of each task group's part of the machine's \
-                CPU time.",
-        ),
-    ];
-    format!(
-        "<section id=\"pictures\"><h2>Pictures</h2><noscript><p>The charts need JavaScript; every \
-         number \
-         in them is in the tables.</p></noscript><div class=\"controls\" id=\"controls\">\
-         <label>Cell <select id=\"pick-cell\"></select></label>\
-         <label>Measure <select id=\"pick-measure\"></select></label>\
-         <div class=\"chips\" id=\"chips\" role=\"group\" aria-label=\"Shown \
-         contestants\"></div></div>\
-         <p id=\"measure-definition\" class=\"definition\"></p><p \
-         class=\"aside\">{}</p>\
-         <div class=\"figures\">{}</div></section>\n",
-        detail.cut,
-        figures.concat()
     )
 }
 

@@ -23,6 +23,9 @@ pub(crate) use words::{
     reasons,
 };
 
+/// Why a test did not run that nobody asked for: another of its claim was, or another backend.
+pub const OTHERS_ASKED: [&str; 2] = ["another test was asked for", "another backend was asked for"];
+
 /// All claims that were asked, and where their answers come from.
 #[derive(Clone, Debug, Default)]
 pub struct Replication {

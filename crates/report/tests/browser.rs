@@ -40,7 +40,7 @@ fn charts_and_controls_work_without_a_complaint() {
     let seen = seen.unwrap_or_else(|| panic!("the reader's script did not finish: {stderr}"));
     println!("{seen}");
     for expected in [
-        "charts=7",
+        "charts=8",
         "boxes=8",
         "curves=24",
         "slices=3",

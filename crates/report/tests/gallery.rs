@@ -8,7 +8,7 @@ mod synthetic;
 
 use chromium::{chromium, complaints};
 use report::html::gallery::{Contribution, Gallery, Page, Refused, pages};
-use stats::across::{Contribution as Answers, questions};
+use stats::across::{Contribution as Answers, definitions, questions};
 use stats::{Options, compare};
 
 const NASTY: &str = "</title><script>document.body.dataset.seen='run'</script>";
@@ -40,8 +40,10 @@ fn site() -> Vec<Page> {
         ("Grace", compare(&records, &options)),
         (NASTY, compare(&other, &options)),
     ];
+    let definitions = definitions(&records);
+    let answer = |(name, comparison)| Answers { name, comparison, definitions: &definitions };
     let answers: Vec<Answers> =
-        comparisons.iter().map(|(name, comparison)| Answers { name, comparison }).collect();
+        comparisons.iter().map(|(name, comparison)| answer((*name, comparison))).collect();
     let contribution = |(name, _): &(&str, _)| Contribution {
         file: format!("{name}.fairground"),
         by: (*name).to_owned(),

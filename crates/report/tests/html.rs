@@ -1,42 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The page as text: self-contained, complete, harmless, small.
 
+mod page;
 mod synthetic;
 
 use std::collections::BTreeSet;
 
 use model::{Outcome, Record};
-use report::html::{About, page};
-use stats::{Options, compare};
+use page::{data, own_part, page_of, section};
 
 const LIMIT_BYTES: usize = 8 << 20;
-
-fn page_of(records: &[Record]) -> String {
-    let comparison = compare(records, &Options { resamples: 200, ..Options::against("eevdf-7") });
-    let about = About {
-        title: "Race </title><script>alert(1)</script>".into(),
-        question: "Is \"it\" <b>safe</b>?".into(),
-        commands: vec!["fairground run 'x' && echo <done>".into()],
-        generated: "now".into(),
-        ..About::default()
-    };
-    page(&comparison, records, &about)
-}
-
-/// The page without plotly, which is packed.
-fn own_part(page: &str) -> String {
-    let start = page.find("<script type=\"text/plain\" id=\"plotly\">").expect("it is embedded");
-    let end = start + page[start..].find("</script>").expect("its element ends");
-    assert!(end - start > 1_000_000, "plotly is whole");
-    format!("{}{}", &page[..start], &page[end..])
-}
-
-fn data(page: &str) -> serde_json::Value {
-    let opening = "<script type=\"application/json\" id=\"data\">";
-    let start = page.find(opening).expect("the data are embedded") + opening.len();
-    let json = &page[start..start + page[start..].find("</script>").expect("the data end")];
-    serde_json::from_str(json).expect("the data are JSON")
-}
 
 #[test]
 fn nothing_is_loaded_from_outside() {
@@ -111,20 +84,15 @@ fn the_same_records_give_the_same_page() {
 
 #[test]
 fn five_thousand_trials_fit() {
-    let once = synthetic::experiment();
-    let mut records = Vec::new();
-    for session in 0..8u32 {
-        for record in once.iter().filter(|record| session == 0 || record.trace.is_none()) {
-            let mut record = record.clone();
-            record.trial.block += session * synthetic::BLOCKS;
-            record.trial.boot += session * 100;
-            records.push(record);
-        }
-    }
-    assert!(records.len() > 5_000);
-    let bytes = page_of(&records).len();
-    println!("{} trials: {bytes} bytes", records.len());
-    assert!(bytes <= LIMIT_BYTES, "{bytes}");
+    let records = synthetic::five_thousand();
+    let page = page_of(&records);
+    println!("{} trials: {} bytes", records.len(), page.len());
+    assert!(page.len() <= LIMIT_BYTES, "{}", page.len());
+    // What is read first stands before what the charts need, and needs none of it.
+    let at = |needle: &str| page.find(needle).unwrap_or_else(|| panic!("no {needle}"));
+    assert!(
+        at("<section id=\"answer\"") < at("id=\"data\"") && at("id=\"data\"") < at("id=\"plotly\"")
+    );
 }
 
 #[test]
@@ -223,12 +191,6 @@ fn every_pair_of_contestants_has_a_line_that_tells_them_apart() {
     assert!(page.contains("href=\"#apart\""));
 }
 
-/// A section of the page by its identity.
-fn section<'a>(page: &'a str, id: &str) -> &'a str {
-    let start = page.find(&format!("<section id=\"{id}\"")).unwrap_or_else(|| panic!("no {id}"));
-    &page[start..start + page[start..].find("</section>").expect("its end")]
-}
-
 #[test]
 fn the_first_screen_has_at_most_a_line_for_each_load_and_machine() {
     let records = synthetic::experiment();
@@ -286,6 +248,7 @@ fn how_runs_went_over_time_is_drawn_where_it_was_measured() {
     assert_eq!(section.matches("<figure class=\"drawn\"").count(), 10);
     assert_eq!(section.matches("class=\"course\"").count(), 10 * 8 * 3);
     assert!(section.contains("Missing in some runs: no probes &lt;here&gt;."));
+    assert_eq!(section.matches("What is measured").count(), 1, "said once for all cells");
     assert!(!section.contains("NaN") && !section.contains("inf"), "numbers are numbers");
     assert!(page.contains("<a href=\"#over-time\">"), "the contents lead there");
 

@@ -172,6 +172,22 @@ fn a_disagreement_shows_both_findings() {
 }
 
 #[test]
+fn who_asks_for_one_test_is_not_told_about_the_others() {
+    let mut replication = replication();
+    let [other_test, other_backend] = report::replication::OTHERS_ASKED;
+    let untested = replication.claims[1].tests[0].clone();
+    for why in [other_test, other_backend] {
+        let tested = Tested { why: Some(why.into()), ..untested.clone() };
+        replication.claims[0].tests.push(tested);
+    }
+    let document = markdown(&replication);
+    assert!(!document.contains("was asked for"), "{document}");
+    assert!(document.contains("- s3-two (live): it needs eight threads"), "a real reason stays");
+    replication.claims[1].tests[0].why = Some(other_backend.into());
+    assert!(!markdown(&replication).contains("## Not tested here"), "nothing else was asked");
+}
+
+#[test]
 fn our_numbers_stand_beside_the_published_ones() {
     let interval = "cfs 1.50 s [1.25, 1.75]; published 13.5 ";
     let (said, document) = (text(&replication(), false), markdown(&replication()));

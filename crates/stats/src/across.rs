@@ -3,19 +3,22 @@
 //!
 //! A question is: is this contestant better than the baseline under this load, by the measure that
 //! the load names first? Where the clock is virtual, the machine is a part of the question, as all
-//! who ask it must find the same; where it is real, it is not, as everybody has another. An answer
-//! is one contributor's verdict with its interval.
+//! who ask it must find the same; where it is real, it is not, as everybody has another. What a
+//! load and a machine are, their definitions say and not their names: two loads of one name with
+//! other tasks are two questions. An answer is one contributor's verdict with its interval.
 //! Answers are set side by side and never pooled: machines, kernels and dates differ, and that they
 //! do is what makes agreement worth something.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::metric::{Direction, Unit};
-use model::{Backend, Clock};
+use model::trial::hex16;
+use model::{Backend, Clock, Machine, Record, Workload};
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Cell, Comparison, Shift};
 use crate::measures::MeasureKey;
+use crate::samples::{cells, clock};
 use crate::verdict::Verdict;
 
 /// One contributor's comparison.
@@ -25,6 +28,33 @@ pub struct Contribution<'a> {
     pub name: &'a str,
     /// What their records say.
     pub comparison: &'a Comparison,
+    /// What the records' cells are, see [`definitions`].
+    pub definitions: &'a Definitions,
+}
+
+/// A hash for each cell of a comparison, in its order.
+pub type Definitions = Vec<String>;
+
+/// A hash of what each cell's records define: the load, and under a virtual clock the machine. What
+/// is only said about them does not count, nor does what a reader is shown first. Records of one
+/// cell that define different things give a hash of all of these.
+pub fn definitions(records: &[Record]) -> Definitions {
+    let of = |records: Vec<&Record>| {
+        let all: BTreeSet<String> = records.into_iter().map(definition).collect();
+        match all.len() {
+            1 => all.into_iter().collect(),
+            _ => hex16(&all),
+        }
+    };
+    cells(records).into_values().map(of).collect()
+}
+
+fn definition(record: &Record) -> String {
+    let trial = &record.trial;
+    let workload =
+        Workload { about: String::new(), headline: Vec::new(), ..trial.workload.clone() };
+    let machine = Machine { about: String::new(), ..trial.machine.clone() };
+    hex16(&(workload, (clock(record) == Clock::Virtual).then_some(machine)))
 }
 
 /// One answer.
@@ -85,6 +115,10 @@ pub struct Question {
     pub about: String,
     /// The machine and the backend where the clock is virtual; empty where it is real.
     pub setting: String,
+    /// The hash of what load and machine are.
+    pub definition: String,
+    /// Whether another question has the same words, and differs in its definition alone.
+    pub has_twin: bool,
     /// Who is compared …
     pub contestant: String,
     /// … with whom.
@@ -110,6 +144,11 @@ fn sign(answer: &Answer) -> Option<i8> {
 }
 
 impl Question {
+    /// What tells a question from its twins: the beginning of its definition's hash.
+    pub fn variant(&self) -> Option<&str> {
+        self.has_twin.then(|| self.definition.get(..VARIANT)).flatten()
+    }
+
     /// Who has answered, each once.
     pub fn contributors(&self) -> BTreeSet<&str> {
         self.answers.iter().map(|answer| answer.contributor.as_str()).collect()
@@ -142,22 +181,37 @@ impl Question {
     }
 }
 
-/// Load, setting, contestant, baseline, measure.
-type Key = [String; 5];
+/// How much of a definition's hash is shown.
+const VARIANT: usize = 6;
+
+/// Load, setting, contestant, baseline, measure; definition.
+type Key = ([String; 5], String);
 
 /// All questions that anybody answers, sorted by load, contestant and baseline.
 pub fn questions(contributions: &[Contribution]) -> Vec<Question> {
     let mut questions: BTreeMap<Key, Question> = BTreeMap::new();
     for contribution in contributions {
         let baseline = &contribution.comparison.baseline;
-        for cell in &contribution.comparison.cells {
-            ask(&mut questions, contribution.name, baseline, cell);
+        let cells = contribution.comparison.cells.iter().zip(contribution.definitions);
+        for (cell, definition) in cells {
+            ask(&mut questions, contribution.name, baseline, (cell, definition));
         }
     }
-    questions.into_values().collect()
+    let words: Vec<[String; 5]> = questions.keys().map(|(words, _)| words.clone()).collect();
+    let twins = |at: usize| {
+        let beside = [at.checked_sub(1), at.checked_add(1)].into_iter().flatten();
+        beside.filter_map(|other| words.get(other)).any(|other| *other == words[at])
+    };
+    let questions = questions.into_values().enumerate();
+    questions.map(|(at, question)| Question { has_twin: twins(at), ..question }).collect()
 }
 
-fn ask(questions: &mut BTreeMap<Key, Question>, contributor: &str, baseline: &str, cell: &Cell) {
+fn ask(
+    questions: &mut BTreeMap<Key, Question>,
+    contributor: &str,
+    baseline: &str,
+    (cell, definition): (&Cell, &String),
+) {
     let Some(row) = cell.primary() else { return };
     let setting = match cell.clock {
         Clock::Virtual => format!("{} ({})", cell.machine, cell.backend.word()),
@@ -169,12 +223,14 @@ fn ask(questions: &mut BTreeMap<Key, Question>, contributor: &str, baseline: &st
         }
         let contestant = entry.contestant.clone();
         let measure = row.measure.to_string();
-        let key = [cell.name.clone(), setting.clone(), contestant, baseline.to_owned(), measure];
-        let question = questions.entry(key).or_insert_with(|| Question {
+        let words = [cell.name.clone(), setting.clone(), contestant, baseline.to_owned(), measure];
+        let question = questions.entry((words, definition.clone())).or_insert_with(|| Question {
             cell: cell.name.clone(),
             workload: cell.workload.clone(),
             about: cell.about.clone(),
             setting: setting.clone(),
+            definition: definition.clone(),
+            has_twin: false,
             contestant: entry.contestant.clone(),
             baseline: baseline.to_owned(),
             measure: row.measure.clone(),

@@ -15,6 +15,10 @@ use crate::median::median;
 /// Which runs belong to which boot.
 pub struct Clusters {
     members: Vec<Vec<u32>>,
+    /// The only run of every boot, where none has two: then there is nothing to draw within.
+    single: Option<Vec<u32>>,
+    /// 0, 1, … for each boot, to draw one.
+    places: Vec<u32>,
     runs: usize,
 }
 
@@ -27,7 +31,15 @@ impl Clusters {
             by_boot.entry(boot).or_default().push(run as u32);
             runs = run + 1;
         }
-        Clusters { members: by_boot.into_values().collect(), runs }
+        let members: Vec<Vec<u32>> = by_boot.into_values().collect();
+        let only = |runs: &Vec<u32>| if let [only] = runs.as_slice() { Some(*only) } else { None };
+        let places = (0..members.len() as u32).collect();
+        Clusters { single: members.iter().map(only).collect(), places, members, runs }
+    }
+
+    /// How many runs.
+    pub fn runs(&self) -> usize {
+        self.runs
     }
 
     /// How many boots.
@@ -51,24 +63,35 @@ impl Clusters {
         self.members.iter().filter_map(|runs| median(&of(runs))).collect()
     }
 
+    /// The most draws that a resample can have.
+    pub fn most_draws(&self) -> usize {
+        self.members.len() * self.members.iter().map(Vec::len).max().unwrap_or(0)
+    }
+
     /// One resample, as how often each run was drawn.
     pub fn resample(&self, seed: &mut Seed, weights: &mut Vec<u32>) {
         weights.clear();
         weights.resize(self.runs, 0);
-        for _ in 0..self.members.len() {
-            let boot = &self.members[seed.below(self.members.len() as u64) as usize];
-            match boot.as_slice() {
-                [only] => weights[*only as usize] += 1,
-                many => draw(many, seed, weights),
-            }
-        }
+        self.each_draw(seed, |run| weights[run] += 1);
     }
-}
 
-/// As many draws from a boot's runs as it has.
-fn draw(members: &[u32], seed: &mut Seed, weights: &mut [u32]) {
-    for _ in members {
-        weights[members[seed.below(members.len() as u64) as usize] as usize] += 1;
+    /// One resample, draw by draw.
+    #[inline]
+    pub fn each_draw(&self, seed: &mut Seed, mut drawn: impl FnMut(usize)) {
+        // A seed of its own stays in a register; there are hundreds of millions of draws.
+        let mut chance = *seed;
+        let mut any = |runs: &[u32]| runs[chance.below(runs.len() as u64) as usize] as usize;
+        match &self.single {
+            Some(single) => single.iter().for_each(|_| drawn(any(single))),
+            None => self.members.iter().for_each(|_| {
+                let boot = self.members[any(&self.places)].as_slice();
+                match boot {
+                    [only] => drawn(*only as usize),
+                    many => many.iter().for_each(|_| drawn(any(many))),
+                }
+            }),
+        }
+        *seed = chance;
     }
 }
 

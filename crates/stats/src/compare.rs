@@ -30,6 +30,8 @@ pub struct Options {
     pub order: Vec<String>,
     /// What A/A trials have shown before.
     pub scatter: Vec<Scatter>,
+    /// Leave out all measures but those that the workloads name first. What is left is the same.
+    pub headlines_only: bool,
 }
 
 impl Options {
@@ -41,6 +43,7 @@ impl Options {
             resamples: 2_000,
             order: Vec::new(),
             scatter: Vec::new(),
+            headlines_only: false,
         }
     }
 }
@@ -86,8 +89,10 @@ fn compare_cell(
     let clock = clock(records[0]);
     let headlines = headlines(records);
     let judge = Judge { contestants, options, clock, scatter: scatter(options, trial) };
+    let wanted = |measure: &MeasureKey| !options.headlines_only || headlines.contains(measure);
     let mut rows: Vec<Row> = columns(records)
         .into_iter()
+        .filter(|(measure, _)| wanted(measure))
         .map(|(measure, columns)| judge.row(measure, &columns, &headlines))
         .collect();
     rows.sort_by_cached_key(|row| {

@@ -6,6 +6,8 @@
 //! American Statistician 69(4), 2015, section 5.2) widens the nominal level so that a mean gets the
 //! interval of Student's t: `Φ(−√(n/(n−1)) · t)` in place of 2.5 % on each side.
 
+use std::sync::LazyLock;
+
 use crate::comparison::Interval;
 use crate::distributions::{normal_below, student_quantile};
 
@@ -26,8 +28,16 @@ pub fn expanded_percentile(replicates: &mut [f64], units: usize) -> Option<Inter
     Some(Interval { low, high })
 }
 
+/// Every interval asks for one of these, and a quantile of Student's t is found by trying.
+static TAILS: LazyLock<[f64; 256]> =
+    LazyLock::new(|| std::array::from_fn(|units| if units < 2 { 0.0 } else { tail_of(units) }));
+
 /// What is cut off on each side for so many units (≥ 2): a part of one, below 2.5 %.
 pub fn tail(units: usize) -> f64 {
+    TAILS.get(units).copied().unwrap_or_else(|| tail_of(units))
+}
+
+fn tail_of(units: usize) -> f64 {
     let n = units as f64;
     normal_below(-(n / (n - 1.0)).sqrt() * student_quantile(units - 1))
 }

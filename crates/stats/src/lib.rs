@@ -66,6 +66,7 @@ pub mod replication;
 mod samples;
 mod shift;
 pub mod shift_function;
+mod side_by_side;
 mod special;
 pub mod survival;
 pub mod together;

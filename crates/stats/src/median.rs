@@ -15,19 +15,32 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// is the sum of the weights. `None` when that is 0. A resample is a vector of weights, so that the
 /// order is found once and not once per resample.
 pub fn weighted(sorted: impl Iterator<Item = (f64, u64)>, total: u64) -> Option<f64> {
-    let (low_rank, high_rank) = (total.div_ceil(2), total / 2 + 1);
-    let mut seen = 0;
-    let mut low = None;
+    let ranks = Ranks::of(total)?;
+    let (mut seen, mut low) = (0, None);
     for (value, weight) in sorted {
         seen += weight;
-        if low.is_none() && seen >= low_rank && total > 0 {
+        if low.is_none() && seen >= ranks.low {
             low = Some(value);
         }
-        if seen >= high_rank {
+        if seen >= ranks.high {
             return low.map(|low| low + (value - low) / 2.0);
         }
     }
     None
+}
+
+/// The ranks, counted from 1, of the two values whose mean the median is; equal for odd totals.
+#[derive(Clone, Copy)]
+pub(crate) struct Ranks {
+    pub low: u64,
+    pub high: u64,
+}
+
+impl Ranks {
+    /// Of so many values; `None` of none.
+    pub fn of(total: u64) -> Option<Ranks> {
+        (total > 0).then_some(Ranks { low: total.div_ceil(2), high: total / 2 + 1 })
+    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::hodges_lehmann::Differences;
 use crate::interval::expanded_percentile;
 use crate::median::weighted;
 use crate::rank_sum::rank_sum;
+use crate::side_by_side::{Drawn, MOST_WEIGHT, batches, medians};
 
 /// Which runs belong to which boot.
 pub(crate) fn clusters<K: Ord>(runs: &[(K, f64)]) -> Clusters {
@@ -26,12 +27,22 @@ pub(crate) fn median_interval<K: Ord>(
     mut seed: Seed,
 ) -> Option<Interval> {
     let (order, clusters) = (Ascending::new(&numbers(runs)), clusters(runs));
-    let mut weights = Vec::new();
-    let replicate = |_| {
-        clusters.resample(&mut seed, &mut weights);
-        order.median(&weights)
+    let resamples = if order.are_equal() { resamples.min(1) } else { resamples };
+    let mut replicates: Vec<f64> = if clusters.most_draws() <= MOST_WEIGHT {
+        let mut drawn = Drawn::nothing(runs.len());
+        batches(resamples, |lanes| {
+            drawn.clear();
+            (0..lanes).for_each(|lane| drawn.draw(&clusters, &mut seed, lane));
+            medians(&order.0, &drawn)
+        })
+    } else {
+        let mut weights = Vec::new();
+        let replicate = |_| {
+            clusters.resample(&mut seed, &mut weights);
+            order.median(&weights)
+        };
+        (0..resamples).filter_map(replicate).collect()
     };
-    let mut replicates: Vec<f64> = (0..resamples).filter_map(replicate).collect();
     expanded_percentile(&mut replicates, clusters.units())
 }
 
@@ -45,6 +56,12 @@ impl Ascending {
         Ascending(sorted)
     }
 
+    /// Whether every resample has the same median, so that one is as good as all.
+    fn are_equal(&self) -> bool {
+        let ends = self.0.first().zip(self.0.last());
+        ends.is_none_or(|((low, _), (high, _))| low.total_cmp(high).is_eq())
+    }
+
     fn median(&self, weights: &[u32]) -> Option<f64> {
         let total = weights.iter().map(|&weight| u64::from(weight)).sum();
         weighted(self.0.iter().map(|&(value, run)| (value, u64::from(weights[run]))), total)
@@ -56,22 +73,19 @@ pub(crate) fn shift<K: Ord>(
     ours: &[(K, f64)],
     baseline: &[(K, f64)],
     resamples: u32,
-    mut seed: Seed,
+    seed: Seed,
 ) -> Option<Shift> {
     let (our_values, base_values) = (numbers(ours), numbers(baseline));
     let differences = Differences::new(&our_values, &base_values);
     let order = Ascending::new(&base_values);
-    let of =
-        |ours: &[u32], base: &[u32]| Some((differences.shift(ours, base)?, order.median(base)?));
-    let (value, base) = of(&vec![1; our_values.len()], &vec![1; base_values.len()])?;
+    let ones = |runs: usize| vec![1; runs];
+    let value = differences.shift(&ones(our_values.len()), &ones(base_values.len()))?;
+    let base = order.median(&ones(base_values.len()))?;
     let (our_boots, base_boots) = (clusters(ours), clusters(baseline));
-    let (mut w, mut v) = (Vec::new(), Vec::new());
-    let replicate = |_| {
-        our_boots.resample(&mut seed, &mut w);
-        base_boots.resample(&mut seed, &mut v);
-        of(&w, &v)
-    };
-    let replicates: Vec<(f64, f64)> = (0..resamples).filter_map(replicate).collect();
+    let alike = differences.are_equal() && order.are_equal();
+    let resamples = if alike { resamples.min(1) } else { resamples };
+    let replicates =
+        Both { differences, order, ours: &our_boots, base: &base_boots }.draw(resamples, seed);
     let units = our_boots.units().min(base_boots.units());
     let percents = replicates.iter().map(|&(shift, base)| percent(shift, base));
     let mut percents: Option<Vec<f64>> = percents.collect();
@@ -82,6 +96,52 @@ pub(crate) fn shift<K: Ord>(
         percent: percent(value, base),
         percent_interval: percents.as_mut().and_then(|p| expanded_percentile(p, units)),
     })
+}
+
+/// Two sides that are resampled together.
+struct Both<'a> {
+    differences: Differences,
+    /// The baseline's values.
+    order: Ascending,
+    ours: &'a Clusters,
+    base: &'a Clusters,
+}
+
+impl Both<'_> {
+    /// Shifts, each with the baseline's median of the same resample.
+    fn draw(&self, resamples: u32, seed: Seed) -> Vec<(f64, f64)> {
+        let most = self.ours.most_draws() * self.base.most_draws();
+        match self.differences.are_few() && most <= MOST_WEIGHT {
+            true => self.many_at_a_time(resamples, seed),
+            false => self.one_by_one(resamples, seed),
+        }
+    }
+
+    fn many_at_a_time(&self, resamples: u32, mut seed: Seed) -> Vec<(f64, f64)> {
+        let mut ours = Drawn::nothing(self.ours.runs());
+        let mut base = Drawn::nothing(self.base.runs());
+        batches(resamples, |lanes| {
+            ours.clear();
+            base.clear();
+            for lane in 0..lanes {
+                ours.draw(self.ours, &mut seed, lane);
+                base.draw(self.base, &mut seed, lane);
+            }
+            let shifts = self.differences.shifts(&ours, &base);
+            let bases = medians(&self.order.0, &base);
+            std::array::from_fn(|lane| (shifts[lane], bases[lane]))
+        })
+    }
+
+    fn one_by_one(&self, resamples: u32, mut seed: Seed) -> Vec<(f64, f64)> {
+        let (mut ours, mut base) = (Vec::new(), Vec::new());
+        let replicate = |_| {
+            self.ours.resample(&mut seed, &mut ours);
+            self.base.resample(&mut seed, &mut base);
+            Some((self.differences.shift(&ours, &base)?, self.order.median(&base)?))
+        };
+        (0..resamples).filter_map(replicate).collect()
+    }
 }
 
 /// In percent of the baseline; `None` when that is 0.

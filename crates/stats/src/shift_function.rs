@@ -6,7 +6,8 @@
 //! statistical inference for nonlinear models", Annals of Statistics 2(2), 1974; in use: Rousselet,
 //! Pernet, Wilcox, European Journal of Neuroscience 46(2), 2017). Runs are the replicates: a
 //! quantile is taken from each run, the shift is Hodges and Lehmann's between runs, its interval
-//! the cluster bootstrap's, and Holm's correction covers all quantiles.
+//! the cluster bootstrap's, and Holm's correction covers all quantiles, and where several
+//! contestants stand in one picture all of theirs ([`shift_functions`]).
 
 use model::{Histogram, Seed};
 
@@ -25,6 +26,14 @@ pub struct Run<'a> {
     pub boot: u32,
     /// The samples.
     pub histogram: &'a Histogram,
+}
+
+/// All runs of one contestant.
+pub struct Contestant<'a> {
+    /// Its name, from which its part of the chance is derived.
+    pub name: &'a str,
+    /// Its runs.
+    pub runs: Vec<Run<'a>>,
 }
 
 /// The shift at one quantile.
@@ -48,6 +57,35 @@ pub fn shift_function(
     resamples: u32,
     seed: Seed,
 ) -> Vec<Step> {
+    let steps = uncorrected(ours, baseline, quantiles, resamples, seed);
+    corrected(vec![steps]).pop().unwrap_or_default()
+}
+
+/// The shift functions of several contestants against one baseline, as a reader sees them in one
+/// picture: Holm's correction covers all quantiles of all of them.
+pub fn shift_functions(
+    contestants: &[Contestant],
+    baseline: &[Run],
+    quantiles: &[f64],
+    resamples: u32,
+    seed: Seed,
+) -> Vec<Vec<Step>> {
+    let steps = |one: &Contestant| {
+        uncorrected(&one.runs, baseline, quantiles, resamples, seed.derive(one.name))
+    };
+    corrected(contestants.iter().map(steps).collect())
+}
+
+/// A step with its p value as if it were the only one.
+type Raw = (Step, Option<f64>);
+
+fn uncorrected(
+    ours: &[Run],
+    baseline: &[Run],
+    quantiles: &[f64],
+    resamples: u32,
+    seed: Seed,
+) -> Vec<Raw> {
     let step = |&at: &f64| {
         let sides = values(ours, at).and_then(|ours| Ok((ours, values(baseline, at)?)));
         let (shift, p) = match sides {
@@ -61,14 +99,15 @@ pub fn shift_function(
         };
         (Step { quantile: at, shift, p_adjusted: None }, p)
     };
-    let steps: Vec<(Step, Option<f64>)> = quantiles.iter().map(step).collect();
-    let raw: Vec<f64> = steps.iter().filter_map(|(_, p)| *p).collect();
+    quantiles.iter().map(step).collect()
+}
+
+/// All of them are one family.
+fn corrected(all: Vec<Vec<Raw>>) -> Vec<Vec<Step>> {
+    let raw: Vec<f64> = all.iter().flatten().filter_map(|(_, p)| *p).collect();
     let mut adjusted = holm::adjust(&raw).into_iter();
-    let with = |(step, p): (Step, Option<f64>)| Step {
-        p_adjusted: p.and_then(|_| adjusted.next()),
-        ..step
-    };
-    steps.into_iter().map(with).collect()
+    let mut with = |(step, p): Raw| Step { p_adjusted: p.and_then(|_| adjusted.next()), ..step };
+    all.into_iter().map(|steps| steps.into_iter().map(&mut with).collect()).collect()
 }
 
 /// Every run's quantile with its boot.
@@ -106,6 +145,21 @@ mod tests {
         let p = steps[0].p_adjusted.unwrap();
         assert!((p - 6.0 / 12_870.0).abs() < 1e-12, "{p}");
         assert_eq!(steps[3].p_adjusted, None);
+    }
+
+    #[test]
+    fn several_contestants_are_one_family() {
+        let base: Vec<Histogram> = (0..8).map(|run| histogram(5_000 + run, 10)).collect();
+        let ours: Vec<Histogram> = (0..8).map(|run| histogram(4_000 + run, 10)).collect();
+        let quantiles = [0.25, 0.5];
+        let contestant = |name| Contestant { name, runs: runs(&ours) };
+        let both = [contestant("one"), contestant("other")];
+        let all = shift_functions(&both, &runs(&base), &quantiles, 50, Seed(1));
+        // Two quantiles of two contestants of 8 runs that never overlap: 4 · 2 of 12,870.
+        let p: Vec<f64> = all.iter().flatten().filter_map(|step| step.p_adjusted).collect();
+        assert_eq!(p.len(), 4);
+        assert!(p.iter().all(|p| (p - 8.0 / 12_870.0).abs() < 1e-12), "{p:?}");
+        assert_eq!(all[0][1].shift.as_ref().unwrap().value, -1_000.0);
     }
 
     proptest! {

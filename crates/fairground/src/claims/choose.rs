@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 use model::claim::{Source, Test};
 use model::{Backend, Claim};
+use report::replication::OTHERS_ASKED;
 
 use super::file;
 use crate::assets::{self, Kind};
@@ -130,10 +131,10 @@ fn choice(name: &str, test: &Test, named: &BTreeSet<String>, wanted: &Wanted) ->
     };
     let is_named = named.contains(&test.name);
     if !named.is_empty() && !is_named {
-        return leave("another test was asked for");
+        return leave(OTHERS_ASKED[0]);
     }
     if !wanted.on.is_empty() && !wanted.on.contains(&test.on) {
-        return leave("another backend was asked for");
+        return leave(OTHERS_ASKED[1]);
     }
     if wanted.quick && test.on != Backend::Sim {
         return leave("--quick asks the simulator only");

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use model::{Clock, Record, SchedulerChoice};
 use report::html::gallery::{Contribution, Gallery, Refused, pages};
 use stats::Comparison;
-use stats::across::{Contribution as Answers, questions};
+use stats::across::{Contribution as Answers, Definitions, definitions, questions};
 use store::Session;
 
 use crate::exit::bad_input;
@@ -42,7 +42,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         generated: format!("{}, Fairground {}", words::today(), run::VERSION),
         ..Gallery::default()
     };
-    let mut answers: Vec<(String, Comparison)> = Vec::new();
+    let mut answers: Vec<(String, Comparison, Definitions)> = Vec::new();
     for path in &paths {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         match take(&name, path, &mut gallery) {
@@ -56,8 +56,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
             }
         }
     }
-    let answers: Vec<Answers> =
-        answers.iter().map(|(name, comparison)| Answers { name, comparison }).collect();
+    let answers: Vec<Answers> = answers
+        .iter()
+        .map(|(name, comparison, definitions)| Answers { name, comparison, definitions })
+        .collect();
     gallery.questions = questions(&answers);
     write(&args.output, &gallery)?;
     let index = args.output.join("index.html");
@@ -131,7 +133,10 @@ fn contribution(file: &str, shared: &Shared) -> Contribution {
 }
 
 /// A comparison for each run in a file: runs of other days are other answers.
-fn compare(shared: &Shared, baseline: Option<&str>) -> Result<Vec<(String, Comparison)>> {
+fn compare(
+    shared: &Shared,
+    baseline: Option<&str>,
+) -> Result<Vec<(String, Comparison, Definitions)>> {
     let mut runs: BTreeMap<usize, (Vec<Session>, Vec<Record>)> = BTreeMap::new();
     for (place, (session, records)) in shared.sessions.iter().enumerate() {
         let first = session.family.and_then(|first| usize::try_from(first).ok()).unwrap_or(place);
@@ -142,7 +147,8 @@ fn compare(shared: &Shared, baseline: Option<&str>) -> Result<Vec<(String, Compa
     let compare = |(sessions, records): (Vec<Session>, Vec<Record>)| {
         let takes_part = |name: &&str| records.iter().any(|r| r.trial.contestant.name == *name);
         let baseline = baseline.filter(takes_part).map(str::to_owned);
-        Ok((shared.by(), summary::compare(&sessions, &records, baseline)?))
+        let comparison = summary::answers(&sessions, &records, baseline)?;
+        Ok((shared.by(), comparison, definitions(&records)))
     };
     runs.into_values().map(compare).collect()
 }

@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 
 use model::metric::{Direction, Unit, measure};
-use model::{Histogram, Record};
+use model::{Clock, Histogram, Record};
 use serde::{Serialize, Serializer};
 use stats::measures::values;
 use stats::{Cell, Comparison, MeasureKey, Row, backend_word};
 
 use super::curves::{BINS_PER_DECADE, Distribution, distributions};
+use super::knees::{self, Ramp};
+use super::shifts::{self, Shifts};
 use super::timeline::{Timeline, timelines};
 use super::{answer, escape, provenance};
 use crate::units;
@@ -23,6 +25,8 @@ pub struct Detail {
     all_distributions: bool,
     /// Points of a percentile curve per decade of `1/(1−p)`.
     points_per_decade: u32,
+    /// Whether there are shift functions.
+    shifts: bool,
     /// Slices and waits of all timelines together.
     slices: usize,
     /// Intervals of a series.
@@ -39,6 +43,7 @@ pub const DETAILS: [Detail; 4] = [
         all_runs: true,
         all_distributions: true,
         points_per_decade: 28,
+        shifts: true,
         slices: 20_000,
         intervals: 60,
         interval_numbers: true,
@@ -48,6 +53,7 @@ pub const DETAILS: [Detail; 4] = [
         all_runs: false,
         all_distributions: true,
         points_per_decade: 20,
+        shifts: true,
         slices: 20_000,
         intervals: 40,
         interval_numbers: false,
@@ -57,6 +63,7 @@ pub const DETAILS: [Detail; 4] = [
         all_runs: false,
         all_distributions: false,
         points_per_decade: 14,
+        shifts: true,
         slices: 10_000,
         intervals: 30,
         interval_numbers: false,
@@ -67,12 +74,12 @@ pub const DETAILS: [Detail; 4] = [
         all_runs: false,
         all_distributions: false,
         points_per_decade: 6,
+        shifts: false,
         slices: 2_000,
         intervals: 20,
         interval_numbers: false,
         cut: "There is very much data: single runs and distributions are shown for headline \
-        measures \
-              only, and coarsely.",
+              measures only, and coarsely; there are no shift functions.",
     },
 ];
 
@@ -102,6 +109,9 @@ struct Data<'a> {
     definitions: BTreeMap<&'a str, &'static str>,
     points_per_decade: u32,
     bins_per_decade: f64,
+    shift_quantiles: &'static [f64],
+    /// Ramps with knees, of headline measures.
+    ramps: &'a [Ramp],
     trials: Vec<TrialData>,
     /// Reasons and notes, which trials name by place.
     texts: Vec<&'a str>,
@@ -117,11 +127,13 @@ struct CellData<'a> {
     /// The machine's; 0 if nobody knows.
     cpus: u32,
     backend: &'static str,
+    clock: Clock,
     parameters: &'a BTreeMap<String, i64>,
     /// Indexes of the cell's trials; the rows' values stand in this order.
     trials: Vec<usize>,
     rows: Vec<RowData>,
     distributions: Vec<Distribution>,
+    shifts: &'a [Shifts],
 }
 
 #[derive(Serialize)]
@@ -164,13 +176,40 @@ impl<'a> Texts<'a> {
     }
 }
 
+/// What the charts need to have resampled: the same for every amount of detail.
+pub struct Resampled {
+    places: Places,
+    shifts: Vec<Vec<Shifts>>,
+    /// Ramps with their knees.
+    pub ramps: Vec<Ramp>,
+}
+
+impl Resampled {
+    /// Of all cells.
+    pub fn of(comparison: &Comparison, records: &[Record]) -> Resampled {
+        let places = Places::new(comparison, records);
+        let own = |trials: &Vec<usize>| trials.iter().map(|&index| &records[index]).collect();
+        let records_of: Vec<Vec<&Record>> = places.trials_of.iter().map(own).collect();
+        let shifts = shifts::shifts(comparison, &records_of);
+        Resampled { shifts, ramps: knees::ramps(comparison, &records_of), places }
+    }
+}
+
 /// The JSON, safe inside a script element.
-pub fn json(comparison: &Comparison, records: &[Record], detail: &Detail) -> String {
-    let places = Places::new(comparison, records);
+pub fn json(
+    comparison: &Comparison,
+    records: &[Record],
+    resampled: &Resampled,
+    detail: &Detail,
+) -> String {
+    let places = &resampled.places;
     let mut texts = Texts::default();
     let trials = places.trials(comparison, records, &mut texts);
-    let cells = comparison.cells.iter().zip(&places.trials_of);
-    let cells = cells.map(|(cell, trials)| cell_data(comparison, cell, trials, records, detail));
+    let cells = comparison.cells.iter().zip(&places.trials_of).zip(&resampled.shifts);
+    let cells = cells.map(|((cell, trials), shifts)| CellData {
+        shifts: if detail.shifts { shifts } else { &[] },
+        ..cell_data(comparison, cell, trials, records, detail)
+    });
     let data = Data {
         baseline: &comparison.baseline,
         contestants: &comparison.contestants,
@@ -179,6 +218,8 @@ pub fn json(comparison: &Comparison, records: &[Record], detail: &Detail) -> Str
         definitions: definitions(comparison),
         points_per_decade: detail.points_per_decade,
         bins_per_decade: BINS_PER_DECADE,
+        shift_quantiles: &shifts::QUANTILES,
+        ramps: &resampled.ramps,
         trials,
         texts: texts.list,
         timelines: timelines(records, detail.slices),
@@ -269,6 +310,7 @@ fn cell_data<'a>(
         machine: &cell.machine,
         cpus: ours.first().map_or(0, |record| record.trial.machine.cpus),
         backend: backend_word(cell.backend),
+        clock: cell.clock,
         parameters: &cell.parameters,
         trials: trials.to_vec(),
         rows: cell.rows.iter().filter(|row| row.is_measured()).map(row).collect(),
@@ -278,6 +320,7 @@ fn cell_data<'a>(
             detail.points_per_decade,
             &|it| detail.all_distributions || is_headline(cell, it),
         ),
+        shifts: &[],
     }
 }
 

@@ -42,7 +42,19 @@ pub fn section(comparison: &Comparison, records: &[Record], detail: &Detail) -> 
          for one, how often they switch, and how many tasks they make. Lines are medians over runs \
          in each interval, bands span the lowest and the highest run; a line ends where fewer \
          than half of the runs were still going on. A column’s pictures share its scale.</p>\
-         {cells}</section>\n"
+         {}{cells}</section>\n",
+        definitions()
+    )
+}
+
+/// What the columns are, once for all cells.
+fn definitions() -> String {
+    let item =
+        |it: &Definition| format!("<dt>{}</dt><dd>{}</dd>", text(&name(it)), text(it.definition));
+    let items: String = SERIES.iter().map(item).collect();
+    format!(
+        "<details class=\"all\"><summary>What is measured</summary><dl \
+         class=\"facts\">{items}</dl></details>"
     )
 }
 
@@ -146,18 +158,13 @@ fn figure(label: &str, rows: &[Row], columns: &[Column], numbers: bool) -> Strin
     let runs = rows.iter().flat_map(|row| &row.bands).map(|band| band.runs);
     let (fewest, most) = (runs.clone().min().unwrap_or(0), runs.max().unwrap_or(0));
     let runs = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
-    let drawn = columns.iter().map(|column| column.definition.definition);
-    let definitions: String = drawn.map(|words| format!("<li>{}</li>", text(words))).collect();
     Figure {
         title: &format!("Over time: {label}"),
         label: &format!("How {} contestants went over time on {label}", rows.len()),
         size: (width, height),
         marks: &marks,
         csv: &csv(rows, numbers),
-        caption: &format!(
-            "{runs} runs of each; what is not drawn was 0 throughout. <details><summary>What is \
-             measured</summary><ul>{definitions}</ul></details>"
-        ),
+        caption: &format!("{runs} runs of each; what is not drawn was 0 throughout."),
     }
     .html()
 }

@@ -9,8 +9,8 @@ use stats::backend_word;
 use stats::replication::Verdict;
 
 use super::{
-    Judged, Replication, Tested, absence, columns, found_in, kernels, published, reasons, rows,
-    sentence,
+    Judged, OTHERS_ASKED, Replication, Tested, absence, columns, found_in, kernels, published,
+    reasons, rows, sentence,
 };
 use crate::markdown::clean;
 
@@ -108,12 +108,13 @@ fn measured(judged: &Judged) -> String {
     format!("{}: {}", clean(&speaker.test.name), lines.join("; "))
 }
 
-/// What was not asked, why, and the command that asks it.
+/// What was asked and not tested, why, and the command that asks it. That others were asked for
+/// says nothing about a test.
 fn untested(replication: &Replication) -> String {
     let mut text = String::new();
     for judged in &replication.claims {
         let tests = judged.tests.iter().filter(|one| one.verdict == Verdict::Untested);
-        for tested in tests {
+        for tested in tests.filter(|one| !OTHERS_ASKED.contains(&absence(one).as_str())) {
             let Tested { test, command, .. } = tested;
             let why = absence(tested);
             let command = command.as_ref().map(|it| format!("; `{it}`")).unwrap_or_default();

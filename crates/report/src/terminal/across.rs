@@ -36,7 +36,8 @@ pub fn across(questions: &[Question]) -> String {
 
 fn shown(question: &Question) -> String {
     let Question { contestant, baseline, cell, setting, .. } = question;
-    let place = if setting.is_empty() { String::new() } else { format!(" on {setting}") };
+    let mut place = if setting.is_empty() { String::new() } else { format!(" on {setting}") };
+    place.extend(question.variant().map(|variant| format!(", definition {variant} of several")));
     let measure = units::measure(&question.measure);
     let words = question.consent().words();
     let title = format!("{words}: {contestant} against {baseline}, {cell}{place}, {measure}");

@@ -4,22 +4,28 @@
 // Every test program uses its part of this.
 #![allow(dead_code)]
 
+pub mod driver;
+
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+/// No window, no sandbox (tests may run as root), nothing that would ask the network.
+const FLAGS: [&str; 7] = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+];
 
 /// Standard output and error of Chromium, or `None` where there is none.
 pub fn chromium(page: &Path, arguments: &[&str]) -> Option<(String, String)> {
     let profile = tempfile::tempdir().expect("a temporary folder");
     let spawned = Command::new("chromium")
-        .args([
-            "--headless=new",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--no-first-run",
-            "--disable-sync",
-        ])
-        .args(["--disable-background-networking", "--disable-component-update"])
+        .args(FLAGS)
         .args(["--enable-logging=stderr", "--v=0", "--virtual-time-budget=8000"])
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .args(arguments)

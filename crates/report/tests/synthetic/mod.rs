@@ -57,6 +57,22 @@ pub fn experiment() -> Vec<Record> {
     records
 }
 
+/// The experiment again and again: more than 5,000 trials, traced once.
+pub fn five_thousand() -> Vec<Record> {
+    let once = experiment();
+    let mut records = Vec::new();
+    for session in 0..8u32 {
+        for record in once.iter().filter(|record| session == 0 || record.trace.is_none()) {
+            let mut record = record.clone();
+            record.trial.block += session * BLOCKS;
+            record.trial.boot += session * 100;
+            records.push(record);
+        }
+    }
+    assert!(records.len() > 5_000);
+    records
+}
+
 /// The same on two backends: the simulator answers too, for the contestants that are files, except
 /// for the real program, and errs by a few percent.
 pub fn on_both_backends() -> Vec<Record> {

@@ -13,16 +13,21 @@ use crate::units;
 /// The load, and where if that is a part of the question.
 pub fn subject(question: &Question) -> String {
     let Question { cell, setting, .. } = question;
+    let variant = question.variant().map(|variant| {
+        format!(" <small>definition <code>{}</code> of several</small>", text(variant))
+    });
+    let variant = variant.unwrap_or_default();
     match setting.as_str() {
-        "" => text(cell),
-        place => format!("{} <small>on {}</small>", text(cell), text(place)),
+        "" => format!("{}{variant}", text(cell)),
+        place => format!("{} <small>on {}</small>{variant}", text(cell), text(place)),
     }
 }
 
 /// Where a question stands on its scheduler's page.
 pub fn place(question: &Question) -> String {
     let Question { cell, setting, baseline, measure, .. } = question;
-    anchor(&format!("{cell} {setting} {baseline} {measure}"))
+    let variant = question.variant().unwrap_or_default();
+    anchor(&format!("{cell} {setting} {baseline} {measure} {variant}"))
 }
 
 /// The question on its scheduler's page.
