@@ -99,7 +99,7 @@ mod tests {
             assert!(shown.contains(&care.about), "{shown}");
         }
         let first = known()[0].name.clone();
-        assert_eq!(answer("1\n").0.expect("a choice"), [first.clone()]);
+        assert_eq!(answer("1\n").0.expect("a choice"), [first.as_str()]);
         assert_eq!(answer("2, 1 2\n").0.expect("a choice"), [known()[1].name.clone(), first]);
         assert_eq!(answer("games\n").0.expect("a choice"), ["games"]);
     }
