@@ -191,3 +191,34 @@ fn of_two_aims_the_first_decides_among_those_who_lose_in_neither() {
     assert_eq!(it.comparisons, 6, "one family for both aims");
     assert_eq!(advised(&records, &[second, first]).advice, switch(&["even"]));
 }
+
+/// A number that scatters by about a tenth, with a tail.
+fn drawn(seed: &mut model::Seed) -> f64 {
+    let mut uniform = || seed.below(1 << 53) as f64 / (1u64 << 53) as f64;
+    let normal = (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
+    100.0 * (0.1 * normal).exp()
+}
+
+#[test]
+fn among_equals_somebody_is_recommended_in_at_most_one_of_twenty_races() {
+    const RACES: u32 = 400;
+    let even = Aim {
+        name: "even".into(),
+        decides: watched("jain_index all", 1.0, 0.0),
+        keeps: Vec::new(),
+    };
+    let aims = [Aim { keeps: Vec::new(), ..aim() }, even];
+    let (mut seed, mut switches) = (model::Seed(7), 0);
+    for _ in 0..RACES {
+        let mut values = || (0..RUNS).map(|_| drawn(&mut seed)).collect::<Vec<_>>();
+        let mut race = Vec::new();
+        for name in ["now", "a", "b", "c", "d", "e"] {
+            race.extend(runs(name, &values(), &values()));
+        }
+        let options = Options { resamples: 300, ..Options::against("now") };
+        let it = recommend(&race, &compare(&race, &options), &aims, &[]);
+        switches += u32::from(matches!(it.advice, Advice::Switch(_)));
+    }
+    println!("{switches} of {RACES} races between equals recommend a switch");
+    assert!(f64::from(switches) <= 0.05 * f64::from(RACES), "{switches}");
+}
