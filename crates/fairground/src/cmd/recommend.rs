@@ -229,15 +229,14 @@ fn setting(
 
 /// The command that asks the same without asking anybody.
 fn repeat(args: &Args, wish: &Wish) -> String {
-    let (on, named) = (wish.backend.word(), &args.cares);
+    let answered = wish.cares.iter().map(|care| care.name.clone()).collect();
+    let cares = if args.cares.is_empty() { answered } else { args.cares.clone() };
     let mut words = vec!["fairground".to_owned(), race::NAME.into()];
     let mut add =
         |option: &str, value: String| words.extend([option.to_owned(), words::quoted(&value)]);
-    for (care, at) in wish.cares.iter().zip(0..) {
-        add("--care", named.get(at).unwrap_or(&care.name).clone());
-    }
+    cares.into_iter().for_each(|care| add("--care", care));
     args.workloads.iter().for_each(|load| add("--workload", load.clone()));
-    add("--on", on.into());
+    add("--on", wish.backend.word().into());
     args.machine.iter().for_each(|machine| add("--machine", machine.clone()));
     args.schedulers.iter().for_each(|scheduler| add("--scheduler", scheduler.clone()));
     add("--budget", time_words(args.budget));
