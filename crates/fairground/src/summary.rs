@@ -71,8 +71,8 @@ fn declared(design: &Design) -> Vec<String> {
     }
     if let Some(percent) = design.until_percent {
         notes.push(format!(
-            "Blocks were added until every shift of a headline measure was known to ±{percent} %, or \
-             there were {BLOCKS_MAX}, as declared before."
+            "Blocks were added until every shift of a headline measure was known to ±{percent} %, \
+             or there were {BLOCKS_MAX}, as declared before."
         ));
     }
     if let Some(seconds) = design.budget_s {

@@ -10,8 +10,8 @@
 //! value; [`record`] is its answer, made of [`metric`]s, [`histogram`]s, [`series`] and a
 //! [`trace`]; a [`total`] puts groups of tasks together.
 //! [`progress`] is what a running experiment tells its audience; [`seed`] is the only source of
-//! chance. [`claim`] is what others have published, and how it is asked again. [`design`] is what was
-//! declared before an experiment ran.
+//! chance. [`claim`] is what others have published, and how it is asked again. [`design`] is what
+//! was declared before an experiment ran.
 //!
 //! What is not here: files, clocks, threads, SQL, HTML.
 

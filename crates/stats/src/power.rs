@@ -25,8 +25,8 @@ pub const POWER: f64 = 0.8;
 /// Experiments that are drawn.
 const EXPERIMENTS: usize = 500;
 
-/// The bootstrap's interval of a shift comes out so much wider than theory has it for normal scatter
-/// and 6 to 20 runs; `tests/error_rates.rs` holds the promise against the verdicts.
+/// The bootstrap's interval of a shift comes out so much wider than theory has it for normal
+/// scatter and 6 to 20 runs; `tests/error_rates.rs` holds the promise against the verdicts.
 const WIDER: f64 = 1.08;
 
 /// The most blocks that anybody is advised to run.

@@ -37,7 +37,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let (contestant, sources) = question::contestant(&option)?;
     let SchedulerChoice::File { file, sha256, knobs } = &contestant.scheduler else {
         return Err(bad_input(format!(
-            "{option}: only a scheduler's file can be loaded; `list schedulers` shows which there are"
+            "{option}: only a scheduler's file can be loaded; `list schedulers` shows which there \
+             are"
         )));
     };
     let compiled = objects::object(file, sha256, &sources)?;
