@@ -173,7 +173,7 @@ fn workloads() {
     bad(
         "name = \"wake_under_hogs\"",
         "name = \"wake_under_hog\"",
-        expect!["x.toml:15:1: unknown workload 'wake_under_hog'; did you mean 'wake_under_hogs'? looked in ./workloads/ and among the built-in ones: build, cyclictest, everything, ffmpeg_transcode, file_server, fork_storm, frames, frames_duty, hackbench, jitterdebugger, make_bzip2, make_postgresql, many_hogs, messaging, mplayer_frames, nice, perf_messaging, phases, policies, producers, programs, ps_probe, reloading, restless, rt_on_top, semaphores, sevenzip, short_jobs, smb_server, starving, stress_ng, sysbench_cpu, tbench, transcode, wake_under_hogs; a path works too"],
+        expect!["x.toml:15:1: unknown workload 'wake_under_hog'; did you mean 'wake_under_hogs'? looked in ./workloads/ and among the built-in ones: audio, build, cyclictest, everything, ffmpeg_transcode, file_server, fork_storm, frames, frames_duty, hackbench, jitterdebugger, make_bzip2, make_postgresql, many_hogs, messaging, mplayer_frames, nice, perf_messaging, phases, policies, producers, programs, ps_probe, reloading, restless, rt_on_top, semaphores, sevenzip, short_jobs, smb_server, starving, stress_ng, sysbench_cpu, tbench, transcode, wake_under_hogs; a path works too"],
     );
     bad(
         "name = \"wake_under_hogs\"",
@@ -217,7 +217,7 @@ fn options() {
     let none = Overrides::default;
     bad_options(
         Overrides { workloads: list(&["hackbensh"]), ..none() },
-        expect!["--workload hackbensh: unknown workload 'hackbensh'; did you mean 'hackbench'? looked in ./workloads/ and among the built-in ones: build, cyclictest, everything, ffmpeg_transcode, file_server, fork_storm, frames, frames_duty, hackbench, jitterdebugger, make_bzip2, make_postgresql, many_hogs, messaging, mplayer_frames, nice, perf_messaging, phases, policies, producers, programs, ps_probe, reloading, restless, rt_on_top, semaphores, sevenzip, short_jobs, smb_server, starving, stress_ng, sysbench_cpu, tbench, transcode, wake_under_hogs; a path works too"],
+        expect!["--workload hackbensh: unknown workload 'hackbensh'; did you mean 'hackbench'? looked in ./workloads/ and among the built-in ones: audio, build, cyclictest, everything, ffmpeg_transcode, file_server, fork_storm, frames, frames_duty, hackbench, jitterdebugger, make_bzip2, make_postgresql, many_hogs, messaging, mplayer_frames, nice, perf_messaging, phases, policies, producers, programs, ps_probe, reloading, restless, rt_on_top, semaphores, sevenzip, short_jobs, smb_server, starving, stress_ng, sysbench_cpu, tbench, transcode, wake_under_hogs; a path works too"],
     );
     bad_options(
         Overrides { workloads: list(&["hackbench groups"]), ..none() },
@@ -229,7 +229,7 @@ fn options() {
     );
     bad_options(
         Overrides { workloads: list(&["./nowhere.json"]), ..none() },
-        expect!["--workload ./nowhere.json: no such workload file './nowhere.json'; looked in ./workloads/ and among the built-in ones: build, cyclictest, everything, ffmpeg_transcode, file_server, fork_storm, frames, frames_duty, hackbench, jitterdebugger, make_bzip2, make_postgresql, many_hogs, messaging, mplayer_frames, nice, perf_messaging, phases, policies, producers, programs, ps_probe, reloading, restless, rt_on_top, semaphores, sevenzip, short_jobs, smb_server, starving, stress_ng, sysbench_cpu, tbench, transcode, wake_under_hogs; a path works too"],
+        expect!["--workload ./nowhere.json: no such workload file './nowhere.json'; looked in ./workloads/ and among the built-in ones: audio, build, cyclictest, everything, ffmpeg_transcode, file_server, fork_storm, frames, frames_duty, hackbench, jitterdebugger, make_bzip2, make_postgresql, many_hogs, messaging, mplayer_frames, nice, perf_messaging, phases, policies, producers, programs, ps_probe, reloading, restless, rt_on_top, semaphores, sevenzip, short_jobs, smb_server, starving, stress_ng, sysbench_cpu, tbench, transcode, wake_under_hogs; a path works too"],
     );
     bad_options(
         Overrides { schedulers: list(&["vtme"]), ..none() },
