@@ -102,7 +102,9 @@ fn what_is_wrong_is_refused_before_anything_runs() {
 #[test]
 fn a_budget_in_which_too_few_rounds_fit_is_refused_with_one_that_would_do() {
     let bench = Bench::new();
-    let arguments = ["recommend", "--on", "sim", "--care", "games", "--budget", "1s"];
+    // So many CPUs that no host simulates six blocks of them in a second.
+    let wide = ["--machine", "server_256", "--budget", "1s"];
+    let arguments = [&["recommend", "--on", "sim", "--care", "games"], &wide[..]].concat();
     let said = stderr(&bench.run(&arguments).code(2));
     assert!(said.contains("blocks are needed to show anything"), "{said}");
     assert!(said.contains("write --budget") && !said.contains("--exploratory"), "{said}");

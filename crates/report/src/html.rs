@@ -202,7 +202,8 @@ fn header(comparison: &Comparison, about: &About, body: &str) -> String {
         .collect();
     format!(
         "<header class=\"masthead\"><div class=\"inner\"><p class=\"kicker\">Fairground \
-         report{}</p><h1>{}</h1><p class=\"question\">{}</p><p class=\"facts\">{facts}</p></div></header>\n\
+         report{}</p><h1>{}</h1><p class=\"question\">{}</p>\
+         <p class=\"facts\">{facts}</p></div></header>\n\
          <nav class=\"contents\" aria-label=\"Contents\"><div class=\"inner\">{links}</div>\
          </nav>\n",
         if about.exploratory { " · exploratory" } else { "" },
