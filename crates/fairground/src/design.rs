@@ -54,7 +54,7 @@ impl Reach {
         let mut clocks = BTreeMap::new();
         for trial in asked.trials.iter().filter(|trial| trial.block == 0) {
             let load = load(trial);
-            clocks.insert(load.clone(), clock(trial));
+            clocks.insert(load.clone(), trial.clock());
             let pair = (trial.workload.cell(), trial.contestant.name.as_str());
             let pairs = met.entry(load).or_default();
             if !pairs.contains(&pair) {
@@ -147,15 +147,6 @@ fn load(trial: &Trial) -> Load {
         workload: trial.workload.name.clone(),
         machine: trial.machine.name.clone(),
         backend: trial.backend,
-    }
-}
-
-/// The clock that counts in a trial.
-pub fn clock(trial: &Trial) -> Clock {
-    match trial.backend {
-        Backend::Sim => Clock::Virtual,
-        Backend::Vm => trial.machine.clock,
-        Backend::Live | Backend::Imported => Clock::Real,
     }
 }
 

@@ -51,7 +51,7 @@ impl Chosen {
             // What somebody else has measured is not what was before here.
             one.experiment.name == last.experiment.name
                 && one.origin == last.origin
-                && family(one) < family(&last)
+                && one.first() < last.first()
         });
         let Some(before) = earlier.last() else { return Ok(None) };
         let session = Chosen::session(self.store.clone(), before.id);
@@ -110,10 +110,10 @@ impl Chosen {
     /// The sessions, oldest first, and their family if they are of one.
     fn chosen(&self, store: &Store) -> Result<(Vec<Session>, Option<i64>)> {
         let mut sessions = self.sessions(store)?;
-        let last = sessions.last().map(family).ok_or_else(|| self.nothing())?;
+        let last = sessions.last().map(Session::first).ok_or_else(|| self.nothing())?;
         let family_only = self.session.as_deref() != Some("all");
         if family_only {
-            sessions.retain(|session| family(session) == last);
+            sessions.retain(|session| session.first() == last);
         }
         Ok((sessions, family_only.then_some(last)))
     }
@@ -135,8 +135,9 @@ impl Chosen {
                 let number: i64 = number.parse().map_err(|_| {
                     bad_input(format!("--session {number}: neither a number nor `all`"))
                 })?;
-                let chosen = sessions.iter().find(|session| session.id == number).map(family);
-                sessions.retain(|session| Some(family(session)) == chosen);
+                let chosen =
+                    sessions.iter().find(|session| session.id == number).map(Session::first);
+                sessions.retain(|session| Some(session.first()) == chosen);
             }
         }
         Ok(sessions)
@@ -153,11 +154,6 @@ impl Chosen {
             self.store.display()
         ))
     }
-}
-
-/// The first session of those that resume each other.
-fn family(session: &Session) -> i64 {
-    session.family.unwrap_or(session.id)
 }
 
 /// An experiment is named in the store by its file's stem.

@@ -31,7 +31,7 @@ pub fn of(stores: &[Sessions]) -> Vec<Run> {
             if own && session.origin.is_some() {
                 continue;
             }
-            let family = session.family.unwrap_or(session.id);
+            let family = session.first();
             match families.iter_mut().find(|(known, _)| *known == family) {
                 Some((_, run)) => run.records.extend(records.iter().cloned()),
                 None => families.push((family, run(store, session, records))),

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{Contestant, Machine, Seed, Workload};
+use crate::{Clock, Contestant, Machine, Seed, Workload};
 
 /// The version of the trial's and the record's JSON form.
 pub const SCHEMA: u32 = 1;
@@ -79,6 +79,15 @@ impl Trial {
     /// same trial has the same identity on every host, which is what `--resume` relies on.
     pub fn id(&self) -> String {
         hex16(self)
+    }
+
+    /// The clock that counts: a virtual one exists only in the VM and the simulator.
+    pub fn clock(&self) -> Clock {
+        match self.backend {
+            Backend::Live | Backend::Imported => Clock::Real,
+            Backend::Sim => Clock::Virtual,
+            Backend::Vm => self.machine.clock,
+        }
     }
 }
 

@@ -42,13 +42,9 @@ pub(crate) fn cells(records: &[Record]) -> BTreeMap<CellKey, Vec<&Record>> {
     cells
 }
 
-/// The clock that counted in a cell: a virtual one exists only in the VM and the simulator.
+/// The clock that counted in a cell.
 pub fn clock(record: &Record) -> Clock {
-    match record.trial.backend {
-        Backend::Live | Backend::Imported => Clock::Real,
-        Backend::Sim => Clock::Virtual,
-        Backend::Vm => record.trial.machine.clock,
-    }
+    record.trial.clock()
 }
 
 /// A run's number with what it is a replicate of.

@@ -85,6 +85,13 @@ pub struct Session {
     pub origin: Option<Origin>,
 }
 
+impl Session {
+    /// The first session of those that resume each other: this one, if it started anew.
+    pub fn first(&self) -> i64 {
+        self.family.unwrap_or(self.id)
+    }
+}
+
 /// Where a session comes from that somebody else has measured.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]

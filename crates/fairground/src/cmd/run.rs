@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use stats::precision::{Next, next};
+use store::Session;
 
 use crate::design::{self, duration, grown, same};
 use crate::exit;
@@ -178,7 +179,7 @@ fn until(args: &Args, asked: Asked, percent: f64) -> Result<Ended> {
             interrupted => return Ok(interrupted),
         };
         let (sessions, records) = Chosen::session(args.store.clone(), id).open()?;
-        family = sessions.first().map(|first| first.family.unwrap_or(first.id));
+        family = sessions.first().map(Session::first);
         let comparison = summary::compare(&sessions, &records, None)?;
         let next = next(&comparison, asked.experiment.blocks, percent);
         output::tell(next.words(asked.experiment.blocks, percent));

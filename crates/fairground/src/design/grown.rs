@@ -11,26 +11,23 @@ use std::time::Duration;
 use anyhow::Result;
 use model::{Clock, Trial};
 use stats::power::BLOCKS_MAX;
-use stats::verdict::RUNS_NEEDED;
 use store::Store;
 
+use super::Reach;
 use super::duration::words;
-use super::{Reach, clock};
 use crate::exit::bad_input;
 use crate::question::Asked;
 
 /// The fewest blocks with which anything can be claimed in the plan's families.
 pub fn needed(asked: &Asked) -> u32 {
-    let reach = Reach::of(asked);
-    let largest = reach.noisy.values().chain(reach.exact.values()).copied().max().unwrap_or(1);
-    let runs = Reach::needed(largest.max(1)).max(RUNS_NEEDED);
-    runs.min(BLOCKS_MAX) as u32
+    let largest = Reach::of(asked).largest_of_all().max(1);
+    Reach::needed(largest).min(BLOCKS_MAX) as u32
 }
 
 /// The time below which a plan cannot be done: its workloads' own, one after another, where the
 /// clock is real.
 pub fn least_time(asked: &Asked) -> Duration {
-    let real = asked.trials.iter().filter(|trial| clock(trial) == Clock::Real);
+    let real = asked.trials.iter().filter(|trial| trial.clock() == Clock::Real);
     let own = |trial: &Trial| Duration::from_micros(trial.workload.duration_us.unwrap_or(0));
     real.map(own).sum()
 }
@@ -82,5 +79,5 @@ pub fn resumed(resume: bool, store: &Path, asked: &Asked) -> Result<Option<(u32,
             && earlier.blocks > 1
             && session.plan == asked.clone().with_blocks(earlier.blocks).plan_id()
     });
-    Ok(same.map(|session| (session.experiment.blocks, session.family.unwrap_or(session.id))))
+    Ok(same.map(|session| (session.experiment.blocks, session.first())))
 }

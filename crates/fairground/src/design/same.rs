@@ -9,7 +9,7 @@ use anyhow::Result;
 use model::{Clock, Contestant, Design, Experiment, Record, Trial};
 use store::{Filter, Store};
 
-use super::{Reach, clock};
+use super::Reach;
 use crate::plan;
 use crate::question::Asked;
 use crate::words;
@@ -43,7 +43,7 @@ pub fn question(asked: &Asked) -> Option<Asked> {
         ..experiment.clone()
     };
     let mut trials = plan::plan(&equals, asked.seed.derive("A/A"));
-    trials.retain(|trial| clock(trial) == Clock::Real);
+    trials.retain(|trial| trial.clock() == Clock::Real);
     let probes = asked.trials.iter().all(|trial| trial.probes);
     trials.iter_mut().for_each(|trial| trial.probes = probes);
     let made = Asked { experiment: equals, trials, notes: Vec::new(), ..asked.clone() };
@@ -74,7 +74,7 @@ pub fn known(path: &Path, question: &Asked) -> Result<Option<Vec<Record>>> {
         session.plan == plan && session.origin.is_none() && session.started_unix_s >= recent
     });
     let Some(session) = session else { return Ok(None) };
-    let family = Some(session.family.unwrap_or(session.id));
+    let family = Some(session.first());
     let records = store.records(&Filter { family, ..Filter::default() })?;
     let done: BTreeSet<String> = records.iter().map(|record| record.trial.id()).collect();
     let whole = question.trials.iter().map(Trial::id).all(|id| done.contains(&id));

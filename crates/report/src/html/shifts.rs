@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Clock, Histogram, Record};
 use serde::Serialize;
+use stats::bootstrap::Clusters;
 use stats::shift_function::{Contestant, Run, Step, shift_functions};
 use stats::{Cell, Comparison, Interval, holm};
 
@@ -114,8 +115,7 @@ fn of_measure(
 
 /// Independent runs: boots, or the runs themselves where all are of one boot.
 fn units(runs: &[Run]) -> usize {
-    let boots: BTreeSet<u32> = runs.iter().map(|run| run.boot).collect();
-    if boots.len() > 1 { boots.len() } else { runs.len() }
+    Clusters::new(runs.iter().map(|run| run.boot)).units()
 }
 
 fn at(step: &Step) -> Option<At> {

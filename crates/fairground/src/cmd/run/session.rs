@@ -62,7 +62,7 @@ fn session(store: &Store, asked: &Asked, (given, resume): (Option<i64>, bool)) -
     let sessions = store.sessions()?.into_iter().rev();
     // What somebody else has measured is no part of our run.
     let earlier = sessions.into_iter().find(|one| one.plan == plan && one.origin.is_none());
-    let earlier = earlier.filter(|_| resume).map(|session| session.family.unwrap_or(session.id));
+    let earlier = earlier.filter(|_| resume).map(|session| session.first());
     let family = given.or(earlier);
     let started_unix_s = words::now();
     Ok(Session {
