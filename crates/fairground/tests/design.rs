@@ -18,17 +18,6 @@ count = 2
 steps = [{ run_us = 500 }]
 "#;
 
-/// The same for so long that no short budget has room for it.
-const LONG: &str = r#"# SPDX-License-Identifier: GPL-2.0-only
-about = "a hog for ten seconds"
-duration_us = 10000000
-headline = ["iterations_per_second hog"]
-
-[[task]]
-name = "hog"
-steps = [{ run_us = 500 }]
-"#;
-
 /// Sleepers whose phases come from the seed, so that runs differ.
 const SLEEPERS: &str = r#"# SPDX-License-Identifier: GPL-2.0-only
 about = "hogs and sleepers"
@@ -52,7 +41,8 @@ const LIVE: [&str; 7] =
 fn bench() -> Bench {
     let bench = Bench::new();
     bench.write("hogs.toml", HOGS);
-    bench.write("long.toml", LONG);
+    // For so long that no short budget has room for it.
+    bench.write("long.toml", &HOGS.replace("duration_us = 50000", "duration_us = 10000000"));
     bench.write("sleepers.toml", SLEEPERS);
     bench
 }
@@ -159,7 +149,7 @@ fn a_budget_fixes_the_blocks_before_any_result() {
 #[test]
 fn a_budget_without_room_is_refused_before_anything_runs() {
     let bench = bench();
-    let long = live(&["--workload", "long.toml", "--budget", "60s", "--no-aa"]);
+    let long = live(&["--workload", "long.toml", "--budget", "60s"]);
     let said = stderr(&bench.run(&long).code(2));
     assert!(said.contains("6 blocks are needed") && said.contains("--budget 121s"), "{said}");
     assert!(!bench.path("fairground.db").exists());

@@ -91,9 +91,10 @@ pub fn measure(args: &Args, mut asked: Asked) -> Result<Ended> {
     let began = Instant::now();
     let declared = &mut asked.experiment.design;
     (declared.until_percent, declared.budget_s) = (args.until, args.budget.map(|it| it.as_secs()));
-    let later = args.until.is_some() || args.budget.is_some();
-    if !later {
-        design::check(&asked)?;
+    match (args.budget, args.until) {
+        (Some(budget), _) => room(args, &asked, budget)?,
+        (None, Some(_)) => {}
+        (None, None) => design::check(&asked)?,
     }
     if let Some(interrupted) = equals(args, &mut asked)? {
         return Ok(interrupted);
@@ -137,16 +138,31 @@ fn unremarked(args: &Args) -> Args {
     args
 }
 
+/// The fewest blocks that show anything, and the most that are wanted.
+fn bounds(args: &Args, asked: &Asked) -> (u32, u32) {
+    let (least, most) = args.blocks.unwrap_or((1, u32::MAX));
+    (grown::needed(asked).max(least), most)
+}
+
+/// Refuses a budget that the workloads' own times exceed, before anything runs.
+fn room(args: &Args, asked: &Asked, budget: Duration) -> Result<()> {
+    let (needed, _) = bounds(args, asked);
+    let least = grown::least_time(&asked.clone().with_blocks(1)) * needed;
+    if least > budget { refuse(args, asked, budget, (needed, least)) } else { Ok(()) }
+}
+
+/// Refuses a budget that so many blocks exceed, unless nothing has to be proved.
+fn refuse(args: &Args, asked: &Asked, budget: Duration, needed: (u32, Duration)) -> Result<()> {
+    if asked.experiment.design.exploratory {
+        return Ok(());
+    }
+    let otherwise = if args.blocks.is_some() { "" } else { ", or add --exploratory" };
+    Err(grown::too_short(asked, budget, needed, otherwise))
+}
+
 /// As many blocks as fit into a time.
 fn within(args: &Args, asked: Asked, budget: Duration, began: Instant) -> Result<Ended> {
-    let (least, most) = args.blocks.unwrap_or((1, u32::MAX));
-    let otherwise = if args.blocks.is_some() { "" } else { ", or add --exploratory" };
-    let needed = grown::needed(&asked).max(least);
-    let exploratory = asked.experiment.design.exploratory;
-    let least = grown::least_time(&asked.clone().with_blocks(1)) * needed;
-    if least > budget && !exploratory {
-        return Err(grown::too_short(&asked, budget, (needed, least), otherwise));
-    }
+    let (needed, most) = bounds(args, &asked);
     let (asked, family) = match grown::resumed(args.resume, &args.store, &asked)? {
         Some((blocks, family)) => (asked.with_blocks(blocks), Some(family)),
         None => {
@@ -157,9 +173,8 @@ fn within(args: &Args, asked: Asked, budget: Duration, began: Instant) -> Result
             };
             let block = before.elapsed();
             let blocks = grown::that_fit(block, budget.saturating_sub(began.elapsed())).min(most);
-            if blocks < needed && !exploratory {
-                let least = began.elapsed() + block * (needed - 1);
-                return Err(grown::too_short(&asked, budget, (needed, least), otherwise));
+            if blocks < needed {
+                refuse(args, &asked, budget, (needed, began.elapsed() + block * (needed - 1)))?;
             }
             output::tell(grown::plan_words(blocks, block));
             (asked.with_blocks(blocks), Some(id))
