@@ -192,7 +192,9 @@ mod tests {
     #[test]
     fn shifts_from_zero_are_absolute() {
         let interval = Some(Interval { low: -0.2, high: 0.3 });
-        let shift = |percent| Shift { value: 0.25, interval, percent, percent_interval: interval };
+        let percent_interval = interval;
+        let shift =
+            |percent| Shift { value: 0.25, interval, percent, percent_interval, pairs: None };
         assert_eq!(
             super::shift(&shift(None), Unit::Ratio),
             ("+0.250".into(), "[−0.200, 0.300]".into())

@@ -7,6 +7,7 @@ use expect_test::expect;
 use model::metric::{Direction, Unit};
 use report::terminal::recommend::{Setting, recommendation};
 use stats::comparison::PValue;
+use stats::evidence::Evidence;
 use stats::recommend::{Advice, Candidate, Finding, Judged, Reason, Silence, Standing};
 use stats::{Aim, Interval, Recommendation, Shift, Watched};
 
@@ -37,8 +38,9 @@ fn judged(finding: Finding, unit: Unit, now: f64, percent: f64) -> Judged {
     };
     let value = now * percent / 100.0;
     let (interval, percent_interval) = (Some(about(value)), Some(about(percent)));
-    let gain = Shift { value, interval, percent: Some(percent), percent_interval };
-    let p = Some(PValue { raw: 0.0001, adjusted: 0.0004, comparisons: 4, units: 12 });
+    let gain = Shift { value, interval, percent: Some(percent), percent_interval, pairs: None };
+    let evidence = Evidence { by_ranks: 0.0001, by_pairs: None };
+    let p = Some(PValue { raw: 0.0001, adjusted: 0.0004, comparisons: 4, units: 12, evidence });
     let median = Some(now + sign * value);
     Judged { finding, unit, direction, median, now: Some(now), gain: Some(gain), p, runs: 12 }
 }

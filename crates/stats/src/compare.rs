@@ -13,8 +13,9 @@ use crate::measures::MeasureKey;
 use crate::median::median;
 use crate::noise::noise;
 use crate::notes::notes;
+use crate::paired::paired;
 use crate::samples::{CellKey, Column, cells, clock, columns};
-use crate::shift::{clusters, median_interval, p_value, shift};
+use crate::shift::{by_boot, clusters, median_interval, p_value, shift};
 use crate::verdict::{RUNS_NEEDED, Verdict};
 
 /// What to compare with what, and the resampling.
@@ -191,7 +192,7 @@ impl Judge<'_> {
 
     /// An entry without its comparison.
     fn alone(&self, name: &str, column: &Column, verdict: Verdict, seed: Seed) -> Entry {
-        let values = column.by_boot();
+        let values = by_boot(&column.samples);
         let median = median(&column.values());
         let verdict = if median.is_none() { Verdict::NotMeasured } else { verdict };
         Entry {
@@ -216,10 +217,11 @@ fn against(
     resamples: u32,
     seed: Seed,
 ) -> (Option<Shift>, Option<PValue>) {
-    let (ours, baseline) = (ours.by_boot(), baseline.by_boot());
+    let (ours, baseline) = (ours.samples.as_slice(), baseline.samples.as_slice());
+    let pairs = paired(ours, baseline);
     let enough = ours.len().min(baseline.len()) >= RUNS_NEEDED;
-    let p = p_value(&ours, &baseline).filter(|_| enough);
-    (shift(&ours, &baseline, resamples, seed), p)
+    let p = p_value(ours, baseline, pairs.as_ref()).filter(|_| enough);
+    (shift(ours, baseline, pairs.as_ref(), resamples, seed), p)
 }
 
 /// Runs beside the baseline's run of the same seed. Several runs of one seed are paired in order.

@@ -11,6 +11,7 @@ use model::metric::{Direction, Unit};
 use model::{Backend, Clock, Seed};
 use serde::{Deserialize, Serialize};
 
+use crate::evidence::Evidence;
 use crate::leaders::Leaders;
 use crate::noise::Noise;
 use crate::{MeasureKey, Verdict};
@@ -93,7 +94,8 @@ pub struct Entry {
     pub median: Option<f64>,
     /// The median's interval: cluster bootstrap, expanded percentile.
     pub interval: Option<Interval>,
-    /// Hodges–Lehmann shift against the baseline; `None` for the baseline itself.
+    /// Hodges–Lehmann shift against the baseline, of pairs where blocks are whole; `None` for the
+    /// baseline itself.
     pub shift: Option<Shift>,
     /// How often chance makes such a difference; `None` with too few runs for any claim.
     pub p_value: Option<PValue>,
@@ -125,12 +127,16 @@ pub struct Shift {
     pub percent: Option<f64>,
     /// Its interval, with the baseline's median resampled along.
     pub percent_interval: Option<Interval>,
+    /// How many pairs it is of; `None` where all runs of the one side stand against all of the
+    /// other.
+    #[serde(default)]
+    pub pairs: Option<usize>,
 }
 
 /// How often chance alone makes a difference as large as one that was found, 0 … 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PValue {
-    /// Of the exact rank-sum test of the boots, two-sided, as if this were the only comparison.
+    /// Two-sided, of the tests that a family of this size asks, not yet corrected for it.
     pub raw: f64,
     /// Corrected for all comparisons of the family (Holm).
     pub adjusted: f64,
@@ -139,6 +145,8 @@ pub struct PValue {
     pub comparisons: usize,
     /// Independent runs: boots, or runs where all are of one boot; the smaller side's.
     pub units: usize,
+    /// What it comes from.
+    pub evidence: Evidence,
 }
 
 /// How runs compare one by one with the baseline's run of the same seed.
@@ -163,6 +171,20 @@ pub struct OutcomeCount {
     pub reason: String,
     /// How many trials.
     pub trials: usize,
+}
+
+impl Shift {
+    /// The same from the other side: what was more is less.
+    pub fn turned(self) -> Shift {
+        let turn = |ends: Interval| Interval { low: -ends.high, high: -ends.low };
+        Shift {
+            value: -self.value,
+            interval: self.interval.map(turn),
+            percent: self.percent.map(|value| -value),
+            percent_interval: self.percent_interval.map(turn),
+            pairs: self.pairs,
+        }
+    }
 }
 
 impl PValue {

@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 
 use model::Backend;
 
-use crate::comparison::{Cell, Entry, Row};
-use crate::holm::{adjust, units_needed};
+use crate::comparison::{Cell, PValue, Row};
+use crate::evidence;
+use crate::holm::units_needed;
 use crate::measures::MeasureKey;
 use crate::verdict::{Verdict, judge};
 
@@ -55,32 +56,15 @@ pub fn families(cells: &[Cell], wanted: impl Fn(&Row) -> bool) -> BTreeMap<Famil
 
 /// Corrects every p value for its family.
 pub(crate) fn correct(cells: &mut [Cell]) {
-    let mut raw: BTreeMap<Family, Vec<f64>> = BTreeMap::new();
-    each(cells, |family, entry| {
-        raw.entry(family.clone()).or_default().extend(entry.p_value.map(|p| p.raw));
-    });
-    let mut adjusted: BTreeMap<Family, _> = raw
-        .into_iter()
-        .map(|(family, raw)| (family, (raw.len(), adjust(&raw).into_iter())))
-        .collect();
-    each(cells, |family, entry| {
-        if let (Some(p), Some((comparisons, values))) =
-            (&mut entry.p_value, adjusted.get_mut(family))
-        {
-            p.comparisons = *comparisons;
-            p.adjusted = values.next().unwrap_or(1.0);
-        }
-    });
-}
-
-/// Every entry with its family, in an order that does not change.
-fn each(cells: &mut [Cell], mut with: impl FnMut(&Family, &mut Entry)) {
+    let mut families: BTreeMap<Family, Vec<&mut PValue>> = BTreeMap::new();
     for cell in cells {
-        for at in 0..cell.rows.len() {
-            let family = Family::of(cell, &cell.rows[at]);
-            cell.rows[at].entries.iter_mut().for_each(|entry| with(&family, entry));
+        let of: Vec<Family> = cell.rows.iter().map(|row| Family::of(cell, row)).collect();
+        for (row, family) in cell.rows.iter_mut().zip(of) {
+            let values = row.entries.iter_mut().filter_map(|entry| entry.p_value.as_mut());
+            families.entry(family).or_default().extend(values);
         }
     }
+    families.values_mut().for_each(|family| evidence::correct(family));
 }
 
 /// Gives every entry but the baseline's its verdict.

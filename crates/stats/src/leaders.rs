@@ -2,7 +2,7 @@
 //! Who is best in one measure of one cell: the best median, and everybody who cannot be told apart
 //! from it.
 //!
-//! Told apart is who differs by the exact rank test ([`crate::rank_sum`]), Holm's correction over
+//! Told apart is who differs by the exact rank tests ([`crate::evidence`]), Holm's correction over
 //! all that are held against the best, and by [`WORTH`] of the larger median. The best is chosen by
 //! the same numbers that it is tested with, so the error is a little above the nominal one when all
 //! are alike; Holm's correction keeps it small (compare Hsu, "Simultaneous Confidence Intervals for
@@ -15,9 +15,10 @@ use model::metric::Direction;
 use serde::{Deserialize, Serialize};
 
 use crate::apart::{CHANCE, WORTH};
+use crate::evidence::Evidence;
 use crate::holm;
 use crate::median::median;
-use crate::rank_sum::{Tails, rank_sum};
+use crate::paired::paired;
 use crate::samples::Column;
 use crate::verdict::RUNS_NEEDED;
 
@@ -33,6 +34,7 @@ pub struct Leaders {
 /// One contestant's independent values.
 struct Side<'a> {
     name: &'a String,
+    column: &'a Column,
     values: Vec<f64>,
     median: f64,
 }
@@ -53,7 +55,7 @@ pub(crate) fn leaders(
         Direction::Neutral => return None,
     }
     let (best, others) = sides.split_first()?;
-    let chance = |other: &Side| rank_sum(&best.values, &other.values).map_or(1.0, Tails::two_sided);
+    let chance = |other: &Side| best.evidence(other).map_or(1.0, |found| found.p(others.len()));
     let chances: Vec<f64> = others.iter().map(chance).collect();
     let mut leaders = Leaders { best: vec![best.name.clone()], behind: Vec::new() };
     for (other, chance) in others.iter().zip(holm::adjust(&chances)) {
@@ -69,13 +71,20 @@ fn is_worth(one: f64, other: f64) -> bool {
 }
 
 /// Under a real clock the runs of one boot are not independent: their median counts.
-fn side<'a>(name: &'a String, column: &Column, clock: Clock) -> Option<Side<'a>> {
+fn side<'a>(name: &'a String, column: &'a Column, clock: Clock) -> Option<Side<'a>> {
     let values = match clock {
         Clock::Virtual => column.values(),
         Clock::Real => by_boot(column),
     };
     let median = median(&values)?;
-    (values.len() >= RUNS_NEEDED).then_some(Side { name, values, median })
+    (values.len() >= RUNS_NEEDED).then_some(Side { name, column, values, median })
+}
+
+impl Side<'_> {
+    fn evidence(&self, other: &Side) -> Option<Evidence> {
+        let pairs = paired(&self.column.samples, &other.column.samples);
+        Evidence::of(&self.values, &other.values, pairs.as_ref())
+    }
 }
 
 fn by_boot(column: &Column) -> Vec<f64> {
@@ -96,6 +105,7 @@ mod tests {
         let sample = |(at, &value): (u32, &f64)| Sample {
             boot: (at % boots, String::new()),
             seed: Seed(u64::from(at)),
+            block: Some(at),
             value,
         };
         Column { samples: (0..).zip(values).map(sample).collect(), missing: BTreeMap::new() }

@@ -4,7 +4,7 @@
 //!
 //! One statistic is one file with its reference. Of numbers: [`median`], [`outliers`]. Of two
 //! samples: [`hodges_lehmann`] with its [`rank_interval`], [`cliffs_delta`], [`rank_sum`],
-//! [`permutation`], [`equivalence`].
+//! [`equivalence`]; of paired ones [`permutation`] and [`walsh`], of either [`evidence`].
 //! Of distributions: [`quantile`], [`order_statistic`], [`shift_function`]. Of series and ramps:
 //! [`change_points`](mod@change_points), [`warm_up`], [`knee`](mod@knee). Of doubt: [`bootstrap`],
 //! [`interval`], [`holm`], [`family`], [`noise`], [`power`],
@@ -37,6 +37,7 @@ pub mod control;
 pub mod critical_difference;
 pub mod distributions;
 pub mod equivalence;
+pub mod evidence;
 pub mod explain;
 pub mod family;
 pub mod gate;
@@ -54,6 +55,7 @@ mod notes;
 pub mod order_statistic;
 pub mod outliers;
 pub mod over_time;
+mod paired;
 pub mod permutation;
 pub mod power;
 pub mod precision;
@@ -72,6 +74,7 @@ pub mod survival;
 pub mod together;
 pub mod trade_off;
 pub mod verdict;
+pub mod walsh;
 pub mod warm_up;
 
 pub use agreement::{Agreement, Aspect, Figure, Sign, Tally, Tolerance, Within, agreement};

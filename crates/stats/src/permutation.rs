@@ -55,17 +55,34 @@ pub fn signed_rank(differences: &[f64]) -> Option<Tails> {
     if ranks.is_empty() {
         return None;
     }
-    let most: usize = ranks.iter().map(|(rank, _)| rank).sum();
     let sum: usize = ranks.iter().filter(|(_, up)| *up).map(|(rank, _)| rank).sum();
+    let chance = chances(ranks.into_iter().map(|(rank, _)| rank));
+    Some(Tails { below: chance[..=sum].iter().sum(), above: chance[sum..].iter().sum() })
+}
+
+/// How many of the smallest sums chance gives so many pairs in at most `tail` of cases, where no two
+/// differences are equally large: from 0 on.
+pub fn signed_within(pairs: usize, tail: f64) -> usize {
+    let mut sum = 0.0;
+    let within = chances(1..=pairs).into_iter().take_while(|chance| {
+        sum += chance;
+        sum <= tail
+    });
+    within.count()
+}
+
+/// The chance of each sum of those ranks that are positive, where each is with one half.
+fn chances(ranks: impl Iterator<Item = usize> + Clone) -> Vec<f64> {
+    let most: usize = ranks.clone().sum();
     let mut chance = vec![0.0; most + 1];
     chance[0] = 1.0;
-    for (rank, _) in &ranks {
+    for rank in ranks {
         for at in (0..=most).rev() {
-            let with = if at >= *rank { chance[at - rank] } else { 0.0 };
+            let with = if at >= rank { chance[at - rank] } else { 0.0 };
             chance[at] = f64::midpoint(chance[at], with);
         }
     }
-    Some(Tails { below: chance[..=sum].iter().sum(), above: chance[sum..].iter().sum() })
+    chance
 }
 
 /// Twice the rank of every difference's size, and whether it is positive; zeros left out after
@@ -99,6 +116,13 @@ mod tests {
         let tails = [sign_flip(&six, Seed(1)).unwrap(), signed_rank(&six).unwrap()];
         assert!(tails.iter().all(|tails| (tails.two_sided() - 2.0 / 64.0).abs() < 1e-15));
         assert_eq!((sign_flip(&[], Seed(1)), signed_rank(&[0.0, 0.0])), (None, None));
+    }
+
+    /// Tables of the signed-rank test: of ten pairs a sum of 8 is the largest with 2.5 % below, of
+    /// six pairs 0, and five pairs have none.
+    #[test]
+    fn tables_are_met() {
+        assert_eq!([5, 6, 10, 20].map(|pairs| signed_within(pairs, 0.025)), [0, 1, 9, 53]);
     }
 
     #[test]

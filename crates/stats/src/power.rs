@@ -6,18 +6,24 @@
 //! family. The smallest difference is that which is claimed in 80 % of experiments (Cohen,
 //! "Statistical Power Analysis for the Behavioral Sciences", 2nd edition 1988, section 1.4), by
 //! drawing experiments with normal scatter: with few runs and large families the usual
-//! approximations are far off. A claim needs both that the rank-sum test says so and that the
-//! interval excludes zero; the latter is that of Student's t with the units of one side, widened by
-//! the Hodges-Lehmann shift's efficiency of 3/π.
+//! approximations are far off. A claim needs both that the tests say so ([`crate::evidence`]) and
+//! that the narrower interval excludes zero: the exact one of the pairs, or that of Student's t with
+//! the units of one side, widened by the Hodges-Lehmann shift's efficiency of 3/π. Blocks that differ
+//! are left aside: the pairs take out what they do to both sides, so that such a plan sees smaller
+//! differences than it promises.
 
 use std::f64::consts::{PI, TAU};
 
 use model::Seed;
 
+use crate::comparison::Interval;
 use crate::distributions::student_quantile;
+use crate::evidence::{ByPairs, Evidence, pairs_tell, smallest_of_pairs};
 use crate::holm::ALPHA;
+use crate::permutation::signed_within;
 use crate::rank_sum::{smallest, sums_within};
 use crate::verdict::{PERCENT_THAT_MATTERS, RUNS_NEEDED};
+use crate::walsh::Averages;
 
 /// How often the smallest difference is found.
 pub const POWER: f64 = 0.8;
@@ -35,7 +41,9 @@ pub const BLOCKS_MAX: usize = 100;
 /// The smallest p value that so many independent runs on either side can reach, corrected for a
 /// family of so many comparisons.
 pub fn smallest_p(units: usize, comparisons: usize) -> f64 {
-    (smallest(units, units) * comparisons as f64).min(1.0)
+    let (by_ranks, pairs) = (smallest(units, units), units);
+    let by_pairs = Some(ByPairs { p: smallest_of_pairs(pairs), pairs });
+    (Evidence { by_ranks, by_pairs }.p(comparisons) * comparisons as f64).min(1.0)
 }
 
 /// The smallest shift that is claimed in 80 % of experiments, in standard deviations between runs;
@@ -45,27 +53,52 @@ pub fn smallest_shift(units: usize, comparisons: usize) -> Option<f64> {
     if units < RUNS_NEEDED {
         return None;
     }
-    let claims = sums_within(units, units, ALPHA / 2.0 / comparisons.max(1) as f64);
-    let least = claims.checked_sub(1)?;
+    let limits = Limits::of(units, comparisons.max(1))?;
     let mut seed = Seed(1);
-    let mut shifts: Vec<f64> = (0..EXPERIMENTS).map(|_| needed(units, least, &mut seed)).collect();
+    let mut shifts: Vec<f64> = (0..EXPERIMENTS).map(|_| limits.needed(units, &mut seed)).collect();
     shifts.sort_unstable_by(f64::total_cmp);
     shifts.get((POWER * EXPERIMENTS as f64) as usize).copied()
 }
 
-/// By how much one of two equal samples must be lowered until no more than `least` of its values
-/// lie above one of the other's, and the interval below zero.
-fn needed(units: usize, least: usize, seed: &mut Seed) -> f64 {
-    let mut sample = || -> Vec<f64> { (0..units).map(|_| normal(seed)).collect() };
-    let (ours, base) = (sample(), sample());
-    let mut apart: Vec<f64> =
-        ours.iter().flat_map(|one| base.iter().map(move |other| one - other)).collect();
-    apart.sort_unstable_by(|a, b| b.total_cmp(a));
-    apart[least].max(upper_end(&ours, &base))
+/// How much may still speak against a claim.
+struct Limits {
+    /// Pairs of a run of either side that are the wrong way round: Mann and Whitney's U.
+    by_ranks: Option<usize>,
+    /// Walsh averages above zero: the signed-rank test's statistic.
+    by_pairs: Option<usize>,
 }
 
-/// The upper end of the interval of two samples' difference.
-fn upper_end(ours: &[f64], base: &[f64]) -> f64 {
+impl Limits {
+    /// `None` where no claim is possible.
+    fn of(units: usize, comparisons: usize) -> Option<Limits> {
+        let both = pairs_tell(units, comparisons);
+        let tail = ALPHA / 2.0 / comparisons as f64 / if both { 2.0 } else { 1.0 };
+        let by_ranks = sums_within(units, units, tail).checked_sub(1);
+        let by_pairs = if both { signed_within(units, tail).checked_sub(1) } else { None };
+        (by_ranks.is_some() || by_pairs.is_some()).then_some(Limits { by_ranks, by_pairs })
+    }
+
+    /// By how much one of two equal samples must be lowered until a test makes a claim and the
+    /// interval lies below zero.
+    fn needed(&self, units: usize, seed: &mut Seed) -> f64 {
+        let mut sample = || -> Vec<f64> { (0..units).map(|_| normal(seed)).collect() };
+        let (ours, base) = (sample(), sample());
+        let pairs = ours.iter().flat_map(|one| base.iter().map(move |other| one - other));
+        let mut apart: Vec<f64> = pairs.collect();
+        apart.sort_unstable_by(f64::total_cmp);
+        let differences: Vec<f64> = ours.iter().zip(&base).map(|(one, base)| one - base).collect();
+        let averages = Averages::new(&differences);
+        let from_above = |values: &[f64], limit: Option<usize>| {
+            limit.and_then(|limit| values.iter().rev().nth(limit).copied()).unwrap_or(f64::INFINITY)
+        };
+        let by_ranks = from_above(&apart, self.by_ranks);
+        let by_tests = by_ranks.min(from_above(averages.values(), self.by_pairs));
+        by_tests.max(upper_end(&ours, &base, averages.interval(units)))
+    }
+}
+
+/// The upper end of the narrower of two intervals: that of the pairs, and that of all runs.
+fn upper_end(ours: &[f64], base: &[f64], of_pairs: Option<Interval>) -> f64 {
     let runs = ours.len() as f64;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / runs;
     let squares = |values: &[f64]| {
@@ -73,8 +106,12 @@ fn upper_end(ours: &[f64], base: &[f64]) -> f64 {
         values.iter().map(|value| (value - mean).powi(2)).sum::<f64>()
     };
     let variance = (squares(ours) + squares(base)) / (2.0 * runs - 2.0);
-    let half = student_quantile(ours.len() - 1) * (variance * 2.0 / runs * PI / 3.0).sqrt();
-    mean(ours) - mean(base) + WIDER * half
+    let error = (variance * 2.0 / runs * PI / 3.0).sqrt();
+    let half = WIDER * student_quantile(ours.len() - 1) * error;
+    match of_pairs.filter(|it| it.high - it.low <= 2.0 * half) {
+        Some(interval) => interval.high,
+        None => mean(ours) - mean(base) + half,
+    }
 }
 
 /// The same in percent, where logarithms scatter by `deviation` between runs.
@@ -112,8 +149,8 @@ mod tests {
 
     #[test]
     fn one_comparison_of_ten_runs_needs_what_books_say() {
-        // Student's t needs 1.325 deviations; the rank sum has 95.5 % of its efficiency, and the
-        // interval has the degrees of freedom of one side.
+        // Student's t needs 1.325 deviations; ranks have 95.5 % of its efficiency, and two tests share
+        // the 5 %.
         let shift = smallest_shift(10, 1).unwrap();
         assert!((1.3..1.7).contains(&shift), "{shift}");
         assert!((smallest_p(4, 1) - 2.0 / 70.0).abs() < 1e-15);

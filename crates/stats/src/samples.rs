@@ -53,7 +53,16 @@ pub(crate) struct Sample {
     /// Planned boot and real boot: a crash in between makes two.
     pub boot: (u32, String),
     pub seed: Seed,
+    /// The block; `None` where nobody planned one, as of others' results.
+    pub block: Option<u32>,
     pub value: f64,
+}
+
+impl Sample {
+    /// What it shares with the runs that it is paired with; `None` if it has no block.
+    pub fn met(&self) -> Option<(u32, u64)> {
+        Some((self.block?, self.seed.0))
+    }
 }
 
 /// One measure of one contestant.
@@ -76,11 +85,6 @@ impl Column {
             Clock::Real => Clusters::new(self.samples.iter().map(|sample| &sample.boot)),
         };
         clusters.unit_values(&self.values())
-    }
-
-    /// Every number with its boot.
-    pub fn by_boot(&self) -> Vec<(&(u32, String), f64)> {
-        self.samples.iter().map(|sample| (&sample.boot, sample.value)).collect()
     }
 }
 
@@ -109,6 +113,8 @@ pub(crate) fn columns(records: &[&Record]) -> Columns {
 }
 
 fn sample(record: &Record, value: f64) -> Sample {
-    let boot = (record.trial.boot, record.provenance.boot_id.clone());
-    Sample { boot, seed: record.trial.seed, value }
+    let trial = &record.trial;
+    let block = (trial.backend != Backend::Imported).then_some(trial.block);
+    let boot = (trial.boot, record.provenance.boot_id.clone());
+    Sample { boot, seed: trial.seed, block, value }
 }

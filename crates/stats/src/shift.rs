@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Medians and shifts with their intervals, from runs and the boots that they belong to.
+//! Medians and shifts with their intervals, from runs and the boots and blocks they belong to.
 
 use model::Seed;
 
 use crate::bootstrap::Clusters;
 use crate::comparison::{Interval, PValue, Shift};
+use crate::evidence::Evidence;
 use crate::hodges_lehmann::Differences;
 use crate::interval::expanded_percentile;
 use crate::median::weighted;
-use crate::rank_sum::rank_sum;
+use crate::paired::Paired;
+use crate::samples::Sample;
 use crate::side_by_side::{Drawn, MOST_WEIGHT, batches, medians};
+use crate::walsh::Averages;
 
 /// Which runs belong to which boot.
 pub(crate) fn clusters<K: Ord>(runs: &[(K, f64)]) -> Clusters {
@@ -68,8 +71,92 @@ impl Ascending {
     }
 }
 
-/// The shift against the baseline, both sides resampled; `None` when a side has no number.
-pub(crate) fn shift<K: Ord>(
+/// The shift against the baseline; `None` when a side has no number. Pairs are not touched by what a
+/// block does to both sides, the differences of all runs hardly by single wild ones: where runs are
+/// paired, the narrower of the two intervals is taken. That each holds the truth in 95 % of cases
+/// allows the narrower to miss it more often; `make validate-statistics` counts how often.
+pub(crate) fn shift(
+    ours: &[Sample],
+    baseline: &[Sample],
+    pairs: Option<&Paired>,
+    resamples: u32,
+    seed: Seed,
+) -> Option<Shift> {
+    let of_all = shift_of_all(&by_boot(ours), &by_boot(baseline), resamples, seed)?;
+    let of_pairs = pairs.and_then(OfPairs::new).filter(|pairs| pairs.is_narrower(&of_all));
+    of_pairs.map_or(Some(of_all), |pairs| pairs.shift(resamples, seed))
+}
+
+/// Every number with its boot.
+pub(crate) fn by_boot(samples: &[Sample]) -> Vec<(&(u32, String), f64)> {
+    samples.iter().map(|sample| (&sample.boot, sample.value)).collect()
+}
+
+/// What pairs say of a shift.
+struct OfPairs<'a> {
+    pairs: &'a Paired,
+    averages: Averages,
+    interval: Interval,
+}
+
+impl OfPairs<'_> {
+    fn new(pairs: &Paired) -> Option<OfPairs<'_>> {
+        let averages = Averages::new(&pairs.differences);
+        let interval = averages.interval(pairs.differences.len())?;
+        Some(OfPairs { pairs, averages, interval })
+    }
+
+    fn is_narrower(&self, other: &Shift) -> bool {
+        let width = |it: Interval| it.high - it.low;
+        other.interval.is_none_or(|other| width(self.interval) <= width(other))
+    }
+
+    fn shift(&self, resamples: u32, seed: Seed) -> Option<Shift> {
+        let order = Ascending::new(&self.pairs.base);
+        let ones = vec![1; self.pairs.base.len()];
+        let (value, base) = (self.averages.shift(&ones)?, order.median(&ones)?);
+        let alike = order.are_equal() && self.averages.are_equal();
+        let resamples = if alike { resamples.min(1) } else { resamples };
+        let replicates = resampled(&self.averages, &order, resamples, seed);
+        let drawn = summary(value, base, &replicates, ones.len());
+        // The baseline's median is uncertain as well: percents may be wider, and are not narrower.
+        let exact = percent(self.interval.low, base).zip(percent(self.interval.high, base));
+        let percents = drawn.percent_interval.zip(exact).map(|(drawn, (low, high))| Interval {
+            low: low.min(drawn.low),
+            high: high.max(drawn.high),
+        });
+        let interval = Some(self.interval);
+        Some(Shift { interval, percent_interval: percents, pairs: Some(ones.len()), ..drawn })
+    }
+}
+
+/// Shifts, each with the baseline's median of the same pairs.
+fn resampled(
+    averages: &Averages,
+    order: &Ascending,
+    resamples: u32,
+    mut seed: Seed,
+) -> Vec<(f64, f64)> {
+    let pairs = order.0.len();
+    let clusters = Clusters::new(0..pairs);
+    if Averages::are_few(pairs) {
+        let mut drawn = Drawn::nothing(pairs);
+        return batches(resamples, |lanes| {
+            drawn.clear();
+            (0..lanes).for_each(|lane| drawn.draw(&clusters, &mut seed, lane));
+            let (shifts, bases) = (averages.shifts(&drawn), medians(&order.0, &drawn));
+            std::array::from_fn(|lane| (shifts[lane], bases[lane]))
+        });
+    }
+    let mut weights = Vec::new();
+    let replicate = |_| {
+        clusters.resample(&mut seed, &mut weights);
+        Some((averages.shift(&weights)?, order.median(&weights)?))
+    };
+    (0..resamples).filter_map(replicate).collect()
+}
+
+fn shift_of_all<K: Ord>(
     ours: &[(K, f64)],
     baseline: &[(K, f64)],
     resamples: u32,
@@ -87,15 +174,21 @@ pub(crate) fn shift<K: Ord>(
     let replicates =
         Both { differences, order, ours: &our_boots, base: &base_boots }.draw(resamples, seed);
     let units = our_boots.units().min(base_boots.units());
+    Some(summary(value, base, &replicates, units))
+}
+
+/// A shift with its intervals, from replicates that rest on so many independent units.
+fn summary(value: f64, base: f64, replicates: &[(f64, f64)], units: usize) -> Shift {
     let percents = replicates.iter().map(|&(shift, base)| percent(shift, base));
     let mut percents: Option<Vec<f64>> = percents.collect();
     let mut shifts: Vec<f64> = replicates.iter().map(|&(shift, _)| shift).collect();
-    Some(Shift {
+    Shift {
         value,
         interval: expanded_percentile(&mut shifts, units),
         percent: percent(value, base),
         percent_interval: percents.as_mut().and_then(|p| expanded_percentile(p, units)),
-    })
+        pairs: None,
+    }
 }
 
 /// Two sides that are resampled together.
@@ -149,12 +242,20 @@ fn percent(shift: f64, baseline: f64) -> Option<f64> {
     (baseline != 0.0).then(|| 100.0 * shift / baseline.abs())
 }
 
-/// The exact rank-sum test of the two sides' boots, not yet corrected; `None` when a side has no
-/// number. That contestants of one block share its boot and its seed is left aside: where it makes
-/// them alike, the test is the more careful for it.
-pub(crate) fn p_value<K: Ord>(ours: &[(K, f64)], baseline: &[(K, f64)]) -> Option<PValue> {
-    let units = |runs: &[(K, f64)]| clusters(runs).unit_values(&numbers(runs));
+/// How often chance makes such a difference, as if it were the only comparison; `None` when a side
+/// has no number.
+pub(crate) fn p_value(
+    ours: &[Sample],
+    baseline: &[Sample],
+    pairs: Option<&Paired>,
+) -> Option<PValue> {
+    let units = |runs: &[Sample]| {
+        let runs = by_boot(runs);
+        clusters(&runs).unit_values(&numbers(&runs))
+    };
     let (ours, baseline) = (units(ours), units(baseline));
-    let raw = rank_sum(&ours, &baseline)?.two_sided();
-    Some(PValue { raw, adjusted: raw, comparisons: 1, units: ours.len().min(baseline.len()) })
+    let evidence = Evidence::of(&ours, &baseline, pairs)?;
+    let raw = evidence.p(1);
+    let units = ours.len().min(baseline.len());
+    Some(PValue { raw, adjusted: raw, comparisons: 1, units, evidence })
 }

@@ -5,15 +5,17 @@
 //! The shift function has the shift of every quantile (Doksum, "Empirical probability plots and
 //! statistical inference for nonlinear models", Annals of Statistics 2(2), 1974; in use: Rousselet,
 //! Pernet, Wilcox, European Journal of Neuroscience 46(2), 2017). Runs are the replicates: a
-//! quantile is taken from each run, the shift is Hodges and Lehmann's between runs, its interval
-//! the cluster bootstrap's, and Holm's correction covers all quantiles, and where several
+//! quantile is taken from each run, the shift is Hodges and Lehmann's of the blocks' pairs or
+//! between all runs, its interval the cluster bootstrap's, and Holm's correction covers all quantiles, and where several
 //! contestants stand in one picture all of theirs ([`shift_functions`]).
 
 use model::{Histogram, Seed};
 
-use crate::comparison::Shift;
-use crate::holm;
+use crate::comparison::{PValue, Shift};
+use crate::evidence;
+use crate::paired::paired;
 use crate::quantile::quantile;
+use crate::samples::Sample;
 use crate::shift::{p_value, shift};
 
 /// The quantiles that are looked at by default.
@@ -24,6 +26,8 @@ pub const QUANTILES: [f64; 12] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 
 pub struct Run<'a> {
     /// Runs of one boot resemble each other.
     pub boot: u32,
+    /// Its block and seed, which it shares with the runs that it is paired with.
+    pub met: (u32, Seed),
     /// The samples.
     pub histogram: &'a Histogram,
 }
@@ -43,8 +47,8 @@ pub struct Step {
     pub quantile: f64,
     /// The shift ours − baseline, or why there is none.
     pub shift: Result<Shift, String>,
-    /// The p value of the exact rank-sum test of the boots' medians, corrected for all quantiles
-    /// that have a shift (Holm).
+    /// The p value of the exact tests of the boots' medians, corrected for all quantiles that have a
+    /// shift (Holm).
     pub p_adjusted: Option<f64>,
 }
 
@@ -77,7 +81,7 @@ pub fn shift_functions(
 }
 
 /// A step with its p value as if it were the only one.
-type Raw = (Step, Option<f64>);
+type Raw = (Step, Option<PValue>);
 
 fn uncorrected(
     ours: &[Run],
@@ -92,8 +96,9 @@ fn uncorrected(
             Err(why) => (Err(why), None),
             Ok((ours, baseline)) => {
                 let seed = seed.derive(&format!("quantile {at}"));
-                let shift = shift(&ours, &baseline, resamples, seed);
-                let p = p_value(&ours, &baseline).map(|p| p.raw);
+                let pairs = paired(&ours, &baseline);
+                let shift = shift(&ours, &baseline, pairs.as_ref(), resamples, seed);
+                let p = p_value(&ours, &baseline, pairs.as_ref());
                 (shift.ok_or_else(|| "no runs".into()), p)
             }
         };
@@ -103,16 +108,22 @@ fn uncorrected(
 }
 
 /// All of them are one family.
-fn corrected(all: Vec<Vec<Raw>>) -> Vec<Vec<Step>> {
-    let raw: Vec<f64> = all.iter().flatten().filter_map(|(_, p)| *p).collect();
-    let mut adjusted = holm::adjust(&raw).into_iter();
-    let mut with = |(step, p): Raw| Step { p_adjusted: p.and_then(|_| adjusted.next()), ..step };
-    all.into_iter().map(|steps| steps.into_iter().map(&mut with).collect()).collect()
+fn corrected(mut all: Vec<Vec<Raw>>) -> Vec<Vec<Step>> {
+    let mut family: Vec<&mut PValue> =
+        all.iter_mut().flatten().filter_map(|(_, p)| p.as_mut()).collect();
+    evidence::correct(&mut family);
+    let with = |(step, p): Raw| Step { p_adjusted: p.map(|p| p.adjusted), ..step };
+    all.into_iter().map(|steps| steps.into_iter().map(with).collect()).collect()
 }
 
-/// Every run's quantile with its boot.
-fn values(runs: &[Run], at: f64) -> Result<Vec<(u32, f64)>, String> {
-    runs.iter().map(|run| Ok((run.boot, quantile(run.histogram, at)?))).collect()
+/// Every run's quantile with what the run belongs to.
+fn values(runs: &[Run], at: f64) -> Result<Vec<Sample>, String> {
+    let sample = |run: &Run| {
+        let (block, seed) = run.met;
+        let value = quantile(run.histogram, at)?;
+        Ok(Sample { boot: (run.boot, String::new()), seed, block: Some(block), value })
+    };
+    runs.iter().map(sample).collect()
 }
 
 #[cfg(test)]
@@ -128,7 +139,8 @@ mod tests {
     }
 
     fn runs(all: &[Histogram]) -> Vec<Run<'_>> {
-        all.iter().zip(0..).map(|(histogram, boot)| Run { boot, histogram }).collect()
+        let run = |(histogram, boot)| Run { boot, met: (boot, Seed(1)), histogram };
+        all.iter().zip(0..).map(run).collect()
     }
 
     #[test]
@@ -141,9 +153,10 @@ mod tests {
         // 1,000 less to begin with, and 4 more at each of the samples before the quantile.
         assert_eq!([shift(0), shift(1), shift(2)], [-604.0, 996.0, 2_596.0]);
         assert!(steps[3].shift.as_ref().unwrap_err().contains("too few samples"));
-        // Three quantiles of 8 runs that never overlap: 3 · 2 of 12,870.
+        // Three quantiles of 8 runs that never overlap, 3 · 2 of 12,870; where 8 pairs could tell,
+        // too, it counts twice.
         let p = steps[0].p_adjusted.unwrap();
-        assert!((p - 6.0 / 12_870.0).abs() < 1e-12, "{p}");
+        assert!((p - 12.0 / 12_870.0).abs() < 1e-12, "{p}");
         assert_eq!(steps[3].p_adjusted, None);
     }
 

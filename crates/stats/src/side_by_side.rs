@@ -82,6 +82,23 @@ pub fn medians_of_pairs(
     at_places(middles(weights, &totals), &totals, |place| values[place])
 }
 
+/// The medians of averages of two runs in ascending order, each with its two places; a run that was
+/// drawn w times meets itself w(w + 1)/2 times.
+pub fn medians_of_averages(values: &[f64], pairs: &[(u32, u32)], drawn: &Drawn) -> [f64; LANES] {
+    let (once, itself): (_, Vec<Lanes>) = ([1; LANES], drawn.0.iter().map(triangle).collect());
+    let totals = triangle(&drawn.totals());
+    let weights = pairs.iter().map(|&(i, j)| match i == j {
+        true => (&itself[i as usize], &once),
+        false => (&drawn.0[i as usize], &drawn.0[j as usize]),
+    });
+    at_places(middles(weights, &totals), &totals, |place| values[place])
+}
+
+/// How many pairs so many make, each with itself and with every other one.
+fn triangle(counts: &Lanes) -> Lanes {
+    counts.map(|count| (i32::from(count) * (i32::from(count) + 1) / 2) as i16)
+}
+
 /// For each resample the places of the two values in the middle, where each value counts as often
 /// as the product of its weights says. The sums stay below [`MOST_WEIGHT`]; to check each of them
 /// for an overflow would cost the side-by-side.
@@ -121,6 +138,7 @@ mod tests {
     use super::*;
     use crate::hodges_lehmann::Differences;
     use crate::median::weighted;
+    use crate::walsh::Averages;
     use proptest::prelude::*;
 
     /// Values with ties, and the boots that they belong to.
@@ -157,6 +175,19 @@ mod tests {
                 prop_assert_eq!(Some(pairs[lane]), differences.shift(&one, &other));
             }
             prop_assert_eq!((alone[LANES - 1], pairs[LANES - 1]), (0.0, 0.0));
+        }
+
+        #[test]
+        fn averages_as_one_by_one(runs in runs(), start in 0u64..1_000) {
+            let averages = Averages::new(&runs.iter().map(|run| run.1).collect::<Vec<f64>>());
+            let clusters = clusters(&runs);
+            let (mut drawn, mut seed) = (Drawn::nothing(runs.len()), Seed(start));
+            (0..LANES).for_each(|lane| drawn.draw(&clusters, &mut seed, lane));
+            let (together, mut seed, mut weights) = (averages.shifts(&drawn), Seed(start), vec![]);
+            for shift in together {
+                clusters.resample(&mut seed, &mut weights);
+                prop_assert_eq!(Some(shift), averages.shift(&weights));
+            }
         }
     }
 }

@@ -130,7 +130,13 @@ mod tests {
 
     fn shift(low: f64, high: f64) -> Shift {
         let interval = Some(Interval { low, high });
-        Shift { value: (low + high) / 2.0, interval, percent: None, percent_interval: None }
+        Shift {
+            value: (low + high) / 2.0,
+            interval,
+            percent: None,
+            percent_interval: None,
+            pairs: None,
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use stats::distributions::{binomial, normal_below, student_quantile, student_wit
 use stats::order_statistic::ranks;
 use stats::outliers::median_absolute_deviation;
 use stats::{cliffs_delta, equivalence, hodges_lehmann, holm, interval, knee, median};
-use stats::{permutation, quantile, rank_interval, rank_sum};
+use stats::{permutation, quantile, rank_interval, rank_sum, walsh};
 
 const ANSWERS: &str = include_str!("data/known_answers.json");
 
@@ -82,6 +82,11 @@ fn paired_and_blocked_samples() {
             near(ranks.below, &case["rank_below"], "signed ranks, below");
             near(ranks.above, &case["rank_above"], "signed ranks, above");
         }
+        let averages = walsh::Averages::new(&differences);
+        near(walsh::shift(&differences).unwrap(), &case["shift"], "shift of pairs");
+        let ends = averages.interval(differences.len()).unwrap();
+        near(ends.low, &case["ends"][0], "low end of pairs");
+        near(ends.high, &case["ends"][1], "high end of pairs");
     }
     for case in cases("blocked") {
         let block = |block: &Value| (numbers(&block[0]), numbers(&block[1]));

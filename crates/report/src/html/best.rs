@@ -34,7 +34,7 @@ pub fn table(comparison: &Comparison) -> String {
          scope=\"col\">machine</th><th scope=\"col\">best, with all that are not told apart from \
          it</th><th scope=\"col\">the first of them against {}</th><th scope=\"col\">last</th>\
          {simulator}</tr></thead>{body}</table><p class=\"aside small\">Behind is who differs from \
-         the best median by {:.0} % or more and by an exact rank test at {:.0} %, corrected for \
+         the best median by {:.0} % or more and by exact rank tests at {:.0} %, corrected for \
          all that are held against it (Holm). Brackets are {:.0} % intervals.</p>",
         text(&comparison.baseline),
         100.0 * stats::apart::WORTH,

@@ -54,7 +54,14 @@ fn design(comparison: &Comparison, records: &[Record]) -> String {
                 comparison.seed.0
             ),
         ),
-        ("Differences", format!("Hodges–Lehmann shift against {}", comparison.baseline)),
+        (
+            "Differences",
+            format!(
+                "Hodges–Lehmann shift against {}, of all runs or of the pairs of each block, \
+                 whichever is known better",
+                comparison.baseline
+            ),
+        ),
     ];
     let facts: String = facts
         .iter()
@@ -189,7 +196,7 @@ fn limits(comparison: &Comparison) -> String {
          median; it is not corrected for many comparisons.</li><li>Headline measures are compared \
          {comparisons} times, in {count} families: one measure of one workload on one machine, for \
          all contestants and settings. Within a family the chance of even one false claim is at \
-         most 5 % (exact rank-sum tests of the boots, Holm's correction); with no real difference \
+         most 5 % (exact rank tests of boots and of blocks' pairs, Holm's correction); with no real difference \
          anywhere, up to {expected:.1} families would still be expected to hold one.</\
          li><li>Samples inside a run are never counted as replicates; \
          quantiles \

@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 
 use model::metric::Direction;
+use stats::Recommendation;
 use stats::holm::ALPHA;
 use stats::recommend::{
     Advice, Aim, Candidate, Finding, Judged, Reason, Silence, Standing, Watched, Width,
 };
-use stats::{Recommendation, Shift};
 
 use super::{COLUMNS, fit, hanging, pad, pad_left, wrapped};
 use crate::units;
@@ -148,18 +148,8 @@ fn change(name: &str, judged: &Judged) -> String {
 /// The shift as it is in the measure, with its interval.
 fn shift(judged: &Judged) -> (String, String) {
     let Some(gain) = judged.gain else { return (String::new(), String::new()) };
-    let raw = if judged.direction == Direction::Lower { turned(gain) } else { gain };
+    let raw = if judged.direction == Direction::Lower { gain.turned() } else { gain };
     units::shift(&raw, judged.unit)
-}
-
-fn turned(gain: Shift) -> Shift {
-    let turn = |ends: stats::Interval| stats::Interval { low: -ends.high, high: -ends.low };
-    Shift {
-        value: -gain.value,
-        interval: gain.interval.map(turn),
-        percent: gain.percent.map(|value| -value),
-        percent_interval: gain.percent_interval.map(turn),
-    }
 }
 
 fn sure(it: &Recommendation, one: &Candidate) -> String {

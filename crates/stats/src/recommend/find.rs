@@ -4,8 +4,9 @@
 use model::metric::Direction;
 
 use super::{Aim, Candidate, Finding, Judged, Silence, Standing, Watched};
-use crate::comparison::{Comparison, Entry, Interval, PValue, Row, Shift};
-use crate::holm::{adjust, units_needed};
+use crate::comparison::{Comparison, Entry, PValue, Row, Shift};
+use crate::evidence;
+use crate::holm::units_needed;
 use crate::verdict::{RUNS_NEEDED, Verdict, judge};
 
 /// All but the baseline, in the comparison's order.
@@ -86,31 +87,14 @@ fn row<'a>(comparison: &'a Comparison, watched: &Watched) -> Option<&'a Row> {
 
 /// A shift turned so that better is above 0.
 fn gain(shift: Shift, direction: Direction) -> Shift {
-    if direction != Direction::Lower {
-        return shift;
-    }
-    let turn = |ends: Interval| Interval { low: -ends.high, high: -ends.low };
-    Shift {
-        value: -shift.value,
-        interval: shift.interval.map(turn),
-        percent: shift.percent.map(|value| -value),
-        percent_interval: shift.percent_interval.map(turn),
-    }
+    if direction == Direction::Lower { shift.turned() } else { shift }
 }
 
 /// Holm's correction over every candidate in every deciding measure: one family.
 fn correct(candidates: &mut [Candidate]) {
-    let all = |candidates: &mut [Candidate], with: &mut dyn FnMut(&mut PValue)| {
-        let decides = candidates.iter_mut().flat_map(|one| &mut one.decides);
-        decides.filter_map(|one| one.p.as_mut()).for_each(with);
-    };
-    let mut raw = Vec::new();
-    all(candidates, &mut |p| raw.push(p.raw));
-    let mut adjusted = adjust(&raw).into_iter();
-    all(candidates, &mut |p| {
-        p.adjusted = adjusted.next().unwrap_or(1.0);
-        p.comparisons = raw.len();
-    });
+    let decides = candidates.iter_mut().flat_map(|one| &mut one.decides);
+    let mut family: Vec<&mut PValue> = decides.filter_map(|one| one.p.as_mut()).collect();
+    evidence::correct(&mut family);
 }
 
 /// What a gain in a deciding measure means. The gain's good side is above 0, so it is judged as

@@ -46,11 +46,12 @@ const SHIFTS: [(&str, f64); 5] =
 /// The settings of the workload: with them a family has eight comparisons.
 const SETTINGS: [i64; 2] = [3, 24];
 
-pub const DESIGNS: [Design; 7] = [
+pub const DESIGNS: [Design; 8] = [
     plain("6 boots", 6, 1, Tail::LogNormal(0.6)),
     Design { boot_spread: 0.2, ..plain("6 boots that differ", 6, 1, Tail::LogNormal(0.6)) },
     Design { boot_spread: 0.3, ..plain("6 boots of 3 runs", 6, 3, Tail::LogNormal(0.6)) },
     Design { block_spread: 0.5, ..plain("8 blocks that differ", 8, 1, Tail::LogNormal(0.6)) },
+    Design { block_spread: 0.5, ..plain("12 blocks that differ", 12, 1, Tail::LogNormal(0.6)) },
     Design { boot_spread: 0.1, ..plain("10 boots, outliers", 10, 1, Tail::Outliers) },
     Design { boot_spread: 0.3, ..plain("10 boots of 3 runs", 10, 3, Tail::LogNormal(1.0)) },
     Design { until_percent: Some(8.0), ..plain("until ±8 %", 6, 1, Tail::LogNormal(0.6)) },

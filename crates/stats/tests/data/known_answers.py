@@ -92,6 +92,15 @@ def paired(kind, n):
         answer["rank_below"], answer["rank_above"] = (
             float(stats.wilcoxon(differences, alternative=side, method="exact").pvalue)
             for side in ("less", "greater"))
+    averages = sorted((a + b) / 2 for a, b in
+                      itertools.combinations_with_replacement(differences, 2))
+    # How many of all choices of signs have so small a sum of positive ranks.
+    sums = sorted(sum(ranks) for size in range(n + 1)
+                  for ranks in itertools.combinations(range(1, n + 1), size))
+    outside = max(k for k in range(len(averages))
+                  if sum(s < k for s in sums) <= 0.025 * 2**n)
+    answer["shift"] = float(np.median(averages))
+    answer["ends"] = [averages[outside - 1], averages[-outside]] if outside else None
     return answer
 
 
