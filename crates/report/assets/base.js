@@ -2,19 +2,37 @@
 // What all parts of the page's script share: the data, the state, elements, numbers, colours.
 "use strict";
 
-const data = JSON.parse(document.getElementById("data").textContent);
-
-// Trials come as rows without names, and name their texts by place.
-data.trials = data.trials.map(([
-  id, cell, contestant, outcome, reason, [boot, block, position], seed, boot_position, environment,
-  [wall_ms, started], notes,
-]) => ({
-  id, cell, contestant, outcome, boot, block, position, seed, boot_position, environment, wall_ms,
-  started, reason: data.texts[reason], notes: notes.map((note) => data.texts[note]),
-}));
+// What the charts and the table of trials show; there when `loadData` is done.
+let data = null;
 
 // What the reader has chosen: a cell, a measure of it, and which contestants are shown.
-const state = { cell: 0, key: null, shown: new Set(data.contestants.keys()) };
+const state = { cell: 0, key: null, shown: new Set() };
+
+// What is large stands in the page packed; every browser can unpack it since 2023.
+async function unpack(id) {
+  const letters = atob(byId(id).textContent);
+  const packed = new Uint8Array(letters.length);
+  for (let at = 0; at < letters.length; at += 1) packed[at] = letters.charCodeAt(at);
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).text();
+}
+
+async function loadData() {
+  data = JSON.parse(await unpack("data"));
+  data.trials = data.trials.map(namedTrial);
+  state.shown = new Set(data.contestants.keys());
+}
+
+// Trials come as rows without names, and name their texts by place.
+function namedTrial([
+  id, cell, contestant, outcome, reason, [boot, block, position], seed, boot_position, environment,
+  [wall_ms, started], notes,
+]) {
+  return {
+    id, cell, contestant, outcome, boot, block, position, seed, boot_position, environment, wall_ms,
+    started, reason: data.texts[reason], notes: notes.map((note) => data.texts[note]),
+  };
+}
 
 function byId(id) {
   return document.getElementById(id);
@@ -57,14 +75,23 @@ function scale(value, unit) {
   return scales.find(([factor]) => Math.abs(value) >= factor * 0.9995) ?? scales.at(-1);
 }
 
+// Made once: a browser takes long to make one.
+const NUMBERS = {
+  plain: new Intl.NumberFormat("en"),
+  three: new Intl.NumberFormat("en", {
+    minimumSignificantDigits: 3, maximumSignificantDigits: 3,
+  }),
+  tenths: new Intl.NumberFormat("en", { maximumFractionDigits: 1 }),
+  whole: new Intl.NumberFormat("en", { maximumFractionDigits: 0 }),
+};
+
 // Three significant digits and a unit, as in the tables.
 function format(value, unit) {
   if (value === null || value === undefined) return "–";
   const [factor, suffix] = scale(value, unit);
   const scaled = value / factor;
   const whole = unit === "count" && Number.isInteger(scaled) && Math.abs(scaled) < 1e6;
-  const three = { minimumSignificantDigits: 3, maximumSignificantDigits: 3 };
-  const digits = scaled.toLocaleString("en", whole || scaled === 0 ? {} : three);
+  const digits = (whole || scaled === 0 ? NUMBERS.plain : NUMBERS.three).format(scaled);
   return suffix ? `${digits} ${suffix}` : digits;
 }
 
@@ -72,12 +99,19 @@ function percent(value) {
   if (value === null || value === undefined) return "";
   const sign = value > 0 ? "+" : value < 0 ? "−" : "";
   const size = Math.abs(value);
-  return `${sign}${size.toLocaleString("en", { maximumFractionDigits: size < 99.95 ? 1 : 0 })} %`;
+  return `${sign}${(size < 99.95 ? NUMBERS.tenths : NUMBERS.whole).format(size)} %`;
 }
 
-// Colours come from the style sheet, so that charts follow light, dark and paper.
+// Colours come from the style sheet, so that charts follow light, dark and paper. They are kept
+// until one of these changes.
+const colours = new Map();
+
 function colour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+  if (!colours.has(name)) {
+    const style = getComputedStyle(document.documentElement);
+    colours.set(name, style.getPropertyValue(`--${name}`).trim());
+  }
+  return colours.get(name);
 }
 
 // The baseline has the ink's colour; the others take turns.

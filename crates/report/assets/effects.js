@@ -55,7 +55,8 @@ function rampLines(index, points, place, unit) {
   const words = ([median, , shift]) =>
     shift === null ? format(median, unit) : `${format(median, unit)}, ${percent(shift)}`;
   return [edge(0), { ...edge(1), fill: "tonexty", fillcolor: faded(own, 0.14) }, {
-    type: "scatter", mode: "lines+markers", x, y: known.map(({ entry }) => place(entry[0])),
+    type: "scatter", mode: "lines+markers", name: plain(data.contestants[index]),
+    x, y: known.map(({ entry }) => place(entry[0])),
     line: { color: own, width: 2, dash: dash(index) }, marker: { color: own, size: 6 },
     text: known.map(({ entry }) => words(entry)),
     hovertemplate: `<b>${plain(data.contestants[index])}</b><br>%{text}<extra></extra>`,

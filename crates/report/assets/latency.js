@@ -62,13 +62,15 @@ function curve(index, chosen) {
     line: { color: contestantColour(index), width: 2, dash: dash(index) },
     text: pooled.map((value, point) => `${percentile(point)}: ${format(value, "nanoseconds")}`),
     hovertemplate: `<b>${plain(data.contestants[index])}</b><br>%{text}<br>` +
-      `${samples.toLocaleString("en")} samples, ${runs} runs<extra></extra>`,
+      `${NUMBERS.plain.format(samples)} samples, ${runs} runs<extra></extra>`,
   };
 }
 
 function percentileAxis(points) {
   const ticks = [1, 2, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7];
   const names = ["min", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "p99.9999", "p99.99999"];
+  // Where the chart is narrow the first two names would touch.
+  if (byId("chart-curve").clientWidth < 440) names[0] = "";
   const range = [0, (points - 1) / data.points_per_decade + 0.08];
   return axis({ type: "log", tickvals: ticks, ticktext: names, range });
 }
@@ -106,11 +108,11 @@ function outline(index, chosen) {
     const ends = [bin, bin + 1].map((edge) => format(edgeOf(edge), "nanoseconds"));
     x.push(edgeOf(bin));
     y.push(samples || 0.1);
-    text.push(`${ends.join(" to ")}: ${samples.toLocaleString("en")}`);
+    text.push(`${ends.join(" to ")}: ${NUMBERS.plain.format(samples)}`);
   }
   const own = contestantColour(index);
   return {
-    type: "scatter", mode: "lines", x, y, text,
+    type: "scatter", mode: "lines", x, y, text, name: plain(data.contestants[index]),
     line: { shape: "hv", color: own, width: 1.6, dash: dash(index) },
     hovertemplate: `<b>${plain(data.contestants[index])}</b><br>%{text} samples<extra></extra>`,
   };

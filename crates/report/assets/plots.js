@@ -43,13 +43,12 @@ function layout(settings = {}) {
   };
 }
 
-// Draws a chart, or hides its figure when there is nothing to draw.
-function draw(id, traces, settings) {
-  const figure = byId(`figure-${id}`);
+// Gives a chart its place, or hides its figure when there is nothing to draw.
+function draw(id, traces, settings, then) {
+  const [figure, chart] = [byId(`figure-${id}`), byId(`chart-${id}`)];
   figure.hidden = traces.length === 0;
-  if (traces.length === 0) return;
-  const chart = byId(`chart-${id}`);
-  Plotly.react(chart, traces, layout(settings), CONFIGURATION);
+  if (traces.length === 0) return forget(chart);
+  place(chart, () => traces, settings, then);
 }
 
 // A title with the measure beside it, also for screen readers.
@@ -86,7 +85,7 @@ function logAxis(least, most, unit) {
 
 function shortTick(value, unit) {
   const [factor, suffix] = scale(value, unit);
-  const digits = Number((value / factor).toPrecision(3)).toLocaleString("en");
+  const digits = NUMBERS.plain.format(Number((value / factor).toPrecision(3)));
   return suffix ? `${digits} ${suffix}` : digits;
 }
 
@@ -102,6 +101,9 @@ function runsOf(row, contestant, of = cell()) {
   return runs;
 }
 
+const RUNS_CAPTION = "Each point is one run; the box spans the middle half of the runs, its line " +
+  "is the median. Nothing is left out.";
+
 // Horizontal boxes with every run as a point; a click opens the trial.
 function drawRuns() {
   const chosen = row();
@@ -111,13 +113,16 @@ function drawRuns() {
   if (values.length === 0) return draw("runs", []);
   const { axis: scaleAxis, place } = valueAxis(values, chosen.unit);
   const traces = filled.map(({ index, runs }) => box(index, runs, place, chosen.unit));
+  const without = groups.filter((group) => group.runs.length === 0);
+  const names = without.map((group) => data.contestants[group.index]).join(", ");
+  byId("figure-runs").querySelector("figcaption").textContent = RUNS_CAPTION +
+    (names ? ` No run has a number: ${names}.` : "");
   caption("runs", "Every run", chosen.label);
   draw("runs", traces, {
     height: 92 + 34 * filled.length,
     xaxis: scaleAxis,
     yaxis: nameAxis(),
-  });
-  openOnClick(byId("chart-runs"));
+  }, openOnClick);
 }
 
 function box(index, runs, place, unit) {

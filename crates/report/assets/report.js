@@ -14,14 +14,6 @@ function drawCharts() {
   charts().forEach((draw) => draw());
 }
 
-// The first time one by one, so that the reader can scroll meanwhile.
-async function drawFirst() {
-  for (const draw of charts()) {
-    draw();
-    await new Promise((drawn) => setTimeout(drawn));
-  }
-}
-
 function fillCells() {
   const pick = byId("pick-cell");
   const workloads = [...new Set(data.cells.map((cell) => cell.workload))];
@@ -68,7 +60,8 @@ function defineMeasure() {
 
 function fillChips() {
   const chips = data.contestants.map((name, index) => {
-    const properties = { type: "button", className: "chip", title: name, "aria-pressed": "true" };
+    const className = index > 9 ? `chip ${dash(index)}` : "chip";
+    const properties = { type: "button", className, title: name, "aria-pressed": "true" };
     const chip = element("button", properties, element("span", {}, name));
     chip.style.setProperty("--chip", `var(--c${contestantPlace(index)})`);
     chip.onclick = () => toggle(index, chip);
@@ -83,25 +76,29 @@ function toggle(index, chip) {
   drawCharts();
 }
 
-function watchTrials() {
-  byId("trial-filter").oninput = (event) => {
-    trialView.filter = event.target.value;
-    drawTrials();
-  };
-  byId("trial-table").onkeydown = (event) => { if (event.key === "Escape") closeTrial(); };
-  byId("trial-more").onclick = () => { trialView.all = true; drawTrials(); };
-  addEventListener("hashchange", followAddress);
-}
-
 // A link into folded text unfolds it.
-function followAddress() {
-  const target = location.hash.length > 1 && byId(decodeURIComponent(location.hash.slice(1)));
+function unfoldAddressed() {
+  const target = addressed();
   let folded = false;
   for (let at = target; at; at = at.parentElement) {
     if (at instanceof HTMLDetailsElement && !at.open) folded = at.open = true;
   }
   if (folded) target.scrollIntoView();
-  openAddressedTrial();
+}
+
+function addressed() {
+  return location.hash.length > 1 ? byId(decodeURIComponent(location.hash.slice(1))) : null;
+}
+
+// What the address names stays where it is while `change` makes room above it, or comes into view
+// if it was not there.
+function keepAddressed(change) {
+  const target = addressed();
+  const before = target?.getClientRects()[0]?.top;
+  change();
+  if (!target) return;
+  if (before === undefined) target.scrollIntoView();
+  else scrollBy({ top: target.getBoundingClientRect().top - before, behavior: "instant" });
 }
 
 function watchSections() {
@@ -117,63 +114,49 @@ function watchSections() {
   document.querySelectorAll("main > section").forEach((section) => watcher.observe(section));
 }
 
-// Charts take their colours when they are drawn: draw again when the colours change.
-function watchTheme() {
-  const again = () => { drawCharts(); drawTimeline(); };
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
-  matchMedia("print").addEventListener("change", again);
-}
-
-// Paper unfolds nothing: everything is printed open, and folded again afterwards.
-function watchPrinter() {
-  let folded = [];
-  addEventListener("beforeprint", () => {
-    folded = [...document.querySelectorAll("main details:not([open])")];
-    folded.forEach((details) => { details.open = true; });
-  });
-  addEventListener("afterprint", () => {
-    folded.forEach((details) => { details.open = false; });
-  });
-}
-
-// The library is packed; it becomes a script when it is unpacked.
-async function loadLibrary() {
-  const packed = Uint8Array.from(atob(byId("plotly").textContent), (it) => it.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const code = await new Response(stream).text();
-  document.head.append(element("script", { textContent: code }));
-}
-
-// Everything but the charts works at once.
-function start() {
-  watchTrials();
-  drawTrials();
+// All that needs no numbers works at once; numbers and what shows them follow when they are
+// unpacked, and charts when a reader comes near.
+async function start() {
   watchSections();
   watchCopies();
   watchPrinter();
-  followAddress();
-  loadLibrary().then(startCharts, () => {
-    byId("pictures").append(element("p", {}, "The charts need a browser of 2023 or newer."));
-  });
+  savers();
+  unfoldAddressed();
+  try {
+    await loadData();
+  } catch {
+    for (const id of ["pictures", "trials"]) {
+      byId(id).append(element("p", {}, "This part needs a browser of 2023 or newer."));
+    }
+    return;
+  }
+  keepAddressed(fillPage);
+  watchTheme();
+  watchTrials();
+  addEventListener("hashchange", () => { unfoldAddressed(); openAddressedTrial(); });
+  openAddressedTrial();
+  await drawSeen();
+  performance.mark("ready");
+  document.body.dataset.ready = "true";
+  noteDrawn();
+  // A reader who scrolls soon, or prints, need not wait for the library.
+  (window.requestIdleCallback ?? setTimeout)(loadLibrary);
 }
 
-async function startCharts() {
+function fillPage() {
+  drawTrials();
   fillChips();
   if (data.cells.length > 0) {
     fillCells();
     openCell(data.start);
     byId("pick-cell").value = data.start;
-    await drawFirst();
+    drawCharts();
   }
   if (byId("pick-timeline")) {
     timelineButtons();
     byId("pick-timeline").onchange = drawTimeline;
     drawTimeline();
   }
-  savers();
-  watchTheme();
-  performance.mark("drawn");
-  document.body.dataset.drawn = "true";
 }
 
 start();

@@ -45,13 +45,13 @@ function quoted(value) {
 // A chart's own numbers where it has some; else its points: each with its line's name, its place,
 // and what it says when asked. Bands are the lines without a name of their own.
 function chartCsv(chart) {
-  const lines = chart.numbers?.() ?? pointsOf(chart);
+  const lines = chart.numbers?.() ?? pointsOf(chart.traces());
   return lines.map((line) => line.map(quoted).join(",")).join("\n") + "\n";
 }
 
-function pointsOf(chart) {
+function pointsOf(traces) {
   const lines = [["series", "x", "y", "text"]];
-  for (const trace of chart.data) {
+  for (const trace of traces) {
     const named = trace.hovertemplate?.match(/<b>(.*?)<\/b>/)?.[1];
     const name = trace.name ?? (named && !named.startsWith("%") ? named : "");
     const words = Array.isArray(trace.text) ? trace.text : [];
@@ -69,10 +69,36 @@ function fileName(figure) {
   return words.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 80);
 }
 
-function saveChart(figure, chart, format) {
-  const { width, height } = chart.getBoundingClientRect();
+async function saveChart(figure, chart, format) {
+  await drawnChart(chart);
+  const picture = standalone(figure, chart);
+  const { width, height } = picture.layout;
   const scale = format === "png" ? FINE : 1;
-  Plotly.downloadImage(chart, { format, width, height, scale, filename: fileName(figure) });
+  Plotly.downloadImage(picture, { format, width, height, scale, filename: fileName(figure) });
+}
+
+// A saved chart has nobody beside it: it says its title, and whose lines they are.
+function standalone(figure, chart) {
+  const { width, height } = chart.getBoundingClientRect();
+  const { layout } = chart;
+  const isLine = ({ name, type }) => Boolean(name) && type === "scatter";
+  const lines = layout.showlegend ? [] : chart.data.filter(isLine);
+  const heading = figure.querySelector("h3") ?? figure.closest("section").querySelector("h2");
+  const words = [...heading.childNodes].map((it) => it.textContent).join(" · ");
+  const above = layout.margin.t + 34;
+  const below = lines.length > 0 ? 34 + 24 * Math.ceil(lines.length / 4) : 0;
+  const legend = lines.length > 0 ? { orientation: "h", x: 0, y: -0.14, yanchor: "top" } : {};
+  return {
+    data: lines.length > 0
+      ? chart.data.map((trace) => ({ ...trace, showlegend: isLine(trace) })) : chart.data,
+    layout: {
+      ...layout, width, height: height + 34 + below, paper_bgcolor: colour("paper"),
+      title: { text: plain(words), x: 0.02, y: 1, yanchor: "top", pad: { t: 14 },
+        font: { size: 14, color: colour("ink") } },
+      showlegend: layout.showlegend || lines.length > 0, legend: { ...layout.legend, ...legend },
+      margin: { ...layout.margin, t: above },
+    },
+  };
 }
 
 function saveSvg(figure) {
@@ -103,17 +129,20 @@ async function pngOf(svg) {
 
 function saveCsv(figure) {
   const chart = figure.querySelector(".chart");
-  saveText(`${fileName(figure)}.csv`, "text/csv", chart ? chartCsv(chart) : figure.dataset.csv);
+  saveText(`${fileName(figure)}.csv`, "text/csv", chart ? chartCsv(chart) : figureCsv(figure));
+}
+
+// Long ones are packed with the page's numbers.
+function figureCsv(figure) {
+  return figure.dataset.csv ?? data.numbers[figure.dataset.numbers];
 }
 
 function savers() {
-  const pictures = "figure.drawn, .figures figure, #timeline figure";
-  for (const figure of document.querySelectorAll(pictures)) {
-    if (figure.querySelector(".save")) continue;
+  for (const row of document.querySelectorAll("figure > .save")) {
+    const figure = row.parentElement;
     const button = (title, save) =>
       element("button", { type: "button", title: `Save as ${title}`, onclick: () => save(figure) },
         title);
-    figure.append(element("p", { className: "save" }, button("SVG", saveSvg),
-      button("PNG", savePng), button("CSV", saveCsv)));
+    row.replaceChildren(button("SVG", saveSvg), button("PNG", savePng), button("CSV", saveCsv));
   }
 }

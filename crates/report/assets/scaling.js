@@ -34,12 +34,12 @@ function drawScaling() {
   const ticks = [...new Set(points.map(({ at }) => at))];
   caption("scaling", "On growing machines", isRate ? `${chosen.label}, per CPU` : chosen.label);
   const lines = (index) => rampLines(index, points, place, chosen.unit).map((line) => ({
-    ...line, name: plain(data.contestants[index]), showlegend: line.mode.includes("markers"),
+    ...line, showlegend: line.mode.includes("markers"),
   }));
   draw("scaling", shownContestants().flatMap(lines), {
     height: 420,
     xaxis: titled("CPUs", {
-      type: "log", tickvals: ticks, ticktext: ticks.map((tick) => tick.toLocaleString("en")),
+      type: "log", tickvals: ticks, ticktext: ticks.map((tick) => NUMBERS.plain.format(tick)),
     }),
     yaxis: scaleAxis.type === "log" ? scaleAxis : { ...scaleAxis, rangemode: "tozero" },
     showlegend: true,

@@ -63,7 +63,7 @@ function ratioAxis(ratios) {
   const steps = most / least > 200 ? [1] : [1, 2, 5];
   const ticks = [-3, -2, -1, 0, 1, 2, 3, 4, 5, 6].flatMap((power) =>
     steps.map((step) => step * 10 ** power));
-  const words = (tick) => tick > 5 ? `${tick.toLocaleString("en")} ×`
+  const words = (tick) => tick > 5 ? `${NUMBERS.plain.format(tick)} ×`
     : tick === 1 ? "0" : percent(100 * (tick - 1));
   return axis({ type: "log", tickvals: ticks, ticktext: ticks.map(words) });
 }
@@ -80,7 +80,8 @@ function shiftLines(index, found, scale) {
   });
   const marked = steps.map(([, step]) => isMarked(step));
   return [side(1), { ...side(2), fill: "tonexty", fillcolor: faded(own, 0.13) }, {
-    type: "scatter", mode: "lines+markers", x, y: steps.map(([, step]) => scale.of(step)[0]),
+    type: "scatter", mode: "lines+markers", name: plain(data.contestants[index]),
+    x, y: steps.map(([, step]) => scale.of(step)[0]),
     line: { color: own, width: 2, dash: dash(index) },
     marker: { color: own, size: marked.map((it) => it ? 8 : 5),
       symbol: marked.map((it) => it ? "circle" : "circle-open") },

@@ -15,15 +15,10 @@ function drawTimeline() {
   const pick = byId("pick-timeline");
   if (!pick) return;
   const timeline = data.timelines[pick.value];
-  const groups = [...new Set(timeline.tasks.map(([, group]) => group))];
-  const lanes = groups.map(() => ({ x: [], y: [], text: [] }));
   const rows = timelineRows(timeline);
-  fillSlices(timeline, rows, groups, lanes);
-  const traces = [waitTrace(timeline, rows),
-    ...lanes.map((lane, place) => laneTrace(lane, groups[place], place))];
-  const height = 96 + 17 * rows.names.length;
-  Plotly.react(byId("chart-timeline"), traces, layout({
-    height, showlegend: true, margin: { l: 56, r: 14, t: 30, b: 44 }, dragmode: "zoom",
+  place(byId("chart-timeline"), () => timelineTraces(timeline, rows), {
+    height: 96 + 17 * rows.names.length, showlegend: true,
+    margin: { l: 56, r: 14, t: 30, b: 44 }, dragmode: "zoom",
     xaxis: titled("ms since the common start", { range: firstView(timeline) }),
     yaxis: axis({
       tickvals: [...rows.names.keys()], ticktext: rows.names, fixedrange: true, ticks: "",
@@ -31,8 +26,16 @@ function drawTimeline() {
       tickfont: { size: 11, color: colour("ink") },
     }),
     shapes: [divider(timeline.cpus.length)],
-  }), CONFIGURATION);
+  });
   byId("timeline-note").textContent = timeline.note + rows.note;
+}
+
+function timelineTraces(timeline, rows) {
+  const groups = [...new Set(timeline.tasks.map(([, group]) => group))];
+  const lanes = groups.map(() => ({ x: [], y: [], text: [] }));
+  fillSlices(timeline, rows, groups, lanes);
+  return [waitTrace(timeline, rows),
+    ...lanes.map((lane, place) => laneTrace(lane, groups[place], place))];
 }
 
 // Row numbers of CPUs and tasks, and the rows' names.
@@ -61,7 +64,7 @@ function fillSlices(timeline, rows, groups, lanes) {
 }
 
 function microseconds(tenths) {
-  return `${(tenths / 10).toLocaleString("en")} µs`;
+  return `${NUMBERS.plain.format(tenths / 10)} µs`;
 }
 
 // Lines of a trace are separated by holes.
@@ -110,6 +113,7 @@ function divider(cpus) {
 // Zooming and moving without a mouse.
 function moveTimeline(factor, shift) {
   const chart = byId("chart-timeline");
+  if (!chart.layout) return;
   const [from, to] = chart.layout.xaxis.range;
   const [middle, half] = [(from + to) / 2 + shift * (to - from), ((to - from) / 2) * factor];
   Plotly.relayout(chart, { "xaxis.range": [middle - half, middle + half] });

@@ -2,10 +2,18 @@
 // The table of all trials: filter, sort, details, and an address for each.
 "use strict";
 
-// So many rows are made at once; thousands would make the page slow.
+// So many rows are made at first, and so many more when a reader asks for them: thousands at once
+// would make the page slow.
 const FIRST_ROWS = 24;
+const MORE_ROWS = 200;
 
-const trialView = { filter: "", sort: "position", down: false, all: false, open: null };
+// Where a trial is that a link leads to, from the first row that is made.
+const ROWS_BEFORE = 8;
+
+// Rows `from` to `to` of the sorted trials are made.
+const trialView = {
+  filter: "", sort: "position", down: false, from: 0, to: FIRST_ROWS, open: null,
+};
 
 const TRIAL_COLUMNS = [
   ["id", "trial"], ["contestant", "contestant"], ["cell", "cell"], ["outcome", "outcome"],
@@ -13,24 +21,44 @@ const TRIAL_COLUMNS = [
   ["seed", "seed"], ["key", "first headline measure"],
 ];
 
-// The first headline number of a trial, as its cell's table names it.
-function keyNumber(place) {
-  const trial = data.trials[place];
-  const own = data.cells[trial.cell];
-  const first = own.rows.find((row) => row.headline) ?? own.rows[0];
-  const value = first?.values?.[own.trials.indexOf(place)];
-  return value === null || value === undefined ? null : { value, row: first };
+// What the table shows of each trial, made once.
+let trialRows = [];
+
+function makeTrialRows() {
+  // The first headline measure of a cell, and where its trials stand in it.
+  const keys = data.cells.map((own) => own.rows.find((row) => row.headline) ?? own.rows[0]);
+  const places = data.cells.map((own) => new Map(own.trials.map((trial, at) => [trial, at])));
+  trialRows = data.trials.map((trial, place) => {
+    const own = keys[trial.cell];
+    const at = places[trial.cell]?.get(place);
+    const key = own?.values?.[at] ?? null;
+    return {
+      ...trial, place, at, contestant: data.contestants[trial.contestant],
+      cell: data.cells[trial.cell]?.name ?? "", key: key ?? -1,
+      number: key === null ? "" : format(key, own.unit),
+      words: key === null ? trial.reason : own.label,
+    };
+  });
 }
 
-// What the table shows of each trial, made once.
-const trialRows = data.trials.map((trial, place) => {
-  const key = keyNumber(place);
-  return {
-    ...trial, place, contestant: data.contestants[trial.contestant],
-    cell: data.cells[trial.cell]?.name ?? "", key: key?.value ?? -1,
-    number: key ? format(key.value, key.row.unit) : "", words: key ? key.row.label : trial.reason,
+// From the first row again.
+function fromFirst() {
+  [trialView.from, trialView.to] = [0, FIRST_ROWS];
+}
+
+function watchTrials() {
+  byId("trial-filter").oninput = (event) => {
+    trialView.filter = event.target.value;
+    fromFirst();
+    drawTrials();
   };
-});
+  byId("trial-table").onkeydown = (event) => { if (event.key === "Escape") closeTrial(); };
+  byId("trial-more").onclick = () => { trialView.to += MORE_ROWS; drawTrials(); };
+  byId("trial-before").onclick = () => {
+    trialView.from = Math.max(trialView.from - MORE_ROWS, 0);
+    drawTrials();
+  };
+}
 
 function matchingTrials() {
   const words = trialView.filter.toLowerCase().split(/\s+/).filter(Boolean);
@@ -48,15 +76,23 @@ function matchingTrials() {
 
 // The table is made anew; who held one of its buttons holds the new one.
 function drawTrials() {
+  if (trialRows.length === 0) makeTrialRows();
   const held = document.activeElement?.dataset.held;
   const matching = matchingTrials();
-  const shown = trialView.all ? matching : matching.slice(0, FIRST_ROWS);
+  const shown = matching.slice(trialView.from, trialView.to);
   const body = element("tbody", {}, ...shown.flatMap(trialRow));
   byId("trial-table").replaceChildren(trialHead(), body);
-  byId("trial-count").textContent = `${matching.length} of ${trialRows.length} trials`;
-  byId("trial-more").hidden = shown.length === matching.length;
-  byId("trial-more").textContent = `Show all ${matching.length}`;
+  const part = shown.length === matching.length ? ""
+    : `, ${trialView.from + 1} to ${trialView.from + shown.length} shown`;
+  byId("trial-count").textContent = `${matching.length} of ${trialRows.length} trials${part}`;
+  offer("trial-before", trialView.from, "before");
+  offer("trial-more", matching.length - trialView.from - shown.length, "more");
   hold(held);
+}
+
+function offer(id, left, word) {
+  byId(id).hidden = left <= 0;
+  byId(id).textContent = `Show ${Math.min(left, MORE_ROWS)} ${word}`;
 }
 
 function hold(name) {
@@ -77,6 +113,7 @@ function trialHead() {
 function sortTrials(name) {
   trialView.down = trialView.sort === name && !trialView.down;
   trialView.sort = name;
+  fromFirst();
   drawTrials();
 }
 
@@ -90,17 +127,17 @@ function trialRow(it) {
     link, it.contestant, it.cell, mark, it.boot, it.boot_position, it.block, it.position, it.seed,
   ].map((content) => element("td", {}, content instanceof Node ? content : String(content)));
   const row = element("tr", { id: `trial-${it.id}`, className: open ? "open" : "" }, ...cells,
-    element("td", { className: "wrap" }, element("b", {}, it.number), ` ${it.words}`));
+    element("td", { className: it.outcome === "ok" ? "cut" : "wrap", title: it.words },
+      element("b", {}, it.number), ` ${it.words}`));
   return open ? [row, trialDetails(it)] : [row];
 }
 
 function trialDetails(it) {
   const trial = data.trials[it.place];
   const own = data.cells[trial.cell];
-  const at = own.trials.indexOf(it.place);
-  const numbers = own.rows.filter((row) => typeof row.values?.[at] === "number").map((row) =>
+  const numbers = own.rows.filter((row) => typeof row.values?.[it.at] === "number").map((row) =>
     element("div", {}, element("dt", {}, row.label),
-      element("dd", {}, format(row.values[at], row.unit))));
+      element("dd", {}, format(row.values[it.at], row.unit))));
   const environment = element("a", { href: `#environment-${trial.environment}` },
     `environment ${trial.environment + 1}`);
   const date = new Date(trial.started * 1000).toISOString().slice(0, 19);
@@ -134,12 +171,19 @@ function openAddressedTrial() {
   if (!known && trialView.open === null) return;
   trialView.open = known ? id : null;
   if (known) {
-    const place = matchingTrials().findIndex((it) => it.id === id);
-    if (place < 0) trialView.filter = byId("trial-filter").value = "";
-    trialView.all ||= place < 0 || place >= FIRST_ROWS;
+    const place = () => matchingTrials().findIndex((it) => it.id === id);
+    if (place() < 0) trialView.filter = byId("trial-filter").value = "";
+    showPlace(place());
   }
   drawTrials();
   if (!known) return;
   byId(`trial-${id}`).scrollIntoView({ block: "center" });
   hold(`trial ${id}`);
+}
+
+// Rows around a place, unless it is among those that are made.
+function showPlace(place) {
+  if (place >= trialView.from && place < trialView.to) return;
+  trialView.from = Math.max(place - ROWS_BEFORE, 0);
+  trialView.to = trialView.from + FIRST_ROWS;
 }

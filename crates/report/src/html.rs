@@ -17,6 +17,7 @@ mod best;
 mod charts;
 mod curves;
 mod data;
+mod detail;
 mod escape;
 mod failures;
 mod family;
@@ -27,6 +28,7 @@ mod knees;
 mod library;
 mod method;
 mod over_time;
+mod packed;
 mod provenance;
 mod range;
 mod ranking;
@@ -43,7 +45,8 @@ use model::Record;
 use stats::Comparison;
 use stats::history::History;
 
-use data::{DETAILS, Detail, Resampled};
+use data::Resampled;
+use detail::{DETAILS, Detail};
 use escape::text;
 
 use crate::family::Member;
@@ -79,6 +82,7 @@ const STYLE: &str = concat!(
 const SCRIPT: &str = concat!(
     include_str!("../assets/base.js"),
     include_str!("../assets/copy.js"),
+    include_str!("../assets/sight.js"),
     include_str!("../assets/plots.js"),
     include_str!("../assets/latency.js"),
     include_str!("../assets/shifts.js"),
@@ -95,7 +99,7 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
                       img-src data: blob:; base-uri 'none'; form-action 'none'";
 
 /// The largest page, so that it opens quickly and can be sent by mail.
-const LIMIT_BYTES: usize = 8 << 20;
+pub const LIMIT_BYTES: usize = 8_000_000;
 
 /// The page, with as much detail as fits. `records` must be those that the comparison was made of.
 pub fn page(comparison: &Comparison, records: &[Record], about: &About) -> String {
@@ -119,20 +123,26 @@ fn page_with(
 ) -> String {
     let agreement = sides::agreed(comparison, records);
     let agreement = agreement.as_ref();
+    let (over_time, numbers) = over_time::section(comparison, records, resampled, detail);
     let sections = [
         answer::section(comparison, agreement),
         ranking::section(comparison),
         trade_off::section(comparison, records),
         agreement::section(comparison, agreement),
-        results::section(comparison, agreement),
-        charts::section(detail, &knees::section(&resampled.ramps, comparison)),
-        over_time::section(comparison, records, detail),
+        results::section(comparison, agreement, detail),
+        charts::section(
+            comparison,
+            resampled,
+            detail,
+            &knees::section(&resampled.ramps, comparison),
+        ),
+        over_time,
         apart::section(comparison, records),
         history::section(about.history.as_ref()),
         scaling::section(comparison, records, &about.family),
         why::section(comparison, records),
-        timeline::section(records),
-        failures::section(records),
+        timeline::section(records, detail.slices),
+        failures::section(records, detail),
         method::section(comparison, records),
         family::section(&about.family, records),
         trials(records.len()),
@@ -140,15 +150,16 @@ fn page_with(
         reproduce(about),
     ];
     let body = sections.concat();
-    let data = data::json(comparison, records, resampled, detail);
+    let data = data::json(comparison, records, resampled, detail, &numbers);
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n{}</head>\n<body>\n\
          <a class=\"skip\" href=\"#answer\">Skip to the answer</a>\n{}<main>\n{body}</main>\n{}\
-         <script type=\"application/json\" id=\"data\">{data}</script>\n{}\n\
+         {}\n{}\n\
          <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         head(&about.title, STYLE),
         header(comparison, about, &body),
         footer(about),
+        packed::element("data", &data),
         library::element(),
     )
 }
@@ -165,6 +176,13 @@ fn head(title: &str, style: &str) -> String {
     )
 }
 
+/// More contestants than this have their columns on wide paper.
+const UPRIGHT_COLUMNS: usize = 7;
+
+fn is_wide(comparison: &Comparison) -> bool {
+    comparison.contestants.len() > UPRIGHT_COLUMNS
+}
+
 /// The heading, and links to the sections that the body has.
 fn header(comparison: &Comparison, about: &About, body: &str) -> String {
     let facts = [
@@ -172,8 +190,10 @@ fn header(comparison: &Comparison, about: &About, body: &str) -> String {
         (comparison.cells.len(), "cells"),
         (comparison.records, "trials"),
     ];
-    let facts: String =
-        facts.iter().map(|(count, what)| format!("<span><b>{count}</b> {what}</span>")).collect();
+    let facts: String = facts
+        .iter()
+        .map(|&(count, what)| format!("<span>{}</span>", counted(count, what)))
+        .collect();
     let links = [
         ("answer", "Answer"),
         ("ranking", "Ranking"),
@@ -212,15 +232,26 @@ fn header(comparison: &Comparison, about: &About, body: &str) -> String {
     )
 }
 
+/// `<b>1</b> cell`, `<b>2</b> cells`.
+fn counted(count: usize, what: &str) -> String {
+    let what = if count == 1 { what.trim_end_matches('s') } else { what };
+    format!("<b>{count}</b> {what}")
+}
+
 fn trials(count: usize) -> String {
+    // Room for the rows that the scripts make at first, so that nothing below them moves.
+    let rows = count.min(24);
     format!(
         "<section id=\"trials\"><h2>All trials</h2><p class=\"aside\">{count} trials in any \
          outcome. Select \
          one to see all its numbers; its address can be shared.</p>\
          <div class=\"controls\"><label>Filter <input id=\"trial-filter\" type=\"search\" \
          placeholder=\"contestant, cell, outcome …\"></label><span id=\"trial-count\" \
-         aria-live=\"polite\"></span></div><div class=\"scroll\"><table id=\"trial-table\" \
-         class=\"data\"></table></div><p><button id=\"trial-more\" type=\"button\" hidden>Show all\
+         aria-live=\"polite\"></span></div><noscript><p>The table needs JavaScript; \
+         <code>fairground export csv</code> writes the same numbers.</p></noscript>\
+         <p class=\"earlier\"><button id=\"trial-before\" type=\"button\" hidden>Show before\
+         </button></p><div class=\"scroll\" style=\"--rows: {rows}\"><table id=\"trial-table\" \
+         class=\"data\"></table></div><p><button id=\"trial-more\" type=\"button\" hidden>Show more\
          </button></p></section>\n"
     )
 }

@@ -6,6 +6,7 @@
 mod chromium;
 mod synthetic;
 
+use chromium::driver::{is_quiet, opened};
 use chromium::{chromium, complaints};
 use report::html::{About, page};
 use stats::{Options, compare};
@@ -25,19 +26,14 @@ fn sample() -> String {
 
 #[test]
 fn charts_and_controls_work_without_a_complaint() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("report.html");
-    std::fs::write(
-        &path,
-        sample().replace("</body>", &format!("<script>{READER}</script></body>")),
-    )
-    .expect("written");
-    let Some((dom, stderr)) = chromium(&path, &["--window-size=500,900", "--dump-dom"]) else {
-        return;
-    };
-    assert_eq!(complaints(&stderr), Vec::<&str>::new());
-    let seen = dom.split("data-seen=\"").nth(1).and_then(|rest| rest.split('"').next());
-    let seen = seen.unwrap_or_else(|| panic!("the reader's script did not finish: {stderr}"));
+    let page = sample().replace("</body>", &format!("<script>{READER}</script></body>"));
+    let Some((mut reader, path, _folder)) = opened(&page) else { return };
+    reader.screen(500, 900, false);
+    reader.open(&path, "");
+    reader.until("document.body.dataset.seen");
+    is_quiet(&reader);
+    let seen = reader.evaluate("document.body.dataset.seen");
+    let seen = seen.as_str().expect("text");
     println!("{seen}");
     for expected in [
         "charts=8",

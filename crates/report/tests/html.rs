@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 
 use model::{Outcome, Record};
 use page::{data, own_part, page_of, section};
-
-const LIMIT_BYTES: usize = 8 << 20;
+use report::html::LIMIT_BYTES;
 
 #[test]
 fn nothing_is_loaded_from_outside() {
@@ -19,8 +18,8 @@ fn nothing_is_loaded_from_outside() {
         assert!(!own.contains(outside), "the page has {outside}");
     }
     assert!(own.contains("default-src 'none'"), "the page forbids requests");
-    let libraries = page.matches("<script type=\"text/plain\"").count();
-    assert_eq!(libraries, 1, "plotly, without the typesetting library that comes along");
+    let libraries = page.matches("<script type=\"application/gzip\"").count();
+    assert_eq!(libraries, 2, "the data, and plotly without the typesetting library");
 }
 
 #[test]
@@ -93,6 +92,23 @@ fn five_thousand_trials_fit() {
     assert!(
         at("<section id=\"answer\"") < at("id=\"data\"") && at("id=\"data\"") < at("id=\"plotly\"")
     );
+}
+
+#[test]
+fn a_page_of_any_store_keeps_its_limit_and_says_what_is_missing() {
+    let records = synthetic::huge();
+    let page = page_of(&records);
+    println!("{} trials: {} bytes", records.len(), page.len());
+    assert!(page.len() <= LIMIT_BYTES, "{}", page.len());
+    for needle in [
+        "There is very much data: single runs and distributions",
+        "There is too much data for this cell’s tables",
+        "There is too much data for the pictures of",
+        "more such trials here; the table of all trials has them",
+    ] {
+        assert!(page.contains(needle), "{needle}");
+    }
+    assert_eq!(data(&page)["trials"].as_array().unwrap().len(), records.len(), "no trial is lost");
 }
 
 #[test]
@@ -218,7 +234,10 @@ fn the_ranking_and_the_trade_off_are_drawn_with_their_numbers() {
     let trade_off = section(&page, "trade-off");
     assert!(trade_off.contains("throughput_ratio") && trade_off.contains("eevdf-6.12"));
     let figures = page.matches("<figure class=\"drawn\"").count();
-    assert_eq!(page.matches("data-csv=\"contestant,").count(), figures, "each has its numbers");
+    let here = page.matches("data-csv=\"contestant,").count();
+    let packed = data(&page)["numbers"].as_array().expect("numbers").len();
+    assert!(here > 2 && packed > 2);
+    assert_eq!(here + packed, figures, "each has its numbers");
 }
 
 #[test]

@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // What a reader would do. The test adds this to the page and reads `data-seen` afterwards.
 "use strict";
-function whenDrawn(then) {
-  setTimeout(() => document.body.dataset.drawn ? then() : whenDrawn(then), 50);
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+async function seeAll() {
+  while (!document.body.dataset.ready) await pause(50);
+  while (!document.body.dataset.drawn) {
+    for (const figure of document.querySelectorAll("figure")) {
+      figure.scrollIntoView();
+      await pause(50);
+    }
+  }
+  document.getElementById("figure-runs").scrollIntoView();
+  await pause(200);
 }
-addEventListener("load", () => whenDrawn(() => {
+addEventListener("load", () => seeAll().then(() => {
   const seen = [];
   const note = (name, value) => seen.push(`${name}=${value}`);
   const charts = () => [...document.querySelectorAll(".js-plotly-plot")].filter((chart) =>

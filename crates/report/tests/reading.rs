@@ -6,26 +6,9 @@ mod chromium;
 mod page;
 mod synthetic;
 
-use std::path::PathBuf;
-
-use chromium::driver::Reader;
+use chromium::driver::{is_quiet, opened};
 use page::page_of;
 use serde_json::json;
-
-/// A browser and a page on disk; `None` where there is no Chromium.
-fn opened(html: &str) -> Option<(Reader, PathBuf, tempfile::TempDir)> {
-    let reader = Reader::new()?;
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("report.html");
-    std::fs::write(&path, html).expect("written");
-    Some((reader, path, folder))
-}
-
-/// Nothing was complained about and nothing was asked of a network.
-fn is_quiet(reader: &Reader) {
-    assert_eq!(reader.complaints, Vec::<String>::new());
-    assert_eq!(reader.requested, Vec::<String>::new());
-}
 
 /// What sticks out of the window, as a list.
 const STICKING_OUT: &str = "[...document.querySelectorAll('body *')].filter((it) =>
@@ -55,6 +38,7 @@ fn a_phone_shows_everything_and_fingers_hit_it() {
     for (width, height, phone) in [(390, 844, true), (1280, 900, false)] {
         reader.screen(width, height, phone);
         reader.open(&path, "");
+        reader.see_all();
         assert_eq!(reader.evaluate("innerWidth"), json!(width), "the page is not wider");
         let fits = "document.documentElement.scrollWidth <= innerWidth";
         assert_eq!(reader.evaluate(fits), json!(true), "nothing makes it scroll sideways");
@@ -130,6 +114,8 @@ fn charts_follow_the_dark_and_their_numbers_can_be_saved() {
         return;
     };
     reader.open(&path, "");
+    reader.see_all();
+    reader.evaluate("document.getElementById('figure-shift').scrollIntoView()");
     let looks = "[getComputedStyle(document.body).backgroundColor,
         document.getElementById('chart-shift').layout.font.color]";
     let light = reader.evaluate(looks);
@@ -189,11 +175,11 @@ fn five_thousand_trials_are_a_small_page_for_the_browser() {
     // Noted while the page comes in: what could be read when the charts were not yet there.
     let watch = "new MutationObserver(() => {
         const answer = document.querySelector('#answer table');
-        if (answer && !window.first) window.first = document.body.dataset.drawn ?? 'not yet drawn';
+        if (answer && !window.first) window.first = document.body.dataset.ready ?? 'not yet ready';
     }).observe(document, { childList: true, subtree: true });";
     reader.call("Page.addScriptToEvaluateOnNewDocument", json!({ "source": watch }));
     reader.open(&path, "");
-    assert_eq!(reader.evaluate("window.first"), json!("not yet drawn"));
+    assert_eq!(reader.evaluate("window.first"), json!("not yet ready"));
     let elements = reader.evaluate("document.querySelectorAll('*').length");
     println!("{elements} elements");
     assert!(elements.as_u64().is_some_and(|count| count < 40_000), "{elements}");

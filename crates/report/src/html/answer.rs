@@ -77,11 +77,14 @@ fn matrix(comparison: &Comparison) -> String {
     let others = comparison.contestants.iter().skip(1);
     let heads: String =
         others.map(|name| format!("<th scope=\"col\"><span>{}</span></th>", text(name))).collect();
+    let wide = if super::is_wide(comparison) { " wide" } else { "" };
+    let columns = comparison.contestants.len();
     format!(
-        "<details class=\"all\"{open}><summary>Every headline measure against {}</summary><figure \
-         class=\"matrix\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" \
+        "<details class=\"all{wide}\"{open}><summary>Every headline measure against {}</summary>\
+         <figure class=\"matrix\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" \
          aria-label=\"All \
-         headline measures\"><table><thead><tr><th scope=\"col\">median and shifts</th><th \
+         headline measures\"><table class=\"columns\" style=\"--columns: {columns}\"><thead>\
+         <tr><th scope=\"col\">median and shifts</th><th \
          scope=\"col\" \
          class=\"base\"><span>{}</span></th>{heads}</tr></thead>{rows}<tfoot>{}</tfoot>\
          </table></div>\

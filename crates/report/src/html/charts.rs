@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The frames of the charts that the scripts draw, with what each shows.
 
-use super::data::Detail;
+use stats::{Cell, Comparison, Row};
+
+use super::answer;
+use super::data::Resampled;
+use super::detail::Detail;
+use super::escape::text;
+use super::figure::SAVE;
 
 /// A chart's name, its title, and the sentence below it; the scripts say more where it depends on
 /// the chosen cell.
@@ -45,25 +51,75 @@ const FIGURES: [(&str, &str, &str); 7] = [
     ),
 ];
 
-/// The section; `knees` are said below the charts.
-pub fn section(detail: &Detail, knees: &str) -> String {
+/// The section; `knees` are said below the charts. Everything has the place that the scripts will
+/// fill for the cell that the page opens with, so that nothing moves when they do; where they find
+/// that it needs another, they say so.
+pub fn section(
+    comparison: &Comparison,
+    resampled: &Resampled,
+    detail: &Detail,
+    knees: &str,
+) -> String {
+    let start = answer::start(comparison);
+    let cell = comparison.cells.get(start);
+    let shifts = detail.shifts && resampled.has_shifts(start);
     let figure = |(id, title, caption): &(&str, &str, &str)| {
+        let place = cell.filter(|cell| has(id, cell, comparison, shifts));
+        let hidden = if place.is_some() { "" } else { " hidden" };
+        let height = height(id, comparison.contestants.len());
         format!(
-            "<figure id=\"figure-{id}\" hidden><h3>{title}</h3><div class=\"chart\" \
-             id=\"chart-{id}\" role=\"img\" aria-label=\"{title}\"></div>\
-             <figcaption>{caption}</figcaption></figure>\n"
+            "<figure id=\"figure-{id}\"{hidden}><h3>{title}</h3><div class=\"chart\" \
+             id=\"chart-{id}\" style=\"min-height: {height}px\" role=\"img\" \
+             aria-label=\"{title}\"></div><figcaption>{caption}</figcaption>{SAVE}</figure>\n"
         )
     };
     let figures: String = FIGURES.iter().map(figure).collect();
+    let chip = |name: &String| {
+        format!("<button type=\"button\" class=\"chip\"><span>{}</span></button>", text(name))
+    };
+    let chips: String = comparison.contestants.iter().map(chip).collect();
     format!(
         "<section id=\"pictures\"><h2>Pictures</h2><noscript><p>The charts need JavaScript; every \
          number in them is in the tables.</p></noscript><div class=\"controls\" id=\"controls\">\
          <label>Cell <select id=\"pick-cell\"></select></label>\
          <label>Measure <select id=\"pick-measure\"></select></label>\
          <div class=\"chips\" id=\"chips\" role=\"group\" aria-label=\"Shown \
-         contestants\"></div></div>\
-         <p id=\"measure-definition\" class=\"definition\"></p><p class=\"aside\">{}</p>\
+         contestants\">{chips}</div></div>\
+         <p id=\"measure-definition\" class=\"definition\">&nbsp;</p><p class=\"aside\">{}</p>\
          <div class=\"figures\">{figures}</div>{knees}</section>\n",
         detail.cut
     )
+}
+
+/// Whether a chart will have something to show of this cell.
+fn has(id: &str, cell: &Cell, comparison: &Comparison, shifts: bool) -> bool {
+    let any =
+        |wanted: &dyn Fn(&Row) -> bool| cell.rows.iter().any(|it| it.is_measured() && wanted(it));
+    match id {
+        "curve" | "histogram" => any(&|row| row.measure.statistic.is_some()),
+        "shift" => shifts,
+        "ramp" => comparison.cells.iter().any(|other| is_next(cell, other)),
+        "switches" => any(&|row| row.measure.name.ends_with("voluntary_switches")),
+        "share" => any(&|row| row.measure.name == "cpu_share" && row.measure.group != "all"),
+        _ => true,
+    }
+}
+
+/// Whether two cells differ in exactly one parameter.
+fn is_next(cell: &Cell, other: &Cell) -> bool {
+    let place = |it: &Cell| (it.workload.clone(), it.machine.clone(), it.backend);
+    let names = cell.parameters.keys();
+    place(cell) == place(other)
+        && cell.parameters.len() == other.parameters.len()
+        && names.filter(|&name| cell.parameters.get(name) != other.parameters.get(name)).count()
+            == 1
+}
+
+/// Of a chart with so many contestants, in CSS pixels, as in the scripts.
+fn height(id: &str, contestants: usize) -> usize {
+    match id {
+        "runs" => 92 + 34 * contestants,
+        "switches" | "share" => 110 + 30 * contestants,
+        _ => 400,
+    }
 }

@@ -10,78 +10,12 @@ use stats::measures::values;
 use stats::{Cell, Comparison, MeasureKey, Row, backend_word};
 
 use super::curves::{BINS_PER_DECADE, Distribution, distributions};
+use super::detail::Detail;
 use super::knees::{self, Ramp};
 use super::shifts::{self, Shifts};
 use super::timeline::{Timeline, timelines};
-use super::{answer, escape, provenance};
+use super::{answer, provenance};
 use crate::units;
-
-/// How much is embedded. A page that grows beyond its limit is made again with less.
-#[derive(Clone, Copy)]
-pub struct Detail {
-    /// Whether every measure keeps its single runs, or only the headline ones.
-    all_runs: bool,
-    /// Whether every distribution is drawn, or only those of headline measures.
-    all_distributions: bool,
-    /// Points of a percentile curve per decade of `1/(1−p)`.
-    points_per_decade: u32,
-    /// Whether there are shift functions.
-    shifts: bool,
-    /// Slices and waits of all timelines together.
-    slices: usize,
-    /// Intervals of a series.
-    pub intervals: usize,
-    /// Whether their numbers can be saved.
-    pub interval_numbers: bool,
-    /// What the page says about the cut.
-    pub cut: &'static str,
-}
-
-/// From everything to the least.
-pub const DETAILS: [Detail; 4] = [
-    Detail {
-        all_runs: true,
-        all_distributions: true,
-        points_per_decade: 28,
-        shifts: true,
-        slices: 20_000,
-        intervals: 60,
-        interval_numbers: true,
-        cut: "",
-    },
-    Detail {
-        all_runs: false,
-        all_distributions: true,
-        points_per_decade: 20,
-        shifts: true,
-        slices: 20_000,
-        intervals: 40,
-        interval_numbers: false,
-        cut: "There is much data: single runs are shown for headline measures only.",
-    },
-    Detail {
-        all_runs: false,
-        all_distributions: false,
-        points_per_decade: 14,
-        shifts: true,
-        slices: 10_000,
-        intervals: 30,
-        interval_numbers: false,
-        cut: "There is much data: single runs and distributions are shown for headline measures \
-              only.",
-    },
-    Detail {
-        all_runs: false,
-        all_distributions: false,
-        points_per_decade: 6,
-        shifts: false,
-        slices: 2_000,
-        intervals: 20,
-        interval_numbers: false,
-        cut: "There is very much data: single runs and distributions are shown for headline \
-              measures only, and coarsely; there are no shift functions.",
-    },
-];
 
 /// A number with five significant digits, without a needless fraction.
 #[derive(Clone, Copy)]
@@ -116,6 +50,8 @@ struct Data<'a> {
     /// Reasons and notes, which trials name by place.
     texts: Vec<&'a str>,
     timelines: Vec<Timeline>,
+    /// Figures name them by place.
+    numbers: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -193,14 +129,25 @@ impl Resampled {
         let shifts = shifts::shifts(comparison, &records_of);
         Resampled { shifts, ramps: knees::ramps(comparison, &records_of), places }
     }
+
+    /// Whether a cell has shift functions.
+    pub fn has_shifts(&self, cell: usize) -> bool {
+        self.shifts.get(cell).is_some_and(|shifts| !shifts.is_empty())
+    }
+
+    /// Places of a cell's records.
+    pub fn trials(&self, cell: usize) -> impl Iterator<Item = usize> {
+        self.places.trials_of.get(cell).into_iter().flatten().copied()
+    }
 }
 
-/// The JSON, safe inside a script element.
+/// The JSON. `numbers` are those of pictures that are drawn without scripts, as CSV.
 pub fn json(
     comparison: &Comparison,
     records: &[Record],
     resampled: &Resampled,
     detail: &Detail,
+    numbers: &[String],
 ) -> String {
     let places = &resampled.places;
     let mut texts = Texts::default();
@@ -223,9 +170,10 @@ pub fn json(
         trials,
         texts: texts.list,
         timelines: timelines(records, detail.slices),
+        numbers,
     };
     // Plain data with text keys always has a JSON form.
-    escape::json(&serde_json::to_string(&data).unwrap_or_else(|_| "{}".into()))
+    serde_json::to_string(&data).unwrap_or_else(|_| "{}".into())
 }
 
 fn definitions(comparison: &Comparison) -> BTreeMap<&str, &'static str> {

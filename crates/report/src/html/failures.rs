@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use model::{Outcome, Record};
 
+use super::detail::Detail;
 use super::escape::text;
 use super::starvation;
 
-pub fn section(records: &[Record]) -> String {
+pub fn section(records: &[Record], detail: &Detail) -> String {
     let mut alike: BTreeMap<(&str, String, &str, &str), Vec<&Record>> = BTreeMap::new();
     for record in records.iter().filter(|record| !record.outcome.is_ok()) {
         let contestant = record.trial.contestant.name.as_str();
@@ -24,10 +25,18 @@ pub fn section(records: &[Record]) -> String {
     }
     let rows: String = alike
         .iter()
+        .take(detail.failures)
         .map(|((contestant, cell, outcome, reason), records)| {
-            row(contestant, cell, outcome, reason, records)
+            row(contestant, cell, outcome, reason, records, detail)
         })
         .collect();
+    let left_out = match alike.values().skip(detail.failures).map(Vec::len).sum::<usize>() {
+        0 => String::new(),
+        trials => format!(
+            "<p class=\"aside\">There is too much data for {trials} more such trials here; the \
+             table of all trials has them.</p>"
+        ),
+    };
     format!(
         "<section id=\"failures\"><h2>What did not end well</h2><p class=\"aside\">A failure is a \
          result. \
@@ -36,11 +45,18 @@ pub fn section(records: &[Record]) -> String {
          <th scope=\"col\">contestant</th><th scope=\"col\">cell</th><th \
          scope=\"col\">outcome</th><th \
          scope=\"col\">reason and trials</th></tr></thead><tbody>{rows}</tbody></table></div>\
-         </section>\n"
+         {left_out}</section>\n"
     )
 }
 
-fn row(contestant: &str, cell: &str, outcome: &str, reason: &str, records: &[&Record]) -> String {
+fn row(
+    contestant: &str,
+    cell: &str,
+    outcome: &str,
+    reason: &str,
+    records: &[&Record],
+    detail: &Detail,
+) -> String {
     let links: Vec<String> = records
         .iter()
         .map(|record| {
@@ -49,7 +65,14 @@ fn row(contestant: &str, cell: &str, outcome: &str, reason: &str, records: &[&Re
         })
         .collect();
     let starvation = records.first().and_then(|record| starvation::sentence(record));
-    let dumps: String = records.iter().filter_map(|record| dump(record)).collect();
+    let dumps: Vec<String> =
+        records.iter().filter_map(|record| dump(record, detail.dump)).collect();
+    let shown = dumps.len().min(detail.dumps);
+    let more = match dumps.len() - shown {
+        0 => String::new(),
+        more => format!("<small>The page has no room for {more} more dumps.</small>"),
+    };
+    let dumps = dumps[..shown].concat() + &more;
     format!(
         "<tr><th scope=\"row\">{}</th><td>{}</td><td><span \
          class=\"outcome\">{}&nbsp;{outcome}</span></td>\
@@ -64,7 +87,7 @@ fn row(contestant: &str, cell: &str, outcome: &str, reason: &str, records: &[&Re
 }
 
 /// What the kernel said, folded away.
-fn dump(record: &Record) -> Option<String> {
+fn dump(record: &Record, most: usize) -> Option<String> {
     let (name, dump) = match &record.outcome {
         Outcome::Ejected { dump, .. } => ("the kernel's dump", dump),
         Outcome::Crashed { text } => ("the console's last lines", text),
@@ -73,8 +96,9 @@ fn dump(record: &Record) -> Option<String> {
     let boot = record.trial.boot;
     (!dump.is_empty()).then(|| {
         format!(
-            "<details><summary>boot {boot}: {name}</summary><pre>{}</pre></details>",
-            text(dump)
+            "<details><summary>boot {boot}: {name}</summary><pre>{}{}</pre></details>",
+            text(&dump.chars().take(most).collect::<String>()),
+            if dump.chars().nth(most).is_some() { "\n… (no room for more)" } else { "" }
         )
     })
 }

@@ -14,22 +14,42 @@ pub struct Figure<'a> {
     pub size: (f64, f64),
     /// The drawing: elements of an SVG.
     pub marks: &'a str,
-    /// The numbers, a line of names first.
-    pub csv: &'a str,
+    /// Where its numbers are.
+    pub numbers: Numbers<'a>,
     /// A sentence below, as markup.
     pub caption: &'a str,
 }
+
+/// The numbers of a picture as CSV, a line of names first.
+pub enum Numbers<'a> {
+    /// Beside the picture.
+    Here(&'a str),
+    /// Packed with those of the charts, at this place.
+    Packed(usize),
+}
+
+impl Numbers<'_> {
+    fn attribute(&self) -> String {
+        match self {
+            Numbers::Here(csv) => format!("data-csv=\"{}\"", text(csv)),
+            Numbers::Packed(place) => format!("data-numbers=\"{place}\""),
+        }
+    }
+}
+
+/// Room for the buttons that the scripts add.
+pub const SAVE: &str = "<p class=\"save\"></p>";
 
 impl Figure<'_> {
     /// The markup.
     pub fn html(&self) -> String {
         let (width, height) = self.size;
         format!(
-            "<figure class=\"drawn\" data-title=\"{0}\" data-csv=\"{1}\"><h3>{0}</h3><svg \
+            "<figure class=\"drawn\" data-title=\"{0}\" {1}><h3>{0}</h3><svg \
              viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" aria-label=\"{2}\">{3}</svg>\
-             <figcaption>{4}</figcaption></figure>\n",
+             <figcaption>{4}</figcaption>{SAVE}</figure>\n",
             text(self.title),
-            text(self.csv),
+            self.numbers.attribute(),
             text(self.label),
             self.marks,
             self.caption

@@ -6,7 +6,7 @@ use stats::gate::Change;
 use stats::history::{History, Series, Step};
 
 use super::escape::text;
-use super::figure::{Figure, field, line, point, words};
+use super::figure::{Figure, Numbers, field, line, point, words};
 use crate::terminal::history::{verdict, words as step_words};
 use crate::units;
 
@@ -83,7 +83,7 @@ fn picture(series: &Series, runs: &[String]) -> String {
         label: &label,
         size: SIZE,
         marks: &marks.concat(),
-        csv: &csv(series, runs),
+        numbers: Numbers::Here(&csv(series, runs)),
         caption: &format!("{}{steps}", text(&series.cell)),
     };
     figure.html()

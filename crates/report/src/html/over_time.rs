@@ -9,9 +9,10 @@ use stats::over_time::{Band, bands};
 use stats::{Cell, Comparison};
 
 use super::answer;
-use super::data::{Detail, cell_label};
+use super::data::Resampled;
+use super::detail::{Detail, shows};
 use super::escape::text;
-use super::figure::{Figure, field, line, short, words};
+use super::figure::{Figure, Numbers, field, line, short, words};
 use crate::units;
 
 /// Of a picture, of the gap between two, and of the margins: left for names, top for headings,
@@ -26,23 +27,48 @@ struct Row<'a> {
     bands: Vec<Band>,
 }
 
-/// The section; empty where no record has series.
-pub fn section(comparison: &Comparison, records: &[Record], detail: &Detail) -> String {
+/// The section and its pictures' numbers; empty where no record has series.
+pub fn section(
+    comparison: &Comparison,
+    records: &[Record],
+    resampled: &Resampled,
+    detail: &Detail,
+) -> (String, Vec<String>) {
     let start = answer::start(comparison);
-    let cells = comparison.cells.iter().enumerate();
-    let cells: String = cells
-        .filter_map(|(index, cell)| fold(comparison, cell, records, detail, index == start))
-        .collect();
-    if cells.is_empty() {
-        return String::new();
+    let mut numbers = Vec::new();
+    let (mut folds, mut left_out) = (String::new(), 0);
+    for (index, cell) in comparison.cells.iter().enumerate() {
+        let ours: Vec<&Record> = resampled.trials(index).map(|at| &records[at]).collect();
+        if !ours.iter().any(|record| !record.measured.series.is_empty()) {
+            continue;
+        }
+        if shows(index, start, detail.cells) {
+            folds += &fold(comparison, cell, &ours, detail, &mut numbers, index == start);
+        } else {
+            left_out += 1;
+        }
     }
+    match folds.is_empty() {
+        true => (String::new(), numbers),
+        false => (whole(&folds, left_out), numbers),
+    }
+}
+
+fn whole(folds: &str, left_out: usize) -> String {
+    let left_out = match left_out {
+        0 => String::new(),
+        cells => format!(
+            "<p class=\"aside\">There is too much data for the pictures of {cells} more cells; \
+             <code>fairground export series</code> has their numbers.</p>"
+        ),
+    };
     format!(
         "<section id=\"over-time\"><h2>Over time</h2><p class=\"aside\">What <code>sar</code> \
          shows of a machine, for the workload’s tasks: how busy they keep the CPUs, how many wait \
          for one, how often they switch, and how many tasks they make. Lines are medians over runs \
          in each interval, bands span the lowest and the highest run; a line ends where fewer \
          than half of the runs were still going on. A column’s pictures share its scale.</p>\
-         {}{cells}</section>\n",
+         {}{folds}{left_out}</section>\n",
         definitions()
     )
 }
@@ -61,36 +87,33 @@ fn definitions() -> String {
 fn fold(
     comparison: &Comparison,
     cell: &Cell,
-    records: &[Record],
+    ours: &[&Record],
     detail: &Detail,
+    numbers: &mut Vec<String>,
     open: bool,
-) -> Option<String> {
+) -> String {
     let label = cell.label();
-    let ours: Vec<&Record> = records.iter().filter(|record| cell_label(record) == label).collect();
-    let has_any = |record: &&Record| !record.measured.series.is_empty();
-    if !ours.iter().any(has_any) {
-        return None;
-    }
     let rows: Vec<Row> = comparison
         .contestants
         .iter()
-        .map(|name| Row { contestant: name, bands: of(name, &ours, detail.intervals) })
+        .map(|name| Row { contestant: name, bands: of(name, ours, detail.intervals) })
         .filter(|row| !row.bands.is_empty())
         .collect();
     let columns = columns(&rows);
     let picture = if columns.is_empty() {
         String::new()
     } else {
-        figure(&label, &rows, &columns, detail.interval_numbers)
+        numbers.push(csv(&rows, detail.interval_numbers));
+        figure(&label, &rows, &columns, Numbers::Packed(numbers.len() - 1))
     };
     let open = if open { " open" } else { "" };
-    Some(format!(
+    format!(
         "<details class=\"cell\"{open}><summary>{}<span class=\"where\">{}</span></summary>\
          {picture}{}</details>\n",
         text(&cell.name),
         text(label.strip_prefix(&cell.name).unwrap_or_default()),
-        missing(&ours)
-    ))
+        missing(ours)
+    )
 }
 
 fn of(contestant: &str, records: &[&Record], intervals: usize) -> Vec<Band> {
@@ -132,7 +155,7 @@ impl Row<'_> {
     }
 }
 
-fn figure(label: &str, rows: &[Row], columns: &[Column], numbers: bool) -> String {
+fn figure(label: &str, rows: &[Row], columns: &[Column], numbers: Numbers) -> String {
     let end_ns = rows.iter().flat_map(|row| &row.bands).map(|band| band.end_ns).max();
     let end_ns = end_ns.unwrap_or(1).max(1);
     let width = MARGIN.0 + columns.len() as f64 * (PICTURE.0 + GAP.0);
@@ -163,7 +186,7 @@ fn figure(label: &str, rows: &[Row], columns: &[Column], numbers: bool) -> Strin
         label: &format!("How {} contestants went over time on {label}", rows.len()),
         size: (width, height),
         marks: &marks,
-        csv: &csv(rows, numbers),
+        numbers,
         caption: &format!("{runs} runs of each; what is not drawn was 0 throughout."),
     }
     .html()

@@ -7,7 +7,7 @@ use stats::critical_difference::CHANCE;
 use stats::ranking::{Ranking, rankings};
 
 use super::escape::text;
-use super::figure::{Figure, field, line, point, short, words};
+use super::figure::{Figure, Numbers, field, line, point, short, words};
 use crate::units;
 
 /// Where the axis of ranks begins and ends.
@@ -58,7 +58,7 @@ fn figure(ranking: &Ranking) -> String {
         label: &format!("{title}, over {} cells. {}", result.cells, test(ranking)),
         size: (width, TOP + ROW * rows),
         marks: &marks,
-        csv: &csv(ranking),
+        numbers: Numbers::Here(&csv(ranking)),
         caption: &caption(ranking),
     }
     .html()

@@ -10,24 +10,32 @@ use stats::{Cell, Comparison, Entry, Interval, Row, Shift, Verdict};
 
 use super::answer::class;
 use super::beside;
+use super::detail::{Detail, shows};
 use super::escape::{anchor, text};
 use crate::{sides, units};
 
-pub fn section(comparison: &Comparison, agreement: Option<&Agreement>) -> String {
+pub fn section(comparison: &Comparison, agreement: Option<&Agreement>, detail: &Detail) -> String {
     let start = comparison.cells.get(super::answer::start(comparison));
     let opens = |cells: &[&Cell]| cells.iter().any(|cell| Some(*cell) == start);
     let questions = sides::together(comparison);
-    let questions = questions.iter().map(|cells| match (cells.as_slice(), agreement) {
-        ([_, _], Some(agreement)) => both(comparison, cells, agreement, opens(cells)),
-        _ => cells.iter().map(|cell| details(cell, opens(cells))).collect(),
+    let first = questions.iter().position(|cells| opens(cells)).unwrap_or_default();
+    let questions = questions.iter().enumerate().map(|(place, cells)| {
+        if !shows(place, first, detail.cells) {
+            return cells.iter().map(|cell| left_out(cell)).collect();
+        }
+        match (cells.as_slice(), agreement) {
+            ([_, _], Some(agreement)) => both(comparison, cells, agreement, detail, place == first),
+            _ => cells.iter().map(|cell| details(cell, detail, place == first)).collect(),
+        }
     });
     format!(
-        "<section id=\"results\"><h2>Results</h2><p class=\"aside\">Medians over runs with {:.0} % \
-         intervals \
+        "<section id=\"results\"{}><h2>Results</h2><p class=\"aside\">Medians over runs with \
+         {:.0} % intervals \
          (boots resampled first, then runs within), and the Hodges–Lehmann shift against <b \
          class=\"name\">{}</b>. The bars show the shift on a scale of ratios; the line is \
          zero{}.</p>{}\
          </section>\n",
+        if super::is_wide(comparison) { " class=\"wide\"" } else { "" },
         comparison.confidence * 100.0,
         text(&comparison.baseline),
         if has_noise(comparison) { ", the band is the noise floor: what equals show" } else { "" },
@@ -40,7 +48,13 @@ fn has_noise(comparison: &Comparison) -> bool {
 }
 
 /// One cell of two backends: their medians side by side, and folded away each one's own tables.
-fn both(comparison: &Comparison, cells: &[&Cell], agreement: &Agreement, open: bool) -> String {
+fn both(
+    comparison: &Comparison,
+    cells: &[&Cell],
+    agreement: &Agreement,
+    detail: &Detail,
+    open: bool,
+) -> String {
     let open = if open { " open" } else { "" };
     let first = cells[0];
     let pairs = beside::tables(comparison, cells, agreement);
@@ -51,7 +65,7 @@ fn both(comparison: &Comparison, cells: &[&Cell], agreement: &Agreement, open: b
             anchor(&cell.label()),
             stats::backend_word(cell.backend),
             tally(cell),
-            body(cell)
+            body(cell, detail)
         )
     };
     let own: String = cells.iter().map(own).collect();
@@ -66,24 +80,35 @@ fn both(comparison: &Comparison, cells: &[&Cell], agreement: &Agreement, open: b
     )
 }
 
-fn details(cell: &Cell, open: bool) -> String {
+fn details(cell: &Cell, detail: &Detail, open: bool) -> String {
+    let body = format!("<p class=\"aside\">{}</p>{}", text(&cell.about), body(cell, detail));
+    fold(cell, &body, open)
+}
+
+/// A cell whose tables are not in the page; what links to it says so.
+fn left_out(cell: &Cell) -> String {
+    let words = "<p class=\"aside\">There is too much data for this cell’s tables; \
+                 <code>fairground compare</code> and <code>fairground export csv</code> have \
+                 them.</p>";
+    fold(cell, words, false)
+}
+
+fn fold(cell: &Cell, body: &str, open: bool) -> String {
     let open = if open { " open" } else { "" };
     format!(
         "<details class=\"cell\" id=\"{}\"{open}><summary><span class=\"cell-name\">{}</span> \
          <span \
-         class=\"where\">{} · {}</span>{}</summary><p class=\"aside\">{}</p>{}</details>\n",
+         class=\"where\">{} · {}</span>{}</summary>{body}</details>\n",
         anchor(&cell.label()),
         text(&cell.name),
         text(&cell.machine),
         stats::backend_word(cell.backend),
-        tally(cell),
-        text(&cell.about),
-        body(cell)
+        tally(cell)
     )
 }
 
 /// The tables of one backend.
-fn body(cell: &Cell) -> String {
+fn body(cell: &Cell, detail: &Detail) -> String {
     let known = |row: &&Row| row.is_measured();
     let headlines: String = cell.headline().filter(known).map(|row| table(row, cell)).collect();
     let others: Vec<&Row> = cell.rows.iter().filter(|row| !row.headline).filter(known).collect();
@@ -91,7 +116,15 @@ fn body(cell: &Cell) -> String {
         true => (others.iter().map(|row| table(row, cell)).collect(), Vec::new()),
         false => (headlines, others),
     };
-    headlines + &all_measures(&others) + &unmeasured(cell)
+    let others = match detail.other_measures || others.is_empty() {
+        true => all_measures(&others),
+        false => format!(
+            "<p class=\"aside small\">There is too much data for the {} other measures; \
+             <code>fairground export csv</code> has them.</p>",
+            others.len()
+        ),
+    };
+    headlines + &others + &unmeasured(cell)
 }
 
 /// What nobody has a number for, and why.
@@ -293,11 +326,11 @@ fn all_measures(rows: &[&Row]) -> String {
     let lines: String = rows.iter().map(|row| compact(row)).collect();
     format!(
         "<details class=\"more\"><summary>All {} other measures</summary><div \
-         class=\"scroll\"><table \
-         class=\"data\"><thead><tr><th \
+         class=\"scroll\"><table class=\"data columns\" style=\"--columns: {}\"><thead><tr><th \
          scope=\"col\">measure</th>{heads}</tr></thead><tbody>{lines}</tbody>\
          </table></div></details>",
-        rows.len()
+        rows.len(),
+        first.entries.len()
     )
 }
 

@@ -9,6 +9,7 @@ use model::{Backend, Record, SchedulerChoice};
 use stats::{Cell, Comparison, Entry, MeasureKey, Row};
 
 use super::escape::text;
+use super::figure::SAVE;
 use crate::family::Member;
 use crate::units;
 
@@ -37,7 +38,8 @@ pub fn section(comparison: &Comparison, records: &[Record], family: &[Member]) -
          level line. The chart shows the cell and the measure chosen under Pictures.</p>\
          <div class=\"figures\"><figure id=\"figure-scaling\" hidden><h3>{title}</h3>\
          <div class=\"chart\" id=\"chart-scaling\" \
-         role=\"img\" aria-label=\"{title}\"></div></figure></div>{words}{tables}{}</section>\n",
+         role=\"img\" aria-label=\"{title}\"></div>{SAVE}</figure></div>{words}{tables}{}\
+         </section>\n",
         comparison.confidence * 100.0,
         queues(comparison, records, family)
     )

@@ -8,6 +8,10 @@ use model::{Record, Trace};
 use serde::Serialize;
 
 use super::escape::text;
+use super::figure::SAVE;
+
+/// Tasks that have rows, as in the script that draws them; the first chart's height is as there.
+const TASK_ROWS: usize = 48;
 
 /// One traced trial.
 #[derive(Serialize)]
@@ -27,7 +31,7 @@ pub struct Timeline {
 }
 
 /// The section's frame; empty when nothing was traced.
-pub fn section(records: &[Record]) -> String {
+pub fn section(records: &[Record], slices: usize) -> String {
     if !records.iter().any(is_traced) {
         return "<section id=\"timeline\"><h2>Timeline</h2><p class=\"aside\">No trial was traced. \
         Name \
@@ -35,6 +39,9 @@ pub fn section(records: &[Record]) -> String {
                 </section>\n"
             .into();
     }
+    let first = timelines(records, slices).into_iter().next();
+    let rows = first.map_or(0, |it| it.cpus.len() + it.tasks.len().min(TASK_ROWS));
+    let height = 96 + 17 * rows;
     let traced = records.iter().filter(|record| is_traced(record)).enumerate();
     let options: String = traced
         .map(|(index, it)| format!("<option value=\"{index}\">{}</option>", text(&label(it))))
@@ -46,9 +53,10 @@ pub fn section(records: &[Record]) -> String {
          Drag to \
          zoom, double-click to see all.</p><div class=\"controls\"><label>Trial <select \
          id=\"pick-timeline\">{options}</select></label></div><figure><div class=\"chart tall\" \
-         id=\"chart-timeline\" role=\"img\" aria-label=\"Timeline of a traced \
+         id=\"chart-timeline\" style=\"min-height: {height}px\" role=\"img\" \
+         aria-label=\"Timeline of a traced \
          trial\"></div><figcaption \
-         id=\"timeline-note\"></figcaption></figure></section>\n"
+         id=\"timeline-note\"></figcaption>{SAVE}</figure></section>\n"
     )
 }
 

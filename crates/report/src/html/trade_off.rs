@@ -7,7 +7,7 @@ use stats::trade_off::{Point, Spread, TradeOff, trade_offs};
 use stats::{Comparison, backend_word};
 
 use super::escape::text;
-use super::figure::{Figure, field, line, point, short, words};
+use super::figure::{Figure, Numbers, field, line, point, short, words};
 
 /// Of the drawing, and of its frame: left, top, right, bottom.
 const SIZE: (f64, f64) = (400.0, 330.0);
@@ -56,7 +56,7 @@ fn figure(picture: &TradeOff, baseline: &str) -> String {
         ),
         size: SIZE,
         marks: &marks,
-        csv: &csv(picture),
+        numbers: Numbers::Here(&csv(picture)),
         caption: &caption(picture),
     }
     .html()

@@ -3,7 +3,7 @@
 //! says or asks for. Chromium's own protocol over two pipes; no other library, no port, no network.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -14,6 +14,21 @@ use super::FLAGS;
 
 /// The longest wait for an answer: a slow machine is no failure.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A browser and a page on disk; `None` where there is no Chromium.
+pub fn opened(html: &str) -> Option<(Reader, PathBuf, tempfile::TempDir)> {
+    let reader = Reader::new()?;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("report.html");
+    std::fs::write(&path, html).expect("written");
+    Some((reader, path, folder))
+}
+
+/// Nothing was complained about and nothing was asked of a network.
+pub fn is_quiet(reader: &Reader) {
+    assert_eq!(reader.complaints, Vec::<String>::new());
+    assert_eq!(reader.requested, Vec::<String>::new());
+}
 
 /// A browser with one page.
 pub struct Reader {
@@ -143,12 +158,25 @@ impl Reader {
         self.call("Emulation.setTouchEmulationEnabled", json!({ "enabled": phone }));
     }
 
-    /// Opens a file, at a place in it if one is named (`#…`), and waits until its charts are drawn.
+    /// Opens a file, at a place in it if one is named (`#…`), and waits until it is ready: all
+    /// of its first view is there, and it answers.
     pub fn open(&mut self, path: &Path, place: &str) {
         self.call("Page.navigate", json!({ "url": "about:blank" }));
         let url = format!("file://{}{place}", path.display());
         self.call("Page.navigate", json!({ "url": url }));
-        self.until("document.body?.dataset.drawn === 'true'");
+        self.until("document.body?.dataset.ready === 'true'");
+    }
+
+    /// Goes through the page from top to bottom, as a reader would, and waits until all is drawn.
+    pub fn see_all(&mut self) {
+        let step = "scrollBy({ top: innerHeight, behavior: 'instant' })";
+        let end = "document.body.dataset.drawn ||
+            scrollY + innerHeight >= document.documentElement.scrollHeight - 2";
+        self.evaluate(&format!(
+            "(async () => {{ while (!({end})) {{ {step};
+            await new Promise((done) => requestAnimationFrame(() => setTimeout(done))); }} }})()"
+        ));
+        self.until("document.body.dataset.drawn === 'true'");
     }
 
     /// Waits until an expression is true.

@@ -23,18 +23,35 @@ pub fn page_of(records: &[Record]) -> String {
 
 /// The page without plotly, which is packed.
 pub fn own_part(page: &str) -> String {
-    let start = page.find("<script type=\"text/plain\" id=\"plotly\">").expect("it is embedded");
+    let start =
+        page.find("<script type=\"application/gzip\" id=\"plotly\">").expect("it is embedded");
     let end = start + page[start..].find("</script>").expect("its element ends");
     assert!(end - start > 1_000_000, "plotly is whole");
     format!("{}{}", &page[..start], &page[end..])
 }
 
-/// What the scripts are handed.
+/// What the scripts are handed, unpacked as they do it.
 pub fn data(page: &str) -> serde_json::Value {
-    let opening = "<script type=\"application/json\" id=\"data\">";
+    let opening = "<script type=\"application/gzip\" id=\"data\">";
     let start = page.find(opening).expect("the data are embedded") + opening.len();
-    let json = &page[start..start + page[start..].find("</script>").expect("the data end")];
-    serde_json::from_str(json).expect("the data are JSON")
+    let packed = &page[start..start + page[start..].find("</script>").expect("the data end")];
+    let packed = bytes(packed);
+    serde_json::from_reader(flate2::read::GzDecoder::new(&*packed)).expect("the data are JSON")
+}
+
+/// Bytes of base64.
+fn bytes(base64: &str) -> Vec<u8> {
+    let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let (mut bytes, mut bits, mut held) = (Vec::new(), 0u32, 0);
+    for letter in base64.trim_end_matches('=').chars() {
+        bits = bits << 6 | letters.find(letter).expect("a letter of base64") as u32;
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            bytes.push((bits >> held) as u8);
+        }
+    }
+    bytes
 }
 
 /// A section of the page by its identity.

@@ -73,6 +73,26 @@ pub fn five_thousand() -> Vec<Record> {
     records
 }
 
+/// Hundreds of cells, and failures with long dumps, no two alike.
+pub fn huge() -> Vec<Record> {
+    let once: Vec<Record> = experiment().into_iter().filter(|it| it.trial.block < 2).collect();
+    let mut records = Vec::new();
+    for size in 0..30i64 {
+        for record in &once {
+            let mut record = record.clone();
+            record.trial.workload.parameters.insert("size".into(), size);
+            record.trace = record.trace.filter(|_| size == 0);
+            if records.len() % 9 == 0 {
+                let reason = format!("stall number {}", records.len());
+                let dump = format!("{reason}: runnable task stall\n").repeat(400);
+                record.outcome = Outcome::Ejected { reason, dump };
+            }
+            records.push(record);
+        }
+    }
+    records
+}
+
 /// The same on two backends: the simulator answers too, for the contestants that are files, except
 /// for the real program, and errs by a few percent.
 pub fn on_both_backends() -> Vec<Record> {

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How much a page holds. One that grows beyond its limit is made again with less, and says what is
+//! missing.
+
+/// How much is embedded.
+#[derive(Clone, Copy)]
+pub struct Detail {
+    /// Whether every measure keeps its single runs, or only the headline ones.
+    pub all_runs: bool,
+    /// Whether every distribution is drawn, or only those of headline measures.
+    pub all_distributions: bool,
+    /// Points of a percentile curve per decade of `1/(1−p)`.
+    pub points_per_decade: u32,
+    /// Whether there are shift functions.
+    pub shifts: bool,
+    /// Slices and waits of all timelines together.
+    pub slices: usize,
+    /// Intervals of a series.
+    pub intervals: usize,
+    /// Whether their numbers can be saved.
+    pub interval_numbers: bool,
+    /// Whether there are tables of the measures that no workload names first.
+    pub other_measures: bool,
+    /// Cells that have tables and pictures over time of their own, the one that opens among them.
+    pub cells: usize,
+    /// Kinds of failure that are listed.
+    pub failures: usize,
+    /// Dumps of each.
+    pub dumps: usize,
+    /// Characters of each dump.
+    pub dump: usize,
+    /// What the page says about its charts.
+    pub cut: &'static str,
+}
+
+/// Nothing is left out.
+const ALL: Detail = Detail {
+    all_runs: true,
+    all_distributions: true,
+    points_per_decade: 28,
+    shifts: true,
+    slices: 20_000,
+    intervals: 60,
+    interval_numbers: true,
+    other_measures: true,
+    cells: usize::MAX,
+    failures: usize::MAX,
+    dumps: usize::MAX,
+    dump: usize::MAX,
+    cut: "",
+};
+
+const HEADLINE_RUNS: Detail = Detail {
+    all_runs: false,
+    points_per_decade: 20,
+    intervals: 40,
+    dumps: 3,
+    cut: "There is much data: single runs are shown for headline measures only.",
+    ..ALL
+};
+
+const HEADLINE_CHARTS: Detail = Detail {
+    all_distributions: false,
+    points_per_decade: 14,
+    slices: 10_000,
+    intervals: 30,
+    interval_numbers: false,
+    dumps: 1,
+    cut: "There is much data: single runs and distributions are shown for headline measures only.",
+    ..HEADLINE_RUNS
+};
+
+const COARSE: Detail = Detail {
+    points_per_decade: 6,
+    shifts: false,
+    slices: 2_000,
+    intervals: 20,
+    other_measures: false,
+    dump: 4_000,
+    cut: "There is very much data: single runs and distributions are shown for headline measures \
+          only, and coarsely; there are no shift functions.",
+    ..HEADLINE_CHARTS
+};
+
+const FEW_CELLS: Detail = Detail { cells: 40, failures: 400, dump: 1_000, ..COARSE };
+
+const LEAST: Detail = Detail { cells: 8, failures: 50, ..FEW_CELLS };
+
+/// From everything to the least.
+pub const DETAILS: [Detail; 6] = [ALL, HEADLINE_RUNS, HEADLINE_CHARTS, COARSE, FEW_CELLS, LEAST];
+
+/// Which of so many things in order are shown: the first, with `always` among them.
+pub fn shows(place: usize, always: usize, most: usize) -> bool {
+    place == always || place < most.saturating_sub(usize::from(always >= most))
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is large stands in the page packed: a page should be small enough to be sent by mail. The
+//! page's script unpacks it with what every browser has since 2023.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+/// An element that holds a text packed; no text can get out of it.
+pub fn element(id: &str, text: &str) -> String {
+    let packed = base64(&gzip(text));
+    format!("<script type=\"application/gzip\" id=\"{id}\">{packed}</script>")
+}
+
+/// gzip without a date, so that the same text gives the same bytes.
+fn gzip(text: &str) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    // Writing into memory does not fail.
+    let written = encoder.write_all(text.as_bytes());
+    written.and_then(|()| encoder.finish()).unwrap_or_default()
+}
+
+/// RFC 4648, section 4.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for place in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * place) & 63) as usize];
+            text.push(if place > group.len() { '=' } else { char::from(letter) });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_that_of_the_rfc() {
+        let known = ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"];
+        for (length, text) in known.iter().enumerate() {
+            assert_eq!(base64(&b"foobar"[..length]), *text);
+        }
+    }
+
+    #[test]
+    fn a_text_survives_and_cannot_leave_its_element() {
+        let nasty = "</script><img src=x onerror='a(\"&\")'>\u{1b}[2J ".repeat(99);
+        let mut unpacked = String::new();
+        let packed = gzip(&nasty);
+        std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&*packed), &mut unpacked)
+            .expect("gzip");
+        assert!(unpacked == nasty && packed.len() < nasty.len() / 3);
+        assert_eq!(element("data", &nasty).matches('<').count(), 2);
+    }
+}
