@@ -225,6 +225,25 @@ pub struct Place<'a> {
 }
 
 impl Expectation {
+    /// What a file says that names nothing else: `of` has more of the measure.
+    pub fn more(measure: &str, of: &str) -> Expectation {
+        Expectation {
+            measure: measure.into(),
+            of: of.into(),
+            cell: None,
+            machine: None,
+            over: None,
+            over_cell: None,
+            over_machine: None,
+            over_measure: None,
+            by: By::default(),
+            is: Is::More,
+            than: None,
+            size: None,
+            says: None,
+        }
+    }
+
     /// Our side.
     pub fn place(&self) -> Place<'_> {
         Place {
@@ -270,21 +289,8 @@ mod tests {
     use super::*;
 
     fn expectation() -> Expectation {
-        Expectation {
-            measure: "completion_ns all".into(),
-            of: "muqss".into(),
-            cell: Some("messaging groups=1".into()),
-            machine: None,
-            over: None,
-            over_cell: None,
-            over_machine: None,
-            over_measure: None,
-            by: By::Ratio,
-            is: Is::More,
-            than: None,
-            size: None,
-            says: None,
-        }
+        let cell = Some("messaging groups=1".into());
+        Expectation { cell, ..Expectation::more("completion_ns all", "muqss") }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Claims in all forms: the sentence, a disagreement, text of strangers, pictures.
 
-use model::claim::{Beside, By, Expectation, Is, Published, Source, Test};
+use model::claim::{Beside, Expectation, Published, Source, Test};
 use model::{Backend, Claim};
 use report::replication::{Judged, Replication, Tested, markdown, sentence, text};
 use stats::Interval;
@@ -11,19 +11,12 @@ const NASTY: &str = "</script><img src=x onerror=alert(1)>'\"&|";
 
 fn expectation(size: [f64; 2]) -> Expectation {
     Expectation {
-        measure: "completion_ns all".into(),
-        of: "muqss".into(),
         cell: Some("messaging".into()),
         machine: Some("one".into()),
         over: Some("cfs".into()),
-        over_cell: None,
-        over_machine: None,
-        over_measure: None,
-        by: By::Ratio,
-        is: Is::More,
-        than: None,
         size: Some(size.to_vec()),
         says: Some("it looks longer".into()),
+        ..Expectation::more("completion_ns all", "muqss")
     }
 }
 

@@ -12,19 +12,10 @@ use stats::replication::{Verdict, judge};
 /// Whether `o1` takes more of it than `cfs`.
 fn expectation() -> Expectation {
     Expectation {
-        measure: "completion_ns all".into(),
-        of: "o1".into(),
         cell: Some("messaging".into()),
         machine: Some("one".into()),
         over: Some("cfs".into()),
-        over_cell: None,
-        over_machine: None,
-        over_measure: None,
-        by: By::Ratio,
-        is: Is::More,
-        than: None,
-        size: None,
-        says: None,
+        ..Expectation::more("completion_ns all", "o1")
     }
 }
 
