@@ -50,12 +50,10 @@ impl From<On> for Backend {
     }
 }
 
-/// The options that decide which trials there are.
+/// Backends by one option, the same for every verb that takes several.
 #[derive(clap::Args, Clone, Debug, Default)]
-pub struct Question {
-    /// An experiment's name or file; without it --scheduler and --workload make one up
-    pub experiment: Option<String>,
-    /// Who answers instead of the experiment's backends: sim, vm or live, or several: sim,vm
+pub struct Backends {
+    /// Who answers, instead of all that would: sim, vm or live, or several: sim,vm
     #[arg(
         long,
         value_enum,
@@ -64,6 +62,29 @@ pub struct Question {
         value_delimiter = ','
     )]
     pub on: Vec<On>,
+}
+
+impl Backends {
+    /// Those that were named; none where all shall answer.
+    pub fn named(&self) -> Vec<Backend> {
+        self.on.iter().copied().map(Backend::from).collect()
+    }
+}
+
+impl From<Backend> for Backends {
+    fn from(one: Backend) -> Backends {
+        Backends { on: On::of(one).into_iter().collect() }
+    }
+}
+
+/// The options that decide which trials there are.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Question {
+    /// An experiment's name or file; without it --scheduler and --workload make one up
+    pub experiment: Option<String>,
+    /// Who answers.
+    #[command(flatten)]
+    pub backends: Backends,
     /// The only source of chance: order of trials, start phases
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -150,7 +171,7 @@ impl Question {
     /// An experiment as its file is, on one backend, with other blocks if they are given.
     pub fn on(experiment: &str, on: Backend, seed: u64, blocks: Option<u32>) -> Question {
         Question {
-            on: On::of(on).into_iter().collect(),
+            backends: on.into(),
             seed,
             blocks,
             own_rules: true,
@@ -174,7 +195,7 @@ impl Question {
 
     fn overrides(&self) -> Overrides {
         Overrides {
-            on: self.on.iter().copied().map(Backend::from).collect(),
+            on: self.backends.named(),
             schedulers: self.schedulers.clone(),
             workloads: self.workloads.clone(),
             machines: self.machines.clone(),

@@ -14,7 +14,7 @@ use crate::claims::blocks::{self, Blocks};
 use crate::claims::choose::{self, Session, Wanted};
 use crate::claims::judge::{self, Answer, Answers};
 use crate::exit::{self, bad_input};
-use crate::question::{Asked, On, Question};
+use crate::question::{Asked, Backends, Question};
 use crate::records::Chosen;
 use crate::{home, output, summary, words};
 
@@ -30,15 +30,9 @@ pub struct Args {
     /// Only claims of these sources: S0 … S4
     #[arg(long, value_name = "SOURCE", value_delimiter = ',')]
     source: Vec<String>,
-    /// Only tests on these backends: sim, vm, live
-    #[arg(
-        long,
-        value_enum,
-        hide_possible_values = true,
-        value_name = "BACKEND",
-        value_delimiter = ','
-    )]
-    on: Vec<On>,
+    /// Whose tests.
+    #[command(flatten)]
+    backends: Backends,
     /// Only the simulator, and no more runs than an interval needs: minutes
     #[arg(long, conflicts_with_all = ["on", "full"])]
     quick: bool,
@@ -129,7 +123,7 @@ fn wanted(args: &Args) -> Result<Wanted> {
     Ok(Wanted {
         names: args.claims.clone(),
         sources: args.source.iter().map(source).collect::<Result<_>>()?,
-        on: args.on.iter().map(|&on| on.into()).collect(),
+        on: args.backends.named(),
         quick: args.quick,
         full: args.full,
     })

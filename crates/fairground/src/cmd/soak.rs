@@ -12,7 +12,6 @@ use super::run::{self, Ended};
 use crate::exit;
 use crate::home::home;
 use crate::output;
-use crate::question::On;
 use crate::records::Chosen;
 use crate::ui;
 
@@ -80,7 +79,7 @@ fn on_kernel(args: &run::Args, kernel: &str) -> run::Args {
     let mut schedulers: Vec<String> = names.map(|text| format!("{text}@{kernel}")).collect();
     schedulers.push(format!("kernel:{kernel}"));
     args.question.schedulers = schedulers;
-    args.question.on = vec![On::Vm];
+    args.question.backends = Backend::Vm.into();
     args
 }
 
