@@ -133,6 +133,10 @@ fn answer(
 /// must not fall out of step.
 const REST: Duration = Duration::from_millis(1_200);
 
+/// The least that such a server gives those who wait is 50 ms. Waking a thousand tasks takes a few;
+/// what is longer than this was no common start.
+const LONG_START_NS: u64 = 20_000_000;
+
 /// Attaches the probes and plays the workload.
 fn play(
     trial: &Trial,
@@ -242,6 +246,12 @@ fn note(provenance: &mut Provenance, played: &Played, reported: &parsers::Report
     if !played.above_load {
         let note = "the lab could not run above the load (no root): the run may have ended late";
         provenance.notes.push(note.into());
+    }
+    if played.start_took_ns > LONG_START_NS {
+        let took_ms = played.start_took_ns / 1_000_000;
+        provenance.notes.push(format!(
+            "the common start took {took_ms} ms: some began before the others could"
+        ));
     }
     let untracked = played.readings.as_ref().map_or(0, |readings| readings.untracked);
     if untracked > 0 {

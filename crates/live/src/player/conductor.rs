@@ -89,7 +89,7 @@ fn perform(
         Some(probes) => track(stage, probes, program.as_ref()),
         None => Ok(()),
     };
-    start(stage, program.as_mut(), probes.as_deref());
+    let start_took_ns = start(stage, program.as_mut(), probes.as_deref());
     let mut end = Ending::Over;
     if tracked.is_ok() {
         end = wait_for_end(stage, program.as_mut(), &mut options.interludes);
@@ -116,6 +116,7 @@ fn perform(
         readings,
         interrupted,
         above_load: false,
+        start_took_ns,
     })
 }
 
@@ -141,19 +142,21 @@ fn track(stage: &Stage, probes: &mut Probes, program: Option<&Running>) -> Resul
     program.map_or(Ok(()), |program| probes.track(program.pid(), stage.score.groups.len()))
 }
 
-/// The common start.
-fn start(stage: &Stage, program: Option<&mut Running>, probes: Option<&Probes>) {
+/// The common start; how long it took, nanoseconds.
+fn start(stage: &Stage, program: Option<&mut Running>, probes: Option<&Probes>) -> u64 {
     let control = stage.control();
     if let Some(probes) = probes {
         probes.start();
     }
     control.counting.store(1, SeqCst);
-    control.start_ns.store(now_ns(), SeqCst);
+    let start_ns = now_ns();
+    control.start_ns.store(start_ns, SeqCst);
     control.gate.store(1, SeqCst);
     futex::wake(&control.gate, i32::MAX);
     if let Some(program) = program {
         program.release();
     }
+    now_ns() - start_ns
 }
 
 /// Why the run is over.

@@ -81,6 +81,8 @@ pub struct Played {
     pub interrupted: Option<String>,
     /// Whether the player could rise above the load.
     pub above_load: bool,
+    /// How long it took to let all tasks begin, nanoseconds.
+    pub start_took_ns: u64,
 }
 
 /// What one group did.

@@ -52,6 +52,19 @@ fn a_trial_on_the_running_kernel_has_a_whole_record() {
 }
 
 #[test]
+fn a_start_that_was_not_common_is_noted() {
+    let trial = kernel(hogs(Some(1)));
+    let notes = |start_took_ns| {
+        let played = Played { above_load: true, start_took_ns, ..Played::default() };
+        let mut provenance = Provenance::default();
+        note(&mut provenance, &played, &parsers::Reported::default(), &trial);
+        provenance.notes
+    };
+    assert_eq!(notes(3_000_000), [""; 0]);
+    assert_eq!(notes(57_000_000), ["the common start took 57 ms: some began before the others could"]);
+}
+
+#[test]
 fn policies_are_given_to_every_task() {
     let policy = json!({"kind": "policy", "policy": {"class": "batch"}});
     assert_eq!(answer_to(&trial(policy, hogs(Some(20_000)))).outcome, Outcome::Ok);
