@@ -23,4 +23,4 @@ mod trials;
 
 pub use kernels::Kernel;
 pub use qemu::Accelerator;
-pub use trials::{BootRequest, Event, run_trials};
+pub use trials::{BootRequest, Event, kvm, run_trials};

@@ -178,6 +178,28 @@ fn choose(
     }
 }
 
+/// Whether KVM runs a kernel here; the error says why not. Asked once per process, and of use
+/// before a machine is chosen: where it does not, real time is the emulator's.
+///
+/// # Errors
+/// Why not.
+pub fn kvm(kernel: &Kernel, executable: &Path) -> std::result::Result<(), String> {
+    let version = qemu::version().map_err(|error| format!("{error:#}"))?;
+    let machine = Machine { clock: Clock::Real, ..Machine::default() };
+    let request = BootRequest {
+        kernel,
+        machine: &machine,
+        boot: 0,
+        trials: &[],
+        executable,
+        programs: Vec::new(),
+        parts: Vec::new(),
+        files: Vec::new(),
+        accelerator: Accelerator::Kvm,
+    };
+    probe_kvm(&request, &version, &AtomicBool::new(false))
+}
+
 /// `/dev/kvm` may exist and still not run a stock kernel, so one is booted. Asked once per process.
 fn probe_kvm(
     request: &BootRequest,

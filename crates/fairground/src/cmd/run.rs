@@ -13,8 +13,10 @@ use crate::design::{self, duration, grown, same};
 use crate::exit;
 use crate::home;
 use crate::output;
+use crate::plan;
 use crate::question::{Asked, Question};
 use crate::records::Chosen;
+use crate::run::boots;
 use crate::summary;
 
 mod session;
@@ -171,7 +173,10 @@ fn within(args: &Args, asked: Asked, budget: Duration, began: Instant) -> Result
                 Ended::Session(id) => id,
                 interrupted => return Ok(interrupted),
             };
-            let block = before.elapsed();
+            // A block alone may leave CPUs idle which several at a time do not.
+            let at_once = boots::at_once(&first.trials, args.jobs);
+            let used = plan::by_boot(&first.trials).len().clamp(1, at_once);
+            let block = before.elapsed() * used as u32 / at_once as u32;
             let blocks = grown::that_fit(block, budget.saturating_sub(began.elapsed())).min(most);
             if blocks < needed {
                 refuse(args, &asked, budget, (needed, began.elapsed() + block * (needed - 1)))?;

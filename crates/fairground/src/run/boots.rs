@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use anyhow::{Context, Result, anyhow};
-use model::{Clock, Progress, Trial};
+use model::{Backend, Clock, Progress, Trial};
 use vm::kernels::{self, Kernel};
 use vm::{Accelerator, BootRequest, Event};
 
@@ -58,6 +58,14 @@ pub fn run(
     let jobs = settings.jobs.unwrap_or_else(|| default_jobs(trials)).clamp(1, boots.len().max(1));
     lab.run_all(boots, jobs);
     Ok(())
+}
+
+/// How many boots of these trials run at a time if there are enough; one where there are none.
+pub fn at_once(trials: &[Trial], jobs: Option<usize>) -> usize {
+    match trials.iter().all(|trial| trial.backend == Backend::Vm) {
+        true => jobs.unwrap_or_else(|| default_jobs(trials)).max(1),
+        false => 1,
+    }
 }
 
 /// One boot at a time under the real clock, because two would disturb each other; instructions can
