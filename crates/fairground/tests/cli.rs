@@ -79,8 +79,8 @@ fn run_has_help() {
                         --workload make one up
 
         Options:
-              --on <BACKEND>           Who answers instead of the experiment's backends:
-                                       sim, vm or live, or several: sim,vm
+              --on <BACKEND>           Who answers, instead of all that would: sim, vm
+                                       or live, or several: sim,vm
               --seed <N>               The only source of chance: order of trials, start
                                        phases [default: 1]
               --scheduler <SCHEDULER>  Add a scheduler: NAME, FILE.bpf.c, 'NAME

@@ -45,8 +45,9 @@ fn the_printed_commands_work() {
     }
     assert!(bench.path("recommend.html").exists());
     assert!(said.starts_with("Use bmq instead of eevdf"), "{said}");
-    for line in ["  sudo fairground load bmq", "  sudo systemctl stop scheduler"] {
-        assert!(said.contains(line), "{line}: {said}");
+    let own = env!("CARGO_BIN_EXE_fairground");
+    for line in [format!("  sudo {own} load bmq"), "  sudo systemctl stop scheduler".into()] {
+        assert!(said.contains(&line), "{line}: {said}");
     }
 }
 
@@ -83,7 +84,9 @@ fn what_is_wrong_is_refused_before_anything_runs() {
          [decides]\nworkload = \"frames\"\nmeasure = \"voluntary_switches all\"\nwords = \"x\"\n\
          percent = 1\n",
     );
-    let cases: [(&[&str], &str); 7] = [
+    let cases: [(&[&str], &str); 9] = [
+        (&["audio"], "what matters is named by an option: --care audio"),
+        (&["--care", ","], "--care: which? known are audio, builds"),
         (&["--care", "desktpo"], "desktpo: unknown care; did you mean 'desktop'?"),
         (&["--care", "bad.toml"], "bad.toml:7:1: 'voluntary_switches' has no better side"),
         (&["--care", "audio", "--budget", "soon"], "write a time: 90s, 10m or 2h"),
@@ -97,6 +100,21 @@ fn what_is_wrong_is_refused_before_anything_runs() {
         assert!(said.contains(expected), "{arguments:?}: {said}");
     }
     assert!(!bench.path("fairground.db").exists());
+}
+
+#[test]
+fn who_has_no_number_is_told_why() {
+    let bench = Bench::new();
+    let own = common::TINY.replace(
+        "duration_us = 50000",
+        "duration_us = 9000\nheadline = [\"wakeup_latency_ns.p99 sleeper\"]",
+    );
+    bench.write("short.toml", &own);
+    let arguments = ["recommend", "--workload", "short.toml", "--scheduler", "fifo", "--on", "sim"];
+    let said = stdout(&bench.run(&arguments).success());
+    assert!(said.starts_with("No recommendation: there are no numbers to judge by.\n"), "{said}");
+    let whole = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(whole.contains("missing wakeup latency p99 · sleeper: too few samples"), "{said}");
 }
 
 #[test]

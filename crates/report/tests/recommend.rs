@@ -42,7 +42,17 @@ fn judged(finding: Finding, unit: Unit, now: f64, percent: f64) -> Judged {
     let evidence = Evidence { by_ranks: 0.0001, by_pairs: None };
     let p = Some(PValue { raw: 0.0001, adjusted: 0.0004, comparisons: 4, units: 12, evidence });
     let median = Some(now + sign * value);
-    Judged { finding, unit, direction, median, now: Some(now), gain: Some(gain), p, runs: 12 }
+    Judged {
+        finding,
+        unit,
+        direction,
+        median,
+        now: Some(now),
+        gain: Some(gain),
+        p,
+        runs: 12,
+        missing: None,
+    }
 }
 
 fn candidate(name: &str, standing: Standing, findings: [(Finding, f64); 3]) -> Candidate {

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
-use model::{Backend, Record};
+use model::{Backend, Clock, Record};
 use report::terminal::recommend::Setting;
 use stats::holm;
 use stats::recommend::{Advice, recommend};
@@ -23,19 +23,27 @@ use crate::output;
 use crate::question::{On, Question, host_cpus};
 use crate::recommend::host::{self, Host};
 use crate::recommend::race::{self, Race, Wish};
-use crate::recommend::{ask, switch};
+use crate::recommend::{ask, place, switch};
 use crate::records::Chosen;
 use crate::spec::care::{self, Care};
 use crate::spec::machine::{self, HERE};
 use crate::{summary, words};
 
-/// How many simulated blocks are enough: they are exact, and more of them show nothing that
-/// matters.
-const SIMULATED: u32 = 12;
+/// How many blocks are enough where numbers are exact: more of them show nothing that matters.
+const EXACT: u32 = 12;
+
+/// How long it may take where nobody says, seconds: the simulator answers in a few.
+const SIMULATED_S: u64 = 3 * 60;
+
+/// The same on kernels. Every trial loads a scheduler and probes.
+const ON_KERNELS_S: u64 = 15 * 60;
 
 /// Options of `recommend`.
 #[derive(clap::Args)]
 pub struct Args {
+    /// A word without an option, which is told how to be written.
+    #[arg(hide = true)]
+    words: Vec<String>,
     /// What matters to you, the most important first: see `list cares`; FILE.toml for one of your
     /// own
     #[arg(long = "care", value_name = "NAME", value_delimiter = ',')]
@@ -46,15 +54,16 @@ pub struct Args {
     /// Who answers: live where schedulers can be loaded here, else the simulator
     #[arg(long, value_enum, value_name = "BACKEND")]
     on: Option<On>,
-    /// The machine that it is for, instead of this one: NAME or FILE
+    /// The machine that it is for, instead of this one: NAME or FILE; in virtual machines without
+    /// KVM it is one CPU in virtual time
     #[arg(long, value_name = "MACHINE")]
     machine: Option<String>,
     /// Consider these instead of those that the cares name
     #[arg(long = "scheduler", value_name = "SCHEDULER")]
     schedulers: Vec<String>,
-    /// How long it may take: 90s, 10m, 2h
-    #[arg(long, value_name = "TIME", default_value = "3m", value_parser = duration::parse)]
-    budget: Duration,
+    /// How long it may take: 90s, 10m, 2h [default: 3m in the simulator, 15m on kernels]
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    budget: Option<Duration>,
     /// The only source of chance
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -77,31 +86,42 @@ pub struct Args {
 /// # Errors
 /// When an option is wrong or missing where nobody can be asked; when the lab fails.
 pub fn run(args: Args) -> Result<ExitCode> {
+    if let Some(word) = args.words.first() {
+        return Err(bad_input(format!(
+            "{word}: what matters is named by an option: --care {word}"
+        )));
+    }
     let host = host::look()?;
     let elsewhere = args.machine.as_ref().is_some_and(|machine| machine != HERE);
     let (backend, why) = host.backend(args.on, elsewhere)?;
-    let machine = args.machine.as_deref().unwrap_or(HERE);
-    let cpus = machine::load(machine, Path::new(""), host_cpus())?.cpus;
+    let (machine, otherwise) = place::machine(backend, args.machine.as_deref())?;
+    let cpus = machine::load(&machine, Path::new(""), host_cpus())?.cpus;
     let cares = cares(&args, cpus)?;
-    agree(&args, backend)?;
+    let budget = budget(&args, backend);
+    agree(&args, backend, budget)?;
     let wish = Wish {
         cares,
         workloads: args.workloads.clone(),
         schedulers: args.schedulers.clone(),
-        machine: args.machine.clone(),
+        machine: args.machine.clone().or((machine != HERE).then_some(machine)),
         seed: args.seed,
         backend,
     };
     let race = wish.race(&host)?;
-    let session = match run::measure(&measuring(&args, &race), race.asked.clone())? {
+    let session = match run::measure(&measuring(&args, &race, budget), race.asked.clone())? {
         Ended::Session(id) => id,
-        Ended::Interrupted(code) => return Ok(code),
+        Ended::Interrupted(code) => {
+            if args.cares.is_empty() && !wish.cares.is_empty() {
+                output::tell(format_args!("or unasked: {} --resume", repeat(&args, &wish)));
+            }
+            return Ok(code);
+        }
     };
     let (sessions, records) = Chosen::session(args.store.clone(), session).open()?;
     let comparison = summary::compare(&sessions, &records, None)?;
     let recommendation = recommend(&records, &comparison, &race.aims, &race.easy);
     let blocks = sessions.last().map_or(0, |session| session.experiment.blocks);
-    let setting = setting((&args, &wish), &race, &host, (blocks, why));
+    let setting = setting((&args, &wish), &race, &host, (blocks, why.or(otherwise)));
     let setting = Setting { switch: switches(&race, &recommendation.advice, &host), ..setting };
     output::print(&report::terminal::recommend::recommendation(&recommendation, &setting))?;
     Ok(exit_code(&records))
@@ -118,7 +138,10 @@ fn exit_code(records: &[Record]) -> ExitCode {
 fn cares(args: &Args, cpus: u32) -> Result<Vec<Care>> {
     let read = |name: &String| care::read(name, Path::new(""), cpus);
     let names = match (args.cares.is_empty(), args.workloads.is_empty()) {
-        (false, _) => args.cares.clone(),
+        (false, _) => {
+            let given = args.cares.iter().map(|name| name.trim());
+            given.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+        }
         (true, false) => Vec::new(),
         (true, true) if args.yes => vec![ask::USUAL.to_owned()],
         (true, true) if io::stdin().is_terminal() => {
@@ -134,6 +157,10 @@ fn cares(args: &Args, cpus: u32) -> Result<Vec<Care>> {
             )));
         }
     };
+    if names.is_empty() && args.workloads.is_empty() {
+        let known = assets::names(Kind::Care).join(", ");
+        return Err(bad_input(format!("--care: which? known are {known}")));
+    }
     if names.is_empty() && args.schedulers.is_empty() {
         return Err(bad_input(
             "--workload without --care names no candidates; add --scheduler NAME, or --care NAME",
@@ -150,7 +177,7 @@ fn cares(args: &Args, cpus: u32) -> Result<Vec<Care>> {
 }
 
 /// Schedulers are loaded on a kernel that people work on only if they agree.
-fn agree(args: &Args, backend: Backend) -> Result<()> {
+fn agree(args: &Args, backend: Backend, budget: Duration) -> Result<()> {
     if backend != Backend::Live || args.on.is_some() || args.yes {
         return Ok(());
     }
@@ -160,21 +187,29 @@ fn agree(args: &Args, backend: Backend) -> Result<()> {
              or --on sim",
         ));
     }
-    let question = "This loads one scheduler after the other on this kernel, under full load. Now?";
-    match ask::agrees(&mut io::stdin().lock(), &mut io::stderr(), question)? {
+    let question = format!(
+        "This loads one scheduler after the other on this kernel, under full load, for {}. Now?",
+        duration::words(budget)
+    );
+    match ask::agrees(&mut io::stdin().lock(), &mut io::stderr(), &question)? {
         true => Ok(()),
         false => Err(bad_input("then write --on sim: the simulator touches nothing")),
     }
 }
 
-fn measuring(args: &Args, race: &Race) -> run::Args {
+fn budget(args: &Args, backend: Backend) -> Duration {
+    let usual = if backend == Backend::Sim { SIMULATED_S } else { ON_KERNELS_S };
+    args.budget.unwrap_or(Duration::from_secs(usual))
+}
+
+fn measuring(args: &Args, race: &Race, budget: Duration) -> run::Args {
     run::Args {
         question: Question::default(),
         resume: args.resume,
         store: args.store.clone(),
         jobs: None,
         offline: args.offline,
-        budget: Some(args.budget),
+        budget: Some(budget),
         until: None,
         effect: None,
         no_aa: false,
@@ -187,8 +222,8 @@ fn measuring(args: &Args, race: &Race) -> run::Args {
 fn blocks(race: &Race) -> (u32, u32) {
     let comparisons = (race.asked.experiment.contestants.len() - 1) * race.aims.len();
     let needed = holm::units_needed(comparisons).max(RUNS_NEEDED) as u32;
-    let simulated = race.asked.experiment.backends == [Backend::Sim];
-    (needed, if simulated { SIMULATED.max(needed) } else { u32::MAX })
+    let exact = race.asked.trials.iter().all(|trial| trial.clock() == Clock::Virtual);
+    (needed, if exact { EXACT.max(needed) } else { u32::MAX })
 }
 
 fn setting(
@@ -198,14 +233,14 @@ fn setting(
     (blocks, why): (u32, Option<String>),
 ) -> Setting {
     let experiment = &race.asked.experiment;
-    let machine = &experiment.machines[0];
-    let (machine, release) = (Host::words(machine), &host.release);
+    let clock = experiment.machines[0].clock;
+    let (machine, release) = (Host::words(&experiment.machines[0]), &host.release);
     let because = why.map(|why| format!(", because {why}")).unwrap_or_default();
     let place = match wish.backend {
         Backend::Live => format!("{blocks} rounds on this kernel, Linux {release}"),
         Backend::Vm => format!(
-            "{blocks} rounds on kernels of their own in virtual machines, not on Linux {release}; \
-             {machine}"
+            "{blocks} rounds on kernels of their own in virtual machines, not on Linux \
+             {release}{because}; {machine}"
         ),
         _ => format!("{blocks} rounds in the simulator{because}; {machine}"),
     };
@@ -217,6 +252,15 @@ fn setting(
                  on arrivals, not what the model has wrong.",
             experiment.baseline
         )),
+        Backend::Vm if clock == Clock::Virtual => Some(
+            "Its CPU takes 1 ns for each instruction. That is exact, and the same everywhere; but \
+             it has no caches, and no other CPU to go to. Intervals say how much the answer \
+             depends on arrivals."
+                .into(),
+        ),
+        Backend::Live if !host.can_load() => {
+            Some(format!("What must be loaded was left out: {}.", host.why_not_load()))
+        }
         _ => None,
     };
     let store = words::quoted(&args.store.display().to_string());
@@ -237,9 +281,9 @@ fn repeat(args: &Args, wish: &Wish) -> String {
     cares.into_iter().for_each(|care| add("--care", care));
     args.workloads.iter().for_each(|load| add("--workload", load.clone()));
     add("--on", wish.backend.word().into());
-    args.machine.iter().for_each(|machine| add("--machine", machine.clone()));
+    wish.machine.iter().for_each(|machine| add("--machine", machine.clone()));
     args.schedulers.iter().for_each(|scheduler| add("--scheduler", scheduler.clone()));
-    add("--budget", time_words(args.budget));
+    add("--budget", time_words(budget(args, wish.backend)));
     add("--seed", args.seed.to_string());
     add("--store", args.store.display().to_string());
     words.join(" ")

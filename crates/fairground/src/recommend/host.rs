@@ -116,12 +116,16 @@ impl Host {
         if self.can_load() {
             return Ok((Backend::Live, None));
         }
-        let why = match &self.sched_ext {
+        Ok((Backend::Sim, Some(self.why_not_load())))
+    }
+
+    /// Why schedulers cannot be loaded, where they cannot.
+    pub fn why_not_load(&self) -> String {
+        match &self.sched_ext {
             SchedExt::Absent => format!("Linux {} here has no sched_ext", self.release),
             SchedExt::Taken(name) => format!("the sched_ext scheduler `{name}` is running here"),
             SchedExt::Free => "only root may load schedulers (sudo, --on live)".into(),
-        };
-        Ok((Backend::Sim, Some(why)))
+        }
     }
 }
 

@@ -2,15 +2,17 @@
 //! Which scheduler is for whom: from what somebody cares about to an answer.
 //!
 //! ```text
-//! cares/x.toml, ask ─► host (what is there) ─► race (trials, aims) ─► run ─► stats ─► text
+//! cares/x.toml, ask ─► host, place (what is there) ─► race (trials, aims) ─► run ─► stats ─► text
 //! ```
 //!
 //! Read in this order: [`ask`] asks somebody at a terminal, [`host`] looks at the machine,
-//! [`race`] lays the trials out and says what of them is watched, [`switch`] says how to switch.
+//! [`place`] says which one the race is run on, [`race`] lays the trials out and says what of them
+//! is watched, [`switch`] says how to switch.
 //!
 //! What is not here: who is recommended. See `stats::recommend`.
 
 pub mod ask;
 pub mod host;
+pub mod place;
 pub mod race;
 pub mod switch;

@@ -21,8 +21,9 @@ pub const NAME: &str = "recommend";
 /// Its question.
 const QUESTION: &str = "Which scheduler serves best what I care about?";
 /// The kernel that virtual machines boot, see `fairground kernel list`.
-const VM_KERNEL: &str = "7";
-/// How much of a load's other measures must not be lost where only a load was named, in percent.
+pub const VM_KERNEL: &str = "7";
+/// How much of a load's other measures must not be lost where only a load was named, in percent:
+/// the least difference that people tell apart, see METHOD.md.
 const KEPT_PERCENT: f64 = 5.0;
 
 /// What the user wants to know.
@@ -78,6 +79,7 @@ impl Wish {
                 *one = host.machine.clone();
             }
         })?;
+        self.can_run(&asked.experiment, host)?;
         let aims = self.aims(&asked.experiment, &loads)?;
         let easy = |choice: &SchedulerChoice| {
             matches!(choice, SchedulerChoice::Kernel | SchedulerChoice::Policy { .. })
@@ -85,6 +87,20 @@ impl Wish {
         let contestants = asked.experiment.contestants.iter();
         let easy = contestants.filter(|one| easy(&one.scheduler)).map(|one| one.name.clone());
         Ok(Race { easy: easy.collect(), aims, asked })
+    }
+
+    /// Refuses what this kernel and user cannot load.
+    fn can_run(&self, experiment: &Experiment, host: &Host) -> Result<()> {
+        let mut contestants = experiment.contestants.iter();
+        let loaded = contestants.find(|one| one.scheduler.is_sched_ext());
+        match loaded.filter(|_| self.backend == Backend::Live && !host.can_load()) {
+            None => Ok(()),
+            Some(one) => Err(bad_input(format!(
+                "--scheduler {}: {}; write --on sim or --on vm, or leave it out",
+                one.name,
+                host.why_not_load()
+            ))),
+        }
     }
 
     /// The cares' loads, each once.

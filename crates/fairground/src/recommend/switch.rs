@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How to switch to a scheduler, and back, on this machine.
 
+use std::path::Path;
+
 use model::{Contestant, KnobValue, Policy, PolicyClass, SchedulerChoice};
 
 use super::host::{Host, SchedExt};
+use crate::run::programs;
 use crate::words::quoted;
 
 /// Lines for somebody who wants to use it; commands are indented.
@@ -13,18 +16,35 @@ pub fn lines(contestant: &Contestant, host: &Host) -> Vec<String> {
         SchedulerChoice::Policy { policy } => of_policy(policy),
         SchedulerChoice::Claimed { name } => vec![format!("{name} is a name; nothing can run it.")],
         SchedulerChoice::Program { command } => {
-            let command: Vec<String> = command.iter().map(|word| quoted(word)).collect();
-            let load = command.join(" ");
-            needs(host).into_iter().chain(loading(&load, &load)).collect()
+            let (first, rest) = command.split_first().map_or(("", &[][..]), |(a, b)| (a, b));
+            let found = programs::find(first).and_then(|path| callable(&path));
+            let words = std::iter::once(found.unwrap_or_else(|| first.into()));
+            let words = words.chain(rest.iter().cloned()).map(|word| quoted(&word));
+            let load = words.collect::<Vec<_>>().join(" ");
+            needs(host).into_iter().chain(loading(&load, "")).collect()
         }
         SchedulerChoice::File { file, knobs, .. } => {
             let knob = |(name, value): (&String, &KnobValue)| format!(" {name}={}", text(*value));
             let option = knobs.iter().map(knob).fold(file.clone(), |text, knob| text + &knob);
-            let load = |program: &str| format!("{program} load {}", quoted(&option));
-            let unit = load("\"$(command -v fairground)\"");
-            needs(host).into_iter().chain(loading(&load("fairground"), &unit)).collect()
+            let own = std::env::current_exe().ok().and_then(|path| callable(&path));
+            let program = quoted(&own.unwrap_or_else(|| "fairground".into()));
+            let load = format!("{program} load {}", quoted(&option));
+            // A service begins in `/`.
+            let here = file.contains('/') && !file.starts_with('/');
+            let options = if here { " --same-dir" } else { "" };
+            needs(host).into_iter().chain(loading(&load, options)).collect()
         }
     }
+}
+
+/// Where `sudo` and services look for programs.
+const FOLDERS: [&str; 4] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin"];
+
+/// How `sudo` and a service call the program: its path, unless they find its name.
+fn callable(path: &Path) -> Option<String> {
+    let folder = path.parent()?.to_str()?;
+    let called = if FOLDERS.contains(&folder) { Path::new(path.file_name()?) } else { path };
+    Some(called.to_str()?.to_owned())
 }
 
 /// What this kernel lacks, if it does.
@@ -44,8 +64,8 @@ fn needs(host: &Host) -> Vec<String> {
     }
 }
 
-/// In the foreground, and as a service.
-fn loading(command: &str, unit: &str) -> Vec<String> {
+/// In the foreground, and as a service with further options.
+fn loading(command: &str, options: &str) -> Vec<String> {
     vec![
         format!("  sudo {command}"),
         "It schedules until Ctrl-C; then the kernel's own is back, as it is if the kernel throws"
@@ -53,7 +73,7 @@ fn loading(command: &str, unit: &str) -> Vec<String> {
         "it out. Which one schedules now:".into(),
         "  cat /sys/kernel/sched_ext/root/ops".into(),
         "Until the next boot, without a terminal; and back:".into(),
-        format!("  sudo systemd-run --unit=scheduler {unit}"),
+        format!("  sudo systemd-run --unit=scheduler{options} {command}"),
         "  sudo systemctl stop scheduler".into(),
     ]
 }

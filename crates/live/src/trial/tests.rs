@@ -61,7 +61,10 @@ fn a_start_that_was_not_common_is_noted() {
         provenance.notes
     };
     assert_eq!(notes(3_000_000), [""; 0]);
-    assert_eq!(notes(57_000_000), ["the common start took 57 ms: some began before the others could"]);
+    assert_eq!(
+        notes(57_000_000),
+        ["the common start took 57 ms: some began before the others could"]
+    );
 }
 
 #[test]

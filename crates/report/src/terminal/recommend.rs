@@ -84,20 +84,14 @@ fn why(it: &Recommendation) -> String {
             });
             gains(it, best) + &equals + &sure(it, best) + &prices(it, best)
         }),
-        Advice::Keep(reason @ (Reason::TooDear | Reason::TooLittle)) => {
-            let wanted = match reason {
-                Reason::TooDear => Standing::Dear,
-                _ => Standing::Slight,
-            };
-            let ones = it.candidates.iter().filter(|one| one.standing == wanted);
-            let told = ones.map(|one| {
-                let price = if wanted == Standing::Dear { prices(it, one) } else { String::new() };
-                gains(it, one) + &price
-            });
-            told.collect()
+        Advice::Keep(Reason::TooDear) => {
+            let dear = it.candidates.iter().filter(|one| one.standing == Standing::Dear);
+            dear.map(|one| gains(it, one) + &prices(it, one)).collect()
         }
+        Advice::Keep(Reason::TooLittle) => slight(it),
         Advice::Keep(_) => resolution(it),
-        Advice::Silent(_) => String::new(),
+        Advice::Silent(Silence::NothingMeasured) => holes(it),
+        Advice::Silent(Silence::TooFewRuns(..)) => String::new(),
     }
 }
 
@@ -217,6 +211,26 @@ fn allowed(watched: &Watched, judged: &Judged) -> String {
     }
 }
 
+/// Why there are no numbers.
+fn holes(it: &Recommendation) -> String {
+    let mut text = String::new();
+    for (at, aim) in it.aims.iter().enumerate() {
+        let judged = it.candidates.iter().filter_map(|one| one.decides.get(at));
+        if let Some(why) = judged.into_iter().find_map(|judged| judged.missing.as_ref()) {
+            text += &labelled("missing", &format!("{}: {why}", aim.decides.words));
+        }
+    }
+    text
+}
+
+/// The first of those who gain by less than matters; the evidence has the others' numbers.
+fn slight(it: &Recommendation) -> String {
+    let mut ones = it.candidates.iter().filter(|one| one.standing == Standing::Slight);
+    let first = ones.next().map_or_else(String::new, |one| gains(it, one));
+    let others: Vec<String> = ones.map(|one| one.name.clone()).collect();
+    first + &labelled_if("so are", &others, |names| format!("{names}: see their numbers below"))
+}
+
 /// What would have been seen.
 fn resolution(it: &Recommendation) -> String {
     let mut text = String::new();
@@ -287,15 +301,20 @@ fn line(one: &Candidate, judged: &Judged) -> String {
         small if small < 0.001 => "p < 0.001".to_owned(),
         large => format!("p {large:.3}"),
     });
+    let why = judged.missing.as_ref().filter(|_| judged.finding == Finding::Unknown && !out);
+    let word = match why {
+        Some(why) => format!("{}: {why}", word(judged)),
+        None => (if out { "out, see below" } else { word(judged) }).to_owned(),
+    };
     let text = format!(
         "    {} {}  {} {} {}",
         pad(&fit(&one.name, NAME), NAME),
         pad_left(&median, 10),
         pad(&format!("{value} {interval}"), 28),
         pad(&p.unwrap_or_default(), 9),
-        if out { "out, see below" } else { word(judged) },
+        word,
     );
-    format!("{}\n", text.trim_end())
+    format!("{}\n", fit(text.trim_end(), COLUMNS))
 }
 
 /// Who did not end all trials well, and is out for it.

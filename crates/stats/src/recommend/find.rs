@@ -77,7 +77,13 @@ fn judged(comparison: &Comparison, watched: &Watched, name: &str) -> Judged {
         gain: ours.and_then(|entry| entry.shift).map(|shift| gain(shift, direction)),
         p: ours.and_then(|entry| entry.p_value),
         runs: runs(ours).min(runs(base)),
+        missing: [ours, base].into_iter().flatten().find_map(why_missing),
     }
+}
+
+/// The first of the reasons why a contestant has no number at all.
+fn why_missing(entry: &Entry) -> Option<String> {
+    entry.missing.keys().next().filter(|_| entry.median.is_none()).cloned()
 }
 
 fn row<'a>(comparison: &'a Comparison, watched: &Watched) -> Option<&'a Row> {

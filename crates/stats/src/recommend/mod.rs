@@ -75,6 +75,8 @@ pub struct Judged {
     pub p: Option<PValue>,
     /// Runs of the side that has fewer.
     pub runs: usize,
+    /// Why a side has no number, where one has none.
+    pub missing: Option<String>,
 }
 
 impl Judged {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! On which machine a race is run where nobody named one.
+
+use std::fs::OpenOptions;
+
+use anyhow::{Context, Result};
+use model::Backend;
+use vm::kernels;
+
+use super::race::VM_KERNEL;
+use crate::home::home;
+use crate::output;
+use crate::spec::machine::HERE;
+
+/// One CPU that counts instructions.
+const COUNTING: &str = "uniprocessor";
+
+/// The machine's name; and why it is not this one, where nobody named it.
+///
+/// # Errors
+/// When there is no home, or this program's own file is not found.
+pub fn machine(backend: Backend, named: Option<&str>) -> Result<(String, Option<String>)> {
+    match (named, backend) {
+        (Some(named), _) => Ok((named.into(), None)),
+        (None, Backend::Vm) => virtual_machine(),
+        (None, _) => Ok((HERE.into(), None)),
+    }
+}
+
+/// Emulated in real time a machine shows how fast it is emulated, and what else the host does.
+/// Where instructions are counted numbers are exact, but for one CPU only.
+fn virtual_machine() -> Result<(String, Option<String>)> {
+    let Some(why) = without_kvm()? else { return Ok((HERE.into(), None)) };
+    output::tell(format_args!(
+        "KVM does not work ({why}): on one CPU in virtual time; --machine here emulates all in \
+         real time"
+    ));
+    Ok((COUNTING.into(), Some("KVM does not work here".into())))
+}
+
+/// Why KVM does not work. Without a kernel to try, what the device says is believed; the run gets
+/// the kernel.
+fn without_kvm() -> Result<Option<String>> {
+    let Ok(kernel) = kernels::find(&home()?, VM_KERNEL) else {
+        let device = OpenOptions::new().read(true).write(true).open("/dev/kvm");
+        return Ok(device.err().map(|error| format!("/dev/kvm: {error}")));
+    };
+    let executable = std::env::current_exe().context("cannot find this program's own file")?;
+    let why = vm::kvm(&kernel, &executable).err();
+    // QEMU's own complaint stands in the line after the probe's result.
+    Ok(why.map(|why| why.lines().take(2).collect::<Vec<_>>().join(": ")))
+}
