@@ -60,8 +60,8 @@ pub fn signed_rank(differences: &[f64]) -> Option<Tails> {
     Some(Tails { below: chance[..=sum].iter().sum(), above: chance[sum..].iter().sum() })
 }
 
-/// How many of the smallest sums chance gives so many pairs in at most `tail` of cases, where no two
-/// differences are equally large: from 0 on.
+/// How many of the smallest sums chance gives so many pairs in at most `tail` of cases, where no
+/// two differences are equally large: from 0 on.
 pub fn signed_within(pairs: usize, tail: f64) -> usize {
     let mut sum = 0.0;
     let within = chances(1..=pairs).into_iter().take_while(|chance| {

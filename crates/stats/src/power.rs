@@ -7,10 +7,10 @@
 //! "Statistical Power Analysis for the Behavioral Sciences", 2nd edition 1988, section 1.4), by
 //! drawing experiments with normal scatter: with few runs and large families the usual
 //! approximations are far off. A claim needs both that the tests say so ([`crate::evidence`]) and
-//! that the narrower interval excludes zero: the exact one of the pairs, or that of Student's t with
-//! the units of one side, widened by the Hodges-Lehmann shift's efficiency of 3/π. Blocks that differ
-//! are left aside: the pairs take out what they do to both sides, so that such a plan sees smaller
-//! differences than it promises.
+//! that the narrower interval excludes zero: the exact one of the pairs, or that of Student's t
+//! with the units of one side, widened by the Hodges-Lehmann shift's efficiency of 3/π. Blocks that
+//! differ are left aside: the pairs take out what they do to both sides, so that such a plan sees
+//! smaller differences than it promises.
 
 use std::f64::consts::{PI, TAU};
 
@@ -149,8 +149,8 @@ mod tests {
 
     #[test]
     fn one_comparison_of_ten_runs_needs_what_books_say() {
-        // Student's t needs 1.325 deviations; ranks have 95.5 % of its efficiency, and two tests share
-        // the 5 %.
+        // Student's t needs 1.325 deviations; ranks have 95.5 % of its efficiency, and two tests
+        // share the 5 %.
         let shift = smallest_shift(10, 1).unwrap();
         assert!((1.3..1.7).contains(&shift), "{shift}");
         assert!((smallest_p(4, 1) - 2.0 / 70.0).abs() < 1e-15);

@@ -71,10 +71,10 @@ impl Ascending {
     }
 }
 
-/// The shift against the baseline; `None` when a side has no number. Pairs are not touched by what a
-/// block does to both sides, the differences of all runs hardly by single wild ones: where runs are
-/// paired, the narrower of the two intervals is taken. That each holds the truth in 95 % of cases
-/// allows the narrower to miss it more often; `make validate-statistics` counts how often.
+/// The shift against the baseline; `None` when a side has no number. Pairs are not touched by what
+/// a block does to both sides, the differences of all runs hardly by single wild ones: where runs
+/// are paired, the narrower of the two intervals is taken. That each holds the truth in 95 % of
+/// cases allows the narrower to miss it more often; `make validate-statistics` counts how often.
 pub(crate) fn shift(
     ours: &[Sample],
     baseline: &[Sample],

@@ -6,8 +6,8 @@
 //! statistical inference for nonlinear models", Annals of Statistics 2(2), 1974; in use: Rousselet,
 //! Pernet, Wilcox, European Journal of Neuroscience 46(2), 2017). Runs are the replicates: a
 //! quantile is taken from each run, the shift is Hodges and Lehmann's of the blocks' pairs or
-//! between all runs, its interval the cluster bootstrap's, and Holm's correction covers all quantiles, and where several
-//! contestants stand in one picture all of theirs ([`shift_functions`]).
+//! between all runs, with its interval, and Holm's correction covers all quantiles, and where
+//! several contestants stand in one picture all of theirs ([`shift_functions`]).
 
 use model::{Histogram, Seed};
 
@@ -47,8 +47,8 @@ pub struct Step {
     pub quantile: f64,
     /// The shift ours − baseline, or why there is none.
     pub shift: Result<Shift, String>,
-    /// The p value of the exact tests of the boots' medians, corrected for all quantiles that have a
-    /// shift (Holm).
+    /// The p value of the exact tests of the boots' medians, corrected for all quantiles that have
+    /// a shift (Holm).
     pub p_adjusted: Option<f64>,
 }
 

@@ -4,8 +4,8 @@
 //!
 //! It is Hodges and Lehmann's shift for one sample ("Estimates of location based on rank tests",
 //! Annals of Mathematical Statistics 34(2), 1963), and belongs to the signed-rank test (Hollander
-//! and Wolfe, "Nonparametric Statistical Methods", 2nd edition 1999, section 3.2). What a block does
-//! to both runs of a pair alike is not in it.
+//! and Wolfe, "Nonparametric Statistical Methods", 2nd edition 1999, section 3.2). What a block
+//! does to both runs of a pair alike is not in it.
 
 use crate::comparison::Interval;
 use crate::interval::CONFIDENCE;
