@@ -59,6 +59,7 @@ for group in "$@"; do
         need sqlite3 sqlite3
         need xz xz-utils
         need tbench dbench
+        need systemctl systemd
         need_crate cargo-deny cargo-deny
         need_crate scx_bpfland scx_bpfland
         ;;
