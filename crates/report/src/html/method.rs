@@ -196,8 +196,8 @@ fn limits(comparison: &Comparison) -> String {
          median; it is not corrected for many comparisons.</li><li>Headline measures are compared \
          {comparisons} times, in {count} families: one measure of one workload on one machine, for \
          all contestants and settings. Within a family the chance of even one false claim is at \
-         most 5 % (exact rank tests of boots and of blocks' pairs, Holm's correction); with no real \
-         difference \
+         most 5 % (exact rank tests of boots and of blocks' pairs, Holm's correction); with no \
+         real difference \
          anywhere, up to {expected:.1} families would still be expected to hold one.</\
          li><li>Samples inside a run are never counted as replicates; \
          quantiles \
