@@ -83,8 +83,20 @@ pub(crate) fn shift(
     seed: Seed,
 ) -> Option<Shift> {
     let of_all = shift_of_all(&by_boot(ours), &by_boot(baseline), resamples, seed)?;
-    let of_pairs = pairs.and_then(OfPairs::new).filter(|pairs| pairs.is_narrower(&of_all));
-    of_pairs.map_or(Some(of_all), |pairs| pairs.shift(resamples, seed))
+    let of_pairs = pairs.and_then(|pairs| shift_of_pairs(pairs, resamples, seed));
+    let narrower = of_pairs.filter(|pairs| is_narrower(pairs, &of_all));
+    Some(narrower.unwrap_or(of_all))
+}
+
+/// By percent, which verdicts go by, where both have them.
+fn is_narrower(one: &Shift, other: &Shift) -> bool {
+    let widths = |one: Option<Interval>, other: Option<Interval>| {
+        let width = |it: Interval| it.high - it.low;
+        one.zip(other).map(|(one, other)| width(one) <= width(other))
+    };
+    widths(one.percent_interval, other.percent_interval)
+        .or_else(|| widths(one.interval, other.interval))
+        .unwrap_or(false)
 }
 
 /// Every number with its boot.
@@ -92,42 +104,25 @@ pub(crate) fn by_boot(samples: &[Sample]) -> Vec<(&(u32, String), f64)> {
     samples.iter().map(|sample| (&sample.boot, sample.value)).collect()
 }
 
-/// What pairs say of a shift.
-struct OfPairs<'a> {
-    pairs: &'a Paired,
-    averages: Averages,
-    interval: Interval,
-}
-
-impl OfPairs<'_> {
-    fn new(pairs: &Paired) -> Option<OfPairs<'_>> {
-        let averages = Averages::new(&pairs.differences);
-        let interval = averages.interval(pairs.differences.len())?;
-        Some(OfPairs { pairs, averages, interval })
-    }
-
-    fn is_narrower(&self, other: &Shift) -> bool {
-        let width = |it: Interval| it.high - it.low;
-        other.interval.is_none_or(|other| width(self.interval) <= width(other))
-    }
-
-    fn shift(&self, resamples: u32, seed: Seed) -> Option<Shift> {
-        let order = Ascending::new(&self.pairs.base);
-        let ones = vec![1; self.pairs.base.len()];
-        let (value, base) = (self.averages.shift(&ones)?, order.median(&ones)?);
-        let alike = order.are_equal() && self.averages.are_equal();
-        let resamples = if alike { resamples.min(1) } else { resamples };
-        let replicates = resampled(&self.averages, &order, resamples, seed);
-        let drawn = summary(value, base, &replicates, ones.len());
-        // The baseline's median is uncertain as well: percents may be wider, and are not narrower.
-        let exact = percent(self.interval.low, base).zip(percent(self.interval.high, base));
-        let percents = drawn.percent_interval.zip(exact).map(|(drawn, (low, high))| Interval {
-            low: low.min(drawn.low),
-            high: high.max(drawn.high),
-        });
-        let interval = Some(self.interval);
-        Some(Shift { interval, percent_interval: percents, pairs: Some(ones.len()), ..drawn })
-    }
+/// Of pairs; `None` of too few for an interval.
+fn shift_of_pairs(pairs: &Paired, resamples: u32, seed: Seed) -> Option<Shift> {
+    let averages = Averages::new(&pairs.differences);
+    let interval = averages.interval(pairs.differences.len())?;
+    let order = Ascending::new(&pairs.base);
+    let ones = vec![1; pairs.base.len()];
+    let (value, base) = (averages.shift(&ones)?, order.median(&ones)?);
+    let alike = order.are_equal() && averages.are_equal();
+    let resamples = if alike { resamples.min(1) } else { resamples };
+    let replicates = resampled(&averages, &order, resamples, seed);
+    let drawn = summary(value, base, &replicates, ones.len());
+    // The baseline's median is uncertain as well: percents may be wider, and are not narrower.
+    let exact = percent(interval.low, base).zip(percent(interval.high, base));
+    let percents = drawn.percent_interval.zip(exact).map(|(drawn, (low, high))| Interval {
+        low: low.min(drawn.low),
+        high: high.max(drawn.high),
+    });
+    let interval = Some(interval);
+    Some(Shift { interval, percent_interval: percents, pairs: Some(ones.len()), ..drawn })
 }
 
 /// Shifts, each with the baseline's median of the same pairs.
