@@ -341,7 +341,7 @@ fn vtime_needs_no_more_instructions_than_scx_bpfland() {
         "--blocks",
         "1",
         "--runs",
-        "3",
+        "6",
     ];
     let ended = bench.run(&[&["run", "--on", "vm"], &arguments[..], &OFFLINE].concat());
     let records = bench.records("fairground.db");
