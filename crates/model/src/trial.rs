@@ -81,6 +81,12 @@ impl Trial {
         hex16(self)
     }
 
+    /// Block and seed, which the trials share that may be paired with it; `None` where nobody
+    /// planned a block, as of others' results.
+    pub fn met(&self) -> Option<(u32, Seed)> {
+        (self.backend != Backend::Imported).then_some((self.block, self.seed))
+    }
+
     /// The clock that counts: a virtual one exists only in the VM and the simulator.
     pub fn clock(&self) -> Clock {
         match self.backend {

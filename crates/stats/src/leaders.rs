@@ -105,7 +105,7 @@ mod tests {
         let sample = |(at, &value): (u32, &f64)| Sample {
             boot: (at % boots, String::new()),
             seed: Seed(u64::from(at)),
-            block: Some(at),
+            met: Some((at, Seed(u64::from(at)))),
             value,
         };
         Column { samples: (0..).zip(values).map(sample).collect(), missing: BTreeMap::new() }

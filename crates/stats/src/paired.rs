@@ -37,11 +37,12 @@ fn units(side: &[Sample]) -> usize {
 
 /// Runs of the same block and seed, in their order where there are several.
 fn pairs<'a>(ours: &'a [Sample], baseline: &'a [Sample]) -> Vec<(&'a Sample, &'a Sample)> {
+    let key = |sample: &Sample| sample.met.map(|(block, seed)| (block, seed.0));
     let mut partners: BTreeMap<_, VecDeque<&Sample>> = BTreeMap::new();
-    for (met, sample) in baseline.iter().filter_map(|sample| Some((sample.met()?, sample))) {
+    for (met, sample) in baseline.iter().filter_map(|sample| Some((key(sample)?, sample))) {
         partners.entry(met).or_default().push_back(sample);
     }
-    let partner = |one: &'a Sample| Some((one, partners.get_mut(&one.met()?)?.pop_front()?));
+    let partner = |one: &'a Sample| Some((one, partners.get_mut(&key(one)?)?.pop_front()?));
     ours.iter().filter_map(partner).collect()
 }
 
@@ -54,7 +55,7 @@ mod tests {
         let sample = |(at, &value): (u32, &f64)| Sample {
             boot: (at / runs_per_boot, String::new()),
             seed: Seed(u64::from(at)),
-            block: Some(at / runs_per_boot),
+            met: Some((at / runs_per_boot, Seed(u64::from(at)))),
             value,
         };
         (0..).zip(values).map(sample).collect()
@@ -92,10 +93,10 @@ mod tests {
     fn what_did_not_meet_is_not_paired() {
         assert_eq!(paired(&runs(&OURS[..5], 1), &runs(&BASE[..5], 1)), None, "five say nothing");
         let (ours, mut base) = (runs(&OURS, 1), runs(&BASE, 1));
-        base[3].seed = Seed(99);
+        base[3].met = Some((3, Seed(99)));
         assert_eq!(paired(&ours, &base), None, "another seed");
         let alone = |mut side: Vec<Sample>| {
-            side.iter_mut().for_each(|sample| sample.block = None);
+            side.iter_mut().for_each(|sample| sample.met = None);
             side
         };
         assert_eq!(paired(&alone(ours), &alone(runs(&BASE, 1))), None, "no blocks at all");

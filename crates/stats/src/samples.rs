@@ -53,16 +53,9 @@ pub(crate) struct Sample {
     /// Planned boot and real boot: a crash in between makes two.
     pub boot: (u32, String),
     pub seed: Seed,
-    /// The block; `None` where nobody planned one, as of others' results.
-    pub block: Option<u32>,
+    /// What it shares with the runs that it may be paired with: [`model::Trial::met`].
+    pub met: Option<(u32, Seed)>,
     pub value: f64,
-}
-
-impl Sample {
-    /// What it shares with the runs that it is paired with; `None` if it has no block.
-    pub fn met(&self) -> Option<(u32, u64)> {
-        Some((self.block?, self.seed.0))
-    }
 }
 
 /// One measure of one contestant.
@@ -114,7 +107,6 @@ pub(crate) fn columns(records: &[&Record]) -> Columns {
 
 fn sample(record: &Record, value: f64) -> Sample {
     let trial = &record.trial;
-    let block = (trial.backend != Backend::Imported).then_some(trial.block);
     let boot = (trial.boot, record.provenance.boot_id.clone());
-    Sample { boot, seed: trial.seed, block, value }
+    Sample { boot, seed: trial.seed, met: trial.met(), value }
 }

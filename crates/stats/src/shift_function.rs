@@ -26,8 +26,8 @@ pub const QUANTILES: [f64; 12] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 
 pub struct Run<'a> {
     /// Runs of one boot resemble each other.
     pub boot: u32,
-    /// Its block and seed, which it shares with the runs that it is paired with.
-    pub met: (u32, Seed),
+    /// What it shares with the runs that it may be paired with: [`model::Trial::met`].
+    pub met: Option<(u32, Seed)>,
     /// The samples.
     pub histogram: &'a Histogram,
 }
@@ -119,9 +119,9 @@ fn corrected(mut all: Vec<Vec<Raw>>) -> Vec<Vec<Step>> {
 /// Every run's quantile with what the run belongs to.
 fn values(runs: &[Run], at: f64) -> Result<Vec<Sample>, String> {
     let sample = |run: &Run| {
-        let (block, seed) = run.met;
         let value = quantile(run.histogram, at)?;
-        Ok(Sample { boot: (run.boot, String::new()), seed, block: Some(block), value })
+        let seed = run.met.map_or(Seed(0), |(_, seed)| seed);
+        Ok(Sample { boot: (run.boot, String::new()), seed, met: run.met, value })
     };
     runs.iter().map(sample).collect()
 }
@@ -139,7 +139,7 @@ mod tests {
     }
 
     fn runs(all: &[Histogram]) -> Vec<Run<'_>> {
-        let run = |(histogram, boot)| Run { boot, met: (boot, Seed(1)), histogram };
+        let run = |(histogram, boot)| Run { boot, met: Some((boot, Seed(1))), histogram };
         all.iter().zip(0..).map(run).collect()
     }
 
