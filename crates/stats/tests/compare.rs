@@ -4,7 +4,7 @@
 mod common;
 
 use common::{histogram, record, runs, with};
-use model::{Clock, Outcome, Record};
+use model::{Backend, Clock, Outcome, Record};
 use stats::{Comparison, Entry, Options, Verdict, compare};
 
 const SIX: [f64; 6] = [100.0, 101.0, 102.0, 103.0, 104.0, 105.0];
@@ -263,4 +263,18 @@ fn four_hundred_trials_with_forty_measures_are_compared_soon() {
     assert_eq!(comparison.cells.iter().map(|cell| cell.rows.len()).sum::<usize>(), 200);
     // The aim is one second. Only what has gone wrong altogether fails: the machine may be busy.
     assert!(taken < std::time::Duration::from_secs(30), "{taken:?}");
+}
+
+#[test]
+fn only_what_was_planned_in_blocks_is_paired() {
+    let values: Vec<f64> = (0..10).map(|block| 100.0 + 50.0 * f64::from(block % 5)).collect();
+    let slower: Vec<f64> =
+        values.iter().zip(1..).map(|(v, at)| v + 4.0 + 0.1 * f64::from(at)).collect();
+    let mut records = [runs("base", &values), runs("ours", &slower)].concat();
+    let pairs = |records: &[Record]| {
+        compare(records, &Options::against("base")).cells[0].rows[0].entries[1].shift.unwrap().pairs
+    };
+    assert_eq!(pairs(&records), Some(10));
+    records.iter_mut().for_each(|record| record.trial.backend = Backend::Imported);
+    assert_eq!(pairs(&records), None);
 }
