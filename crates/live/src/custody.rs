@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, Ordering::SeqCst};
 
-use crate::player::shared::Shared;
+use crate::player::shared_memory::Shared;
 
 /// Forked tasks and a real program: two groups are in use at a time.
 const GROUPS: usize = 8;

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use model::Provenance;
 
-use crate::player::cast::TIMER_SLACK_NS;
+use crate::player::threads::TIMER_SLACK_NS;
 use crate::trial::Context;
 
 /// Everything that is known before a trial starts.

@@ -15,7 +15,7 @@ use model::{Policy, Program};
 use crate::custody;
 use crate::player::attributes::{self, check, errno};
 use crate::player::clock::now_ns;
-use crate::player::stage::{Pipe, pipe};
+use crate::player::run_state::{Pipe, pipe};
 use crate::player::usage::{self, Usage};
 
 #[cfg(test)]

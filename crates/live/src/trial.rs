@@ -13,7 +13,7 @@ use model::{
 
 use crate::active::{active, sched_ext};
 use crate::facts;
-use crate::player::{self, Interludes, Options, PlayError, Played, attributes, busy};
+use crate::player::{self, Options, Periodic, PlayError, Played, attributes, busy};
 use crate::probes::Probes;
 use crate::trial::reloads::{Reloaded, Reloads};
 use crate::{parsers, program};
@@ -165,7 +165,7 @@ fn play(
         rounds_per_ms: provenance.calibration_rounds_per_ms,
         probes: probes.as_mut(),
         on_interrupt: &mut on_interrupt,
-        interludes: Interludes::new(trial.workload.reloads, duration_ns, &mut reload),
+        periodic: Periodic::new(trial.workload.reloads, duration_ns, &mut reload),
     };
     let played = player::play(&trial.workload, options);
     provenance.scheduler_after = after.unwrap_or_default();

@@ -3,14 +3,14 @@
 //! time.
 //!
 //! ```text
-//! Trial ──► program (what tasks do) ──► core + ext (the kernel's part) ──► measure ──► Record
+//! Trial ──► player (what tasks do) ──► core + ext (the kernel's part) ──► measure ──► Record
 //!                                                  ▲
 //!                                                  └──► Ops (the scheduler)
 //! ```
 //!
 //! Read in this order: [`trial`] is the whole answer to one question; [`core`] is the machine with
 //! the classes above sched_ext; [`ext`] is sched_ext itself; [`ops`] is its boundary with the
-//! scheduler, and [`native`] the scheduler's side of it; [`program`] plays the workload;
+//! scheduler, and [`native`] the scheduler's side of it; [`player`] plays the workload;
 //! [`measure`] counts.
 //!
 //! Where the model is not the kernel, a comment says `DIVERGES:` and why. It may do less than
@@ -24,7 +24,7 @@ pub mod flags;
 pub mod measure;
 pub mod native;
 pub mod ops;
-pub mod program;
+pub mod player;
 pub mod reference;
 pub mod trial;
 

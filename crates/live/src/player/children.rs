@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Forked processes.
 //!
-//! All of them are in one process group, whose leader, the usher, does nothing: so they can be
+//! All of them are in one process group, whose leader, the processes, does nothing: so they can be
 //! ended together, whatever they do and whoever forked them.
 
 use std::io;
@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use crate::custody;
 use crate::player::attributes::{self, check, errno};
 use crate::player::clock::now_ns;
-use crate::player::stage::{Fault, Stage};
+use crate::player::run_state::{Fault, RunState};
 use crate::player::task::{End, Flow, Task};
 use crate::player::usage;
 
@@ -20,32 +20,32 @@ pub const EXIT_NOW: &str = "--exit-now";
 
 /// Forks processes that play a template's steps once.
 pub fn fork(task: &mut Task, group: usize, count: u32) -> Flow {
-    let stage = task.stage;
-    let counts = stage.groups[group].counts();
+    let run = task.run;
+    let counts = run.groups[group].counts();
     for _ in 0..count {
         task.over()?;
-        let number = counts.forked.fetch_add(u64::from(stage.counting()), SeqCst);
-        if let Some(announcer) = stage.announcer.get() {
+        let number = counts.forked.fetch_add(u64::from(run.counting()), SeqCst);
+        if let Some(announcer) = run.announcer.get() {
             announcer.next_child(group);
         }
         let start_ns = now_ns();
         // SAFETY: the child does only what is async-signal-safe until it exits.
         match unsafe { libc::fork() } {
             -1 => return Err(task.fail(Fault::Fork, errno())),
-            0 => be_child(stage, task.group, group, number as u32, start_ns),
+            0 => be_child(run, task.group, group, number as u32, start_ns),
             // Both sides do this, so that neither can be too late.
-            pid => unsafe { libc::setpgid(pid, stage.children.load(SeqCst)) },
+            pid => unsafe { libc::setpgid(pid, run.children.load(SeqCst)) },
         };
     }
     Ok(())
 }
 
-fn be_child(stage: &Stage, parent: usize, group: usize, number: u32, start_ns: u64) -> ! {
+fn be_child(run: &RunState, parent: usize, group: usize, number: u32, start_ns: u64) -> ! {
     // SAFETY: no pointers.
-    unsafe { libc::setpgid(0, stage.children.load(SeqCst)) };
-    let mut task = Task::new(stage, group, number, start_ns);
+    unsafe { libc::setpgid(0, run.children.load(SeqCst)) };
+    let mut task = Task::new(run, group, number, start_ns);
     attributes::set_comm(&task.plan().comm);
-    if prepare(&task, parent).is_ok() && task.play() == End::Played && stage.counting() {
+    if prepare(&task, parent).is_ok() && task.play() == End::Played && run.counting() {
         leave_results(&mut task, start_ns);
     }
     exit(0)
@@ -53,7 +53,7 @@ fn be_child(stage: &Stage, parent: usize, group: usize, number: u32, start_ns: u
 
 /// Gives the child its template's attributes, as far as the parent's differ.
 fn prepare(task: &Task, parent: usize) -> Flow {
-    let (plan, parent) = (task.plan(), &task.stage.score.groups[parent]);
+    let (plan, parent) = (task.plan(), &task.run.score.groups[parent]);
     if plan.policy != parent.policy {
         attributes::set_policy(0, &plan.policy).map_err(|no| task.fail(Fault::Policy, no))?;
     }
@@ -93,7 +93,7 @@ pub fn wait(task: &mut Task) -> Flow {
 /// Replaces the program of this process by one that exits at once: ourselves.
 pub fn exec(task: &Task) -> End {
     let counts = task.tally().counts();
-    counts.ended.fetch_add(u64::from(task.stage.counting()), SeqCst);
+    counts.ended.fetch_add(u64::from(task.run.counting()), SeqCst);
     let arguments = [c"fairground".as_ptr(), c"--exit-now".as_ptr(), ptr::null()];
     let environment = [ptr::null()];
     // SAFETY: all are valid C strings in arrays that end with null.
@@ -131,11 +131,11 @@ extern "C" fn exit_if_asked(
 }
 
 /// The leader of the forked processes' group. Dropping it ends them all.
-pub struct Usher(libc::pid_t);
+pub struct ProcessGroup(libc::pid_t);
 
-impl Usher {
+impl ProcessGroup {
     /// Starts it. To be done before there are threads.
-    pub fn start(stage: &Stage) -> io::Result<Usher> {
+    pub fn start(run: &RunState) -> io::Result<ProcessGroup> {
         // SAFETY: no pointers. Processes whose parent ended come to us, to be waited for.
         unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
         // SAFETY: the child only waits for its end.
@@ -146,9 +146,9 @@ impl Usher {
         check(i64::from(pid)).map_err(io::Error::from_raw_os_error)?;
         // SAFETY: no pointers.
         unsafe { libc::setpgid(pid, pid) };
-        stage.children.store(pid, SeqCst);
+        run.children.store(pid, SeqCst);
         custody::enter(pid);
-        Ok(Usher(pid))
+        Ok(ProcessGroup(pid))
     }
 }
 
@@ -163,7 +163,7 @@ fn wait_for_end() -> ! {
     }
 }
 
-impl Drop for Usher {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         loop {
             // SAFETY: no pointers; the group is ours alone.

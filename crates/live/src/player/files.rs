@@ -7,7 +7,7 @@
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::player::attributes::{Errno, errno};
-use crate::player::stage::{Fault, Stage};
+use crate::player::run_state::{Fault, RunState};
 use crate::player::task::{BUFFER, End, Flow, Task};
 
 /// What a new file holds, so that there is something to read.
@@ -17,10 +17,10 @@ const FIRST_BYTES: i64 = 64 * 1024;
 pub struct OwnFile(OwnedFd);
 
 /// Opens a new file. Async-signal-safe.
-pub fn open(stage: &Stage) -> Result<OwnFile, Errno> {
+pub fn open(run: &RunState) -> Result<OwnFile, Errno> {
     let flags = libc::O_TMPFILE | libc::O_RDWR | libc::O_CLOEXEC;
     // SAFETY: a valid C string.
-    let fd = unsafe { libc::open(stage.directory.as_ptr(), flags, 0o600) };
+    let fd = unsafe { libc::open(run.directory.as_ptr(), flags, 0o600) };
     if fd < 0 {
         return Err(errno());
     }
@@ -71,7 +71,7 @@ static ZEROS: [u8; BUFFER] = [0; BUFFER];
 
 fn own(task: &mut Task) -> Result<i32, End> {
     if task.file.is_none() {
-        match open(task.stage) {
+        match open(task.run) {
             Ok(file) => task.file = Some(file),
             Err(errno) => return Err(task.fail(Fault::File, errno)),
         }

@@ -8,7 +8,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 use crate::player::clock::timespec;
-use crate::player::shared::Shareable;
+use crate::player::shared_memory::Shareable;
 
 const ANY: u32 = u32::MAX;
 

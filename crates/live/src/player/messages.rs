@@ -4,13 +4,13 @@
 use std::os::fd::{AsRawFd, RawFd};
 
 use crate::player::attributes::errno;
-use crate::player::stage::Fault;
+use crate::player::run_state::Fault;
 use crate::player::task::{BUFFER, Flow, Task};
 
 /// Writes one message to each of `fan` members; see [`model::Step::Send`].
 pub fn send(task: &mut Task, channel: usize, bytes: usize, fan: u32) -> Flow {
-    let stage = task.stage;
-    let members = &stage.channels[channel];
+    let run = task.run;
+    let members = &run.channels[channel];
     let first = u64::from(task.number / fan) * u64::from(fan);
     for member in first..first + u64::from(fan) {
         let pipe = &members[(member % members.len() as u64) as usize];
@@ -21,8 +21,8 @@ pub fn send(task: &mut Task, channel: usize, bytes: usize, fan: u32) -> Flow {
 
 /// Reads one message from the task's own member.
 pub fn receive(task: &mut Task, channel: usize, bytes: usize) -> Flow {
-    let stage = task.stage;
-    let members = &stage.channels[channel];
+    let run = task.run;
+    let members = &run.channels[channel];
     let pipe = &members[task.number as usize % members.len()];
     transfer(task, pipe.read.as_raw_fd(), bytes, read)
 }

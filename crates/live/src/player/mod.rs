@@ -2,13 +2,13 @@
 //! The player: performs a workload with real threads and processes.
 //!
 //! ```text
-//! Workload ──► score (names to numbers) ──► stage (shared memory) ──► cast (threads at the gate)
+//! Workload ──► score (names to numbers) ──► run (shared memory) ──► cast (threads at the gate)
 //!          ──► conductor (start, wait, end) ──► Played
 //! ```
 //!
 //! A [`task`] plays steps; [`timers`], [`messages`], [`files`] and [`children`] are kinds of steps;
 //! [`futex`], [`shared`], [`clock`], [`busy`], [`attributes`] and [`usage`] are what they stand on.
-//! [`interludes`] are for the scheduler.
+//! [`periodic`] are for the scheduler.
 //! Nothing is allocated or printed between the common start and the end of the run.
 //!
 //! What is not here: the scheduler under test, metrics by name, files of results.
@@ -23,26 +23,26 @@ use crate::program::Finished;
 
 pub mod attributes;
 pub mod busy;
-pub mod cast;
 pub mod children;
 pub mod clock;
-mod conductor;
 pub mod files;
 pub mod futex;
-pub mod interludes;
+mod main_thread;
 pub mod messages;
+pub mod periodic;
 mod played;
+pub mod run_state;
 pub mod score;
-pub mod shared;
-pub mod stage;
+pub mod shared_memory;
 pub mod task;
 #[cfg(test)]
 mod tests;
+pub mod threads;
 pub mod timers;
 pub mod usage;
 
-pub use conductor::play;
-pub use interludes::Interludes;
+pub use main_thread::play;
+pub use periodic::Periodic;
 
 /// How to play.
 pub struct Options<'a> {
@@ -60,7 +60,7 @@ pub struct Options<'a> {
     /// them would not let them end.
     pub on_interrupt: &'a mut dyn FnMut(),
     /// What happens to the scheduler during the run.
-    pub interludes: Interludes<'a>,
+    pub periodic: Periodic<'a>,
 }
 
 /// How it went.

@@ -1,45 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From the stage to the results, once everybody has left it.
+//! From the run to the results, once everybody has left it.
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use crate::player::clock::thread_cpu_ns;
+use crate::player::run_state::{RunState, TaskSlot};
 use crate::player::score::Group;
-use crate::player::stage::{Stage, TaskSlot};
 use crate::player::{GroupPlayed, usage};
 
 /// Reads the CPU clocks of all tasks that have not ended by themselves: at the end of the run,
 /// before they are told to stop.
-pub fn sample_cpu_times(stage: &Stage) {
-    for slot in stage.slots.iter().filter(|slot| slot.end_ns.load(SeqCst) == 0) {
+pub fn sample_cpu_times(run: &RunState) {
+    for slot in run.slots.iter().filter(|slot| slot.end_ns.load(SeqCst) == 0) {
         let used = thread_cpu_ns(slot.tid.load(SeqCst));
         slot.cpu_after_ns.store(used.unwrap_or(0), SeqCst);
     }
 }
 
 /// From the common start to the last end, if all finite tasks have ended.
-pub fn completion_ns(stage: &Stage) -> Option<u64> {
-    let control = stage.control();
+pub fn completion_ns(run: &RunState) -> Option<u64> {
+    let control = run.control();
     if control.finite_left.load(SeqCst) > 0 {
         return None;
     }
-    let finite = stage.score.groups.iter().filter(|group| group.is_finite());
-    let ends = finite.flat_map(|group| slots(stage, group)).map(|slot| slot.end_ns.load(SeqCst));
+    let finite = run.score.groups.iter().filter(|group| group.is_finite());
+    let ends = finite.flat_map(|group| slots(run, group)).map(|slot| slot.end_ns.load(SeqCst));
     Some(ends.max()?.saturating_sub(control.start_ns.load(SeqCst)))
 }
 
 /// All groups' results.
-pub fn groups(stage: &Stage) -> Vec<GroupPlayed> {
-    (0..stage.score.groups.len()).map(|number| group(stage, number)).collect()
+pub fn groups(run: &RunState) -> Vec<GroupPlayed> {
+    (0..run.score.groups.len()).map(|number| group(run, number)).collect()
 }
 
-fn slots<'a>(stage: &'a Stage, group: &Group) -> &'a [TaskSlot] {
-    &stage.slots[group.first_task..group.first_task + group.starts_ns.len()]
+fn slots<'a>(run: &'a RunState, group: &Group) -> &'a [TaskSlot] {
+    &run.slots[group.first_task..group.first_task + group.starts_ns.len()]
 }
 
-fn group(stage: &Stage, number: usize) -> GroupPlayed {
-    let (plan, tally) = (&stage.score.groups[number], &stage.groups[number]);
-    let (slots, counts) = (slots(stage, plan), tally.counts());
+fn group(run: &RunState, number: usize) -> GroupPlayed {
+    let (plan, tally) = (&run.score.groups[number], &run.groups[number]);
+    let (slots, counts) = (slots(run, plan), tally.counts());
     let load = |word: &AtomicU64| word.load(SeqCst);
     let forked = load(&counts.forked);
     let rounds: u64 = slots.iter().map(|slot| load(&slot.rounds)).sum();

@@ -10,8 +10,8 @@ use std::sync::atomic::Ordering::SeqCst;
 use crate::player::busy::spin;
 use crate::player::clock::{now_ns, sleep_until};
 use crate::player::futex::Stopped;
+use crate::player::run_state::{Fault, GroupTally, RunState, TaskSlot};
 use crate::player::score::{Group, Op};
-use crate::player::stage::{Fault, GroupStage, Stage, TaskSlot};
 use crate::player::timers::Timers;
 use crate::player::{attributes, children, files, messages};
 
@@ -39,7 +39,7 @@ pub const BUFFER: usize = 16 * 1024;
 /// A task that is playing.
 pub struct Task<'a> {
     /// What it shares with the others.
-    pub stage: &'a Stage,
+    pub run: &'a RunState,
     /// Its group's number.
     pub group: usize,
     /// Its number in the group.
@@ -58,9 +58,9 @@ pub struct Task<'a> {
 
 impl<'a> Task<'a> {
     /// A task that has not begun. `start_ns` is where its timers' grids begin.
-    pub fn new(stage: &'a Stage, group: usize, number: u32, start_ns: u64) -> Task<'a> {
+    pub fn new(run: &'a RunState, group: usize, number: u32, start_ns: u64) -> Task<'a> {
         Task {
-            stage,
+            run,
             group,
             number,
             slot: None,
@@ -73,12 +73,12 @@ impl<'a> Task<'a> {
 
     /// The plan of its group.
     pub fn plan(&self) -> &'a Group {
-        &self.stage.score.groups[self.group]
+        &self.run.score.groups[self.group]
     }
 
     /// What its group leaves behind.
-    pub fn tally(&self) -> &'a GroupStage {
-        &self.stage.groups[self.group]
+    pub fn tally(&self) -> &'a GroupTally {
+        &self.run.groups[self.group]
     }
 
     /// Plays all rounds.
@@ -93,7 +93,7 @@ impl<'a> Task<'a> {
                 return end;
             }
             rounds += 1;
-            if let Some(slot) = self.slot.filter(|_| self.stage.counting()) {
+            if let Some(slot) = self.slot.filter(|_| self.run.counting()) {
                 slot.rounds.fetch_add(1, SeqCst);
             }
         }
@@ -102,12 +102,12 @@ impl<'a> Task<'a> {
 
     /// Ends the task when the trial is over.
     pub fn over(&self) -> Flow {
-        if self.stage.stopped() { Err(End::Stopped) } else { Ok(()) }
+        if self.run.stopped() { Err(End::Stopped) } else { Ok(()) }
     }
 
     /// Reports a fault, which ends the trial.
     pub fn fail(&self, fault: Fault, errno: attributes::Errno) -> End {
-        self.stage.report(fault, self.group, errno);
+        self.run.report(fault, self.group, errno);
         End::Stopped
     }
 
@@ -155,12 +155,12 @@ impl<'a> Task<'a> {
     fn within(&mut self, limit_ns: u64, ops: &'a [Op]) -> Flow {
         let start_ns = now_ns();
         let flow = self.steps(ops);
-        let (stage, tally) = (self.stage, self.tally());
-        if stage.counting() {
+        let (run, tally) = (self.run, self.tally());
+        if run.counting() {
             tally.span(now_ns().saturating_sub(start_ns), limit_ns);
             return flow;
         }
-        let end_ns = stage.control().end_ns.load(SeqCst);
+        let end_ns = run.control().end_ns.load(SeqCst);
         let age_ns = end_ns.saturating_sub(start_ns);
         if age_ns > limit_ns {
             tally.span(age_ns, limit_ns);
@@ -170,28 +170,28 @@ impl<'a> Task<'a> {
 
     /// The steps in which tasks wait for each other.
     fn meet(&mut self, op: &Op) -> Flow {
-        let stage = self.stage;
-        let stop = &stage.control().stop;
+        let run = self.run;
+        let stop = &run.control().stop;
         match *op {
-            Op::Lock(lock) => stage.locks[lock].take(stop)?,
-            Op::Unlock(lock) => stage.locks[lock].release(),
+            Op::Lock(lock) => run.locks[lock].take(stop)?,
+            Op::Unlock(lock) => run.locks[lock].release(),
             Op::Wait { condition, lock } => {
-                stage.conditions[condition].wait(Some(&stage.locks[lock]), stop)?;
+                run.conditions[condition].wait(Some(&run.locks[lock]), stop)?;
             }
-            Op::Signal(condition) => stage.conditions[condition].signal(),
+            Op::Signal(condition) => run.conditions[condition].signal(),
             Op::Broadcast(condition) | Op::Resume(condition) => {
-                stage.conditions[condition].broadcast();
+                run.conditions[condition].broadcast();
             }
             Op::Sync { condition, lock } => {
-                stage.conditions[condition].signal();
-                stage.conditions[condition].wait(Some(&stage.locks[lock]), stop)?;
+                run.conditions[condition].signal();
+                run.conditions[condition].wait(Some(&run.locks[lock]), stop)?;
             }
             Op::Barrier(number) => {
-                stage.barriers[number].wait(stage.score.barriers[number], stop)?;
+                run.barriers[number].wait(run.score.barriers[number], stop)?;
             }
-            Op::Suspend(condition) => stage.conditions[condition].wait(None, stop)?,
-            Op::Post(semaphore) => stage.semaphores[semaphore].post(),
-            Op::Take(semaphore) => stage.semaphores[semaphore].wait(stop)?,
+            Op::Suspend(condition) => run.conditions[condition].wait(None, stop)?,
+            Op::Post(semaphore) => run.semaphores[semaphore].post(),
+            Op::Take(semaphore) => run.semaphores[semaphore].wait(stop)?,
             _ => {}
         }
         Ok(())
@@ -214,7 +214,7 @@ impl<'a> Task<'a> {
 
     /// Uses CPU time, and looks up every 50 µs to see whether the trial is over.
     fn run(&mut self, us: u64) -> Flow {
-        let per_ms = self.stage.rounds_per_ms;
+        let per_ms = self.run.rounds_per_ms;
         let chunk = (per_ms / 20).max(1);
         let mut left = (u128::from(us) * u128::from(per_ms) / 1_000) as u64;
         while left > chunk {
@@ -227,7 +227,7 @@ impl<'a> Task<'a> {
     }
 
     fn run_until(&mut self, until_ns: u64) -> Flow {
-        let chunk = (self.stage.rounds_per_ms / 500).max(1);
+        let chunk = (self.run.rounds_per_ms / 500).max(1);
         while now_ns() < until_ns {
             spin(chunk);
             self.over()?;
@@ -246,13 +246,13 @@ impl<'a> Task<'a> {
     fn timer(&mut self, number: usize) -> Flow {
         let plan = self.plan().timers[number];
         let arrival_ns = now_ns();
-        let counting = self.stage.counting();
+        let counting = self.run.counting();
         let release_ns = self.timers.arrive(number, plan, arrival_ns, counting, self.tally());
         if release_ns > arrival_ns {
             self.sleep_until(release_ns)?;
         }
         let seen_ns = now_ns();
-        let counting = self.stage.counting();
+        let counting = self.run.counting();
         // The step that this is has not been counted yet.
         self.timers.release(number, seen_ns, counting, self.steps + 1, self.tally());
         Ok(())

@@ -18,7 +18,7 @@ fn try_play(workload: Value) -> Result<Played, PlayError> {
         rounds_per_ms: busy::calibrate() / 4,
         probes: None,
         on_interrupt: &mut || {},
-        interludes: Interludes::new(0, 0, &mut no_interlude),
+        periodic: Periodic::new(0, 0, &mut no_interlude),
     };
     play(&workload, options)
 }

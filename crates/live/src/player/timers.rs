@@ -7,8 +7,8 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 
+use crate::player::run_state::GroupTally;
 use crate::player::score::{MAX_TIMERS, TimerPlan};
-use crate::player::stage::GroupStage;
 
 /// The timers of one task.
 pub struct Timers([State; MAX_TIMERS]);
@@ -40,7 +40,7 @@ impl Timers {
         plan: TimerPlan,
         now_ns: u64,
         counting: bool,
-        tally: &GroupStage,
+        tally: &GroupTally,
     ) -> u64 {
         let state = &mut self.0[number];
         let deadline_ns = state.release_ns + plan.period_ns;
@@ -73,7 +73,7 @@ impl Timers {
         now_ns: u64,
         counting: bool,
         steps: u64,
-        tally: &GroupStage,
+        tally: &GroupTally,
     ) {
         let state = &mut self.0[number];
         state.steps_at_release = Some(steps);
@@ -88,7 +88,7 @@ impl Timers {
 
     /// The run was ended at `end_ns`: everything whose deadline had passed and that was not
     /// finished has missed it, the releases that the task never came to see included.
-    pub fn stop(&mut self, plans: &[TimerPlan], end_ns: u64, tally: &GroupStage) {
+    pub fn stop(&mut self, plans: &[TimerPlan], end_ns: u64, tally: &GroupTally) {
         for (state, plan) in self.0.iter_mut().zip(plans) {
             if let Some((_, missed)) = state.owed.take().filter(|&(due_ns, _)| due_ns <= end_ns) {
                 count(tally, 1, u64::from(missed));
@@ -109,7 +109,7 @@ impl Timers {
         now_ns: u64,
         end_ns: Option<u64>,
         steps: u64,
-        tally: &GroupStage,
+        tally: &GroupTally,
     ) {
         for (state, plan) in self.0.iter_mut().zip(plans) {
             let inside = |due_ns: u64| end_ns.is_none_or(|end_ns| due_ns <= end_ns);
@@ -128,7 +128,7 @@ impl Timers {
     }
 }
 
-fn count(tally: &GroupStage, deadlines: u64, missed: u64) {
+fn count(tally: &GroupTally, deadlines: u64, missed: u64) {
     tally.counts().deadlines.fetch_add(deadlines, SeqCst);
     tally.counts().missed.fetch_add(missed, SeqCst);
 }
@@ -140,8 +140,8 @@ mod tests {
     const START: u64 = 1_000;
     const PERIOD: u64 = 100;
 
-    fn tally() -> GroupStage {
-        GroupStage::new().unwrap()
+    fn tally() -> GroupTally {
+        GroupTally::new().unwrap()
     }
 
     /// Plays jobs that come back to the timer at these times and see each release at once (or at

@@ -16,7 +16,7 @@ use model::{Outcome, Record, Trial};
 use crate::active::active;
 use crate::player::attributes::{check, rise_above};
 use crate::player::busy;
-use crate::player::stage::pipe;
+use crate::player::run_state::pipe;
 use crate::trial::{Context, preparation, run, scheduler};
 use crate::{custody, facts};
 
@@ -75,7 +75,9 @@ pub(super) fn supervise_work(
             .unwrap_or_else(|panic| without_measurement(trial, context, defect(panic.as_ref())))
     };
     let answer = match Worker::start(&careful) {
-        Ok(mut worker) => worker.attend(Duration::from_millis(trial.timeout_ms), grace, look, stop),
+        Ok(mut worker) => {
+            worker.run_if_due(Duration::from_millis(trial.timeout_ms), grace, look, stop)
+        }
         Err(why) => Err(Outcome::Failed { reason: format!("no process for the trial: {why}") }),
     };
     custody::kill_leftovers();
@@ -154,7 +156,7 @@ impl Worker {
     /// Waits for the record; tells the worker to stop when its time is over, and kills it when it
     /// does not. What comes before the workload has as much time again: how long loading takes
     /// depends on the host, and must not be taken from the workload's.
-    fn attend(
+    fn run_if_due(
         &mut self,
         limit: Duration,
         grace: Duration,

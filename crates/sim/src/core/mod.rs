@@ -35,10 +35,10 @@ use crate::ext::idle::IdleMasks;
 use crate::ext::timer::SchedulerTimer;
 use crate::measure::recorder::{Recorder, Stat};
 use crate::ops::{ExitInfo, Ops, OpsPresent};
-use crate::program::conductor::Conductor;
-use crate::program::play::Play;
-use crate::program::score::Score;
-use crate::program::things::Things;
+use crate::player::main_task::Conductor;
+use crate::player::objects::Things;
+use crate::player::progress::Play;
+use crate::player::score::Score;
 
 /// A task's number inside the simulator. Idle tasks come first: the idle task of CPU *n* is number
 /// *n*.

@@ -2,9 +2,9 @@
 //! Where tasks meet: locks, conditions, barriers, semaphores, with the system calls that the
 //! player's (`crates/live/src/player/futex.rs`) make.
 
-use super::play::Flow;
+use super::objects::{Things, Waiters};
+use super::progress::Flow;
 use super::score::Op;
-use super::things::{Things, Waiters};
 use crate::core::task::{State, Task};
 use crate::core::{Core, TaskId};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What each step does.
 
-use super::play::Flow;
+use super::progress::Flow;
 use super::score::Op;
 use crate::core::events::Kind;
 use crate::core::task::State;

@@ -7,7 +7,7 @@
 
 use model::{Costs, Policy, PolicyClass};
 
-use super::play::Play;
+use super::progress::Play;
 use super::score::LAB_PRIORITY;
 use crate::core::task::{Class, NewTask, State};
 use crate::core::{Core, TaskId};

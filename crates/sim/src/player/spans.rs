@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How long steps take: the `within` step.
 
-use super::play::Flow;
+use super::progress::Flow;
 use crate::core::{Core, TaskId};
 
 impl Core {

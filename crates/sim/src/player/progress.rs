@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Goes through a task's steps whenever its CPU has done the work before.
 
-use super::conductor::Gate;
+use super::main_task::Gate;
 use super::score::Op;
 use super::timers::TimerState;
 use crate::core::task::State;

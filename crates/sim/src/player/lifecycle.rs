@@ -3,8 +3,8 @@
 
 use model::Policy;
 
-use super::conductor::Gate;
-use super::play::{Ending, Flow, Play};
+use super::main_task::Gate;
+use super::progress::{Ending, Flow, Play};
 use super::score::Op;
 use super::timers::TimerState;
 use crate::core::events::Kind;

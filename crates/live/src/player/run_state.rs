@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The stage: everything that tasks, forked processes and the conductor share.
+//! The run: everything that tasks, forked processes and the conductor share.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::SeqCst};
 use crate::player::attributes::Errno;
 use crate::player::futex::{Barrier, Condition, Lock, Semaphore};
 use crate::player::score::Score;
-use crate::player::shared::{Recorder, Shareable, Shared};
+use crate::player::shared_memory::{Recorder, Shareable, Shared};
 use crate::probes::Announcer;
 
 /// What the conductor tells everybody, and hears from them. One exists.
@@ -60,7 +60,7 @@ pub struct TaskSlot {
 }
 
 /// What a group leaves behind.
-pub struct GroupStage {
+pub struct GroupTally {
     /// `timer_lateness_ns`.
     pub lateness: Recorder,
     /// `response_time_ns`.
@@ -108,7 +108,7 @@ pub struct Pipe {
 }
 
 /// See the module.
-pub struct Stage {
+pub struct RunState {
     /// What is played.
     pub score: Score,
     /// Loop rounds of one millisecond of CPU time.
@@ -117,7 +117,7 @@ pub struct Stage {
     /// One for each task that starts by itself.
     pub slots: Shared<TaskSlot>,
     /// One for each group.
-    pub groups: Vec<GroupStage>,
+    pub groups: Vec<GroupTally>,
     /// By number.
     pub locks: Shared<Lock>,
     /// By number.
@@ -138,16 +138,16 @@ pub struct Stage {
     pub children: AtomicI32,
 }
 
-impl Stage {
-    /// Sets the stage. Fails when the kernel refuses memory, pipes or files.
-    pub fn new(score: Score, rounds_per_ms: u64) -> io::Result<Stage> {
+impl RunState {
+    /// Sets the run. Fails when the kernel refuses memory, pipes or files.
+    pub fn new(score: Score, rounds_per_ms: u64) -> io::Result<RunState> {
         let channels = open_channels(&score.channels)?;
         let directory = std::env::temp_dir();
-        let stage = Stage {
+        let run = RunState {
             rounds_per_ms,
             control: Shared::new(1)?,
             slots: Shared::new(score.tasks())?,
-            groups: score.groups.iter().map(|_| GroupStage::new()).collect::<io::Result<_>>()?,
+            groups: score.groups.iter().map(|_| GroupTally::new()).collect::<io::Result<_>>()?,
             locks: Shared::new(score.locks)?,
             conditions: Shared::new(score.conditions)?,
             semaphores: Shared::new(score.semaphores)?,
@@ -159,11 +159,11 @@ impl Stage {
             children: AtomicI32::new(0),
             score,
         };
-        let control = stage.control();
-        control.alive.store(stage.score.tasks() as u32, SeqCst);
-        control.playing.store(stage.score.tasks() as u32, SeqCst);
-        control.finite_left.store(stage.score.finite_tasks() as u32, SeqCst);
-        Ok(stage)
+        let control = run.control();
+        control.alive.store(run.score.tasks() as u32, SeqCst);
+        control.playing.store(run.score.tasks() as u32, SeqCst);
+        control.finite_left.store(run.score.finite_tasks() as u32, SeqCst);
+        Ok(run)
     }
 
     /// The one control block.
@@ -203,10 +203,10 @@ impl Stage {
     }
 }
 
-impl GroupStage {
+impl GroupTally {
     /// An empty one. Fails when the kernel gives no memory.
-    pub fn new() -> io::Result<GroupStage> {
-        Ok(GroupStage {
+    pub fn new() -> io::Result<GroupTally> {
+        Ok(GroupTally {
             lateness: Recorder::new()?,
             response: Recorder::new()?,
             turnaround: Recorder::new()?,
@@ -315,10 +315,10 @@ mod tests {
     #[test]
     fn the_first_fault_is_kept() {
         let score = Score::new(&Default::default(), Default::default(), model::Seed(0)).unwrap();
-        let stage = Stage::new(score, 1).unwrap();
-        assert_eq!(stage.fault(), None);
-        stage.report(Fault::Exec, 7, libc::ENOENT);
-        stage.report(Fault::Policy, 1, libc::EPERM);
-        assert_eq!(stage.fault(), Some((Fault::Exec, 7, libc::ENOENT)));
+        let run = RunState::new(score, 1).unwrap();
+        assert_eq!(run.fault(), None);
+        run.report(Fault::Exec, 7, libc::ENOENT);
+        run.report(Fault::Policy, 1, libc::EPERM);
+        assert_eq!(run.fault(), Some((Fault::Exec, 7, libc::ENOENT)));
     }
 }

@@ -15,11 +15,11 @@ use model::Workload;
 
 use crate::custody;
 use crate::player::attributes::{Errno, rise_above};
-use crate::player::children::Usher;
+use crate::player::children::ProcessGroup;
 use crate::player::clock::{now_ns, timespec};
+use crate::player::run_state::{Fault, RunState, silence};
 use crate::player::score::Score;
-use crate::player::stage::{Fault, Stage, silence};
-use crate::player::{Interludes, Options, PlayError, Played, cast, futex, played};
+use crate::player::{Options, Periodic, PlayError, Played, futex, played, threads};
 use crate::probes::Probes;
 use crate::program::Running;
 
@@ -35,21 +35,22 @@ pub fn play(workload: &Workload, options: Options) -> Result<Played, PlayError> 
     check_end(workload, &score)?;
     allow_interruption();
     let system = PlayError::system;
-    let stage = Stage::new(score, options.rounds_per_ms).map_err(system("setting the stage"))?;
-    let stage = Arc::new(stage);
-    let forks = stage.score.forks();
-    let usher = forks.then(|| Usher::start(&stage)).transpose().map_err(system("forking"))?;
+    let run = RunState::new(score, options.rounds_per_ms).map_err(system("setting the run"))?;
+    let run = Arc::new(run);
+    let forks = run.score.forks();
+    let processes =
+        forks.then(|| ProcessGroup::start(&run)).transpose().map_err(system("forking"))?;
     let program = hold_program(workload, &options)?;
-    let threads = match cast::assemble(&stage) {
+    let threads = match threads::start_all(&run) {
         Ok(threads) => threads,
         Err(error) => {
-            abandon(&stage);
+            abandon(&run);
             return Err(system("starting the tasks' threads")(error));
         }
     };
     let above = rise_above().ok();
-    let result = perform(&stage, program, threads, options);
-    drop(usher);
+    let result = play_until_end(&run, program, threads, options);
+    drop(processes);
     if let Some(previous) = &above {
         previous.restore();
     }
@@ -76,42 +77,42 @@ fn hold_program(workload: &Workload, options: &Options) -> Result<Option<Running
     held.transpose().map_err(|error| PlayError::Failed(format!("starting the program: {error}")))
 }
 
-/// From the assembled cast to the empty stage.
-fn perform(
-    stage: &Arc<Stage>,
+/// From the assembled cast to the empty run.
+fn play_until_end(
+    run: &Arc<RunState>,
     mut program: Option<Running>,
     threads: Vec<JoinHandle<()>>,
     mut options: Options,
 ) -> Result<Played, PlayError> {
-    wait_until_ready(stage, threads.len());
+    wait_until_ready(run, threads.len());
     let mut probes = options.probes;
     let tracked = match &mut probes {
-        Some(probes) => track(stage, probes, program.as_ref()),
+        Some(probes) => track(run, probes, program.as_ref()),
         None => Ok(()),
     };
-    let start_took_ns = start(stage, program.as_mut(), probes.as_deref());
+    let start_took_ns = start(run, program.as_mut(), probes.as_deref());
     let mut end = Ending::Over;
     if tracked.is_ok() {
-        end = wait_for_end(stage, program.as_mut(), &mut options.interludes);
+        end = wait_for_end(run, program.as_mut(), &mut options.periodic);
     }
-    let interrupted = (end == Ending::Interrupted).then(|| still_running(stage, &program));
-    end_counting(stage);
+    let interrupted = (end == Ending::Interrupted).then(|| still_running(run, &program));
+    end_counting(run);
     let readings = probes.map(|probes| probes.finish());
-    let completion_ns = played::completion_ns(stage);
+    let completion_ns = played::completion_ns(run);
     if interrupted.is_some() {
         (options.on_interrupt)();
     }
-    dismiss(stage, threads);
+    dismiss(run, threads);
     let program = program.map(Running::finish);
     tracked.map_err(PlayError::Failed)?;
-    if let Some((fault, group, errno)) = stage.fault() {
-        return Err(explain(stage, fault, group, errno));
+    if let Some((fault, group, errno)) = run.fault() {
+        return Err(explain(run, fault, group, errno));
     }
-    let control = stage.control();
+    let control = run.control();
     Ok(Played {
         run_ns: control.end_ns.load(SeqCst).saturating_sub(control.start_ns.load(SeqCst)),
         completion_ns,
-        groups: played::groups(stage),
+        groups: played::groups(run),
         program,
         readings,
         interrupted,
@@ -121,16 +122,16 @@ fn perform(
 }
 
 /// Waits until all threads are at the gate.
-fn wait_until_ready(stage: &Stage, threads: usize) {
-    while (stage.control().ready.load(SeqCst) as usize) < threads && !interrupted() {
-        poll(&[stage.bell.as_raw_fd(), custody::alarm()], None);
-        silence(&stage.bell);
+fn wait_until_ready(run: &RunState, threads: usize) {
+    while (run.control().ready.load(SeqCst) as usize) < threads && !interrupted() {
+        poll(&[run.bell.as_raw_fd(), custody::alarm()], None);
+        silence(&run.bell);
     }
 }
 
-fn track(stage: &Stage, probes: &mut Probes, program: Option<&Running>) -> Result<(), String> {
-    for (number, group) in stage.score.groups.iter().enumerate() {
-        for slot in &stage.slots[group.first_task..group.first_task + group.starts_ns.len()] {
+fn track(run: &RunState, probes: &mut Probes, program: Option<&Running>) -> Result<(), String> {
+    for (number, group) in run.score.groups.iter().enumerate() {
+        for slot in &run.slots[group.first_task..group.first_task + group.starts_ns.len()] {
             probes.track(slot.tid.load(SeqCst), number)?;
         }
         if let Some(&child) = group.forked().first() {
@@ -138,13 +139,13 @@ fn track(stage: &Stage, probes: &mut Probes, program: Option<&Running>) -> Resul
         }
     }
     // The probes outlive the tasks: they belong to our caller.
-    let _ = stage.announcer.set(probes.announcer());
-    program.map_or(Ok(()), |program| probes.track(program.pid(), stage.score.groups.len()))
+    let _ = run.announcer.set(probes.announcer());
+    program.map_or(Ok(()), |program| probes.track(program.pid(), run.score.groups.len()))
 }
 
 /// The common start; how long it took, nanoseconds.
-fn start(stage: &Stage, program: Option<&mut Running>, probes: Option<&Probes>) -> u64 {
-    let control = stage.control();
+fn start(run: &RunState, program: Option<&mut Running>, probes: Option<&Probes>) -> u64 {
+    let control = run.control();
     if let Some(probes) = probes {
         probes.start();
     }
@@ -170,62 +171,62 @@ enum Ending {
 
 /// Sleeps until the run is over.
 fn wait_for_end(
-    stage: &Stage,
+    run: &RunState,
     mut program: Option<&mut Running>,
-    interludes: &mut Interludes,
+    periodic: &mut Periodic,
 ) -> Ending {
-    let control = stage.control();
+    let control = run.control();
     let start_ns = control.start_ns.load(SeqCst);
-    interludes.begin(start_ns);
-    let end_ns = stage.score.duration_ns.map(|ns| start_ns + ns);
+    periodic.begin(start_ns);
+    let end_ns = run.score.duration_ns.map(|ns| start_ns + ns);
     loop {
         let program_ended = program.as_deref_mut().map(Running::look);
-        if control.fault.load(SeqCst) != 0 || is_over(stage, program_ended) {
+        if control.fault.load(SeqCst) != 0 || is_over(run, program_ended) {
             return Ending::Over;
         }
         if interrupted() {
             return Ending::Interrupted;
         }
-        if !interludes.attend() {
+        if !periodic.run_if_due() {
             return Ending::Over;
         }
         let now_ns = now_ns();
-        if interludes.next_ns().is_none() && end_ns.is_some_and(|end_ns| end_ns <= now_ns) {
+        if periodic.next_ns().is_none() && end_ns.is_some_and(|end_ns| end_ns <= now_ns) {
             return Ending::Over;
         }
-        let due_ns = interludes.next_ns().or(end_ns);
+        let due_ns = periodic.next_ns().or(end_ns);
         let handle = program.as_deref().map_or(-1, |program| program.handle());
         let look_ns = program.is_some().then_some(LOOK_NS);
         let patience_ns = due_ns.map(|due_ns| due_ns.saturating_sub(now_ns));
         let patience_ns = patience_ns.into_iter().chain(look_ns).min();
-        poll(&[stage.bell.as_raw_fd(), custody::alarm(), handle], patience_ns);
-        silence(&stage.bell);
+        poll(&[run.bell.as_raw_fd(), custody::alarm(), handle], patience_ns);
+        silence(&run.bell);
     }
 }
 
 /// Whether the workload has ended by itself.
-fn is_over(stage: &Stage, program_ended: Option<bool>) -> bool {
-    let control = stage.control();
+fn is_over(run: &RunState, program_ended: Option<bool>) -> bool {
+    let control = run.control();
     let finite_ended = control.finite_left.load(SeqCst) == 0;
     match program_ended {
         Some(ended) => ended,
-        None if stage.score.duration_ns.is_some() => control.playing.load(SeqCst) == 0,
+        None if run.score.duration_ns.is_some() => control.playing.load(SeqCst) == 0,
         None => finite_ended,
     }
 }
 
 /// From here on nothing counts. The tasks go on until [`dismiss`], so that the probes see no
 /// farewells.
-fn end_counting(stage: &Stage) {
-    let control = stage.control();
+fn end_counting(run: &RunState) {
+    let control = run.control();
     control.counting.store(0, SeqCst);
     control.end_ns.store(now_ns(), SeqCst);
-    played::sample_cpu_times(stage);
+    played::sample_cpu_times(run);
 }
 
 /// Ends all tasks and waits until they have left.
-fn dismiss(stage: &Stage, threads: Vec<JoinHandle<()>>) {
-    let control = stage.control();
+fn dismiss(run: &RunState, threads: Vec<JoinHandle<()>>) {
+    let control = run.control();
     control.stop.store(1, SeqCst);
     futex::wake(&control.stop, i32::MAX);
     loop {
@@ -233,7 +234,7 @@ fn dismiss(stage: &Stage, threads: Vec<JoinHandle<()>>) {
         if alive == 0 {
             break;
         }
-        signal_all(stage);
+        signal_all(run);
         futex::wait_until(&control.alive, alive, now_ns() + INSIST_NS);
     }
     for thread in threads {
@@ -243,15 +244,15 @@ fn dismiss(stage: &Stage, threads: Vec<JoinHandle<()>>) {
 }
 
 /// Ends the threads that wait at the gate for a start that will not come.
-fn abandon(stage: &Stage) {
-    let control = stage.control();
+fn abandon(run: &RunState) {
+    let control = run.control();
     control.stop.store(1, SeqCst);
     control.gate.store(1, SeqCst);
     futex::wake(&control.gate, i32::MAX);
 }
 
-fn signal_all(stage: &Stage) {
-    for slot in stage.slots.iter().filter(|slot| slot.gone.load(SeqCst) == 0) {
+fn signal_all(run: &RunState) {
+    for slot in run.slots.iter().filter(|slot| slot.gone.load(SeqCst) == 0) {
         let tid = slot.tid.load(SeqCst);
         // SAFETY: no pointers. A thread that has just left is not found, which is fine.
         unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, libc::SIGUSR2) };
@@ -296,10 +297,10 @@ fn poll(fds: &[i32], patience_ns: Option<u64>) {
 }
 
 /// What had not ended, in words.
-fn still_running(stage: &Stage, program: &Option<Running>) -> String {
+fn still_running(run: &RunState, program: &Option<Running>) -> String {
     let mut running = Vec::new();
-    for group in &stage.score.groups {
-        let slots = &stage.slots[group.first_task..group.first_task + group.starts_ns.len()];
+    for group in &run.score.groups {
+        let slots = &run.slots[group.first_task..group.first_task + group.starts_ns.len()];
         let count = slots.iter().filter(|slot| slot.end_ns.load(SeqCst) == 0).count();
         if count > 0 {
             running.push(format!("{count} of {}", group.name));
@@ -310,8 +311,8 @@ fn still_running(stage: &Stage, program: &Option<Running>) -> String {
 }
 
 /// A fault in words, with what would help.
-fn explain(stage: &Stage, fault: Fault, group: usize, errno: Errno) -> PlayError {
-    let group = stage.score.groups.get(group).map_or("", |group| &group.name);
+fn explain(run: &RunState, fault: Fault, group: usize, errno: Errno) -> PlayError {
+    let group = run.score.groups.get(group).map_or("", |group| &group.name);
     let why = io::Error::from_raw_os_error(errno);
     let (what, help) = match fault {
         Fault::Policy if errno == libc::EBUSY => {

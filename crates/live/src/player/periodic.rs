@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Interludes: what happens to the scheduler again and again while the tasks play.
+//! Periodic: what happens to the scheduler again and again while the tasks play.
 
 use crate::player::clock::now_ns;
 
 /// Something that happens several times, spread evenly over the run's duration. A run is not over
 /// before its last interlude.
-pub struct Interludes<'a> {
+pub struct Periodic<'a> {
     /// How many are left.
     left: u32,
     /// The time between two of them, and from the start to the first, nanoseconds.
@@ -15,11 +15,11 @@ pub struct Interludes<'a> {
     play: &'a mut dyn FnMut() -> bool,
 }
 
-impl<'a> Interludes<'a> {
+impl<'a> Periodic<'a> {
     /// `count` times `play`, which says whether the run may go on.
-    pub fn new(count: u32, duration_ns: u64, play: &'a mut dyn FnMut() -> bool) -> Interludes<'a> {
+    pub fn new(count: u32, duration_ns: u64, play: &'a mut dyn FnMut() -> bool) -> Periodic<'a> {
         let pause_ns = duration_ns / (u64::from(count) + 1);
-        Interludes { left: count, pause_ns, next_ns: 0, play }
+        Periodic { left: count, pause_ns, next_ns: 0, play }
     }
 
     /// The run begins.
@@ -28,7 +28,7 @@ impl<'a> Interludes<'a> {
     }
 
     /// Plays the next one if it is due. Returns whether the run may go on.
-    pub fn attend(&mut self) -> bool {
+    pub fn run_if_due(&mut self) -> bool {
         if self.left == 0 || now_ns() < self.next_ns {
             return true;
         }
@@ -56,21 +56,21 @@ mod tests {
             played += 1;
             played < 3
         };
-        let mut interludes = Interludes::new(5, 0, &mut play);
-        interludes.begin(now_ns() + 60_000_000_000);
-        assert!(interludes.attend() && interludes.next_ns().is_some());
-        interludes.begin(now_ns());
-        assert!(interludes.attend() && interludes.attend());
+        let mut periodic = Periodic::new(5, 0, &mut play);
+        periodic.begin(now_ns() + 60_000_000_000);
+        assert!(periodic.run_if_due() && periodic.next_ns().is_some());
+        periodic.begin(now_ns());
+        assert!(periodic.run_if_due() && periodic.run_if_due());
         // The third one says that the run is over.
-        assert!(!interludes.attend());
+        assert!(!periodic.run_if_due());
         assert_eq!(played, 3);
     }
 
     #[test]
     fn none_asked_none_awaited() {
         let mut never = || panic!("nobody asked for it");
-        let mut interludes = Interludes::new(0, 1, &mut never);
-        interludes.begin(0);
-        assert!(interludes.attend() && interludes.next_ns().is_none());
+        let mut periodic = Periodic::new(0, 1, &mut never);
+        periodic.begin(0);
+        assert!(periodic.run_if_due() && periodic.next_ns().is_none());
     }
 }
