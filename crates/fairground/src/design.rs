@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use model::{Backend, Clock, Scatter, Trial};
-use stats::holm;
-use stats::power;
-use stats::verdict::RUNS_NEEDED;
+use stats::decide::verdict::RUNS_NEEDED;
+use stats::rank::holm;
+use stats::sample_size::power;
 
 use crate::exit::bad_input;
 use crate::question::Asked;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use model::{Clock, Record};
-use stats::history::{History, history as look};
+use stats::view::history::{History, history as look};
 use store::Session;
 
 use crate::stores::Sessions;
@@ -73,10 +73,10 @@ pub fn history(runs: &[Run], margin_percent: f64) -> History {
             record.trial.machine.name = format!("{}, {processor}", record.trial.machine.name);
         }
     }
-    let runs: Vec<stats::history::Run> = runs
+    let runs: Vec<stats::view::history::Run> = runs
         .iter()
         .zip(&records)
-        .map(|(run, records)| stats::history::Run { label: &run.label, records })
+        .map(|(run, records)| stats::view::history::Run { label: &run.label, records })
         .collect();
     look(&runs, margin_percent)
 }

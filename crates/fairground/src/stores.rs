@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use model::Record;
 use stats::Comparison;
-use stats::across::{Contribution, Definitions, Question, definitions, questions};
-use stats::together::{Part, Together, together};
+use stats::records::merge::{Part, Together, together};
+use stats::view::consensus::{Contribution, Definitions, Question, definitions, questions};
 use store::{Session, Store};
 
 use crate::exit::{self, bad_input};

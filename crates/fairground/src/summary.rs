@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use model::{Design, Record};
-use stats::power::BLOCKS_MAX;
+use stats::sample_size::power::BLOCKS_MAX;
 use stats::{Comparison, Options};
 use store::Session;
 

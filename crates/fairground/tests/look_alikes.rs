@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{Bench, stdout};
-use stats::apart::Apart;
+use stats::decide::separation::Apart;
 
 #[test]
 fn any_two_schedulers_can_be_told_apart() {

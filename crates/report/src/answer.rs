@@ -5,7 +5,7 @@
 //! Only headline measures speak here, and only intervals make a claim.
 
 use model::Backend;
-use stats::ranking::counted;
+use stats::view::ranking::counted;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
 use crate::best::{Line, alike, lines, most_often};
@@ -228,7 +228,7 @@ fn extremes(comparison: &Comparison, often: &[(&String, usize)]) -> Vec<Sentence
 
 /// The ranking over all cells, in one sentence.
 fn ranks(comparison: &Comparison) -> Option<Sentence> {
-    let rankings = stats::ranking::rankings(comparison);
+    let rankings = stats::view::ranking::rankings(comparison);
     let ranking = rankings.first().filter(|ranking| ranking.measure.is_none())?;
     let (result, order) = (&ranking.result, ranking.result.order());
     let sentence = Sentence::default().text(format!("By rank over {} cells ", result.cells));

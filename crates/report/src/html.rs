@@ -43,7 +43,7 @@ mod why;
 
 use model::Record;
 use stats::Comparison;
-use stats::history::History;
+use stats::view::history::History;
 
 use data::Resampled;
 use detail::{DETAILS, Detail};

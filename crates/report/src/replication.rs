@@ -12,7 +12,7 @@ mod words;
 
 use model::claim::Test;
 use model::{Backend, Claim};
-use stats::replication::{Finding, Number, Verdict};
+use stats::decide::replication::{Finding, Number, Verdict};
 
 pub(crate) use beside::{Row, columns, rows};
 pub use counts::{Counts, sentence};

@@ -3,7 +3,7 @@
 //! words how far they agree.
 
 use model::{Backend, Record};
-use stats::agreement::{Agreement, Aspect, Figure, Within, agreement};
+use stats::view::agreement::{Agreement, Aspect, Figure, Within, agreement};
 use stats::{Cell, Comparison, Entry, Row, backend_word};
 
 use crate::answer::Sentence;

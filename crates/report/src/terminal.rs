@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use model::Clock;
 use model::metric::Direction;
-use stats::agreement::Agreement;
-use stats::holm::ALPHA;
+use stats::rank::holm::ALPHA;
+use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
 use crate::answer::answer;

@@ -2,7 +2,7 @@
 //! Numbers for people: three significant digits, and a unit that keeps them short.
 
 use model::metric::Unit;
-use stats::noise::Noise;
+use stats::compare::noise_floor::Noise;
 use stats::{Interval, MeasureKey, PValue, Shift};
 
 /// A number with its unit: `4.01 ms`, `134,538`, `1.20 M/s`, `0.953`.

@@ -8,7 +8,7 @@ mod synthetic;
 
 use chromium::{chromium, complaints};
 use report::html::gallery::{Contribution, Gallery, Page, Refused, pages};
-use stats::across::{Contribution as Answers, definitions, questions};
+use stats::view::consensus::{Contribution as Answers, definitions, questions};
 use stats::{Options, compare};
 
 const NASTY: &str = "</title><script>document.body.dataset.seen='run'</script>";

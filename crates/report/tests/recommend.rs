@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use expect_test::expect;
 use model::metric::{Direction, Unit};
 use report::terminal::recommend::{Setting, recommendation};
-use stats::comparison::PValue;
-use stats::evidence::Evidence;
-use stats::recommend::{Advice, Candidate, Finding, Judged, Reason, Silence, Standing};
+use stats::compare::comparison::PValue;
+use stats::compare::evidence::Evidence;
+use stats::decide::recommend::{Advice, Candidate, Finding, Judged, Reason, Silence, Standing};
 use stats::{Aim, Interval, Recommendation, Shift, Watched};
 
 fn watched(cell: &str, measure: &str, words: &str, least: f64) -> Watched {

@@ -5,7 +5,7 @@ use model::claim::{Beside, Expectation, Published, Source, Test};
 use model::{Backend, Claim};
 use report::replication::{Judged, Replication, Tested, markdown, sentence, text};
 use stats::Interval;
-use stats::replication::{Estimate, Finding, Number, Side, Spread, Verdict};
+use stats::decide::replication::{Estimate, Finding, Number, Side, Spread, Verdict};
 
 const NASTY: &str = "</script><img src=x onerror=alert(1)>'\"&|";
 

@@ -6,7 +6,7 @@ mod common;
 use common::runs;
 use model::metric::{Direction, Unit};
 use model::{Backend, Clock, Record};
-use stats::across::{Answer, Consent, Contribution, Question, definitions, questions};
+use stats::view::consensus::{Answer, Consent, Contribution, Question, definitions, questions};
 use stats::{Options, Verdict, compare};
 
 fn answer(&(contributor, verdict): &(&str, Verdict)) -> Answer {

@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use serde::Deserialize;
-use stats::critical_difference::{critical_difference, nemenyi};
+use stats::rank::critical_difference::{critical_difference, nemenyi};
 
 #[derive(Deserialize)]
 struct Known {

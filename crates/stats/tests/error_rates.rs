@@ -11,7 +11,7 @@ use experiments::{
     COVERAGE, DESIGNS, FALSE_CLAIMS, FALSE_EQUIVALENTS, Rates, equivalents, normal, simulate,
 };
 use model::{Record, Seed};
-use stats::power::smallest_percent;
+use stats::sample_size::power::smallest_percent;
 use stats::{Options, Verdict, compare};
 
 /// A design of `boots` with `runs` each, and how much boots differ relative to runs.

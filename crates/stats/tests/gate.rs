@@ -6,7 +6,7 @@ mod common;
 
 use common::{record, with};
 use model::{Clock, Outcome, Record, Seed};
-use stats::gate::{Change, Gate, gate};
+use stats::decide::gate::{Change, Gate, gate};
 
 /// As in the field: where a change of two per cent is worth a look.
 const MARGIN: f64 = 1.0;

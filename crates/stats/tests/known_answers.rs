@@ -4,13 +4,16 @@
 use serde_json::Value;
 mod common;
 
-use stats::change_points::pelt;
-use stats::critical_difference::{critical_difference, nemenyi};
-use stats::distributions::{binomial, normal_below, student_quantile, student_within};
-use stats::order_statistic::ranks;
-use stats::outliers::median_absolute_deviation;
-use stats::{cliffs_delta, equivalence, hodges_lehmann, holm, interval, knee, median};
-use stats::{permutation, quantile, rank_interval, rank_sum, walsh};
+use stats::number::distributions::{binomial, normal_below, student_quantile, student_within};
+use stats::number::order_statistic::ranks;
+use stats::number::outliers::median_absolute_deviation;
+use stats::number::{interval, median, quantile};
+use stats::rank::critical_difference::{critical_difference, nemenyi};
+use stats::rank::{
+    cliffs_delta, equivalence, hodges_lehmann, holm, rank_interval, rank_sum, signed_rank, walsh,
+};
+use stats::series::change_points::pelt;
+use stats::series::knee;
 
 const ANSWERS: &str = include_str!("data/known_answers.json");
 
@@ -74,11 +77,11 @@ fn two_samples() {
 fn paired_and_blocked_samples() {
     for case in cases("paired") {
         let differences = numbers(&case["differences"]);
-        let flips = permutation::sign_flip(&differences, model::Seed(1)).unwrap();
+        let flips = signed_rank::sign_flip(&differences, model::Seed(1)).unwrap();
         near(flips.below, &case["flip_below"], "sign flips, below");
         near(flips.above, &case["flip_above"], "sign flips, above");
         if !case["rank_below"].is_null() {
-            let ranks = permutation::signed_rank(&differences).unwrap();
+            let ranks = signed_rank::signed_rank(&differences).unwrap();
             near(ranks.below, &case["rank_below"], "signed ranks, below");
             near(ranks.above, &case["rank_above"], "signed ranks, above");
         }

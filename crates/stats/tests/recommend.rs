@@ -5,7 +5,9 @@ mod common;
 
 use common::{record, with};
 use model::{Outcome, Record};
-use stats::recommend::{Advice, Finding, Reason, Recommendation, Silence, Standing, recommend};
+use stats::decide::recommend::{
+    Advice, Finding, Reason, Recommendation, Silence, Standing, recommend,
+};
 use stats::{Aim, Options, Watched, compare};
 
 const RUNS: u32 = 8;
@@ -116,7 +118,7 @@ fn where_nobody_is_told_apart_it_makes_no_difference() {
     let alike = runs("alike", &times, &about(0.9));
     let it = advised(&[now(), alike].concat(), &[aim()]);
     assert_eq!(it.advice, Advice::Keep(Reason::NoDifference));
-    let Some(stats::recommend::Width::Percent(width)) = it.resolution(0) else { panic!() };
+    let Some(stats::decide::recommend::Width::Percent(width)) = it.resolution(0) else { panic!() };
     assert!(width > 0.0 && width < 3.0, "{width}");
 }
 

@@ -7,7 +7,7 @@ use common::{histogram, record, runs};
 use model::claim::{By, Expectation, Is};
 use model::{Backend, Clock, Metric, Outcome, Record, Seed};
 use proptest::prelude::*;
-use stats::replication::{Verdict, judge};
+use stats::decide::replication::{Verdict, judge};
 
 /// Whether `o1` takes more of it than `cfs`.
 fn expectation() -> Expectation {

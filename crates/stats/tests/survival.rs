@@ -3,7 +3,7 @@
 
 use model::trace::{Trace, TraceEvent, TraceTask, What};
 use model::{Backend, Histogram, Outcome, Policy, PolicyClass, Record, Step, TaskGroup};
-use stats::survival::{IDLE_REAL_NS, IDLE_SIMULATED_NS, faults, idle_ns};
+use stats::view::survival::{IDLE_REAL_NS, IDLE_SIMULATED_NS, faults, idle_ns};
 
 #[path = "common/mod.rs"]
 mod common;

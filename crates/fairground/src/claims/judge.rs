@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use model::claim::Test;
 use model::{Backend, Expectation, Record};
 use report::replication::{Judged, Tested};
-use stats::replication::{Finding, Verdict, beside, disagree, judge, of_claim, of_test};
+use stats::decide::replication::{Finding, Verdict, beside, disagree, judge, of_claim, of_test};
 
 use super::choose::{self, Choice, Chosen, Session};
 use super::look;

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use model::{Clock, Record, SchedulerChoice};
 use report::html::gallery::{Contribution, Gallery, Refused, pages};
 use stats::Comparison;
-use stats::across::{Contribution as Answers, Definitions, definitions, questions};
+use stats::view::consensus::{Contribution as Answers, Definitions, definitions, questions};
 use store::Session;
 
 use crate::exit::bad_input;

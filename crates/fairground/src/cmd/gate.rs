@@ -37,7 +37,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let (sessions, now) = args.chosen.open()?;
     let name = sessions.last().map(|session| session.experiment.name.clone()).unwrap_or_default();
     let before = before(&args, &name)?;
-    let gate = stats::gate::gate(&before, &now, margin);
+    let gate = stats::decide::gate::gate(&before, &now, margin);
     if gate.lines.is_empty() && gate.broken.is_empty() {
         let places = gate.one_sided.join("; ");
         return Err(bad_input(format!(

@@ -9,7 +9,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use stats::history::History;
+use stats::view::history::History;
 
 use super::margin::Margin;
 use crate::exit;

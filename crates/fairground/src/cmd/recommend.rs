@@ -10,9 +10,9 @@ use std::time::Duration;
 use anyhow::Result;
 use model::{Backend, Clock, Record};
 use report::terminal::recommend::Setting;
-use stats::holm;
-use stats::recommend::{Advice, recommend};
-use stats::verdict::RUNS_NEEDED;
+use stats::decide::recommend::{Advice, recommend};
+use stats::decide::verdict::RUNS_NEEDED;
+use stats::rank::holm;
 
 use super::run::{self, Ended};
 use crate::assets::{self, Kind};

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use model::claim::Source;
 use report::replication::Replication;
-use stats::replication::Verdict;
+use stats::decide::replication::Verdict;
 
 use super::run::{self, Ended};
 use crate::claims::blocks::{self, Blocks};

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use stats::precision::{Next, next};
+use stats::sample_size::precision::{Next, next};
 use store::Session;
 
 use crate::design::{self, duration, grown, same};
@@ -129,7 +129,7 @@ fn equals(args: &Args, asked: &mut Asked) -> Result<Option<Ended>> {
             }
         }
     };
-    asked.experiment.design.scatter = stats::noise::scatter(&records);
+    asked.experiment.design.scatter = stats::compare::noise_floor::scatter(&records);
     Ok(None)
 }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use model::{Backend, Record, SchedulerChoice};
-use stats::survival;
+use stats::view::survival;
 
 use super::run::{self, Ended};
 use crate::exit;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use model::{Clock, Trial};
-use stats::power::BLOCKS_MAX;
+use stats::sample_size::power::BLOCKS_MAX;
 use store::Store;
 
 use super::Reach;

@@ -211,7 +211,7 @@ fn of_workload(workload: &Workload) -> Result<Aim> {
     })?;
     Ok(Aim {
         name: workload.cell(),
-        decides: watched(first, stats::verdict::PERCENT_EQUIVALENT),
+        decides: watched(first, stats::decide::verdict::PERCENT_EQUIVALENT),
         keeps: keys.map(|key| watched(key, KEPT_PERCENT)).collect(),
     })
 }

@@ -4,7 +4,7 @@
 
 use std::cmp::Ordering;
 
-use stats::agreement::{Agreement, Aspect, Figure, Sign, Tally, Within};
+use stats::view::agreement::{Agreement, Aspect, Figure, Sign, Tally, Within};
 use stats::{Comparison, backend_word};
 
 use super::escape::text;

@@ -2,7 +2,7 @@
 //! The first screen: the answer in sentences, who is best for which load, then every headline
 //! measure against the baseline at once.
 
-use stats::agreement::Agreement;
+use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Row, Verdict, backend_word};
 
 use super::escape::{anchor, text};

@@ -4,7 +4,7 @@
 
 use model::Record;
 use stats::Comparison;
-use stats::apart::{Apart, CHANCE, Evidence, WORTH, apart, runs_needed};
+use stats::decide::separation::{Apart, CHANCE, Evidence, WORTH, apart, runs_needed};
 
 use super::escape::text;
 use crate::units;

@@ -2,7 +2,7 @@
 //! One cell's headline measures on two backends, side by side.
 
 use model::metric::measure;
-use stats::agreement::Agreement;
+use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Row, Verdict, backend_word};
 
 use super::answer::class;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use model::{Histogram, Record};
 use serde::Serialize;
-use stats::quantile::{curve, samples_needed};
+use stats::number::quantile::{curve, samples_needed};
 
 use super::data::Short;
 

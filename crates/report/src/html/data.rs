@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use model::metric::{Direction, Unit, measure};
 use model::{Clock, Histogram, Record};
 use serde::{Serialize, Serializer};
-use stats::measures::values;
+use stats::records::measures::values;
 use stats::{Cell, Comparison, MeasureKey, Row, backend_word};
 
 use super::curves::{BINS_PER_DECADE, Distribution, distributions};

@@ -11,7 +11,7 @@ mod subject;
 
 use std::collections::BTreeSet;
 
-use stats::across::{Consent, Question};
+use stats::view::consensus::{Consent, Question};
 
 use super::escape::{anchor, text};
 use super::head;

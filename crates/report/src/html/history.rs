@@ -2,8 +2,8 @@
 //! How the experiment's numbers have gone from run to run: a picture for each series that changed,
 //! and the others in a table.
 
-use stats::gate::Change;
-use stats::history::{History, Series, Step};
+use stats::decide::gate::Change;
+use stats::view::history::{History, Series, Step};
 
 use super::escape::text;
 use super::figure::{Figure, Numbers, field, line, point, words};

@@ -8,9 +8,9 @@ use std::fmt::Write;
 use model::metric::Unit;
 use model::{Backend, Record};
 use serde::Serialize;
-use stats::knee::{Knee, LOADS_NEEDED, with_interval};
-use stats::measures::values;
-use stats::median::median;
+use stats::number::median::median;
+use stats::records::measures::values;
+use stats::series::knee::{Knee, LOADS_NEEDED, with_interval};
 use stats::{Cell, Comparison, Interval, MeasureKey};
 
 use super::data::Short;

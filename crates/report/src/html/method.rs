@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::contestant::Policy;
 use model::{Clock, Contestant, KnobValue, Machine, Record, SchedulerChoice, Workload};
 use stats::Comparison;
-use stats::family::families;
-use stats::holm::ALPHA;
+use stats::compare::family::families;
+use stats::rank::holm::ALPHA;
 
 use super::escape::text;
 

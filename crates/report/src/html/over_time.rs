@@ -5,7 +5,7 @@
 use model::metric::Unit;
 use model::series::{Definition, SERIES};
 use model::{Record, Series};
-use stats::over_time::{Band, bands};
+use stats::series::over_time::{Band, bands};
 use stats::{Cell, Comparison};
 
 use super::answer;

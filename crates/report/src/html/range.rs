@@ -2,7 +2,7 @@
 //! An interval drawn against the published size: a band, a line where both sides are alike, a bar.
 
 use model::claim::{By, Expectation};
-use stats::replication::Finding;
+use stats::decide::replication::Finding;
 
 use super::escape::text;
 use crate::replication::{amount, expected, found};

@@ -3,8 +3,8 @@
 //! those who cannot be told apart. It stands upright, so that it fits a telephone.
 
 use stats::Comparison;
-use stats::critical_difference::CHANCE;
-use stats::ranking::{Ranking, rankings};
+use stats::rank::critical_difference::CHANCE;
+use stats::view::ranking::{Ranking, rankings};
 
 use super::escape::text;
 use super::figure::{Figure, Numbers, field, line, point, short, words};

@@ -4,7 +4,7 @@
 use model::Backend;
 use model::claim::{Expectation, Source};
 use stats::backend_word;
-use stats::replication::{Finding, Verdict};
+use stats::decide::replication::{Finding, Verdict};
 
 use super::escape::text;
 use super::{command, head, range};

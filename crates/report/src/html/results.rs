@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::metric::{Direction, measure};
-use stats::agreement::Agreement;
+use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Interval, Row, Shift, Verdict};
 
 use super::answer::class;

@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Clock, Histogram, Record};
 use serde::Serialize;
-use stats::bootstrap::Clusters;
-use stats::shift_function::{Contestant, Run, Step, shift_functions};
-use stats::{Cell, Comparison, Interval, holm};
+use stats::compare::shift_function::{Contestant, Run, Step, shift_functions};
+use stats::rank::holm;
+use stats::resample::bootstrap::Clusters;
+use stats::{Cell, Comparison, Interval};
 
 use super::data::Short;
 

@@ -3,7 +3,7 @@
 //! both.
 
 use model::Record;
-use stats::trade_off::{Point, Spread, TradeOff, trade_offs};
+use stats::view::trade_off::{Point, Spread, TradeOff, trade_offs};
 use stats::{Comparison, backend_word};
 
 use super::escape::text;

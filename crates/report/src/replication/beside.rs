@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use model::claim::Beside;
 use model::metric::Unit;
 use stats::MeasureKey;
-use stats::replication::{Number, Spread};
+use stats::decide::replication::{Number, Spread};
 
 use super::Tested;
 use super::words::{plain, short};

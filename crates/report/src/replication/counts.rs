@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How many claims came out how, as one sentence.
 
-use stats::replication::Verdict;
+use stats::decide::replication::Verdict;
 
 use super::Replication;
 

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use model::Backend;
 use model::claim::Source;
 use stats::backend_word;
-use stats::replication::Verdict;
+use stats::decide::replication::Verdict;
 
 use super::{
     Judged, OTHERS_ASKED, Replication, Tested, absence, columns, found_in, kernels, published,

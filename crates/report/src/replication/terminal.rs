@@ -3,7 +3,7 @@
 
 use model::claim::{Expectation, Test};
 use stats::backend_word;
-use stats::replication::{Finding, Verdict};
+use stats::decide::replication::{Finding, Verdict};
 
 use super::{
     Judged, Replication, Tested, columns, consequence, expected, found_in, published, rows,

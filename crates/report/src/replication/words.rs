@@ -3,7 +3,7 @@
 
 use model::claim::{By, Expectation, Is, Place, Published, Test};
 use model::metric::Unit;
-use stats::replication::{Estimate, Finding, Verdict};
+use stats::decide::replication::{Estimate, Finding, Verdict};
 use stats::{Interval, MeasureKey};
 
 use super::{Judged, Tested};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Several stores' answers to the same questions, as text.
 
-use stats::across::{Answer, Consent, Question};
 use stats::backend_word;
+use stats::view::consensus::{Answer, Consent, Question};
 
 use super::wrapped;
 use crate::units;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Pairs of contestants and what tells them apart, as text.
 
-use stats::apart::Apart;
+use stats::decide::separation::Apart;
 
 use crate::units;
 
@@ -32,7 +32,7 @@ fn evidence(pair: &Apart) -> String {
 mod tests {
     use super::*;
     use model::metric::Unit;
-    use stats::apart::Evidence;
+    use stats::decide::separation::Evidence;
 
     #[test]
     fn each_pair_has_a_line_with_both_numbers() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One cell on two backends: the medians side by side, each with its shift against the baseline.
 
-use stats::agreement::Agreement;
+use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Row, Verdict, backend_word};
 
 use super::{COLUMNS, Paint, bad_outcomes, direction, fit, pad, pad_left};

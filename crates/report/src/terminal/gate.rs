@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a gate says, as text: the verdict first, then every line.
 
-use stats::gate::{Change, Gate, Line};
+use stats::decide::gate::{Change, Gate, Line};
 
 use crate::units;
 
@@ -60,7 +60,7 @@ fn numbers(line: &Line) -> String {
 mod tests {
     use super::*;
     use model::metric::{Direction, Unit};
-    use stats::gate::Broken;
+    use stats::decide::gate::Broken;
 
     fn line(change: Change, percent: f64) -> Line {
         Line {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A history as text: the verdict first, then the runs, then every series with a picture of it.
 
-use stats::gate::Change;
-use stats::history::{History, Series, Step};
+use stats::decide::gate::Change;
+use stats::view::history::{History, Series, Step};
 
 use super::wrapped;
 use crate::units;

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use model::metric::Direction;
 use stats::Recommendation;
-use stats::holm::ALPHA;
-use stats::recommend::{
+use stats::decide::recommend::{
     Advice, Aim, Candidate, Finding, Judged, Reason, Silence, Standing, Watched, Width,
 };
+use stats::rank::holm::ALPHA;
 
 use super::{COLUMNS, fit, hanging, pad, pad_left, wrapped};
 use crate::units;

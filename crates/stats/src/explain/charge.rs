@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use super::Spent;
-use super::history::{History, Run};
 use super::idle::Idle;
+use super::timeline::{Run, Timeline};
 
 /// What a CPU did from the start to some moment: time by group, then idling.
 pub struct Meter<'a> {
     runs: &'a [Run],
-    history: &'a History,
+    timeline: &'a Timeline,
     place: usize,
     now_ns: u64,
     pub sums: Vec<u64>,
@@ -18,17 +18,17 @@ pub struct Meter<'a> {
 
 impl<'a> Meter<'a> {
     /// At the start.
-    pub fn new(history: &'a History, cpu: usize) -> Meter<'a> {
-        let sums = vec![0; history.groups.len() + 1];
-        Meter { runs: &history.runs[cpu], history, place: 0, now_ns: 0, sums }
+    pub fn new(timeline: &'a Timeline, cpu: usize) -> Meter<'a> {
+        let sums = vec![0; timeline.groups.len() + 1];
+        Meter { runs: &timeline.runs[cpu], timeline, place: 0, now_ns: 0, sums }
     }
 
     /// Goes on until then; times must not go back.
     pub fn advance(&mut self, to_ns: u64) {
         while let Some(run) = self.runs.get(self.place).filter(|_| self.now_ns < to_ns) {
             let stop_ns = run.to_ns.min(to_ns);
-            let idle = self.history.groups.len();
-            let whose = run.task.map_or(idle, |task| self.history.tasks[task].group);
+            let idle = self.timeline.groups.len();
+            let whose = run.task.map_or(idle, |task| self.timeline.tasks[task].group);
             self.sums[whose] += stop_ns.saturating_sub(self.now_ns.max(run.from_ns));
             self.now_ns = stop_ns;
             self.place += usize::from(stop_ns == run.to_ns);
@@ -37,31 +37,31 @@ impl<'a> Meter<'a> {
 }
 
 /// What each wait's CPUs did during it: time by group, then idling. In the order of
-/// [`History::waits`].
-pub fn charges(history: &History) -> Vec<Vec<u64>> {
-    let mut boundaries: Vec<Vec<(u64, usize, bool)>> = vec![Vec::new(); history.runs.len()];
-    for (number, wait) in history.waits.iter().enumerate() {
+/// [`Timeline::waits`].
+pub fn charges(timeline: &Timeline) -> Vec<Vec<u64>> {
+    let mut boundaries: Vec<Vec<(u64, usize, bool)>> = vec![Vec::new(); timeline.runs.len()];
+    for (number, wait) in timeline.waits.iter().enumerate() {
         for part in &wait.parts {
             let on_cpu = &mut boundaries[part.cpu as usize];
             on_cpu.extend([(part.from_ns, number, true), (part.to_ns, number, false)]);
         }
     }
-    let mut charges = vec![vec![0; history.groups.len() + 1]; history.waits.len()];
+    let mut charges = vec![vec![0; timeline.groups.len() + 1]; timeline.waits.len()];
     for (cpu, mut on_cpu) in boundaries.into_iter().enumerate() {
         on_cpu.sort_unstable();
-        charge_on(history, cpu, &on_cpu, &mut charges);
+        charge_on(timeline, cpu, &on_cpu, &mut charges);
     }
     charges
 }
 
 /// What the CPU has done until the end of a part less what it had done until its beginning.
 fn charge_on(
-    history: &History,
+    timeline: &Timeline,
     cpu: usize,
     boundaries: &[(u64, usize, bool)],
     charges: &mut [Vec<u64>],
 ) {
-    let mut meter = Meter::new(history, cpu);
+    let mut meter = Meter::new(timeline, cpu);
     for &(at_ns, wait, begins) in boundaries {
         meter.advance(at_ns);
         for (sum, now) in charges[wait].iter_mut().zip(&meter.sums) {
@@ -72,27 +72,27 @@ fn charge_on(
 }
 
 /// Where each task's time went.
-pub fn tasks(history: &History, charges: &[Vec<u64>], idle: &Idle) -> Vec<Spent> {
-    let mut tasks: Vec<Spent> = history.tasks.iter().map(|past| spent(history, past)).collect();
-    for (wait, charge) in history.waits.iter().zip(charges) {
+pub fn tasks(timeline: &Timeline, charges: &[Vec<u64>], idle: &Idle) -> Vec<Spent> {
+    let mut tasks: Vec<Spent> = timeline.tasks.iter().map(|past| spent(timeline, past)).collect();
+    for (wait, charge) in timeline.waits.iter().zip(charges) {
         let task = &mut tasks[wait.task];
         let ns = wait.to_ns - wait.from_ns;
         task.waits += 1;
         task.longest_wait_ns = task.longest_wait_ns.max(ns);
-        let cpu_idle_ns = charge[history.groups.len()];
+        let cpu_idle_ns = charge[timeline.groups.len()];
         task.cpu_idle_ns += cpu_idle_ns;
-        task.other_idle_ns += idle.elsewhere_ns(history, wait, cpu_idle_ns);
-        add(&mut task.instead_ns, history.groups.iter().cloned().zip(charge.iter().copied()));
+        task.other_idle_ns += idle.elsewhere_ns(timeline, wait, cpu_idle_ns);
+        add(&mut task.instead_ns, timeline.groups.iter().cloned().zip(charge.iter().copied()));
     }
     tasks.retain(|task| task.lifetime_ns > 0);
     tasks
 }
 
-fn spent(history: &History, past: &super::history::Past) -> Spent {
+fn spent(timeline: &Timeline, past: &super::timeline::Past) -> Spent {
     let idle_ns = past.sleeping_ns + past.blocked_ns;
     Spent {
         name: past.name.clone(),
-        group: history.groups[past.group].clone(),
+        group: timeline.groups[past.group].clone(),
         pid: past.pid,
         tasks: 1,
         lifetime_ns: past.running_ns + past.waiting_ns + idle_ns,
@@ -111,13 +111,13 @@ fn add(sums: &mut BTreeMap<String, u64>, more: impl Iterator<Item = (String, u64
 }
 
 /// The sums over each group's tasks.
-pub fn groups(history: &History, tasks: &[Spent]) -> Vec<Spent> {
+pub fn groups(timeline: &Timeline, tasks: &[Spent]) -> Vec<Spent> {
     let group = |name: &String| {
         let of_group = tasks.iter().filter(|task| task.group == *name);
         let empty = Spent { name: name.clone(), group: name.clone(), ..Spent::default() };
         of_group.fold(empty, plus)
     };
-    history.groups.iter().map(group).filter(|group| group.tasks > 0).collect()
+    timeline.groups.iter().map(group).filter(|group| group.tasks > 0).collect()
 }
 
 fn plus(mut sum: Spent, task: &Spent) -> Spent {

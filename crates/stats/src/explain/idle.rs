@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 
-use super::history::{History, Waited};
+use super::timeline::{Timeline, Waited};
 
 /// Time that CPUs idled while tasks waited that could have used them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -59,54 +59,54 @@ pub struct Idle {
 
 impl Idle {
     /// From the runs of all CPUs.
-    pub fn of(history: &History) -> Idle {
+    pub fn of(timeline: &Timeline) -> Idle {
         let mut sets: Vec<Option<Vec<u32>>> = Vec::new();
         let mut of_group = Vec::new();
-        for set in &history.allowed {
+        for set in &timeline.allowed {
             let known = sets.iter().position(|other| other == set);
             of_group.push(known.unwrap_or(sets.len()));
             if known.is_none() {
                 sets.push(set.clone());
             }
         }
-        let class = |cpus: Option<Vec<u32>>| Class { idle: idle_times(history, &cpus), cpus };
+        let class = |cpus: Option<Vec<u32>>| Class { idle: idle_times(timeline, &cpus), cpus };
         Idle { classes: sets.into_iter().map(class).collect(), of_group }
     }
 
     /// How long the CPUs that a task waited on were busy while another one idled that it may use.
-    pub fn elsewhere_ns(&self, history: &History, wait: &Waited, cpu_idle_ns: u64) -> u64 {
-        let class = &self.classes[self.of_group[history.tasks[wait.task].group]];
+    pub fn elsewhere_ns(&self, timeline: &Timeline, wait: &Waited, cpu_idle_ns: u64) -> u64 {
+        let class = &self.classes[self.of_group[timeline.tasks[wait.task].group]];
         let any = class.idle_until(wait.to_ns) - class.idle_until(wait.from_ns);
         any.saturating_sub(cpu_idle_ns)
     }
 
     /// The loss, and its worst episodes.
-    pub fn while_waiting(&self, history: &History) -> IdleWhileWaiting {
+    pub fn while_waiting(&self, timeline: &Timeline) -> IdleWhileWaiting {
         let mut sweep = Sweep::new(self);
-        for (at_ns, change) in self.changes(history) {
+        for (at_ns, change) in self.changes(timeline) {
             sweep.until(at_ns);
             sweep.change(self, change);
         }
-        sweep.until(history.end_ns);
+        sweep.until(timeline.end_ns);
         sweep.end_episode();
         let Sweep { mut all, mut episodes, .. } = sweep;
         all.episodes = episodes.len() as u64;
         episodes.sort_by_key(|episode| (std::cmp::Reverse(episode.cpu_ns), episode.from_ns));
         episodes.truncate(WORST);
-        episodes.iter_mut().for_each(|episode| self.describe(history, episode));
+        episodes.iter_mut().for_each(|episode| self.describe(timeline, episode));
         all.worst = episodes;
         all
     }
 
     /// Everything that changes who idles or waits, in order of time.
-    fn changes(&self, history: &History) -> Vec<(u64, Change)> {
+    fn changes(&self, timeline: &Timeline) -> Vec<(u64, Change)> {
         let mut changes = Vec::new();
-        for wait in &history.waits {
-            let class = self.of_group[history.tasks[wait.task].group];
+        for wait in &timeline.waits {
+            let class = self.of_group[timeline.tasks[wait.task].group];
             changes.push((wait.from_ns, Change::Waits(class, true)));
             changes.push((wait.to_ns, Change::Waits(class, false)));
         }
-        for (cpu, runs) in history.runs.iter().enumerate() {
+        for (cpu, runs) in timeline.runs.iter().enumerate() {
             for run in runs.iter().filter(|run| run.task.is_none()) {
                 changes.push((run.from_ns, Change::Idles(cpu as u32, true)));
                 changes.push((run.to_ns, Change::Idles(cpu as u32, false)));
@@ -116,13 +116,13 @@ impl Idle {
         changes
     }
 
-    fn describe(&self, history: &History, episode: &mut Episode) {
+    fn describe(&self, timeline: &Timeline, episode: &mut Episode) {
         let (from_ns, to_ns) = (episode.from_ns, episode.to_ns);
         let overlap = |a: u64, b: u64| b.min(to_ns).saturating_sub(a.max(from_ns));
         let idle_cpu = |cpus: &Option<Vec<u32>>| {
-            let all: Vec<u32> = (0..history.runs.len() as u32).collect();
+            let all: Vec<u32> = (0..timeline.runs.len() as u32).collect();
             let idled = |&cpu: &u32| {
-                let runs = history.runs.get(cpu as usize).map_or(&[][..], |runs| runs);
+                let runs = timeline.runs.get(cpu as usize).map_or(&[][..], |runs| runs);
                 let first = runs.partition_point(|run| run.to_ns <= from_ns);
                 let within = runs[first..].iter().take_while(|run| run.from_ns < to_ns);
                 let idle = within.filter(|run| run.task.is_none());
@@ -133,11 +133,11 @@ impl Idle {
         };
         let idle_cpus: Vec<Option<u32>> =
             self.classes.iter().map(|class| idle_cpu(&class.cpus)).collect();
-        let class = |wait: &Waited| self.of_group[history.tasks[wait.task].group];
-        let usable = history.waits.iter().filter(|wait| idle_cpus[class(wait)].is_some());
+        let class = |wait: &Waited| self.of_group[timeline.tasks[wait.task].group];
+        let usable = timeline.waits.iter().filter(|wait| idle_cpus[class(wait)].is_some());
         let longest = usable.max_by_key(|wait| overlap(wait.from_ns, wait.to_ns));
         if let Some(wait) = longest {
-            episode.task = history.tasks[wait.task].name.clone();
+            episode.task = timeline.tasks[wait.task].name.clone();
             let part = wait.parts.iter().max_by_key(|part| overlap(part.from_ns, part.to_ns));
             episode.task_cpu = part.map_or(0, |part| part.cpu);
             episode.idle_cpu = idle_cpus[class(wait)].unwrap_or_default();
@@ -162,9 +162,9 @@ impl Class {
 }
 
 /// Times in which at least one of the CPUs idles, in order, with the sum of those before.
-fn idle_times(history: &History, cpus: &Option<Vec<u32>>) -> Vec<(u64, u64, u64)> {
+fn idle_times(timeline: &Timeline, cpus: &Option<Vec<u32>>) -> Vec<(u64, u64, u64)> {
     let class = Class { cpus: cpus.clone(), idle: Vec::new() };
-    let of_class = history.runs.iter().zip(0..).filter(|&(_, cpu)| class.holds(cpu));
+    let of_class = timeline.runs.iter().zip(0..).filter(|&(_, cpu)| class.holds(cpu));
     let idle = of_class.flat_map(|(runs, _)| runs.iter().filter(|run| run.task.is_none()));
     let mut times: Vec<(u64, u64)> = idle.map(|run| (run.from_ns, run.to_ns)).collect();
     times.sort_unstable();

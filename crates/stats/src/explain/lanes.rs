@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Wait;
 use super::charge::Meter;
-use super::history::History;
+use super::timeline::Timeline;
 
 /// How many columns a lane has.
 const COLUMNS: u64 = 80;
@@ -46,24 +46,24 @@ pub struct Row {
 }
 
 /// A wait with a little before and after it, and those who ran instead.
-pub fn view(history: &History, wait: &Wait) -> View {
+pub fn view(timeline: &Timeline, wait: &Wait) -> View {
     let margin_ns = (wait.to_ns - wait.from_ns) / 12;
     let from_ns = wait.from_ns.saturating_sub(margin_ns);
-    let to_ns = (wait.to_ns + margin_ns).min(history.end_ns);
+    let to_ns = (wait.to_ns + margin_ns).min(timeline.end_ns);
     let column_ns = (to_ns - from_ns).div_ceil(COLUMNS).max(1);
     let others = wait.instead.iter().map(|turn| turn.task.as_str());
     let mut names: Vec<&str> = std::iter::once(wait.task.as_str()).chain(others).collect();
     let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(*name));
     let row = |name: &&str| {
-        let task = history.tasks.iter().position(|task| task.name == **name)?;
-        Some(Row { task: (*name).into(), letters: row(history, task, from_ns, to_ns, column_ns) })
+        let task = timeline.tasks.iter().position(|task| task.name == **name)?;
+        Some(Row { task: (*name).into(), letters: row(timeline, task, from_ns, to_ns, column_ns) })
     };
     let rows = names.iter().filter_map(row).collect();
     View { from_ns, to_ns, column_ns, rows }
 }
 
-fn row(history: &History, task: usize, from_ns: u64, to_ns: u64, column_ns: u64) -> String {
+fn row(timeline: &Timeline, task: usize, from_ns: u64, to_ns: u64, column_ns: u64) -> String {
     let columns = (to_ns - from_ns).div_ceil(column_ns) as usize;
     let (mut ran, mut waited) = (vec![0; columns], vec![0; columns]);
     let add = |sums: &mut Vec<u64>, start: u64, end: u64| {
@@ -73,14 +73,14 @@ fn row(history: &History, task: usize, from_ns: u64, to_ns: u64, column_ns: u64)
             sums[column as usize] += end.min(right) - start.max(left);
         }
     };
-    for runs in &history.runs {
+    for runs in &timeline.runs {
         let first = runs.partition_point(|run| run.to_ns <= from_ns);
         let within = runs[first..].iter().take_while(|run| run.from_ns < to_ns);
         for run in within.filter(|run| run.task == Some(task)) {
             add(&mut ran, run.from_ns, run.to_ns);
         }
     }
-    let ours = history.waits.iter().filter(|wait| wait.task == task);
+    let ours = timeline.waits.iter().filter(|wait| wait.task == task);
     for wait in ours.filter(|wait| wait.from_ns < to_ns && wait.to_ns > from_ns) {
         add(&mut waited, wait.from_ns, wait.to_ns);
     }
@@ -93,33 +93,33 @@ fn row(history: &History, task: usize, from_ns: u64, to_ns: u64, column_ns: u64)
 }
 
 /// The length of a column, ns.
-pub fn column_ns(history: &History) -> u64 {
-    history.end_ns.div_ceil(COLUMNS).max(1)
+pub fn column_ns(timeline: &Timeline) -> u64 {
+    timeline.end_ns.div_ceil(COLUMNS).max(1)
 }
 
 /// The lanes of all CPUs.
-pub fn lanes(history: &History) -> Vec<Lane> {
-    (0..history.runs.len()).map(|cpu| lane(history, cpu)).collect()
+pub fn lanes(timeline: &Timeline) -> Vec<Lane> {
+    (0..timeline.runs.len()).map(|cpu| lane(timeline, cpu)).collect()
 }
 
-fn lane(history: &History, cpu: usize) -> Lane {
-    let (mut meter, length_ns) = (Meter::new(history, cpu), column_ns(history));
+fn lane(timeline: &Timeline, cpu: usize) -> Lane {
+    let (mut meter, length_ns) = (Meter::new(timeline, cpu), column_ns(timeline));
     let mut before = meter.sums.clone();
-    let columns = history.end_ns.div_ceil(length_ns);
+    let columns = timeline.end_ns.div_ceil(length_ns);
     let letter = |column: u64| {
-        meter.advance((column * length_ns).min(history.end_ns));
+        meter.advance((column * length_ns).min(timeline.end_ns));
         let spent = meter.sums.iter().zip(&before).map(|(now, before)| now - before);
         let most = spent.enumerate().max_by_key(|&(group, ns)| (ns, usize::MAX - group));
         let (group, ns) = most.unwrap_or_default();
         before.clone_from(&meter.sums);
-        if ns == 0 { '.' } else { self::letter(history, group) }
+        if ns == 0 { '.' } else { self::letter(timeline, group) }
     };
     Lane { cpu: cpu as u32, letters: (1..=columns).map(letter).collect() }
 }
 
 /// The letter of a group, or of idling.
-fn letter(history: &History, group: usize) -> char {
-    let strangers = history.groups.len() - 1;
+fn letter(timeline: &Timeline, group: usize) -> char {
+    let strangers = timeline.groups.len() - 1;
     match group {
         _ if group > strangers => '.',
         _ if group == strangers => '*',

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::Trace;
 use model::trace::{Preemption, TraceEvent, What};
 
-use super::history::{History, Waited};
 use super::idle::Idle;
+use super::timeline::{Timeline, Waited};
 use super::{Began, Ended, Placed, Turn, Wait};
 
 /// So many turns are told one by one; of more, those of one task are told together.
@@ -19,12 +19,12 @@ const SHORT: u64 = 100;
 
 /// The longest waits of each group of the workload, the longest of all first. From the second one
 /// on they are told only if they are long beside the longest of all.
-pub fn longest(trace: &Trace, history: &History, idle: &Idle, most: usize) -> Vec<Wait> {
-    let strangers = history.groups.len() - 1;
+pub fn longest(trace: &Trace, timeline: &Timeline, idle: &Idle, most: usize) -> Vec<Wait> {
+    let strangers = timeline.groups.len() - 1;
     let mut chosen: Vec<&Waited> = Vec::new();
     for group in 0..strangers {
-        let ours = |wait: &&Waited| history.tasks[wait.task].group == group;
-        let mut waits: Vec<&Waited> = history.waits.iter().filter(ours).collect();
+        let ours = |wait: &&Waited| timeline.tasks[wait.task].group == group;
+        let mut waits: Vec<&Waited> = timeline.waits.iter().filter(ours).collect();
         waits.sort_by_key(|wait| rank(wait));
         chosen.extend(waits.into_iter().take(most));
     }
@@ -32,10 +32,10 @@ pub fn longest(trace: &Trace, history: &History, idle: &Idle, most: usize) -> Ve
     let longest_ns = chosen.first().map_or(0, |wait| length(wait));
     let mut told = BTreeSet::new();
     chosen.retain(|wait| {
-        let first = told.insert(history.tasks[wait.task].group);
+        let first = told.insert(timeline.tasks[wait.task].group);
         first || length(wait) >= longest_ns / SHORT
     });
-    let teller = Teller { trace, history, idle };
+    let teller = Teller { trace, timeline, idle };
     chosen.into_iter().map(|wait| teller.tell(wait)).collect()
 }
 
@@ -49,19 +49,19 @@ fn rank(wait: &Waited) -> (Reverse<u64>, u64, usize) {
 
 struct Teller<'a> {
     trace: &'a Trace,
-    history: &'a History,
+    timeline: &'a Timeline,
     idle: &'a Idle,
 }
 
 impl Teller<'_> {
     fn tell(&self, wait: &Waited) -> Wait {
-        let past = &self.history.tasks[wait.task];
+        let past = &self.timeline.tasks[wait.task];
         let (turns, cpu_idle_ns) = self.turns(wait);
         let (instead, rest) = compact(turns);
         Wait {
             task: past.name.clone(),
             pid: past.pid,
-            group: self.history.groups[past.group].clone(),
+            group: self.timeline.groups[past.group].clone(),
             from_ns: wait.from_ns,
             to_ns: wait.to_ns,
             open: wait.open,
@@ -73,7 +73,7 @@ impl Teller<'_> {
             others: rest.len() as u64,
             others_ns: rest.iter().map(|turn| turn.ns).sum(),
             cpu_idle_ns,
-            other_idle_ns: self.idle.elsewhere_ns(self.history, wait, cpu_idle_ns),
+            other_idle_ns: self.idle.elsewhere_ns(self.timeline, wait, cpu_idle_ns),
         }
     }
 
@@ -83,7 +83,7 @@ impl Teller<'_> {
     }
 
     fn name(&self, pid: u32) -> String {
-        let task = self.history.tasks.iter().find(|task| task.pid == pid);
+        let task = self.timeline.tasks.iter().find(|task| task.pid == pid);
         task.map_or_else(|| format!("task {pid}"), |task| task.name.clone())
     }
 
@@ -155,7 +155,7 @@ impl Teller<'_> {
         let (mut turns, mut idle_ns) = (Vec::new(), 0);
         let choices = self.choices(wait);
         for part in &wait.parts {
-            let runs = &self.history.runs[part.cpu as usize];
+            let runs = &self.timeline.runs[part.cpu as usize];
             let first = runs.partition_point(|run| run.to_ns <= part.from_ns);
             for run in runs[first..].iter().take_while(|run| run.from_ns < part.to_ns) {
                 let (from_ns, to_ns) = (run.from_ns.max(part.from_ns), run.to_ns.min(part.to_ns));
@@ -163,10 +163,10 @@ impl Teller<'_> {
                     idle_ns += to_ns - from_ns;
                     continue;
                 };
-                let past = &self.history.tasks[task];
+                let past = &self.timeline.tasks[task];
                 turns.push(Turn {
                     task: past.name.clone(),
-                    group: self.history.groups[past.group].clone(),
+                    group: self.timeline.groups[past.group].clone(),
                     ns: to_ns - from_ns,
                     turns: 1,
                     renewed: between(&choices, past.pid, from_ns, to_ns),

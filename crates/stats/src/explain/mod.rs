@@ -3,7 +3,7 @@
 //! waits with the decisions that made them, and the time that CPUs idled while work waited.
 //!
 //! ```text
-//! Trace ──► history (states of tasks, runs of CPUs) ──► charge, idle, longest ──► Explanation
+//! Trace ──► timeline (states of tasks, runs of CPUs) ──► charge, idle, longest ──► Explanation
 //! ```
 //!
 //! It works on the events that every backend has; the simulator's decisions make it say more. From
@@ -15,11 +15,11 @@
 //! What is not here: wording for readers.
 
 mod charge;
-mod history;
 mod idle;
 mod lanes;
 mod longest;
 mod names;
+mod timeline;
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ use serde::Serialize;
 pub use idle::{Episode, IdleWhileWaiting};
 pub use lanes::{Lane, Row, View, group_letter};
 
-use history::History;
+use timeline::Timeline;
 
 /// What a trace tells about where the time went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -245,23 +245,23 @@ pub fn explain(record: &Record, waits: usize) -> Option<Explanation> {
 
 /// Explains a trace.
 pub fn explain_trace(trace: &Trace, about: &About) -> Explanation {
-    let history = History::of(trace, about);
-    let charges = charge::charges(&history);
-    let idle = idle::Idle::of(&history);
-    let tasks = charge::tasks(&history, &charges, &idle);
-    let waits = longest::longest(trace, &history, &idle, about.waits);
+    let timeline = Timeline::of(trace, about);
+    let charges = charge::charges(&timeline);
+    let idle = idle::Idle::of(&timeline);
+    let tasks = charge::tasks(&timeline, &charges, &idle);
+    let waits = longest::longest(trace, &timeline, &idle, about.waits);
     Explanation {
-        cpus: history.runs.len() as u32,
-        end_ns: history.end_ns,
-        switches: history.switches,
+        cpus: timeline.runs.len() as u32,
+        end_ns: timeline.end_ns,
+        switches: timeline.switches,
         lost: trace.lost,
         decisions: trace.events.iter().any(|event| event.what.is_decision()),
-        groups: charge::groups(&history, &tasks),
-        longest: waits.first().map(|wait| lanes::view(&history, wait)),
+        groups: charge::groups(&timeline, &tasks),
+        longest: waits.first().map(|wait| lanes::view(&timeline, wait)),
         waits,
-        idle: idle.while_waiting(&history),
-        column_ns: lanes::column_ns(&history),
-        lanes: lanes::lanes(&history),
+        idle: idle.while_waiting(&timeline),
+        column_ns: lanes::column_ns(&timeline),
+        lanes: lanes::lanes(&timeline),
         tasks,
     }
 }

@@ -3,7 +3,7 @@
 
 use model::trace::TraceTask;
 
-use super::history::Past;
+use super::timeline::Past;
 
 /// The tasks by group and thread number, with their names, and the groups, strangers last.
 pub fn named(known: &[TraceTask]) -> (Vec<Past>, Vec<String>) {

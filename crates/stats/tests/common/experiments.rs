@@ -3,8 +3,8 @@
 //! records, intervals, p values, correction, verdicts.
 
 use model::{Record, Seed};
-use stats::power::BLOCKS_MAX;
-use stats::precision::{Next, next};
+use stats::sample_size::power::BLOCKS_MAX;
+use stats::sample_size::precision::{Next, next};
 use stats::{Comparison, Entry, Options, Verdict, compare};
 
 use crate::common::{record, with};

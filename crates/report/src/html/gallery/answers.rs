@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One question with all answers to it, and their intervals on one scale.
 
-use stats::across::{Answer, Question};
 use stats::backend_word;
+use stats::view::consensus::{Answer, Question};
 
 use super::super::answer::class;
 use super::super::escape::{anchor, text};

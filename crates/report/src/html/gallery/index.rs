@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use stats::across::{Consent, Question};
+use stats::view::consensus::{Consent, Question};
 
 use super::super::escape::text;
 use super::subject::contribution;

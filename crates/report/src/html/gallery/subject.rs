@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stats::across::{Answer, Question};
+use stats::view::consensus::{Answer, Question};
 use stats::{Verdict, backend_word};
 
 use super::super::answer::class;

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Families of comparisons, within which Holm's correction holds, and the verdicts that follow.
+//!
+//! A family is what a reader takes in as one question: one measure of one workload on one machine,
+//! for all contestants against the baseline and over all settings of the workload's parameters. In
+//! each family the chance of even one false claim is at most 5 %. A report has many families, and
+//! says how many.
+
+use std::collections::BTreeMap;
+
+use model::Backend;
+
+use crate::compare::comparison::{Cell, PValue, Row};
+use crate::compare::evidence;
+use crate::decide::verdict::{Verdict, judge};
+use crate::rank::holm::units_needed;
+use crate::records::measures::MeasureKey;
+
+/// What the comparisons of a family have in common.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Family {
+    /// The workload's name.
+    pub workload: String,
+    /// The machine's name.
+    pub machine: String,
+    /// Who answered.
+    pub backend: Backend,
+    /// What was measured.
+    pub measure: MeasureKey,
+}
+
+impl Family {
+    fn of(cell: &Cell, row: &Row) -> Family {
+        Family {
+            workload: cell.workload.clone(),
+            machine: cell.machine.clone(),
+            backend: cell.backend,
+            measure: row.measure.clone(),
+        }
+    }
+}
+
+/// The families of the wanted rows with the number of their comparisons, those that could make no
+/// claim left out.
+pub fn families(cells: &[Cell], wanted: impl Fn(&Row) -> bool) -> BTreeMap<Family, usize> {
+    let mut families = BTreeMap::new();
+    for cell in cells {
+        for row in cell.rows.iter().filter(|row| wanted(row)) {
+            let comparisons = row.entries.iter().filter(|entry| entry.p_value.is_some()).count();
+            *families.entry(Family::of(cell, row)).or_default() += comparisons;
+        }
+    }
+    families.retain(|_, comparisons| *comparisons > 0);
+    families
+}
+
+/// Corrects every p value for its family.
+pub(crate) fn correct(cells: &mut [Cell]) {
+    let mut families: BTreeMap<Family, Vec<&mut PValue>> = BTreeMap::new();
+    for cell in cells {
+        let of: Vec<Family> = cell.rows.iter().map(|row| Family::of(cell, row)).collect();
+        for (row, family) in cell.rows.iter_mut().zip(of) {
+            let values = row.entries.iter_mut().filter_map(|entry| entry.p_value.as_mut());
+            families.entry(family).or_default().extend(values);
+        }
+    }
+    families.values_mut().for_each(|family| evidence::correct(family));
+}
+
+/// Gives every entry but the baseline's its verdict.
+pub(crate) fn judge_all(cells: &mut [Cell]) {
+    for row in cells.iter_mut().flat_map(|cell| &mut cell.rows) {
+        let baseline = row.entries.iter().find(|entry| entry.verdict == Verdict::Baseline);
+        let baseline_runs = baseline.map_or(0, |entry| entry.runs);
+        for entry in row.entries.iter_mut().filter(|entry| entry.verdict != Verdict::Baseline) {
+            let (shift, runs) = (entry.shift.as_ref(), entry.runs.min(baseline_runs));
+            let p = entry.p_value.map(|p| p.adjusted);
+            entry.verdict = judge(shift, p, entry.pairs, runs, row.direction);
+        }
+    }
+}
+
+/// A note on the families of headline measures in which no claim is possible, whatever was
+/// measured: more comparisons than their runs can carry.
+pub(crate) fn powerless(cells: &[Cell]) -> Option<String> {
+    let mut hopeless: BTreeMap<Family, (usize, usize)> = BTreeMap::new();
+    for cell in cells {
+        for row in cell.headline() {
+            let family = Family::of(cell, row);
+            for p in row.entries.iter().filter_map(|entry| entry.p_value) {
+                let most = hopeless.entry(family.clone()).or_insert((0, p.comparisons));
+                most.0 = most.0.max(p.units);
+            }
+        }
+    }
+    hopeless.retain(|_, (units, comparisons)| units_needed(*comparisons) > *units);
+    let (family, (units, comparisons)) = hopeless.first_key_value()?;
+    Some(format!(
+        "No claim is possible in {} famil{} of comparisons, first `{}` of `{}`: {comparisons} \
+         comparisons need {} independent runs of each contestant, and there are {units}.",
+        hopeless.len(),
+        if hopeless.len() == 1 { "y" } else { "ies" },
+        family.measure,
+        family.workload,
+        units_needed(*comparisons),
+    ))
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Records to a comparison. The same records and options always give the same bytes.
+
+pub mod comparison;
+pub mod evidence;
+pub mod family;
+pub mod noise_floor;
+mod notes;
+mod shift;
+pub mod shift_function;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Clock, Record, Scatter, Seed, Trial};
+
+use crate::compare::comparison::{
+    Cell, Comparison, Entry, OutcomeCount, PValue, Pairs, Row, Shift,
+};
+use crate::compare::family::{correct, judge_all};
+use crate::compare::noise_floor::noise;
+use crate::compare::notes::notes;
+use crate::compare::shift::{by_boot, clusters, median_interval, p_value, shift};
+use crate::decide::leaders::leaders;
+use crate::decide::verdict::{RUNS_NEEDED, Verdict};
+use crate::number::interval::CONFIDENCE;
+use crate::number::median::median;
+use crate::records::columns::{CellKey, Column, cells, clock, columns};
+use crate::records::measures::MeasureKey;
+use crate::records::pairing::paired;
+
+/// What to compare with what, and the resampling.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The contestant that the others are compared with.
+    pub baseline: String,
+    /// The seed of the resampling.
+    pub seed: Seed,
+    /// Bootstrap resamples behind every interval.
+    pub resamples: u32,
+    /// The order of contestants in tables; those that are not named follow alphabetically.
+    pub order: Vec<String>,
+    /// What A/A trials have shown before.
+    pub scatter: Vec<Scatter>,
+    /// Leave out all measures but those that the workloads name first. What is left is the same.
+    pub headlines_only: bool,
+}
+
+impl Options {
+    /// The usual resampling against a baseline.
+    pub fn against(baseline: &str) -> Options {
+        Options {
+            baseline: baseline.into(),
+            seed: Seed(1),
+            resamples: 2_000,
+            order: Vec::new(),
+            scatter: Vec::new(),
+            headlines_only: false,
+        }
+    }
+}
+
+/// Compares all contestants in all cells of the records.
+pub fn compare(records: &[Record], options: &Options) -> Comparison {
+    let contestants = contestants(records, options);
+    let mut cells: Vec<Cell> = cells(records)
+        .into_iter()
+        .map(|(key, records)| compare_cell(key, &records, &contestants, options))
+        .collect();
+    correct(&mut cells);
+    judge_all(&mut cells);
+    Comparison {
+        notes: notes(records, &cells, &options.baseline),
+        baseline: options.baseline.clone(),
+        contestants,
+        cells,
+        records: records.len(),
+        confidence: CONFIDENCE,
+        resamples: options.resamples,
+        seed: options.seed,
+    }
+}
+
+/// The baseline, then the wished order, then the rest; only names that have records.
+fn contestants(records: &[Record], options: &Options) -> Vec<String> {
+    let mut rest: BTreeSet<&str> =
+        records.iter().map(|r| r.trial.contestant.name.as_str()).collect();
+    let wished = std::iter::once(&options.baseline).chain(&options.order);
+    let mut names: Vec<String> = wished.filter(|n| rest.remove(n.as_str())).cloned().collect();
+    names.extend(rest.into_iter().map(String::from));
+    names
+}
+
+fn compare_cell(
+    key: CellKey,
+    records: &[&Record],
+    contestants: &[String],
+    options: &Options,
+) -> Cell {
+    let trial = &records[0].trial;
+    let clock = clock(records[0]);
+    let headlines = headlines(records);
+    let judge = Judge { contestants, options, clock, scatter: scatter(options, trial) };
+    let wanted = |measure: &MeasureKey| !options.headlines_only || headlines.contains(measure);
+    let mut rows: Vec<Row> = columns(records)
+        .into_iter()
+        .filter(|(measure, _)| wanted(measure))
+        .map(|(measure, columns)| judge.row(measure, &columns, &headlines))
+        .collect();
+    rows.sort_by_cached_key(|row| {
+        let place = headlines.iter().position(|headline| *headline == row.measure);
+        (place.unwrap_or(headlines.len()), row.measure.order())
+    });
+    Cell {
+        name: trial.workload.cell(),
+        workload: key.workload,
+        about: trial.workload.about.clone(),
+        parameters: key.parameters,
+        machine: key.machine,
+        backend: key.backend,
+        clock,
+        rows,
+        outcomes: outcomes(records, contestants),
+    }
+}
+
+/// The measures that the cell's workloads name first, in their order.
+pub(crate) fn headlines(records: &[&Record]) -> Vec<MeasureKey> {
+    let mut headlines = Vec::new();
+    for text in records.iter().flat_map(|record| &record.trial.workload.headline) {
+        if let Ok(key) = text.parse()
+            && !headlines.contains(&key)
+        {
+            headlines.push(key);
+        }
+    }
+    headlines
+}
+
+fn outcomes(records: &[&Record], contestants: &[String]) -> Vec<OutcomeCount> {
+    let mut counts: BTreeMap<(usize, &str, &str), usize> = BTreeMap::new();
+    for record in records {
+        let name = &record.trial.contestant.name;
+        let place = contestants.iter().position(|c| c == name).unwrap_or(contestants.len());
+        let key = (place, record.outcome.word(), record.outcome.reason());
+        *counts.entry(key).or_default() += 1;
+    }
+    let count = |((place, outcome, reason), trials): ((usize, &str, &str), usize)| OutcomeCount {
+        contestant: contestants.get(place).cloned().unwrap_or_default(),
+        outcome: outcome.into(),
+        reason: reason.into(),
+        trials,
+    };
+    counts.into_iter().map(count).collect()
+}
+
+/// What A/A trials have shown of a trial's cell.
+fn scatter<'a>(options: &'a Options, trial: &Trial) -> Vec<&'a Scatter> {
+    let cell = trial.workload.cell();
+    let here = |found: &&Scatter| {
+        (found.backend, &found.machine, &found.cell) == (trial.backend, &trial.machine.name, &cell)
+    };
+    options.scatter.iter().filter(here).collect()
+}
+
+/// What all rows of a cell share.
+struct Judge<'a> {
+    contestants: &'a [String],
+    options: &'a Options,
+    clock: Clock,
+    /// Of this cell.
+    scatter: Vec<&'a Scatter>,
+}
+
+impl Judge<'_> {
+    fn row(
+        &self,
+        measure: MeasureKey,
+        columns: &BTreeMap<String, Column>,
+        headlines: &[MeasureKey],
+    ) -> Row {
+        let (unit, direction) = measure.unit_and_direction();
+        let (absent, headline) = (Column::default(), headlines.contains(&measure));
+        let baseline = columns.get(&self.options.baseline).unwrap_or(&absent);
+        let entry = |name: &String| {
+            let column = columns.get(name).unwrap_or(&absent);
+            let seed = self.options.seed.derive(&format!("{measure} {name}"));
+            if *name == self.options.baseline {
+                return self.alone(name, column, Verdict::Baseline, seed);
+            }
+            let seed_of_shift = seed.derive("shift");
+            let (shift, p_value) = against(column, baseline, self.options.resamples, seed_of_shift);
+            let pairs = (self.clock == Clock::Virtual).then(|| pairs(column, baseline));
+            // What may be said is known once all comparisons of the family are.
+            Entry { shift, p_value, pairs, ..self.alone(name, column, Verdict::NotMeasured, seed) }
+        };
+        let entries = self.contestants.iter().map(entry).collect();
+        let leaders = headline.then(|| leaders(columns, self.contestants, direction, self.clock));
+        let before = self.scatter.iter().find(|found| found.measure == measure.to_string());
+        let noise = noise(before.copied(), baseline, &measure, self.clock).filter(|_| headline);
+        Row { measure, unit, direction, headline, entries, leaders: leaders.flatten(), noise }
+    }
+
+    /// An entry without its comparison.
+    fn alone(&self, name: &str, column: &Column, verdict: Verdict, seed: Seed) -> Entry {
+        let values = by_boot(&column.samples);
+        let median = median(&column.values());
+        let verdict = if median.is_none() { Verdict::NotMeasured } else { verdict };
+        Entry {
+            contestant: name.into(),
+            runs: values.len(),
+            boots: clusters(&values).boots(),
+            median,
+            interval: median_interval(&values, self.options.resamples, seed),
+            shift: None,
+            p_value: None,
+            pairs: None,
+            verdict,
+            missing: column.missing.clone(),
+        }
+    }
+}
+
+/// The shift against the baseline with its p value; `None` when a side has no number.
+fn against(
+    ours: &Column,
+    baseline: &Column,
+    resamples: u32,
+    seed: Seed,
+) -> (Option<Shift>, Option<PValue>) {
+    let (ours, baseline) = (ours.samples.as_slice(), baseline.samples.as_slice());
+    let pairs = paired(ours, baseline);
+    let enough = ours.len().min(baseline.len()) >= RUNS_NEEDED;
+    let p = p_value(ours, baseline, pairs.as_ref()).filter(|_| enough);
+    (shift(ours, baseline, pairs.as_ref(), resamples, seed), p)
+}
+
+/// Runs beside the baseline's run of the same seed. Several runs of one seed are paired in order.
+fn pairs(ours: &Column, baseline: &Column) -> Pairs {
+    let mut by_seed: BTreeMap<u64, std::collections::VecDeque<f64>> = BTreeMap::new();
+    for sample in &baseline.samples {
+        by_seed.entry(sample.seed.0).or_default().push_back(sample.value);
+    }
+    let mut pairs = Pairs::default();
+    for sample in &ours.samples {
+        match by_seed.get_mut(&sample.seed.0).and_then(|values| values.pop_front()) {
+            Some(base) if sample.value < base => pairs.lower += 1,
+            Some(base) if sample.value > base => pairs.higher += 1,
+            Some(_) => pairs.equal += 1,
+            None => {}
+        }
+    }
+    pairs
+}

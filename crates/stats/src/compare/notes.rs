@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a reader must know before believing a comparison.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::metric::Direction;
+use model::{Clock, Histogram, Record};
+
+use crate::compare::comparison::Cell;
+use crate::compare::family::powerless;
+use crate::decide::verdict::RUNS_NEEDED;
+use crate::number::outliers::flags;
+use crate::records::columns::{self as samples, Column, clock, columns};
+use crate::records::measures::MeasureKey;
+use crate::series::warm_up::{Course, course};
+
+/// All notes, the gravest first.
+pub(crate) fn notes(records: &[Record], cells: &[Cell], baseline: &str) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(absent_baseline(records, baseline));
+    notes.extend(lost_samples(records));
+    notes.extend(unrepeatable(records));
+    notes.extend(ambiguous_names(records));
+    notes.extend(lossy_traces(records));
+    notes.extend(unmeasured_headlines(records, cells));
+    notes.extend(single_boots(cells));
+    notes.extend(powerless(cells));
+    notes.extend(unusual(records, cells));
+    notes
+}
+
+fn absent_baseline(records: &[Record], baseline: &str) -> Option<String> {
+    let present = records.iter().any(|record| record.trial.contestant.name == baseline);
+    (!present && !records.is_empty())
+        .then(|| format!("The baseline `{baseline}` has no record: nothing is compared with it."))
+}
+
+fn lost_samples(records: &[Record]) -> Option<String> {
+    let lossy = |record: &&Record| !record.measured.histograms.iter().all(Histogram::is_complete);
+    let trials: Vec<String> = records.iter().filter(lossy).map(|r| r.trial.id()).collect();
+    let (first, count) = (trials.first()?, trials.len());
+    Some(format!(
+        "{count} record(s), the first of trial {first}, have histograms that do not add up to \
+         their \
+         count: samples were lost, and no quantile is taken from them."
+    ))
+}
+
+/// Trials that a virtual clock should have repeated exactly and did not.
+fn unrepeatable(records: &[Record]) -> Option<String> {
+    let mut hashes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for record in records.iter().filter(|record| clock(record) == Clock::Virtual) {
+        hashes.entry(record.trial.id()).or_default().insert(record.measured.hash());
+    }
+    let differing = hashes.values().filter(|hashes| hashes.len() > 1).count();
+    (differing > 0).then(|| {
+        format!(
+            "{differing} trial(s) under a virtual clock gave different measurements when repeated: \
+             the promise of exact repetition is broken, do not trust their numbers."
+        )
+    })
+}
+
+fn ambiguous_names(records: &[Record]) -> Vec<String> {
+    let mut definitions: BTreeMap<&str, Vec<&model::Contestant>> = BTreeMap::new();
+    for record in records {
+        let contestant = &record.trial.contestant;
+        let known = definitions.entry(&contestant.name).or_default();
+        if !known.contains(&contestant) {
+            known.push(contestant);
+        }
+    }
+    let several = definitions.into_iter().filter(|(_, known)| known.len() > 1);
+    several
+        .map(|(name, known)| {
+            let count = known.len();
+            format!("The name `{name}` stands for {count} different definitions in these records.")
+        })
+        .collect()
+}
+
+fn lossy_traces(records: &[Record]) -> Option<String> {
+    let lost: u64 = records.iter().filter_map(|r| r.trace.as_ref()).map(|trace| trace.lost).sum();
+    (lost > 0).then(|| format!("Traces have holes: {lost} events could not be kept."))
+}
+
+fn unmeasured_headlines(records: &[Record], cells: &[Cell]) -> Vec<String> {
+    let mut notes = BTreeSet::new();
+    for record in records {
+        for headline in &record.trial.workload.headline {
+            let workload = &record.trial.workload.name;
+            let cells = cells.iter().filter(|cell| cell.workload == *workload);
+            notes.extend(unmeasured(headline, workload, cells));
+        }
+    }
+    notes.into_iter().collect()
+}
+
+fn unmeasured<'a>(
+    headline: &str,
+    workload: &str,
+    mut cells: impl Iterator<Item = &'a Cell>,
+) -> Option<String> {
+    match headline.parse::<MeasureKey>() {
+        Err(why) => Some(format!("`{workload}` names `{headline}` as a headline: {why}.")),
+        Ok(key) if cells.any(|cell| cell.rows.iter().any(|row| row.measure == key)) => None,
+        Ok(key) => Some(format!("`{workload}` promises `{key}`, which no run measured.")),
+    }
+}
+
+fn single_boots(cells: &[Cell]) -> Option<String> {
+    let rows = cells.iter().flat_map(|cell| &cell.rows);
+    let entries = rows.flat_map(|row| &row.entries);
+    let single: BTreeSet<&str> = entries
+        .filter(|entry| entry.boots == 1 && entry.runs > 1)
+        .map(|entry| entry.contestant.as_str())
+        .collect();
+    let names = single.into_iter().collect::<Vec<_>>().join(", ");
+    (!names.is_empty()).then(|| {
+        format!(
+            "All runs of a cell come from one boot or session for {names}: intervals there do not \
+             cover differences between boots."
+        )
+    })
+}
+
+/// Runs that are far off, and levels that change in the course of an experiment, of headline
+/// measures. Only where a real clock counts: under a virtual one nothing but the seed differs.
+fn unusual(records: &[Record], cells: &[Cell]) -> Vec<String> {
+    let (mut far, mut drifting) = (Vec::new(), Vec::new());
+    for (cell, records) in cells.iter().zip(samples::cells(records).values()) {
+        if cell.clock == Clock::Virtual {
+            continue;
+        }
+        let columns = columns(records);
+        for row in cell.headline() {
+            let Some(by_contestant) = columns.get(&row.measure) else { continue };
+            let place = format!("`{}` of {}", row.measure, cell.label());
+            let flagged = by_contestant.values().map(|column| flags(&column.values()).len());
+            far.push((flagged.sum::<usize>(), place.clone()));
+            let changes = by_contestant.values().filter(|column| changes(column, row.direction));
+            let most = changes.count() * 2 > by_contestant.len() && by_contestant.len() > 2;
+            drifting.extend(most.then_some(place));
+        }
+    }
+    let all: usize = far.iter().map(|(runs, _)| runs).sum();
+    let far = far.into_iter().find(|(runs, _)| *runs > 0).map(|(_, place)| {
+        format!(
+            "{all} run(s) lie more than ten robust standard deviations from the median of their \
+             contestant, the first in {place}. Nothing was dropped."
+        )
+    });
+    let drift = drifting.first().map(|place| {
+        let count = drifting.len();
+        format!(
+            "The level of most contestants changes in the course of the experiment in {count} \
+             place(s), the first {place}: the machine was not the same throughout."
+        )
+    });
+    far.into_iter().chain(drift).collect()
+}
+
+/// Whether a contestant's runs, in the order of their boots, leave their level.
+fn changes(column: &Column, direction: Direction) -> bool {
+    let mut samples: Vec<_> = column.samples.iter().collect();
+    samples.sort_by_key(|sample| sample.boot.0);
+    let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
+    values.len() >= RUNS_NEEDED && course(&values, direction) != Course::Flat
+}

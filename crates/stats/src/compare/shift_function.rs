@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The shift function: how far two distributions are apart at each of their quantiles.
+//!
+//! One number for a latency hides that a scheduler may shorten the middle and lengthen the tail.
+//! The shift function has the shift of every quantile (Doksum, "Empirical probability plots and
+//! statistical inference for nonlinear models", Annals of Statistics 2(2), 1974; in use: Rousselet,
+//! Pernet, Wilcox, European Journal of Neuroscience 46(2), 2017). Runs are the replicates: a
+//! quantile is taken from each run, the shift is Hodges and Lehmann's of the blocks' pairs or
+//! between all runs, with its interval, and Holm's correction covers all quantiles, and where
+//! several contestants stand in one picture all of theirs ([`shift_functions`]).
+
+use model::{Histogram, Seed};
+
+use crate::compare::comparison::{PValue, Shift};
+use crate::compare::evidence;
+use crate::compare::shift::{p_value, shift};
+use crate::number::quantile::quantile;
+use crate::records::columns::Sample;
+use crate::records::pairing::paired;
+
+/// The quantiles that are looked at by default.
+pub const QUANTILES: [f64; 12] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
+
+/// One run's distribution with the boot that it belongs to.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    /// Runs of one boot resemble each other.
+    pub boot: u32,
+    /// What it shares with the runs that it may be paired with: [`model::Trial::met`].
+    pub met: Option<(u32, Seed)>,
+    /// The samples.
+    pub histogram: &'a Histogram,
+}
+
+/// All runs of one contestant.
+pub struct Contestant<'a> {
+    /// Its name, from which its part of the chance is derived.
+    pub name: &'a str,
+    /// Its runs.
+    pub runs: Vec<Run<'a>>,
+}
+
+/// The shift at one quantile.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// The quantile, 0 … 1.
+    pub quantile: f64,
+    /// The shift ours − baseline, or why there is none.
+    pub shift: Result<Shift, String>,
+    /// The p value of the exact tests of the boots' medians, corrected for all quantiles that have
+    /// a shift (Holm).
+    pub p_adjusted: Option<f64>,
+}
+
+/// The shift function of two sets of runs at ascending quantiles. Where any run has too few samples
+/// for a quantile, there is no shift.
+pub fn shift_function(
+    ours: &[Run],
+    baseline: &[Run],
+    quantiles: &[f64],
+    resamples: u32,
+    seed: Seed,
+) -> Vec<Step> {
+    let steps = uncorrected(ours, baseline, quantiles, resamples, seed);
+    corrected(vec![steps]).pop().unwrap_or_default()
+}
+
+/// The shift functions of several contestants against one baseline, as a reader sees them in one
+/// picture: Holm's correction covers all quantiles of all of them.
+pub fn shift_functions(
+    contestants: &[Contestant],
+    baseline: &[Run],
+    quantiles: &[f64],
+    resamples: u32,
+    seed: Seed,
+) -> Vec<Vec<Step>> {
+    let steps = |one: &Contestant| {
+        uncorrected(&one.runs, baseline, quantiles, resamples, seed.derive(one.name))
+    };
+    corrected(contestants.iter().map(steps).collect())
+}
+
+/// A step with its p value as if it were the only one.
+type Raw = (Step, Option<PValue>);
+
+fn uncorrected(
+    ours: &[Run],
+    baseline: &[Run],
+    quantiles: &[f64],
+    resamples: u32,
+    seed: Seed,
+) -> Vec<Raw> {
+    let step = |&at: &f64| {
+        let sides = values(ours, at).and_then(|ours| Ok((ours, values(baseline, at)?)));
+        let (shift, p) = match sides {
+            Err(why) => (Err(why), None),
+            Ok((ours, baseline)) => {
+                let seed = seed.derive(&format!("quantile {at}"));
+                let pairs = paired(&ours, &baseline);
+                let shift = shift(&ours, &baseline, pairs.as_ref(), resamples, seed);
+                let p = p_value(&ours, &baseline, pairs.as_ref());
+                (shift.ok_or_else(|| "no runs".into()), p)
+            }
+        };
+        (Step { quantile: at, shift, p_adjusted: None }, p)
+    };
+    quantiles.iter().map(step).collect()
+}
+
+/// All of them are one family.
+fn corrected(mut all: Vec<Vec<Raw>>) -> Vec<Vec<Step>> {
+    let mut family: Vec<&mut PValue> =
+        all.iter_mut().flatten().filter_map(|(_, p)| p.as_mut()).collect();
+    evidence::correct(&mut family);
+    let with = |(step, p): Raw| Step { p_adjusted: p.map(|p| p.adjusted), ..step };
+    all.into_iter().map(|steps| steps.into_iter().map(with).collect()).collect()
+}
+
+/// Every run's quantile with what the run belongs to.
+fn values(runs: &[Run], at: f64) -> Result<Vec<Sample>, String> {
+    let sample = |run: &Run| {
+        let value = quantile(run.histogram, at)?;
+        let seed = run.met.map_or(Seed(0), |(_, seed)| seed);
+        Ok(Sample { boot: (run.boot, String::new()), seed, met: run.met, value })
+    };
+    runs.iter().map(sample).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A thousand samples from `low` on, `step` apart.
+    fn histogram(low: u64, step: u64) -> Histogram {
+        let buckets: Vec<(u64, u64)> = (0..1000).map(|at| (low + at * step, 1)).collect();
+        let (min, max) = (buckets[0].0, buckets[999].0);
+        Histogram { count: 1000, min, max, buckets, ..Histogram::default() }
+    }
+
+    fn runs(all: &[Histogram]) -> Vec<Run<'_>> {
+        let run = |(histogram, boot)| Run { boot, met: Some((boot, Seed(1))), histogram };
+        all.iter().zip(0..).map(run).collect()
+    }
+
+    #[test]
+    fn a_longer_tail_shows_where_it_is() {
+        let base: Vec<Histogram> = (0..8).map(|run| histogram(5_000 + run, 10)).collect();
+        let ours: Vec<Histogram> = (0..8).map(|run| histogram(4_000 + run, 14)).collect();
+        let steps =
+            shift_function(&runs(&ours), &runs(&base), &[0.1, 0.5, 0.9, 0.9999], 200, Seed(1));
+        let shift = |at: usize| steps[at].shift.clone().unwrap().value;
+        // 1,000 less to begin with, and 4 more at each of the samples before the quantile.
+        assert_eq!([shift(0), shift(1), shift(2)], [-604.0, 996.0, 2_596.0]);
+        assert!(steps[3].shift.as_ref().unwrap_err().contains("too few samples"));
+        // Three quantiles of 8 runs that never overlap, 3 · 2 of 12,870; where 8 pairs could tell,
+        // too, it counts twice.
+        let p = steps[0].p_adjusted.unwrap();
+        assert!((p - 12.0 / 12_870.0).abs() < 1e-12, "{p}");
+        assert_eq!(steps[3].p_adjusted, None);
+    }
+
+    #[test]
+    fn several_contestants_are_one_family() {
+        let base: Vec<Histogram> = (0..8).map(|run| histogram(5_000 + run, 10)).collect();
+        let ours: Vec<Histogram> = (0..8).map(|run| histogram(4_000 + run, 10)).collect();
+        let quantiles = [0.25, 0.5];
+        let contestant = |name| Contestant { name, runs: runs(&ours) };
+        let both = [contestant("one"), contestant("other")];
+        let all = shift_functions(&both, &runs(&base), &quantiles, 50, Seed(1));
+        // Two quantiles of two contestants of 8 runs that never overlap: 4 · 2 of 12,870.
+        let p: Vec<f64> = all.iter().flatten().filter_map(|step| step.p_adjusted).collect();
+        assert_eq!(p.len(), 4);
+        assert!(p.iter().all(|p| (p - 8.0 / 12_870.0).abs() < 1e-12), "{p:?}");
+        assert_eq!(all[0][1].shift.as_ref().unwrap().value, -1_000.0);
+    }
+
+    proptest! {
+        #[test]
+        fn a_moved_distribution_has_a_flat_shift_function(by in 1u64..5_000) {
+            let base: Vec<Histogram> = (0..6).map(|_| histogram(1_000, 3)).collect();
+            let ours: Vec<Histogram> = (0..6).map(|_| histogram(1_000 + by, 3)).collect();
+            for step in shift_function(&runs(&ours), &runs(&base), &QUANTILES, 50, Seed(1)) {
+                prop_assert_eq!(step.shift.unwrap().value, by as f64);
+            }
+        }
+    }
+}

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Whether what was measured now is worse than what was measured before: a gate for changes.
+//!
+//! Both sides are records of the same contestants under the same loads; only what lies between them
+//! has changed. Looked at are the measures that the workloads name first and that judge.
+//!
+//! - Where the clock is virtual a number is exact, and a seed is a parameter, not noise. Runs are
+//!   paired by seed: equal pairs are equal. Different ones are a change if their median lies beyond
+//!   the margin and nearly all pairs agree on the side, as the sign test at 2.5 % wants it
+//!   (Conover, "Practical Nonparametric Statistics", 3rd edition 1999, section 3.4); with fewer
+//!   than six pairs all have to. A chaotic measure that falls anywhere with each change is none.
+//! - Where it is real, the boots of both sides are compared by the exact rank-sum test, corrected
+//!   (Holm) for everything that the gate looks at, and the shift must lie beyond the margin. If
+//!   nothing has changed, at most 5 % of gates say that anything has, and half of them that it is
+//!   worse.
+//!
+//! A contestant that used to end its trials well and now does not is worse, whatever its numbers.
+
+use std::collections::BTreeMap;
+
+use model::metric::{Direction, Unit};
+use model::{Clock, Record};
+use serde::{Deserialize, Serialize};
+
+use crate::compare::comparison::{Interval, backend_word};
+use crate::compare::headlines;
+use crate::decide::verdict::RUNS_NEEDED;
+use crate::number::median::median;
+use crate::rank::holm::{ALPHA, adjust};
+use crate::rank::rank_interval;
+use crate::rank::rank_sum::rank_sum;
+use crate::records::columns::{CellKey, Column, Columns, cells, clock, columns};
+use crate::records::measures::MeasureKey;
+
+/// What has become of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// It is worse by more than the margin, and that is no chance.
+    Worse,
+    /// It is better by more than the margin, and that is no chance.
+    Better,
+    /// The very same number in every pair.
+    Equal,
+    /// Nothing that can be told from chance, or nothing beyond the margin.
+    None,
+    /// Too few runs on a side to say anything.
+    TooFewRuns,
+    /// A side has no number.
+    NotMeasured,
+}
+
+impl Change {
+    /// In the words of tables.
+    pub fn words(self) -> &'static str {
+        match self {
+            Change::Worse => "worse",
+            Change::Better => "better",
+            Change::Equal => "exactly equal",
+            Change::None => "no change",
+            Change::TooFewRuns => "too few runs",
+            Change::NotMeasured => "not measured",
+        }
+    }
+}
+
+/// One measure of one contestant in one cell, before and now.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// The cell with its machine.
+    pub cell: String,
+    /// Whose number.
+    pub contestant: String,
+    /// What is measured.
+    pub measure: MeasureKey,
+    /// The unit of the medians.
+    pub unit: Unit,
+    /// Which way is better.
+    pub direction: Direction,
+    /// The median before, over independent runs.
+    pub before: Option<f64>,
+    /// The median now.
+    pub now: Option<f64>,
+    /// The change in percent: the median of the pairs, or the Hodges–Lehmann shift of logarithms.
+    pub percent: Option<f64>,
+    /// The latter's exact 95 % interval.
+    pub interval: Option<Interval>,
+    /// How often chance makes such a difference, corrected for the whole gate; real clock only.
+    pub p_value: Option<f64>,
+    /// Pairs of the same seed, or the smaller side's independent runs.
+    pub runs: usize,
+    /// What it means.
+    pub change: Change,
+}
+
+/// A contestant whose trials in a cell ended well before and do not now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Broken {
+    /// The cell with its machine.
+    pub cell: String,
+    /// Whose trials.
+    pub contestant: String,
+    /// How one of them ended.
+    pub outcome: String,
+    /// How many trials did not end well now, and how many there are.
+    pub failed: (usize, usize),
+}
+
+/// Everything that the gate has looked at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Gate {
+    /// What counts as a change, in percent.
+    pub margin_percent: f64,
+    /// Cell by cell.
+    pub lines: Vec<Line>,
+    /// Who does not end well any more.
+    pub broken: Vec<Broken>,
+    /// Contestants in cells that only one side has, which nobody can compare.
+    pub one_sided: Vec<String>,
+}
+
+impl Gate {
+    /// Whether anything is worse.
+    pub fn is_shut(&self) -> bool {
+        !self.broken.is_empty() || self.lines.iter().any(|line| line.change == Change::Worse)
+    }
+}
+
+/// Compares what was measured before with what is measured now.
+pub fn gate(before: &[Record], now: &[Record], margin_percent: f64) -> Gate {
+    let (then, today) = (cells(before), cells(now));
+    let mut gate =
+        Gate { margin_percent, lines: Vec::new(), broken: Vec::new(), one_sided: Vec::new() };
+    for (key, records) in &today {
+        let label = label(key, records[0]);
+        match then.get(key) {
+            Some(earlier) => look(&mut gate, &label, earlier, records),
+            None => gate.one_sided.push(format!("{label}, now only")),
+        }
+    }
+    let gone = then.iter().filter(|(key, _)| !today.contains_key(key));
+    gate.one_sided.extend(gone.map(|(key, r)| format!("{}, before only", label(key, r[0]))));
+    correct(&mut gate);
+    gate
+}
+
+/// The cell with its machine, as lines name it.
+pub(crate) fn label(key: &CellKey, record: &Record) -> String {
+    let cell = record.trial.workload.cell();
+    format!("{cell} on {} ({})", key.machine, backend_word(key.backend))
+}
+
+/// One cell that both sides have.
+fn look(gate: &mut Gate, label: &str, before: &[&Record], now: &[&Record]) {
+    let (then, today) = (columns(before), columns(now));
+    let clock = clock(now[0]);
+    let absent = Column::default();
+    for name in contestants(now) {
+        if !before.iter().any(|record| record.trial.contestant.name == name) {
+            gate.one_sided.push(format!("{name} under {label}, now only"));
+            continue;
+        }
+        gate.broken.extend(broken(label, name, before, now));
+        for measure in headlines(now).into_iter().filter(judges) {
+            let sides = (
+                column(&then, &measure, name).unwrap_or(&absent),
+                column(&today, &measure, name).unwrap_or(&absent),
+            );
+            let place = Place { label, name, measure: &measure };
+            gate.lines.push(line(&place, sides, clock, gate.margin_percent));
+        }
+    }
+}
+
+/// Whether one way is better.
+pub(crate) fn judges(measure: &MeasureKey) -> bool {
+    measure.unit_and_direction().1 != Direction::Neutral
+}
+
+fn column<'a>(columns: &'a Columns, measure: &MeasureKey, name: &str) -> Option<&'a Column> {
+    columns.get(measure)?.get(name)
+}
+
+/// Who takes part, each once.
+pub(crate) fn contestants<'a>(records: &[&'a Record]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = records.iter().map(|r| r.trial.contestant.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+fn broken(label: &str, name: &str, before: &[&Record], now: &[&Record]) -> Option<Broken> {
+    let of = |record: &&&Record| record.trial.contestant.name == name;
+    let is_bad = |record: &&&Record| !record.outcome.is_ok();
+    if before.iter().filter(of).any(|record| !record.outcome.is_ok()) {
+        return None;
+    }
+    let trials = now.iter().filter(of).count();
+    let first = now.iter().filter(of).find(is_bad)?;
+    let failed = now.iter().filter(of).filter(is_bad).count();
+    let reason = first.outcome.reason().lines().next().unwrap_or_default();
+    Some(Broken {
+        cell: label.into(),
+        contestant: name.into(),
+        outcome: format!("{}: {reason}", first.outcome.word()),
+        failed: (failed, trials),
+    })
+}
+
+/// Of what a line is.
+struct Place<'a> {
+    label: &'a str,
+    name: &'a str,
+    measure: &'a MeasureKey,
+}
+
+fn line(place: &Place, (before, now): (&Column, &Column), clock: Clock, margin: f64) -> Line {
+    let (unit, direction) = place.measure.unit_and_direction();
+    let blank = Line {
+        cell: place.label.into(),
+        contestant: place.name.into(),
+        measure: place.measure.clone(),
+        unit,
+        direction,
+        before: median(&before.units(clock)),
+        now: median(&now.units(clock)),
+        percent: None,
+        interval: None,
+        p_value: None,
+        runs: 0,
+        change: Change::NotMeasured,
+    };
+    match (blank.before, blank.now, clock) {
+        (None, ..) | (_, None, _) => blank,
+        (.., Clock::Virtual) => exact(blank, before, now, margin),
+        (.., Clock::Real) => noisy(blank, before, now),
+    }
+}
+
+/// By pairs of the same seed.
+fn exact(line: Line, before: &Column, now: &Column, margin: f64) -> Line {
+    let pairs = pairs(before, now);
+    if pairs.is_empty() {
+        return Line { change: Change::TooFewRuns, ..line };
+    }
+    let percents: Vec<f64> = pairs.iter().map(|&(before, now)| percent(before, now)).collect();
+    let (up, down) = (
+        percents.iter().filter(|percent| **percent > 0.0).count(),
+        percents.iter().filter(|percent| **percent < 0.0).count(),
+    );
+    let middle = median(&percents).unwrap_or(0.0);
+    let agree =
+        |side: usize| other_side_at_most(pairs.len()).is_some_and(|n| pairs.len() - side <= n);
+    let change = match middle {
+        _ if up + down == 0 => Change::Equal,
+        middle if middle > margin && agree(up) => towards(line.direction, true),
+        middle if middle < -margin && agree(down) => towards(line.direction, false),
+        _ => Change::None,
+    };
+    let percent = middle.is_finite().then_some(middle);
+    Line { percent, runs: pairs.len(), change, ..line }
+}
+
+/// The numbers before and now of the seeds that both sides have.
+fn pairs(before: &Column, now: &Column) -> Vec<(f64, f64)> {
+    let by_seed = |column: &Column| {
+        let mut values: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+        for sample in &column.samples {
+            values.entry(sample.seed.0).or_default().push(sample.value);
+        }
+        values
+    };
+    let (before, now) = (by_seed(before), by_seed(now));
+    let pair =
+        |(seed, values): (u64, Vec<f64>)| Some((median(before.get(&seed)?)?, median(&values)?));
+    now.into_iter().filter_map(pair).collect()
+}
+
+/// How much more the second is, in percent of the first; from 0 to anything is endless.
+fn percent(before: f64, now: f64) -> f64 {
+    match (before == now, before == 0.0) {
+        (true, _) => 0.0,
+        (false, true) => f64::INFINITY.copysign(now),
+        (false, false) => (now / before - 1.0) * 100.0,
+    }
+}
+
+/// How many of so many pairs may disagree with the others: the sign test at 2.5 % on each side.
+/// With fewer than six pairs it never could be passed, and nobody may.
+fn other_side_at_most(pairs: usize) -> Option<usize> {
+    let all = 0.5_f64.powi(pairs as i32);
+    let (mut ways, mut sum) = (1.0, 0.0);
+    let mut most = None;
+    for count in 0..=pairs {
+        sum += ways * all;
+        if sum > 0.025 {
+            break;
+        }
+        most = Some(count);
+        ways *= (pairs - count) as f64 / (count + 1) as f64;
+    }
+    most.or((pairs < RUNS_NEEDED).then_some(0))
+}
+
+fn towards(direction: Direction, up: bool) -> Change {
+    match (direction, up) {
+        (Direction::Lower, true) | (Direction::Higher, false) => Change::Worse,
+        (Direction::Lower, false) | (Direction::Higher, true) => Change::Better,
+        (Direction::Neutral, _) => Change::None,
+    }
+}
+
+/// By boots: the shift and its p value, still without a meaning.
+fn noisy(line: Line, before: &Column, now: &Column) -> Line {
+    let (before, now) = (before.units(Clock::Real), now.units(Clock::Real));
+    let runs = before.len().min(now.len());
+    if runs < RUNS_NEEDED {
+        return Line { runs, change: Change::TooFewRuns, ..line };
+    }
+    let p_value = rank_sum(&now, &before).map(|tails| tails.two_sided());
+    let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
+    let positive = before.iter().chain(&now).all(|value| *value > 0.0);
+    let shift = positive.then(|| rank_interval::shift(&logarithms(&now), &logarithms(&before)));
+    let as_percent = |value: f64| (value.exp() - 1.0) * 100.0;
+    let (percent, interval) = match shift.flatten() {
+        Some((value, Interval { low, high })) => (
+            Some(as_percent(value)),
+            Some(Interval { low: as_percent(low), high: as_percent(high) }),
+        ),
+        None => (None, None),
+    };
+    Line { percent, interval, p_value, runs, change: Change::None, ..line }
+}
+
+/// Corrects the p values of all noisy lines together, and says what they mean.
+fn correct(gate: &mut Gate) {
+    let raw: Vec<f64> = gate.lines.iter().filter_map(|line| line.p_value).collect();
+    let mut adjusted = adjust(&raw).into_iter();
+    let margin = gate.margin_percent;
+    for line in gate.lines.iter_mut().filter(|line| line.p_value.is_some()) {
+        line.p_value = adjusted.next();
+        let is_chance = line.p_value.is_none_or(|p| p > ALPHA);
+        // Where some numbers are 0 there are no percents, and any sure difference counts.
+        let shift = line.percent.unwrap_or_else(|| {
+            f64::INFINITY.copysign(line.now.unwrap_or(0.0) - line.before.unwrap_or(0.0))
+        });
+        if !is_chance && shift.abs() > margin {
+            line.change = towards(line.direction, shift > 0.0);
+        }
+    }
+}

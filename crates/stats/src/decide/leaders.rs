@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Who is best in one measure of one cell: the best median, and everybody who cannot be told apart
+//! from it.
+//!
+//! Told apart is who differs by the exact rank tests ([`crate::evidence`]), Holm's correction over
+//! all that are held against the best, and by [`WORTH`] of the larger median. The best is chosen by
+//! the same numbers that it is tested with, so the error is a little above the nominal one when all
+//! are alike; Holm's correction keeps it small (compare Hsu, "Simultaneous Confidence Intervals for
+//! all Distances from the Best", Annals of Statistics 9(5), 1981).
+
+use std::collections::BTreeMap;
+
+use model::Clock;
+use model::metric::Direction;
+use serde::{Deserialize, Serialize};
+
+use crate::compare::evidence::Evidence;
+use crate::decide::separation::{CHANCE, WORTH};
+use crate::decide::verdict::RUNS_NEEDED;
+use crate::number::median::median;
+use crate::rank::holm;
+use crate::records::columns::Column;
+use crate::records::pairing::paired;
+
+/// The contestants of a row that have runs enough, in two groups, each by its medians.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Leaders {
+    /// The best median, then all that cannot be told apart from it.
+    pub best: Vec<String>,
+    /// Those that can, the nearest first.
+    pub behind: Vec<String>,
+}
+
+/// One contestant's independent values.
+struct Side<'a> {
+    name: &'a String,
+    column: &'a Column,
+    values: Vec<f64>,
+    median: f64,
+}
+
+/// The leaders of a row; `None` where the measure does not judge, or fewer than two contestants
+/// have runs enough.
+pub(crate) fn leaders(
+    columns: &BTreeMap<String, Column>,
+    contestants: &[String],
+    direction: Direction,
+    clock: Clock,
+) -> Option<Leaders> {
+    let side = |name| side(name, columns.get(name)?, clock);
+    let mut sides: Vec<Side> = contestants.iter().filter_map(side).collect();
+    match direction {
+        Direction::Lower => sides.sort_by(|a, b| a.median.total_cmp(&b.median)),
+        Direction::Higher => sides.sort_by(|a, b| b.median.total_cmp(&a.median)),
+        Direction::Neutral => return None,
+    }
+    let (best, others) = sides.split_first()?;
+    let chance = |other: &Side| best.evidence(other).map_or(1.0, |found| found.p(others.len()));
+    let chances: Vec<f64> = others.iter().map(chance).collect();
+    let mut leaders = Leaders { best: vec![best.name.clone()], behind: Vec::new() };
+    for (other, chance) in others.iter().zip(holm::adjust(&chances)) {
+        let apart = chance <= CHANCE && is_worth(best.median, other.median);
+        let group = if apart { &mut leaders.behind } else { &mut leaders.best };
+        group.push(other.name.clone());
+    }
+    (!others.is_empty()).then_some(leaders)
+}
+
+fn is_worth(one: f64, other: f64) -> bool {
+    (one - other).abs() >= WORTH * one.abs().max(other.abs())
+}
+
+/// Under a real clock the runs of one boot are not independent: their median counts.
+fn side<'a>(name: &'a String, column: &'a Column, clock: Clock) -> Option<Side<'a>> {
+    let values = match clock {
+        Clock::Virtual => column.values(),
+        Clock::Real => by_boot(column),
+    };
+    let median = median(&values)?;
+    (values.len() >= RUNS_NEEDED).then_some(Side { name, column, values, median })
+}
+
+impl Side<'_> {
+    fn evidence(&self, other: &Side) -> Option<Evidence> {
+        let pairs = paired(&self.column.samples, &other.column.samples);
+        Evidence::of(&self.values, &other.values, pairs.as_ref())
+    }
+}
+
+fn by_boot(column: &Column) -> Vec<f64> {
+    let mut boots: BTreeMap<&(u32, String), Vec<f64>> = BTreeMap::new();
+    for sample in &column.samples {
+        boots.entry(&sample.boot).or_default().push(sample.value);
+    }
+    boots.values().filter_map(|values| median(values)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::columns::Sample;
+    use model::Seed;
+
+    fn column(values: &[f64], boots: u32) -> Column {
+        let sample = |(at, &value): (u32, &f64)| Sample {
+            boot: (at % boots, String::new()),
+            seed: Seed(u64::from(at)),
+            met: Some((at, Seed(u64::from(at)))),
+            value,
+        };
+        Column { samples: (0..).zip(values).map(sample).collect(), missing: BTreeMap::new() }
+    }
+
+    fn of(columns: &[(&str, &[f64])], direction: Direction, boots: u32) -> Option<Leaders> {
+        let names: Vec<String> = columns.iter().map(|(name, _)| (*name).into()).collect();
+        let columns = columns.iter().map(|(name, v)| ((*name).into(), column(v, boots))).collect();
+        leaders(&columns, &names, direction, Clock::Real)
+    }
+
+    const LOW: [f64; 6] = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5];
+    const MIXED: [f64; 6] = [1.05, 1.15, 1.25, 1.35, 1.45, 9.0];
+    const HIGH: [f64; 6] = [2.0, 2.1, 2.2, 2.3, 2.4, 2.5];
+
+    #[test]
+    fn who_overlaps_the_best_is_with_it() {
+        let columns: [(&str, &[f64]); 3] = [("high", &HIGH), ("mixed", &MIXED), ("low", &LOW)];
+        let lower = of(&columns, Direction::Lower, 9).unwrap();
+        assert_eq!(
+            (lower.best, lower.behind),
+            (vec!["low".into(), "mixed".into()], vec!["high".to_string()])
+        );
+        let higher = of(&columns, Direction::Higher, 9).unwrap();
+        // One of six lies above: 2 · (1 + 1 + 2 + 3 + 5 + 7 + 11) of 924 are as far apart, 0.065.
+        assert_eq!(higher.best, ["high", "mixed"]);
+        assert_eq!(higher.behind, ["low"]);
+    }
+
+    #[test]
+    fn few_boots_neutral_measures_and_loners_have_no_leaders() {
+        let columns: [(&str, &[f64]); 2] = [("low", &LOW), ("high", &HIGH)];
+        assert_eq!(of(&columns, Direction::Lower, 5), None, "six runs of five boots");
+        assert_eq!(of(&columns, Direction::Neutral, 9), None);
+        assert_eq!(of(&columns[..1], Direction::Lower, 9), None);
+    }
+
+    #[test]
+    fn differences_that_nobody_feels_are_none() {
+        let near: Vec<f64> = LOW.iter().map(|value| 100.0 + value / 100.0).collect();
+        let far: Vec<f64> = near.iter().map(|value| value + 1.0).collect();
+        let columns: [(&str, &[f64]); 2] = [("near", &near), ("far", &far)];
+        assert_eq!(of(&columns, Direction::Lower, 9).unwrap().best, ["near", "far"]);
+    }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is found of each candidate in each measure that somebody watches.
+
+use model::metric::Direction;
+
+use super::{Aim, Candidate, Finding, Judged, Silence, Standing, Watched};
+use crate::compare::comparison::{Comparison, Entry, PValue, Row, Shift};
+use crate::compare::evidence;
+use crate::decide::verdict::{RUNS_NEEDED, Verdict, judge};
+use crate::rank::holm::units_needed;
+
+/// All but the baseline, in the comparison's order.
+pub(super) fn candidates(comparison: &Comparison, aims: &[Aim]) -> Vec<Candidate> {
+    let names = comparison.contestants.iter().filter(|name| **name != comparison.baseline);
+    let mut candidates: Vec<Candidate> =
+        names.map(|name| candidate(comparison, aims, name)).collect();
+    correct(&mut candidates);
+    for candidate in &mut candidates {
+        for (judged, aim) in candidate.decides.iter_mut().zip(aims) {
+            judged.finding = decided(judged, &aim.decides);
+        }
+        candidate.standing = standing(candidate);
+    }
+    candidates
+}
+
+fn candidate(comparison: &Comparison, aims: &[Aim], name: &str) -> Candidate {
+    let of = |watched: &Watched| judged(comparison, watched, name);
+    let keeps = |aim: &Aim| -> Vec<Judged> {
+        let kept = |watched| {
+            let judged = of(watched);
+            Judged { finding: kept(&judged, watched), p: None, ..judged }
+        };
+        aim.keeps.iter().map(kept).collect()
+    };
+    Candidate {
+        name: name.into(),
+        standing: Standing::Unknown,
+        decides: aims.iter().map(|aim| of(&aim.decides)).collect(),
+        keeps: aims.iter().map(keeps).collect(),
+        failures: failures(comparison, name),
+    }
+}
+
+/// The trials of a contestant that did not end well.
+pub(super) fn failures(comparison: &Comparison, name: &str) -> Vec<(String, usize)> {
+    let outcomes = comparison.cells.iter().flat_map(|cell| &cell.outcomes);
+    let bad = outcomes.filter(|one| one.contestant == name && one.outcome != "ok");
+    let words = |outcome: &str, reason: &str| match reason.lines().next().unwrap_or_default() {
+        "" => outcome.to_owned(),
+        reason => format!("{outcome}: {reason}"),
+    };
+    let mut failures: Vec<(String, usize)> = Vec::new();
+    for one in bad {
+        let what = words(&one.outcome, &one.reason);
+        match failures.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, trials)) => *trials += one.trials,
+            None => failures.push((what, one.trials)),
+        }
+    }
+    failures
+}
+
+/// The numbers, not yet judged.
+fn judged(comparison: &Comparison, watched: &Watched, name: &str) -> Judged {
+    let (unit, direction) = watched.measure.unit_and_direction();
+    let row = row(comparison, watched);
+    let entry = |name: &str| row?.entries.iter().find(|entry| entry.contestant == name);
+    let (ours, base) = (entry(name), entry(&comparison.baseline));
+    let runs = |entry: Option<&Entry>| entry.map_or(0, |entry| entry.runs);
+    Judged {
+        finding: Finding::Unknown,
+        unit,
+        direction,
+        median: ours.and_then(|entry| entry.median),
+        now: base.and_then(|entry| entry.median),
+        gain: ours.and_then(|entry| entry.shift).map(|shift| gain(shift, direction)),
+        p: ours.and_then(|entry| entry.p_value),
+        runs: runs(ours).min(runs(base)),
+        missing: [ours, base].into_iter().flatten().find_map(why_missing),
+    }
+}
+
+/// The first of the reasons why a contestant has no number at all.
+fn why_missing(entry: &Entry) -> Option<String> {
+    entry.missing.keys().next().filter(|_| entry.median.is_none()).cloned()
+}
+
+fn row<'a>(comparison: &'a Comparison, watched: &Watched) -> Option<&'a Row> {
+    let cell = comparison.cells.iter().find(|cell| cell.name == watched.cell)?;
+    cell.rows.iter().find(|row| row.measure == watched.measure)
+}
+
+/// A shift turned so that better is above 0.
+fn gain(shift: Shift, direction: Direction) -> Shift {
+    if direction == Direction::Lower { shift.turned() } else { shift }
+}
+
+/// Holm's correction over every candidate in every deciding measure: one family.
+fn correct(candidates: &mut [Candidate]) {
+    let decides = candidates.iter_mut().flat_map(|one| &mut one.decides);
+    let mut family: Vec<&mut PValue> = decides.filter_map(|one| one.p.as_mut()).collect();
+    evidence::correct(&mut family);
+}
+
+/// What a gain in a deciding measure means. The gain's good side is above 0, so it is judged as
+/// what is better the higher.
+fn decided(judged: &Judged, watched: &Watched) -> Finding {
+    let p = judged.p.map(|p| p.adjusted);
+    let Some(gain) = &judged.gain else { return Finding::Unknown };
+    let matters = matters(gain.value, gain.percent, watched);
+    match judge(Some(gain), p, None, judged.runs, Direction::Higher) {
+        Verdict::Better if matters => Finding::Better,
+        Verdict::Worse if matters => Finding::Worse,
+        Verdict::Better | Verdict::Worse => Finding::Slight,
+        Verdict::Equivalent | Verdict::Equal => Finding::Alike,
+        Verdict::TooFewRuns | Verdict::NotMeasured => Finding::Unknown,
+        // So few runs could not have supported any claim among so many comparisons.
+        _ if !judged.p.is_some_and(|p| p.can_claim()) => Finding::Unknown,
+        _ => Finding::Open,
+    }
+}
+
+/// What a loss means in a measure that must not be paid with.
+fn kept(judged: &Judged, watched: &Watched) -> Finding {
+    let Some(gain) = judged.gain.filter(|_| judged.runs >= RUNS_NEEDED) else {
+        return Finding::Unknown;
+    };
+    let Some(interval) = gain.interval else { return Finding::Open };
+    let lost = gain.value < 0.0 && matters(gain.value, gain.percent, watched);
+    let far = gain.percent_interval.map(|percents| percents.low);
+    let may_be_lost = interval.low < 0.0 && matters(interval.low, far, watched);
+    match (lost && judged.is_loss(), may_be_lost) {
+        (true, _) => Finding::Worse,
+        (false, true) => Finding::Open,
+        (false, false) => Finding::Alike,
+    }
+}
+
+/// Whether a difference is as large as it must be to matter.
+pub(super) fn matters(value: f64, percent: Option<f64>, watched: &Watched) -> bool {
+    value.abs() > watched.least && percent.is_none_or(|percent| percent.abs() > watched.percent)
+}
+
+fn standing(candidate: &Candidate) -> Standing {
+    let decides = |finding| candidate.decides.iter().any(|one| one.finding == finding);
+    let keeps = |finding| candidate.keeps.iter().flatten().any(|one| one.finding == finding);
+    if !candidate.failures.is_empty() {
+        return Standing::Failed;
+    }
+    if decides(Finding::Unknown) {
+        return Standing::Unknown;
+    }
+    match decides(Finding::Better) {
+        true if decides(Finding::Worse) || keeps(Finding::Worse) => Standing::Dear,
+        // What it costs is not known, and nobody shall pay an unknown price.
+        true if keeps(Finding::Unknown) => Standing::Unknown,
+        true => Standing::Good,
+        false if decides(Finding::Worse) => Standing::Worse,
+        false if candidate.decides.iter().any(is_slight_gain) => Standing::Slight,
+        false => Standing::Alike,
+    }
+}
+
+fn is_slight_gain(judged: &Judged) -> bool {
+    judged.finding == Finding::Slight && judged.gain.is_some_and(|gain| gain.value > 0.0)
+}
+
+/// Why nobody could be judged.
+pub(super) fn silence(candidates: &[Candidate]) -> Silence {
+    let decides = || candidates.iter().flat_map(|one| &one.decides);
+    let comparisons = decides().filter(|one| one.gain.is_some()).count();
+    let runs = decides().map(|one| one.runs).max().unwrap_or(0);
+    let needed = RUNS_NEEDED.max(units_needed(comparisons));
+    match runs > 0 && runs < needed {
+        true => Silence::TooFewRuns(runs, needed),
+        false => Silence::NothingMeasured,
+    }
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Whether records say what somebody has published: an expectation and records to a finding.
+//!
+//! ```text
+//! Expectation + records ─► two sides ─► estimate with interval ─► verdict
+//! ```
+//!
+//! The two sides are the runs of two contestants, or of one in two cells, on two machines, or of
+//! two of its groups. Each independent run is one number: a seed under a virtual clock, a boot (the
+//! median of its runs) under a real one. The estimate is the Hodges–Lehmann shift, of logarithms
+//! where a ratio is asked for, with its exact [`rank_interval`]; of one side alone the median, with
+//! its [`order_statistic`](crate::number::order_statistic) interval. Trials that did not end well have no
+//! number; they are counted and said.
+
+mod beside;
+mod overall;
+mod side;
+
+use model::claim::{By, Expectation, Is};
+use model::{Backend, Record};
+use serde::{Deserialize, Serialize};
+
+use crate::compare::comparison::Interval;
+use crate::number::median::median;
+use crate::number::order_statistic;
+use crate::rank::rank_interval;
+
+pub use beside::{Number, Spread, beside};
+pub use overall::{disagree, of_claim, of_test};
+pub use side::Side;
+
+/// What came of an expectation, a test or a claim; of several the last in this order decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The published direction in the published size.
+    Reproduced,
+    /// The published direction, in another size.
+    DirectionOnly,
+    /// The runs do not tell.
+    NotReproduced,
+    /// It was not asked here: no backend of this machine can, or nobody wanted it.
+    Untested,
+    /// It was asked, and there are no numbers to judge by.
+    NoData,
+    /// The opposite of what was published.
+    Contradicted,
+}
+
+impl Verdict {
+    /// All, the best first.
+    pub const ALL: [Verdict; 6] = [
+        Self::Reproduced,
+        Self::DirectionOnly,
+        Self::NotReproduced,
+        Self::Untested,
+        Self::NoData,
+        Self::Contradicted,
+    ];
+
+    /// Whether numbers stand behind it.
+    pub fn has_data(self) -> bool {
+        !matches!(self, Verdict::Untested | Verdict::NoData)
+    }
+
+    /// In the words of tables.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Reproduced => "reproduced",
+            Verdict::DirectionOnly => "direction only",
+            Verdict::NotReproduced => "not reproduced",
+            Verdict::Untested => "not tested",
+            Verdict::NoData => "no data",
+            Verdict::Contradicted => "contradicted",
+        }
+    }
+}
+
+/// A number in the form of [`By`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The best guess.
+    pub value: f64,
+    /// Where it may lie, with 95 % confidence.
+    pub interval: Interval,
+}
+
+/// What came of one expectation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Our side.
+    pub of: Side,
+    /// The side that it is compared with.
+    pub over: Option<Side>,
+    /// The number; `None` where there is none, see `why`.
+    pub estimate: Option<Estimate>,
+    /// What it means.
+    pub verdict: Verdict,
+    /// Why there is no number.
+    pub why: Option<String>,
+    /// What a reader must know before believing: trials and numbers that are left out.
+    pub against: Vec<String>,
+}
+
+/// Judges one expectation by the records of its experiment on a backend.
+pub fn judge(expectation: &Expectation, backend: Backend, records: &[Record]) -> Finding {
+    let of = Side::new(&expectation.place(), backend, records);
+    let over = expectation.other().map(|place| Side::new(&place, backend, records));
+    let sides = || [Some(&of), over.as_ref()].into_iter().flatten();
+    let mut against: Vec<String> = sides().flat_map(Side::left_out).collect();
+    against.dedup();
+    let absent = sides().find_map(Side::absence);
+    let measured = match absent {
+        Some(absence) => Err(absence),
+        None => measured(expectation, &of, over.as_ref()),
+    };
+    let (estimate, verdict, why) = match measured {
+        Ok(estimate) => (Some(estimate), verdict(expectation, estimate), None),
+        Err((verdict, why)) => (None, verdict, Some(why)),
+    };
+    Finding { of, over, estimate, verdict, why, against }
+}
+
+/// A verdict without a number, and its reason.
+type Absence = (Verdict, String);
+
+fn no_data<T>(why: impl Into<String>) -> Result<T, Absence> {
+    Err((Verdict::NoData, why.into()))
+}
+
+fn measured(
+    expectation: &Expectation,
+    of: &Side,
+    over: Option<&Side>,
+) -> Result<Estimate, Absence> {
+    match (expectation.by, over) {
+        (By::Value, _) => alone(of),
+        (By::Ratio, Some(over)) => ratio(of, over),
+        (By::Difference, Some(over)) => difference(&of.units, &over.units),
+        (By::Ratio | By::Difference, None) => no_data("there is nothing to compare it with"),
+    }
+}
+
+/// The median of one side's independent runs.
+fn alone(of: &Side) -> Result<Estimate, Absence> {
+    let mut sorted = of.units.clone();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let runs = sorted.len();
+    match (median(&sorted), order_statistic::ranks(runs as u64, 0.5)) {
+        (Some(value), Ok((low, high))) => {
+            let at = |rank: u64| sorted[rank as usize - 1];
+            Ok(Estimate { value, interval: Interval { low: at(low), high: at(high) } })
+        }
+        (_, Err(needed)) => no_data(format!(
+            "{runs} independent runs are too few for an interval; it needs {needed}"
+        )),
+        (None, _) => no_data("no run has a number"),
+    }
+}
+
+fn difference(of: &[f64], over: &[f64]) -> Result<Estimate, Absence> {
+    let Some((value, interval)) = rank_interval::shift(of, over) else {
+        return no_data(format!(
+            "{} and {} independent runs are too few for an interval; it needs 4 and 4",
+            of.len(),
+            over.len()
+        ));
+    };
+    Ok(Estimate { value, interval })
+}
+
+/// The shift of logarithms. Sides that are 0 in all their runs are equal, and their ratio is 1;
+/// where some are 0 there is none.
+fn ratio(of: &Side, over: &Side) -> Result<Estimate, Absence> {
+    let none_above = |side: &Side| side.units.iter().all(|value| *value == 0.0);
+    if none_above(of) && none_above(over) {
+        let equal = difference(&of.units, &over.units)?;
+        return Ok(Estimate { value: equal.value.exp(), interval: exp(equal.interval) });
+    }
+    for side in [of, over] {
+        let low = side.units.iter().filter(|value| **value <= 0.0).count();
+        if low > 0 {
+            let (name, all) = (&side.contestant, side.units.len());
+            return no_data(format!(
+                "{name} has 0 in {low} of {all} independent runs, and nothing is a multiple of it; \
+                 by = \"difference\" would tell"
+            ));
+        }
+    }
+    let logarithms = |side: &Side| side.units.iter().map(|value| value.ln()).collect::<Vec<_>>();
+    let shift = difference(&logarithms(of), &logarithms(over))?;
+    Ok(Estimate { value: shift.value.exp(), interval: exp(shift.interval) })
+}
+
+fn exp(interval: Interval) -> Interval {
+    Interval { low: interval.low.exp(), high: interval.high.exp() }
+}
+
+/// The rule: `more` and `less` need the whole interval on their side of what is neutral, and the
+/// estimate inside the size; `equal` needs the whole interval inside the size.
+pub fn verdict(expectation: &Expectation, Estimate { value, interval }: Estimate) -> Verdict {
+    let size = expectation.ends();
+    if expectation.is == Is::Equal {
+        return match size {
+            Some((low, high)) if low <= interval.low && interval.high <= high => {
+                Verdict::Reproduced
+            }
+            Some((low, high)) if interval.high < low || high < interval.low => {
+                Verdict::Contradicted
+            }
+            _ => Verdict::NotReproduced,
+        };
+    }
+    let Some(neutral) = expectation.neutral() else { return Verdict::NotReproduced };
+    let (above, below) = (interval.low > neutral, interval.high < neutral);
+    let more = expectation.is == Is::More;
+    let (right, wrong) = if more { (above, below) } else { (below, above) };
+    match (right, wrong) {
+        (true, _) if size.is_none_or(|(low, high)| low <= value && value <= high) => {
+            Verdict::Reproduced
+        }
+        (true, _) => Verdict::DirectionOnly,
+        (_, true) => Verdict::Contradicted,
+        _ => Verdict::NotReproduced,
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One side of a comparison: which records it is made of, and its independent numbers.
+
+use std::collections::BTreeMap;
+
+use model::claim::Place;
+use model::{Backend, Clock, Outcome, Record};
+use serde::{Deserialize, Serialize};
+
+use super::{Absence, Verdict};
+use crate::number::median::median;
+use crate::records::columns::{Column, clock, columns};
+use crate::records::measures::MeasureKey;
+
+/// One side's numbers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Side {
+    /// Whose they are.
+    pub contestant: String,
+    /// A number for each independent run, in the measure's unit: a seed under a virtual clock, a
+    /// boot under a real one.
+    pub units: Vec<f64>,
+    /// Their median.
+    pub median: Option<f64>,
+    /// All trials, in any outcome.
+    pub trials: usize,
+    /// How many did not end well, by outcome and reason.
+    pub failed: BTreeMap<String, usize>,
+    /// Of those, the ones that this kernel or machine cannot run at all.
+    pub unsupported: usize,
+    /// How many ended well and have no number, by reason.
+    pub missing: BTreeMap<String, u32>,
+}
+
+impl Side {
+    /// The numbers of a place.
+    pub(super) fn new(place: &Place<'_>, backend: Backend, records: &[Record]) -> Side {
+        let chosen: Vec<&Record> =
+            records.iter().filter(|record| holds(place, backend, record)).collect();
+        let column = column(place, &chosen);
+        let units = column.units(chosen.first().map_or(Clock::Real, |one| clock(one)));
+        let bad = || chosen.iter().map(|record| &record.outcome).filter(|outcome| !outcome.is_ok());
+        let mut failed = BTreeMap::new();
+        for outcome in bad() {
+            let reason = outcome.reason().lines().next().unwrap_or_default();
+            *failed.entry(format!("{}: {reason}", outcome.word())).or_default() += 1;
+        }
+        let unsupported = |outcome: &&Outcome| matches!(outcome, Outcome::Unsupported { .. });
+        Side {
+            contestant: place.contestant.into(),
+            median: median(&units),
+            units,
+            trials: chosen.len(),
+            failed,
+            unsupported: bad().filter(unsupported).count(),
+            missing: column.missing,
+        }
+    }
+
+    /// Why it has no number at all, if it has none.
+    pub(super) fn absence(&self) -> Option<Absence> {
+        if !self.units.is_empty() {
+            return None;
+        }
+        let (name, reason) = (&self.contestant, self.reason());
+        let verdict = match self.trials {
+            0 => return Some((Verdict::NoData, format!("there is no trial of {name}"))),
+            trials if trials == self.unsupported => Verdict::Untested,
+            _ => Verdict::NoData,
+        };
+        Some((verdict, format!("{name} has no number: {reason}")))
+    }
+
+    /// Why there is no number, where there is none.
+    pub(super) fn reason(&self) -> String {
+        let mut reasons = self.failed.keys().chain(self.missing.keys());
+        reasons.next().map_or_else(|| "no run has such a number".into(), String::clone)
+    }
+
+    /// What is left out of its numbers, a sentence for each reason; without any see
+    /// [`Side::absence`].
+    pub(super) fn left_out(&self) -> Vec<String> {
+        if self.units.is_empty() {
+            return Vec::new();
+        }
+        let (name, all) = (&self.contestant, self.trials);
+        let failed = self.failed.iter().map(|(reason, trials)| {
+            format!("{trials} of {all} trials of {name} did not end well ({reason})")
+        });
+        let missing = self.missing.iter().map(|(reason, runs)| {
+            format!("{runs} of {all} runs of {name} have no number ({reason})")
+        });
+        failed.chain(missing).collect()
+    }
+}
+
+fn holds(place: &Place<'_>, backend: Backend, record: &Record) -> bool {
+    let trial = &record.trial;
+    trial.backend == backend
+        && trial.contestant.name == place.contestant
+        && place.machine.is_none_or(|machine| machine == trial.machine.name)
+        && place.cell.is_none_or(|cell| cell == trial.workload.cell())
+}
+
+/// The measure's numbers; empty where no record has it.
+fn column(place: &Place<'_>, records: &[&Record]) -> Column {
+    let Ok(key) = place.measure.parse::<MeasureKey>() else { return Column::default() };
+    let by_contestant = columns(records).remove(&key);
+    by_contestant.and_then(|mut by| by.remove(place.contestant)).unwrap_or_default()
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How to tell two contestants apart: for each pair the headline measure that does it best.
+//!
+//! A measure tells two apart where every run of the one is below every run of the other. With n and
+//! m runs that happens by chance in 2 of (n + m choose n) cases (Mann and Whitney, "On a Test of
+//! Whether one of Two Random Variables is Stochastically Larger than the Other", Annals of
+//! Mathematical Statistics 18(1), 1947, the outermost value of U). As many measures are looked at,
+//! so much rarer it has to be (Bonferroni).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::metric::Unit;
+use model::{Clock, Record};
+use serde::{Deserialize, Serialize};
+
+use crate::compare::comparison::{Cell, Comparison};
+use crate::number::median::median;
+use crate::rank::rank_sum::smallest;
+use crate::records::columns::{Column, cells, columns};
+use crate::records::measures::MeasureKey;
+
+/// The chance of a false difference in a pair, over all that is looked at.
+pub const CHANCE: f64 = 0.05;
+
+/// Medians that are nearer than this, as a part of the larger, are alike to a user, even if they
+/// differ each time.
+pub const WORTH: f64 = 0.02;
+
+/// A pair of contestants.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Apart {
+    /// The one that comes first in [`Comparison::contestants`].
+    pub one: String,
+    /// The other.
+    pub other: String,
+    /// Measures of which both have numbers.
+    pub looked_at: usize,
+    /// What tells them apart best, if anything does.
+    pub evidence: Option<Evidence>,
+}
+
+/// Where two contestants differ.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The cell with its machine, [`Cell::label`].
+    pub cell: String,
+    /// The measure.
+    pub measure: MeasureKey,
+    /// The unit of the medians.
+    pub unit: Unit,
+    /// The first one's median.
+    pub one: f64,
+    /// The other's.
+    pub other: f64,
+}
+
+/// Every pair of the comparison that was made of the records, in the contestants' order.
+pub fn apart(records: &[Record], comparison: &Comparison) -> Vec<Apart> {
+    let looks = looks(records, comparison);
+    let names = &comparison.contestants;
+    let pair = |one: &String, other: &String| judge(one, other, &looks);
+    let with_rest = |(at, one)| names[at + 1..].iter().map(move |other| pair(one, other));
+    names.iter().enumerate().flat_map(with_rest).collect()
+}
+
+/// A headline measure of a cell, with every contestant's runs.
+struct Look<'a> {
+    cell: &'a Cell,
+    measure: MeasureKey,
+    unit: Unit,
+    sides: BTreeMap<String, Side>,
+}
+
+/// One contestant's runs.
+struct Side {
+    low: f64,
+    high: f64,
+    median: f64,
+    /// Runs that are independent: under a real clock those of one boot are not.
+    runs: usize,
+}
+
+fn looks<'a>(records: &[Record], comparison: &'a Comparison) -> Vec<Look<'a>> {
+    let mut looks = Vec::new();
+    for (cell, records) in comparison.cells.iter().zip(cells(records).values()) {
+        let mut columns = columns(records);
+        for row in cell.headline() {
+            let sides = columns.remove(&row.measure).unwrap_or_default().into_iter();
+            let sides = sides.filter_map(|(name, column)| Some((name, side(&column, cell.clock)?)));
+            let (measure, unit) = (row.measure.clone(), row.unit);
+            looks.push(Look { cell, measure, unit, sides: sides.collect() });
+        }
+    }
+    looks
+}
+
+fn side(column: &Column, clock: Clock) -> Option<Side> {
+    let values = column.values();
+    let boots: BTreeSet<_> = column.samples.iter().map(|sample| &sample.boot).collect();
+    Some(Side {
+        low: values.iter().copied().reduce(f64::min)?,
+        high: values.iter().copied().reduce(f64::max)?,
+        median: median(&values)?,
+        runs: if clock == Clock::Virtual { values.len() } else { boots.len() },
+    })
+}
+
+fn judge(one: &str, other: &str, looks: &[Look]) -> Apart {
+    let both =
+        looks.iter().filter_map(|look| Some((look, look.sides.get(one)?, look.sides.get(other)?)));
+    let both: Vec<_> = both.collect();
+    let looked_at = both.len();
+    let best = both
+        .into_iter()
+        .filter(|(_, a, b)| tells(a, b, looked_at))
+        .max_by(|x, y| gap(x.1, x.2).total_cmp(&gap(y.1, y.2)));
+    let evidence = best.map(|(look, a, b)| Evidence {
+        cell: look.cell.label(),
+        measure: look.measure.clone(),
+        unit: look.unit,
+        one: a.median,
+        other: b.median,
+    });
+    Apart { one: one.into(), other: other.into(), looked_at, evidence }
+}
+
+/// The difference of the medians, as a part of the larger.
+fn gap(a: &Side, b: &Side) -> f64 {
+    let larger = a.median.abs().max(b.median.abs());
+    if larger > 0.0 { (a.median - b.median).abs() / larger } else { 0.0 }
+}
+
+fn tells(a: &Side, b: &Side, looked_at: usize) -> bool {
+    let separate = a.high < b.low || b.high < a.low;
+    separate && gap(a, b) >= WORTH && smallest(a.runs, b.runs) * looked_at as f64 <= CHANCE
+}
+
+/// How many runs of each of two contestants it takes to tell them apart by one of so many measures.
+pub fn runs_needed(measures: usize) -> usize {
+    let too_few = |runs: &usize| smallest(*runs, *runs) * measures as f64 > CHANCE;
+    (1..).find(|runs| !too_few(runs)).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(values: [f64; 2], runs: usize) -> Side {
+        let [low, high] = values;
+        Side { low, high, median: f64::midpoint(low, high), runs }
+    }
+
+    /// Mann and Whitney's table for n = m = 4: P(U = 0) = 1 of 70 on either side.
+    #[test]
+    fn the_chance_is_the_outermost_of_the_rank_test() {
+        assert!((smallest(4, 4) - 2.0 / 70.0).abs() < 1e-12);
+        assert!((smallest(3, 5) - smallest(5, 3)).abs() < 1e-12);
+        assert!((smallest(1, 1) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn more_measures_need_more_runs() {
+        assert_eq!([1, 23, 24, 80].map(runs_needed), [4, 6, 7, 7]);
+    }
+
+    #[test]
+    fn only_runs_that_do_not_overlap_and_are_enough_tell() {
+        let (low, high) = (side([1.0, 2.0], 6), side([3.0, 4.0], 6));
+        assert!(tells(&low, &high, 20) && tells(&high, &low, 20));
+        assert!(!tells(&low, &high, 30), "2 of 924, thirty times, is too often");
+        assert!(!tells(&low, &side([2.0, 4.0], 6), 1), "they touch");
+        assert!(!tells(&side([1.0, 2.0], 3), &side([3.0, 4.0], 3), 1), "too few");
+        assert!(!tells(&side([1000.0, 1000.0], 6), &side([1001.0, 1001.0], 6), 1), "not worth it");
+        assert!(!tells(&side([0.0, 0.0], 6), &side([0.0, 0.0], 6), 1), "the same");
+    }
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What may be said about one contestant beside the baseline, in one measure of one cell.
+
+use model::metric::Direction;
+use serde::{Deserialize, Serialize};
+
+use crate::compare::comparison::{Pairs, Shift};
+use crate::rank::equivalence::{Answer, answer};
+use crate::rank::holm::ALPHA;
+
+/// The fewest runs of each side that a claim may rest on: fewer have no finite 95 % interval for
+/// their median by order statistics (`0.5^n ≤ 0.025`).
+pub const RUNS_NEEDED: usize = 6;
+
+/// A claim needs an interval that lies wholly beyond this, in percent of the baseline. Under a
+/// virtual clock rates differ in their sixth digit because runs end some nanoseconds apart: that is
+/// exact, and it is nobody's difference.
+pub const PERCENT_THAT_MATTERS: f64 = 0.1;
+
+/// An interval wholly within this, in percent of the baseline, is no difference that matters to a
+/// user, even if it is there.
+pub const PERCENT_EQUIVALENT: f64 = 1.0;
+
+/// A claim, or why there is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It is what the others are compared with.
+    Baseline,
+    /// The interval of the shift lies wholly on the good side, beyond [`PERCENT_THAT_MATTERS`], and
+    /// the corrected p value is at most 5 %.
+    Better,
+    /// The same on the bad side.
+    Worse,
+    /// The same above 0, of a measure that explains and does not judge.
+    More,
+    /// The same below 0, of a measure that explains and does not judge.
+    Less,
+    /// The interval lies wholly within [`PERCENT_EQUIVALENT`].
+    Equivalent,
+    /// These runs do not tell: the interval reaches 0, or nearly, and beyond what is equivalent; or
+    /// chance would make such a difference too often in so many comparisons.
+    Inconclusive,
+    /// Under a virtual clock: the same number in every pair of runs with the same seed.
+    Equal,
+    /// Under a virtual clock, with too few seeds for an interval: the numbers differ, exactly as
+    /// shown.
+    Differs,
+    /// A side has fewer than [`RUNS_NEEDED`] runs.
+    TooFewRuns,
+    /// A side has no number at all.
+    NotMeasured,
+}
+
+impl Verdict {
+    /// The verdict in words, as tables print it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Baseline => "baseline",
+            Verdict::Better => "better",
+            Verdict::Worse => "worse",
+            Verdict::More => "more",
+            Verdict::Less => "less",
+            Verdict::Equivalent => "equivalent",
+            Verdict::Inconclusive => "inconclusive",
+            Verdict::Equal => "exactly equal",
+            Verdict::Differs => "differs (few seeds)",
+            Verdict::TooFewRuns => "too few runs",
+            Verdict::NotMeasured => "not measured",
+        }
+    }
+
+    /// Whether it claims a difference.
+    pub fn is_claim(self) -> bool {
+        matches!(self, Verdict::Better | Verdict::Worse | Verdict::More | Verdict::Less)
+    }
+}
+
+/// The verdict on a shift. `p` is the corrected p value, `runs` the smaller side's number of runs;
+/// `pairs` is there under a virtual clock.
+pub fn judge(
+    shift: Option<&Shift>,
+    p: Option<f64>,
+    pairs: Option<Pairs>,
+    runs: usize,
+    direction: Direction,
+) -> Verdict {
+    let Some(shift) = shift else { return Verdict::NotMeasured };
+    if pairs.is_some_and(|pairs| pairs.equal > 0 && pairs.lower + pairs.higher == 0) {
+        return Verdict::Equal;
+    }
+    if runs < RUNS_NEEDED {
+        return if pairs.is_some() { Verdict::Differs } else { Verdict::TooFewRuns };
+    }
+    // Where the baseline is 0 there are no percents, and any distance from 0 counts.
+    let (interval, margin, equivalent) = match shift.percent_interval {
+        Some(percents) => (Some(percents), PERCENT_THAT_MATTERS, PERCENT_EQUIVALENT),
+        None => (shift.interval, 0.0, 0.0),
+    };
+    let Some(interval) = interval else { return Verdict::Inconclusive };
+    let not_chance = p.is_some_and(|p| p <= ALPHA);
+    match answer(interval, equivalent) {
+        Answer::Equivalent => Verdict::Equivalent,
+        Answer::Higher if not_chance && interval.low > margin => above(direction),
+        Answer::Lower if not_chance && interval.high < -margin => below(direction),
+        _ => Verdict::Inconclusive,
+    }
+}
+
+fn above(direction: Direction) -> Verdict {
+    match direction {
+        Direction::Lower => Verdict::Worse,
+        Direction::Higher => Verdict::Better,
+        Direction::Neutral => Verdict::More,
+    }
+}
+
+fn below(direction: Direction) -> Verdict {
+    match direction {
+        Direction::Lower => Verdict::Better,
+        Direction::Higher => Verdict::Worse,
+        Direction::Neutral => Verdict::Less,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::comparison::Interval;
+
+    fn shift(low: f64, high: f64) -> Shift {
+        let interval = Some(Interval { low, high });
+        Shift {
+            value: (low + high) / 2.0,
+            interval,
+            percent: None,
+            percent_interval: None,
+            pairs: None,
+        }
+    }
+
+    #[test]
+    fn only_an_interval_without_zero_is_a_claim() {
+        let judged =
+            |low, high, direction| judge(Some(&shift(low, high)), Some(0.01), None, 6, direction);
+        assert_eq!(judged(-2.0, -1.0, Direction::Lower), Verdict::Better);
+        assert_eq!(judged(-2.0, -1.0, Direction::Higher), Verdict::Worse);
+        assert_eq!(judged(1.0, 2.0, Direction::Lower), Verdict::Worse);
+        assert_eq!(judged(1.0, 2.0, Direction::Neutral), Verdict::More);
+        assert_eq!(judged(-1.0, 2.0, Direction::Lower), Verdict::Inconclusive);
+        assert_eq!(judged(0.0, 2.0, Direction::Lower), Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn a_difference_in_the_sixth_digit_is_nobodys() {
+        let percent = |low, high| Shift {
+            percent_interval: Some(Interval { low, high }),
+            ..shift(low / 5.0, high / 5.0)
+        };
+        let judged =
+            |low, high| judge(Some(&percent(low, high)), Some(0.01), None, 6, Direction::Higher);
+        assert_eq!(judged(1e-5, 2e-5), Verdict::Equivalent);
+        assert_eq!(judged(-0.9, 0.99), Verdict::Equivalent);
+        assert_eq!(judged(0.2, 0.99), Verdict::Equivalent);
+        assert_eq!(judged(1e-5, 10.0), Verdict::Inconclusive);
+        assert_eq!(judged(0.2, 10.0), Verdict::Better);
+        assert_eq!(judged(-10.0, -0.2), Verdict::Worse);
+    }
+
+    #[test]
+    fn few_runs_claim_nothing() {
+        let claim = judge(Some(&shift(1.0, 2.0)), Some(0.01), None, 5, Direction::Lower);
+        assert_eq!(claim, Verdict::TooFewRuns);
+        assert_eq!(judge(None, None, None, 9, Direction::Lower), Verdict::NotMeasured);
+    }
+
+    #[test]
+    fn what_chance_makes_too_often_is_no_claim() {
+        let judged = |p| judge(Some(&shift(1.0, 2.0)), p, None, 6, Direction::Lower);
+        assert_eq!(
+            (judged(Some(0.05)), judged(Some(0.051))),
+            (Verdict::Worse, Verdict::Inconclusive)
+        );
+        assert_eq!(judged(None), Verdict::Inconclusive);
+    }
+
+    #[test]
+    fn a_virtual_clock_has_exact_answers() {
+        let equal = Some(Pairs { lower: 0, equal: 2, higher: 0 });
+        let differs = Some(Pairs { lower: 1, equal: 1, higher: 0 });
+        let judged =
+            |shift, pairs, runs| judge(Some(&shift), Some(0.01), pairs, runs, Direction::Lower);
+        assert_eq!(judged(shift(0.0, 0.0), equal, 2), Verdict::Equal);
+        assert_eq!(judged(shift(-1.0, 0.0), differs, 2), Verdict::Differs);
+        let many = judged(shift(-2.0, -1.0), differs, 6);
+        assert_eq!(many, Verdict::Better);
+    }
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Numbers of one sample and the mathematical functions that they need.
+//!
+//! [`median`], [`quantile`] and [`outliers`] describe a sample. [`order_statistic`] and
+//! [`interval`] give confidence intervals. [`distributions`] and `special` hold the distribution
+//! functions and their quantiles.
+
+pub mod distributions;
+pub mod interval;
+pub mod median;
+pub mod order_statistic;
+pub mod outliers;
+pub mod quantile;
+pub(crate) mod special;

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The interval of a quantile by order statistics, which needs no distribution.
+//!
+//! Of n samples the number below the true quantile is binomial with chance q. So the l-th smallest
+//! lies above it with probability P(B ≤ l − 1), and the u-th below it with P(B ≥ u). The interval
+//! takes the innermost samples for which either is at most 2.5 % (David and Nagaraja, "Order
+//! Statistics", 3rd edition 2003, section 7.1). Where there are none it is refused: p99 needs 368
+//! samples, p99.9 3,688, see [`samples_needed`].
+
+use model::Histogram;
+
+use crate::compare::comparison::Interval;
+use crate::number::distributions::binomial;
+use crate::number::quantile::samples_needed;
+
+/// What may be missed on each side.
+const TAIL: f64 = 0.025;
+
+/// The two ranks, counted from 1, whose samples bound the quantile (0 < q < 1) with 95 %
+/// confidence.
+///
+/// # Errors
+/// How many samples it needs, when there are fewer than that.
+pub fn ranks(count: u64, quantile: f64) -> Result<(u64, u64), u64> {
+    let needed = samples_needed(quantile);
+    if count < needed {
+        return Err(needed);
+    }
+    let (first, terms) = binomial(count, quantile);
+    let below = steps_within(terms.iter());
+    let above = steps_within(terms.iter().rev());
+    let last = first + terms.len() as u64 - 1;
+    Ok(((first + below).max(1), (last + 1 - above).min(count)))
+}
+
+/// How many probabilities, from an end on, sum to no more than [`TAIL`].
+fn steps_within<'a>(terms: impl Iterator<Item = &'a f64>) -> u64 {
+    let mut sum = 0.0;
+    let within = terms.take_while(|&&term| {
+        sum += term;
+        sum <= TAIL
+    });
+    within.count() as u64
+}
+
+/// The interval of one run's quantile, in the samples' unit. It speaks about this run alone: how
+/// much runs differ, it does not know.
+///
+/// # Errors
+/// Why there is none.
+pub fn interval(histogram: &Histogram, quantile: f64) -> Result<Interval, String> {
+    let ranks = ranks(histogram.count, quantile);
+    let (low, high) = ranks.map_err(|needed| {
+        format!("too few samples for an interval: {} of {needed}", histogram.count)
+    })?;
+    Ok(Interval { low: at_rank(histogram, low) as f64, high: at_rank(histogram, high) as f64 })
+}
+
+/// The sample of a rank, as the lowest value of its bucket.
+fn at_rank(histogram: &Histogram, rank: u64) -> u64 {
+    let mut seen = 0;
+    let bucket = histogram.buckets.iter().find(|&&(_, samples)| {
+        seen += samples;
+        seen >= rank
+    });
+    bucket.map_or(histogram.max, |&(value, _)| value).clamp(histogram.min, histogram.max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// By the printed binomial table: of 10 samples the second and the ninth (P(B ≤ 1) = 0.011, P(B
+    /// ≤ 2) = 0.055), of 20 the sixth and the fifteenth (0.021 and 0.058).
+    #[test]
+    fn the_medians_printed_ranks() {
+        assert_eq!(
+            (ranks(6, 0.5), ranks(10, 0.5), ranks(20, 0.5)),
+            (Ok((1, 6)), Ok((2, 9)), Ok((6, 15)))
+        );
+    }
+
+    #[test]
+    fn tails_are_refused_without_the_samples_for_them() {
+        assert_eq!((ranks(367, 0.99), ranks(3_687, 0.999)), (Err(368), Err(3_688)));
+        assert_eq!(ranks(368, 0.99).map(|(_, high)| high), Ok(368));
+        assert_eq!(ranks(3_688, 0.999).map(|(_, high)| high), Ok(3_688));
+        assert_eq!(ranks(5, 0.5), Err(6));
+    }
+
+    #[test]
+    fn a_histogram_gives_the_samples_of_the_ranks() {
+        let buckets = (1..=400).map(|value| (value, 1)).collect();
+        let all = Histogram { count: 400, min: 1, max: 400, buckets, ..Histogram::default() };
+        let (low, high) = ranks(400, 0.9).unwrap();
+        let expected = Interval { low: low as f64, high: high as f64 };
+        assert_eq!(interval(&all, 0.9), Ok(expected));
+        assert!(interval(&all, 0.999).unwrap_err().contains("400 of 3688"));
+    }
+
+    proptest! {
+        #[test]
+        fn the_quantile_lies_between_the_ranks(n in 6u64..20_000, q in 0.02..0.98f64) {
+            if let Ok((low, high)) = ranks(n, q) {
+                prop_assert!(low as f64 <= n as f64 * q + 1.0 && n as f64 * q <= high as f64);
+                prop_assert!(1 <= low && low < high && high <= n);
+            }
+        }
+    }
+}

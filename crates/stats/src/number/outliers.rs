@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Outliers are flagged and never dropped: a run that is far off happened, and only its cause (the
+//! machine throttled, the scheduler was ejected) may excuse it.
+//!
+//! The rule is the modified z score: the distance from the median in units of the median absolute
+//! deviation (Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993). The cut is ten
+//! robust standard deviations, because heavy tails are the rule for latencies.
+
+use crate::number::median::median;
+
+/// What a median absolute deviation is multiplied by to estimate a normal standard deviation:
+/// 1 / Φ⁻¹(3/4).
+pub const NORMAL_SCALE: f64 = 1.482_602_218_505_602;
+
+/// How many robust standard deviations from the median a flagged value lies, more than.
+pub const FAR: f64 = 10.0;
+
+/// The median absolute deviation, in the values' unit; `None` of an empty slice.
+pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {
+    let middle = median(values)?;
+    median(&values.iter().map(|value| (value - middle).abs()).collect::<Vec<_>>())
+}
+
+/// The places of values that are far off, in order. Where more than half of the values are the very
+/// same number, every other is far off. Fewer than five values flag nothing.
+pub fn flags(values: &[f64]) -> Vec<usize> {
+    let (Some(middle), Some(deviation)) = (median(values), median_absolute_deviation(values))
+    else {
+        return Vec::new();
+    };
+    let far = |value: f64| (value - middle).abs() > FAR * NORMAL_SCALE * deviation;
+    match values.len() {
+        0..5 => Vec::new(),
+        all => (0..all).filter(|&at| far(values[at])).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn far_values_are_flagged() {
+        assert_eq!(median_absolute_deviation(&[1.0, 1.0, 2.0, 2.0, 4.0, 6.0, 9.0]), Some(1.0));
+        assert_eq!(flags(&[1.0, 2.0, 3.0, 4.0, 5.0, 900.0]), [5]);
+        // The cut by hand: the median is 3, the deviation 1, so 3 + 14.826 is the last that is not.
+        assert_eq!(flags(&[1.0, 2.0, 3.0, 4.0, 17.826]), [] as [usize; 0]);
+        assert_eq!(flags(&[1.0, 2.0, 3.0, 4.0, 17.827]), [4]);
+        assert_eq!((flags(&[1.0, 2.0, 3.0, 900.0]), flags(&[])), (vec![], vec![]));
+    }
+
+    proptest! {
+        #[test]
+        fn less_than_half_is_flagged(values in prop::collection::vec(-1e9..1e9f64, 0..50)) {
+            prop_assert!(flags(&values).len() * 2 <= values.len());
+        }
+
+        #[test]
+        fn neither_scale_nor_place_counts(
+            values in prop::collection::vec((-99..99i32).prop_map(f64::from), 5..30),
+        ) {
+            let moved: Vec<f64> = values.iter().map(|value| value * 4.0 + 1024.0).collect();
+            prop_assert_eq!(flags(&values), flags(&moved));
+        }
+    }
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Statistics by ranks: tests of two samples, estimates of the shift between them, and the
+//! correction for many tests.
+//!
+//! Two independent samples: [`rank_sum`] (test), [`hodges_lehmann`] (estimate) with
+//! [`rank_interval`]. Matched pairs: [`signed_rank`] (test), [`walsh`] (estimate and interval).
+//! Several samples over several cells: [`critical_difference`]. Many tests: [`holm`].
+
+pub mod cliffs_delta;
+pub mod critical_difference;
+pub mod equivalence;
+pub mod hodges_lehmann;
+pub mod holm;
+pub mod rank_interval;
+pub mod rank_sum;
+pub mod signed_rank;
+pub mod walsh;

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Sorting records into cells, and their numbers into columns of one measure and one contestant.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Backend, Clock, Record, Seed};
+
+use crate::records::measures::{MeasureKey, values};
+use crate::resample::bootstrap::Clusters;
+
+/// What makes two trials comparable.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CellKey {
+    pub workload: String,
+    pub parameters: BTreeMap<String, i64>,
+    /// Before the name, so that machines come by size.
+    pub cpus: u32,
+    pub machine: String,
+    pub backend: Backend,
+}
+
+impl CellKey {
+    /// The cell that a record belongs to.
+    pub fn of(record: &Record) -> CellKey {
+        let trial = &record.trial;
+        CellKey {
+            workload: trial.workload.name.clone(),
+            parameters: trial.workload.parameters.clone(),
+            cpus: trial.machine.cpus,
+            machine: trial.machine.name.clone(),
+            backend: trial.backend,
+        }
+    }
+}
+
+/// Records by cell, in the order of tables.
+pub(crate) fn cells(records: &[Record]) -> BTreeMap<CellKey, Vec<&Record>> {
+    let mut cells: BTreeMap<CellKey, Vec<&Record>> = BTreeMap::new();
+    for record in records {
+        cells.entry(CellKey::of(record)).or_default().push(record);
+    }
+    cells
+}
+
+/// The clock that counted in a cell.
+pub fn clock(record: &Record) -> Clock {
+    record.trial.clock()
+}
+
+/// A run's number with what it is a replicate of.
+#[derive(Clone)]
+pub(crate) struct Sample {
+    /// Planned boot and real boot: a crash in between makes two.
+    pub boot: (u32, String),
+    pub seed: Seed,
+    /// What it shares with the runs that it may be paired with: [`model::Trial::met`].
+    pub met: Option<(u32, Seed)>,
+    pub value: f64,
+}
+
+/// One measure of one contestant.
+#[derive(Default)]
+pub(crate) struct Column {
+    pub samples: Vec<Sample>,
+    pub missing: BTreeMap<String, u32>,
+}
+
+impl Column {
+    pub fn values(&self) -> Vec<f64> {
+        self.samples.iter().map(|sample| sample.value).collect()
+    }
+
+    /// One number for each independent run: a seed under a virtual clock, a boot under a real one.
+    /// Runs of one seed are the same run, and those of one boot resemble each other.
+    pub fn units(&self, clock: Clock) -> Vec<f64> {
+        let clusters = match clock {
+            Clock::Virtual => Clusters::new(self.samples.iter().map(|sample| sample.seed.0)),
+            Clock::Real => Clusters::new(self.samples.iter().map(|sample| &sample.boot)),
+        };
+        clusters.unit_values(&self.values())
+    }
+}
+
+/// The columns of a cell, by measure and contestant.
+pub(crate) type Columns = BTreeMap<MeasureKey, BTreeMap<String, Column>>;
+
+/// The numbers of all `ok` records of a cell. Under a virtual clock a repeated trial is the same
+/// measurement again and counts once.
+pub(crate) fn columns(records: &[&Record]) -> Columns {
+    let mut columns = Columns::new();
+    let mut seen = BTreeSet::new();
+    for record in records.iter().filter(|record| record.outcome.is_ok()) {
+        if clock(record) == Clock::Virtual && !seen.insert(record.trial.id()) {
+            continue;
+        }
+        for (key, value) in values(record) {
+            let contestant = record.trial.contestant.name.clone();
+            let column = columns.entry(key).or_default().entry(contestant).or_default();
+            match value {
+                Ok(value) => column.samples.push(sample(record, value)),
+                Err(reason) => *column.missing.entry(reason).or_default() += 1,
+            }
+        }
+    }
+    columns
+}
+
+fn sample(record: &Record, value: f64) -> Sample {
+    let trial = &record.trial;
+    let boot = (trial.boot, record.provenance.boot_id.clone());
+    Sample { boot, seed: trial.seed, met: trial.met(), value }
+}

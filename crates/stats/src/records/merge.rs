@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Records of several stores as one set: what is the same question asked under the same conditions
+//! comes into one cell, and everything else stays in cells of its own.
+//!
+//! - Under a virtual clock the same trial gives the same bytes on every host. Records of two stores
+//!   share a cell if load, machine, schedulers, kernels and program are the same, and every trial
+//!   that both have measured the same; it then counts once. Where one of them has measured
+//!   something else, one is wrong, and both are shown.
+//! - Under a real clock two stores are two hosts, or one host at two times. Nothing randomised one
+//!   against the other, so that a difference between contestants and one between places cannot be
+//!   told apart: they never share a cell. A run that is in both stores, as in a copy, counts once.
+//!
+//! Cells that stay apart carry their store's name behind the machine's: `laptop @ B.db`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Clock, Record};
+
+use crate::records::columns::{CellKey, clock};
+
+/// How many cells of one reason are named.
+const NAMED: usize = 3;
+
+/// What one store has.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// What it is called in tables: the file's name.
+    pub label: String,
+    /// Its records.
+    pub records: Vec<Record>,
+}
+
+/// All of it.
+#[derive(Clone, Debug, Default)]
+pub struct Together {
+    /// The records, each run once; machines of cells that stay apart have the store in their name.
+    pub records: Vec<Record>,
+    /// What a reader must know about how they were put together, a sentence each.
+    pub notes: Vec<String>,
+    /// Trials that should have measured the same and did not, a line each.
+    pub contradictions: Vec<String>,
+}
+
+/// Why two stores' records of a cell cannot stand in one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Why {
+    Place,
+    Definition(String),
+    Contradiction(String),
+}
+
+/// Records of a cell that may stand together, and the parts that they are of.
+#[derive(Default)]
+struct Group {
+    parts: Vec<usize>,
+    records: Vec<Record>,
+}
+
+/// Puts parts together, in their order.
+pub fn together(parts: Vec<Part>) -> Together {
+    let labels: Vec<String> = parts.iter().map(|part| part.label.clone()).collect();
+    let mut all = Together::default();
+    let mut reasons: BTreeMap<Why, Vec<String>> = BTreeMap::new();
+    let mut twice: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+    for (key, shares) in by_cell(parts) {
+        let mut groups: Vec<Group> = Vec::new();
+        for (part, records) in shares {
+            let fits = groups.iter().position(|group| {
+                let why = apart(&group.records, &records, clock_of(&records));
+                let cell = format!("{} ({})", name(&records), key.backend.word());
+                why.map(|why| reasons.entry(why).or_default().push(cell)).is_none()
+            });
+            let group = fits.unwrap_or_else(|| {
+                groups.push(Group::default());
+                groups.len() - 1
+            });
+            let first = groups[group].parts.first().copied();
+            let known = add(&mut groups[group], part, records);
+            if let (Some(first), true) = (first, known > 0) {
+                *twice.entry((first, part)).or_default() += known;
+            }
+        }
+        all.records.extend(labelled(groups, &labels));
+    }
+    all.notes.extend(twice.into_iter().map(|((one, other), trials)| {
+        let (one, other) = (&labels[one], &labels[other]);
+        format!(
+            "{trials} trials are in {one} and in {other}, byte for byte the same; they count once"
+        )
+    }));
+    for (why, cells) in reasons {
+        let (sentence, contradicts) = words(&why, &cells);
+        all.notes.push(sentence);
+        all.contradictions.extend(contradicts);
+    }
+    all
+}
+
+/// The records of each cell, by part.
+fn by_cell(parts: Vec<Part>) -> BTreeMap<CellKey, BTreeMap<usize, Vec<Record>>> {
+    let mut cells: BTreeMap<CellKey, BTreeMap<usize, Vec<Record>>> = BTreeMap::new();
+    for (index, part) in parts.into_iter().enumerate() {
+        for record in part.records {
+            // One name for machines of two sizes is one more difference to be noticed.
+            let key = CellKey { cpus: 0, ..CellKey::of(&record) };
+            cells.entry(key).or_default().entry(index).or_default().push(record);
+        }
+    }
+    cells
+}
+
+fn clock_of(records: &[Record]) -> Clock {
+    records.first().map_or(Clock::Real, clock)
+}
+
+fn name(records: &[Record]) -> String {
+    let trial = records.first().map(|record| &record.trial);
+    trial.map_or_else(String::new, |trial| {
+        format!("{} on {}", trial.workload.cell(), trial.machine.name)
+    })
+}
+
+/// Adds what is not there yet, and counts what is.
+fn add(group: &mut Group, part: usize, records: Vec<Record>) -> usize {
+    group.parts.push(part);
+    let known: BTreeSet<Run> = group.records.iter().map(run).collect();
+    let before = records.len();
+    let new = records.into_iter().filter(|record| !known.contains(&run(record)));
+    let old = group.records.len();
+    group.records.extend(new);
+    before - (group.records.len() - old)
+}
+
+/// What makes two records the same run: under a virtual clock the trial alone.
+type Run = (String, Option<(String, u64, String)>);
+
+fn run(record: &Record) -> Run {
+    let provenance = &record.provenance;
+    let when = || (provenance.boot_id.clone(), provenance.started_unix_s, record.measured.hash());
+    (record.trial.id(), (clock(record) == Clock::Real).then(when))
+}
+
+/// Why two sets of records of one cell cannot stand together; `None` if they can.
+fn apart(known: &[Record], new: &[Record], clock: Clock) -> Option<Why> {
+    if clock == Clock::Real {
+        let runs: BTreeSet<Run> = known.iter().map(run).collect();
+        let shared = new.iter().any(|record| runs.contains(&run(record)));
+        return (!shared).then_some(Why::Place);
+    }
+    let unlike = definitions(known, new).or_else(|| conditions(known, new));
+    unlike.map(Why::Definition).or_else(|| contradiction(known, new).map(Why::Contradiction))
+}
+
+/// What is called the same and is not.
+fn definitions(known: &[Record], new: &[Record]) -> Option<String> {
+    let (one, other) = (&known.first()?.trial, &new.first()?.trial);
+    if one.workload != other.workload {
+        return Some(format!("the load {} is defined differently", one.workload.name));
+    }
+    (one.machine != other.machine)
+        .then(|| format!("the machine {} is defined differently", one.machine.name))
+}
+
+/// What the same contestants ran on and with.
+fn conditions(known: &[Record], new: &[Record]) -> Option<String> {
+    let programs = |records: &[Record]| -> BTreeSet<String> {
+        records.iter().map(|record| record.provenance.fairground.clone()).collect()
+    };
+    if programs(known) != programs(new) {
+        let list = |set: BTreeSet<String>| set.into_iter().collect::<Vec<_>>().join(", ");
+        let (one, other) = (list(programs(known)), list(programs(new)));
+        return Some(format!("Fairground {one} measured the one and {other} the other"));
+    }
+    let theirs: BTreeMap<&str, &Record> =
+        known.iter().map(|record| (record.trial.contestant.name.as_str(), record)).collect();
+    new.iter().find_map(|record| {
+        let name = record.trial.contestant.name.as_str();
+        let other = theirs.get(name)?;
+        if other.trial.contestant != record.trial.contestant {
+            return Some(format!("{name} is not the same scheduler in both"));
+        }
+        let (one, other) = (&other.provenance, &record.provenance);
+        let kernel = |p: &model::Provenance| (p.kernel_release.clone(), p.kernel_sha256.clone());
+        let both = !one.kernel_release.is_empty() && !other.kernel_release.is_empty();
+        (both && kernel(one) != kernel(other)).then(|| {
+            let (one, other) = (&one.kernel_release, &other.kernel_release);
+            format!("{name} ran on kernel {one} and on {other}, which are not the same image")
+        })
+    })
+}
+
+/// A trial that has two answers.
+fn contradiction(known: &[Record], new: &[Record]) -> Option<String> {
+    let answer = |record: &Record| (record.outcome.word(), record.measured.hash());
+    let answers: BTreeMap<String, _> =
+        known.iter().map(|record| (record.trial.id(), answer(record))).collect();
+    let contradicts = |record: &&Record| {
+        answers.get(&record.trial.id()).is_some_and(|known| *known != answer(record))
+    };
+    let record = new.iter().find(contradicts)?;
+    let (id, name) = (record.trial.id(), &record.trial.contestant.name);
+    Some(format!("trial {id} of {name} has measured two different things"))
+}
+
+/// The records of a cell's groups; with the store in the machine's name if there are several.
+fn labelled(groups: Vec<Group>, labels: &[String]) -> Vec<Record> {
+    let several = groups.len() > 1;
+    let mut all = Vec::new();
+    for group in groups {
+        let names: Vec<&str> = group.parts.iter().map(|&part| labels[part].as_str()).collect();
+        let place = names.join(" + ");
+        for mut record in group.records {
+            if several {
+                let machine = &mut record.trial.machine.name;
+                *machine = format!("{machine} @ {place}");
+            }
+            all.push(record);
+        }
+    }
+    all
+}
+
+/// The sentence for a reason, and whether it is a contradiction.
+fn words(why: &Why, cells: &[String]) -> (String, Option<String>) {
+    let mut cells = cells.to_vec();
+    cells.dedup();
+    let more = cells.len().saturating_sub(NAMED);
+    let mut named = cells[..cells.len() - more].join("; ");
+    if more > 0 {
+        named += &format!("; and {more} more");
+    }
+    match why {
+        Why::Place => (
+            format!(
+                "measured in real time at several places or times, which stay in cells of their \
+                 own: {named}"
+            ),
+            None,
+        ),
+        Why::Definition(what) => (format!("kept apart, because {what}: {named}"), None),
+        Why::Contradiction(what) => {
+            let line = format!(
+                "the same trial must measure the same, but {what} (in a guest, another build of \
+                 Fairground is another program): {named}"
+            );
+            (line.clone(), Some(line))
+        }
+    }
+}

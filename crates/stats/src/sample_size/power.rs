@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a plan can show before it runs: the smallest p value, and the smallest difference.
+//!
+//! The p value has a floor: with `n` runs on either side, all of one below all of the other, chance
+//! does that in `2 / C(2n, n)` of cases, and Holm's correction multiplies it by the size of the
+//! family. The smallest difference is that which is claimed in 80 % of experiments (Cohen,
+//! "Statistical Power Analysis for the Behavioral Sciences", 2nd edition 1988, section 1.4), by
+//! drawing experiments with normal scatter: with few runs and large families the usual
+//! approximations are far off. A claim needs both that the tests say so ([`crate::evidence`]) and
+//! that the narrower interval excludes zero: the exact one of the pairs, or that of Student's t
+//! with the units of one side, widened by the Hodges-Lehmann shift's efficiency of 3/π. Blocks that
+//! differ are left aside: the pairs take out what they do to both sides, so that such a plan sees
+//! smaller differences than it promises.
+
+use std::f64::consts::{PI, TAU};
+
+use model::Seed;
+
+use crate::compare::comparison::Interval;
+use crate::compare::evidence::{ByPairs, Evidence, pairs_tell, smallest_of_pairs};
+use crate::decide::verdict::{PERCENT_THAT_MATTERS, RUNS_NEEDED};
+use crate::number::distributions::student_quantile;
+use crate::rank::holm::ALPHA;
+use crate::rank::rank_sum::{smallest, sums_within};
+use crate::rank::signed_rank::signed_within;
+use crate::rank::walsh::Averages;
+
+/// How often the smallest difference is found.
+pub const POWER: f64 = 0.8;
+
+/// Experiments that are drawn.
+const EXPERIMENTS: usize = 500;
+
+/// The bootstrap's interval of a shift comes out so much wider than theory has it for normal
+/// scatter and 6 to 20 runs; `tests/error_rates.rs` holds the promise against the verdicts.
+const WIDER: f64 = 1.08;
+
+/// The most blocks that anybody is advised to run.
+pub const BLOCKS_MAX: usize = 100;
+
+/// The smallest p value that so many independent runs on either side can reach, corrected for a
+/// family of so many comparisons.
+pub fn smallest_p(units: usize, comparisons: usize) -> f64 {
+    let (by_ranks, pairs) = (smallest(units, units), units);
+    let by_pairs = Some(ByPairs { p: smallest_of_pairs(pairs), pairs });
+    (Evidence { by_ranks, by_pairs }.p(comparisons) * comparisons as f64).min(1.0)
+}
+
+/// The smallest shift that is claimed in 80 % of experiments, in standard deviations between runs;
+/// `None` where no claim is possible. The comparison is judged as the most certain one of its
+/// family, which is multiplied by the family's whole size.
+pub fn smallest_shift(units: usize, comparisons: usize) -> Option<f64> {
+    if units < RUNS_NEEDED {
+        return None;
+    }
+    let limits = Limits::of(units, comparisons.max(1))?;
+    let mut seed = Seed(1);
+    let mut shifts: Vec<f64> = (0..EXPERIMENTS).map(|_| limits.needed(units, &mut seed)).collect();
+    shifts.sort_unstable_by(f64::total_cmp);
+    shifts.get((POWER * EXPERIMENTS as f64) as usize).copied()
+}
+
+/// How much may still speak against a claim.
+struct Limits {
+    /// Pairs of a run of either side that are the wrong way round: Mann and Whitney's U.
+    by_ranks: Option<usize>,
+    /// Walsh averages above zero: the signed-rank test's statistic.
+    by_pairs: Option<usize>,
+}
+
+impl Limits {
+    /// `None` where no claim is possible.
+    fn of(units: usize, comparisons: usize) -> Option<Limits> {
+        let both = pairs_tell(units, comparisons);
+        let tail = ALPHA / 2.0 / comparisons as f64 / if both { 2.0 } else { 1.0 };
+        let by_ranks = sums_within(units, units, tail).checked_sub(1);
+        let by_pairs = if both { signed_within(units, tail).checked_sub(1) } else { None };
+        (by_ranks.is_some() || by_pairs.is_some()).then_some(Limits { by_ranks, by_pairs })
+    }
+
+    /// By how much one of two equal samples must be lowered until a test makes a claim and the
+    /// interval lies below zero.
+    fn needed(&self, units: usize, seed: &mut Seed) -> f64 {
+        let mut sample = || -> Vec<f64> { (0..units).map(|_| normal(seed)).collect() };
+        let (ours, base) = (sample(), sample());
+        let pairs = ours.iter().flat_map(|one| base.iter().map(move |other| one - other));
+        let mut apart: Vec<f64> = pairs.collect();
+        apart.sort_unstable_by(f64::total_cmp);
+        let differences: Vec<f64> = ours.iter().zip(&base).map(|(one, base)| one - base).collect();
+        let averages = Averages::new(&differences);
+        let from_above = |values: &[f64], limit: Option<usize>| {
+            limit.and_then(|limit| values.iter().rev().nth(limit).copied()).unwrap_or(f64::INFINITY)
+        };
+        let by_ranks = from_above(&apart, self.by_ranks);
+        let by_tests = by_ranks.min(from_above(averages.values(), self.by_pairs));
+        by_tests.max(upper_end(&ours, &base, averages.interval(units)))
+    }
+}
+
+/// The upper end of the narrower of two intervals: that of the pairs, and that of all runs.
+fn upper_end(ours: &[f64], base: &[f64], of_pairs: Option<Interval>) -> f64 {
+    let runs = ours.len() as f64;
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / runs;
+    let squares = |values: &[f64]| {
+        let mean = mean(values);
+        values.iter().map(|value| (value - mean).powi(2)).sum::<f64>()
+    };
+    let variance = (squares(ours) + squares(base)) / (2.0 * runs - 2.0);
+    let error = (variance * 2.0 / runs * PI / 3.0).sqrt();
+    let half = WIDER * student_quantile(ours.len() - 1) * error;
+    match of_pairs.filter(|it| it.high - it.low <= 2.0 * half) {
+        Some(interval) => interval.high,
+        None => mean(ours) - mean(base) + half,
+    }
+}
+
+/// The same in percent, where logarithms scatter by `deviation` between runs.
+pub fn smallest_percent(deviation: f64, units: usize, comparisons: usize) -> Option<f64> {
+    let shift = smallest_shift(units, comparisons)?.max(0.0) * deviation;
+    Some(shift.exp_m1() * 100.0 + PERCENT_THAT_MATTERS)
+}
+
+/// How many runs on either side show a difference of so many percent; `None` if more than
+/// [`BLOCKS_MAX`].
+pub fn units_for(percent: f64, deviation: f64, comparisons: usize) -> Option<usize> {
+    let enough = |&units: &usize| {
+        smallest_percent(deviation, units, comparisons).is_some_and(|least| least <= percent)
+    };
+    let (mut low, mut high) = (1, BLOCKS_MAX);
+    enough(&high).then_some(())?;
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        if enough(&middle) { high = middle } else { low = middle + 1 }
+    }
+    Some(high)
+}
+
+/// A draw from the standard normal distribution (Box and Muller, Annals of Mathematical Statistics
+/// 29(2), 1958).
+pub(crate) fn normal(seed: &mut Seed) -> f64 {
+    let mut uniform = || ((seed.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
+    let (radius, angle) = (uniform(), uniform());
+    (-2.0 * radius.ln()).sqrt() * (TAU * angle).cos()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_comparison_of_ten_runs_needs_what_books_say() {
+        // Student's t needs 1.325 deviations; ranks have 95.5 % of its efficiency, and two tests
+        // share the 5 %.
+        let shift = smallest_shift(10, 1).unwrap();
+        assert!((1.3..1.7).contains(&shift), "{shift}");
+        assert!((smallest_p(4, 1) - 2.0 / 70.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn more_runs_see_less_and_larger_families_more() {
+        let shift = |units, comparisons| smallest_shift(units, comparisons).unwrap();
+        assert!(shift(6, 1) > shift(10, 1) && shift(10, 1) > shift(40, 1));
+        assert!(shift(10, 20) > shift(10, 1));
+        assert_eq!(smallest_shift(6, 24), None, "6 runs carry 23 comparisons");
+        assert_eq!(smallest_shift(3, 1), None);
+    }
+
+    #[test]
+    fn the_number_of_runs_is_the_smallest_that_does() {
+        let units = units_for(3.0, 0.02, 5).unwrap();
+        let least = |units| smallest_percent(0.02, units, 5).unwrap();
+        assert!(least(units) <= 3.0 && least(units - 1) > 3.0, "{units}");
+        assert_eq!(units_for(0.001, 0.5, 5), None);
+    }
+}

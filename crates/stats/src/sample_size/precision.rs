@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Declared precision: blocks are added until the shifts are known well enough.
+//!
+//! Only how wide intervals are is looked at, never where they lie: stopping when a result looks
+//! good would make chance a finding, stopping at a fixed width does not (Anscombe, "Large-sample
+//! theory of sequential estimation", Proceedings of the Cambridge Philosophical Society 48, 1952;
+//! for few runs it holds nearly, and `make validate-statistics` shows how nearly).
+
+use crate::compare::comparison::Comparison;
+use crate::decide::verdict::Verdict;
+use crate::sample_size::power::BLOCKS_MAX;
+
+/// A step makes a plan at most half as large again: widths shrink by the root only, and what is too
+/// much is wasted.
+const STEP: f64 = 1.5;
+
+/// What follows from the widths of the intervals.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Next {
+    /// Every shift is known well enough; the widest is ± so many percent.
+    Enough {
+        /// Half of the widest interval, in percent.
+        half_width: f64,
+    },
+    /// More blocks, so many in all.
+    Blocks {
+        /// Half of the widest interval, in percent.
+        half_width: f64,
+        /// Of which measure.
+        of: String,
+        /// The plan's new number of blocks.
+        blocks: u32,
+    },
+    /// It will not come to that.
+    Never {
+        /// Why.
+        why: String,
+    },
+}
+
+impl Next {
+    /// For the user.
+    pub fn words(&self, blocks: u32, percent: f64) -> String {
+        match self {
+            Next::Enough { half_width } => format!(
+                "{blocks} blocks: every shift is known to ±{half_width:.2} % ({percent} % wanted)"
+            ),
+            Next::Blocks { half_width, of, blocks: more } => format!(
+                "{blocks} blocks: {of} is known to ±{half_width:.2} % only; going on to {more}"
+            ),
+            Next::Never { why } => format!("{blocks} blocks, and no more: {why}"),
+        }
+    }
+}
+
+/// How to go on after so many blocks.
+pub fn next(comparison: &Comparison, blocks: u32, percent: f64) -> Next {
+    let Some((half_width, of)) = widest(comparison) else {
+        return Next::Never { why: "no shift has an interval in percent".into() };
+    };
+    if half_width <= percent {
+        return Next::Enough { half_width };
+    }
+    if blocks as usize >= BLOCKS_MAX {
+        let why = format!("{of} is known to ±{half_width:.2} % only, {percent} % was wanted");
+        return Next::Never { why };
+    }
+    let ratio = (half_width / percent).powi(2).min(STEP);
+    let more = (f64::from(blocks) * ratio).ceil() as u32;
+    Next::Blocks { half_width, of, blocks: more.clamp(blocks + 1, BLOCKS_MAX as u32) }
+}
+
+/// Half of the widest interval of a shift, among headline measures that judge.
+fn widest(comparison: &Comparison) -> Option<(f64, String)> {
+    let mut widest: Option<(f64, String)> = None;
+    for cell in &comparison.cells {
+        for row in cell.headline().filter(|row| row.judges()) {
+            for entry in row.entries.iter().filter(|it| it.verdict != Verdict::Baseline) {
+                let interval = entry.shift.and_then(|shift| shift.percent_interval);
+                let Some(interval) = interval else { continue };
+                let half = (interval.high - interval.low) / 2.0;
+                if widest.as_ref().is_none_or(|(most, _)| half > *most) {
+                    let of = format!("{} of {} in {}", row.measure, entry.contestant, cell.name);
+                    widest = Some((half, of));
+                }
+            }
+        }
+    }
+    widest
+}

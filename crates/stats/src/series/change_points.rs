@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Change points of a series of runs: where its level jumps.
+//!
+//! Of all ways to cut the series into segments it finds the one with the least sum of squares about
+//! the segments' means, plus a penalty for each cut. PELT finds it exactly, and drops starts that
+//! can never win (Killick, Fearnhead, Eckley, "Optimal detection of changepoints with a linear
+//! computational cost", JASA 107(500), 2012).
+//!
+//! It needs runs in the order in which they were made, and it sees jumps, not trends: a slow drift
+//! is cut into steps.
+
+use crate::number::median::median;
+use crate::number::outliers::NORMAL_SCALE;
+
+/// No segment is shorter: one run alone is an outlier, not a level.
+pub const SHORTEST: usize = 2;
+
+/// The penalty for a cut, as a multiple of variance · ln n. The criterion of Schwarz (1978) has 2
+/// for a mean and a place; series of runs are short and their variance is estimated poorly, so that
+/// 2 would find a change in every fifth series without one.
+pub const PENALTY: f64 = 5.0;
+
+/// The starts of all segments but the first, ascending. The variance inside segments is estimated
+/// from the differences between neighbours, which jumps hardly touch.
+pub fn change_points(values: &[f64]) -> Vec<usize> {
+    let n = values.len() as f64;
+    let steps: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+    let Some(step) = median(&steps) else { return Vec::new() };
+    let deviation = step * NORMAL_SCALE / std::f64::consts::SQRT_2;
+    pelt(values, PENALTY * deviation * deviation * n.ln())
+}
+
+/// The cuts with the least penalised sum of squares; `penalty` is in the values' unit, squared. A
+/// cut must gain more than rounding can.
+pub fn pelt(values: &[f64], penalty: f64) -> Vec<usize> {
+    let sums = Sums::new(values);
+    let penalty = penalty + 1e-9 * sums.cost(0, values.len());
+    // For each end: the least cost up to there, and the start of the last segment.
+    let mut best: Vec<(f64, usize)> = vec![(-penalty, 0)];
+    best.resize(values.len() + 1, (f64::INFINITY, 0));
+    // Each start with the end from which on it cannot win any more.
+    let mut starts: Vec<(usize, usize)> = Vec::new();
+    for end in SHORTEST..=values.len() {
+        starts.push((end - SHORTEST, usize::MAX));
+        starts.retain(|&(_, hopeless)| end < hopeless);
+        let reach = |start: usize| (best[start].0 + sums.cost(start, end), start);
+        let reached: Vec<(f64, usize)> = starts.iter().map(|&(start, _)| reach(start)).collect();
+        let least = reached.iter().min_by(|a, b| a.0.total_cmp(&b.0));
+        let Some(&(cost, start)) = least else { continue };
+        best[end] = (cost + penalty, start);
+        // A start that costs more than the best here, even with a cut here for nothing, never
+        // catches up, once the segment after that cut is long enough.
+        for ((_, hopeless), (reached, _)) in starts.iter_mut().zip(&reached) {
+            if *reached > cost + penalty {
+                *hopeless = (*hopeless).min(end + SHORTEST);
+            }
+        }
+    }
+    cuts(&best)
+}
+
+/// The way back from the end.
+fn cuts(best: &[(f64, usize)]) -> Vec<usize> {
+    let last = |end: usize| Some(best[end].1).filter(|&start| start > 0);
+    let mut cuts: Vec<usize> =
+        std::iter::successors(last(best.len() - 1), |&end| last(end)).collect();
+    cuts.reverse();
+    cuts
+}
+
+/// Sums from the first value on, about the first value so that they stay precise.
+struct Sums(Vec<(f64, f64)>);
+
+impl Sums {
+    fn new(values: &[f64]) -> Sums {
+        let origin = values.first().copied().unwrap_or_default();
+        let mut sums = vec![(0.0, 0.0)];
+        sums.extend(values.iter().scan((0.0, 0.0), |sum, value| {
+            let value = value - origin;
+            *sum = (sum.0 + value, sum.1 + value * value);
+            Some(*sum)
+        }));
+        Sums(sums)
+    }
+
+    /// The sum of squares about the mean of the values from `start` to before `end`.
+    fn cost(&self, start: usize, end: usize) -> f64 {
+        let ((from, from_squares), (to, to_squares)) = (self.0[start], self.0[end]);
+        let n = (end - start).max(1) as f64;
+        (to_squares - from_squares - (to - from) * (to - from) / n).max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Seed;
+    use proptest::prelude::*;
+
+    #[test]
+    fn jumps_are_found_where_they_are() {
+        let level = |level: f64, n: usize| (0..n).map(move |i| level + [0.1, -0.2, 0.15][i % 3]);
+        let series: Vec<f64> = level(5.0, 7).chain(level(9.0, 6)).chain(level(2.0, 9)).collect();
+        assert_eq!(change_points(&series), [7, 13]);
+        assert_eq!(change_points(&[5.0, 5.0, 5.0, 9.0, 9.0, 9.0]), [3]);
+        assert_eq!(change_points(&[5.0; 9]), [] as [usize; 0]);
+        assert_eq!((change_points(&[]), change_points(&[1.0])), (vec![], vec![]));
+    }
+
+    /// Normal series without a change: the penalty keeps false alarms rare.
+    #[test]
+    fn flat_series_are_seldom_cut() {
+        let mut seed = Seed(9);
+        let mut normal =
+            || (0..12).map(|_| seed.below(1 << 30) as f64 / 2f64.powi(30)).sum::<f64>();
+        for n in [10, 20, 60] {
+            let cut = (0..1_000).filter(|_| {
+                let series: Vec<f64> = (0..n).map(|_| normal()).collect();
+                !change_points(&series).is_empty()
+            });
+            let cut = cut.count();
+            println!("{n} runs: {cut} of 1000 flat series cut");
+            assert!(cut <= 100, "{n}: {cut}");
+        }
+    }
+
+    /// Every way to cut, one by one.
+    fn exhaustive(values: &[f64], penalty: f64) -> f64 {
+        let sums = Sums::new(values);
+        let n = values.len();
+        let cost = |set: u32| {
+            let cuts = (1..n).filter(|at| set >> at & 1 == 1);
+            let ends: Vec<usize> = std::iter::once(0).chain(cuts).chain([n]).collect();
+            let fits = ends.windows(2).all(|pair| pair[1] - pair[0] >= SHORTEST);
+            let cost: f64 = ends.windows(2).map(|pair| sums.cost(pair[0], pair[1])).sum();
+            if fits { cost + penalty * (ends.len() - 2) as f64 } else { f64::INFINITY }
+        };
+        (0u32..1 << n).step_by(2).map(cost).fold(f64::INFINITY, f64::min)
+    }
+
+    proptest! {
+        #[test]
+        fn no_other_way_to_cut_is_better(
+            values in prop::collection::vec(-9.0..9.0f64, 4..12), penalty in 0.5..60.0f64,
+        ) {
+            let sums = Sums::new(&values);
+            let cuts = pelt(&values, penalty);
+            let ends: Vec<usize> =
+                std::iter::once(0).chain(cuts).chain([values.len()]).collect();
+            let ours: f64 = ends.windows(2).map(|pair| sums.cost(pair[0], pair[1])).sum();
+            let ours = ours + penalty * (ends.len() - 2) as f64;
+            prop_assert!(ours <= exhaustive(&values, penalty) + 1e-6);
+        }
+    }
+}

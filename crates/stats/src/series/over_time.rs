@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How a contestant's runs of a cell went over time: for each interval the median over the runs,
+//! and the lowest and the highest run.
+//!
+//! Runs may differ in length, and longer ones have wider intervals; all are brought to the widest.
+//! Every series is a mean over its interval, so a wider interval has the mean of its parts, each
+//! weighed by its length.
+
+use model::series::{Definition, SERIES};
+use model::{Record, Series};
+
+use crate::number::median::median;
+
+/// A series over several runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Band {
+    /// Which.
+    pub definition: &'static Definition,
+    /// How many runs have it.
+    pub runs: usize,
+    /// How long an interval is, ns.
+    pub interval_ns: u64,
+    /// Where the longest run ended, ns.
+    pub end_ns: u64,
+    /// For each interval the median over the runs that got there; it ends where fewer than half of
+    /// them did.
+    pub median: Vec<f64>,
+    /// The lowest of them.
+    pub low: Vec<f64>,
+    /// The highest.
+    pub high: Vec<f64>,
+}
+
+impl Band {
+    /// Whether nothing was ever counted.
+    pub fn is_zero(&self) -> bool {
+        self.high.iter().all(|&value| value == 0.0)
+    }
+}
+
+/// The series of a contestant's runs that ended well, with no more intervals than `points_max`;
+/// those that no run has are left out.
+pub fn bands(runs: &[&Record], points_max: usize) -> Vec<Band> {
+    let runs = runs.iter().filter(|run| run.outcome.is_ok());
+    let runs: Vec<&Record> = runs.copied().collect();
+    SERIES.iter().filter_map(|definition| band(definition, &runs, points_max)).collect()
+}
+
+fn band(definition: &'static Definition, runs: &[&Record], points_max: usize) -> Option<Band> {
+    let found = runs.iter().filter_map(|run| run.measured.series(definition.name));
+    let found: Vec<&Series> = found.filter(|series| !series.values.is_empty()).collect();
+    let mut interval_ns = found.iter().map(|series| series.interval_ns).max()?;
+    let end_ns = found.iter().map(|series| series.end_ns).max()?;
+    while points(end_ns, interval_ns) > points_max.max(1) {
+        interval_ns *= 2;
+    }
+    let resampled: Vec<Vec<f64>> = found.iter().map(|it| resample(it, interval_ns)).collect();
+    let mut band = Band {
+        definition,
+        runs: found.len(),
+        interval_ns,
+        end_ns,
+        median: Vec::new(),
+        low: Vec::new(),
+        high: Vec::new(),
+    };
+    for index in 0..points(end_ns, interval_ns) {
+        let there: Vec<f64> = resampled.iter().filter_map(|run| run.get(index).copied()).collect();
+        let Some(middle) = median(&there).filter(|_| 2 * there.len() >= found.len()) else { break };
+        band.median.push(middle);
+        band.low.push(there.iter().copied().fold(f64::INFINITY, f64::min));
+        band.high.push(there.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+    }
+    Some(band)
+}
+
+/// Intervals of a run: what is left over is a part of the last one if it is short, as in a record.
+fn points(end_ns: u64, interval_ns: u64) -> usize {
+    ((end_ns + interval_ns / 2) / interval_ns).max(1) as usize
+}
+
+/// The means over wider intervals.
+fn resample(series: &Series, interval_ns: u64) -> Vec<f64> {
+    let count = points(series.end_ns, interval_ns);
+    let mut sums = vec![(0.0, 0.0); count];
+    for (index, value) in series.values.iter().enumerate() {
+        let (begin_ns, end_ns) = series.interval(index);
+        let at = ((begin_ns / interval_ns) as usize).min(count - 1);
+        let length = end_ns.saturating_sub(begin_ns) as f64;
+        sums[at].0 += value * length;
+        sums[at].1 += length;
+    }
+    sums.into_iter().map(|(sum, length)| if length > 0.0 { sum / length } else { 0.0 }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(interval_ns: u64, end_ns: u64, values: &[f64]) -> Series {
+        let (name, values) = ("busy_share".to_owned(), values.to_vec());
+        Series { name, interval_ns, end_ns, values, missing: None }
+    }
+
+    fn record(series: Vec<Series>) -> Record {
+        let trial = serde_json::json!({
+            "schema": model::trial::SCHEMA, "experiment": "e", "backend": "sim",
+            "contestant": { "name": "x", "scheduler": { "kind": "kernel" } },
+            "workload": { "name": "w" }, "machine": { "name": "m", "cpus": 1 },
+            "seed": 1, "block": 0, "boot": 0, "position": 0, "timeout_ms": 1000,
+        });
+        let trial = serde_json::from_value(trial).expect("a trial");
+        let mut record = Record::without_measurement(trial, model::Outcome::Ok, Default::default());
+        record.measured.series = series;
+        record
+    }
+
+    #[test]
+    fn wider_intervals_are_means_weighed_by_length() {
+        // The last of three intervals is almost one and a half times as long.
+        let narrow = series(10, 34, &[0.2, 0.4, 0.8]);
+        assert_eq!(resample(&narrow, 10), [0.2, 0.4, 0.8]);
+        let wide = resample(&narrow, 20);
+        assert!((wide[0] - 0.3).abs() < 1e-12 && (wide[1] - 0.8).abs() < 1e-12, "{wide:?}");
+        assert_eq!(resample(&narrow, 80).len(), 1);
+    }
+
+    #[test]
+    fn runs_of_different_lengths_share_their_intervals() {
+        let runs = [
+            record(vec![series(10, 40, &[0.0, 0.2, 0.4, 0.6])]),
+            record(vec![series(10, 20, &[0.4, 0.6])]),
+            record(vec![series(20, 100, &[0.3, 0.5, 0.5, 0.5, 0.5])]),
+        ];
+        let runs: Vec<&Record> = runs.iter().collect();
+        let bands = bands(&runs, 60);
+        let [band] = bands.as_slice() else { panic!("one series: {bands:?}") };
+        assert_eq!((band.runs, band.interval_ns, band.end_ns), (3, 20, 100));
+        assert_eq!(band.median, [0.3, 0.5], "the third interval has one run of three");
+        assert_eq!((band.low[0], band.high[0]), (0.1, 0.5));
+    }
+
+    #[test]
+    fn what_no_run_has_is_left_out() {
+        assert_eq!(bands(&[], 60), []);
+        let missing = record(model::series::missing("no probes"));
+        assert_eq!(bands(&[&missing], 60), []);
+        let mut failed = record(vec![series(10, 10, &[1.0])]);
+        failed.outcome = model::Outcome::Failed { reason: "x".into() };
+        assert_eq!(bands(&[&failed], 60), []);
+    }
+}

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Whether two backends give the same answer to the same question: the simulator beside the kernel.
+//!
+//! A figure is one number of one contestant in one cell, as the median over the runs of either
+//! backend. It is within its tolerance strictly, by the relative error alone, or by an allowance:
+//! an absolute error that the tolerance forgives where small numbers make relative errors large.
+//! Both are kept apart, because the allowance of a tick forgives every error of a latency that is
+//! shorter than a tick.
+
+use std::collections::BTreeMap;
+
+use model::metric::Unit;
+use model::{Backend, Clock, Record};
+use serde::{Deserialize, Serialize};
+
+use crate::compare::comparison::{Comparison, Entry};
+use crate::decide::verdict::Verdict;
+use crate::number::median::median;
+use crate::records::columns::{CellKey, Column, Columns, cells, clock, columns};
+use crate::records::measures::{MeasureKey, Statistic};
+
+/// Of shares (CPU shares, Jain's index, the part of missed deadlines): 1 % of the share itself.
+pub const SHARE_RELATIVE: f64 = 0.01;
+/// … or one percentage point of the whole: a task that needs 0.4 % of a CPU may err by more than
+/// 0.004 points without anybody getting less.
+pub const SHARE_POINTS: f64 = 0.01;
+/// Of context switches: 5 %.
+pub const SWITCHES_RELATIVE: f64 = 0.05;
+/// … or one switch: between 3 and 4 there is no 5 %.
+pub const SWITCHES_EVENTS: f64 = 1.0;
+/// Of latencies and turn-around: 10 %. The allowance is one tick of the machine, the grain of every
+/// decision about slices.
+pub const TIME_RELATIVE: f64 = 0.10;
+/// Of rates: 5 %, without allowance.
+pub const RATE_RELATIVE: f64 = 0.05;
+
+/// What a figure is about, which decides its tolerance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Aspect {
+    /// Parts of a whole.
+    Shares,
+    /// Context switches.
+    Switches,
+    /// Waits, seen by the kernel or by the task.
+    Latency,
+    /// From start to end.
+    Turnaround,
+    /// Rounds per second.
+    Rate,
+}
+
+impl Aspect {
+    /// All, in the order of tables.
+    pub const ALL: [Aspect; 5] =
+        [Self::Shares, Self::Switches, Self::Latency, Self::Turnaround, Self::Rate];
+
+    /// What a measure is about; `None` for measures that are not compared: counts that follow from
+    /// the workload, sums that shares repeat, and extremes, which grow with the number of samples.
+    pub fn of(measure: &MeasureKey) -> Option<Aspect> {
+        let quantile = |statistic| !matches!(statistic, Some(Statistic::P999 | Statistic::Max));
+        Some(match measure.name.as_str() {
+            "cpu_share" | "jain_index" | "deadline_miss_ratio" => Aspect::Shares,
+            "voluntary_switches" | "involuntary_switches" | SWITCHES => Aspect::Switches,
+            "wakeup_latency_ns" | "run_delay_ns" | "timer_lateness_ns" | "response_time_ns"
+            | "span_ns"
+                if quantile(measure.statistic) =>
+            {
+                Aspect::Latency
+            }
+            "turnaround_ns" if quantile(measure.statistic) => Aspect::Turnaround,
+            "completion_ns" => Aspect::Turnaround,
+            "iterations_per_second" => Aspect::Rate,
+            _ => return None,
+        })
+    }
+
+    /// The tolerance on a machine with such a tick.
+    pub fn tolerance(self, tick_ns: f64) -> Tolerance {
+        let (relative, allowance) = match self {
+            Aspect::Shares => (SHARE_RELATIVE, SHARE_POINTS),
+            Aspect::Switches => (SWITCHES_RELATIVE, SWITCHES_EVENTS),
+            Aspect::Latency | Aspect::Turnaround => (TIME_RELATIVE, tick_ns),
+            Aspect::Rate => (RATE_RELATIVE, 0.0),
+        };
+        Tolerance { relative, allowance }
+    }
+}
+
+/// The sum of voluntary and involuntary switches, which no record holds by itself.
+pub const SWITCHES: &str = "switches";
+
+/// How far two numbers may be apart.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tolerance {
+    /// As part of the reference's number.
+    pub relative: f64,
+    /// In the figure's unit: an error up to this is forgiven whatever its relative size.
+    pub allowance: f64,
+}
+
+impl Tolerance {
+    /// Judges a model's number.
+    pub fn judge(&self, reference: f64, model: f64) -> Within {
+        let error = (model - reference).abs();
+        if error <= self.relative * reference.abs() {
+            Within::Strictly
+        } else if error <= self.allowance {
+            Within::ByAllowance
+        } else {
+            Within::Outside
+        }
+    }
+}
+
+/// Whether a figure agrees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Within {
+    /// By the relative tolerance alone.
+    Strictly,
+    /// Only by the absolute allowance.
+    ByAllowance,
+    /// Neither.
+    Outside,
+}
+
+/// One number on both backends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// The cell's name, `wake_under_hogs hogs=24`.
+    pub cell: String,
+    /// The machine's name.
+    pub machine: String,
+    /// The clock that the reference counted with.
+    pub clock: Clock,
+    /// The contestant.
+    pub contestant: String,
+    /// What was measured; [`SWITCHES`] is a sum made here.
+    pub measure: MeasureKey,
+    /// The unit of the numbers.
+    pub unit: Unit,
+    /// What it is about.
+    pub aspect: Aspect,
+    /// The median over the reference's runs.
+    pub reference: f64,
+    /// The median over the model's runs.
+    pub model: f64,
+    /// How many runs the reference has, and the model.
+    pub runs: [usize; 2],
+    /// What applies.
+    pub tolerance: Tolerance,
+    /// Whether they agree.
+    pub within: Within,
+}
+
+impl Figure {
+    /// Model minus reference, in the figure's unit.
+    pub fn error(&self) -> f64 {
+        self.model - self.reference
+    }
+
+    /// The error as part of the reference; `None` when that is 0.
+    pub fn relative_error(&self) -> Option<f64> {
+        (self.reference != 0.0).then(|| self.error() / self.reference.abs())
+    }
+}
+
+/// What both backends say of one contestant beside the baseline, in a measure that judges.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sign {
+    /// The cell's name.
+    pub cell: String,
+    /// The machine's name.
+    pub machine: String,
+    /// The contestant.
+    pub contestant: String,
+    /// The measure.
+    pub measure: MeasureKey,
+    /// `Better` or `Worse`, as the reference says.
+    pub reference: Verdict,
+    /// `Better` or `Worse`, as the model says.
+    pub model: Verdict,
+}
+
+impl Sign {
+    /// Whether both say the same.
+    pub fn agrees(&self) -> bool {
+        self.reference == self.model
+    }
+}
+
+/// Two backends side by side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Agreement {
+    /// Who is taken to be right.
+    pub reference: Backend,
+    /// Who is checked.
+    pub model: Backend,
+    /// Every number that both have, ordered by cell, machine, contestant, measure.
+    pub figures: Vec<Figure>,
+    /// Every claim that both make.
+    pub signs: Vec<Sign>,
+}
+
+impl Agreement {
+    /// How many figures agree, of those that are wanted.
+    pub fn tally(&self, wanted: impl Fn(&Figure) -> bool) -> Tally {
+        let wanted = self.figures.iter().filter(|figure| wanted(figure));
+        wanted.fold(Tally::default(), Tally::with)
+    }
+
+    /// How many claims agree, and how many there are.
+    pub fn signs_agreeing(&self) -> (usize, usize) {
+        (self.signs.iter().filter(|sign| sign.agrees()).count(), self.signs.len())
+    }
+}
+
+/// How many figures agree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// All.
+    pub figures: usize,
+    /// Within the relative tolerance alone.
+    pub strictly: usize,
+    /// Within the relative tolerance or the allowance.
+    pub within: usize,
+}
+
+impl Tally {
+    /// With one figure more.
+    pub fn with(mut self, figure: &Figure) -> Tally {
+        self.figures += 1;
+        self.strictly += usize::from(figure.within == Within::Strictly);
+        self.within += usize::from(figure.within != Within::Outside);
+        self
+    }
+
+    /// The part within, 0 … 1; `None` without figures.
+    pub fn share(&self) -> Option<f64> {
+        (self.figures > 0).then(|| self.within as f64 / self.figures as f64)
+    }
+
+    /// The part within the relative tolerance alone.
+    pub fn strict_share(&self) -> Option<f64> {
+        (self.figures > 0).then(|| self.strictly as f64 / self.figures as f64)
+    }
+}
+
+/// Sets the records of two backends side by side. `comparison` is of the same records, and brings
+/// the claims.
+pub fn agreement(
+    records: &[Record],
+    comparison: &Comparison,
+    reference: Backend,
+    model: Backend,
+) -> Agreement {
+    let cells = cells(records);
+    let mut figures = Vec::new();
+    for (key, theirs) in cells.iter().filter(|(key, _)| key.backend == reference) {
+        let twin = CellKey { backend: model, ..key.clone() };
+        if let Some(ours) = cells.get(&twin) {
+            figures.extend(compare_cell(theirs, ours, str::to_owned));
+        }
+    }
+    Agreement { reference, model, figures, signs: signs(comparison, reference, model) }
+}
+
+/// The figures of a cell. `twin_of` says who stands for a contestant of the reference.
+pub(crate) fn compare_cell(
+    theirs: &[&Record],
+    ours: &[&Record],
+    twin_of: impl Fn(&str) -> String,
+) -> Vec<Figure> {
+    let (reference, model) = (with_sums(columns(theirs)), with_sums(columns(ours)));
+    let mut figures = Vec::new();
+    for (measure, by_contestant) in &reference {
+        let (Some(aspect), Some(twins)) = (Aspect::of(measure), model.get(measure)) else {
+            continue;
+        };
+        for (contestant, column) in by_contestant {
+            let contestant = twin_of(contestant);
+            let twin = twins.get(&contestant);
+            let figure = twin.and_then(|twin| figure(theirs[0], measure, aspect, column, twin));
+            figures.extend(figure.map(|figure| Figure { contestant, ..figure }));
+        }
+    }
+    figures.sort_by_cached_key(|figure| (figure.contestant.clone(), figure.measure.order()));
+    figures
+}
+
+/// `None` when a side has no number.
+fn figure(
+    record: &Record,
+    measure: &MeasureKey,
+    aspect: Aspect,
+    column: &Column,
+    twin: &Column,
+) -> Option<Figure> {
+    let trial = &record.trial;
+    let (reference, model) = (median(&column.values())?, median(&twin.values())?);
+    let tolerance = aspect.tolerance(1e9 / f64::from(trial.machine.hz.max(1)));
+    Some(Figure {
+        cell: trial.workload.cell(),
+        machine: trial.machine.name.clone(),
+        clock: clock(record),
+        contestant: String::new(),
+        measure: measure.clone(),
+        unit: measure.unit_and_direction().0,
+        aspect,
+        reference,
+        model,
+        runs: [column.samples.len(), twin.samples.len()],
+        tolerance,
+        within: tolerance.judge(reference, model),
+    })
+}
+
+/// Adds [`SWITCHES`]. Both columns of a contestant come from the same runs in the same order; where
+/// one of them lacks runs there is no sum.
+fn with_sums(mut columns: Columns) -> Columns {
+    let of = |name: &str, group: &str| MeasureKey {
+        name: name.into(),
+        statistic: None,
+        group: group.into(),
+    };
+    let voluntary: Vec<MeasureKey> =
+        columns.keys().filter(|key| key.name == "voluntary_switches").cloned().collect();
+    for key in voluntary {
+        let Some(others) = columns.get(&of("involuntary_switches", &key.group)) else { continue };
+        let sums: BTreeMap<String, Column> = columns[&key]
+            .iter()
+            .filter_map(|(name, column)| Some((name.clone(), sum(column, others.get(name)?)?)))
+            .collect();
+        columns.insert(of(SWITCHES, &key.group), sums);
+    }
+    columns
+}
+
+fn sum(one: &Column, other: &Column) -> Option<Column> {
+    if one.samples.len() != other.samples.len() {
+        return None;
+    }
+    let mut samples = one.samples.clone();
+    for (sample, more) in samples.iter_mut().zip(&other.samples) {
+        sample.value += more.value;
+    }
+    Some(Column { samples, ..Column::default() })
+}
+
+fn signs(comparison: &Comparison, reference: Backend, model: Backend) -> Vec<Sign> {
+    let mut signs = Vec::new();
+    for cell in comparison.cells.iter().filter(|cell| cell.backend == reference) {
+        let twin = comparison.cells.iter().find(|other| {
+            other.backend == model && (&other.name, &other.machine) == (&cell.name, &cell.machine)
+        });
+        let Some(twin) = twin else { continue };
+        for row in &cell.rows {
+            let Some(other) = twin.rows.iter().find(|other| other.measure == row.measure) else {
+                continue;
+            };
+            let pairs = row.entries.iter().zip(&other.entries);
+            signs.extend(pairs.filter_map(|(theirs, ours)| {
+                claim(theirs, ours).map(|(reference, model)| Sign {
+                    cell: cell.name.clone(),
+                    machine: cell.machine.clone(),
+                    contestant: theirs.contestant.clone(),
+                    measure: row.measure.clone(),
+                    reference,
+                    model,
+                })
+            }));
+        }
+    }
+    signs
+}
+
+/// Both verdicts, if both claim something.
+fn claim(theirs: &Entry, ours: &Entry) -> Option<(Verdict, Verdict)> {
+    let claims = |verdict| matches!(verdict, Verdict::Better | Verdict::Worse);
+    (claims(theirs.verdict) && claims(ours.verdict)).then_some((theirs.verdict, ours.verdict))
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The same experiment, run after run: how its numbers have gone, and where they have jumped.
+//!
+//! A run's median is a point of a series. Two things are looked for:
+//!
+//! - **Steps**: each run is compared with the one before by the gate's rule ([`crate::gate`]),
+//!   which says worse or better and is seldom wrong. A step of the newest run that is worse is a
+//!   regression.
+//! - **Levels**: [`mod@crate::change_points`] cuts the series of medians where its level jumps. A
+//!   cut that is no step is shown and not confirmed.
+//!
+//! Small steps can pass the gate one by one and be a regression together. The newest run is
+//! therefore compared with the oldest too: what is worse without a worse step on the way is a
+//! **drift**, and a regression as well. An old step that was accepted is neither.
+
+use std::collections::BTreeMap;
+
+use model::metric::{Direction, Unit};
+use model::{Record, SchedulerChoice};
+use serde::{Deserialize, Serialize};
+
+use crate::compare::headlines;
+use crate::decide::gate::{Broken, Change, Gate, Line, contestants, gate, judges, label};
+use crate::number::median::median;
+use crate::records::columns::{cells, clock, columns};
+use crate::records::measures::MeasureKey;
+use crate::series::change_points::change_points;
+
+/// One run of the experiment.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// What to call it, e.g. its date and session.
+    pub label: &'a str,
+    /// What it measured.
+    pub records: &'a [Record],
+}
+
+/// One measure of one contestant in one cell, run after run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// The cell with its machine.
+    pub cell: String,
+    /// Whose numbers.
+    pub contestant: String,
+    /// What is measured.
+    pub measure: MeasureKey,
+    /// The unit of the medians.
+    pub unit: Unit,
+    /// Which way is better.
+    pub direction: Direction,
+    /// A median for each run; `None` where it has none.
+    pub medians: Vec<Option<f64>>,
+    /// Where something happened, oldest first.
+    pub steps: Vec<Step>,
+    /// The newest run against the oldest, where that is worse without a worse step on the way.
+    pub drift_percent: Option<f64>,
+}
+
+/// A place where a series changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// The first run that is different, from 0.
+    pub at: usize,
+    /// By how much, in percent.
+    pub percent: Option<f64>,
+    /// Worse or better by the gate's rule; anything else: not confirmed.
+    pub change: Change,
+    /// Whether a new level begins here.
+    pub level: bool,
+    /// What else has changed between the two runs.
+    pub with: Vec<String>,
+}
+
+/// What a contestant was run with.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Build {
+    source: String,
+    kernel: String,
+    fairground: String,
+}
+
+/// All of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct History {
+    /// The runs' labels, oldest first.
+    pub runs: Vec<String>,
+    /// What counts as a change, in percent.
+    pub margin_percent: f64,
+    /// By cell, contestant and measure.
+    pub series: Vec<Series>,
+    /// Who ended well in the run before the newest and does not now.
+    pub broken: Vec<Broken>,
+}
+
+impl Step {
+    /// Whether the gate's rule says so.
+    pub fn is_confirmed(&self) -> bool {
+        matches!(self.change, Change::Worse | Change::Better)
+    }
+}
+
+impl Series {
+    /// Whether the newest run is worse: by a step of its own, or by a drift.
+    pub fn has_regressed(&self) -> bool {
+        let newest = self.medians.len().saturating_sub(1);
+        let step = self.steps.iter().any(|it| it.at == newest && it.change == Change::Worse);
+        step || self.drift_percent.is_some()
+    }
+}
+
+impl History {
+    /// Whether the newest run is worse than what was before.
+    pub fn has_regressed(&self) -> bool {
+        !self.broken.is_empty() || self.series.iter().any(Series::has_regressed)
+    }
+}
+
+/// Where a line belongs.
+type Key = (String, String, String);
+
+/// Looks at runs, oldest first.
+pub fn history(runs: &[Run], margin_percent: f64) -> History {
+    let steps: Vec<Gate> =
+        runs.windows(2).map(|two| gate(two[0].records, two[1].records, margin_percent)).collect();
+    let ends = match runs {
+        [oldest, _, .., newest] => Some(gate(oldest.records, newest.records, margin_percent)),
+        _ => None,
+    };
+    let mut series: BTreeMap<Key, Series> = BTreeMap::new();
+    for (index, run) in runs.iter().enumerate() {
+        add(&mut series, index, run, runs.len());
+    }
+    let mut series: Vec<Series> = series.into_values().collect();
+    for one in &mut series {
+        one.steps = found(one, &steps, runs);
+        let drift = ends.as_ref().and_then(|ends| line(ends, one));
+        let stepped = one.steps.iter().any(|step| step.change == Change::Worse);
+        let drift = drift.filter(|drift| drift.change == Change::Worse && !stepped);
+        one.drift_percent = drift.map(|drift| drift.percent.unwrap_or(f64::INFINITY));
+    }
+    History {
+        runs: runs.iter().map(|run| run.label.to_owned()).collect(),
+        margin_percent,
+        series,
+        broken: steps.last().map(|newest| newest.broken.clone()).unwrap_or_default(),
+    }
+}
+
+/// Adds a run's medians.
+fn add(series: &mut BTreeMap<Key, Series>, index: usize, run: &Run, runs: usize) {
+    for (key, records) in cells(run.records) {
+        let cell = label(&key, records[0]);
+        let (columns, clock) = (columns(&records), clock(records[0]));
+        for measure in headlines(&records).into_iter().filter(judges) {
+            for name in contestants(&records) {
+                let column = columns.get(&measure).and_then(|of| of.get(name));
+                let (unit, direction) = measure.unit_and_direction();
+                let key = (cell.clone(), name.to_owned(), measure.to_string());
+                let one = series.entry(key).or_insert_with(|| Series {
+                    cell: cell.clone(),
+                    contestant: name.to_owned(),
+                    measure: measure.clone(),
+                    unit,
+                    direction,
+                    medians: vec![None; runs],
+                    steps: Vec::new(),
+                    drift_percent: None,
+                });
+                one.medians[index] = column.and_then(|column| median(&column.units(clock)));
+            }
+        }
+    }
+}
+
+/// The gate's line for a series.
+fn line<'a>(gate: &'a Gate, of: &Series) -> Option<&'a Line> {
+    let is = |line: &&Line| {
+        (&line.cell, &line.contestant, &line.measure) == (&of.cell, &of.contestant, &of.measure)
+    };
+    gate.lines.iter().find(is)
+}
+
+/// The steps and levels of a series.
+fn found(series: &Series, gates: &[Gate], runs: &[Run]) -> Vec<Step> {
+    let known: Vec<(usize, f64)> = series
+        .medians
+        .iter()
+        .enumerate()
+        .filter_map(|(index, median)| Some((index, (*median)?)))
+        .collect();
+    let values: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
+    let levels: Vec<usize> = change_points(&values).into_iter().map(|at| known[at].0).collect();
+    let step = |(index, gate): (usize, &Gate)| {
+        let at = index + 1;
+        let (change, percent) =
+            line(gate, series).map_or((Change::NotMeasured, None), |it| (it.change, it.percent));
+        let level = levels.contains(&at);
+        let step = Step { at, percent, change, level, with: Vec::new() };
+        (step.level || step.is_confirmed())
+            .then(|| Step { with: changed(&series.contestant, &runs[index], &runs[at]), ..step })
+    };
+    gates.iter().enumerate().filter_map(step).collect()
+}
+
+/// What has changed for a contestant between two runs, in words.
+fn changed(contestant: &str, before: &Run, now: &Run) -> Vec<String> {
+    let (Some(before), Some(now)) = (build(contestant, before), build(contestant, now)) else {
+        return Vec::new();
+    };
+    let facts = [
+        ("its source", before.source, now.source),
+        ("kernel", before.kernel, now.kernel),
+        ("Fairground", before.fairground, now.fairground),
+    ];
+    let differ = facts.into_iter().filter(|(_, before, now)| before != now);
+    differ.map(|(what, before, now)| format!("{what} {before} → {now}")).collect()
+}
+
+fn build(contestant: &str, run: &Run) -> Option<Build> {
+    let is = |record: &&Record| record.trial.contestant.name == contestant;
+    let record = run.records.iter().find(is)?;
+    let source = match &record.trial.contestant.scheduler {
+        SchedulerChoice::File { sha256, .. } => sha256.get(..8).unwrap_or(sha256).to_owned(),
+        _ => String::new(),
+    };
+    Some(Build {
+        source,
+        kernel: record.provenance.kernel_release.clone(),
+        fairground: record.provenance.fairground.clone(),
+    })
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Views of records and of comparisons. None of them makes a claim of its own about a contestant.
+
+pub mod agreement;
+mod complete_table;
+pub mod consensus;
+pub mod counterpart;
+pub mod history;
+pub mod identical;
+pub mod ranking;
+pub mod survival;
+pub mod trade_off;
