@@ -1,23 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Who may know whom, and what must not be where.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{File, expect_none, files, root};
 
 /// What a crate may know besides `model`; `fairground` may know all.
 const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
-    ("live", &["compile"]),
+    ("live", &["compile", "parsers"]),
     ("sim", &["compile"]),
     // A report is a function of a comparison, whose type the statistics define.
     ("report", &["stats"]),
+    // A file names parsers and measures.
+    ("spec", &["parsers", "stats"]),
+    // Imported text becomes sessions of a store, shared files carry them.
+    ("exchange", &["parsers", "store"]),
 ];
 
 /// Crates that measure or compute: they emit events and return values, they never print.
-const SILENT: &[&str] = &["model", "compile", "live", "vm", "sim", "store", "stats", "report"];
+const SILENT: &[&str] = &[
+    "model", "parsers", "spec", "compile", "live", "vm", "sim", "store", "exchange", "stats",
+    "report",
+];
+
+/// The backends: what links libbpf, QEMU's side of a boot, or native schedulers.
+const BACKENDS: &[&str] = &["live", "vm", "sim"];
 
 /// Pure crates: no files, clocks, threads, processes, or order that differs from run to run.
-const PURE: &[&str] = &["model", "stats", "report", "sim"];
+const PURE: &[&str] = &["model", "parsers", "stats", "report", "sim"];
 
 /// A native scheduler may crash or hang, so it runs in a process of its own with a time limit.
 const IMPURE: &str = "crates/sim/src/native/";
@@ -46,17 +56,36 @@ fn the_law_of_the_star_holds() {
     let mut complaints = Vec::new();
     for (name, manifest) in manifests.iter().filter(|(name, _)| *name != "fairground") {
         let allowed = MAY_ALSO_KNOW.iter().find(|(who, _)| who == name).map_or(&[][..], |(_, w)| w);
-        for section in ["dependencies", "build-dependencies"] {
-            let known = manifest.get(section).and_then(|d| d.as_table()).into_iter().flatten();
-            for sibling in known.map(|(sibling, _)| sibling.as_str()) {
-                let is_sibling = sibling != "model" && manifests.contains_key(sibling);
-                if is_sibling && !allowed.contains(&sibling) {
-                    complaints.push(format!("crates/{name} may not know crates/{sibling}"));
-                }
-            }
-        }
+        let foreign = known(manifest, &manifests)
+            .filter(|sibling| *sibling != "model" && !allowed.contains(sibling));
+        complaints
+            .extend(foreign.map(|sibling| format!("crates/{name} may not know crates/{sibling}")));
     }
     expect_none(complaints);
+}
+
+#[test]
+fn reading_a_file_links_no_backend() {
+    let manifests = manifests();
+    let (mut reached, mut open) = (BTreeSet::new(), vec!["spec"]);
+    while let Some(name) = open.pop() {
+        if reached.insert(name) {
+            open.extend(known(&manifests[name], &manifests));
+        }
+    }
+    assert!(reached.contains("model"), "the manifests were not understood: {reached:?}");
+    let backends = reached.iter().filter(|name| BACKENDS.contains(name));
+    expect_none(backends.map(|name| format!("crates/spec depends on crates/{name}")).collect());
+}
+
+/// The crates of this workspace that a crate is built with, its tests left out.
+fn known<'a>(
+    manifest: &'a toml::Table,
+    manifests: &'a BTreeMap<String, toml::Table>,
+) -> impl Iterator<Item = &'a str> {
+    let sections = ["dependencies", "build-dependencies"].map(|section| manifest.get(section));
+    let names = sections.into_iter().flatten().filter_map(|names| names.as_table()).flatten();
+    names.map(|(name, _)| name.as_str()).filter(|name| manifests.contains_key(*name))
 }
 
 #[test]

@@ -243,8 +243,8 @@ fn worst<'a>(asked: &'a Asked, load: &Load) -> Option<&'a Scatter> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assets::{self, Kind};
     use crate::question::Question;
+    use spec::assets::{self, Kind};
 
     /// `control` and `soak` ask these, and judge by rules of their own.
     const OWN_RULES: [&str; 3] = ["control", "soak", "soak_short"];

@@ -15,7 +15,6 @@ use std::process::ExitCode;
 use anyhow::Error;
 
 use crate::output::{Closed, tell};
-use crate::spec::SpecError;
 
 /// A scheduler or a workload misbehaved.
 pub const MISBEHAVED: u8 = 1;
@@ -55,7 +54,8 @@ pub fn code(error: &Error) -> u8 {
 
 fn is_bad_input(error: &(dyn std::error::Error + 'static)) -> bool {
     error.is::<BadInput>()
-        || error.is::<SpecError>()
+        || error.is::<spec::SpecError>()
+        || error.is::<exchange::Refused>()
         || error.is::<compile::CompileError>()
         || error.downcast_ref::<store::StoreError>().is_some_and(is_wrong_file)
 }

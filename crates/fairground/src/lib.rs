@@ -2,37 +2,31 @@
 //! The library behind the `fairground` program.
 //!
 //! ```text
-//! spec ─► plan ─► run (vm │ live) ─► store ─► summary ─► report
+//! spec ─► plan ─► run (sim │ vm │ live) ─► store ─► summary ─► report
 //! ```
 //!
 //! Read in this order: [`cmd`] is the table of verbs, [`question`] what a command line asks;
-//! [`spec`] and [`assets`] read files, [`plan`] lays out trials, [`run`] answers them; [`records`],
-//! [`stores`], [`runs`] and [`summary`] are what the reading verbs share, [`lineage`] who comes
-//! from whom, [`design`] what a plan can prove, [`formats`] other tools' files, [`imports`] their
-//! results; [`share`] makes results travel; [`claims`] asks again what others have published,
-//! [`recommend`] which scheduler is for whom; [`ui`] and [`output`] show.
+//! the crate `spec` reads files and lays out trials, [`run`] executes them; [`records`],
+//! [`stores`], [`runs`] and [`summary`] are what the reading verbs share, [`lineage`] which
+//! scheduler descends from which, [`design`] what a plan can prove; [`claims`] asks again what
+//! others have published, [`recommend`] which scheduler is for whom, [`calibrate`] what the
+//! kernel's work costs; [`ui`] and [`output`] show, [`exit`] maps errors to exit codes; [`home`]
+//! says where files are kept, [`words`] is this process's command line. The crate `exchange` makes
+//! results travel.
 
-pub mod able;
-pub mod assets;
 pub mod calibrate;
 pub mod claims;
 pub mod cmd;
 pub mod design;
 pub mod exit;
-pub mod formats;
-pub mod heed;
 pub mod home;
-pub mod imports;
 pub mod lineage;
 pub mod output;
-pub mod plan;
 pub mod question;
 pub mod recommend;
 pub mod records;
 pub mod run;
 pub mod runs;
-pub mod share;
-pub mod spec;
 pub mod stores;
 pub mod summary;
 pub mod ui;

@@ -12,10 +12,10 @@ use clap::ValueEnum;
 use model::{Backend, Contestant, Experiment, Seed, Trial};
 
 use crate::exit::bad_input;
-use crate::plan;
 use crate::run::objects::Sources;
-use crate::spec::experiment::Resolved;
-use crate::spec::{self, Host, Overrides, SpecError};
+use spec::experiment::Resolved;
+use spec::plan;
+use spec::{self, Host, Overrides, SpecError};
 
 /// The backends that `--on` knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

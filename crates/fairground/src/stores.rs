@@ -16,8 +16,8 @@ use store::{Session, Store};
 
 use crate::exit::{self, bad_input};
 use crate::records::{Chosen, stem};
-use crate::share::{self, Shared};
 use crate::{home, summary, words};
+use exchange::share::{self, Shared};
 
 /// How every SQLite file begins.
 const SQLITE: &[u8] = b"SQLite format 3\0";

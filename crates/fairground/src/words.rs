@@ -3,6 +3,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+pub use exchange::shell::quoted;
+
 /// The command that started this process, with the program's bare name.
 pub fn command() -> String {
     let arguments = std::env::args().skip(1).map(|argument| quoted(&argument));
@@ -14,20 +16,6 @@ pub fn resume_command() -> String {
     let command = command();
     let resumes = std::env::args().any(|argument| argument == "--resume");
     if resumes { command } else { command + " --resume" }
-}
-
-/// Quotes for a POSIX shell where needed.
-pub fn quoted(argument: &str) -> String {
-    if !argument.is_empty() && argument.chars().all(is_plain) {
-        argument.into()
-    } else {
-        format!("'{}'", argument.replace('\'', r"'\''"))
-    }
-}
-
-/// Whether a character means nothing to a POSIX shell.
-pub fn is_plain(character: char) -> bool {
-    character.is_ascii_alphanumeric() || "-_./:=,@%+".contains(character)
 }
 
 /// Seconds since 1970.
@@ -57,20 +45,12 @@ pub fn date(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{date, quoted};
+    use super::date;
 
     #[test]
     fn days_are_those_of_the_calendar() {
         assert_eq!(date(0), "1970-01-01");
         assert_eq!(date(951_782_400), "2000-02-29");
         assert_eq!(date(1_795_321_101), "2026-11-22");
-    }
-
-    #[test]
-    fn only_what_needs_quotes_gets_them() {
-        assert_eq!(quoted("--seed=1"), "--seed=1");
-        assert_eq!(quoted("rr slice_us=3"), "'rr slice_us=3'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
     }
 }

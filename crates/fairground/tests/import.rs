@@ -15,7 +15,7 @@ fn sample(name: &str) -> String {
         "schbench.json" | "composite.xml" | "mangohud.csv" | "hyperfine.json" => {
             "crates/fairground/tests/imports"
         }
-        _ => "crates/live/src/parsers/recorded",
+        _ => "crates/parsers/src/recorded",
     };
     std::fs::read_to_string(project(folder).join(name)).expect("a sample")
 }

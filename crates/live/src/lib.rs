@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Read in this order: [`trial`] is the whole answer to one question; [`player`] plays a workload's
-//! steps with real threads and processes; [`program`] runs real programs beside them and
-//! [`parsers`] read what they print; [`loader`], [`active`] and [`probes`] are the kernel's side of
+//! steps with real threads and processes; [`program`] runs real programs beside them (the crate
+//! `parsers` reads what they print); [`loader`], [`active`] and [`probes`] are the kernel's side of
 //! it; [`facts`] says on what all this happened.
 //!
 //! What is not here: virtual machines, statistics, files of results, anything that prints.
@@ -17,7 +17,6 @@ pub mod btf;
 mod custody;
 pub mod facts;
 pub mod loader;
-pub mod parsers;
 pub mod player;
 mod printed;
 pub mod probes;

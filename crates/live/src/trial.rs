@@ -15,8 +15,8 @@ use crate::active::{active, sched_ext};
 use crate::facts;
 use crate::player::{self, Options, Periodic, PlayError, Played, attributes, busy};
 use crate::probes::Probes;
+use crate::program;
 use crate::trial::reloads::{Reloaded, Reloads};
-use crate::{parsers, program};
 
 mod measure;
 mod obstacles;

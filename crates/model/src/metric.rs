@@ -3,6 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The group of a sum over all task groups, in [`Metric::group`].
+pub const ALL: &str = "all";
+
+/// The group of a real program's numbers, in [`Metric::group`].
+pub const PROGRAM: &str = "program";
+
 /// One measured number of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

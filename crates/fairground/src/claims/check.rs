@@ -10,11 +10,11 @@ use std::path::Path;
 use model::claim::Test;
 use model::{Backend, Claim, Experiment};
 
-use crate::assets::{self, Kind};
 use crate::question;
-use crate::spec::SpecError;
-use crate::spec::experiment::placed;
-use crate::spec::source::Places;
+use spec::SpecError;
+use spec::assets::{self, Kind};
+use spec::experiment::placed;
+use spec::source::Places;
 
 /// An experiment as a backend would answer it, and where errors about it belong.
 struct Asked<'a> {

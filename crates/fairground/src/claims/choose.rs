@@ -9,10 +9,10 @@ use model::{Backend, Claim};
 use report::replication::OTHERS_ASKED;
 
 use super::file;
-use crate::assets::{self, Kind};
 use crate::exit::bad_input;
-use crate::spec::near;
 use crate::words::quoted;
+use spec::assets::{self, Kind};
+use spec::near;
 
 /// What the command line wants of the claims.
 #[derive(Clone, Debug, Default)]

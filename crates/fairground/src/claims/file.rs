@@ -6,9 +6,9 @@ use std::path::Path;
 use model::Claim;
 
 use super::check;
-use crate::assets::{self, Asset, Kind};
-use crate::spec::SpecError;
-use crate::spec::source::Document;
+use spec::SpecError;
+use spec::assets::{self, Asset, Kind};
+use spec::source::Document;
 
 /// Reads a claim by name or path. Its expectations name their cells and machines in full then.
 ///

@@ -7,9 +7,9 @@ use model::claim::Test;
 use model::{Backend, KnobValue, Record, SchedulerChoice, Trial};
 
 use super::judge::Answers;
-use crate::assets::{self, Kind};
-use crate::spec::policy;
 use crate::words::quoted;
+use spec::assets::{self, Kind};
+use spec::policy;
 
 /// Each with what it shows.
 pub fn commands(

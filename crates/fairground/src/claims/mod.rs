@@ -14,7 +14,6 @@ pub mod choose;
 mod file;
 pub mod judge;
 mod look;
-pub mod s4;
 #[cfg(test)]
 #[rustfmt::skip]
 mod tests;

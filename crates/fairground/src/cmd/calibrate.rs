@@ -14,7 +14,8 @@ use crate::run::objects::{self, Prepared, Sources};
 use crate::run::sink::Sink;
 use crate::run::{self, Settings, interrupt};
 use crate::ui::Screen;
-use crate::{exit, home, output, plan, spec};
+use crate::{exit, home, output};
+use spec::plan;
 
 /// Options of `calibrate`.
 #[derive(clap::Args)]

@@ -13,7 +13,6 @@ use model::{
 };
 use vm::kernels::{self, Kernel};
 
-use crate::assets::{self, Kind};
 use crate::claims;
 use crate::exit;
 use crate::home::home;
@@ -22,7 +21,8 @@ use crate::question::{self, host_cpus};
 use crate::run::objects;
 use crate::run::sink::Sink;
 use crate::run::{self, Settings, interrupt, programs};
-use crate::{plan, spec};
+use spec::assets::{self, Kind};
+use spec::plan;
 
 /// Options of `check`.
 #[derive(clap::Args)]

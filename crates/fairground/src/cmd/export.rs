@@ -11,9 +11,9 @@ use clap::{Subcommand, ValueEnum};
 use model::{Histogram, Record};
 
 use crate::exit::bad_input;
-use crate::formats;
 use crate::output;
 use crate::records::Chosen;
+use exchange::formats;
 
 /// Options of `export`.
 #[derive(clap::Args)]

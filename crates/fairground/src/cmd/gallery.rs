@@ -13,8 +13,8 @@ use stats::view::consensus::{Contribution as Answers, Definitions, definitions, 
 use store::Session;
 
 use crate::exit::bad_input;
-use crate::share::{ENDING, Shared};
 use crate::{output, run, summary, words};
+use exchange::share::{ENDING, Shared};
 
 /// How much of a source's SHA-256 is shown.
 const HASH_SHOWN: usize = 12;

@@ -9,10 +9,11 @@ use model::{Record, Seed};
 use store::{Session, Store};
 
 use crate::exit::bad_input;
-use crate::imports::record::{self, Source};
-use crate::imports::{self, Fault};
-use crate::share::Shared;
-use crate::{output, run, share, words};
+use crate::{output, run, words};
+use exchange::imports::record::{self, Source};
+use exchange::imports::{self, Fault, Format};
+use exchange::share::{self, Shared};
+use spec::near::advice;
 
 /// The experiment of imported records that are not put beside another's.
 const EXPERIMENT: &str = "imported";
@@ -133,9 +134,21 @@ fn read(file: &Path, asked: Option<&str>) -> Result<(&'static str, Source)> {
         Some(line) => bad_input(format!("{name}:{line}: {}", fault.message)),
         None => bad_input(format!("{name}: {}", fault.message)),
     };
-    let format = imports::format(&text, asked).map_err(place)?;
+    let format = match asked {
+        Some(name) => named(name),
+        None => imports::guessed(&text),
+    };
+    let format = format.map_err(place)?;
     let runs = imports::read(format, &text).map_err(place)?;
     Ok((format.name, Source { name: name.to_string(), sha256, runs }))
+}
+
+/// The format that `--as` names.
+fn named(name: &str) -> Result<&'static Format, Fault> {
+    imports::named(name).ok_or_else(|| {
+        let hint = advice(name, imports::names()).map_or_else(String::new, |it| format!("; {it}"));
+        format!("--as {name}: unknown format{hint}").into()
+    })
 }
 
 /// Puts the records into the store, as a session of their own.

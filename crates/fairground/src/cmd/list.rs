@@ -11,16 +11,15 @@ use model::{Backend, Workload};
 use serde::Serialize;
 
 use super::kernel;
-use crate::assets::{self, Kind};
 use crate::claims;
 use crate::exit;
-use crate::heed::VM_CPUS_MAX;
 use crate::home::home;
 use crate::lineage;
 use crate::output::{self, Format};
 use crate::question::{self, host_cpus};
 use crate::run::programs;
-use crate::spec;
+use spec::assets::{self, Kind};
+use spec::capability::machines::VM_CPUS_MAX;
 
 /// Options of `list`.
 #[derive(clap::Args)]

@@ -15,7 +15,6 @@ use stats::decide::verdict::RUNS_NEEDED;
 use stats::rank::holm;
 
 use super::run::{self, Ended};
-use crate::assets::{self, Kind};
 use crate::design::duration;
 use crate::exit::{self, bad_input};
 use crate::home;
@@ -25,9 +24,10 @@ use crate::recommend::host::{self, Host};
 use crate::recommend::race::{self, Race, Wish};
 use crate::recommend::{ask, place, switch};
 use crate::records::Chosen;
-use crate::spec::care::{self, Care};
-use crate::spec::machine::{self, HERE};
 use crate::{summary, words};
+use spec::assets::{self, Kind};
+use spec::care::{self, Care};
+use spec::machine::{self, HERE};
 
 /// How many blocks are enough where numbers are exact: more of them show nothing that matters.
 const EXACT: u32 = 12;

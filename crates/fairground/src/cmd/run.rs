@@ -13,11 +13,11 @@ use crate::design::{self, duration, grown, same};
 use crate::exit;
 use crate::home;
 use crate::output;
-use crate::plan;
 use crate::question::{Asked, Question};
 use crate::records::Chosen;
 use crate::run::boots;
 use crate::summary;
+use spec::plan;
 
 mod session;
 

@@ -11,9 +11,9 @@ use store::{SchedulerSource, Session, Store};
 
 use crate::exit::bad_input;
 use crate::records::Chosen;
-use crate::share::private::{Owner, is_sentence};
-use crate::share::{About, ENDING, Shared};
 use crate::{output, run};
+use exchange::share::private::{Owner, is_sentence};
+use exchange::share::{About, ENDING, Shared};
 
 /// Options of `share`.
 #[derive(clap::Args)]

@@ -10,9 +10,9 @@ use model::{Clock, Contestant, Design, Experiment, Record, Trial};
 use store::{Filter, Store};
 
 use super::Reach;
-use crate::plan;
 use crate::question::Asked;
 use crate::words;
+use spec::plan;
 
 /// Runs of each of the two.
 const BLOCKS: u32 = 4;

@@ -6,7 +6,7 @@ use std::io::{BufRead, Write};
 use anyhow::Result;
 
 use crate::exit::bad_input;
-use crate::spec::care::Care;
+use spec::care::Care;
 
 /// What somebody cares about who does not say.
 pub const USUAL: &str = "desktop";
@@ -76,8 +76,8 @@ fn chosen(text: &str, known: &[Care], usual: usize) -> Result<Vec<String>, Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assets::{self, Kind};
-    use crate::spec::care;
+    use spec::assets::{self, Kind};
+    use spec::care;
     use std::path::Path;
 
     fn known() -> Vec<Care> {

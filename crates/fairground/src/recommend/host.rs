@@ -12,7 +12,7 @@ use model::{Backend, Machine};
 
 use crate::exit::bad_input;
 use crate::question::{On, host_cpus};
-use crate::spec::machine;
+use spec::machine;
 
 /// This machine and its kernel.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,7 +10,7 @@ use vm::kernels;
 use super::race::VM_KERNEL;
 use crate::home::home;
 use crate::output;
-use crate::spec::machine::HERE;
+use spec::machine::HERE;
 
 /// One CPU that counts instructions.
 const COUNTING: &str = "uniprocessor";

@@ -13,8 +13,8 @@ use super::host::Host;
 use crate::exit::bad_input;
 use crate::question::{self, Asked};
 use crate::run::programs;
-use crate::spec::care::{Care, Criterion};
-use crate::spec::{Overrides, machine};
+use spec::care::{Care, Criterion};
+use spec::{Overrides, machine};
 
 /// What sessions and records call the experiment.
 pub const NAME: &str = "recommend";

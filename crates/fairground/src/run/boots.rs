@@ -16,7 +16,8 @@ use super::objects::{self, Objects};
 use super::packed::Packed;
 use super::sink::Sink;
 use super::{Settings, programs, unsupported};
-use crate::{home, plan};
+use crate::home;
+use spec::plan;
 
 /// The kernel for contestants that name none: the newest one, which has sched_ext.
 const DEFAULT_KERNEL: &str = "7";

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
-use fairground::assets::Asset;
 use fairground::run::objects::{self, Sources};
 use fairground::run::sink::Sink;
 use fairground::run::{self, Settings};
-use fairground::spec::{self, Host};
 use model::{Backend, Clock, Costs, Machine, Outcome, Record, Seed, Trial, Workload};
+use spec::assets::Asset;
+use spec::{self, Host};
 
 use crate::oracle::{Oracle, Run, Where};
 

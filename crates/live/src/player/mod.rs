@@ -151,5 +151,4 @@ pub fn groups(workload: &Workload) -> Vec<String> {
     names.chain(workload.program.iter().map(|_| PROGRAM.to_owned())).collect()
 }
 
-/// The group of a real program.
-pub const PROGRAM: &str = "program";
+pub use model::metric::PROGRAM;

@@ -6,8 +6,8 @@
 //! without a timer, the fairness of one task) is left out.
 
 use model::{Histogram, Measured, Metric, Provenance, series};
+use parsers::Reported;
 
-use crate::parsers::Reported;
 use crate::player::{GroupPlayed, PROGRAM, Played};
 use crate::probes::GroupReadings;
 

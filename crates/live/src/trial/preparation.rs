@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use model::{Outcome, Policy, Trial};
 use tempfile::TempDir;
 
-use crate::parsers;
 use crate::program::Running;
 use crate::trial::Context;
 

@@ -9,7 +9,6 @@ use model::{ActiveScheduler, Outcome, Policy, SchedulerChoice};
 
 use crate::active::active;
 use crate::loader::{self, ExitInfo, Loaded};
-use crate::parsers;
 use crate::printed::LINES_MAX;
 use crate::program::Running;
 

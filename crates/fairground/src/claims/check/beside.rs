@@ -4,7 +4,7 @@
 use model::claim::Beside;
 
 use super::{Asked, names};
-use crate::spec::SpecError;
+use spec::SpecError;
 
 /// Checks it and writes its cell and machine out in full.
 pub fn check(one: &mut Beside, path: &str, asked: &Asked<'_>) -> Result<(), SpecError> {

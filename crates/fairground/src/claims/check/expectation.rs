@@ -5,7 +5,7 @@ use model::Expectation;
 use model::claim::{By, Is};
 
 use super::{Asked, names};
-use crate::spec::SpecError;
+use spec::SpecError;
 
 /// Checks an expectation and writes its cells and machines out in full.
 pub fn check(one: &mut Expectation, path: &str, asked: &Asked<'_>) -> Result<(), SpecError> {

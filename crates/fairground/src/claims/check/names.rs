@@ -6,10 +6,10 @@ use model::{Machine, Workload};
 use stats::MeasureKey;
 
 use super::Asked;
-use crate::able;
-use crate::spec::SpecError;
-use crate::spec::experiment::matches;
-use crate::spec::source::unknown_name;
+use spec::SpecError;
+use spec::capability::runnable as able;
+use spec::experiment::matches;
+use spec::source::unknown_name;
 
 /// The measure that a text names.
 pub fn key(text: &str, path: &str, asked: &Asked<'_>) -> Result<MeasureKey, SpecError> {

@@ -6,7 +6,7 @@ use std::fs;
 use expect_test::{Expect, expect};
 
 use super::read;
-use crate::spec::SpecError;
+use spec::SpecError;
 
 /// A small good claim; tests break one line of it.
 const GOOD: &str = r#"about = "vtime lets a sleeper wait less than fifo does"

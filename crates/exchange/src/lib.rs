@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Results that come from others and go to others.
+//!
+//! ```text
+//! another program's file ─► imports ─► records
+//! records ─► share ─► one sealed file ─► share ─► records
+//! records ─► formats ─► CSV, Perfetto, ftrace, HdrHistogram
+//! ```
+//!
+//! [`imports`] reads what other programs have measured, [`share`] writes and reads records with
+//! everything that they rest on, [`formats`] writes for other tools, [`shell`] quotes command
+//! lines.
+//!
+//! What is not here: options of verbs, questions, progress; nothing prints.
+
+pub mod formats;
+pub mod imports;
+pub mod share;
+pub mod shell;
+
+/// A file or a record that is refused, with the reason and what would help. The program ends with
+/// exit code 2.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Refused(pub String);

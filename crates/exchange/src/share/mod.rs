@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Results that travel: records with everything that they rest on, in one small sealed file.
+//!
+//! ```text
+//! store ─► Shared ─► private facts out ─► lines of JSON ─► seal ─► gzip ─► FILE.fairground
+//! FILE.fairground ─► gunzip, bounded ─► seal ─► lines ─► every record checked ─► Shared ─► store
+//! ```
+//!
+//! The file is gzip of text, so that anybody can look into it (`zcat`). Its first line is the
+//! [`seal`]: the format's version, and the SHA-256 of everything below. Then one JSON object a line
+//! ([`lines`]): what it is about, definitions by content (each load, machine, contestant and
+//! experiment once), schedulers' texts, sessions, records. Equal records make equal bytes.
+//!
+//! The seal shows that a file is as it was made. It does not show by whom: who shares, says so
+//! themselves. [`private`] is what is left out. Nothing in a file is ever compiled or run.
+
+pub mod lines;
+pub mod private;
+pub mod seal;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::Result;
+use model::Record;
+use serde::{Deserialize, Serialize};
+use store::{SchedulerSource, Session};
+
+use crate::Refused;
+
+/// The ending of shared files.
+pub const ENDING: &str = "fairground";
+
+/// What a file says about itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct About {
+    /// Who shares it; empty: nobody in particular.
+    pub by: String,
+    /// What they want to say.
+    pub note: String,
+    /// The program that made it.
+    pub fairground: String,
+    /// What was left out, in words.
+    pub left_out: Vec<String>,
+}
+
+/// A shared file's content.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shared {
+    /// What it says about itself.
+    pub about: About,
+    /// The schedulers' texts, by name.
+    pub sources: Vec<SchedulerSource>,
+    /// The sessions with their records. A session's family is the place of an earlier one.
+    pub sessions: Vec<(Session, Vec<Record>)>,
+    /// The seal of the file that it was read from.
+    pub seal: String,
+}
+
+impl Shared {
+    /// The file's bytes.
+    ///
+    /// # Errors
+    /// When a record could not be read again.
+    pub fn pack(&self) -> Result<Vec<u8>> {
+        seal::pack(&lines::write(self)?)
+    }
+
+    /// What a file's bytes say. Its sessions are marked as the sharer's.
+    ///
+    /// # Errors
+    /// When the file is not whole, not as it was made, of a newer version, or not what a store
+    /// could hold; with the reason.
+    pub fn unpack(bytes: &[u8]) -> Result<Shared, String> {
+        let sealed = seal::unpack(bytes)?;
+        let mut shared = lines::read(&sealed.body)?;
+        shared.seal = sealed.sha256;
+        shared.mark();
+        Ok(shared)
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is refused; with the reason.
+    pub fn read(path: &Path) -> Result<Shared> {
+        let refused = |why: &dyn std::fmt::Display| {
+            Refused(format!("{}: refused: {why}; nothing was imported", path.display()))
+        };
+        let size = std::fs::metadata(path).map_err(|error| refused(&error))?.len();
+        if size > seal::BODY_MAX {
+            return Err(refused(&format!("{size} bytes are too many")).into());
+        }
+        let bytes = std::fs::read(path).map_err(|error| refused(&error))?;
+        Shared::unpack(&bytes).map_err(|why| refused(&why).into())
+    }
+
+    /// Who shares it, in words.
+    pub fn by(&self) -> String {
+        match self.about.by.as_str() {
+            "" => format!("anonymous {}", &self.seal[..6]),
+            name => name.into(),
+        }
+    }
+
+    /// All records.
+    pub fn records(&self) -> impl Iterator<Item = &Record> {
+        self.sessions.iter().flat_map(|(_, records)| records)
+    }
+
+    /// Lets sessions and records say where they come from.
+    fn mark(&mut self) {
+        let by = self.by();
+        let note =
+            format!("shared by {by}, seal {}; nobody here has measured it", &self.seal[..12]);
+        for (session, records) in &mut self.sessions {
+            session.origin = Some(store::Origin { by: by.clone(), seal: self.seal.clone() });
+            records.iter_mut().for_each(|record| record.provenance.notes.push(note.clone()));
+        }
+    }
+}
+
+/// Whether a file begins as shared files do.
+pub fn is_shared(path: &Path) -> bool {
+    let mut start = [0; 2];
+    let begins =
+        |mut file: File| file.read_exact(&mut start).is_ok_and(|()| seal::is_packed(&start));
+    File::open(path).is_ok_and(begins)
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The project's files by name: from a path, from the project's folders here, or from inside the
+//! binary.
+//!
+//! Adding a file to `workloads/`, `machines/`, `experiments/`, `claims/` or `cares/` is all that it
+//! takes: names are found by looking, there is no register.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::{SpecError, near};
+
+/// Every embedded file: `folder/file` and its text.
+const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
+
+/// What a file describes, which is also where it lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `workloads/`
+    Workload,
+    /// `machines/`
+    Machine,
+    /// `experiments/`
+    Experiment,
+    /// `claims/`
+    Claim,
+    /// `cares/`
+    Care,
+}
+
+impl Kind {
+    /// The folder.
+    pub fn folder(self) -> &'static str {
+        match self {
+            Kind::Workload => "workloads",
+            Kind::Machine => "machines",
+            Kind::Experiment => "experiments",
+            Kind::Claim => "claims",
+            Kind::Care => "cares",
+        }
+    }
+
+    /// The word for messages.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Kind::Workload => "workload",
+            Kind::Machine => "machine",
+            Kind::Experiment => "experiment",
+            Kind::Claim => "claim",
+            Kind::Care => "care",
+        }
+    }
+}
+
+/// A file that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asset {
+    /// The file for messages: its path, or `<built-in>/workloads/x.toml`.
+    pub label: String,
+    /// Its name without folder and ending.
+    pub stem: String,
+    /// The folder that paths inside the file are relative to.
+    pub base: PathBuf,
+    /// Its text.
+    pub text: String,
+}
+
+impl Asset {
+    /// Whether it is an rt-app file.
+    pub fn is_json(&self) -> bool {
+        self.label.ends_with(".json")
+    }
+}
+
+/// Finds a file. `name` is a path (it holds a `/` or ends in `.toml` or `.json`), relative to
+/// `base` or to the current directory, or the stem of a file in the kind's folder.
+///
+/// # Errors
+/// No such file: with near names and where it was looked for. A file that cannot be read.
+pub fn find(kind: Kind, name: &str, base: &Path) -> Result<Asset, SpecError> {
+    if is_path(name) {
+        return at_path(kind, name, base);
+    }
+    for ending in ["toml", "json"] {
+        let path = PathBuf::from(kind.folder()).join(format!("{name}.{ending}"));
+        if path.is_file() {
+            return read(&path);
+        }
+        if let Some(asset) = embedded(&path.display().to_string()) {
+            return Ok(asset);
+        }
+    }
+    Err(unknown(kind, name))
+}
+
+/// The names that [`find`] knows without a path, sorted.
+pub fn names(kind: Kind) -> Vec<String> {
+    let mut names: BTreeSet<String> = EMBEDDED
+        .iter()
+        .map(|(path, _)| Path::new(path))
+        .filter(|path| path.starts_with(kind.folder()))
+        .filter_map(stem)
+        .collect();
+    let here = fs::read_dir(kind.folder()).into_iter().flatten().flatten().map(|file| file.path());
+    names.extend(here.filter(|path| has_ending(path)).filter_map(|path| stem(&path)));
+    names.into_iter().collect()
+}
+
+/// Whether [`find`] takes it for a path.
+pub fn is_path(name: &str) -> bool {
+    name.contains('/') || has_ending(Path::new(name))
+}
+
+fn has_ending(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "toml" || ending == "json")
+}
+
+fn stem(path: impl AsRef<Path>) -> Option<String> {
+    Some(path.as_ref().file_stem()?.to_string_lossy().into_owned())
+}
+
+fn at_path(kind: Kind, name: &str, base: &Path) -> Result<Asset, SpecError> {
+    let candidates = [PathBuf::from(name), base.join(name)];
+    match candidates.iter().find(|path| path.is_file()) {
+        Some(path) => read(path),
+        None => embedded(name).ok_or_else(|| {
+            let places = known_places(kind);
+            SpecError::new(name, format!("no such {} file", kind.noun())).hint(places)
+        }),
+    }
+}
+
+fn read(path: &Path) -> Result<Asset, SpecError> {
+    let label = path.display().to_string();
+    let text = fs::read_to_string(path).map_err(|error| unreadable(&label, &error))?;
+    let stem = stem(path).unwrap_or_default();
+    let base = path.parent().unwrap_or(Path::new("")).to_owned();
+    Ok(Asset { label, stem, base, text })
+}
+
+fn unreadable(label: &str, error: &io::Error) -> SpecError {
+    let hint = match error.kind() {
+        io::ErrorKind::InvalidData => "the file must be UTF-8 text",
+        io::ErrorKind::PermissionDenied => "make the file readable",
+        _ => "check that it is a readable file",
+    };
+    SpecError::new(label, format!("cannot read it: {error}")).hint(hint)
+}
+
+fn embedded(path: &str) -> Option<Asset> {
+    let (_, text) = EMBEDDED.iter().find(|(name, _)| *name == path)?;
+    Some(Asset {
+        label: format!("<built-in>/{path}"),
+        stem: stem(path)?,
+        base: PathBuf::new(),
+        text: (*text).to_owned(),
+    })
+}
+
+fn unknown(kind: Kind, name: &str) -> SpecError {
+    let known = names(kind);
+    let close = near(name, known.iter().map(String::as_str));
+    let meant = match close.first() {
+        Some(near) => format!("did you mean '{near}'? {}", known_places(kind)),
+        None => known_places(kind),
+    };
+    SpecError::new(name, format!("unknown {}", kind.noun())).hint(meant)
+}
+
+/// Where a name was looked for, and what is there.
+fn known_places(kind: Kind) -> String {
+    let (folder, known) = (kind.folder(), names(kind).join(", "));
+    format!("looked in ./{folder}/ and among the built-in ones: {known}; a path works too")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_embedded_file_is_found_by_its_name() {
+        assert!(!EMBEDDED.is_empty());
+        for kind in [Kind::Workload, Kind::Machine, Kind::Experiment, Kind::Claim, Kind::Care] {
+            for name in names(kind) {
+                assert_eq!(find(kind, &name, Path::new("")).unwrap().stem, name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_mistyped_name_gets_the_near_ones_and_the_places() {
+        let error = find(Kind::Workload, "hackbensh", Path::new("")).unwrap_err().to_string();
+        assert!(
+            error.starts_with("hackbensh: unknown workload; did you mean 'hackbench'?"),
+            "{error}"
+        );
+        assert!(error.contains("looked in ./workloads/ and among the built-in ones"), "{error}");
+    }
+
+    #[test]
+    fn paths_are_relative_to_here_and_to_the_file_that_names_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("mine.toml");
+        fs::write(&file, "about = 'x'").unwrap();
+        let absolute = find(Kind::Workload, &file.display().to_string(), Path::new("")).unwrap();
+        let relative = find(Kind::Workload, "mine.toml", folder.path()).unwrap();
+        assert_eq!(absolute, relative);
+        assert_eq!((absolute.stem.as_str(), absolute.base.as_path()), ("mine", folder.path()));
+        let error = find(Kind::Workload, "yours.toml", folder.path()).unwrap_err().to_string();
+        assert!(error.starts_with("yours.toml: no such workload file; looked in"), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_is_not_text_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("bytes.toml");
+        fs::write(&file, [0xff, 0xfe]).unwrap();
+        let error = find(Kind::Machine, &file.display().to_string(), Path::new("")).unwrap_err();
+        assert_eq!(error.hint.as_deref(), Some("the file must be UTF-8 text"));
+    }
+}

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! An experiment's file and the command line → [`model::Experiment`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use model::{Backend, Contestant, Design, Experiment, Machine, Workload};
+use serde::Deserialize;
+
+use super::cells::{self, Cells, Choice};
+use super::near::advice;
+use super::source::{Document, Places, unknown_name};
+use super::{Host, Overrides, SpecError, contestant, machine};
+use crate::assets::{self, Kind};
+use crate::capability::machines as heed;
+use crate::capability::runnable as able;
+
+/// Unless the file says otherwise.
+const BLOCKS: u32 = 10;
+const TIMEOUT_S: u64 = 60;
+const MACHINE: &str = "uniprocessor";
+/// More repeats than this are a mistake.
+const REPEATS_MAX: u32 = 10_000;
+/// The longest time for one trial: a day.
+const TIMEOUT_S_MAX: u64 = 86_400;
+/// The name and the question of an experiment that has no file.
+const ADHOC: (&str, &str) = ("adhoc", "How do these schedulers compare?");
+
+/// An experiment and what its audience should know.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolved {
+    /// The experiment; everything that its file refers to has been read.
+    pub experiment: Experiment,
+    /// What was read and left out, e.g. rt-app's logging options.
+    pub notes: Vec<String>,
+    /// Which contestant stands for which other: a scheduler's file for a kernel's own.
+    pub pairs: BTreeMap<String, String>,
+}
+
+/// An experiment file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    question: Option<String>,
+    #[serde(default, deserialize_with = "model::experiment::one_or_more")]
+    on: Vec<Backend>,
+    machine: Option<String>,
+    machines: Option<Vec<String>>,
+    baseline: Option<String>,
+    blocks: Option<u32>,
+    runs_per_boot: Option<u32>,
+    timeout_s: Option<u64>,
+    #[serde(default)]
+    trace: Vec<String>,
+    #[serde(default)]
+    pairs: BTreeMap<String, String>,
+    #[serde(default)]
+    scheduler: Vec<contestant::Entry>,
+    #[serde(default)]
+    workload: Vec<toml::Table>,
+}
+
+/// Reads an experiment by name or path and changes it as the command line says.
+///
+/// # Errors
+/// Everything that is wrong with the file, the files that it names, or the options.
+pub fn experiment(name: &str, over: &Overrides, host: &Host) -> Result<Resolved, SpecError> {
+    let asset = assets::find(Kind::Experiment, name, Path::new(""))?;
+    let document = Document::parse(&asset.label, &asset.text)?;
+    let file: File = document.read()?;
+    if file.question.as_ref().is_none_or(|question| question.trim().is_empty()) {
+        let hint = "begin with question = \"…\": one sentence";
+        return Err(document.places.error("question", "the question is missing").hint(hint));
+    }
+    resolve(file, &asset.stem, &asset.base, &document.places, over, host)
+}
+
+/// An experiment from the command line alone.
+///
+/// # Errors
+/// No scheduler or no workload; what is wrong with the options.
+pub fn adhoc(over: &Overrides, host: &Host) -> Result<Resolved, SpecError> {
+    let places = Places::new("command line", "");
+    let file = File { question: Some(ADHOC.1.into()), ..File::default() };
+    resolve(file, ADHOC.0, Path::new(""), &places, over, host)
+}
+
+fn resolve(
+    file: File,
+    name: &str,
+    base: &Path,
+    places: &Places,
+    over: &Overrides,
+    host: &Host,
+) -> Result<Resolved, SpecError> {
+    let backends = backends(&file, over)?;
+    if backends.contains(&Backend::Imported) {
+        let error = places.error("on", "nothing can be asked of imported results");
+        return Err(error.hint("write sim, vm or live"));
+    }
+    let live = backends.contains(&Backend::Live);
+    let (machines, only_on) = machines(&file, live, base, places, over, host)?;
+    let choices = choices(&file, base, places, over)?;
+    let mut notes = Vec::new();
+    let Cells { workloads, scaled } = cells::all(&choices, &machines, &mut notes)?;
+    let timeout_s = over.timeout_s.or(file.timeout_s).unwrap_or(TIMEOUT_S);
+    let timeout_s = range(places, "timeout_s", timeout_s, TIMEOUT_S_MAX)?;
+    let blocks = over.blocks.or(file.blocks).unwrap_or(BLOCKS);
+    let runs_per_boot = over.runs.or(file.runs_per_boot).unwrap_or(1);
+    let most = u64::from(REPEATS_MAX);
+    range(places, "blocks", u64::from(blocks), most)?;
+    range(places, "runs_per_boot", u64::from(runs_per_boot), most)?;
+    let trace = trace(&file, over, &workloads, places)?;
+    let wanted = over.baseline.as_ref().or(file.baseline.as_ref()).cloned();
+    let contestants = contestants(file.scheduler, base, places, over, host)?;
+    let baseline = baseline(wanted, &contestants, places, over)?;
+    check_pairs(&file.pairs, &contestants, places)?;
+    let mut experiment = Experiment {
+        name: name.into(),
+        question: file.question.unwrap_or_default(),
+        backends,
+        baseline,
+        contestants,
+        workloads,
+        scaled,
+        machines,
+        only_on,
+        blocks,
+        runs_per_boot,
+        timeout_ms: timeout_s * 1000,
+        trace,
+        design: Design { exploratory: over.exploratory, ..Design::default() },
+    };
+    if let Some(reason) = heed::impossible(&experiment) {
+        return Err(places.error("on", reason).hint("leave the vm backend out: --on sim"));
+    }
+    notes.extend(heed::unheeded(&experiment));
+    notes.extend(able::left_out(&experiment));
+    if able::able(&experiment).is_empty() {
+        let reason = notes.last().cloned().unwrap_or_default();
+        let error = places.error("on", format!("nothing can be simulated: {reason}"));
+        return Err(error.hint("write on = \"vm\", or --on vm"));
+    }
+    notes.extend(common_baseline(&mut experiment));
+    Ok(Resolved { experiment, notes, pairs: file.pairs })
+}
+
+/// All backends compare with the same contestant: when one cannot run the baseline, with the first
+/// that all can run, if there is any. The sentence says so.
+fn common_baseline(experiment: &mut Experiment) -> Option<String> {
+    let everywhere = able::everywhere(experiment);
+    let wanted = &experiment.baseline;
+    let new = everywhere.first().filter(|_| !everywhere.contains(wanted))?.clone();
+    let note = format!("{wanted} does not run on all backends, so the baseline is {new}");
+    experiment.baseline = new;
+    Some(note)
+}
+
+fn range(places: &Places, name: &str, value: u64, most: u64) -> Result<u64, SpecError> {
+    if (1..=most).contains(&value) {
+        return Ok(value);
+    }
+    let error = places.error(name, format!("{name} = {value} is out of range"));
+    Err(error.hint(format!("write 1 … {most}")))
+}
+
+/// Who answers: the command line, else the file, else the simulator, which needs nothing but this
+/// program.
+fn backends(file: &File, over: &Overrides) -> Result<Vec<Backend>, SpecError> {
+    let twice = |(index, backend): (usize, &Backend)| over.on[..index].contains(backend);
+    if over.on.iter().enumerate().any(twice) {
+        return Err(SpecError::new("--on", "the same backend twice").hint("name each once"));
+    }
+    let chosen = [&over.on, &file.on].into_iter().find(|list| !list.is_empty());
+    Ok(chosen.cloned().unwrap_or_else(|| vec![Backend::Sim]))
+}
+
+/// The machines, and those of them that only one backend has: `sim:desktop_16`. `live` runs on the
+/// one that we are on, whatever the file says.
+fn machines(
+    file: &File,
+    live: bool,
+    base: &Path,
+    places: &Places,
+    over: &Overrides,
+    host: &Host,
+) -> Result<(Vec<Machine>, BTreeMap<String, Backend>), SpecError> {
+    if file.machine.is_some() && file.machines.is_some() {
+        let error = places.error("machines", "both 'machine' and 'machines'");
+        return Err(error.hint("write one of them"));
+    }
+    let here = vec![machine::HERE.to_owned()];
+    let (path, names) = match (&file.machine, &file.machines) {
+        _ if live && over.machines.is_empty() => ("", here),
+        _ if !over.machines.is_empty() => ("", over.machines.clone()),
+        (Some(name), _) => ("machine", vec![name.clone()]),
+        (None, Some(names)) => ("machines", names.clone()),
+        (None, None) => ("", vec![MACHINE.into()]),
+    };
+    if live && names != [machine::HERE] {
+        let hint = format!("leave --machine out, or write --machine {}", machine::HERE);
+        return Err(SpecError::new("--on live", "runs on the machine that it is on").hint(hint));
+    }
+    if names.is_empty() {
+        return Err(places.error("machines", "no machines").hint("name at least one"));
+    }
+    let (mut machines, mut only_on) = (Vec::new(), BTreeMap::new());
+    for (only, name) in names.iter().map(|name| restricted(name)) {
+        let machine = machine::load(name, base, host.cpus);
+        let machine = machine.map_err(|error| placed(error, name, places, path))?;
+        only_on.extend(only.map(|only| (machine.name.clone(), only)));
+        machines.push(machine);
+    }
+    unique(machines.iter().map(|machine| &machine.name), "machine", "machines", places)?;
+    Ok((machines, only_on))
+}
+
+/// The backend before a machine's name, if there is one, and the name.
+fn restricted(text: &str) -> (Option<Backend>, &str) {
+    let only = |word: &str| match word {
+        "sim" => Some(Backend::Sim),
+        "vm" => Some(Backend::Vm),
+        _ => None,
+    };
+    match text.split_once(':').map(|(word, name)| (only(word), name)) {
+        Some((Some(backend), name)) => (Some(backend), name),
+        _ => (None, text),
+    }
+}
+
+/// An error about a name belongs to the place where the name is written.
+pub fn placed(error: SpecError, name: &str, places: &Places, path: &str) -> SpecError {
+    if error.file != name || path.is_empty() {
+        return error;
+    }
+    places.error(path, format!("{} '{name}'", error.message)).maybe_hint(error.hint)
+}
+
+fn unique<'a>(
+    names: impl Iterator<Item = &'a String>,
+    what: &str,
+    path: &str,
+    places: &Places,
+) -> Result<(), SpecError> {
+    let mut seen = BTreeSet::new();
+    for (index, name) in names.enumerate() {
+        if !seen.insert(name) {
+            let error =
+                places.error(&format!("{path}[{index}]"), format!("a second {what} '{name}'"));
+            return Err(error.hint("give each its own name"));
+        }
+    }
+    Ok(())
+}
+
+fn choices(
+    file: &File,
+    base: &Path,
+    places: &Places,
+    over: &Overrides,
+) -> Result<Vec<Choice>, SpecError> {
+    if !over.workloads.is_empty() {
+        return over.workloads.iter().map(|text| cells::from_option(text)).collect();
+    }
+    if file.workload.is_empty() {
+        let hint = "add a [[workload]] with name = \"…\", or --workload NAME";
+        return Err(places.error("", "no workload").hint(hint));
+    }
+    let entries = file.workload.iter().enumerate();
+    entries.map(|(index, table)| cells::from_table(table, index, places, base)).collect()
+}
+
+/// The file's contestants; those of the command line are added, or take the place of their
+/// namesakes.
+fn contestants(
+    entries: Vec<contestant::Entry>,
+    base: &Path,
+    places: &Places,
+    over: &Overrides,
+    host: &Host,
+) -> Result<Vec<Contestant>, SpecError> {
+    let mut all = Vec::new();
+    for (index, entry) in entries.into_iter().enumerate() {
+        let path = format!("scheduler[{index}]");
+        all.push(contestant::from_entry(entry, &path, places, base, host)?);
+    }
+    unique(all.iter().map(|contestant| &contestant.name), "scheduler", "scheduler", places)?;
+    for option in &over.schedulers {
+        let new = contestant::from_option(option, host)?;
+        match all.iter_mut().find(|old| old.name == new.name) {
+            Some(old) => *old = new,
+            None => all.push(new),
+        }
+    }
+    if all.is_empty() {
+        let hint = "add a [[scheduler]], or --scheduler NAME";
+        return Err(places.error("", "no scheduler").hint(hint));
+    }
+    Ok(all)
+}
+
+/// The contestant that the others are compared with; the first if nobody says.
+fn baseline(
+    wanted: Option<String>,
+    contestants: &[Contestant],
+    places: &Places,
+    over: &Overrides,
+) -> Result<String, SpecError> {
+    let Some(wanted) = wanted else { return Ok(contestants[0].name.clone()) };
+    let names: Vec<&str> = contestants.iter().map(|contestant| contestant.name.as_str()).collect();
+    if names.contains(&wanted.as_str()) {
+        return Ok(wanted);
+    }
+    if over.baseline.is_some() {
+        let error = SpecError::new("--baseline", format!("unknown scheduler '{wanted}'"));
+        return Err(error.maybe_hint(advice(&wanted, names)));
+    }
+    Err(unknown_name(places, "baseline", "scheduler", &wanted, &names))
+}
+
+/// Both of a pair must be contestants.
+fn check_pairs(
+    pairs: &BTreeMap<String, String>,
+    contestants: &[Contestant],
+    places: &Places,
+) -> Result<(), SpecError> {
+    let names: Vec<&str> = contestants.iter().map(|contestant| contestant.name.as_str()).collect();
+    for (file, original) in pairs {
+        let unknown = [file, original].into_iter().find(|name| !names.contains(&name.as_str()));
+        if let Some(name) = unknown {
+            let path = format!("pairs.{file}");
+            return Err(unknown_name(places, &path, "scheduler", name, &names));
+        }
+    }
+    Ok(())
+}
+
+/// The full names of the cells to trace: `wake_under_hogs hogs=3` chooses every cell of the
+/// workload whose parameters agree, `all` every cell.
+fn trace(
+    file: &File,
+    over: &Overrides,
+    workloads: &[Workload],
+    places: &Places,
+) -> Result<Vec<String>, SpecError> {
+    let mut chosen = BTreeSet::new();
+    let from_file = file.trace.iter().enumerate().map(|(at, text)| (format!("trace[{at}]"), text));
+    let from_options = over.trace.iter().map(|text| (String::new(), text));
+    // The command line may have replaced the workloads that the file would trace.
+    let replaced = !over.workloads.is_empty();
+    for (path, text) in from_file.chain(from_options) {
+        let cells: Vec<String> =
+            workloads.iter().filter(|cell| matches(text, cell)).map(Workload::cell).collect();
+        if cells.is_empty() && (!replaced || path.is_empty()) {
+            let names: Vec<String> = workloads.iter().map(Workload::cell).collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let error = match path.as_str() {
+                "" => SpecError::new("--trace", format!("unknown cell '{text}'")),
+                path => places.error(path, format!("unknown cell '{text}'")),
+            };
+            return Err(error.maybe_hint(advice(text, names)));
+        }
+        chosen.extend(cells);
+    }
+    Ok(workloads.iter().map(Workload::cell).filter(|cell| chosen.contains(cell)).collect())
+}
+
+/// Whether `NAME [param=value …]` means a cell: its workload, and every parameter that it names.
+pub fn matches(text: &str, workload: &Workload) -> bool {
+    let cell = workload.cell();
+    let words: Vec<&str> = cell.split(' ').collect();
+    let mut wanted = text.split_whitespace();
+    text == "all"
+        || wanted.next() == Some(&workload.name) && wanted.all(|word| words[1..].contains(&word))
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! JSON objects as ordered lists of fields that are taken one by one; what is left over is unknown.
+
+use std::collections::BTreeMap;
+
+use jsonc_parser::ast::{ObjectProp, Value};
+use jsonc_parser::common::Ranged;
+use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
+
+use crate::SpecError;
+use crate::near::advice;
+use crate::source::Places;
+
+/// A file's text.
+pub struct Json<'t> {
+    file: &'t str,
+    text: &'t str,
+}
+
+impl<'t> Json<'t> {
+    pub fn new(file: &'t str, text: &'t str) -> Json<'t> {
+        Json { file, text }
+    }
+
+    /// Positions of nothing yet.
+    pub fn places(&self) -> Places {
+        Places::new(self.file, self.text)
+    }
+
+    /// JSON with comments and trailing commas, nothing looser.
+    pub fn parse(&self) -> Result<Value<'t>, SpecError> {
+        let options = ParseOptions {
+            allow_comments: true,
+            allow_trailing_commas: true,
+            allow_loose_object_property_names: false,
+            allow_missing_commas: false,
+            allow_single_quoted_strings: false,
+            allow_hexadecimal_numbers: false,
+            allow_unary_plus_numbers: false,
+            allow_bare_decimal_point_numbers: false,
+            allow_non_finite_numbers: false,
+            allow_extended_string_escapes: false,
+        };
+        let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
+        let tree = parse_to_ast(self.text, &collect, &options).map_err(|error| {
+            let message = error.kind().to_string();
+            let valueless = message.contains("colon");
+            let hint = valueless.then(|| "a key needs a value, e.g. \"suspend\": \"\"".to_owned());
+            let error = self.error_at(error.range().start, format!("not JSON: {message}"));
+            error.maybe_hint(hint)
+        })?;
+        tree.value.ok_or_else(|| self.error_at(0, "the file is empty"))
+    }
+
+    /// The fields of an object.
+    pub fn fields<'v>(
+        &self,
+        value: &'v Value<'t>,
+        what: &str,
+    ) -> Result<Fields<'t, 'v>, SpecError> {
+        let json = Json { file: self.file, text: self.text };
+        let Some(object) = value.as_object() else {
+            return Err(
+                self.error_at(value.range().start, format!("{what} must be an object: {{…}}"))
+            );
+        };
+        let mut lines = BTreeMap::new();
+        for property in &object.properties {
+            let (key, at) = (property.name.as_str(), property.range.start);
+            if let Some(first) = lines.insert(key, at) {
+                return Err(self.duplicate(key, first, at));
+            }
+        }
+        let left = object.properties.iter().collect();
+        Ok(Fields { json, start: object.range.start, left })
+    }
+
+    fn duplicate(&self, key: &str, first: usize, at: usize) -> SpecError {
+        let line = self.text[..first].matches('\n').count() + 1;
+        let message = format!("duplicate key '{key}' (first on line {line})");
+        // `run` and `run1` are suffixed differently, so that `run1` does not become `run10`.
+        let dash = if key.ends_with(|c: char| c.is_ascii_digit()) { "_" } else { "" };
+        let numbered = format!("'{key}{dash}0', '{key}{dash}1', …");
+        let hint = format!("number them: {numbered}, or rt-app keeps one in silence");
+        self.error_at(at, message).hint(hint)
+    }
+
+    fn error_at(&self, at: usize, message: impl Into<String>) -> SpecError {
+        self.places().error_at(at, message)
+    }
+}
+
+/// The fields of an object that nobody has taken yet, in their order.
+pub struct Fields<'t, 'v> {
+    json: Json<'t>,
+    start: usize,
+    left: Vec<&'v ObjectProp<'t>>,
+}
+
+impl<'t, 'v> Fields<'t, 'v> {
+    /// The file for messages.
+    pub fn file(&self) -> &str {
+        self.json.file
+    }
+
+    /// Where the object begins.
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
+    /// Where a field that is left is written.
+    pub fn place(&self, key: &str) -> usize {
+        let found = self.left.iter().find(|property| property.name.as_str() == key);
+        found.map_or(self.start, |property| property.range.start)
+    }
+
+    /// The names of the fields that are left.
+    pub fn keys(&self) -> Vec<&'v str> {
+        self.left.iter().map(|property| property.name.as_str()).collect()
+    }
+
+    /// Takes the field with a name.
+    pub fn take(&mut self, key: &str) -> Option<&'v Value<'t>> {
+        let index = self.left.iter().position(|property| property.name.as_str() == key)?;
+        Some(&self.left.remove(index).value)
+    }
+
+    /// Takes a field that must be there.
+    pub fn need(&mut self, key: &str, hint: &str) -> Result<&'v Value<'t>, SpecError> {
+        let message = format!("'{key}' is missing");
+        self.take(key).ok_or_else(|| self.error_at(self.start, message).hint(hint))
+    }
+
+    /// Takes the first field that is left: its key with its place, and its value.
+    pub fn next(&mut self) -> Option<((&'v str, usize), &'v Value<'t>)> {
+        let property = (!self.left.is_empty()).then(|| self.left.remove(0))?;
+        Some(((property.name.as_str(), property.range.start), &property.value))
+    }
+
+    /// Takes a whole number and says where it is.
+    pub fn integer(&mut self, key: &str) -> Result<Option<(i64, usize)>, SpecError> {
+        let Some(value) = self.take(key) else { return Ok(None) };
+        Ok(Some((self.as_integer(value, key)?, value.range().start)))
+    }
+
+    /// Takes a whole number that is not negative.
+    pub fn unsigned(&mut self, key: &str) -> Result<Option<u64>, SpecError> {
+        let Some((number, at)) = self.integer(key)? else { return Ok(None) };
+        let message = format!("'{key}' cannot be negative");
+        u64::try_from(number).map(Some).map_err(|_| self.error_at(at, message))
+    }
+
+    /// Takes a string and says where it is.
+    pub fn text(&mut self, key: &str) -> Result<Option<(&'v str, usize)>, SpecError> {
+        let Some(value) = self.take(key) else { return Ok(None) };
+        Ok(Some((self.as_text(value, key)?, value.range().start)))
+    }
+
+    /// Takes a truth value and says where it is.
+    pub fn boolean(&mut self, key: &str) -> Result<Option<(bool, usize)>, SpecError> {
+        let Some(value) = self.take(key) else { return Ok(None) };
+        match value {
+            Value::BooleanLit(literal) => Ok(Some((literal.value, value.range().start))),
+            _ => Err(self.wrong(value, key, "true or false")),
+        }
+    }
+
+    /// A value as a whole number.
+    pub fn as_integer(&self, value: &Value, key: &str) -> Result<i64, SpecError> {
+        let number = value.as_number_lit().and_then(|literal| literal.value.parse().ok());
+        number.ok_or_else(|| self.wrong(value, key, "a whole number"))
+    }
+
+    /// A value as a string.
+    pub fn as_text(&self, value: &'v Value<'t>, key: &str) -> Result<&'v str, SpecError> {
+        let text = value.as_string_lit().map(|literal| literal.value.as_ref());
+        text.ok_or_else(|| self.wrong(value, key, "a string"))
+    }
+
+    /// A value as a list of CPU numbers.
+    pub fn as_cpus(&self, value: &Value, key: &str) -> Result<Vec<u32>, SpecError> {
+        let list =
+            value.as_array().ok_or_else(|| self.wrong(value, key, "a list of CPUs: [0, 1]"))?;
+        let number = |item: &Value| {
+            let number = self.as_integer(item, key)?;
+            u32::try_from(number).map_err(|_| self.wrong(item, key, "CPU numbers"))
+        };
+        list.elements.iter().map(number).collect()
+    }
+
+    fn wrong(&self, value: &Value, key: &str, wanted: &str) -> SpecError {
+        self.error_at(value.range().start, format!("'{key}' must be {wanted}"))
+    }
+
+    /// The fields of an object inside this one.
+    pub fn inner(&self, value: &'v Value<'t>, what: &str) -> Result<Fields<'t, 'v>, SpecError> {
+        self.json.fields(value, what)
+    }
+
+    /// An error at a byte of the file.
+    pub fn error_at(&self, at: usize, message: impl Into<String>) -> SpecError {
+        self.json.error_at(at, message)
+    }
+
+    /// Refuses the fields that are left.
+    pub fn finish(&self, known: &[&str]) -> Result<(), SpecError> {
+        let Some(property) = self.left.first() else { return Ok(()) };
+        let key = property.name.as_str();
+        let error = self.error_at(property.range.start, format!("unknown key '{key}'"));
+        Err(error.maybe_hint(advice(key, known.iter().copied())))
+    }
+}

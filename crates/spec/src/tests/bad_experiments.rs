@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Experiments and options that are refused, and what their authors are told.
+
+use std::fs;
+
+use expect_test::{Expect, expect};
+use model::Backend;
+
+use super::{host, refused};
+use crate::{Overrides, SpecError, adhoc, experiment};
+
+/// A small good experiment; tests break one line of it.
+const GOOD: &str = "\
+question = \"Why?\"
+on = \"vm\"
+machine = \"uniprocessor\"
+baseline = \"eevdf\"
+blocks = 2
+
+[[scheduler]]
+name = \"eevdf\"
+kernel = \"7\"
+
+[[scheduler]]
+name = \"vtime\"
+file = \"vtime\"
+
+[[workload]]
+name = \"wake_under_hogs\"
+hogs = [0, 3]
+";
+
+/// Reads an experiment file; the folder's name is cut out of messages.
+fn read(text: &str, over: &Overrides) -> Result<(), SpecError> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.toml");
+    fs::write(&file, text).unwrap();
+    let result = experiment(&file.display().to_string(), over, &host());
+    let folder = format!("{}/", folder.path().display());
+    result.map(|_| ()).map_err(|error| SpecError { file: error.file.replace(&folder, ""), ..error })
+}
+
+#[track_caller]
+fn bad(old: &str, new: &str, message: Expect) {
+    assert!(GOOD.contains(old));
+    refused(read(&GOOD.replacen(old, new, 1), &Overrides::default()), &message);
+}
+
+#[track_caller]
+fn bad_options(over: Overrides, message: Expect) {
+    refused(read(GOOD, &over), &message);
+}
+
+fn list(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[test]
+fn the_good_one_is_good() {
+    assert_eq!(read(GOOD, &Overrides::default()), Ok(()));
+}
+
+#[test]
+fn files() {
+    bad(
+        "question = \"Why?\"",
+        "",
+        expect![[r#"x.toml: the question is missing; begin with question = "…": one sentence"#]],
+    );
+    bad(
+        "on = \"vm\"",
+        "on = \"vmm\"",
+        expect!["x.toml:2:6: unknown value 'vmm'; did you mean 'vm' or 'sim'?"],
+    );
+    bad(
+        "blocks = 2",
+        "blokcs = 2",
+        expect!["x.toml:5:1: unknown field 'blokcs'; did you mean 'blocks'?"],
+    );
+    bad(
+        "blocks = 2",
+        "blocks = 0",
+        expect!["x.toml:5:1: blocks = 0 is out of range; write 1 … 10000"],
+    );
+    bad(
+        "blocks = 2",
+        "timeout_s = 100000",
+        expect!["x.toml:5:1: timeout_s = 100000 is out of range; write 1 … 86400"],
+    );
+    bad(
+        "machine = \"uniprocessor\"",
+        "machine = \"uniprocesor\"",
+        expect!["x.toml:3:1: unknown machine 'uniprocesor'; did you mean 'uniprocessor'? looked in ./machines/ and among the built-in ones: desktop_16, four_cpus, here, i5_4570, i5_4570_free_looks, i5_8250u, i5_vm_2012, i7_4700hq, laptop_4, one_cpu, piii_xeon_4, piii_xeon_up, server_1024, server_256, server_64, two_cpus, uniprocessor; a path works too"],
+    );
+    bad(
+        "machine = \"uniprocessor\"",
+        "machine = \"here\"\nmachines = [\"here\"]",
+        expect!["x.toml:4:1: both 'machine' and 'machines'; write one of them"],
+    );
+    bad(
+        "machine = \"uniprocessor\"",
+        "machines = []",
+        expect!["x.toml:3:1: no machines; name at least one"],
+    );
+    bad(
+        "machine = \"uniprocessor\"",
+        "machines = [\"here\", \"here\"]",
+        expect!["x.toml:3:21: a second machine 'here'; give each its own name"],
+    );
+    bad(
+        "baseline = \"eevdf\"",
+        "baseline = \"evdf\"",
+        expect!["x.toml:4:1: unknown scheduler 'evdf'; did you mean 'eevdf'?"],
+    );
+    bad(
+        "blocks = 2",
+        "trace = [\"wake_under_hogs hogs=5\"]",
+        expect!["x.toml:5:10: unknown cell 'wake_under_hogs hogs=5'; known are 'wake_under_hogs duration_ms=400 hogs=0', 'wake_under_hogs duration_ms=400 hogs=3'"],
+    );
+}
+
+#[test]
+fn schedulers() {
+    bad(
+        "kernel = \"7\"",
+        "",
+        expect![[r#"x.toml:7:1: 'eevdf' does not say what it is; add file = "eevdf" for a scheduler's file, or kernel = "7" for a kernel's own"#]],
+    );
+    bad(
+        "file = \"vtime\"",
+        "file = \"vtme\"",
+        expect!["x.toml:13:1: there is no scheduler 'vtme'; built in are fifo, rr, vtime"],
+    );
+    bad(
+        "file = \"vtime\"",
+        "file = \"vtime\"\nprogram = [\"scx_lavd\"]",
+        expect!["x.toml:11:1: more than one kind of scheduler; write one of file, program and policy, or none for the kernel's own"],
+    );
+    bad(
+        "file = \"vtime\"",
+        "program = []",
+        expect![[r#"x.toml:13:1: an empty command; write ["scx_bpfland"], with its arguments"#]],
+    );
+    bad(
+        "file = \"vtime\"",
+        "policy = { class = \"rr\", priority = 100 }",
+        expect!["x.toml:13:1: 'rr' needs a priority from 1 to 99; write e.g. priority = 50; 99 wins"],
+    );
+    bad(
+        "kernel = \"7\"",
+        "kernel = \"7\"\nknobs = { slice_us = 5 }",
+        expect![[r#"x.toml:10:1: knobs without a file; knobs are set in a file's scheduler: add file = "…""#]],
+    );
+    bad(
+        "file = \"vtime\"",
+        "file = \"vtime\"\nknobs = { slice_us = \"5\" }",
+        expect!["x.toml:14:22: this is no value for a knob; write a whole number, true or false"],
+    );
+    bad(
+        "name = \"vtime\"",
+        "name = \"eevdf\"",
+        expect!["x.toml:11:1: a second scheduler 'eevdf'; give each its own name"],
+    );
+    bad(
+        "name = \"vtime\"\nfile = \"vtime\"",
+        "",
+        expect![[r#"x.toml:11:1: an empty scheduler; write kernel = "6.12", file = "vtime", program = […] or policy = {…}"#]],
+    );
+}
+
+#[test]
+fn workloads() {
+    bad(
+        "name = \"wake_under_hogs\"",
+        "name = \"wake_under_hog\"",
+        expect!["x.toml:15:1: unknown workload 'wake_under_hog'; did you mean 'wake_under_hogs'? looked in ./workloads/ and among the built-in ones: audio, build, cyclictest, everything, ffmpeg_transcode, file_server, fork_storm, frames, frames_duty, hackbench, jitterdebugger, make_bzip2, make_postgresql, many_hogs, messaging, mplayer_frames, nice, perf_messaging, phases, policies, producers, programs, ps_probe, reloading, restless, rt_on_top, semaphores, sevenzip, short_jobs, smb_server, starving, stress_ng, sysbench_cpu, tbench, transcode, wake_under_hogs; a path works too"],
+    );
+    bad(
+        "name = \"wake_under_hogs\"",
+        "",
+        expect![[r#"x.toml:15:1: the workload has no name; add name = "…""#]],
+    );
+    bad(
+        "hogs = [0, 3]",
+        "hgos = 3",
+        expect!["x.toml:15:1: unknown parameter 'hgos' of 'wake_under_hogs'; its parameters are 'duration_ms', 'hogs'"],
+    );
+    bad(
+        "hogs = [0, 3]",
+        "hogs = \"3\"",
+        expect!["x.toml:17:1: 'hogs' must be a whole number or a list of them; write e.g. 3 or [0, 3, 32]"],
+    );
+    bad(
+        "hogs = [0, 3]",
+        "hogs = []",
+        expect!["x.toml:17:1: 'hogs' must be a whole number or a list of them; write e.g. 3 or [0, 3, 32]"],
+    );
+    bad(
+        "hogs = [0, 3]",
+        "hogs = [3, 3]",
+        expect!["x.toml:15:1: a second cell 'wake_under_hogs duration_ms=400 hogs=3'; name each workload with each set of values once"],
+    );
+    bad(
+        "hogs = [0, 3]",
+        "hogs = -1",
+        expect!["<built-in>/workloads/wake_under_hogs.toml:42:9: '= hogs * cpus' is -1 with cpus=1, duration_ms=400, hogs=-1 (wake_under_hogs hogs=-1); write a whole number from 0 to 4294967295"],
+    );
+    bad(
+        "[[workload]]\nname = \"wake_under_hogs\"\nhogs = [0, 3]\n",
+        "",
+        expect![[r#"x.toml: no workload; add a [[workload]] with name = "…", or --workload NAME"#]],
+    );
+}
+
+#[test]
+fn options() {
+    let none = Overrides::default;
+    bad_options(
+        Overrides { workloads: list(&["hackbensh"]), ..none() },
+        expect!["--workload hackbensh: unknown workload 'hackbensh'; did you mean 'hackbench'? looked in ./workloads/ and among the built-in ones: audio, build, cyclictest, everything, ffmpeg_transcode, file_server, fork_storm, frames, frames_duty, hackbench, jitterdebugger, make_bzip2, make_postgresql, many_hogs, messaging, mplayer_frames, nice, perf_messaging, phases, policies, producers, programs, ps_probe, reloading, restless, rt_on_top, semaphores, sevenzip, short_jobs, smb_server, starving, stress_ng, sysbench_cpu, tbench, transcode, wake_under_hogs; a path works too"],
+    );
+    bad_options(
+        Overrides { workloads: list(&["hackbench groups"]), ..none() },
+        expect!["--workload hackbench groups: 'groups' is not a parameter with whole numbers; write param=3 or param=0,3,32"],
+    );
+    bad_options(
+        Overrides { workloads: list(&["hackbench group=1"]), ..none() },
+        expect!["--workload hackbench group=1: unknown parameter 'group' of 'hackbench'; its parameters are 'groups', 'loops'"],
+    );
+    bad_options(
+        Overrides { workloads: list(&["./nowhere.json"]), ..none() },
+        expect!["--workload ./nowhere.json: no such workload file './nowhere.json'; looked in ./workloads/ and among the built-in ones: audio, build, cyclictest, everything, ffmpeg_transcode, file_server, fork_storm, frames, frames_duty, hackbench, jitterdebugger, make_bzip2, make_postgresql, many_hogs, messaging, mplayer_frames, nice, perf_messaging, phases, policies, producers, programs, ps_probe, reloading, restless, rt_on_top, semaphores, sevenzip, short_jobs, smb_server, starving, stress_ng, sysbench_cpu, tbench, transcode, wake_under_hogs; a path works too"],
+    );
+    bad_options(
+        Overrides { schedulers: list(&["vtme"]), ..none() },
+        expect!["--scheduler vtme: there is no scheduler 'vtme'; built in are fifo, rr, vtime"],
+    );
+    bad_options(
+        Overrides { machines: list(&["uniprocesor"]), ..none() },
+        expect!["uniprocesor: unknown machine; did you mean 'uniprocessor'? looked in ./machines/ and among the built-in ones: desktop_16, four_cpus, here, i5_4570, i5_4570_free_looks, i5_8250u, i5_vm_2012, i7_4700hq, laptop_4, one_cpu, piii_xeon_4, piii_xeon_up, server_1024, server_256, server_64, two_cpus, uniprocessor; a path works too"],
+    );
+    bad_options(
+        Overrides { baseline: Some("vtim".into()), ..none() },
+        expect!["--baseline: unknown scheduler 'vtim'; did you mean 'vtime'?"],
+    );
+    bad_options(
+        Overrides { trace: list(&["hackbench"]), ..none() },
+        expect!["--trace: unknown cell 'hackbench'; known are 'wake_under_hogs duration_ms=400 hogs=0', 'wake_under_hogs duration_ms=400 hogs=3'"],
+    );
+    bad_options(
+        Overrides { on: vec![Backend::Live], machines: list(&["two_cpus"]), ..none() },
+        expect!["--on live: runs on the machine that it is on; leave --machine out, or write --machine here"],
+    );
+}
+
+#[test]
+fn without_a_file() {
+    let only = |schedulers: &[&str], workloads: &[&str]| Overrides {
+        schedulers: list(schedulers),
+        workloads: list(workloads),
+        ..Overrides::default()
+    };
+    refused(
+        adhoc(&only(&["vtime"], &[]), &host()),
+        &expect![[r#"command line: no workload; add a [[workload]] with name = "…", or --workload NAME"#]],
+    );
+    refused(
+        adhoc(&only(&[], &["hackbench"]), &host()),
+        &expect!["command line: no scheduler; add a [[scheduler]], or --scheduler NAME"],
+    );
+    refused(
+        experiment("quik", &Overrides::default(), &host()),
+        &expect!["quik: unknown experiment; did you mean 'quick'? looked in ./experiments/ and among the built-in ones: control, fidelity, field, look_alikes, mainline, peers, policies, quick, s0_desktop, s0_desktop_live, s0_hackbench_live, s0_make_vm, s0_stress, s0_vm, s1_four_way, s1_server_live, s1_smb_vm, s1_uniprocessor, s1_vm, s2_field, s2_jitter_live, s2_latency_live, s2_scores_live, s2_vm, s3_desktop, s3_frames_live, s3_frames_policies, s3_latency_live, s3_make_live, s3_make_policies, s3_make_vm, s3_messaging_policies, s3_pick, s3_vm, s4_live, s4_policies, s4_vm, scale, soak, soak_short, two_cpus; a path works too"],
+    );
+}
+
+#[test]
+fn backends_that_do_not_exist_or_cannot_do_it() {
+    bad(
+        "on = \"vm\"",
+        "on = [\"vm\", \"xen\"]",
+        expect!["x.toml:2:13: unknown value 'xen'; known are 'sim', 'vm', 'live', 'imported'"],
+    );
+    bad("on = \"vm\"", "on = [\"vm\", \"vm\"]", expect!["x.toml:2:6: each backend must stand there once, and at least one"]);
+    bad_options(
+        Overrides { on: vec![Backend::Sim, Backend::Sim], ..Overrides::default() },
+        expect!["--on: the same backend twice; name each once"],
+    );
+    let kernel = Overrides {
+        schedulers: list(&["kernel:7"]),
+        workloads: list(&["messaging"]),
+        ..Overrides::default()
+    };
+    refused(adhoc(&kernel, &host()).map(|_| ()), &expect![[r#"command line: nothing can be simulated: eevdf-7 is a kernel's own scheduler, which the simulator does not have; write on = "vm", or --on vm"#]]);
+}
