@@ -25,7 +25,6 @@ pub mod measure;
 pub mod native;
 pub mod ops;
 pub mod player;
-pub mod reference;
 pub mod trial;
 
 pub use crate::core::memory::TaskLayout;

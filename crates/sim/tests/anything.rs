@@ -5,13 +5,13 @@ mod common;
 
 use std::rc::Rc;
 
+use common::reference::{Fifo, Vtime};
 use common::{Tracer, trial};
 use model::trace::What;
 use model::{Channel, Costs, Record, Seed, Trial};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sim::Ops;
-use sim::reference::{Fifo, Vtime};
 
 fn policy() -> impl Strategy<Value = Value> {
     prop_oneof![

@@ -5,10 +5,10 @@ mod common;
 
 use std::rc::Rc;
 
+use common::reference::{Fifo, Vtime};
 use common::trial;
 use model::{Costs, Seed, Trial};
 use serde_json::json;
-use sim::reference::{Fifo, Vtime};
 use sim::{Ops, TaskLayout};
 
 fn busy(seed: u64) -> Trial {

@@ -204,9 +204,9 @@ fn one_shared_queue_hurts_on_a_large_machine() {
         {"name": "a", "count": 512, "jitter_us": 100, "steps": [{"run_us": 20}, "yield"]}]),
     );
     trial.trace = false;
-    let free = common::run(&trial, Rc::new(sim::reference::Fifo::default()));
+    let free = common::run(&trial, Rc::new(common::reference::Fifo::default()));
     trial.machine.costs.queue_lock_ns = 200;
-    let locked = common::run(&trial, Rc::new(sim::reference::Fifo::default()));
+    let locked = common::run(&trial, Rc::new(common::reference::Fifo::default()));
     let rate =
         |record: &model::Record| record.measured.value("iterations_per_second", "a").unwrap();
     // Two passes through the lock per round: 2.5 M rounds per second at the very most.

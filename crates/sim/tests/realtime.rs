@@ -17,7 +17,7 @@ fn run(trial: &Trial) -> Record {
 }
 
 fn with_fifo(trial: &Trial) -> Record {
-    let record = common::run(trial, std::rc::Rc::new(sim::reference::Fifo::default()));
+    let record = common::run(trial, std::rc::Rc::new(common::reference::Fifo::default()));
     assert!(record.outcome.is_ok(), "{:?}", record.outcome);
     record
 }

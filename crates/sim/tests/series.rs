@@ -5,9 +5,9 @@ mod common;
 
 use std::rc::Rc;
 
+use common::reference::Fifo;
 use common::{run, trial};
 use serde_json::json;
-use sim::reference::Fifo;
 
 fn fifo() -> Rc<Fifo> {
     Rc::new(Fifo::default())

@@ -5,10 +5,10 @@ mod common;
 
 use std::rc::Rc;
 
+use common::reference::{Fifo, Vtime};
 use common::{cpu_ms, ran, trial};
 use model::{Record, Trial};
 use serde_json::json;
-use sim::reference::{Fifo, Vtime};
 
 fn run(trial: &Trial) -> Record {
     let record = common::run(trial, Rc::new(Fifo::default()));

@@ -46,9 +46,15 @@
 //! ```
 
 mod error;
+#[cfg(test)]
+mod full_disk_tests;
 mod read;
 mod schema;
 mod write;
+
+// The tests share `tests/sample`, which names this crate as other crates do.
+#[cfg(test)]
+extern crate self as store;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -206,20 +212,6 @@ impl Store {
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Lets the file grow by no more than `more` pages (4 KiB each): a quota, and the tests' full
-    /// disk.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn limit_pages(&self, more: i64) -> Result<(), StoreError> {
-        let limit = || -> rusqlite::Result<()> {
-            let pages: i64 =
-                self.connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
-            self.connection.pragma_update(None, "max_page_count", pages + more)
-        };
-        limit().map_err(|error| self.failed("limit the size", error))
     }
 
     fn failed(&self, doing: &'static str, error: rusqlite::Error) -> StoreError {

@@ -250,38 +250,6 @@ fn older_files_are_read_as_they_are_and_written_as_new_ones() {
 }
 
 #[test]
-fn shared_sessions_come_in_whole_or_not_at_all() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    filled(&path, 1);
-    let origin = store::Origin { by: "Ada".into(), seal: "5ea1".into() };
-    let session =
-        |family| store::Session { family, origin: Some(origin.clone()), ..sample::session() };
-    let source = store::SchedulerSource {
-        sha256: model::trial::sha256_hex(b"ab"),
-        name: "mine".into(),
-        files: vec![("mine.bpf.c".into(), "a".into()), ("mine.h".into(), "b".into())],
-    };
-    assert!(source.is_genuine());
-    let sessions =
-        [(session(None), vec![sample::record(0)]), (session(Some(0)), vec![sample::record(1)])];
-    let store = Store::open(&path).expect("the store");
-    store.limit_pages(1).expect("a limit");
-    assert!(store.take_in(&sessions, std::slice::from_ref(&source)).is_err());
-    drop(store);
-    let store = Store::open(&path).expect("the store");
-    assert_eq!(store.sessions().expect("sessions").len(), 1);
-    let ids = store.take_in(&sessions, std::slice::from_ref(&source)).expect("taken in");
-    assert_eq!(ids, [2, 3]);
-    let kept = store.sessions().expect("sessions");
-    assert_eq!((kept[2].family, &kept[2].origin), (Some(2), &Some(origin.clone())));
-    assert_eq!(store.records(&all()).expect("records").len(), 3);
-    // The same text again is no second one.
-    store.keep_sources(std::slice::from_ref(&source)).expect("kept");
-    assert_eq!(store.sources().expect("texts"), [source]);
-}
-
-#[test]
 fn what_is_not_a_store_is_refused_and_left_alone() {
     let folder = folder();
     let text = folder.path().join("notes.txt");
@@ -310,22 +278,6 @@ fn missing_files_and_folders_say_what_to_do() {
     let nowhere = folder.path().join("no/such/folder/a.db");
     let error = Store::open(&nowhere).err().expect("refused");
     assert!(matches!(error, StoreError::Unwritable { .. }), "{error}");
-}
-
-#[test]
-fn a_full_disk_is_told_from_other_trouble() {
-    let folder = folder();
-    let path = folder.path().join("a.db");
-    filled(&path, 1);
-    let store = Store::open(&path).expect("the store");
-    let session = store.begin(&sample::session()).expect("a session");
-    store.limit_pages(1).expect("a limit");
-    let error =
-        (0..100).find_map(|position| store.append(session, &sample::record(position)).err());
-    let error = error.expect("no space");
-    assert!(matches!(error, StoreError::Full { .. }), "{error}");
-    let records = Store::open_readonly(&path).and_then(|s| s.records(&all())).expect("records");
-    assert!(!records.is_empty(), "what was there before is still there");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How fast the simulator is, how that grows with the machine, where the time goes, and how far it
-//! is from the floor: the bare cost of the scheduler's own callbacks.
+//! is from the floor: the scheduler's own callbacks with kfuncs that do nothing.
 //!
 //! `cargo bench -p fairground-sim`. Every measurement has a process of its own; times are CPU time
 //! of one thread, with tracing off and the default costs. Every task runs 200 µs and sleeps 1 ms.

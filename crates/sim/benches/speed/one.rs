@@ -78,7 +78,7 @@ pub fn native(name: &str) -> Native {
 fn simulate(native: &Native, load: &Load) -> (u64, f64) {
     let trial = trial(native, load);
     let host = Host { cpus: load.cpus, hz: trial.machine.hz, seed: Seed(1) };
-    let scheduler = NativeScheduler::<Core>::load(native, &Default::default(), host);
+    let scheduler = NativeScheduler::load(native, &Default::default(), host);
     let scheduler = Rc::new(scheduler.unwrap_or_else(|error| panic!("{error}")));
     let mut core = Core::new(&trial, layout(&scheduler)).expect("a playable workload");
     let begin = cpu_seconds();
@@ -100,7 +100,8 @@ fn start_ms(native: &Native, load: &Load) -> f64 {
     (0..9).map(|_| once()).fold(f64::INFINITY, f64::min)
 }
 
-fn trial(native: &Native, load: &Load) -> Trial {
+/// Tasks that run 200 µs and sleep 1 ms.
+pub fn trial(native: &Native, load: &Load) -> Trial {
     let steps = serde_json::json!([{ "run_us": 200 }, { "sleep_us": 1000 }]);
     serde_json::from_value(serde_json::json!({
         "schema": model::trial::SCHEMA, "experiment": "speed", "backend": "sim",

@@ -7,7 +7,7 @@ use crate::ops::{ExitInfo, Ops, OpsPresent};
 
 use super::NativeScheduler;
 
-impl Ops for NativeScheduler<Core> {
+impl Ops for NativeScheduler {
     fn present(&self) -> OpsPresent {
         let has = self.callbacks();
         OpsPresent {
@@ -143,7 +143,7 @@ impl Ops for NativeScheduler<Core> {
 }
 
 /// Where a scheduler's `struct task_struct` has its fields.
-pub fn layout(scheduler: &NativeScheduler<Core>) -> TaskLayout {
+pub fn layout(scheduler: &NativeScheduler) -> TaskLayout {
     let fields = scheduler.task_fields();
     let at = |name: &str| fields.get(name).copied().unwrap_or(memory::ABSENT);
     TaskLayout {

@@ -5,7 +5,6 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::{CStr, c_char};
 
 use super::format::format;
-use super::kernel::Kernel;
 use super::kfuncs::kfuncs;
 use super::maps::{Map, errno};
 use super::simulator::{This, core, memory, task};
@@ -32,11 +31,11 @@ kfuncs! {
 
     fn current_task(; this) -> *mut u8 {
         let current = core(this).current();
-        core(this).memory(current)
+        core(this).task_memory(current)
     }
 
     fn task_from_pid(pid: i32; this) -> *mut u8 {
-        let found = core(this).task_of_pid(pid);
+        let found = core(this).task_from_pid(pid);
         memory(core(this), found)
     }
 
@@ -222,7 +221,7 @@ unsafe fn of(variable: MapVariable) -> *mut Map {
     unsafe { variable.cast::<*mut Map>().read() }
 }
 
-unsafe fn settle<K: Kernel>(this: This<K>, data: *const u8, submit: bool) {
+unsafe fn settle(this: This, data: *const u8, submit: bool) {
     // SAFETY: the object's trial.
     let maps = unsafe { &mut (*this).maps };
     let settled =

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The kfuncs of sched_ext. Each is its namesake with the trial as last parameter; the meaning is
-//! the kernel's, behind [`Kernel`].
+//! The kfuncs of sched_ext. Each has the parameters of the kernel's function and the trial as the
+//! last one; what it does is a method of the engine's `Core`.
 //!
-//! Pointers are the scheduler's. BPF's verifier would have proved them valid; here a wrong one is a
-//! crash, which costs the trial and is reported (see `fault`).
+//! Pointers come from the scheduler. BPF's verifier would have proved them valid; here a wrong
+//! pointer crashes the trial's process, which is reported (see `fault`).
 
 use super::abi::{DsqIterator, InsertVtime, SelectCpuAnd};
-use super::kernel::Kernel;
 use super::simulator::{This, core, mask, memory, task};
+use crate::core::Core;
+use crate::core::mask::CpuMask;
 
 /// A `struct task_struct *`.
 type Task = *mut u8;
@@ -21,9 +22,9 @@ macro_rules! kfuncs {
     ($(
         fn $name:ident($($parameter:ident: $type:ty),*; $this:ident) $(-> $result:ty)? $body:block
     )*) => {
-        $(pub(super) unsafe extern "C" fn $name<K: Kernel>(
+        $(pub(super) unsafe extern "C" fn $name(
             $($parameter: $type,)*
-            $this: This<K>,
+            $this: This,
         ) $(-> $result)? {
             // SAFETY: called by the object, inside a callback, with the trial that it was given.
             // Some need none of that.
@@ -93,7 +94,8 @@ kfuncs! {
     }
 
     fn dsq_reenq(dsq: u64, flags: u64; this) {
-        core(this).dsq_reenqueue(dsq, flags)
+        let _ = flags;
+        core(this).dsq_reenqueue(dsq)
     }
 
     fn dsq_peek(dsq: u64; this) -> Task {
@@ -103,7 +105,7 @@ kfuncs! {
 
     fn iter_dsq_new(it: *mut DsqIterator, dsq: u64, flags: u64; this) -> i32 {
         *it = DsqIterator { cursor: 0, is_open: 0, slice: 0, vtime: 0, set: 0 };
-        match core(this).iter_new(dsq, flags) {
+        match core(this).dsq_iter_new(dsq, flags) {
             Ok(cursor) => {
                 ((*it).cursor, (*it).is_open) = (cursor, 1);
                 0
@@ -113,13 +115,13 @@ kfuncs! {
     }
 
     fn iter_dsq_next(it: *mut DsqIterator; this) -> Task {
-        let next = ((*it).is_open == 1).then(|| core(this).iter_next((*it).cursor)).flatten();
+        let next = ((*it).is_open == 1).then(|| core(this).dsq_iter_next((*it).cursor)).flatten();
         memory(core(this), next)
     }
 
     fn iter_dsq_destroy(it: *mut DsqIterator; this) {
         if std::mem::take(&mut (*it).is_open) == 1 {
-            core(this).iter_destroy((*it).cursor);
+            core(this).dsq_iter_destroy((*it).cursor);
         }
     }
 
@@ -136,7 +138,8 @@ kfuncs! {
         let cpus = mask(this, cpus, "scx_bpf_select_cpu_and");
         match (task, cpus) {
             (Some(task), Some(cpus)) => {
-                core(this).select_cpu_and(task, prev_cpu, wake_flags, cpus, flags)
+                let cpus = core(this).cpu_set(cpus);
+                core(this).select_cpu_and(task, prev_cpu, wake_flags, &cpus, flags)
             }
             _ => -libc::EINVAL,
         }
@@ -161,7 +164,7 @@ kfuncs! {
     }
 
     fn nr_node_ids(; this) -> u32 {
-        core(this).nodes()
+        core(this).topology().nodes.len() as u32
     }
 
     fn cpu_node(cpu: i32; this) -> i32 {
@@ -181,22 +184,22 @@ kfuncs! {
     }
 
     fn idle_cpumask(; this) -> *const u64 {
-        let idle = core(this).idle_cpus(false, None);
+        let idle = core(this).idle_words(false, None);
         (*this).lend(&idle)
     }
 
     fn idle_smtmask(; this) -> *const u64 {
-        let idle = core(this).idle_cpus(true, None);
+        let idle = core(this).idle_words(true, None);
         (*this).lend(&idle)
     }
 
     fn idle_cpumask_node(node: i32; this) -> *const u64 {
-        let idle = core(this).idle_cpus(false, Some(node));
+        let idle = core(this).idle_words(false, Some(node));
         (*this).lend(&idle)
     }
 
     fn idle_smtmask_node(node: i32; this) -> *const u64 {
-        let idle = core(this).idle_cpus(true, Some(node));
+        let idle = core(this).idle_words(true, Some(node));
         (*this).lend(&idle)
     }
 
@@ -206,22 +209,22 @@ kfuncs! {
 
     fn pick_idle_cpu(cpus: *const u64, flags: u64; this) -> i32 {
         let cpus = mask(this, cpus, "scx_bpf_pick_idle_cpu");
-        cpus.map_or(-libc::EINVAL, |cpus| core(this).pick_idle_cpu(cpus, None, flags))
+        pick(this, cpus, |core, cpus| core.pick_idle_cpu(cpus, flags))
     }
 
     fn pick_any_cpu(cpus: *const u64, flags: u64; this) -> i32 {
         let cpus = mask(this, cpus, "scx_bpf_pick_any_cpu");
-        cpus.map_or(-libc::EINVAL, |cpus| core(this).pick_any_cpu(cpus, None, flags))
+        pick(this, cpus, |core, cpus| core.pick_any_cpu(cpus, flags))
     }
 
     fn pick_idle_cpu_node(cpus: *const u64, node: i32, flags: u64; this) -> i32 {
         let cpus = mask(this, cpus, "scx_bpf_pick_idle_cpu_node");
-        cpus.map_or(-libc::EINVAL, |cpus| core(this).pick_idle_cpu(cpus, Some(node), flags))
+        pick(this, cpus, |core, cpus| core.pick_idle_cpu_node(cpus, node, flags))
     }
 
     fn pick_any_cpu_node(cpus: *const u64, node: i32, flags: u64; this) -> i32 {
         let cpus = mask(this, cpus, "scx_bpf_pick_any_cpu_node");
-        cpus.map_or(-libc::EINVAL, |cpus| core(this).pick_any_cpu(cpus, Some(node), flags))
+        pick(this, cpus, |core, cpus| core.pick_any_cpu_node(cpus, node, flags))
     }
 
     fn task_running(p: Task; this) -> bool {
@@ -233,8 +236,9 @@ kfuncs! {
     }
 
     fn cpu_curr(cpu: i32; this) -> Task {
-        let current = core(this).cpu_curr(cpu);
-        memory(core(this), current)
+        let core = core(this);
+        let current = if core.cpu_valid(cpu, "") { core.cpu_curr(cpu) } else { None };
+        memory(core, current)
     }
 
     fn now(; this) -> u64 {
@@ -248,7 +252,7 @@ kfuncs! {
 
     fn task_set_dsq_vtime(p: Task, vtime: u64; this) -> bool {
         let task = task(this, p, "scx_bpf_task_set_dsq_vtime");
-        task.is_some_and(|task| core(this).task_set_vtime(task, vtime))
+        task.is_some_and(|task| core(this).task_set_dsq_vtime(task, vtime))
     }
 
     fn cpumask_any_distribute(cpus: *const u64; this) -> u32 {
@@ -266,13 +270,26 @@ kfuncs! {
 /// `SCX_CPUPERF_ONE`.
 const FULL_SPEED: u32 = 1024;
 
-unsafe fn move_task<K: Kernel>(
+/// Picks a CPU of the set; without a set, `-EINVAL`.
+unsafe fn pick(
+    this: This,
+    cpus: Option<&[u64]>,
+    pick: impl FnOnce(&mut Core, &CpuMask) -> i32,
+) -> i32 {
+    let Some(cpus) = cpus else { return -libc::EINVAL };
+    // SAFETY: as for the kfuncs.
+    let core = unsafe { core(this) };
+    let cpus = core.cpu_set(cpus);
+    pick(core, &cpus)
+}
+
+unsafe fn move_task(
     it: *mut DsqIterator,
     p: Task,
     dsq: u64,
     flags: u64,
     ordered: bool,
-    this: This<K>,
+    this: This,
 ) -> bool {
     // SAFETY: as for the kfuncs.
     unsafe {
@@ -281,9 +298,9 @@ unsafe fn move_task<K: Kernel>(
         let set = std::mem::take(&mut (*it).set);
         let slice = (set & SLICE != 0).then_some((*it).slice);
         if set & VTIME != 0 {
-            core.task_set_vtime(task, (*it).vtime);
+            core.task_set_dsq_vtime(task, (*it).vtime);
         }
-        let vtime = ordered.then(|| core.task_vtime(task));
+        let vtime = ordered.then(|| core.dsq_vtime(task));
         (*it).is_open == 1 && core.dsq_move((*it).cursor, task, dsq, flags, slice, vtime)
     }
 }

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The very `.bpf.c` file, running natively inside the simulator.
+//! The scheduler's own `.bpf.c` file, compiled to native code and run inside the simulator.
 //!
-//! [`scheduler`] is loaded by `load` from what `compile::native` made, is called by the engine
-//! through [`crate::Ops`] (`bridge`), and calls back: `table` says which function answers which
-//! kfunc or helper, `kfuncs`, `helpers`, `timers` and `maps` are these functions, `simulator` is
-//! their memory, `abi` what both sides know. [`isolate`] gives each trial a process, in which
-//! [`fault`] reports what goes wrong.
+//! `load` loads the object that `compile::native` made into a [`NativeScheduler`] (`scheduler`).
+//! The engine calls it through [`crate::Ops`] (`bridge`), and it calls kfuncs and helpers: `table`
+//! maps their names to functions; `kfuncs`, `arguments`, `helpers`, `timers` and `maps` are these
+//! functions; `simulator` is their state; `abi` is what the object and this crate both know.
+//! `isolate` runs each trial in a process of its own, in which [`fault`] reports crashes.
 //!
-//! What is not here: the meaning of kfuncs, which is the engine's ([`kernel`]); compilation.
+//! What is not here: what kfuncs do, which is the engine's business ([`crate::core`],
+//! [`crate::ext`]); compilation.
 
 // Boxes in tables are there because the scheduler keeps the addresses of what is in them.
 #![allow(clippy::vec_box)]
 
 mod abi;
+mod arguments;
 mod bridge;
 mod callbacks;
 #[cfg(target_arch = "x86_64")]
 mod division;
-mod engine;
 pub mod fault;
 mod format;
 mod helpers;
-pub mod isolate;
-pub mod kernel;
+mod isolate;
 mod kfuncs;
 mod load;
 mod maps;
@@ -36,6 +36,3 @@ pub use bridge::layout;
 pub use load::knobs;
 pub use run::{run, supervise};
 pub use scheduler::{Host, NativeScheduler};
-
-#[cfg(test)]
-mod tests;

@@ -11,7 +11,6 @@ use model::{KnobValue, Outcome, Record, SchedulerChoice, Trial};
 
 use super::isolate::{Ending, isolated};
 use super::{Host, NativeScheduler, layout};
-use crate::core::Core;
 use crate::core::memory::TaskLayout;
 use crate::trial::{run_ops, without};
 
@@ -26,7 +25,7 @@ pub fn run(trial: &Trial, scheduler: Option<&Native>) -> Record {
         hz: trial.machine.hz,
         seed: trial.seed.derive("bpf_get_prandom_u32"),
     };
-    let loaded = NativeScheduler::<Core>::load(native, &knobs(trial), host);
+    let loaded = NativeScheduler::load(native, &knobs(trial), host);
     let scheduler = match loaded {
         Ok(scheduler) => Rc::new(scheduler),
         Err(reason) => return without(trial, Outcome::Unsupported { reason }),

@@ -14,12 +14,11 @@ use model::{KnobValue, Seed};
 use super::abi::{self, MAX_LOOPS, State};
 use super::callbacks::{self, Callbacks, Settings};
 use super::fault::{CALLBACK, CALLBACKS, CALLS};
-use super::kernel::Kernel;
 use super::load::Loaded;
 use super::maps::Map;
 use super::simulator::{Simulator, This, memory};
 use super::{table, timers};
-use crate::core::TaskId;
+use crate::core::{Core, TaskId};
 
 /// What a scheduler is loaded into.
 #[derive(Clone, Copy, Debug)]
@@ -33,19 +32,19 @@ pub struct Host {
 }
 
 /// A scheduler's native object, loaded for one trial on one simulated kernel.
-pub struct NativeScheduler<K> {
+pub struct NativeScheduler {
     callbacks: Callbacks,
     settings: Settings,
     fields: BTreeMap<String, u32>,
     cpus_mask: usize,
-    simulator: This<K>,
+    simulator: This,
     state: *mut State,
     object: Vec<u8>,
     // Unloaded last: everything above points into it.
     loaded: Loaded,
 }
 
-impl<K: Kernel> NativeScheduler<K> {
+impl NativeScheduler {
     /// Loads a scheduler with fresh globals, sets its knobs and makes its maps.
     ///
     /// # Errors
@@ -55,7 +54,22 @@ impl<K: Kernel> NativeScheduler<K> {
         native: &Native,
         knobs: &BTreeMap<String, KnobValue>,
         host: Host,
-    ) -> Result<NativeScheduler<K>, String> {
+    ) -> Result<NativeScheduler, String> {
+        NativeScheduler::load_with(native, knobs, host, &|_| None)
+    }
+
+    /// Like [`load`](NativeScheduler::load), but `replace` may give other functions for the kfuncs
+    /// and helpers that it is asked for by name. A replacement must have the parameters and the
+    /// result of the original.
+    ///
+    /// # Errors
+    /// As for [`load`](NativeScheduler::load).
+    pub fn load_with(
+        native: &Native,
+        knobs: &BTreeMap<String, KnobValue>,
+        host: Host,
+        replace: &dyn Fn(&str) -> Option<*const ()>,
+    ) -> Result<NativeScheduler, String> {
         let loaded = Loaded::new(&native.object)?;
         for (name, value) in knobs {
             loaded.set_knob(native, name, *value)?;
@@ -66,7 +80,7 @@ impl<K: Kernel> NativeScheduler<K> {
         let mut simulator = Box::new(Simulator::new(state, host.cpus, host.seed));
         simulator.maps = maps(native, &loaded, host.cpus)?;
         let simulator = Box::into_raw(simulator);
-        connect(&loaded, simulator, host)?;
+        connect(&loaded, simulator, host, replace)?;
         super::fault::object_at(loaded.range());
         let named = |(name, offset): (&str, u64)| (name.to_owned(), offset as u32);
         let fields: BTreeMap<String, u32> = loaded.export().task_fields().map(named).collect();
@@ -122,7 +136,7 @@ impl<K: Kernel> NativeScheduler<K> {
     /// Calls into the scheduler. Callbacks nest: a kfunc may make the kernel tell the scheduler
     /// something.
     #[inline]
-    fn call<R>(&self, core: &mut K, number: u32, callback: impl FnOnce(This<K>) -> R) -> R {
+    fn call<R>(&self, core: &mut Core, number: u32, callback: impl FnOnce(This) -> R) -> R {
         let cpu = core.this_cpu();
         let before = CALLBACK.load(Relaxed);
         CALLBACK.store(number, Relaxed);
@@ -166,11 +180,11 @@ macro_rules! plain {
     ($($name:ident($($task:ident: TaskId),*; $($plain:ident: $type:ty),*);)*) => {
         /// The callbacks, by the kernel's names. An absent one does nothing.
         #[allow(missing_docs)]
-        impl<K: Kernel> NativeScheduler<K> {
+        impl NativeScheduler {
             $(#[inline]
-            pub fn $name(&self, core: &mut K, $($task: TaskId,)* $($plain: $type),*) {
+            pub fn $name(&self, core: &mut Core, $($task: TaskId,)* $($plain: $type),*) {
                 if let Some(callback) = self.callbacks.$name {
-                    $(let $task = core.memory($task);)*
+                    $(let $task = core.task_memory($task);)*
                     // SAFETY: the scheduler's function with the types that the kernel gives it.
                     self.call(core, const { number(stringify!($name)) }, |_| unsafe {
                         callback($($task,)* $($plain),*)
@@ -199,14 +213,14 @@ plain! {
 
 /// The others.
 #[allow(missing_docs)]
-impl<K: Kernel> NativeScheduler<K> {
-    pub fn init(&self, core: &mut K) -> i32 {
+impl NativeScheduler {
+    pub fn init(&self, core: &mut Core) -> i32 {
         let Some(callback) = self.callbacks.init else { return 0 };
         // SAFETY: here and below: the scheduler's function with the types that the kernel gives it.
         self.call(core, const { number("init") }, |_| unsafe { callback() })
     }
 
-    pub fn exit(&self, core: &mut K, kind: u64, code: i64, reason: &str, message: &str) {
+    pub fn exit(&self, core: &mut Core, kind: u64, code: i64, reason: &str, message: &str) {
         let Some(callback) = self.callbacks.exit else { return };
         let text = |text: &str| CString::new(text.replace('\0', " ")).unwrap_or_default();
         let (reason, message, dump) = (text(reason), text(message), text(""));
@@ -224,17 +238,17 @@ impl<K: Kernel> NativeScheduler<K> {
         self.call(core, const { number("exit") }, |_| unsafe { callback(&mut info) });
     }
 
-    pub fn init_task(&self, core: &mut K, task: TaskId, fork: bool) -> i32 {
+    pub fn init_task(&self, core: &mut Core, task: TaskId, fork: bool) -> i32 {
         let Some(callback) = self.callbacks.init_task else { return 0 };
-        let task = core.memory(task);
+        let task = core.task_memory(task);
         let mut args = abi::InitTask { fork, cgroup: std::ptr::null() };
         let number = const { number("init_task") };
         self.call(core, number, |_| unsafe { callback(task, &mut args) })
     }
 
-    pub fn exit_task(&self, core: &mut K, task: TaskId, cancelled: bool) {
+    pub fn exit_task(&self, core: &mut Core, task: TaskId, cancelled: bool) {
         if let Some(callback) = self.callbacks.exit_task {
-            let task = core.memory(task);
+            let task = core.task_memory(task);
             let mut args = abi::ExitTask { cancelled };
             let number = const { number("exit_task") };
             self.call(core, number, |_| unsafe { callback(task, &mut args) });
@@ -243,37 +257,37 @@ impl<K: Kernel> NativeScheduler<K> {
     }
 
     #[inline]
-    pub fn select_cpu(&self, core: &mut K, task: TaskId, prev_cpu: i32, wake_flags: u64) -> i32 {
+    pub fn select_cpu(&self, core: &mut Core, task: TaskId, prev_cpu: i32, wake_flags: u64) -> i32 {
         let Some(callback) = self.callbacks.select_cpu else { return prev_cpu };
-        let task = core.memory(task);
+        let task = core.task_memory(task);
         let number = const { number("select_cpu") };
         self.call(core, number, |_| unsafe { callback(task, prev_cpu, wake_flags) })
     }
 
     #[inline]
-    pub fn dispatch(&self, core: &mut K, cpu: i32, prev: Option<TaskId>) {
+    pub fn dispatch(&self, core: &mut Core, cpu: i32, prev: Option<TaskId>) {
         let Some(callback) = self.callbacks.dispatch else { return };
         let prev = memory(core, prev);
         self.call(core, const { number("dispatch") }, |_| unsafe { callback(cpu, prev) })
     }
 
-    pub fn r#yield(&self, core: &mut K, from: TaskId, to: Option<TaskId>) -> bool {
+    pub fn r#yield(&self, core: &mut Core, from: TaskId, to: Option<TaskId>) -> bool {
         let Some(callback) = self.callbacks.r#yield else { return false };
-        let (from, to) = (core.memory(from), memory(core, to));
+        let (from, to) = (core.task_memory(from), memory(core, to));
         self.call(core, const { number("yield") }, |_| unsafe { callback(from, to) })
     }
 
     /// The new mask stands in the task's memory.
-    pub fn set_cpumask(&self, core: &mut K, task: TaskId) {
+    pub fn set_cpumask(&self, core: &mut Core, task: TaskId) {
         let Some(callback) = self.callbacks.set_cpumask else { return };
-        let task = core.memory(task);
+        let task = core.task_memory(task);
         let mask = task.wrapping_add(self.cpus_mask).cast::<u64>();
         let number = const { number("set_cpumask") };
         self.call(core, number, |_| unsafe { callback(task, mask) })
     }
 
-    /// A timer that [`Kernel::timer_new`] has numbered has expired.
-    pub fn timer(&self, core: &mut K, timer: u32) {
+    /// A timer that [`Core::timer_new`] has numbered has expired.
+    pub fn timer(&self, core: &mut Core, timer: u32) {
         let number = const { number("a timer") };
         self.call(core, number, |this| unsafe { timers::expire(this, timer) })
     }
@@ -287,7 +301,7 @@ impl<K: Kernel> NativeScheduler<K> {
     }
 }
 
-impl<K> Drop for NativeScheduler<K> {
+impl Drop for NativeScheduler {
     fn drop(&mut self) {
         // SAFETY: `load` made it, and nobody calls back any more.
         drop(unsafe { Box::from_raw(self.simulator) });
@@ -336,10 +350,16 @@ fn maps(native: &Native, loaded: &Loaded, cpus: u32) -> Result<Vec<Box<Map>>, St
 }
 
 /// Gives the object our functions and its trial.
-fn connect<K: Kernel>(loaded: &Loaded, simulator: This<K>, host: Host) -> Result<(), String> {
+fn connect(
+    loaded: &Loaded,
+    simulator: This,
+    host: Host,
+    replace: &dyn Fn(&str) -> Option<*const ()>,
+) -> Result<(), String> {
     let export = loaded.export();
     for (name, slot) in export.calls() {
-        let function = table::function::<K>(name).ok_or(format!("nobody answers {name}()"))?;
+        let function = replace(name).or_else(|| table::function(name));
+        let function = function.ok_or(format!("the simulator has no function {name}()"))?;
         // SAFETY: the slot is a pointer in the object's data.
         unsafe { (slot as *mut *const ()).write(function) };
     }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a native scheduler's calls come back to: the state of one trial on our side.
+//! The trial's state outside the object: what the kfuncs and helpers of one scheduler work on.
 
 use model::Seed;
 
 use super::abi::{self, NR_CPUS, State};
-use super::kernel::Kernel;
 use super::maps::Map;
 use super::timers::Timer;
-use crate::core::TaskId;
+use crate::core::{Core, TaskId};
 
 /// A `struct cpumask`.
 pub type Cpumask = [u64; NR_CPUS as usize / 64];
@@ -19,9 +18,9 @@ const MASKS: usize = 8;
 const MOST_NOTES: usize = 10_000;
 
 /// The state of one trial. The object keeps a pointer to it; nothing here is shared between trials.
-pub struct Simulator<K> {
+pub struct Simulator {
     /// The kernel, while a callback runs.
-    pub core: *mut K,
+    pub core: *mut Core,
     /// The shim's state inside the object.
     pub state: *mut State,
     /// The scheduler's maps.
@@ -40,9 +39,9 @@ pub struct Simulator<K> {
     next_idle: usize,
 }
 
-impl<K: Kernel> Simulator<K> {
+impl Simulator {
     /// For a machine with so many CPUs.
-    pub fn new(state: *mut State, cpus: u32, seed: Seed) -> Simulator<K> {
+    pub fn new(state: *mut State, cpus: u32, seed: Seed) -> Simulator {
         let mut possible = Box::new([0; NR_CPUS as usize / 64]);
         for cpu in 0..cpus {
             possible[cpu as usize / 64] |= 1 << (cpu % 64);
@@ -83,13 +82,13 @@ impl<K: Kernel> Simulator<K> {
 }
 
 /// How our functions get at the trial: the object hands the pointer back with every call.
-pub type This<K> = *mut Simulator<K>;
+pub type This = *mut Simulator;
 
 /// The kernel that runs the present callback.
 ///
 /// # Safety
 /// `this` must be what the object was given, and the call must come from a callback.
-pub unsafe fn core<'a, K: Kernel>(this: This<K>) -> &'a mut K {
+pub unsafe fn core<'a>(this: This) -> &'a mut Core {
     // SAFETY: every callback sets it to the kernel that it was given.
     unsafe { &mut *(*this).core }
 }
@@ -98,7 +97,7 @@ pub unsafe fn core<'a, K: Kernel>(this: This<K>) -> &'a mut K {
 ///
 /// # Safety
 /// As for [`core`].
-pub unsafe fn task<K: Kernel>(this: This<K>, memory: *const u8, kfunc: &str) -> Option<TaskId> {
+pub unsafe fn task(this: This, memory: *const u8, kfunc: &str) -> Option<TaskId> {
     // SAFETY: the caller's.
     let core = unsafe { core(this) };
     // SAFETY: a wrong pointer is a crash, which is reported as the scheduler's.
@@ -110,19 +109,15 @@ pub unsafe fn task<K: Kernel>(this: This<K>, memory: *const u8, kfunc: &str) -> 
 }
 
 /// The memory of a task, null for none.
-pub fn memory<K: Kernel>(core: &K, task: Option<TaskId>) -> *mut u8 {
-    task.map_or(std::ptr::null_mut(), |task| core.memory(task))
+pub fn memory(core: &Core, task: Option<TaskId>) -> *mut u8 {
+    task.map_or(std::ptr::null_mut(), |task| core.task_memory(task))
 }
 
 /// The set behind a mask that the scheduler gave; without one, it is thrown out.
 ///
 /// # Safety
 /// As for [`core`]; `mask` must be null or a whole `struct cpumask`.
-pub unsafe fn mask<'a, K: Kernel>(
-    this: This<K>,
-    mask: *const u64,
-    kfunc: &str,
-) -> Option<&'a [u64]> {
+pub unsafe fn mask<'a>(this: This, mask: *const u64, kfunc: &str) -> Option<&'a [u64]> {
     // SAFETY: the caller's.
     let core = unsafe { core(this) };
     if mask.is_null() {
@@ -130,5 +125,5 @@ pub unsafe fn mask<'a, K: Kernel>(
         return None;
     }
     // SAFETY: the caller's.
-    Some(unsafe { abi::cpus(mask, core.cpus()) })
+    Some(unsafe { abi::cpus(mask, core.nr_cpu_ids()) })
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `bpf_timer`: the structure in the scheduler's map holds the number (plus one) of an entry here.
 
-use super::kernel::Kernel;
 use super::maps::{Map, errno};
 use super::simulator::{This, core};
 
@@ -33,11 +32,11 @@ unsafe fn number(timer: *mut u64) -> Option<u32> {
     (unsafe { timer.read() } as u32).checked_sub(1)
 }
 
-pub(super) unsafe extern "C" fn timer_init<K: Kernel>(
+pub(super) unsafe extern "C" fn timer_init(
     timer: *mut u64,
     map: *mut u8,
     clock: u64,
-    this: This<K>,
+    this: This,
 ) -> i64 {
     // SAFETY: the scheduler's pointers, as the verifier would check them.
     unsafe {
@@ -57,10 +56,10 @@ pub(super) unsafe extern "C" fn timer_init<K: Kernel>(
     }
 }
 
-pub(super) unsafe extern "C" fn timer_set_callback<K: Kernel>(
+pub(super) unsafe extern "C" fn timer_set_callback(
     timer: *mut u64,
     callback: Option<Callback>,
-    this: This<K>,
+    this: This,
 ) -> i64 {
     // SAFETY: as above.
     unsafe {
@@ -70,11 +69,11 @@ pub(super) unsafe extern "C" fn timer_set_callback<K: Kernel>(
     }
 }
 
-pub(super) unsafe extern "C" fn timer_start<K: Kernel>(
+pub(super) unsafe extern "C" fn timer_start(
     timer: *mut u64,
     ns: u64,
     flags: u64,
-    this: This<K>,
+    this: This,
 ) -> i64 {
     // SAFETY: as above.
     unsafe {
@@ -89,7 +88,7 @@ pub(super) unsafe extern "C" fn timer_start<K: Kernel>(
     }
 }
 
-pub(super) unsafe extern "C" fn timer_cancel<K: Kernel>(timer: *mut u64, this: This<K>) -> i64 {
+pub(super) unsafe extern "C" fn timer_cancel(timer: *mut u64, this: This) -> i64 {
     // SAFETY: as above.
     unsafe {
         match number(timer) {
@@ -103,7 +102,7 @@ pub(super) unsafe extern "C" fn timer_cancel<K: Kernel>(timer: *mut u64, this: T
 ///
 /// # Safety
 /// As for [`core`].
-pub unsafe fn forget<K: Kernel>(this: This<K>, map: *mut u8, key: &[u8]) {
+pub unsafe fn forget(this: This, map: *mut u8, key: &[u8]) {
     // SAFETY: the caller's.
     unsafe {
         let timers = &(*this).timers;
@@ -119,7 +118,7 @@ pub unsafe fn forget<K: Kernel>(this: This<K>, map: *mut u8, key: &[u8]) {
 ///
 /// # Safety
 /// Inside a callback of the engine.
-pub unsafe fn expire<K: Kernel>(this: This<K>, id: u32) {
+pub unsafe fn expire(this: This, id: u32) {
     // SAFETY: the scheduler's function and memory; both live as long as the trial.
     unsafe {
         let timer = &mut (&mut (*this).timers)[id as usize];

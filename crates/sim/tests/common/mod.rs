@@ -2,6 +2,8 @@
 //! Trials in a few lines, a scheduler that writes down what it is asked, and what ran when.
 #![allow(dead_code)]
 
+pub mod reference;
+
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 

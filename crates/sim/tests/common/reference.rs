@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Two small policies written in Rust: the floor for speed measurements, and something to test
-//! with. What is compared is always a `.bpf.c` file.
+//! Two small policies written in Rust, for tests of the engine without a compiler.
 
 use std::cell::Cell;
 
-use crate::core::{Core, TaskId};
-use crate::flags::{DSQ_LOCAL, KICK_IDLE, SLICE_DFL};
-use crate::ops::{Ops, OpsPresent};
+use sim::flags::{DSQ_LOCAL, KICK_IDLE, SLICE_DFL};
+use sim::{Core, Ops, OpsPresent, TaskId};
 
 const SHARED_DSQ: u64 = 0;
 
-/// One queue, first come, first served.
+/// One queue in order of arrival.
 pub struct Fifo {
     /// The slice, ns.
     pub slice_ns: u64,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Schedulers in C, run through the whole simulator.
 
+mod common;
+
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
@@ -10,8 +12,9 @@ use compile::native::Native;
 use model::trial::SCHEMA;
 use model::*;
 
-use super::*;
-use crate::{Core, TaskLayout, reference, run_ops};
+use common::reference::Fifo;
+use sim::native::{Host, NativeScheduler, run, supervise};
+use sim::{TaskLayout, run_ops};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -83,9 +86,9 @@ fn ending(native: &Native) -> Outcome {
     record.outcome
 }
 
-/// One of the schedulers in the folder `tests`, beside this file.
+/// One of the schedulers in the folder `native`, next to this file.
 fn in_file(name: &str) -> Native {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/native/tests");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native");
     let source = compile::resolve(&format!("./{name}.bpf.c"), &folder).expect("the file is there");
     compile::native::native(&source).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -100,7 +103,7 @@ fn printed(name: &str) -> Vec<String> {
 
 #[test]
 fn a_policy_in_c_does_what_it_does_in_rust() {
-    let policies: [(&str, Rc<dyn crate::Ops>); 1] = [("fifo", Rc::new(reference::Fifo::default()))];
+    let policies: [(&str, Rc<dyn sim::Ops>); 1] = [("fifo", Rc::new(Fifo::default()))];
     for (name, rust) in policies {
         let trial = trial(name, &[]);
         let native = supervise(&trial, Some(&builtin(name)), 20 * SECOND, &AtomicBool::new(false));
@@ -280,8 +283,8 @@ fn tasks_are_what_they_are() {
 fn flags_come_from_the_header() {
     let mut native = in_file("tasks");
     let host = Host { cpus: 2, hz: 1000, seed: Seed(1) };
-    let load = |native: &Native| NativeScheduler::<Core>::load(native, &Default::default(), host);
-    let flags = crate::flags::OPS_ENQ_EXITING | crate::flags::OPS_ENQ_MIGRATION_DISABLED;
+    let load = |native: &Native| NativeScheduler::load(native, &Default::default(), host);
+    let flags = sim::flags::OPS_ENQ_EXITING | sim::flags::OPS_ENQ_MIGRATION_DISABLED;
     assert_eq!(load(&native).map(|scheduler| scheduler.settings().flags), Ok(flags));
     native.flags.push("SCX_OPS_NONE".into());
     assert_eq!(load(&native).err(), Some("tasks: unknown flag SCX_OPS_NONE".into()));
@@ -293,7 +296,7 @@ fn a_trial_starts_quickly() {
     let host = Host { cpus: 1024, hz: 1000, seed: Seed(1) };
     let begin = Instant::now();
     for _ in 0..20 {
-        NativeScheduler::<Core>::load(&native, &Default::default(), host).expect("it loads");
+        NativeScheduler::load(&native, &Default::default(), host).expect("it loads");
     }
     assert!(begin.elapsed() / 20 < Duration::from_millis(5), "{:?}", begin.elapsed() / 20);
 }

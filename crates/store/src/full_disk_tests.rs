@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A full disk: what was stored stays, and what does not fit leaves no trace.
+
+use std::path::Path;
+
+use crate::{Filter, Store, StoreError};
+
+#[path = "../tests/sample/mod.rs"]
+mod sample;
+
+/// Lets the file grow by no more than `more` pages of 4 KiB.
+fn limit_pages(store: &Store, more: i64) -> rusqlite::Result<()> {
+    let pages: i64 = store.connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
+    store.connection.pragma_update(None, "max_page_count", pages + more)
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+/// A store with one session of one record.
+fn filled(path: &Path) {
+    let store = Store::open(path).expect("a new store");
+    let session = store.begin(&sample::session()).expect("a session");
+    store.append(session, &sample::record(0)).expect("a record");
+}
+
+fn all() -> Filter {
+    Filter { traces: true, ..Filter::default() }
+}
+
+#[test]
+fn shared_sessions_come_in_whole_or_not_at_all() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path);
+    let origin = store::Origin { by: "Ada".into(), seal: "5ea1".into() };
+    let session =
+        |family| store::Session { family, origin: Some(origin.clone()), ..sample::session() };
+    let source = store::SchedulerSource {
+        sha256: model::trial::sha256_hex(b"ab"),
+        name: "mine".into(),
+        files: vec![("mine.bpf.c".into(), "a".into()), ("mine.h".into(), "b".into())],
+    };
+    assert!(source.is_genuine());
+    let sessions =
+        [(session(None), vec![sample::record(0)]), (session(Some(0)), vec![sample::record(1)])];
+    let store = Store::open(&path).expect("the store");
+    limit_pages(&store, 1).expect("a limit");
+    assert!(store.take_in(&sessions, std::slice::from_ref(&source)).is_err());
+    drop(store);
+    let store = Store::open(&path).expect("the store");
+    assert_eq!(store.sessions().expect("sessions").len(), 1);
+    let ids = store.take_in(&sessions, std::slice::from_ref(&source)).expect("taken in");
+    assert_eq!(ids, [2, 3]);
+    let kept = store.sessions().expect("sessions");
+    assert_eq!((kept[2].family, &kept[2].origin), (Some(2), &Some(origin.clone())));
+    assert_eq!(store.records(&all()).expect("records").len(), 3);
+    // The same text again is no second one.
+    store.keep_sources(std::slice::from_ref(&source)).expect("kept");
+    assert_eq!(store.sources().expect("texts"), [source]);
+}
+
+#[test]
+fn a_full_disk_is_told_from_other_trouble() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path);
+    let store = Store::open(&path).expect("the store");
+    let session = store.begin(&sample::session()).expect("a session");
+    limit_pages(&store, 1).expect("a limit");
+    let error =
+        (0..100).find_map(|position| store.append(session, &sample::record(position)).err());
+    let error = error.expect("no space");
+    assert!(matches!(error, StoreError::Full { .. }), "{error}");
+    let records = Store::open_readonly(&path).and_then(|s| s.records(&all())).expect("records");
+    assert!(!records.is_empty(), "what was there before is still there");
+}
