@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Who schedules right now, in the kernel's own words.
+//! The active scheduler as the kernel reports it.
 
 use std::fs;
 
 use model::ActiveScheduler;
 
-/// What the running kernel says about its scheduler. Files that are missing leave their field
-/// empty, except that a kernel without sched_ext has the state `absent`.
+/// Reads which scheduler is active. A missing file leaves its field empty; a kernel without
+/// sched_ext has the state `absent`.
 pub fn active() -> ActiveScheduler {
     ActiveScheduler {
         sched_ext_state: sched_ext("state").unwrap_or_else(|| "absent".into()),
@@ -16,14 +16,14 @@ pub fn active() -> ActiveScheduler {
     }
 }
 
-/// The contents of a file below `/sys/kernel/sched_ext`; `None` when it does not exist.
+/// The trimmed contents of a file below `/sys/kernel/sched_ext`; `None` if there is no such file.
 pub(crate) fn sched_ext(file: &str) -> Option<String> {
     let text = fs::read_to_string(format!("/sys/kernel/sched_ext/{file}")).ok()?;
     Some(text.trim().to_owned())
 }
 
-/// `cfs` or `eevdf`: by the scheduler's debug features where they can be read (a back-port counts),
-/// otherwise by the release, because EEVDF replaced CFS in Linux 6.6.
+/// `cfs` or `eevdf`: from the scheduler's debug features where they can be read (which recognises a
+/// back-port), otherwise from the release: EEVDF replaced CFS in Linux 6.6.
 fn fair() -> String {
     if let Ok(features) = fs::read_to_string("/sys/kernel/debug/sched/features") {
         return fair_of_features(&features).into();
@@ -32,7 +32,7 @@ fn fair() -> String {
     fair_of_release(release.trim()).into()
 }
 
-/// `PLACE_LAG` (or `NO_PLACE_LAG`) came with EEVDF.
+/// Only EEVDF has the feature `PLACE_LAG`, enabled or disabled (`NO_PLACE_LAG`).
 fn fair_of_features(features: &str) -> &'static str {
     if features.contains("PLACE_LAG") { "eevdf" } else { "cfs" }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a worker process owes its supervisor: to stop when it is told to, and to say which process
-//! groups must not outlive it.
+//! The contract between a worker process and its supervisor: the worker stops on SIGTERM, and names
+//! the process groups that must not outlive it.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::OnceLock;
@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicI32, Ordering::SeqCst};
 
 use crate::player::shared_memory::Shared;
 
-/// Forked tasks and a real program: two groups are in use at a time.
+/// Places in the list. Two are in use at a time: forked tasks, and a real program.
 const GROUPS: usize = 8;
 
 static ALARM: AtomicI32 = AtomicI32::new(-1);
 static PROCESS_GROUPS: OnceLock<Shared<AtomicI32>> = OnceLock::new();
 
-/// Prepares the list; before the worker is forked, so that both see it.
+/// Makes the shared list. Call it before the fork, so that worker and supervisor share it.
 pub fn open() {
     if PROCESS_GROUPS.get().is_none()
         && let Ok(groups) = Shared::new(GROUPS)
@@ -23,12 +23,12 @@ pub fn open() {
     }
 }
 
-/// The process group must not outlive the worker.
+/// Adds a process group that must not outlive the worker.
 pub fn enter(group: libc::pid_t) {
     exchange(0, group);
 }
 
-/// It has ended.
+/// Removes a process group that has ended.
 pub fn leave(group: libc::pid_t) {
     exchange(group, 0);
 }
@@ -41,7 +41,7 @@ fn exchange(old: i32, new: i32) {
     }
 }
 
-/// Kills the process groups that a dead worker has left.
+/// Kills the process groups that a dead worker left behind.
 pub fn kill_leftovers() {
     for place in PROCESS_GROUPS.get().iter().flat_map(|groups| groups.iter()) {
         let group = place.swap(0, SeqCst);
@@ -52,7 +52,7 @@ pub fn kill_leftovers() {
     }
 }
 
-/// In the worker: SIGTERM and SIGINT ring the returned alarm from now on.
+/// In the worker: from now on SIGTERM and SIGINT make the returned eventfd readable.
 pub fn obey() -> Option<OwnedFd> {
     // SAFETY: no pointers; the descriptor is new and ours.
     let alarm = unsafe {
@@ -67,7 +67,7 @@ pub fn obey() -> Option<OwnedFd> {
     Some(alarm)
 }
 
-/// The descriptor that becomes readable when the worker shall stop; −1: there is none.
+/// The descriptor that becomes readable when the worker has to stop; -1 if there is none.
 pub fn alarm() -> i32 {
     ALARM.load(SeqCst)
 }

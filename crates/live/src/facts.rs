@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! On what a trial runs: the facts that its record keeps. Nothing here changes anything.
+//! Facts about the machine and the kernel that a record keeps. This module only reads.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,10 +7,10 @@ use std::process::Command;
 
 use model::Provenance;
 
+use crate::context::Context;
 use crate::player::threads::TIMER_SLACK_NS;
-use crate::trial::Context;
 
-/// Everything that is known before a trial starts.
+/// The provenance of a record, without what is only known after the trial.
 pub fn provenance(context: &Context) -> Provenance {
     Provenance {
         fairground: context.fairground.clone(),
@@ -37,7 +37,8 @@ pub fn cpus_online() -> Vec<u32> {
     })
 }
 
-/// Facts that change what a measurement means. What the kernel does not say is left out.
+/// Settings of the kernel that influence measurements, by name. Facts that cannot be read are
+/// missing.
 fn kernel_facts() -> BTreeMap<String, String> {
     const FILES: [(&str, &str); 12] = [
         ("autogroup", "/proc/sys/kernel/sched_autogroup_enabled"),
@@ -73,12 +74,12 @@ fn line(path: &str) -> Option<String> {
     (!first.is_empty()).then(|| first.to_owned())
 }
 
-/// The kernel's build configuration, wherever the distribution keeps it.
+/// The kernel's build configuration, from `/boot` or `/proc/config.gz`.
 fn config() -> Option<String> {
     let release = line("/proc/sys/kernel/osrelease")?;
     fs::read_to_string(format!("/boot/config-{release}")).ok().or_else(|| {
         fs::exists("/proc/config.gz").ok().filter(|&there| there)?;
-        // Every system has gzip, and the lab need not.
+        // The gzip program is on every system, so no library is needed for it.
         let output = Command::new("gzip").args(["-dc", "/proc/config.gz"]).output().ok()?;
         String::from_utf8(output.stdout).ok()
     })
@@ -88,7 +89,7 @@ fn option(config: &str, name: &str) -> Option<String> {
     config.lines().find_map(|line| Some(line.strip_prefix(name)?.strip_prefix('=')?.to_owned()))
 }
 
-/// The preemption model: what debugfs says is chosen, else what was built.
+/// The preemption model: the one chosen in debugfs, else the one in the build configuration.
 fn preempt(version: &str, config: &str, chosen: Option<&str>) -> String {
     let parenthesised = |text: &str| {
         let (_, rest) = text.split_once('(')?;
@@ -114,7 +115,7 @@ fn cpu_model(cpuinfo: &str) -> String {
     named.next().map(|(_, model)| model.trim().to_owned()).unwrap_or_default()
 }
 
-/// `0-2,5` as numbers.
+/// Parses a list of CPUs such as `0-2,5`; `None` for anything else.
 pub(crate) fn cpu_list(text: &str) -> Option<Vec<u32>> {
     let mut cpus = Vec::new();
     for part in text.split(',') {

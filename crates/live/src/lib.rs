@@ -5,15 +5,16 @@
 //! Trial ──► trial::supervise ──► trial::run ──► load ─► attach probes ─► play ─► verify ─► Record
 //! ```
 //!
-//! Read in this order: [`trial`] is the whole answer to one question; [`player`] plays a workload's
-//! steps with real threads and processes; [`program`] runs real programs beside them (the crate
-//! `parsers` reads what they print); [`loader`], [`active`] and [`probes`] are the kernel's side of
-//! it; [`facts`] says on what all this happened.
+//! Read in this order: [`trial`] runs a whole trial; [`player`] plays a workload's steps with
+//! threads and processes; [`program`] runs real programs, whose output the crate `parsers` reads;
+//! [`loader`], [`active`] and [`probes`] deal with the kernel; [`facts`] and [`context`] describe
+//! the machine.
 //!
-//! What is not here: virtual machines, statistics, files of results, anything that prints.
+//! What is not here: virtual machines, statistics, the store, anything that prints.
 
 pub mod active;
 pub mod btf;
+pub mod context;
 mod custody;
 pub mod facts;
 pub mod loader;

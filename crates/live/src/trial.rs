@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! One trial: from the question to its record. Nothing that goes wrong is an error of these
-//! functions; it is an outcome in the record.
+//! One trial, from its description to its record. These functions return no errors: whatever goes
+//! wrong is an outcome in the record.
 
 use std::cell::RefCell;
-use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -12,6 +11,7 @@ use model::{
 };
 
 use crate::active::{active, sched_ext};
+use crate::context::Context;
 use crate::facts;
 use crate::player::{self, Options, Periodic, PlayError, Played, attributes, busy};
 use crate::probes::Probes;
@@ -29,41 +29,14 @@ mod tests;
 
 pub use supervisor::supervise;
 
-/// What only the caller knows about where the trial runs.
-#[derive(Clone, Debug, Default)]
-pub struct Context {
-    /// `kvm`, `tcg`, or `none`.
-    pub accelerator: String,
-    /// The kernel image's SHA-256, empty where unknown.
-    pub kernel_sha256: String,
-    /// Which boot this is.
-    pub boot_id: String,
-    /// Trials that ran in this boot before.
-    pub boot_position: u32,
-    /// Whether this is our own virtual machine.
-    pub in_guest: bool,
-    /// Whether one instruction is one nanosecond.
-    pub virtual_clock: bool,
-    /// Loop rounds of one millisecond, if already measured on this machine, see
-    /// [`busy::calibrate`].
-    pub calibration_rounds_per_ms: Option<u64>,
-    /// This program's version.
-    pub fairground: String,
-    /// Where source trees are that `scripts/sources.sh` has got; `None`: there are none here.
-    pub sources: Option<PathBuf>,
-    /// Where the trial's program works, see [`preparation`]; `None`: where we do.
-    pub folder: Option<PathBuf>,
-}
-
 /// Runs a whole trial in this process: verify, load, probe, play, verify, unload, collect.
 ///
-/// Calls `begins` just before the workload starts. The caller must be able to bear that the process
-/// does not come back: see [`supervise`].
+/// Calls `begins` just before the workload starts. The process may hang or die: see [`supervise`].
 pub fn run(trial: &Trial, context: &Context, begins: &dyn Fn()) -> Record {
     let began = Instant::now();
     let mut provenance = facts::provenance(context);
     provenance.started_unix_s = if context.in_guest { 0 } else { unix_seconds() };
-    // A scheduler under test that runs nobody shall not stop the lab.
+    // A scheduler under test that runs no task must not stop this thread.
     let above = attributes::rise_above().ok();
     let answer = answer(trial, context, &mut provenance, begins);
     if let Some(previous) = &above {
@@ -74,7 +47,7 @@ pub fn run(trial: &Trial, context: &Context, begins: &dyn Fn()) -> Record {
     Record { trial: trial.clone(), outcome, measured, provenance, trace }
 }
 
-/// How it ended, and what was measured.
+/// The part of the record that the trial itself decides.
 struct Answer {
     outcome: Outcome,
     measured: Measured,
@@ -125,19 +98,21 @@ fn answer(
     conclude(trial, provenance, played, (reloaded, verdict))
 }
 
-/// Loading takes long, above everybody else. For those who wait meanwhile the kernel's deadline
-/// servers step in after 0.95 s, and go on to do so as long as there is need within each second:
-/// in the midst of the common start, too, so that tasks begin one after the other. After a rest
-/// they have forgotten it. Under a virtual clock it costs nothing. Kernels without sched_ext get
-/// none: those without servers throttle real-time tasks by a clock of their own, with which a trial
-/// must not fall out of step.
+/// Pause between loading and the workload, under a virtual clock only, where it costs nothing.
+///
+/// Loading takes long and runs above all other tasks. After 0.95 s the kernel's deadline servers
+/// run the tasks that wait, and they repeat it in each later second in which tasks wait; this would
+/// fall into the common start, so that tasks begin one after the other. After the pause the servers
+/// are inactive again. Kernels without sched_ext get no pause: those without deadline servers
+/// throttle real-time tasks with a clock of their own, and the pause would shift the trial against
+/// that clock.
 const REST: Duration = Duration::from_millis(1_200);
 
-/// The least that such a server gives those who wait is 50 ms. Waking a thousand tasks takes a few;
-/// what is longer than this was no common start.
+/// A longer common start is noted in the record. A deadline server runs waiting tasks for at least
+/// 50 ms; waking a thousand tasks takes a few milliseconds.
 const LONG_START_NS: u64 = 20_000_000;
 
-/// Attaches the probes and plays the workload.
+/// Attaches the probes and plays the workload. The scheduler is under test from here on.
 fn play(
     trial: &Trial,
     context: &Context,
@@ -189,7 +164,7 @@ fn attach(trial: &Trial, provenance: &mut Provenance) -> Option<Probes> {
     }
 }
 
-/// The outcome, and what was measured if it counts.
+/// The outcome; the measurements only if the trial ended well.
 fn conclude(
     trial: &Trial,
     provenance: &mut Provenance,
@@ -219,7 +194,7 @@ fn conclude(
     Answer { outcome: Outcome::Ok, measured, trace: readings.trace }
 }
 
-/// What the real program says about itself. The error is why its run does not count.
+/// The measures in the output of the real program. The error says why they do not count.
 fn report_of_program(trial: &Trial, played: &Played) -> Result<parsers::Reported, String> {
     let (Some(program), Some(finished)) = (&trial.workload.program, &played.program) else {
         return Ok(parsers::Reported::default());
@@ -259,17 +234,17 @@ fn note(provenance: &mut Provenance, played: &Played, reported: &parsers::Report
     }
 }
 
-/// Programs that say their version to `--version` and end.
-const TELLERS: [&str; 6] = ["gcc", "make", "perf", "ps", "stress-ng", "sysbench"];
+/// Programs that print their version with `--version` and end.
+const VERSIONED: [&str; 6] = ["gcc", "make", "perf", "ps", "stress-ng", "sysbench"];
 
-/// Versions that programs are known to tell, and that of the source tree.
+/// Versions of the programs that the trial needs, and of its source tree, by name.
 fn versions(trial: &Trial, context: &Context) -> std::collections::BTreeMap<String, String> {
     let mut names = Vec::new();
     if let SchedulerChoice::Program { command } = &trial.contestant.scheduler {
         names.extend(command.first().map(String::as_str));
     }
     let needed = trial.workload.program.iter().flat_map(Program::needed).map(|(name, _)| name);
-    names.extend(needed.filter(|name| TELLERS.contains(name)));
+    names.extend(needed.filter(|name| VERSIONED.contains(name)));
     let version = |name: &str| Some((name.to_owned(), program::version(name)?));
     let told = names.into_iter().filter_map(version);
     told.chain(preparation::version_of_sources(trial, context)).collect()

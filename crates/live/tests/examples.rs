@@ -4,8 +4,9 @@
 
 use std::sync::atomic::AtomicBool;
 
+use live::context::Context;
 use live::program::find;
-use live::trial::{Context, supervise};
+use live::trial::supervise;
 use model::{Outcome, Record, Trial};
 use serde_json::{Value, json};
 

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use anyhow::Result;
 use live::active::active;
+use live::context::Context;
 use live::facts;
 use live::topology::topology;
-use live::trial::Context;
 use model::{Backend, Machine};
 
 use crate::exit::bad_input;

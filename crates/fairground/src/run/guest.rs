@@ -3,7 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use live::trial::Context;
+use live::context::Context;
 use model::{Clock, Record, Trial};
 use vm::guest::GuestFacts;
 

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use live::trial::Context;
+use live::context::Context;
 use model::{Progress, Trial};
 
 use super::VERSION;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Why this machine or kernel cannot run a trial, found before anything is changed.
+//! Reasons why this machine or kernel cannot run a trial, checked before anything is changed.
 
 use model::{SchedulerChoice, Step, Trial};
 
@@ -7,13 +7,13 @@ use crate::active::active;
 use crate::facts::cpus_online;
 use crate::program;
 
-/// The first obstacle, with what would help.
+/// The first obstacle, with a remedy.
 pub fn first(trial: &Trial) -> Option<String> {
     let scheduler = scheduler(&trial.contestant.scheduler).or_else(|| reloads(trial));
     scheduler.or_else(|| programs(trial)).or_else(|| cpus(trial))
 }
 
-/// What differs from what the trial describes, without being an obstacle.
+/// A difference between the trial's machine and this one that is no obstacle.
 pub fn differences(trial: &Trial, cpus: u32) -> Option<String> {
     let machine = &trial.machine;
     (machine.cpus != cpus)
@@ -52,7 +52,7 @@ fn programs(trial: &Trial) -> Option<String> {
     trial.workload.program.as_ref().and_then(program::missing)
 }
 
-/// CPUs that the workload wants and the machine has not.
+/// A CPU that the workload names and the machine lacks.
 fn cpus(trial: &Trial) -> Option<String> {
     let online = cpus_online();
     let groups = trial.workload.tasks.iter().filter(|group| group.template || group.count > 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a real program needs before its trial can begin: a folder to work in, and what its
+//! What a real program needs before its trial can begin: a working folder, and the files that its
 //! preparing commands make there (a clip to play, a source tree without objects).
 
 use std::fs;
@@ -8,27 +8,32 @@ use std::path::{Path, PathBuf};
 use model::{Outcome, Policy, Trial};
 use tempfile::TempDir;
 
+<<<<<<< HEAD
+=======
+use crate::context::Context;
+use crate::parsers;
+>>>>>>> 73abb75 (live: a trial's context has a file of its own)
 use crate::program::Running;
-use crate::trial::Context;
 
-/// In a source tree, the file that says which version of what package it is.
+/// The file in a source tree that names its version.
 pub const VERSION_FILE: &str = ".fairground-version";
 
-/// Where a trial's program works. An empty folder goes when this does.
+/// The working folder of a trial's program. A scratch folder is deleted on drop.
 pub enum Folder {
-    /// Where we do.
+    /// The current folder.
     Ours,
-    /// An empty one.
+    /// A new, empty folder.
     Scratch(TempDir),
     /// A source tree.
     Sources(PathBuf),
 }
 
 impl Folder {
-    /// Makes or finds it; the supervisor does, because a worker may die.
+    /// Makes or finds the folder. The supervisor calls this, because a worker may die and leave a
+    /// scratch folder behind.
     ///
     /// # Errors
-    /// How the trial ends when there is none.
+    /// The outcome of the trial if there is no such folder.
     pub fn of(trial: &Trial, context: &Context) -> Result<Folder, Outcome> {
         let Some(program) = &trial.workload.program else { return Ok(Folder::Ours) };
         if program.scratch {
@@ -47,7 +52,7 @@ impl Folder {
         }
     }
 
-    /// Its path.
+    /// The path; `None` for the current folder.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Folder::Ours => None,
@@ -57,24 +62,24 @@ impl Folder {
     }
 }
 
-/// What brings a source tree that is not here.
+/// Says that a source tree is missing, and which command gets it.
 pub fn no_sources(name: &str) -> String {
     format!(
         "the source tree `{name}` is not here; `scripts/sources.sh {name}` gets and configures it"
     )
 }
 
-/// Which version of its source tree a program works in, by the tree's name.
+/// Name and version of the source tree that the trial's program works in.
 pub fn version_of_sources(trial: &Trial, context: &Context) -> Option<(String, String)> {
     let program = trial.workload.program.as_ref().filter(|program| !program.sources.is_empty())?;
     let version = fs::read_to_string(context.folder.as_ref()?.join(VERSION_FILE)).ok()?;
     Some((program.sources.clone(), version.trim().to_owned()))
 }
 
-/// Runs a program's preparing commands, one after another, as ordinary tasks.
+/// Runs the program's preparing commands one after another, as ordinary tasks.
 ///
 /// # Errors
-/// How the trial ends when one of them fails, or when the trial's time is over.
+/// The outcome of the trial if a command fails, or if the trial's time is over.
 pub fn prepare(trial: &Trial, folder: Option<&Path>) -> Result<(), Outcome> {
     let commands = trial.workload.program.iter().flat_map(|program| &program.prepare);
     commands.into_iter().try_for_each(|command| run(command, folder))

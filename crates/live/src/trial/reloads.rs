@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The scheduler under test is taken out and loaded again while the workload runs.
+//! Unloads and loads the scheduler under test while the workload runs.
 
 use std::time::Instant;
 
@@ -8,20 +8,20 @@ use model::{ActiveScheduler, Histogram, Measured, Metric, Outcome, SchedulerChoi
 use crate::active::active;
 use crate::trial::scheduler::UnderTest;
 
-/// The scheduler under test during a run.
+/// The scheduler under test while its workload runs.
 pub struct Reloads<'a> {
     under_test: &'a mut UnderTest,
     choice: &'a SchedulerChoice,
-    /// What the kernel must say of it at this moment.
+    /// What the kernel must report now.
     expected: ActiveScheduler,
     reloaded: Reloaded,
-    /// Why it was not there any more, or did not come back.
+    /// Why a reload failed: the scheduler was gone, or could not be loaded again.
     failure: Option<Outcome>,
 }
 
-/// What reloading took.
+/// The durations of all reloads.
 pub struct Reloaded {
-    /// Whether the trial asked for any.
+    /// Whether the workload demands reloads.
     asked: bool,
     unload_ns: Vec<u64>,
     load_ns: Vec<u64>,
@@ -44,7 +44,7 @@ impl<'a> Reloads<'a> {
         }
     }
 
-    /// Once out and in again. Returns whether the run may go on.
+    /// Unloads and loads the scheduler once. Returns whether the workload may go on.
     pub fn reload(&mut self) -> bool {
         let result = self.try_reload();
         self.failure = result.err();
@@ -63,12 +63,12 @@ impl<'a> Reloads<'a> {
         Ok(())
     }
 
-    /// Takes it out for good.
+    /// Unloads the scheduler for good.
     pub fn stop(&mut self) {
         self.under_test.stop();
     }
 
-    /// Whether it was active all the time, but for its reloads.
+    /// Checks that the scheduler was active all the time, except during its reloads.
     pub fn verify_after(&mut self, after: &ActiveScheduler) -> Result<(), Outcome> {
         match self.failure.take() {
             Some(outcome) => Err(outcome),
@@ -76,14 +76,14 @@ impl<'a> Reloads<'a> {
         }
     }
 
-    /// What it took.
+    /// The durations of the reloads so far.
     pub fn end(self) -> Reloaded {
         self.reloaded
     }
 }
 
 impl Reloaded {
-    /// Adds its measures, if the trial asked for reloads.
+    /// Adds the measures of reloading, if the workload demands reloads.
     pub fn measure(&self, measured: &mut Measured) {
         if !self.asked {
             return;

@@ -14,10 +14,11 @@ use std::time::{Duration, Instant};
 use model::{Outcome, Record, Trial};
 
 use crate::active::active;
+use crate::context::Context;
 use crate::player::attributes::{check, rise_above};
 use crate::player::busy;
 use crate::player::run_state::pipe;
-use crate::trial::{Context, preparation, run, scheduler};
+use crate::trial::{preparation, run, scheduler};
 use crate::{custody, facts};
 
 /// How long a worker may take to stop when it is told to: it waits itself for a scheduler to leave.
