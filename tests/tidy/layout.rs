@@ -7,8 +7,8 @@ use crate::{File, expect_none, files, root};
 
 /// What a crate may know besides `model`; `fairground` may know all.
 const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
-    ("live", &["compile", "parsers"]),
-    ("sim", &["compile"]),
+    ("live", &["compile", "parsers", "worker"]),
+    ("sim", &["compile", "worker"]),
     // A report is a function of a comparison, whose type the statistics define.
     ("report", &["stats"]),
     // A file names parsers and measures.
@@ -19,8 +19,8 @@ const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
 
 /// Crates that measure or compute: they emit events and return values, they never print.
 const SILENT: &[&str] = &[
-    "model", "parsers", "spec", "compile", "live", "vm", "sim", "store", "exchange", "stats",
-    "report",
+    "model", "parsers", "spec", "compile", "worker", "live", "vm", "sim", "store", "exchange",
+    "stats", "report",
 ];
 
 /// The backends: what links libbpf, QEMU's side of a boot, or native schedulers.

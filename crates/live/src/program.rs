@@ -11,11 +11,11 @@ use std::ptr;
 use std::time::{Duration, Instant};
 
 use model::{Policy, Program};
+use worker::{Pipe, pipe};
 
 use crate::custody;
 use crate::player::attributes::{self, check, errno};
 use crate::player::clock::now_ns;
-use crate::player::run_state::{Pipe, pipe};
 use crate::player::usage::{self, Usage};
 
 #[cfg(test)]

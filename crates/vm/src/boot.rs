@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! One boot: what is heard from the guest, and the records that the guest could not give.
+//! One boot: the frames that the guest sends, and the records of trials that it could not finish.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, bail};
 use model::{Clock, Outcome, Provenance, Record, Trial};
 
-use crate::channel::Kind;
+use crate::channel::FrameKind;
 use crate::console;
 use crate::initramfs::{self, Boot, Contents};
 use crate::qemu::{self, Accelerator, Output, Qemu};
-use crate::trials::{Event, Lab};
+use crate::request::{Event, Setup};
 
 /// See [`console::is_stale_code`].
 const STALE_CODE: &str = "QEMU ran code that the guest's kernel had already replaced, on several \
@@ -21,9 +21,9 @@ const STALE_CODE: &str = "QEMU ran code that the guest's kernel had already repl
 /// How often `stop` is looked at.
 const STOP_CHECK: Duration = Duration::from_millis(50);
 
-/// One run of QEMU.
+/// One start of QEMU and its trials.
 pub(crate) struct BootRun<'a> {
-    lab: &'a Lab<'a>,
+    setup: &'a Setup<'a>,
     qemu: Qemu,
     /// Index of the first trial of this boot.
     first: usize,
@@ -32,7 +32,7 @@ pub(crate) struct BootRun<'a> {
     /// Start of the trial in flight.
     started: Option<(Instant, SystemTime)>,
     boot_id: String,
-    /// Why this is not the planned boot's first.
+    /// Why the attempt before this one ended; `None` for the first attempt.
     note: Option<String>,
     /// The console's last lines, when the guest hung.
     console_tail: String,
@@ -42,30 +42,30 @@ pub(crate) struct BootRun<'a> {
 pub(crate) enum End {
     Finished,
     Stopped,
-    /// Too early, and why.
+    /// It ended too early; the text says why.
     Broken(String),
-    /// The emulator's own fault, which deserves another boot; what it was.
+    /// QEMU's own fault ended it, so another boot is worthwhile; the text names the fault.
     Emulator(String),
 }
 
 impl<'a> BootRun<'a> {
     /// Packs the trials from `first` on and starts the machine.
     pub fn start(
-        lab: &'a Lab<'a>,
+        setup: &'a Setup<'a>,
         first: usize,
         attempt: u32,
         note: Option<String>,
     ) -> Result<BootRun<'a>> {
-        let request = lab.request;
+        let request = setup.request;
         let boot_id = match attempt {
             0 => format!("virtual-{}", request.boot),
             again => format!("virtual-{}.{again}", request.boot),
         };
-        let initramfs = initramfs(lab, first, &boot_id)?;
-        let arguments = qemu::arguments(&request.kernel.image, request.machine, lab.accelerator);
+        let initramfs = initramfs(setup, first, &boot_id)?;
+        let arguments = qemu::arguments(&request.kernel.image, request.machine, setup.accelerator);
         let qemu = Qemu::start(&arguments, &initramfs)?;
         Ok(BootRun {
-            lab,
+            setup,
             qemu,
             first,
             next: first,
@@ -76,13 +76,13 @@ impl<'a> BootRun<'a> {
         })
     }
 
-    /// Listens until the boot's end. Lab failures that a second boot cannot heal are errors.
+    /// Handles frames until the boot ends. Failures that a second boot cannot mend are errors.
     pub fn attend(&mut self, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<End> {
         loop {
             let deadline = Instant::now() + self.patience();
             match self.wait(deadline, stop) {
-                Heard::Frame(Kind::Finished, ..) => return Ok(self.finished()),
-                Heard::Frame(Kind::Failed, payload, _) => {
+                Heard::Frame(FrameKind::Finished, ..) => return Ok(self.finished()),
+                Heard::Frame(FrameKind::Failed, payload, _) => {
                     bail!("the guest failed: {}", String::from_utf8_lossy(&payload))
                 }
                 Heard::Frame(kind, payload, at) => self.frame(kind, &payload, at, on_event)?,
@@ -94,21 +94,21 @@ impl<'a> BootRun<'a> {
     }
 
     fn finished(&self) -> End {
-        if self.next == self.lab.request.trials.len() {
+        if self.next == self.setup.request.trials.len() {
             return End::Finished;
         }
         End::Broken("the guest says that it has finished, but has not".into())
     }
 
-    /// How long the guest may be silent now, in wall time: under instruction counting a trial's own
-    /// time limit (the guest's affair) may take several times as long here.
+    /// How long the guest may be silent now, in wall time. The guest enforces a trial's time limit by
+    /// its own clock; with instruction counting that may take several times as long in wall time.
     fn patience(&self) -> Duration {
         match self.started {
             Some(_) => {
-                let timeout_ms = self.lab.request.trials[self.next].timeout_ms;
+                let timeout_ms = self.setup.request.trials[self.next].timeout_ms;
                 Duration::from_millis(timeout_ms.saturating_mul(3)) + Duration::from_secs(20)
             }
-            None => self.lab.silence_max,
+            None => self.setup.silence_max,
         }
     }
 
@@ -131,29 +131,29 @@ impl<'a> BootRun<'a> {
 
     fn frame(
         &mut self,
-        kind: Kind,
+        kind: FrameKind,
         payload: &[u8],
         at: Instant,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<()> {
         match kind {
-            Kind::Hello => {
+            FrameKind::Hello => {
                 self.boot_id = String::from_utf8_lossy(payload).into_owned();
                 let boot_ms = at.duration_since(self.qemu.started).as_millis() as u64;
                 on_event(Event::Booted { boot_ms });
             }
-            Kind::Started => {
-                if self.next >= self.lab.request.trials.len() {
+            FrameKind::Started => {
+                if self.next >= self.setup.request.trials.len() {
                     bail!("the guest starts a trial that it was not given");
                 }
                 self.started = Some((at, SystemTime::now()));
                 on_event(Event::TrialStarted(self.next));
             }
-            Kind::Record => {
+            FrameKind::Record => {
                 let record = self.read_record(payload)?;
                 self.answer(record, on_event);
             }
-            Kind::Finished | Kind::Failed => {}
+            FrameKind::Finished | FrameKind::Failed => {}
         }
         Ok(())
     }
@@ -161,19 +161,19 @@ impl<'a> BootRun<'a> {
     fn read_record(&self, payload: &[u8]) -> Result<Record> {
         let record: Record =
             serde_json::from_slice(payload).context("the guest's record is not understood")?;
-        let asked = self.lab.request.trials.get(self.next).map(Trial::id);
+        let asked = self.setup.request.trials.get(self.next).map(Trial::id);
         if self.started.is_none() || asked != Some(record.trial.id()) {
             bail!("the guest answered another trial than it was asked");
         }
         Ok(record)
     }
 
-    /// Completes a record with what only the host knows, and hands it on.
+    /// Adds the facts that only the host knows to a record, and passes it to the caller.
     fn answer(&mut self, mut record: Record, on_event: &mut dyn FnMut(Event)) {
-        let request = self.lab.request;
+        let request = self.setup.request;
         let provenance = &mut record.provenance;
         provenance.kernel_sha256.clone_from(&request.kernel.sha256);
-        provenance.accelerator = self.lab.accelerator.word().to_owned();
+        provenance.accelerator = self.setup.accelerator.word().to_owned();
         provenance.boot_id.clone_from(&self.boot_id);
         provenance.boot_position = (self.next - self.first) as u32;
         if let Some((wall, date)) = self.started.take() {
@@ -185,7 +185,7 @@ impl<'a> BootRun<'a> {
             facts.entry(name.clone()).or_insert_with(|| value.clone());
         }
         facts.insert("command_line".into(), qemu::command_line(request.machine));
-        facts.insert("qemu".into(), self.lab.qemu_version.clone());
+        facts.insert("qemu".into(), self.setup.qemu_version.clone());
         if let Some(why) = self.note.as_deref().and_then(|note| note.lines().next()) {
             provenance.notes.push(format!("in a fresh boot, because the one before ended: {why}"));
         }
@@ -193,9 +193,9 @@ impl<'a> BootRun<'a> {
         self.next += 1;
     }
 
-    /// The record of a trial that the guest could not answer.
+    /// Makes the record of a trial that the guest could not finish.
     fn answer_for_the_guest(&mut self, outcome: Outcome, on_event: &mut dyn FnMut(Event)) -> End {
-        let request = self.lab.request;
+        let request = self.setup.request;
         let trial = request.trials[self.next].clone();
         let why = format!("trial {} {}", trial.id(), outcome.word());
         let provenance = Provenance {
@@ -223,15 +223,15 @@ impl<'a> BootRun<'a> {
         self.answer_for_the_guest(Outcome::Hung { reason }, on_event)
     }
 
-    /// Whether several threads of the host translate the guest's code at the same time.
+    /// Whether QEMU translates the guest's code in several threads at the same time.
     fn is_emulated_in_parallel(&self) -> bool {
-        let machine = self.lab.request.machine;
+        let machine = self.setup.request.machine;
         let is_real = machine.clock == Clock::Real;
-        self.lab.accelerator == Accelerator::Tcg && is_real && machine.cpus > 1
+        self.setup.accelerator == Accelerator::Tcg && is_real && machine.cpus > 1
     }
 
-    /// The end of a boot that has met the emulator's fault too often: the record of the trial that
-    /// ran, or no machine to run any in.
+    /// Ends a boot after too many faults of QEMU: the trial in flight gets its record; without one, the
+    /// boot counts as broken.
     pub fn give_up(&mut self, on_event: &mut dyn FnMut(Event)) -> End {
         if self.started.is_none() {
             return End::Broken(STALE_CODE.into());
@@ -264,17 +264,17 @@ fn console_note(console: &str) -> Vec<String> {
     if console.is_empty() { Vec::new() } else { vec![format!("console: {console}")] }
 }
 
-/// What [`BootRun::wait`] came back with.
+/// The result of [`BootRun::wait`].
 enum Heard {
-    Frame(Kind, Vec<u8>, Instant),
-    /// The machine is gone; a frame may be damaged.
+    Frame(FrameKind, Vec<u8>, Instant),
+    /// The output of the machine ended; the text describes a damaged last frame.
     End(Option<String>),
     Silence,
     Stop,
 }
 
-fn initramfs(lab: &Lab, first: usize, boot_id: &str) -> Result<Vec<u8>> {
-    let request = lab.request;
+fn initramfs(setup: &Setup, first: usize, boot_id: &str) -> Result<Vec<u8>> {
+    let request = setup.request;
     let mut trials = String::new();
     for trial in &request.trials[first..] {
         trials.push_str(&serde_json::to_string(trial)?);
@@ -283,7 +283,7 @@ fn initramfs(lab: &Lab, first: usize, boot_id: &str) -> Result<Vec<u8>> {
     let is_virtual = request.machine.clock == Clock::Virtual;
     let boot = Boot {
         boot_id: is_virtual.then(|| boot_id.to_owned()),
-        accelerator: lab.accelerator.word().to_owned(),
+        accelerator: setup.accelerator.word().to_owned(),
         kernel_sha256: request.kernel.sha256.clone(),
         path: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned(),
     };

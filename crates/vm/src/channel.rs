@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How the guest speaks to the host: frames, written byte by byte to a port of QEMU's
+//! The channel from the guest to the host: frames, written byte by byte to a port of QEMU's
 //! `isa-debugcon`.
 //!
 //! The device has no interrupt and no timing, and the kernel has no driver for it: a byte leaves
@@ -20,13 +20,13 @@ pub const PORT: u16 = 0xe9;
 const MAGIC: &[u8; 2] = b"FG";
 const HEAD: usize = 7;
 const SUM: usize = 8;
-/// No record is that large; a length beyond it is noise.
+/// No record is that large; a greater length is damage.
 const LENGTH_MAX: usize = 1 << 30;
 
-/// What a frame says.
+/// The meaning of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The guest's first word; the payload is the boot's identity.
+pub enum FrameKind {
+    /// The guest's first frame; the payload is the boot's identity.
     Hello = 1,
     /// The trial with the number in the payload starts.
     Started = 2,
@@ -38,11 +38,17 @@ pub enum Kind {
     Failed = 5,
 }
 
-impl Kind {
-    fn from_byte(byte: u8) -> Option<Kind> {
-        [Kind::Hello, Kind::Started, Kind::Record, Kind::Finished, Kind::Failed]
-            .into_iter()
-            .find(|kind| *kind as u8 == byte)
+impl FrameKind {
+    fn from_byte(byte: u8) -> Option<FrameKind> {
+        [
+            FrameKind::Hello,
+            FrameKind::Started,
+            FrameKind::Record,
+            FrameKind::Finished,
+            FrameKind::Failed,
+        ]
+        .into_iter()
+        .find(|kind| *kind as u8 == byte)
     }
 }
 
@@ -50,7 +56,7 @@ impl Kind {
 ///
 /// # Panics
 /// Never for payloads below 4 GiB.
-pub fn encode(kind: Kind, payload: &[u8]) -> Vec<u8> {
+pub fn encode(kind: FrameKind, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap_or(u32::MAX).to_le_bytes();
     let mut frame = Vec::with_capacity(HEAD + payload.len() + SUM);
     frame.extend_from_slice(MAGIC);
@@ -65,13 +71,13 @@ pub fn encode(kind: Kind, payload: &[u8]) -> Vec<u8> {
 ///
 /// # Errors
 /// The stream ends inside a frame, or the bytes are not what [`encode`] wrote.
-pub fn decode(from: &mut impl Read) -> io::Result<Option<(Kind, Vec<u8>)>> {
+pub fn decode(from: &mut impl Read) -> io::Result<Option<(FrameKind, Vec<u8>)>> {
     let mut head = [0; HEAD];
     if from.read(&mut head[..1])? == 0 {
         return Ok(None);
     }
     from.read_exact(&mut head[1..])?;
-    let kind = Kind::from_byte(head[2]).filter(|_| head.starts_with(MAGIC));
+    let kind = FrameKind::from_byte(head[2]).filter(|_| head.starts_with(MAGIC));
     let kind = kind.ok_or_else(|| damaged("it does not start like a frame"))?;
     let length = u32::from_le_bytes([head[3], head[4], head[5], head[6]]) as usize;
     if length > LENGTH_MAX {
@@ -97,17 +103,17 @@ mod tests {
 
     #[test]
     fn frames_come_back_in_order() {
-        let mut stream = encode(Kind::Hello, b"");
-        stream.extend(encode(Kind::Record, &vec![7; 300_000]));
+        let mut stream = encode(FrameKind::Hello, b"");
+        stream.extend(encode(FrameKind::Record, &vec![7; 300_000]));
         let mut from = stream.as_slice();
-        assert_eq!(decode(&mut from).unwrap(), Some((Kind::Hello, vec![])));
-        assert_eq!(decode(&mut from).unwrap(), Some((Kind::Record, vec![7; 300_000])));
+        assert_eq!(decode(&mut from).unwrap(), Some((FrameKind::Hello, vec![])));
+        assert_eq!(decode(&mut from).unwrap(), Some((FrameKind::Record, vec![7; 300_000])));
         assert_eq!(decode(&mut from).unwrap(), None);
     }
 
     #[test]
     fn every_truncation_is_noticed() {
-        let frame = encode(Kind::Started, b"12");
+        let frame = encode(FrameKind::Started, b"12");
         for length in 1..frame.len() {
             assert!(decode(&mut &frame[..length]).is_err(), "{length} bytes passed for a frame");
         }
@@ -115,7 +121,7 @@ mod tests {
 
     #[test]
     fn every_flipped_bit_is_noticed() {
-        let frame = encode(Kind::Started, b"12");
+        let frame = encode(FrameKind::Started, b"12");
         for bit in 0..frame.len() * 8 {
             let mut flipped = frame.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);

@@ -5,12 +5,11 @@
 //! kernels ──► initramfs ──► qemu ──► guest: one trial after another ──► channel ──► trials
 //! ```
 //!
-//! [`kernels`] finds the image, [`initramfs`] packs this very program as `/init`, [`qemu`] starts
-//! the machine, [`guest`] is what runs inside, [`channel`] carries records out of it, and
-//! [`run_trials`] sees to it that every trial gets exactly one record.
+//! [`kernels`] finds the image, [`initramfs`] packs the running program as `/init`, [`qemu`] starts
+//! the machine, [`guest`] runs inside it, [`channel`] carries records out of it, and
+//! [`run_trials`] makes sure that every trial gets exactly one record.
 //!
-//! What is not here: how a trial is run (that is the caller's, handed to [`guest::run`]), and
-//! printing.
+//! What is not here: how a trial is run (the caller passes that to [`guest::run`]), and printing.
 
 mod boot;
 pub mod channel;
@@ -19,8 +18,10 @@ pub mod guest;
 pub mod initramfs;
 pub mod kernels;
 pub mod qemu;
+mod request;
 mod trials;
 
 pub use kernels::Kernel;
 pub use qemu::Accelerator;
-pub use trials::{BootRequest, Event, kvm, run_trials};
+pub use request::{BootRequest, Event};
+pub use trials::{kvm, run_trials};

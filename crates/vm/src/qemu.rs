@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! QEMU: its arguments, its process, and what comes out of it.
+//! QEMU: its arguments, its process and its output.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -16,25 +16,25 @@ use anyhow::{Context, Result, bail};
 use model::{Clock, Machine};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
-use crate::channel::{self, Kind, PORT};
+use crate::channel::{self, FrameKind, PORT};
 
-/// The program.
+/// The name of QEMU's executable.
 pub const PROGRAM: &str = "qemu-system-x86_64";
 
-/// How the guest's instructions are run.
+/// How the guest's instructions are executed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Accelerator {
     /// KVM if a probe boot succeeds and the clock is real, else TCG.
     #[default]
     Auto,
-    /// The processor itself.
+    /// The processor executes them (Linux KVM).
     Kvm,
-    /// QEMU's translator; the only one that counts instructions.
+    /// QEMU translates them. Only TCG can count instructions.
     Tcg,
 }
 
 impl Accelerator {
-    /// As in a record; `auto` never is in one.
+    /// The word in records (`auto` never occurs in one) and on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Accelerator::Auto => "auto",
@@ -59,24 +59,24 @@ pub fn version() -> Result<String> {
     Ok(text.lines().next().unwrap_or_default().trim().to_owned())
 }
 
-/// The kernel's command line. Every record carries it.
+/// The kernel's command line, which every record contains.
 ///
-/// The mitigations of processor faults stay as the kernel chooses: they are part of what a switch
-/// costs.
+/// Mitigations of processor faults stay at the kernel's defaults: they are part of the cost of a
+/// context switch.
 pub fn command_line(machine: &Machine) -> String {
     let common = [
-        // Where a panic's text goes.
+        // A panic's text goes to the serial port.
         "console=ttyS0",
-        // Nothing but a panic is printed: printing takes time from what is measured.
+        // The kernel prints only panics: printing would take time from the workload.
         "loglevel=1",
-        // A panic or an oops ends the boot at once, and the host knows.
+        // A panic or an oops ends the boot at once, so the host notices it.
         "panic=-1",
         "oops=panic",
-        // The self-tests of the kernel's cryptography would run beside the first trials.
+        // The self-tests of the kernel's cryptography would run during the first trials.
         "cryptomgr.notests",
-        // Under emulation the watchdog throws out a good clock for a slow one.
+        // Under emulation the clock watchdog would replace a good clock by a slow one.
         "tsc=reliable",
-        // No waiting for checks and probes of hardware that this machine does not have.
+        // Checks and probes of absent hardware would delay the boot.
         "no_timer_check",
         "i8042.noaux",
         "i8042.nokbd",
@@ -95,7 +95,7 @@ pub fn command_line(machine: &Machine) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// All arguments but the initramfs. `accelerator` is not `Auto`.
+/// All arguments except the initramfs. `accelerator` must not be `Auto`.
 pub fn arguments(image: &Path, machine: &Machine, accelerator: Accelerator) -> Vec<String> {
     let mut arguments: Vec<String> = time_arguments(machine.clock, accelerator);
     let mut add = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
@@ -114,15 +114,15 @@ pub fn arguments(image: &Path, machine: &Machine, accelerator: Accelerator) -> V
     arguments
 }
 
-/// Sockets, cores and threads. A socket of QEMU's has one last-level cache, so as many sockets are
-/// made as there are caches. The machine's numbers divide each other.
+/// Sockets, cores and threads. A socket of QEMU has one last-level cache, so there is one socket per
+/// cache. The machine's numbers divide each other.
 fn processors(machine: &Machine) -> String {
     let (cpus, sockets, threads) = (machine.cpus.max(1), machine.llcs.max(1), machine.smt.max(1));
     let cores = (cpus / sockets / threads).max(1);
     format!("cpus={cpus},sockets={sockets},cores={cores},threads={threads}")
 }
 
-/// Memory and CPUs of each NUMA node; nothing for one node.
+/// Memory and CPUs of each NUMA node; empty for a single node.
 fn nodes(machine: &Machine) -> Vec<(&'static str, String)> {
     let count = machine.nodes.max(1);
     if count == 1 {
@@ -140,8 +140,8 @@ fn nodes(machine: &Machine) -> Vec<(&'static str, String)> {
     (0..count).flat_map(node).collect()
 }
 
-/// With instruction counting one instruction is one nanosecond, an idle machine's clock jumps to
-/// its next timer, and nothing that differs between hosts (date, random instructions) is left.
+/// With a virtual clock, one instruction takes one nanosecond, the clock of an idle machine jumps to
+/// its next timer, and everything that differs between hosts (date, random instructions) is fixed.
 fn time_arguments(clock: Clock, accelerator: Accelerator) -> Vec<String> {
     let arguments: &[&str] = match (clock, accelerator) {
         (Clock::Virtual, _) => &[
@@ -160,21 +160,21 @@ fn time_arguments(clock: Clock, accelerator: Accelerator) -> Vec<String> {
     arguments.iter().map(|argument| (*argument).to_owned()).collect()
 }
 
-/// What comes out of a running machine.
+/// Output of a running machine.
 #[derive(Debug)]
 pub enum Output {
-    /// A frame, and when it came.
-    Frame(Kind, Vec<u8>, Instant),
-    /// The stream ended, or a frame was damaged: no more will come.
+    /// A frame, and the time of its arrival.
+    Frame(FrameKind, Vec<u8>, Instant),
+    /// The stream ended, or a frame was damaged. It is the last output.
     End(Option<String>),
 }
 
-/// A running machine. Dropping it kills it, and so does the death of this process.
+/// A running machine. It is killed on drop and when this process dies.
 pub struct Qemu {
     child: Child,
     console: Arc<Mutex<Console>>,
     console_reader: Option<JoinHandle<()>>,
-    /// Frames in the order in which the guest wrote them.
+    /// The guest's frames, in the order in which it wrote them.
     pub output: Receiver<Output>,
     /// When the process was started.
     pub started: Instant,
@@ -215,7 +215,7 @@ impl Qemu {
         status
     }
 
-    /// What the kernel (and QEMU itself) printed last.
+    /// The last lines that the kernel or QEMU itself printed.
     pub fn console(&self) -> Vec<String> {
         let console = self.console.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         console.lines.iter().cloned().collect()
@@ -228,8 +228,7 @@ impl Drop for Qemu {
     }
 }
 
-/// A file that exists in memory only and goes with its last user: nothing to clean up after kill
-/// -9.
+/// A file in memory. The kernel frees it with its last user, so `kill -9` leaves nothing behind.
 fn memory_file(content: &[u8]) -> Result<OwnedFd> {
     let file = memfd_create(c"fairground-initramfs", MFdFlags::MFD_CLOEXEC)
         .context("making a file in memory for the initramfs")?;
@@ -243,7 +242,7 @@ fn spawn(arguments: &[String], initramfs: &OwnedFd) -> Result<Child> {
     let mut command = Command::new(PROGRAM);
     command.args(arguments).arg("-initrd").arg(format!("/proc/self/fd/{fd}"));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Ctrl-C is for us; we then stop the machine.
+    // Ctrl-C must reach only this process, which then stops the machine.
     command.process_group(0);
     let parent = std::process::id();
     // SAFETY: between fork and exec only system calls are made, on values that were copied before.
@@ -282,7 +281,7 @@ struct Console {
     lines: VecDeque<String>,
 }
 
-/// A panic with its trace has some sixty lines; warnings may come before it.
+/// Number of console lines that are kept. A panic with its trace takes about sixty lines.
 const CONSOLE_LINES_MAX: usize = 200;
 
 fn read_console(stream: impl Read, console: &Mutex<Console>) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Every trial gets exactly one record: from the guest, or, when the guest can give none, from
-//! here.
+//! Runs the trials of a boot. Every trial gets exactly one record: from the guest, or, if the guest
+//! cannot give one, from here.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -8,82 +8,45 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use model::{Clock, Machine, Record, Trial};
+use model::{Clock, Machine};
 
 use crate::Kernel;
 use crate::boot::{BootRun, End};
 use crate::qemu::{self, Accelerator};
+use crate::request::{BootRequest, Event, Setup};
 
-/// One planned boot.
-pub struct BootRequest<'a> {
-    /// What to boot.
-    pub kernel: &'a Kernel,
-    /// CPUs, memory, clock.
-    pub machine: &'a Machine,
-    /// The planned boot's number.
-    pub boot: u32,
-    /// What to run in it, in this order.
-    pub trials: &'a [Trial],
-    /// The program that becomes `/init`; its `main` must hand over to [`crate::guest::run`].
-    pub executable: &'a Path,
-    /// Programs that the workloads name; packed with their shared libraries.
-    pub programs: Vec<String>,
-    /// Paths of programs that others start by themselves, packed in the same way.
-    pub parts: Vec<String>,
-    /// Further files: absolute path in the guest, content.
-    pub files: Vec<(String, Vec<u8>)>,
-    /// Which accelerator to use.
-    pub accelerator: Accelerator,
-}
-
-/// What [`run_trials`] tells its caller.
-#[derive(Clone, Debug)]
-pub enum Event {
-    /// The guest said its first word.
-    Booted {
-        /// Wall time since QEMU was started.
-        boot_ms: u64,
-    },
-    /// The trial with this index starts.
-    TrialStarted(usize),
-    /// The trial with this index has its answer.
-    Record(usize, Box<Record>),
-    /// Something that the user should know.
-    Note(String),
-}
-
-/// From the start to the first word, and between two trials: emulated boots take three seconds, and
-/// hosts may be loaded.
+/// Longest silence between the start and the first frame, and between two trials. An emulated boot
+/// takes three seconds on an idle host, and more on a loaded one.
 const SILENCE_MAX: Duration = Duration::from_secs(120);
-/// A probe of KVM that has not booted by then would be no faster than TCG.
+/// Longest silence of a probe of KVM. A slower KVM would be no faster than TCG.
 const PROBE_MAX: Duration = Duration::from_secs(20);
-/// A boot that answers nothing is tried again, once.
+/// Boots in a row that may end without a single record.
 const FRUITLESS_BOOTS_MAX: u32 = 2;
-/// How often in a row a trial, or the boot before it, may meet the emulator's own fault, see
+/// Boots in a row that may end because of QEMU's own fault, see
 /// [`crate::console::is_stale_code`].
-const EMULATORS_FAULTS_MAX: u32 = 5;
+const EMULATOR_FAULTS_MAX: u32 = 5;
 
-/// Runs all trials of a boot; after a crash or a hang the rest runs in a fresh boot. Every trial
-/// gets exactly one [`Event::Record`], unless `stop` becomes true: then the machine is killed and
-/// the call returns early.
+/// Runs all trials of a boot. After a crash or a hang, the remaining trials run in a fresh boot.
+/// Every trial gets exactly one [`Event::Record`], unless `stop` becomes true: then the machine is
+/// killed and the call returns early.
 ///
 /// # Errors
-/// The lab itself failed: no QEMU, a program that cannot be packed, a guest that does not boot.
+/// QEMU is not installed, a program cannot be packed, or the guest does not boot.
 pub fn run_trials(
     request: &BootRequest,
     stop: &AtomicBool,
     on_event: &mut dyn FnMut(Event),
 ) -> Result<()> {
-    let lab = Lab::new(request, stop, on_event)?;
+    let setup = Setup::new(request, stop, on_event)?;
     let mut answered = 0;
     let mut attempt = 0;
     let mut tries = Tries::default();
     let mut note = None;
     while answered < request.trials.len() && !stop.load(Ordering::Relaxed) {
-        let mut boot = BootRun::start(&lab, answered, attempt, note.take())?;
+        let mut boot = BootRun::start(&setup, answered, attempt, note.take())?;
         let mut end = boot.attend(stop, on_event)?;
         tries.count(matches!(end, End::Emulator(_)), boot.next > answered);
-        if tries.faults > EMULATORS_FAULTS_MAX {
+        if tries.faults > EMULATOR_FAULTS_MAX {
             let before = boot.next;
             end = boot.give_up(on_event);
             tries.count(false, boot.next > before);
@@ -105,12 +68,12 @@ pub fn run_trials(
     Ok(())
 }
 
-/// The boots that answered nothing since the last answer.
+/// Counts the boots without a record since the last record.
 #[derive(Default)]
 struct Tries {
-    /// For a reason of their own.
+    /// Boots that ended because of a trial or the guest.
     fruitless: u32,
-    /// For the emulator's own fault.
+    /// Boots that ended because of QEMU's own fault.
     faults: u32,
 }
 
@@ -127,30 +90,19 @@ impl Tries {
     }
 
     fn are_used_up(&self) -> bool {
-        self.fruitless >= FRUITLESS_BOOTS_MAX || self.faults > EMULATORS_FAULTS_MAX
+        self.fruitless >= FRUITLESS_BOOTS_MAX || self.faults > EMULATOR_FAULTS_MAX
     }
 }
 
-/// What stays the same over a request's boots.
-pub(crate) struct Lab<'a> {
-    pub request: &'a BootRequest<'a>,
-    /// Never `Auto`.
-    pub accelerator: Accelerator,
-    /// As QEMU says it.
-    pub qemu_version: String,
-    /// Longest silence before the first trial and between trials.
-    pub silence_max: Duration,
-}
-
-impl<'a> Lab<'a> {
+impl<'a> Setup<'a> {
     fn new(
         request: &'a BootRequest<'a>,
         stop: &AtomicBool,
         on_event: &mut dyn FnMut(Event),
-    ) -> Result<Lab<'a>> {
+    ) -> Result<Setup<'a>> {
         let qemu_version = qemu::version()?;
         let accelerator = choose(request, &qemu_version, stop, on_event)?;
-        Ok(Lab { request, accelerator, qemu_version, silence_max: SILENCE_MAX })
+        Ok(Setup { request, accelerator, qemu_version, silence_max: SILENCE_MAX })
     }
 }
 
@@ -168,7 +120,7 @@ fn choose(
         (Clock::Real, Accelerator::Auto) => match probe_kvm(request, qemu_version, stop) {
             Ok(()) => Ok(Accelerator::Kvm),
             Err(why) => {
-                // QEMU's own complaint stands in the line after the probe's result.
+                // The second line is QEMU's own message.
                 let short = why.lines().take(2).collect::<Vec<_>>().join(": ");
                 on_event(Event::Note(format!("KVM does not work ({short}); emulating with TCG")));
                 Ok(Accelerator::Tcg)
@@ -178,11 +130,11 @@ fn choose(
     }
 }
 
-/// Whether KVM runs a kernel here; the error says why not. Asked once per process, and of use
-/// before a machine is chosen: where it does not, real time is the emulator's.
+/// Checks once per process that KVM boots a kernel here. Callers use it to choose a machine: without
+/// KVM, a machine with a real clock runs at the emulator's speed.
 ///
 /// # Errors
-/// Why not.
+/// The reason why KVM does not work.
 pub fn kvm(kernel: &Kernel, executable: &Path) -> std::result::Result<(), String> {
     let version = qemu::version().map_err(|error| format!("{error:#}"))?;
     let machine = Machine { clock: Clock::Real, ..Machine::default() };
@@ -200,7 +152,7 @@ pub fn kvm(kernel: &Kernel, executable: &Path) -> std::result::Result<(), String
     probe_kvm(&request, &version, &AtomicBool::new(false))
 }
 
-/// `/dev/kvm` may exist and still not run a stock kernel, so one is booted. Asked once per process.
+/// Boots a kernel without trials, because `/dev/kvm` may exist and still not run a stock kernel.
 fn probe_kvm(
     request: &BootRequest,
     qemu_version: &str,
@@ -219,13 +171,13 @@ fn probe_kvm(
             accelerator: Accelerator::Kvm,
             ..*request
         };
-        let lab = Lab {
+        let setup = Setup {
             request: &empty,
             accelerator: Accelerator::Kvm,
             qemu_version: qemu_version.to_owned(),
             silence_max: PROBE_MAX,
         };
-        let boot = BootRun::start(&lab, 0, 0, None);
+        let boot = BootRun::start(&setup, 0, 0, None);
         match boot.and_then(|mut boot| boot.attend(stop, &mut |_| {})) {
             Ok(End::Finished | End::Stopped) => Ok(()),
             Ok(End::Broken(why) | End::Emulator(why)) => Err(format!("a probe boot failed: {why}")),
@@ -253,7 +205,7 @@ mod tests {
     #[test]
     fn the_emulators_faults_have_tries_of_their_own() {
         let mut tries = Tries::default();
-        for _ in 0..EMULATORS_FAULTS_MAX {
+        for _ in 0..EMULATOR_FAULTS_MAX {
             tries.count(true, false);
         }
         assert!(!tries.are_used_up());

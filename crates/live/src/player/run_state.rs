@@ -4,10 +4,12 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::SeqCst};
+
+use worker::{Pipe, pipe};
 
 use crate::player::attributes::Errno;
 use crate::player::futex::{Barrier, Condition, Lock, Semaphore};
@@ -98,14 +100,6 @@ unsafe impl Shareable for Control {}
 unsafe impl Shareable for TaskSlot {}
 // SAFETY: as above.
 unsafe impl Shareable for Counts {}
-
-/// One member of a channel.
-pub struct Pipe {
-    /// The reading end.
-    pub read: OwnedFd,
-    /// The writing end.
-    pub write: OwnedFd,
-}
 
 /// See the module.
 pub struct RunState {
@@ -276,19 +270,6 @@ fn allow_files(files: u64) {
             }
         }
     }
-}
-
-/// A pipe that programs started later do not inherit.
-pub fn pipe() -> io::Result<Pipe> {
-    let mut ends: [RawFd; 2] = [0; 2];
-    // SAFETY: room for two descriptors.
-    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the kernel has just given them to us.
-    Ok(unsafe {
-        Pipe { read: OwnedFd::from_raw_fd(ends[0]), write: OwnedFd::from_raw_fd(ends[1]) }
-    })
 }
 
 fn eventfd() -> io::Result<OwnedFd> {

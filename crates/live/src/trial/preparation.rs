@@ -8,11 +8,7 @@ use std::path::{Path, PathBuf};
 use model::{Outcome, Policy, Trial};
 use tempfile::TempDir;
 
-<<<<<<< HEAD
-=======
 use crate::context::Context;
-use crate::parsers;
->>>>>>> 73abb75 (live: a trial's context has a file of its own)
 use crate::program::Running;
 
 /// The file in a source tree that names its version.

@@ -1,35 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The supervisor: runs a trial in a process of its own, and gets an answer whatever happens to it.
+//! The supervisor: runs a trial in a process of its own, and returns a record whatever happens to
+//! that process.
 
-use std::any::Any;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use model::{Outcome, Record, Trial};
+use worker::{Pipe, Process};
 
 use crate::active::active;
 use crate::context::Context;
-use crate::player::attributes::{check, rise_above};
+use crate::player::attributes::rise_above;
 use crate::player::busy;
-use crate::player::run_state::pipe;
 use crate::trial::{preparation, run, scheduler};
 use crate::{custody, facts};
 
-/// How long a worker may take to stop when it is told to: it waits itself for a scheduler to leave.
+/// How long a worker may take to stop after SIGTERM. Unloading a scheduler is part of that.
 const GRACE: Duration = Duration::from_secs(15);
 
-/// How often the stop flag is looked at. In our own virtual machine nobody raises it.
+/// Exit code of a worker that could not send its record.
+const NOT_SENT: i32 = 101;
+
+/// How often the stop flag is checked. In the guest nothing ever raises it.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Runs a trial in a process of its own: one that hangs or dies costs the trial, not the
-/// experiment. The supervisor runs above the load where it may. When `stop` becomes true, the trial
-/// is ended early, and its record says so.
+/// Runs a trial in a process of its own, so that a hang or a crash costs the trial and not the
+/// experiment. The supervisor runs above the load where it has the privilege. When `stop` becomes
+/// true, the trial ends early, and its record says so.
 pub fn supervise(trial: &Trial, context: &Context, stop: &AtomicBool) -> Record {
     let mut context = context.clone();
     if !context.virtual_clock && context.calibration_rounds_per_ms.is_none() {
@@ -43,22 +45,22 @@ pub fn supervise(trial: &Trial, context: &Context, stop: &AtomicBool) -> Record 
     supervise_work(trial, &context, stop, GRACE, &|begins| run(trial, &context, begins))
 }
 
-/// One measurement for all trials of this process.
+/// Rounds of the busy loop per millisecond, measured once per process.
 fn calibrated() -> u64 {
     static ROUNDS: OnceLock<u64> = OnceLock::new();
     *ROUNDS.get_or_init(busy::calibrate)
 }
 
-/// Two trials at a time would measure each other.
+/// Two trials at the same time would disturb each other's measurements.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// What a worker does; it calls what it is given when the workload begins.
+/// The work of a worker. It calls its argument when the workload begins.
 pub(super) type Work<'a> = &'a dyn Fn(&dyn Fn()) -> Record;
 
-/// What the worker says when the workload begins: JSON does not mind it before the record.
+/// The worker writes this when the workload begins. JSON allows it in front of the record.
 const BEGINS: &[u8] = b"\n";
 
-/// As [`supervise`], for any work.
+/// Like [`supervise`], for any work.
 pub(super) fn supervise_work(
     trial: &Trial,
     context: &Context,
@@ -72,8 +74,8 @@ pub(super) fn supervise_work(
     custody::open();
     let look = if context.in_guest { None } else { Some(LOOK) };
     let careful = |begins: &dyn Fn()| {
-        catch_unwind(AssertUnwindSafe(|| work(begins)))
-            .unwrap_or_else(|panic| without_measurement(trial, context, defect(panic.as_ref())))
+        worker::caught(|| work(begins))
+            .unwrap_or_else(|message| without_measurement(trial, context, defect(&message)))
     };
     let answer = match Worker::start(&careful) {
         Ok(mut worker) => {
@@ -98,16 +100,14 @@ fn without_measurement(trial: &Trial, context: &Context, outcome: Outcome) -> Re
     Record::without_measurement(trial.clone(), outcome, facts::provenance(context))
 }
 
-/// A defect of ours, as an outcome.
-fn defect(panic: &(dyn Any + Send)) -> Outcome {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason");
+/// The outcome of a trial whose worker panicked: a defect of Fairground.
+fn defect(message: &str) -> Outcome {
+    let text = if message.is_empty() { "no reason" } else { message };
     Outcome::Failed { reason: format!("the lab itself failed; please report it: {text}") }
 }
 
-/// After the worker, no scheduler of its may be active: the kernel takes it out when the worker's
-/// last file is closed. Where that does not come about, the kernel's own emergency brake (SysRq-S)
-/// is used.
+/// Makes sure that no scheduler of the worker is active any more. The kernel unloads it when the
+/// worker's last file is closed. If that does not happen, SysRq-S forces it.
 fn leave_no_scheduler(trial: &Trial) -> Option<String> {
     if !trial.contestant.scheduler.is_sched_ext() || scheduler::await_disabled() {
         return None;
@@ -120,7 +120,8 @@ fn leave_no_scheduler(trial: &Trial) -> Option<String> {
 }
 
 struct Worker {
-    pid: libc::pid_t,
+    process: Process,
+    /// Readable when the process has ended.
     handle: OwnedFd,
     answer: File,
     bytes: Vec<u8>,
@@ -130,33 +131,24 @@ struct Worker {
 
 impl Worker {
     fn start(work: Work) -> std::io::Result<Worker> {
-        let pipe = pipe()?;
-        // SAFETY: the child is a copy of this thread alone; the C library keeps its allocator
-        // usable.
-        let pid = unsafe { libc::fork() };
-        if pid == 0 {
-            be_worker(work, File::from(pipe.write));
-        }
-        check(i64::from(pid)).map_err(std::io::Error::from_raw_os_error)?;
-        // SAFETY: no pointers; the descriptor is new and ours.
-        let handle = unsafe {
-            libc::setpgid(pid, pid);
-            OwnedFd::from_raw_fd(libc::syscall(libc::SYS_pidfd_open, pid, 0) as i32)
-        };
-        // SAFETY: no pointers. Reading must never wait: others may hold the other end.
-        unsafe { libc::fcntl(pipe.read.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+        let Pipe { read, write } = worker::pipe()?;
+        let process = Process::fork(move || be_worker(work, File::from(write)))?;
+        // SAFETY: no pointers. The child does the same, because either may run first.
+        unsafe { libc::setpgid(process.pid(), process.pid()) };
+        // SAFETY: no pointers. Reading must never block: forked tasks may hold the other end open.
+        unsafe { libc::fcntl(read.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
         Ok(Worker {
-            pid,
-            handle,
-            answer: File::from(pipe.read),
+            handle: process.handle()?,
+            process,
+            answer: File::from(read),
             bytes: Vec::new(),
             is_silent: false,
         })
     }
 
-    /// Waits for the record; tells the worker to stop when its time is over, and kills it when it
-    /// does not. What comes before the workload has as much time again: how long loading takes
-    /// depends on the host, and must not be taken from the workload's.
+    /// Waits for the record. Tells the worker to stop when its time is over, and kills it when it
+    /// does not stop. Everything before the workload has the same time again, because the time for
+    /// loading depends on the host and must not shorten the workload.
     fn run_if_due(
         &mut self,
         limit: Duration,
@@ -201,38 +193,33 @@ impl Worker {
     /// Its exit status, once it has ended.
     fn ended(&mut self) -> Option<i32> {
         self.read();
-        let mut status = 0;
-        // SAFETY: the status is ours.
-        let pid = unsafe { libc::waitpid(self.pid, &mut status, libc::WNOHANG) };
-        (pid != 0).then_some(status)
+        self.process.ended()
     }
 
     fn read(&mut self) {
-        // "Would block" is an error here, and what was read before it is kept.
+        // "Would block" is an error here; the bytes before it are kept.
         self.is_silent |= self.answer.read_to_end(&mut self.bytes).is_ok();
     }
 
+    /// SIGKILL goes to the whole process group; SIGTERM to the worker alone, which handles it.
     fn kill(&self, signal: i32) {
-        // SAFETY: no pointers. The polite signal is for the worker alone, who knows what to do.
-        unsafe { libc::kill(if signal == libc::SIGKILL { -self.pid } else { self.pid }, signal) };
+        match signal {
+            libc::SIGKILL => self.process.kill_group(signal),
+            _ => self.process.kill(signal),
+        }
     }
 
-    /// Sleeps until the worker says something or ends, or the time is over.
+    /// Sleeps until the worker writes or ends, at most for `patience`.
     ///
-    /// A pipe whose other end is closed is always ready. Looking at it any longer would keep the
-    /// supervisor running, above a worker that needs the CPU to come to its end.
+    /// A pipe whose other end is closed is always ready. Polling it would keep the supervisor
+    /// running, above a worker that needs the CPU to come to its end.
     fn wait(&self, patience: Duration) {
-        const NOTHING: i32 = -1;
-        let entry = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        let answer = if self.is_silent { NOTHING } else { self.answer.as_raw_fd() };
-        let mut entries = [entry(self.handle.as_raw_fd()), entry(answer)];
-        let patience = crate::player::clock::timespec(patience.as_nanos() as u64);
-        // SAFETY: two valid entries and a valid time.
-        unsafe { libc::ppoll(entries.as_mut_ptr(), 2, &patience, std::ptr::null()) };
+        let answer = (!self.is_silent).then(|| self.answer.as_fd());
+        worker::await_readable([Some(self.handle.as_fd()), answer], patience);
     }
 }
 
-/// What became of a worker without a record.
+/// The outcome of a trial whose worker ended without a record.
 fn died(status: i32, killed: bool, after: Duration, grace: Duration) -> Outcome {
     let reason = match () {
         _ if killed => {
@@ -258,18 +245,15 @@ fn signal_name(signal: i32) -> String {
         .map_or_else(|_| format!("signal {signal}"), |signal| signal.as_str().to_owned())
 }
 
-fn be_worker(work: Work, mut answer: File) -> ! {
-    // SAFETY: no pointers. The worker must not outlive the one who could end it.
-    unsafe {
-        libc::setpgid(0, 0);
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-    }
+/// Does the work and sends its record; returns the process's exit code.
+fn be_worker(work: Work, mut answer: File) -> i32 {
+    // SAFETY: no pointers.
+    unsafe { libc::setpgid(0, 0) };
     let alarm = custody::obey();
     std::panic::set_hook(Box::new(|_| {}));
     let begins = || drop((&answer).write_all(BEGINS));
     let record = work(&begins);
     let sent = serde_json::to_vec(&record).ok().and_then(|json| answer.write_all(&json).ok());
     drop(alarm);
-    // SAFETY: leaves without running anything that belongs to the parent.
-    unsafe { libc::_exit(if sent.is_some() { 0 } else { 101 }) }
+    if sent.is_some() { 0 } else { NOT_SENT }
 }

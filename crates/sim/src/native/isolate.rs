@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A process for each trial, so that a scheduler that crashes, spins or corrupts memory costs its
-//! own trial only.
+//! A process for each trial, so that a scheduler that crashes, loops for ever or corrupts memory
+//! costs its own trial only.
 
 use std::io::{Read, Write};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use worker::Process;
 
 use super::fault::{self, Fault};
 
@@ -16,112 +17,93 @@ use super::fault::{self, Fault};
 pub enum Ending {
     /// The work's answer.
     Answer(Vec<u8>),
-    /// The scheduler's code went wrong.
+    /// The scheduler's code crashed or did not end.
     Fault(Fault),
-    /// Our own code did.
+    /// The simulator's own code panicked; the panic's message.
     Panic(String),
-    /// The process ended without a word, by this signal (0: none).
+    /// The process ended without an answer, by this signal (0: none).
     Killed(i32),
     /// It did not end in time and was killed.
     TimedOut,
-    /// It was killed because nobody wants its answer any more.
+    /// It was killed because a stop was requested.
     Stopped,
 }
 
-/// What the first byte of the answer says.
+/// First byte of what the process sends: an answer or a panic's message follows.
 const ANSWER: u8 = 1;
 const PANIC: u8 = 2;
 
-/// How soon a request to stop is noticed.
+/// How often a request to stop is looked for.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// One birth at a time. A child that is born while another's pipes are open for writing would keep
-/// them open, and the end of the other's answer would be noticed only when both have ended.
-static BIRTH: Mutex<()> = Mutex::new(());
+/// Serialises making the pipes and forking. A child that is forked while another's pipes are open
+/// for writing would keep them open, and the end of that other answer would be noticed only when
+/// both children have ended.
+static FORKING: Mutex<()> = Mutex::new(());
 
-/// Does work in a process of its own, which ends with it, or when `stop` becomes true.
+/// Does work in a process of its own. The process ends with the work, after `timeout`, or when
+/// `stop` becomes true.
 ///
 /// # Errors
-/// When there can be no further process.
+/// There can be no further process or pipe.
 pub fn isolated(
     timeout: Duration,
     stop: &AtomicBool,
     work: impl FnOnce() -> Vec<u8>,
 ) -> std::io::Result<Ending> {
-    let birth = BIRTH.lock().unwrap_or_else(PoisonError::into_inner);
-    let (answer_from, answer_to) = pipe()?;
-    let (fault_from, fault_to) = pipe()?;
-    // SAFETY: the child uses what it has a copy of, and never returns from here.
-    let child = unsafe { libc::fork() };
-    match child {
-        -1 => Err(std::io::Error::last_os_error()),
-        0 => {
-            drop((answer_from, fault_from));
-            child_main(answer_to, &fault_to, work)
-        }
-        _ => {
-            drop((answer_to, fault_to, birth));
-            Ok(wait(child, answer_from, fault_from, timeout, stop))
-        }
-    }
+    let forking = FORKING.lock().unwrap_or_else(PoisonError::into_inner);
+    let (answer, fault) = (worker::pipe()?, worker::pipe()?);
+    let (answer_to, fault_to) = (answer.write, fault.write);
+    let process = Process::fork(move || child_main(answer_to, &fault_to, work))?;
+    drop(forking);
+    Ok(wait(process, &answer.read, fault.read, timeout, stop))
 }
 
-fn child_main(answer_to: OwnedFd, fault_to: &OwnedFd, work: impl FnOnce() -> Vec<u8>) -> ! {
-    // SAFETY: plain system calls. Without a parent there is nobody to answer.
-    unsafe {
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        libc::setrlimit(libc::RLIMIT_CORE, &none);
-    }
+/// Sends the work's answer; returns the process's exit code.
+fn child_main(answer_to: OwnedFd, fault_to: &OwnedFd, work: impl FnOnce() -> Vec<u8>) -> i32 {
+    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the structure is a local variable. Crashes are reported, so no core file is needed.
+    unsafe { libc::setrlimit(libc::RLIMIT_CORE, &none) };
     close_all_but(answer_to.as_raw_fd(), fault_to.as_raw_fd());
     let watched = fault::watch(fault_to.as_raw_fd());
-    let answer = catch_unwind(AssertUnwindSafe(|| match watched {
+    let answer = worker::caught(|| match watched {
         Ok(()) => work(),
         Err(error) => panic!("the worker cannot watch itself: {error}"),
-    }));
+    });
     let (kind, bytes) = match answer {
         Ok(bytes) => (ANSWER, bytes),
-        Err(panic) => (PANIC, words_of(&*panic).into_bytes()),
+        Err(message) => (PANIC, message.into_bytes()),
     };
     let mut pipe = std::fs::File::from(answer_to);
     let written = pipe.write_all(&[kind]).and_then(|()| pipe.write_all(&bytes));
-    // SAFETY: ends without running the parent's exit handlers.
-    unsafe { libc::_exit(i32::from(written.is_err())) }
+    i32::from(written.is_err())
 }
 
-/// Closes what the process has inherited by chance: another thread of the parent may wait for the
-/// end of a pipe, which would not come as long as this process lives.
+/// Closes all inherited descriptors but two and the standard streams: another thread of the parent
+/// may wait for the end of a pipe, which would not come while this process has it open.
 fn close_all_but(one: RawFd, other: RawFd) {
     let (low, high) = (one.min(other) as u32, one.max(other) as u32);
     for (first, last) in [(3, low - 1), (low + 1, high - 1), (high + 1, u32::MAX)] {
         if first <= last {
-            // SAFETY: nothing in this process uses them; the standard streams stay. An old kernel
-            // without the call leaves them open, as before.
+            // SAFETY: nothing in this process uses these descriptors. A kernel without the call
+            // leaves them open, which is harmless for a single trial.
             unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
         }
     }
 }
 
-fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
-    let literal = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    literal.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
-}
-
 fn wait(
-    child: libc::pid_t,
-    answer: OwnedFd,
+    process: Process,
+    answer: &OwnedFd,
     fault: OwnedFd,
     timeout: Duration,
     stop: &AtomicBool,
 ) -> Ending {
-    let (bytes, given_up) = read_all(&answer, timeout, stop);
+    let (bytes, given_up) = read_all(answer, timeout, stop);
     if given_up.is_some() {
-        // SAFETY: the child is ours and was not waited for.
-        unsafe { libc::kill(child, libc::SIGKILL) };
+        process.kill(libc::SIGKILL);
     }
-    let mut status = 0;
-    // SAFETY: as above.
-    unsafe { libc::waitpid(child, &mut status, 0) };
+    let status = process.wait();
     let mut report = [0; Fault::SIZE];
     if std::fs::File::from(fault).read_exact(&mut report).is_ok() {
         return Ending::Fault(Fault::from_bytes(&report));
@@ -135,25 +117,23 @@ fn wait(
     }
 }
 
-/// Everything until the other end is closed, or how it ended if nobody waits so long.
+/// Reads until the other end is closed. The ending is set if the time was over, or a stop was
+/// requested, before that.
 fn read_all(from: &OwnedFd, timeout: Duration, stop: &AtomicBool) -> (Vec<u8>, Option<Ending>) {
     let end = Instant::now() + timeout;
     let mut bytes = Vec::new();
     let mut piece = [0; 1 << 16];
     loop {
         let left = end.saturating_duration_since(Instant::now());
-        let wait_ms = left.min(LOOK).as_millis() as i32;
-        let mut poll = libc::pollfd { fd: from.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one structure, as said.
-        let ready = unsafe { libc::poll(&mut poll, 1, wait_ms) };
+        let is_ready = worker::await_readable([Some(from.as_fd())], left.min(LOOK));
         if stop.load(Ordering::Relaxed) {
             return (bytes, Some(Ending::Stopped));
         }
-        if ready <= 0 {
-            match left.is_zero() {
-                true => return (bytes, Some(Ending::TimedOut)),
-                false => continue,
+        if !is_ready {
+            if left.is_zero() {
+                return (bytes, Some(Ending::TimedOut));
             }
+            continue;
         }
         // SAFETY: the buffer has this size.
         let count = unsafe { libc::read(from.as_raw_fd(), piece.as_mut_ptr().cast(), piece.len()) };
@@ -164,16 +144,6 @@ fn read_all(from: &OwnedFd, timeout: Duration, stop: &AtomicBool) -> (Vec<u8>, O
             _ => return (bytes, None),
         }
     }
-}
-
-fn pipe() -> std::io::Result<(OwnedFd, OwnedFd)> {
-    let mut ends: [RawFd; 2] = [-1; 2];
-    // SAFETY: the array has room for two.
-    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
-        return Err(std::io::Error::last_os_error());
-    }
-    // SAFETY: both are new and ours.
-    Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
 }
 
 #[cfg(test)]
@@ -194,8 +164,8 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_of_somebody_else_ends_when_its_writer_closes_it() {
-        let (from, to) = pipe().expect("a pipe");
+    fn another_pipe_ends_when_its_writer_closes_it() {
+        let worker::Pipe { read: from, write: to } = worker::pipe().expect("a pipe");
         let patient = std::thread::spawn(|| {
             check(|| {
                 std::thread::sleep(Duration::from_secs(5));

@@ -15,7 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use anyhow::{Context, Result};
 use model::{Clock, Outcome, Provenance, Record, Trial};
 
-use crate::channel::{self, Kind};
+use crate::channel::{self, FrameKind};
 use crate::initramfs::{BOOT_FILE, Boot, TRIALS_FILE};
 
 /// What the guest knows about its boot and its place in it.
@@ -42,7 +42,7 @@ pub fn is_init() -> bool {
 /// it is that trial's failure. After each trial every process but this one is killed.
 pub fn run(handle: &mut dyn FnMut(&Trial, GuestFacts) -> Record) -> ! {
     if let Err(error) = run_trials(handle) {
-        port::write(&channel::encode(Kind::Failed, format!("{error:#}").as_bytes()));
+        port::write(&channel::encode(FrameKind::Failed, format!("{error:#}").as_bytes()));
     }
     setup::power_off()
 }
@@ -55,7 +55,7 @@ fn run_trials(handle: &mut dyn FnMut(&Trial, GuestFacts) -> Record) -> Result<()
         None => fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned(),
     };
     let trials = read_trials()?;
-    port::write(&channel::encode(Kind::Hello, boot_id.as_bytes()));
+    port::write(&channel::encode(FrameKind::Hello, boot_id.as_bytes()));
     idle::await_clock();
     for (position, trial) in trials.iter().enumerate() {
         let facts = GuestFacts {
@@ -66,12 +66,12 @@ fn run_trials(handle: &mut dyn FnMut(&Trial, GuestFacts) -> Record) -> Result<()
             clock: trial.machine.clock,
         };
         idle::wait();
-        port::write(&channel::encode(Kind::Started, position.to_string().as_bytes()));
+        port::write(&channel::encode(FrameKind::Started, position.to_string().as_bytes()));
         let record = answer(handle, trial, facts);
-        port::write(&channel::encode(Kind::Record, &serde_json::to_vec(&record)?));
+        port::write(&channel::encode(FrameKind::Record, &serde_json::to_vec(&record)?));
         setup::kill_everything_else();
     }
-    port::write(&channel::encode(Kind::Finished, b""));
+    port::write(&channel::encode(FrameKind::Finished, b""));
     Ok(())
 }
 

@@ -18,7 +18,8 @@ use cpio::Archive;
 pub const BOOT_FILE: &str = "/boot.json";
 /// Where the guest finds its trials, one JSON form per line.
 pub const TRIALS_FILE: &str = "/trials.jsonl";
-/// Where the guest finds compiled schedulers (`$FAIRGROUND_OBJECTS`).
+/// Folder of the compiled schedulers in the guest; the guest's setup sets `$FAIRGROUND_OBJECTS` to
+/// it.
 pub const OBJECTS_FOLDER: &str = "/objects";
 
 const MIB: u64 = 1 << 20;

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Kernels from the Debian mirror that the machine's own apt sources name, through an apt state of
-//! our own: nothing of the system's is written, so no root is needed.
+//! Kernels from the Debian mirror in the machine's own apt sources. apt runs with a state in a folder
+//! of ours and writes nothing of the system's, so it does not need root.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use super::collection::{
+    Kernel, find_release, from_image, has_version_prefix, store, stored, version_key,
+};
+use super::image;
 use super::mirror::Mirror;
-use super::{Kernel, find_release, image, store, stored, version_key};
+use super::subprocess::run;
 
-/// What to say when apt cannot help.
+/// Advice for users whose apt cannot get a kernel.
 const INSTEAD: &str = "give a kernel image of your own instead: `fairground kernel use FILE`, for \
                        example FILE = /boot/vmlinuz-$(uname -r)";
 
-/// How the packages of one kernel name are called.
+/// The names of the packages of one kernel series.
 struct Series {
     name: String,
     /// The image's package: prefix and suffix around the release.
@@ -27,7 +30,7 @@ struct Series {
 }
 
 impl Series {
-    /// `None` for a name that Debian has no such packages for.
+    /// `None` for a name without such packages in Debian.
     fn of(name: &str) -> Option<Series> {
         let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let is_split = name == "7" || name.strip_prefix("7.").is_some_and(number);
@@ -44,12 +47,12 @@ impl Series {
     }
 }
 
-/// What is got when nothing is asked for: CFS, EEVDF, and EEVDF with sched_ext. [`pull`] also
-/// knows `7.2` and the like.
+/// The series that are pulled by default: CFS, EEVDF, and EEVDF with sched_ext. [`pull`] also accepts
+/// `7.2` and the like.
 pub const NAMES: &[&str] = &["6.1", "6.12", "7"];
 
-/// Gets the kernels of these names ([`NAMES`], or one series of 7) that are not yet under `home`,
-/// and returns all of them. `on_note` hears one line before each slow step.
+/// Downloads the kernels of these names ([`NAMES`], or one series of 7) that are not yet under
+/// `home`, and returns all of them. `on_note` gets one line before each slow step.
 ///
 /// # Errors
 /// apt or dpkg-deb is missing, its sources name no Debian archive, or the mirror does not answer;
@@ -79,7 +82,7 @@ fn series(name: &str) -> Result<Series> {
 }
 
 fn is_of(series: &Series, release: &str) -> bool {
-    super::has_version_prefix(release, &series.name)
+    has_version_prefix(release, &series.name)
 }
 
 fn fetch(home: &Path, missing: &[&Series], on_note: &mut dyn FnMut(&str)) -> Result<()> {
@@ -116,7 +119,7 @@ fn newest(series: &Series, packages: &BTreeSet<String>) -> Option<(String, Optio
     Some((format!("{}{rest}{}", series.image.0, series.image.1), config))
 }
 
-/// An apt state in a folder that vanishes with it.
+/// An apt state in a temporary folder, which is deleted on drop.
 pub(super) struct PrivateApt {
     folder: tempfile::TempDir,
 }
@@ -181,7 +184,7 @@ impl PrivateApt {
         let images = files_named(&root, &|name| name.starts_with("vmlinuz"));
         let found = images.first().context("the package holds no vmlinuz")?;
         let config = configs.iter().find(|path| is_kernel_config(path));
-        let kernel = super::from_image(found, config.map(PathBuf::as_path), image)?;
+        let kernel = from_image(found, config.map(PathBuf::as_path), image)?;
         if kernel.config.is_none() {
             bail!("{package} brings no configuration file");
         }
@@ -236,26 +239,6 @@ fn files_named(folder: &Path, is_wanted: &dyn Fn(&str) -> bool) -> Vec<PathBuf> 
     }
     found.sort();
     found
-}
-
-/// Runs a command and returns its output; its last words are the error.
-pub fn run(command: &mut Command) -> Result<String> {
-    let name = command.get_program().to_owned();
-    let output = command.output().map_err(|error| missing(&name, error))?;
-    if !output.status.success() {
-        let words = String::from_utf8_lossy(&output.stderr).into_owned();
-        let last: Vec<&str> = words.lines().rev().take(6).collect();
-        let last: Vec<&str> = last.into_iter().rev().collect();
-        bail!("{} failed: {}", name.to_string_lossy(), last.join("; "));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-fn missing(name: &OsStr, error: std::io::Error) -> anyhow::Error {
-    anyhow::anyhow!(
-        "`{}` cannot be run ({error}): pulling needs Debian's apt",
-        name.to_string_lossy()
-    )
 }
 
 #[cfg(test)]

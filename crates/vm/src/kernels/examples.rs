@@ -8,8 +8,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::apt::{PrivateApt, run};
-use super::version_key;
+use super::apt::PrivateApt;
+use super::collection::version_key;
+use super::subprocess::run;
 
 /// Kernels from 7.1 on, whose sched_ext is the one that the simulator models.
 const PREFIX: &str = "linux-source-7.";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which Debian mirror this machine uses, and with which keys. No host name is written in this
-//! project.
+//! The Debian mirror that this machine uses, and its keys. The project itself names no host.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,9 +7,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use super::apt::run;
+use super::subprocess::run;
 
-/// Where the kernels that [`super::pull`] knows live: the oldest suite first.
+/// The suites with the kernels that [`super::pull`] knows, oldest first.
 const SUITES: &[&str] = &["bookworm", "trixie", "trixie-backports", "sid"];
 
 /// The archive that the machine itself installs from.

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The kernels that can be booted: finding, describing and storing them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+
+use super::{config, image};
+
+/// One kernel that can be booted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// The shortest name that [`find`] accepts for it: `6.1`, `6.12`, `7`; the path of a host's
+    /// image.
+    pub name: String,
+    /// The release as `uname -r` prints it.
+    pub release: String,
+    /// Path of the bzImage.
+    pub image: PathBuf,
+    /// Path of its configuration file. BPF objects with kconfig externs need it in the guest.
+    pub config: Option<PathBuf>,
+    /// SHA-256 of the image, hexadecimal.
+    pub sha256: String,
+    /// The built-in fair scheduler: `cfs` before 6.6, `eevdf` since.
+    pub fair: String,
+    /// Whether it is configured with `CONFIG_SCHED_CLASS_EXT=y`; `false` without a configuration file.
+    pub sched_ext: bool,
+    /// `HZ`, `preempt`, `sched_ext`, `autogroup`, `btf`, `nr_cpus` from the configuration file, and
+    /// `package` where the image came from one.
+    pub facts: BTreeMap<String, String>,
+}
+
+/// The contents of `kernel.json`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Manifest {
+    release: String,
+    sha256: String,
+    /// Package and version, or the path that the image was copied from.
+    source: String,
+}
+
+/// The kernels under `home`, newest first, then the readable images in the host's `/boot`.
+///
+/// # Errors
+/// A kernel's folder cannot be read or its `kernel.json` is damaged.
+pub fn list(home: &Path) -> Result<Vec<Kernel>> {
+    let mut kernels = stored(home)?;
+    kernels.extend(host_images(Path::new("/boot")));
+    Ok(kernels)
+}
+
+/// Looks a kernel up: `7` means the newest 7.x, `6.12` the newest 6.12.x, a full release that
+/// release, and a name with a `/` is the path of an image.
+///
+/// # Errors
+/// There is no such kernel (the message says how to get one), or its image has changed since it was
+/// stored.
+pub fn find(home: &Path, name_or_path: &str) -> Result<Kernel> {
+    if name_or_path.contains('/') {
+        let path = Path::new(name_or_path);
+        return from_image(path, None, name_or_path);
+    }
+    let kernels = stored(home)?;
+    let Some(kernel) = resolve(&kernels, name_or_path) else {
+        bail!(
+            "no kernel `{name_or_path}` in {}: run `fairground kernel pull`, or give an image of \
+             your own with `fairground kernel use FILE` (for example /boot/vmlinuz-$(uname -r))",
+            folder(home).display()
+        );
+    };
+    let sha256 = hash_file(&kernel.image)?;
+    if sha256 != kernel.sha256 {
+        bail!(
+            "{} is not the image that was stored (SHA-256 {sha256} instead of {}): remove its \
+             folder and run `fairground kernel pull` again",
+            kernel.image.display(),
+            kernel.sha256
+        );
+    }
+    Ok(kernel.clone())
+}
+
+/// Copies an image and its configuration into `home`. Without `config`, the configuration is
+/// `config-<release>` in the image's folder, if it exists.
+///
+/// # Errors
+/// The image is not an x86 bzImage, or a file cannot be read or written.
+pub fn add_file(home: &Path, image: &Path, config: Option<&Path>) -> Result<Kernel> {
+    let given = from_image(image, config, "given")?;
+    let source = format!("file {}", image.display());
+    let release = store(home, &given, &source)?;
+    find_release(home, &release)
+}
+
+/// `<home>/kernels`.
+fn folder(home: &Path) -> PathBuf {
+    home.join("kernels")
+}
+
+pub(super) fn find_release(home: &Path, folder_name: &str) -> Result<Kernel> {
+    let image = folder(home).join(folder_name).join("vmlinuz");
+    let kernel = stored(home)?.into_iter().find(|kernel| kernel.image == image);
+    kernel.with_context(|| format!("{} vanished while it was stored", image.display()))
+}
+
+/// All kernels under `home`, newest first, each with the shortest name that finds it.
+pub(super) fn stored(home: &Path) -> Result<Vec<Kernel>> {
+    let mut kernels = Vec::new();
+    let Ok(entries) = fs::read_dir(folder(home)) else { return Ok(kernels) };
+    for entry in entries {
+        let entry = entry?;
+        let folder = entry.path();
+        // A name with a leading dot is a folder that was not completed.
+        let is_finished = !entry.file_name().to_string_lossy().starts_with('.');
+        if is_finished && folder.join("kernel.json").is_file() {
+            kernels.push(load(&folder)?);
+        }
+    }
+    kernels.sort_by_cached_key(|kernel| std::cmp::Reverse(version_key(&kernel.release)));
+    let names: Vec<String> = kernels.iter().map(|kernel| shortest_name(&kernels, kernel)).collect();
+    for (kernel, name) in kernels.iter_mut().zip(names) {
+        kernel.name = name;
+    }
+    Ok(kernels)
+}
+
+fn load(folder: &Path) -> Result<Kernel> {
+    let path = folder.join("kernel.json");
+    let text = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    let manifest: Manifest = serde_json::from_str(&text).with_context(|| {
+        format!("{} is damaged: remove its folder and pull again", path.display())
+    })?;
+    let config = Some(folder.join("config")).filter(|config| config.is_file());
+    let mut kernel = describe(&manifest.release, folder.join("vmlinuz"), config, manifest.sha256)?;
+    kernel.facts.insert("package".into(), manifest.source);
+    Ok(kernel)
+}
+
+fn describe(
+    release: &str,
+    image: PathBuf,
+    config: Option<PathBuf>,
+    sha256: String,
+) -> Result<Kernel> {
+    let facts = match &config {
+        Some(path) => config::facts(
+            &fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?,
+        ),
+        None => BTreeMap::from([("sched_ext".into(), "unknown: no config file".into())]),
+    };
+    Ok(Kernel {
+        name: release.to_owned(),
+        release: release.to_owned(),
+        image,
+        config,
+        sha256,
+        fair: fair_class(release).to_owned(),
+        sched_ext: facts.get("sched_ext").is_some_and(|value| value == "yes"),
+        facts,
+    })
+}
+
+/// EEVDF replaced CFS in Linux 6.6.
+fn fair_class(release: &str) -> &'static str {
+    if version_key(release) < vec![6, 6] { "cfs" } else { "eevdf" }
+}
+
+pub(super) fn from_image(image: &Path, config: Option<&Path>, name: &str) -> Result<Kernel> {
+    let bytes =
+        fs::read(image).with_context(|| format!("reading the kernel image {}", image.display()))?;
+    let release = image::release(&bytes).with_context(|| {
+        format!(
+            "{} is not an x86 bzImage (the file that distributions call vmlinuz)",
+            image.display()
+        )
+    })?;
+    let beside = image.with_file_name(format!("config-{release}"));
+    let config = config.map(Path::to_owned).or_else(|| beside.is_file().then_some(beside));
+    let sha256 = model::trial::sha256_hex(&bytes);
+    let mut kernel = describe(&release, image.to_owned(), config, sha256)?;
+    kernel.name = name.to_owned();
+    Ok(kernel)
+}
+
+/// The readable images: some distributions allow only root to read those in `/boot`.
+fn host_images(boot: &Path) -> Vec<Kernel> {
+    let Ok(entries) = fs::read_dir(boot) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| {
+        path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("vmlinuz-"))
+    });
+    paths.sort();
+    paths.iter().filter_map(|path| from_image(path, None, &path.to_string_lossy()).ok()).collect()
+}
+
+/// Copies image and configuration into `home` and returns the name of their folder. A second image
+/// of the same release (a patched kernel) gets another folder. The folder is renamed into place, so
+/// that it is complete or absent.
+pub(super) fn store(home: &Path, kernel: &Kernel, source: &str) -> Result<String> {
+    let name = free_folder_name(home, kernel)?;
+    let parent = folder(home);
+    fs::create_dir_all(&parent).with_context(|| format!("creating {}", parent.display()))?;
+    let new = tempfile::Builder::new().prefix(".new-").tempdir_in(&parent)?;
+    copy(&kernel.image, &new.path().join("vmlinuz"))?;
+    if let Some(config) = &kernel.config {
+        copy(config, &new.path().join("config"))?;
+    }
+    let manifest = Manifest {
+        release: kernel.release.clone(),
+        sha256: kernel.sha256.clone(),
+        source: source.to_owned(),
+    };
+    fs::write(new.path().join("kernel.json"), serde_json::to_vec_pretty(&manifest)?)?;
+    make_readable(new.path())?;
+    let target = parent.join(&name);
+    if target.exists() {
+        fs::remove_dir_all(&target).with_context(|| format!("replacing {}", target.display()))?;
+    }
+    let new = new.keep();
+    fs::rename(&new, &target).with_context(|| format!("writing {}", target.display()))?;
+    Ok(name)
+}
+
+/// Lets everybody enter the folder: `tempdir_in` makes it for its owner only.
+fn make_readable(path: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))?;
+    Ok(())
+}
+
+fn free_folder_name(home: &Path, kernel: &Kernel) -> Result<String> {
+    let manifest = folder(home).join(&kernel.release).join("kernel.json");
+    if !manifest.is_file() || load(&folder(home).join(&kernel.release))?.sha256 == kernel.sha256 {
+        return Ok(kernel.release.clone());
+    }
+    Ok(format!("{}~{}", kernel.release, &kernel.sha256[..8]))
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::copy(from, to)
+        .with_context(|| format!("copying {} to {}", from.display(), to.display()))?;
+    Ok(())
+}
+
+fn hash_file(path: &Path) -> Result<String> {
+    let bytes = fs::read(path).with_context(|| format!("reading {}", path.display()))?;
+    Ok(model::trial::sha256_hex(&bytes))
+}
+
+/// The first kernel whose folder, release or leading version numbers are `query`. The kernels are
+/// sorted, newest first.
+fn resolve<'a>(kernels: &'a [Kernel], query: &str) -> Option<&'a Kernel> {
+    let by_folder = kernels.iter().find(|kernel| folder_name(kernel) == query);
+    let exact = by_folder.or_else(|| kernels.iter().find(|kernel| kernel.release == query));
+    exact.or_else(|| kernels.iter().find(|kernel| has_version_prefix(&kernel.release, query)))
+}
+
+fn folder_name(kernel: &Kernel) -> String {
+    let folder = kernel.image.parent().and_then(Path::file_name);
+    folder.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The shortest name that finds the kernel. From version 7 on it may be the major version alone.
+fn shortest_name(kernels: &[Kernel], kernel: &Kernel) -> String {
+    let version = version_key(&kernel.release);
+    let major = version.first().copied().unwrap_or_default();
+    let minor = version.get(1).copied().unwrap_or_default();
+    let mut names = vec![format!("{major}.{minor}"), kernel.release.clone(), folder_name(kernel)];
+    if major >= 7 {
+        names.insert(0, major.to_string());
+    }
+    let means_it = |name: &String| resolve(kernels, name) == Some(kernel);
+    names.into_iter().find(means_it).unwrap_or_else(|| folder_name(kernel))
+}
+
+pub(super) fn has_version_prefix(release: &str, query: &str) -> bool {
+    let numbers: Option<Vec<u64>> = query.split('.').map(|part| part.parse().ok()).collect();
+    numbers.is_some_and(|numbers| version_key(release).starts_with(&numbers))
+}
+
+/// All numbers in a release, in order: `6.1.0-50-cloud` → 6, 1, 0, 50.
+pub(super) fn version_key(release: &str) -> Vec<u64> {
+    let numbers = release.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
+    numbers.filter_map(|part| part.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel(release: &str) -> Kernel {
+        let image = PathBuf::from(format!("/home/kernels/{release}/vmlinuz"));
+        describe(release, image, None, "00".into()).unwrap()
+    }
+
+    #[test]
+    fn names_mean_the_newest_of_their_series() {
+        let releases =
+            ["7.3.4+deb13", "7.2.12+deb13", "6.12.107+deb13", "6.12.94", "6.1.0-50-cloud"];
+        let kernels: Vec<Kernel> = releases.iter().map(|release| kernel(release)).collect();
+        let found = |query: &str| resolve(&kernels, query).map(|kernel| kernel.release.as_str());
+        assert_eq!(found("7"), Some("7.3.4+deb13"));
+        assert_eq!(found("7.2"), Some("7.2.12+deb13"));
+        assert_eq!(found("6.12"), Some("6.12.107+deb13"));
+        assert_eq!(found("6.1"), Some("6.1.0-50-cloud"));
+        assert_eq!(found("6.12.94"), Some("6.12.94"));
+        assert_eq!(found("5"), None);
+        let names: Vec<String> = kernels.iter().map(|k| shortest_name(&kernels, k)).collect();
+        assert_eq!(names, ["7", "7.2", "6.12", "6.12.94", "6.1"]);
+    }
+
+    #[test]
+    fn eevdf_came_with_6_6() {
+        assert_eq!(fair_class("6.5.13-amd64"), "cfs");
+        assert_eq!(fair_class("6.6.0"), "eevdf");
+        assert_eq!(fair_class("7.3.4+deb13-cloud-amd64"), "eevdf");
+    }
+
+    #[test]
+    fn a_file_is_stored_found_and_its_change_noticed() {
+        let home = tempfile::tempdir().unwrap();
+        let image = home.path().join("image");
+        fs::write(&image, image::fake("9.8.7-mine")).unwrap();
+        fs::write(home.path().join("config-9.8.7-mine"), "CONFIG_SCHED_CLASS_EXT=y\n").unwrap();
+        let added = add_file(home.path(), &image, None).unwrap();
+        assert_eq!((added.name.as_str(), added.sched_ext), ("9", true));
+        assert_eq!(find(home.path(), "9.8").unwrap(), added);
+        fs::write(&added.image, image::fake("9.8.7-mine!")).unwrap();
+        assert!(find(home.path(), "9").unwrap_err().to_string().contains("not the image"));
+        let missing = find(home.path(), "4").unwrap_err().to_string();
+        assert!(missing.contains("fairground kernel use FILE"), "{missing}");
+    }
+
+    #[test]
+    fn a_patched_kernel_of_the_same_release_is_kept_apart() {
+        let home = tempfile::tempdir().unwrap();
+        let image = home.path().join("image");
+        fs::write(&image, image::fake("9.8.7")).unwrap();
+        let first = add_file(home.path(), &image, None).unwrap();
+        fs::write(&image, [image::fake("9.8.7"), vec![1]].concat()).unwrap();
+        let second = add_file(home.path(), &image, None).unwrap();
+        assert_ne!(first.sha256, second.sha256);
+        assert_eq!(stored(home.path()).unwrap().len(), 2);
+        assert_eq!(find(home.path(), &second.name).unwrap().sha256, second.sha256);
+    }
+}

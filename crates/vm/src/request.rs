@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A planned boot: what the caller asks for, what it hears, and the settings that all its attempts
+//! share.
+
+use std::path::Path;
+use std::time::Duration;
+
+use model::{Machine, Record, Trial};
+
+use crate::Kernel;
+use crate::qemu::Accelerator;
+
+/// One planned boot with its trials.
+pub struct BootRequest<'a> {
+    /// The kernel to boot.
+    pub kernel: &'a Kernel,
+    /// CPUs, topology, memory and clock of the virtual machine.
+    pub machine: &'a Machine,
+    /// Number of the boot in the plan.
+    pub boot: u32,
+    /// The trials, in the order in which they run.
+    pub trials: &'a [Trial],
+    /// The program that becomes `/init`; its `main` must call [`crate::guest::run`].
+    pub executable: &'a Path,
+    /// Programs that the workloads name; packed with their shared libraries.
+    pub programs: Vec<String>,
+    /// Paths of programs that those programs start; packed in the same way.
+    pub parts: Vec<String>,
+    /// Further files: absolute path in the guest, and content.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// The accelerator that the user chose.
+    pub accelerator: Accelerator,
+}
+
+/// What [`crate::run_trials`] reports to its caller.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// The guest sent its first frame.
+    Booted {
+        /// Wall time since QEMU was started, ms.
+        boot_ms: u64,
+    },
+    /// The trial with this index starts.
+    TrialStarted(usize),
+    /// The record of the trial with this index.
+    Record(usize, Box<Record>),
+    /// A message for the user.
+    Note(String),
+}
+
+/// What all attempts to run a boot's trials share.
+pub(crate) struct Setup<'a> {
+    pub request: &'a BootRequest<'a>,
+    /// The accelerator in use, never `Auto`.
+    pub accelerator: Accelerator,
+    /// First line of `qemu --version`.
+    pub qemu_version: String,
+    /// Longest silence before the first trial and between trials.
+    pub silence_max: Duration,
+}
