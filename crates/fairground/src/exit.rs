@@ -6,23 +6,24 @@
 //! | 0 | fine |
 //! | 1 | a scheduler or a workload misbehaved, or two stores differ |
 //! | 2 | bad input; nothing ran |
-//! | 3 | the lab itself failed |
-//! | 130 | interrupted; `--resume` goes on |
+//! | 3 | the lab itself failed: a kernel, a disk, this program |
+//! | 130 | interrupted; `--resume` continues |
 
 use std::io;
 use std::process::ExitCode;
 
 use anyhow::Error;
+use model::Record;
 
 use crate::output::{Closed, tell};
 
-/// A scheduler or a workload misbehaved.
+/// A scheduler or a workload misbehaved, or two stores differ.
 pub const MISBEHAVED: u8 = 1;
-/// Bad input.
+/// Bad input; nothing ran.
 pub const BAD_INPUT: u8 = 2;
-/// The lab itself failed.
+/// The lab itself failed: what ran was fine, or nothing could run.
 pub const LAB_FAILED: u8 = 3;
-/// Interrupted, resumable.
+/// Interrupted by the user; `--resume` continues.
 pub const INTERRUPTED: u8 = 130;
 
 /// The user's fault: the message names what was given and what to write instead.
@@ -33,6 +34,17 @@ pub struct BadInput(pub String);
 /// Shorthand for an [`Error`] that ends the program with [`BAD_INPUT`].
 pub fn bad_input(message: impl Into<String>) -> Error {
     BadInput(message.into()).into()
+}
+
+/// The exit code of a verb whose trials have left these records: [`MISBEHAVED`] unless all are ok.
+pub fn of_records(records: &[Record]) -> ExitCode {
+    let all_ok = records.iter().all(|record| record.outcome.is_ok());
+    if all_ok { ExitCode::SUCCESS } else { ExitCode::from(MISBEHAVED) }
+}
+
+/// The exit code after Ctrl-C.
+pub fn interrupted() -> ExitCode {
+    ExitCode::from(INTERRUPTED)
 }
 
 /// Prints an error for a person and returns the exit code that belongs to it.
@@ -66,14 +78,14 @@ fn is_wrong_file(error: &store::StoreError) -> bool {
     matches!(error, Missing { .. } | Newer { .. } | NotAStore { .. } | Unwritable { .. })
 }
 
-/// Whoever read our output has seen enough, which is no error.
+/// The reader of our output has closed it, like `head`; that is no error.
 fn is_closed_output(error: &(dyn std::error::Error + 'static)) -> bool {
     let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
     inner.is_some_and(|inner| inner.is::<Closed>())
 }
 
-/// Replaces the panic message by one short line: a panic is our mistake, and a backtrace helps only
-/// us.
+/// Replaces the panic message by one short line: a panic is a mistake of this program, and its
+/// backtrace does not help users.
 pub fn hook_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|l| format!(" ({}:{})", l.file(), l.line()));

@@ -2,44 +2,46 @@
 //! The library behind the `fairground` program.
 //!
 //! ```text
-//! spec ─► plan ─► run (sim │ vm │ live) ─► store ─► summary ─► report
+//! spec ─► plan ─► measure ─► run (sim │ vm │ live) ─► store ─► summary ─► report
 //! ```
 //!
-//! Read in this order: [`cmd`] is the table of verbs, [`question`] what a command line asks;
-//! the crate `spec` reads files and lays out trials, [`run`] executes them; [`records`],
-//! [`stores`], [`runs`] and [`summary`] are what the reading verbs share, [`lineage`] which
-//! scheduler descends from which, [`design`] what a plan can prove; [`claims`] asks again what
-//! others have published, [`recommend`] which scheduler is for whom, [`calibrate`] what the
-//! kernel's work costs; [`ui`] and [`output`] show, [`exit`] maps errors to exit codes; [`home`]
-//! says where files are kept, [`words`] is this process's command line. The crate `exchange` makes
-//! results travel.
+//! Read in this order: [`cmd`] is the table of verbs; [`experiment_options`] and
+//! [`planned_experiment`] turn a command line into trials, with the crate `spec`; [`measure`] is the
+//! service behind every verb that measures, and [`run`] executes trials on the backends.
+//! [`records`], [`stores`], [`sessions`] and [`summary`] are what the reading verbs share,
+//! [`lineage`] tells which scheduler descends from which. [`claims`] tests what others have
+//! published, [`recommend`] finds the scheduler for a user, [`calibrate`] the costs of the
+//! simulator. [`command_line`], [`dates`], [`duration`], [`exit`], [`locations`], [`output`] and
+//! [`ui`] are small things that many verbs need. Other tools' files, and files for other people, are
+//! in the crate `exchange`.
 
 pub mod calibrate;
 pub mod claims;
 pub mod cmd;
-pub mod design;
+pub mod command_line;
+pub mod dates;
+pub mod duration;
 pub mod exit;
-pub mod home;
+pub mod experiment_options;
 pub mod lineage;
+pub mod locations;
+pub mod measure;
 pub mod output;
-pub mod question;
+pub mod planned_experiment;
 pub mod recommend;
 pub mod records;
 pub mod run;
-pub mod runs;
+pub mod sessions;
 pub mod stores;
 pub mod summary;
 pub mod ui;
-pub mod words;
 
 use std::panic;
 use std::process::ExitCode;
 
-use clap::Parser;
-
 /// The whole program: from the command line to the exit code.
 pub fn start() -> ExitCode {
-    // The player's `exec` steps start this very program and want nothing but its end.
+    // The player's `exec` steps start this program for nothing but its end.
     if std::env::args_os().nth(1).is_some_and(|argument| argument == "--exit-now") {
         return ExitCode::SUCCESS;
     }
@@ -47,7 +49,7 @@ pub fn start() -> ExitCode {
         run::guest::serve();
     }
     exit::hook_panics();
-    let result = panic::catch_unwind(|| cmd::Cli::parse().run());
+    let result = panic::catch_unwind(|| cmd::Cli::read().run());
     match result {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => exit::report(&error),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The `fairground` program. Everything is in the library, so that tests can reach it.
+//! The `fairground` program: everything is in the library, for the tests of the whole.
 
 use std::process::ExitCode;
 

@@ -15,7 +15,7 @@ pub struct Chosen {
     /// The experiment; without it, the one that ran last
     pub experiment: Option<String>,
     /// The store
-    #[arg(long, value_name = "FILE", default_value = crate::home::STORE)]
+    #[arg(long, value_name = "FILE", default_value = crate::locations::STORE)]
     pub store: PathBuf,
     /// A session of the store instead of the last one, or `all` of the experiment's
     #[arg(long, value_name = "NUMBER|all")]

@@ -2,7 +2,7 @@
 //! Several stores as one set of records, for the verbs that read.
 
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{DirEntry, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use store::{Session, Store};
 
 use crate::exit::{self, bad_input};
 use crate::records::{Chosen, stem};
-use crate::{home, summary, words};
+use crate::{dates, locations, summary};
 use exchange::share::{self, Shared};
 
 /// How every SQLite file begins.
@@ -29,7 +29,7 @@ pub struct Several {
     /// A.db B.db
     #[arg(value_name = "EXPERIMENT|STORE")]
     names: Vec<String>,
-    /// The store, where no other is named [default: fairground.db]
+    /// The store, if no other is named [default: fairground.db]
     #[arg(long = "store", value_name = "FILE")]
     stores: Vec<PathBuf>,
     /// A session of the store instead of the last one, or `all` of the experiment's
@@ -41,7 +41,7 @@ pub struct Several {
 pub struct Opened {
     /// The sessions that the records belong to: store by store, oldest first.
     pub sessions: Vec<Session>,
-    /// The records, each run once.
+    /// The records, each trial once.
     pub records: Vec<Record>,
     /// Where they come from and how they were put together; nothing for a single store.
     pub notes: Vec<String>,
@@ -84,15 +84,12 @@ impl Several {
         let session = Some(self.session.clone().unwrap_or_else(|| "all".into()));
         let read = |(store, label): (&PathBuf, String)| {
             let chosen = Chosen::of(store.clone(), Some(experiment.clone()), session.clone());
-            let sessions = match share::is_shared(store) {
-                true => {
-                    let mut sessions = Shared::read(store)?.sessions;
-                    sessions.retain(|(session, _)| session.experiment.name == stem(&experiment));
-                    sessions
-                }
-                false => {
-                    chosen.by_session(false).map_err(|error| with_what_it_has(error, store))?
-                }
+            let sessions = if share::is_shared(store) {
+                let mut sessions = Shared::read(store)?.sessions;
+                sessions.retain(|(session, _)| session.experiment.name == stem(&experiment));
+                sessions
+            } else {
+                chosen.by_session(false).map_err(|error| with_what_it_has(error, store))?
             };
             Ok(Sessions { label, sessions })
         };
@@ -117,6 +114,31 @@ impl Several {
             together(sources.iter().map(part).collect());
         notes.extend(remarks);
         Ok(Opened { sessions, records, notes, contradictions, sources })
+    }
+
+    /// The folder of shared files that is named instead of an experiment; `None` if it is an
+    /// experiment. A folder of an experiment's name counts only if it has shared files.
+    pub fn folder(&self) -> Option<&Path> {
+        let [name] = self.names.as_slice() else { return None };
+        let folder = Path::new(name);
+        let is_shared =
+            |file: DirEntry| file.path().extension().is_some_and(|ending| ending == share::ENDING);
+        let has_shared = || folder.read_dir().is_ok_and(|all| all.flatten().any(is_shared));
+        (folder.is_dir() && (name.contains('/') || has_shared())).then_some(folder)
+    }
+
+    /// The same choice for a verb that reads one store.
+    ///
+    /// # Errors
+    /// When several are named.
+    pub fn one(&self) -> Result<Chosen> {
+        let (experiment, mut stores) = self.sorted()?;
+        match stores.len() {
+            1 => Ok(Chosen::of(stores.remove(0), experiment, self.session.clone())),
+            _ => Err(bad_input(
+                "--gate compares two runs; name the store of the run before by --before FILE",
+            )),
+        }
     }
 
     /// What each of the stores has of the experiment.
@@ -168,7 +190,7 @@ impl Several {
         let mut stores: Vec<PathBuf> = stores.into_iter().map(PathBuf::from).collect();
         stores.extend(self.stores.iter().cloned());
         if stores.is_empty() {
-            stores.push(home::STORE.into());
+            stores.push(locations::STORE.into());
         }
         Ok((names.first().map(|name| (*name).clone()), stores))
     }
@@ -203,7 +225,7 @@ impl Source {
     /// Where its numbers come from, in a line.
     fn describe(&self) -> String {
         let dates: BTreeSet<String> =
-            self.sessions.iter().map(|session| words::date(session.started_unix_s)).collect();
+            self.sessions.iter().map(|session| dates::date(session.started_unix_s)).collect();
         let of = |fact: fn(&Record) -> &String| {
             let facts: BTreeSet<&str> =
                 self.records.iter().map(|record| fact(record).as_str()).collect();
@@ -263,14 +285,12 @@ impl Opened {
 
     /// 1 if two stores contradict each other.
     pub fn exit_code(&self) -> ExitCode {
-        match self.contradictions.is_empty() {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::from(exit::MISBEHAVED),
-        }
+        let agree = self.contradictions.is_empty();
+        if agree { ExitCode::SUCCESS } else { ExitCode::from(exit::MISBEHAVED) }
     }
 }
 
-/// Whether a name means a store: by its ending, or by how the file begins.
+/// Whether a name means a store: by its ending, or by the first bytes of the file.
 fn is_store(path: &Path) -> bool {
     let mut start = [0; SQLITE.len()];
     let begins = |mut file: File| file.read_exact(&mut start).is_ok_and(|()| start == *SQLITE);
@@ -292,7 +312,7 @@ fn last_experiment(store: &Path) -> Result<String> {
     })
 }
 
-/// Adds the experiments that there are, for a store that lacks the wanted one.
+/// Adds the experiments that the store has to the error that it lacks the wanted one.
 fn with_what_it_has(error: anyhow::Error, store: &Path) -> anyhow::Error {
     let sessions = Store::open_readonly(store).and_then(|store| store.sessions());
     let names = sessions.unwrap_or_default().into_iter().map(|session| session.experiment.name);
@@ -304,16 +324,15 @@ fn with_what_it_has(error: anyhow::Error, store: &Path) -> anyhow::Error {
     bad_input(format!("{error:#}; it has records of {names}"))
 }
 
-/// Short names, all different: the files' names, or their paths where two are called the same.
+/// Short names, all different: the files' names, or their paths if two files have the same name.
 fn labels(stores: &[PathBuf]) -> Vec<String> {
     let short = |path: &PathBuf| {
         path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     };
     let names: Vec<String> = stores.iter().map(short).collect();
     let alone = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
-    let label = |(name, path): (&String, &PathBuf)| match alone(name) {
-        true => name.clone(),
-        false => path.display().to_string(),
+    let label = |(name, path): (&String, &PathBuf)| {
+        if alone(name) { name.clone() } else { path.display().to_string() }
     };
     names.iter().zip(stores).map(label).collect()
 }

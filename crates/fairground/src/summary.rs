@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Records → comparison, with the options that all reading verbs share.
+//! Records → comparison, with the options that all reading verbs share; and what went wrong.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use stats::sample_size::power::BLOCKS_MAX;
 use stats::{Comparison, Options};
 use store::Session;
 
-use crate::design::duration;
+use crate::duration;
 use crate::exit::bad_input;
 use crate::ui;
 
@@ -63,7 +63,7 @@ fn options(sessions: &[Session], records: &[Record], baseline: Option<String>) -
     })
 }
 
-/// What was declared about the plan, for readers.
+/// How the plan was declared, for readers of the numbers.
 fn declared(design: &Design) -> Vec<String> {
     let mut notes = Vec::new();
     if design.exploratory {
@@ -85,7 +85,7 @@ fn declared(design: &Design) -> Vec<String> {
     notes
 }
 
-/// What did not end well, in a few lines; none when all is well.
+/// The trials that did not end well, in a few lines; empty when all are ok.
 pub fn misbehaviours(records: &[Record]) -> Vec<String> {
     let bad: Vec<&Record> = records.iter().filter(|record| !record.outcome.is_ok()).collect();
     if bad.is_empty() {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Progress on standard error: a bar with the time left on a terminal, a few plain lines otherwise.
-//!
-//! What is not here: anything that runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal};
@@ -11,30 +9,38 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::{Outcome, Progress, Trial};
 
 use crate::output;
+use crate::run::sink::Hear;
 
-/// Plain lines come every twentieth of the plan.
+/// How many plain lines a plan gets at most.
 const STEPS: usize = 20;
 
+/// Does some work, and shows its progress while it lasts.
+pub fn watch<Done>(work: impl FnOnce(&mut Hear<'_>) -> Done) -> Done {
+    let mut screen = Screen::new();
+    let done = work(&mut |progress: &Progress<'_>| screen.show(progress));
+    screen.clear();
+    done
+}
+
 /// Shows progress.
-pub struct Screen {
+struct Screen {
     bar: Option<ProgressBar>,
     done: usize,
     trials: usize,
-    /// The kernels of the boots; one that broke down is started again.
+    /// The kernel of each boot: a boot that fails is started again.
     kernels: BTreeMap<u32, String>,
-    /// Notes and reasons that were told; once is enough.
+    /// Notes and reasons that were shown: each is shown once.
     told: BTreeSet<String>,
 }
 
 impl Screen {
-    /// A bar if standard error is a terminal, plain lines if not.
-    pub fn new() -> Screen {
+    /// Starts with nothing on the terminal.
+    fn new() -> Screen {
         let bar = io::stderr().is_terminal().then(bar);
         Screen { bar, done: 0, trials: 0, kernels: BTreeMap::new(), told: BTreeSet::new() }
     }
 
-    /// Shows one step.
-    pub fn show(&mut self, progress: &Progress<'_>) {
+    fn show(&mut self, progress: &Progress<'_>) {
         match progress {
             Progress::Planned { trials, done } => self.planned(*trials, *done),
             Progress::BootStarted { boot, kernel } => {
@@ -55,6 +61,7 @@ impl Screen {
         let there = if done > 0 { format!(", {done} already in the store") } else { String::new() };
         self.line(&format!("{trials} {noun}{there}"));
         if let Some(bar) = &self.bar {
+            bar.reset();
             bar.set_length((trials - done) as u64);
             bar.enable_steady_tick(Duration::from_millis(250));
         }
@@ -82,7 +89,7 @@ impl Screen {
         }
     }
 
-    /// A reason may be many lines long, as a verifier's is: it is told in full once.
+    /// A reason can have many lines, like a verifier's: it is shown in full once.
     fn misbehaved(&mut self, trial: &Trial, outcome: &Outcome) {
         let (word, reason) = (outcome.word(), outcome.reason());
         let is_new = self.told.insert(reason.to_owned());
@@ -96,7 +103,7 @@ impl Screen {
         step(self.done) > step(self.done - 1)
     }
 
-    /// What is going on right now: on the bar only, it is gone in a second.
+    /// What runs at the moment: on the bar only, because it changes within a second.
     fn say_doing(&self, text: String) {
         if let Some(bar) = &self.bar {
             bar.set_message(text);
@@ -110,17 +117,11 @@ impl Screen {
         }
     }
 
-    /// Takes the bar away.
-    pub fn clear(&self) {
+    /// Removes the bar.
+    fn clear(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
-    }
-}
-
-impl Default for Screen {
-    fn default() -> Screen {
-        Screen::new()
     }
 }
 
@@ -133,12 +134,12 @@ fn bar() -> ProgressBar {
     }
 }
 
-/// A reason's first line, for places where it is told again.
+/// A reason's first line, for places where it is repeated.
 pub fn first_line(reason: &str) -> &str {
     reason.lines().next().unwrap_or_default()
 }
 
-/// A trial in one line.
+/// A trial in one line: `fifo in pipe, boot 3`.
 pub fn label(trial: &Trial) -> String {
     let (contestant, cell) = (&trial.contestant.name, trial.workload.cell());
     format!("{contestant} in {cell}, boot {}", trial.boot)

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use anyhow::Result;
 
 use super::choose::Session;
+use crate::command_line::quoted;
 use crate::exit::bad_input;
-use crate::words::quoted;
 
 /// `10`, `live=4`, `s3_make_policies=2`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use std::path::Path;
 use model::claim::Test;
 use model::{Backend, Claim, Experiment};
 
-use crate::question;
+use crate::planned_experiment::Definition;
 use spec::SpecError;
 use spec::assets::{self, Kind};
 use spec::experiment::placed;
@@ -126,8 +126,8 @@ fn located(name: &str, path: &str, places: &Places, base: &Path) -> Result<Strin
 }
 
 fn expectations(test: &mut Test, name: &str, path: &str, places: &Places) -> Result<(), SpecError> {
-    let resolved = question::read_on(name, test.on)?;
-    let asked = Asked { experiment: &resolved.experiment, on: test.on, places };
+    let definition = Definition::on_backend(name, test.on)?;
+    let asked = Asked { experiment: &definition.experiment, on: test.on, places };
     for (index, one) in test.beside.iter_mut().enumerate() {
         beside::check(one, &format!("{path}.beside[{index}]"), &asked)?;
     }

@@ -9,8 +9,8 @@ use model::{Backend, Claim};
 use report::replication::OTHERS_ASKED;
 
 use super::file;
+use crate::command_line::quoted;
 use crate::exit::bad_input;
-use crate::words::quoted;
 use spec::assets::{self, Kind};
 use spec::near;
 

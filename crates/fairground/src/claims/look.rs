@@ -7,7 +7,7 @@ use model::claim::Test;
 use model::{Backend, KnobValue, Record, SchedulerChoice, Trial};
 
 use super::judge::Answers;
-use crate::words::quoted;
+use crate::command_line::quoted;
 use spec::assets::{self, Kind};
 use spec::policy;
 

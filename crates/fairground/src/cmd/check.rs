@@ -15,9 +15,9 @@ use vm::kernels::{self, Kernel};
 
 use crate::claims;
 use crate::exit;
-use crate::home::home;
+use crate::locations::data_folder;
 use crate::output;
-use crate::question::{self, host_cpus};
+use crate::planned_experiment::{Definition, host_cpus};
 use crate::run::objects;
 use crate::run::sink::Sink;
 use crate::run::{self, Settings, interrupt, programs};
@@ -98,7 +98,7 @@ fn spec(kind: Kind, name: &str) -> Result<String, spec::SpecError> {
         }
         Kind::Machine => spec::machine::load(name, here, host_cpus()).map(|_| "reads".into()),
         Kind::Experiment => {
-            let experiment = question::read(name)?.0.experiment;
+            let experiment = Definition::of_file(name)?.experiment;
             Ok(format!("{} trials", plan::plan(&experiment, Seed(1)).len()))
         }
         Kind::Claim => Ok(format!("{} tests", claims::read(name)?.tests.len())),
@@ -141,7 +141,7 @@ fn simulate_all(sources: &[Source]) -> Result<Vec<Finding>> {
         }
     }
     if !able.is_empty() {
-        let records = load(&able, Backend::Sim, None, home()?)?;
+        let records = load(&able, Backend::Sim, None, data_folder()?)?;
         findings.extend(records.iter().map(loaded));
     }
     Ok(findings)
@@ -149,7 +149,7 @@ fn simulate_all(sources: &[Source]) -> Result<Vec<Finding>> {
 
 /// Loads each scheduler once, all in one boot; or says why not.
 fn load_all(sources: &[Source]) -> Result<Vec<Finding>> {
-    let home = home()?;
+    let home = data_folder()?;
     let kernel = kernels::list(&home)?.into_iter().rev().find(|kernel| kernel.sched_ext);
     let skipped = |why: &str| Finding {
         kind: "boot",

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground explain`: why tasks waited, of a traced trial in a store or of one that runs now.
+//! `fairground explain`: why tasks waited, in a traced trial of a store or in one that runs now.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use model::Record;
+use model::{Record, Seed};
 use serde_json::json;
 use stats::explain::explain;
 use store::{Filter, Store};
 
 use crate::exit::{self, bad_input};
-use crate::home;
+use crate::experiment_options::On;
+use crate::locations;
 use crate::output::{self, Format};
-use crate::question::{On, single};
+use crate::planned_experiment::{Definition, PlannedExperiment};
 use crate::run::{Settings, one};
+use spec::Overrides;
 
 /// How many trials an error lists.
 const LISTED: usize = 10;
@@ -26,7 +28,7 @@ pub struct Args {
     #[arg(conflicts_with_all = ["scheduler", "workload", "machine", "on", "seed"])]
     trial: Option<String>,
     /// The store
-    #[arg(long, value_name = "FILE", default_value = crate::home::STORE)]
+    #[arg(long, value_name = "FILE", default_value = crate::locations::STORE)]
     store: PathBuf,
     /// Run this scheduler now: NAME, FILE.bpf.c, 'NAME knob=value', policy:rr:50
     #[arg(long, requires = "workload")]
@@ -37,13 +39,13 @@ pub struct Args {
     /// … on this machine
     #[arg(long)]
     machine: Option<String>,
-    /// … and let this backend answer: sim, vm or live [default: sim]
+    /// … on this backend: sim, vm or live [default: sim]
     #[arg(long, value_enum, hide_possible_values = true, value_name = "BACKEND")]
     on: Option<On>,
-    /// The only source of chance [default: 1]
+    /// The only source of randomness [default: 1]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// How many of each group's longest waits to tell
+    /// How many of each group's longest waits to show
     #[arg(long, value_name = "N", default_value_t = 3)]
     waits: usize,
     /// How to print it: table or json
@@ -59,30 +61,45 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let record = match (&args.scheduler, &args.workload) {
         (Some(scheduler), Some(workload)) => match run_now(&args, scheduler, workload)? {
             Some(record) => record,
-            None => return Ok(ExitCode::from(exit::INTERRUPTED)),
+            None => return Ok(exit::interrupted()),
         },
         _ => find(&args.store, args.trial.as_deref())?,
     };
     show(&record, args.waits, args.format)?;
-    let ok = record.outcome.is_ok();
-    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::from(exit::MISBEHAVED) })
+    Ok(exit::of_records(&[record]))
 }
 
 fn run_now(args: &Args, scheduler: &str, workload: &str) -> Result<Option<Record>> {
-    let machine = args.machine.as_deref();
-    let on = args.on.unwrap_or(On::Sim);
-    let asked = single(on, scheduler, workload, machine, args.seed.unwrap_or(1))?;
-    asked.notes.iter().for_each(output::tell);
+    let planned = one_trial(args, scheduler, workload)?;
+    planned.notes.iter().for_each(output::tell);
     let settings = Settings {
-        home: home::home()?,
-        sources: asked.sources,
+        home: locations::data_folder()?,
+        sources: planned.sources,
         jobs: None,
         offline: false,
         executable: None,
     };
-    let mut trial = asked.trials.into_iter().next().context("a plan of one trial has one")?;
+    let mut trial = planned.trials.into_iter().next().context("a plan of one trial has one")?;
     trial.trace = true;
     one::one(trial, &settings)
+}
+
+/// A plan of the one trial that the options describe.
+fn one_trial(args: &Args, scheduler: &str, workload: &str) -> Result<PlannedExperiment> {
+    let overrides = Overrides {
+        on: vec![args.on.unwrap_or(On::Sim).into()],
+        schedulers: vec![scheduler.into()],
+        workloads: vec![workload.into()],
+        machines: args.machine.iter().cloned().collect(),
+        blocks: Some(1),
+        runs: Some(1),
+        ..Overrides::default()
+    };
+    let planned = Definition::read(None, &overrides)?.plan(Seed(args.seed.unwrap_or(1)));
+    if planned.trials.len() == 1 {
+        return Ok(planned);
+    }
+    Err(bad_input(format!("--workload '{workload}': more than one cell; choose one")))
 }
 
 fn show(record: &Record, waits: usize, format: Format) -> Result<()> {
@@ -90,10 +107,10 @@ fn show(record: &Record, waits: usize, format: Format) -> Result<()> {
         output::tell(format_args!("{}: {}", record.outcome.word(), record.outcome.reason()));
     }
     let Some(explanation) = explain(record, waits) else {
-        return match record.outcome.is_ok() {
-            true => Err(bad_input("the trial left no events to explain")),
-            false => Ok(()),
-        };
+        if record.outcome.is_ok() {
+            return Err(bad_input("the trial left no events to explain"));
+        }
+        return Ok(());
     };
     let id = record.trial.id();
     let title = format!("{}, trial {id}", label(record));

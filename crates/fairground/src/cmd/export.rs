@@ -60,7 +60,7 @@ struct Trace {
     #[arg(long, value_enum, default_value_t)]
     format: TraceFormat,
     /// The store
-    #[arg(long, value_name = "FILE", default_value = crate::home::STORE)]
+    #[arg(long, value_name = "FILE", default_value = crate::locations::STORE)]
     store: PathBuf,
     /// The file to write instead of standard output
     #[arg(short, long, value_name = "FILE")]

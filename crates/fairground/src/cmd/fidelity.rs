@@ -1,55 +1,83 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground fidelity [EXPERIMENT]`: the same trials in the simulator and on a kernel, and how
-//! far their numbers are apart.
+//! `fairground fidelity [EXPERIMENT]`: how far two ways to run the same thing are apart: the
+//! simulator and a kernel, or, with `--counterparts`, a scheduler's file and the kernel's own
+//! scheduler that it was written after.
 
+mod counterparts;
+mod simulator;
+
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use model::{Backend, Experiment, Record};
+use model::Record;
 use stats::Comparison;
 
-use super::beside;
-pub use super::beside::Args;
-use crate::exit::bad_input;
+use super::campaign_options::CampaignOptions;
+use crate::measure::{self, Campaign, Ended, JudgedBy};
+use crate::{exit, output, summary, ui};
 
-/// The experiment that METHOD.md's table is of.
-const EXPERIMENT: &str = "fidelity";
+/// Options of `fidelity`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    options: CampaignOptions,
+    /// Compare schedulers' files with their counterparts, the kernels' own schedulers that they
+    /// were written after, instead of the simulator with a kernel
+    #[arg(long)]
+    pub counterparts: bool,
+    /// Show every number, not only how many agree in each cell
+    #[arg(long)]
+    all: bool,
+    /// The file to write the tables to, as Markdown, instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
 
-/// Runs the experiment on both and shows the errors.
+/// What was measured, for the tables.
+struct Measured<'a> {
+    records: &'a [Record],
+    comparison: &'a Comparison,
+    /// Whether every number is wanted.
+    all: bool,
+}
+
+/// What is compared.
+enum Sides {
+    Simulator(simulator::Sides),
+    Counterparts(counterparts::Sides),
+}
+
+/// Runs the experiment and writes how far the two sides are apart. A large distance is a finding,
+/// not a failure.
 ///
 /// # Errors
-/// As `run`; and when the experiment does not ask both.
-pub fn run(args: Args) -> Result<ExitCode> {
-    beside::run(args, EXPERIMENT, |asked| reference(&asked.experiment), text)
+/// As `run`; and when the experiment does not have the two sides.
+pub fn run(mut args: Args) -> Result<ExitCode> {
+    let usual = if args.counterparts { counterparts::EXPERIMENT } else { simulator::EXPERIMENT };
+    args.options.experiment.experiment.get_or_insert_with(|| usual.into());
+    let planned = args.options.experiment.plan()?;
+    let sides = match args.counterparts {
+        false => Sides::Simulator(simulator::Sides::of(&planned.experiment)?),
+        true => Sides::Counterparts(counterparts::Sides::of(&planned)?),
+    };
+    let execution = args.options.execution();
+    let campaign = Campaign { planned, judged_by: JudgedBy::OwnRules, execution };
+    let ended = ui::watch(|hear| measure::run(campaign, hear))?;
+    let Ended::Complete(session) = ended else { return Ok(exit::interrupted()) };
+    let (sessions, records) = args.options.session(session).open()?;
+    let comparison = summary::compare(&sessions, &records, None)?;
+    let text = sides.text(&Measured { records: &records, comparison: &comparison, all: args.all });
+    output::writer(args.output.as_ref())?.write_all(text.as_bytes())?;
+    summary::misbehaviours(&records).iter().for_each(output::tell);
+    Ok(exit::of_records(&records))
 }
 
-/// The backend that is taken to be right.
-fn reference(experiment: &Experiment) -> Result<Backend> {
-    let backends = &experiment.backends;
-    let other = backends.iter().copied().find(|&backend| backend != Backend::Sim);
-    match other.filter(|_| backends.contains(&Backend::Sim)) {
-        Some(reference) => Ok(reference),
-        None => Err(bad_input(format!(
-            "{}: fidelity compares the simulator with a kernel; write on = [\"sim\", \"vm\"], or \
-             --on sim,vm",
-            experiment.name
-        ))),
+impl Sides {
+    fn text(&self, measured: &Measured<'_>) -> String {
+        match self {
+            Sides::Simulator(sides) => sides.text(measured),
+            Sides::Counterparts(sides) => sides.text(measured),
+        }
     }
-}
-
-fn text(records: &[Record], comparison: &Comparison, reference: Backend, all: bool) -> String {
-    let agreement = stats::agreement(records, comparison, reference, Backend::Sim);
-    let of = |record: &&Record| record.trial.backend == reference;
-    let kernels = records.iter().filter(of).map(|record| &record.provenance.kernel_release);
-    let mut kernels: Vec<&String> = kernels.filter(|release| !release.is_empty()).collect();
-    kernels.sort();
-    kernels.dedup();
-    let kernels: Vec<&str> = kernels.into_iter().map(String::as_str).collect();
-    let mut text = format!("Kernel: {}.\n\n", kernels.join(", "));
-    text.push_str(&report::agreement::tables(&agreement));
-    if all {
-        text.push('\n');
-        text.push_str(&report::agreement::figures(&agreement));
-    }
-    text
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground history [EXPERIMENT] [STORE …]`: how an experiment's numbers have gone from run to
-//! run, and whether the newest run is worse.
-//!
-//! A verb beside `gate`, because the question is another one: `gate` asks about two runs and is for
-//! a change under review; this asks about all of them and says when something happened, and with
-//! what.
+//! `fairground history [EXPERIMENT] [STORE …]`: how an experiment's numbers have changed from run to
+//! run, and whether the newest run is worse. With `--gate` only the last two runs are compared, for
+//! a change under review.
 
+pub mod gate;
+
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -14,7 +14,7 @@ use stats::view::history::History;
 use super::margin::Margin;
 use crate::exit;
 use crate::output::{self, Format};
-use crate::runs;
+use crate::sessions;
 use crate::stores::Several;
 
 /// Options of `history`.
@@ -22,9 +22,15 @@ use crate::stores::Several;
 pub struct Args {
     #[command(flatten)]
     chosen: Several,
-    /// Only the newest runs, so many
+    /// Only the newest N runs
     #[arg(long, value_name = "N")]
     last: Option<usize>,
+    /// Compare the last run with the one before, measure by measure, and nothing else
+    #[arg(long, conflicts_with = "last")]
+    gate: bool,
+    /// The store with the run to compare with; without it, the run before in the same store
+    #[arg(long, value_name = "FILE", requires = "gate")]
+    before: Option<PathBuf>,
     #[command(flatten)]
     margin: Margin,
     /// How to print it: table or json
@@ -37,16 +43,20 @@ pub struct Args {
 /// # Errors
 /// When a store cannot be read, or has no run of the experiment.
 pub fn run(args: Args) -> Result<ExitCode> {
+    if args.gate {
+        let Args { chosen, before, margin, format, .. } = args;
+        return gate::run(gate::Args { chosen: chosen.one()?, before, margin, format });
+    }
     let margin = args.margin.percent()?;
-    let mut runs = runs::of(&args.chosen.all_sessions()?);
+    let mut campaigns = sessions::campaigns(&args.chosen.all_sessions()?);
     if let Some(last) = args.last {
-        runs.drain(..runs.len().saturating_sub(last));
+        campaigns.drain(..campaigns.len().saturating_sub(last));
     }
     // The first run of a series is no failure, so that CI can begin with it.
-    if runs.len() < 2 {
+    if campaigns.len() < 2 {
         output::tell("there is one run only: run it again after a change, or name more stores");
     }
-    let history: History = runs::history(&runs, margin);
+    let history: History = sessions::history(&campaigns, margin);
     match args.format {
         Format::Json => output::print_json(&history)?,
         Format::Table => output::print(&report::terminal::history::history(&history))?,

@@ -9,7 +9,7 @@ use model::{Record, Seed};
 use store::{Session, Store};
 
 use crate::exit::bad_input;
-use crate::{output, run, words};
+use crate::{command_line, dates, output, run};
 use exchange::imports::record::{self, Source};
 use exchange::imports::{self, Fault, Format};
 use exchange::share::{self, Shared};
@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value = EXPERIMENT)]
     experiment: String,
     /// Where the records go
-    #[arg(long, value_name = "FILE", default_value = crate::home::STORE)]
+    #[arg(long, value_name = "FILE", default_value = crate::locations::STORE)]
     store: PathBuf,
 }
 
@@ -67,7 +67,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     };
     keep(&args, &record::records(&files, &labels))?;
     let store = args.store.display();
-    let (experiment, store) = (words::quoted(&args.experiment), words::quoted(&store.to_string()));
+    let (experiment, store) =
+        (command_line::quoted(&args.experiment), command_line::quoted(&store.to_string()));
     output::tell(format_args!(
         "to see them: fairground compare {experiment} --session all --store {store}"
     ));
@@ -97,11 +98,11 @@ fn shared_files(args: &Args, shared: &[bool]) -> Result<ExitCode> {
         take_in(&store, path, file)?;
     }
     let experiment = files.iter().flat_map(|file| &file.sessions).next_back();
-    let experiment = experiment.map(|(session, _)| words::quoted(&session.experiment.name));
+    let experiment = experiment.map(|(session, _)| command_line::quoted(&session.experiment.name));
     output::tell(format_args!(
         "to see them: fairground compare {} --session all --store {}",
         experiment.unwrap_or_default(),
-        words::quoted(&args.store.display().to_string())
+        command_line::quoted(&args.store.display().to_string())
     ));
     Ok(ExitCode::SUCCESS)
 }
@@ -164,8 +165,8 @@ fn keep(args: &Args, records: &[Record]) -> Result<()> {
         experiment: record::experiment(records, beside),
         plan: model::trial::hex16(&trials),
         seed: Seed(0),
-        command: words::command(),
-        started_unix_s: words::now(),
+        command: command_line::command(),
+        started_unix_s: dates::now(),
         fairground: run::VERSION.into(),
         origin: None,
     })?;

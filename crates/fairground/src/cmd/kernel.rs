@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground kernel list|pull|examples|use`
+//! `fairground kernel pull|examples|use|calibrate`
+
+pub mod calibrate;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,7 +11,8 @@ use clap::Subcommand;
 use serde::Serialize;
 use vm::kernels::{self, Kernel};
 
-use crate::home::home;
+use super::old_names::renamed;
+use crate::locations::data_folder;
 use crate::output::{self, Format};
 
 /// Options of `kernel`.
@@ -22,7 +25,8 @@ pub struct Args {
 /// What to do with kernels.
 #[derive(Subcommand)]
 enum Action {
-    /// Show the kernels that can be booted
+    /// Now `fairground list kernels`
+    #[command(hide = true)]
     List {
         /// How to print it: table or json
         #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
@@ -30,7 +34,7 @@ enum Action {
     },
     /// Get kernels from the mirror that this machine's package sources name
     Pull {
-        /// Names as in `kernel list`; all known ones when none is given
+        /// Names as in `list kernels`; all known ones when none is given
         names: Vec<String>,
     },
     /// Get the kernel's own example schedulers from the same mirror, and print their folder
@@ -43,16 +47,21 @@ enum Action {
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
     },
+    /// Measure what a kernel's work costs, for the simulator
+    Calibrate(calibrate::Args),
 }
 
-/// Lists, gets or adds kernels.
+/// Gets, adds or measures kernels.
 ///
 /// # Errors
-/// When the home folder cannot be written, the mirror cannot be reached, or an image is none.
+/// When the data folder cannot be written, the mirror cannot be reached, or an image is none.
 pub fn run(args: Args) -> Result<ExitCode> {
-    let home = home()?;
+    let home = data_folder()?;
     match args.action {
-        Action::List { format } => print(&kernels::list(&home)?, format)?,
+        Action::List { format } => {
+            renamed("kernel list", "list kernels");
+            print(&kernels::list(&home)?, format)?;
+        }
         Action::Pull { names } => {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let names = if names.is_empty() { kernels::NAMES } else { &names };
@@ -63,6 +72,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
             let folder = kernels::pull_examples(&home, &mut |note| output::tell(note))?;
             output::print(&format!("{}\n", folder.display()))?;
         }
+        Action::Calibrate(args) => return calibrate::run(args),
         Action::Use { file, config } => {
             print(&[kernels::add_file(&home, &file, config.as_deref())?], Format::Table)?;
         }
@@ -70,7 +80,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A kernel as `list` and `kernel list` show it.
+/// A kernel as `list kernels` shows it.
 #[derive(Serialize)]
 pub struct Shown {
     /// What an experiment's `kernel = …` says.

@@ -13,10 +13,10 @@ use serde::Serialize;
 use super::kernel;
 use crate::claims;
 use crate::exit;
-use crate::home::home;
 use crate::lineage;
+use crate::locations::data_folder;
 use crate::output::{self, Format};
-use crate::question::{self, host_cpus};
+use crate::planned_experiment::{Definition, host_cpus};
 use crate::run::programs;
 use spec::assets::{self, Kind};
 use spec::capability::machines::VM_CPUS_MAX;
@@ -126,7 +126,7 @@ fn lists(only: Option<What>) -> Result<Lists> {
         lists.cares = Some(cares()?);
     }
     if is_wanted(What::Kernels) {
-        let kernels = vm::kernels::list(&home()?)?;
+        let kernels = vm::kernels::list(&data_folder()?)?;
         lists.kernels = Some(kernels.iter().map(kernel::Shown::new).collect());
     }
     Ok(lists)
@@ -153,7 +153,7 @@ fn schedulers() -> Vec<Item> {
         about: about.into(),
     };
     let files = compile::builtin();
-    let files = files.iter().map(|source| item(&source.name, &simulated, &source.header.idea));
+    let files = files.iter().map(|source| item(&source.name, &simulated, &source.header.title));
     let programs = programs::sched_ext();
     let programs = programs.iter().map(|name| {
         item(&format!("program:{name}"), &installed, "An installed sched_ext scheduler.")
@@ -206,7 +206,7 @@ fn machines() -> Result<Vec<Item>> {
 
 fn experiments() -> Result<Vec<Item>> {
     let items = assets::names(Kind::Experiment).into_iter().map(|name| {
-        let experiment = question::read(&name)?.0.experiment;
+        let experiment = Definition::of_file(&name)?.experiment;
         let backends = experiment.backends.iter().copied().map(stats::backend_word).collect();
         Ok(Item { name, backends, about: experiment.question })
     });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground load SCHEDULER`: a scheduler's file on the kernel that we are on, until Ctrl-C.
+//! `fairground load SCHEDULER`: a scheduler's file on this machine's kernel, until Ctrl-C.
 
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -13,7 +13,7 @@ use model::SchedulerChoice;
 
 use crate::exit::{self, bad_input};
 use crate::output;
-use crate::question;
+use crate::planned_experiment::contestant;
 use crate::run::{interrupt, objects};
 
 /// How often the kernel is asked whether the scheduler is still there.
@@ -34,7 +34,7 @@ pub struct Args {
 /// When it is no scheduler's file, or this kernel or user can load none.
 pub fn run(args: Args) -> Result<ExitCode> {
     let option = args.scheduler.join(" ");
-    let (contestant, sources) = question::contestant(&option)?;
+    let (contestant, sources) = contestant(&option)?;
     let SchedulerChoice::File { file, sha256, knobs } = &contestant.scheduler else {
         return Err(bad_input(format!(
             "{option}: only a scheduler's file can be loaded; `list schedulers` shows which there \
@@ -55,7 +55,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Err(error) => return refused(&contestant.name, error),
     };
     loaded.notes().iter().for_each(output::tell);
-    output::tell(format_args!("{} schedules now; Ctrl-C goes back", loaded.ops_name()));
+    output::tell(format_args!("{} schedules now; Ctrl-C stops it", loaded.ops_name()));
     while !stop.load(Ordering::SeqCst) && active().sched_ext_ops == loaded.ops_name() {
         sleep(LOOK);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What counts as a change, for the verbs that ask whether anything has changed.
+//! The smallest change that counts, for `history` with and without `--gate`.
 
 use anyhow::Result;
 

@@ -5,27 +5,27 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::design::Reach;
+use crate::experiment_options::ExperimentOptions;
+use crate::measure::claimable::ClaimableComparisons;
 use crate::output;
-use crate::question::Question;
 
 /// Options of `plan`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    question: Question,
+    options: ExperimentOptions,
 }
 
-/// Prints the trials in the order in which `run` would run them, and on standard error what they
-/// can prove.
+/// Prints the trials in the order in which `run` runs them, and on standard error what they can
+/// prove.
 ///
 /// # Errors
 /// When a file is wrong, or standard output is closed.
 pub fn run(args: Args) -> Result<ExitCode> {
-    let asked = args.question.ask()?;
-    for trial in &asked.trials {
+    let planned = args.options.plan()?;
+    for trial in &planned.trials {
         output::print(&(serde_json::to_string(trial)? + "\n"))?;
     }
-    Reach::of(&asked).words().iter().for_each(output::tell);
+    ClaimableComparisons::of(&planned).words().iter().for_each(output::tell);
     Ok(ExitCode::SUCCESS)
 }

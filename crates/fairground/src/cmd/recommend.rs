@@ -1,57 +1,57 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground recommend`: what somebody cares about → a race on this machine → which scheduler to
-//! use, with the evidence, or that it makes no measurable difference.
+//! `fairground recommend`: what a user cares about → a race on this machine → which scheduler to use,
+//! with the evidence, or that it makes no measurable difference.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
-use model::{Backend, Clock, Record};
+use model::{Backend, Clock};
 use report::terminal::recommend::Setting;
 use stats::decide::recommend::{Advice, recommend};
 use stats::decide::verdict::RUNS_NEEDED;
 use stats::rank::holm;
 
-use super::run::{self, Ended};
-use crate::design::duration;
 use crate::exit::{self, bad_input};
-use crate::home;
-use crate::output;
-use crate::question::{On, Question, host_cpus};
+use crate::experiment_options::On;
+use crate::measure::{self, Blocks, Campaign, Comparing, Ended, Execution, JudgedBy};
+use crate::planned_experiment::host_cpus;
 use crate::recommend::host::{self, Host};
 use crate::recommend::race::{self, Race, Wish};
 use crate::recommend::{ask, place, switch};
 use crate::records::Chosen;
-use crate::{summary, words};
+use crate::{command_line, duration, locations, output, summary, ui};
 use spec::assets::{self, Kind};
 use spec::care::{self, Care};
 use spec::machine::{self, HERE};
 
-/// How many blocks are enough where numbers are exact: more of them show nothing that matters.
+/// How many blocks are enough where numbers are exact: more of them show no other difference.
 const EXACT: u32 = 12;
 
-/// How long it may take where nobody says, seconds: the simulator answers in a few.
+/// The default of `--budget` in the simulator, seconds; it needs only a few.
 const SIMULATED_S: u64 = 3 * 60;
 
-/// The same on kernels. Every trial loads a scheduler and probes.
+/// The same on kernels, where every trial loads a scheduler and probes.
 const ON_KERNELS_S: u64 = 15 * 60;
 
 /// Options of `recommend`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A word without an option, which is told how to be written.
+    /// Words without an option, for an error that shows the option.
     #[arg(hide = true)]
     words: Vec<String>,
     /// What matters to you, the most important first: see `list cares`; FILE.toml for one of your
     /// own
     #[arg(long = "care", value_name = "NAME", value_delimiter = ',')]
     cares: Vec<String>,
-    /// Judge by this load of yours, too: NAME, FILE, 'NAME parameter=value'; its headline decides
+    /// Judge by this workload of yours, too: NAME, FILE, 'NAME parameter=value'; its headline
+    /// measure decides
     #[arg(long = "workload", value_name = "WORKLOAD")]
     workloads: Vec<String>,
-    /// Who answers: live where schedulers can be loaded here, else the simulator
+    /// Where to run [default: live if schedulers can be loaded here, else sim]
     #[arg(long, value_enum, value_name = "BACKEND")]
     on: Option<On>,
     /// The machine that it is for, instead of this one: NAME or FILE; in virtual machines without
@@ -64,27 +64,27 @@ pub struct Args {
     /// How long it may take: 90s, 10m, 2h [default: 3m in the simulator, 15m on kernels]
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     budget: Option<Duration>,
-    /// The only source of chance
+    /// The only source of randomness
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Where the records go
-    #[arg(long, value_name = "FILE", default_value = home::STORE)]
+    #[arg(long, value_name = "FILE", default_value = locations::STORE)]
     store: PathBuf,
-    /// Run only the trials that the last such race has left
+    /// Run only the trials that the last race with the same options has left
     #[arg(long)]
     resume: bool,
     /// Never download a kernel
     #[arg(long)]
     offline: bool,
-    /// Ask nothing; what no option says is as usual
+    /// Ask nothing, and use defaults for what no option says
     #[arg(long)]
     yes: bool,
 }
 
-/// Asks what was not said, races, and says which scheduler to use.
+/// Asks for what no option says, runs the race, and says which scheduler to use.
 ///
 /// # Errors
-/// When an option is wrong or missing where nobody can be asked; when the lab fails.
+/// When an option is wrong, or missing without a terminal to ask at; when the lab fails.
 pub fn run(args: Args) -> Result<ExitCode> {
     if let Some(word) = args.words.first() {
         return Err(bad_input(format!(
@@ -108,55 +108,31 @@ pub fn run(args: Args) -> Result<ExitCode> {
         backend,
     };
     let race = wish.race(&host)?;
-    let session = match run::measure(&measuring(&args, &race, budget), race.asked.clone())? {
-        Ended::Session(id) => id,
-        Ended::Interrupted(code) => {
-            if args.cares.is_empty() && !wish.cares.is_empty() {
-                output::tell(format_args!("or unasked: {} --resume", repeat(&args, &wish)));
-            }
-            return Ok(code);
+    let campaign = campaign(&args, &race, budget);
+    let ended = ui::watch(|hear| measure::run(campaign, hear))?;
+    let Ended::Complete(session) = ended else {
+        if args.cares.is_empty() && !wish.cares.is_empty() {
+            output::tell(format_args!("or without questions: {} --resume", repeat(&args, &wish)));
         }
+        return Ok(exit::interrupted());
     };
     let (sessions, records) = Chosen::session(args.store.clone(), session).open()?;
     let comparison = summary::compare(&sessions, &records, None)?;
     let recommendation = recommend(&records, &comparison, &race.aims, &race.easy);
     let blocks = sessions.last().map_or(0, |session| session.experiment.blocks);
-    let setting = setting((&args, &wish), &race, &host, (blocks, why.or(otherwise)));
-    let setting = Setting { switch: switches(&race, &recommendation.advice, &host), ..setting };
-    output::print(&report::terminal::recommend::recommendation(&recommendation, &setting))?;
-    Ok(exit_code(&records))
-}
-
-fn exit_code(records: &[Record]) -> ExitCode {
-    match records.iter().all(|record| record.outcome.is_ok()) {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::from(exit::MISBEHAVED),
-    }
-}
-
-/// What matters: as the options say, or as somebody at the terminal answers.
-fn cares(args: &Args, cpus: u32) -> Result<Vec<Care>> {
-    let read = |name: &String| care::read(name, Path::new(""), cpus);
-    let names = match (args.cares.is_empty(), args.workloads.is_empty()) {
-        (false, _) => {
-            let given = args.cares.iter().map(|name| name.trim());
-            given.filter(|name| !name.is_empty()).map(str::to_owned).collect()
-        }
-        (true, false) => Vec::new(),
-        (true, true) if args.yes => vec![ask::USUAL.to_owned()],
-        (true, true) if io::stdin().is_terminal() => {
-            let known = assets::names(Kind::Care);
-            let known: Vec<Care> = known.iter().map(read).collect::<Result<_, _>>()?;
-            ask::cares(&mut io::stdin().lock(), &mut io::stderr(), &known)?
-        }
-        (true, true) => {
-            let known = assets::names(Kind::Care).join(", ");
-            return Err(bad_input(format!(
-                "nobody at a terminal can be asked what matters; write --care NAME ({known}), or \
-                 --workload NAME for a load of your own"
-            )));
-        }
+    let setting = Setting {
+        measured: measured(&race, &host, &Place { backend, blocks, because: why.or(otherwise) }),
+        commands: commands(&args, &wish),
+        switch: switches(&race, &recommendation.advice, &host),
     };
+    output::print(&report::terminal::recommend::recommendation(&recommendation, &setting))?;
+    Ok(exit::of_records(&records))
+}
+
+/// What matters: as the options say, or as the user answers at the terminal.
+fn cares(args: &Args, cpus: u32) -> Result<Vec<Care>> {
+    let read = |name: &String| Ok(care::read(name, Path::new(""), cpus)?);
+    let names = care_names(args, &read)?;
     if names.is_empty() && args.workloads.is_empty() {
         let known = assets::names(Kind::Care).join(", ");
         return Err(bad_input(format!("--care: which? known are {known}")));
@@ -176,7 +152,31 @@ fn cares(args: &Args, cpus: u32) -> Result<Vec<Care>> {
     Ok(cares)
 }
 
-/// Schedulers are loaded on a kernel that people work on only if they agree.
+/// The names of the cares; empty if a workload is named alone.
+fn care_names(args: &Args, read: &dyn Fn(&String) -> Result<Care>) -> Result<Vec<String>> {
+    if !args.cares.is_empty() {
+        let given = args.cares.iter().map(|name| name.trim());
+        return Ok(given.filter(|name| !name.is_empty()).map(str::to_owned).collect());
+    }
+    if !args.workloads.is_empty() {
+        return Ok(Vec::new());
+    }
+    if args.yes {
+        return Ok(vec![ask::USUAL.to_owned()]);
+    }
+    let known = assets::names(Kind::Care);
+    if io::stdin().is_terminal() {
+        let known: Vec<Care> = known.iter().map(read).collect::<Result<_>>()?;
+        return ask::cares(&mut io::stdin().lock(), &mut io::stderr(), &known);
+    }
+    Err(bad_input(format!(
+        "there is no terminal to ask at what matters; write --care NAME ({}), or --workload NAME \
+         for a workload of your own",
+        known.join(", ")
+    )))
+}
+
+/// Asks before schedulers are loaded on the kernel that people work on.
 fn agree(args: &Args, backend: Backend, budget: Duration) -> Result<()> {
     if backend != Backend::Live || args.on.is_some() || args.yes {
         return Ok(());
@@ -191,10 +191,10 @@ fn agree(args: &Args, backend: Backend, budget: Duration) -> Result<()> {
         "This loads one scheduler after the other on this kernel, under full load, for {}. Now?",
         duration::words(budget)
     );
-    match ask::agrees(&mut io::stdin().lock(), &mut io::stderr(), &question)? {
-        true => Ok(()),
-        false => Err(bad_input("then write --on sim: the simulator touches nothing")),
+    if ask::agrees(&mut io::stdin().lock(), &mut io::stderr(), &question)? {
+        return Ok(());
     }
+    Err(bad_input("then write --on sim: the simulator touches nothing"))
 }
 
 fn budget(args: &Args, backend: Backend) -> Duration {
@@ -202,84 +202,97 @@ fn budget(args: &Args, backend: Backend) -> Duration {
     args.budget.unwrap_or(Duration::from_secs(usual))
 }
 
-fn measuring(args: &Args, race: &Race, budget: Duration) -> run::Args {
-    run::Args {
-        question: Question::default(),
-        resume: args.resume,
-        store: args.store.clone(),
-        jobs: None,
-        offline: args.offline,
-        budget: Some(budget),
-        until: None,
-        effect: None,
-        no_aa: false,
-        blocks: Some(blocks(race)),
+fn campaign(args: &Args, race: &Race, budget: Duration) -> Campaign {
+    let blocks = Blocks::Budget { time: budget, limits: Some(limits(race)) };
+    let comparing = Comparing { blocks, aa_trials: true, effect_percent: None };
+    Campaign {
+        planned: race.planned.clone(),
+        judged_by: JudgedBy::Comparison(comparing),
+        execution: Execution {
+            store: args.store.clone(),
+            resume: args.resume,
+            jobs: None,
+            offline: args.offline,
+        },
     }
 }
 
-/// What is needed to say anything of so many candidates, all aims in one family; and what is enough
-/// where it takes no time to speak of, so that the answer does not depend on how fast this is.
-fn blocks(race: &Race) -> (u32, u32) {
-    let comparisons = (race.asked.experiment.contestants.len() - 1) * race.aims.len();
+/// The fewest blocks that can show a difference between this many candidates, all aims in one
+/// family; and the most that are wanted: where numbers are exact a few are enough, so that the
+/// answer does not depend on the speed of this machine.
+fn limits(race: &Race) -> (u32, u32) {
+    let comparisons = (race.planned.experiment.contestants.len() - 1) * race.aims.len();
     let needed = holm::units_needed(comparisons).max(RUNS_NEEDED) as u32;
-    let exact = race.asked.trials.iter().all(|trial| trial.clock() == Clock::Virtual);
+    let exact = race.planned.trials.iter().all(|trial| trial.clock() == Clock::Virtual);
     (needed, if exact { EXACT.max(needed) } else { u32::MAX })
 }
 
-fn setting(
-    (args, wish): (&Args, &Wish),
-    race: &Race,
-    host: &Host,
-    (blocks, why): (u32, Option<String>),
-) -> Setting {
-    let experiment = &race.asked.experiment;
-    let clock = experiment.machines[0].clock;
+/// Where it was measured.
+struct Place {
+    backend: Backend,
+    blocks: u32,
+    /// Why not on this kernel and this machine, if the user did not choose.
+    because: Option<String>,
+}
+
+/// What was measured and where, and how far it can be trusted.
+fn measured(race: &Race, host: &Host, place: &Place) -> Vec<String> {
+    let experiment = &race.planned.experiment;
     let (machine, release) = (Host::words(&experiment.machines[0]), &host.release);
-    let because = why.map(|why| format!(", because {why}")).unwrap_or_default();
-    let place = match wish.backend {
-        Backend::Live => format!("{blocks} rounds on this kernel, Linux {release}"),
+    let because = place.because.as_ref().map(|why| format!(", because {why}")).unwrap_or_default();
+    let blocks = place.blocks;
+    let first = match place.backend {
+        Backend::Live => format!("{blocks} blocks on this kernel, Linux {release}."),
         Backend::Vm => format!(
-            "{blocks} rounds on kernels of their own in virtual machines, not on Linux \
-             {release}{because}; {machine}"
+            "{blocks} blocks on kernels of their own in virtual machines, not on Linux \
+             {release}{because}; {machine}."
         ),
-        _ => format!("{blocks} rounds in the simulator{because}; {machine}"),
+        _ => format!("{blocks} blocks in the simulator{because}; {machine}."),
     };
-    let meaning = match wish.backend {
+    std::iter::once(first).chain(caveat(race, host, place.backend)).collect()
+}
+
+/// What a reader must know about numbers of this backend.
+fn caveat(race: &Race, host: &Host, backend: Backend) -> Option<String> {
+    let experiment = &race.planned.experiment;
+    match backend {
         Backend::Sim => Some(format!(
-            "These are predictions by a model of such a machine, and {} is the file that is \
-                 written after this kernel's own scheduler. METHOD.md says how far they are from \
-                 kernels: near on one CPU, far on more. Intervals say how much the answer depends \
-                 on arrivals, not what the model has wrong.",
+            "These are predictions by a model of such a machine, and {} is the file that was \
+             written after this kernel's own scheduler. METHOD.md says how far they are from \
+             kernels: near on one CPU, far on more. Intervals say how much the answer depends on \
+             arrivals, not how wrong the model is.",
             experiment.baseline
         )),
-        Backend::Vm if clock == Clock::Virtual => Some(
+        Backend::Vm if experiment.machines[0].clock == Clock::Virtual => Some(
             "Its CPU takes 1 ns for each instruction. That is exact, and the same everywhere; but \
-             it has no caches, and no other CPU to go to. Intervals say how much the answer \
+             it has no caches, and there is no other CPU. Intervals say how much the answer \
              depends on arrivals."
                 .into(),
         ),
         Backend::Live if !host.can_load() => {
-            Some(format!("What must be loaded was left out: {}.", host.why_not_load()))
+            Some(format!("Schedulers that must be loaded were left out: {}.", host.why_not_load()))
         }
         _ => None,
-    };
-    let store = words::quoted(&args.store.display().to_string());
-    let report = format!("fairground report {} --store {store} -o recommend.html", race::NAME);
-    let commands =
-        vec![("The full report".into(), report), ("The same again".into(), repeat(args, wish))];
-    let measured = std::iter::once(place + ".").chain(meaning).collect();
-    Setting { measured, commands, ..Setting::default() }
+    }
 }
 
-/// The command that asks the same without asking anybody.
+/// What the user can do next.
+fn commands(args: &Args, wish: &Wish) -> Vec<(String, String)> {
+    let store = command_line::quoted(&args.store.display().to_string());
+    let report = format!("fairground report {} --store {store} -o recommend.html", race::NAME);
+    vec![("The full report".into(), report), ("The same again".into(), repeat(args, wish))]
+}
+
+/// The command that runs the same race and asks nothing.
 fn repeat(args: &Args, wish: &Wish) -> String {
     let answered = wish.cares.iter().map(|care| care.name.clone()).collect();
     let cares = if args.cares.is_empty() { answered } else { args.cares.clone() };
     let mut words = vec!["fairground".to_owned(), race::NAME.into()];
-    let mut add =
-        |option: &str, value: String| words.extend([option.to_owned(), words::quoted(&value)]);
+    let mut add = |option: &str, value: String| {
+        words.extend([option.to_owned(), command_line::quoted(&value)])
+    };
     cares.into_iter().for_each(|care| add("--care", care));
-    args.workloads.iter().for_each(|load| add("--workload", load.clone()));
+    args.workloads.iter().for_each(|workload| add("--workload", workload.clone()));
     add("--on", wish.backend.word().into());
     wish.machine.iter().for_each(|machine| add("--machine", machine.clone()));
     args.schedulers.iter().for_each(|scheduler| add("--scheduler", scheduler.clone()));
@@ -289,14 +302,10 @@ fn repeat(args: &Args, wish: &Wish) -> String {
     words.join(" ")
 }
 
-/// How to switch to those that are recommended.
-fn switches(
-    race: &Race,
-    advice: &Advice,
-    host: &Host,
-) -> std::collections::BTreeMap<String, Vec<String>> {
+/// How to switch to each of the recommended candidates.
+fn switches(race: &Race, advice: &Advice, host: &Host) -> BTreeMap<String, Vec<String>> {
     let Advice::Switch(names) = advice else { return Default::default() };
-    let contestants = race.asked.experiment.contestants.iter();
+    let contestants = race.planned.experiment.contestants.iter();
     let wanted = contestants.filter(|one| names.contains(&one.name));
     wanted.map(|one| (one.name.clone(), switch::lines(one, host))).collect()
 }

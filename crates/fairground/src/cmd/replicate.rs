@@ -5,21 +5,24 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use model::Seed;
 use model::claim::Source;
 use report::replication::Replication;
 use stats::decide::replication::Verdict;
 
-use super::run::{self, Ended};
 use crate::claims::blocks::{self, Blocks};
 use crate::claims::choose::{self, Session, Wanted};
 use crate::claims::judge::{self, Answer, Answers};
 use crate::exit::{self, bad_input};
-use crate::question::{Asked, Backends, Question};
+use crate::experiment_options::Backends;
+use crate::measure::{self, Campaign, Ended, Execution, JudgedBy};
+use crate::planned_experiment::{Definition, PlannedExperiment};
 use crate::records::Chosen;
-use crate::{home, output, summary, words};
+use crate::{command_line, dates, locations, output, summary, ui};
+use spec::Overrides;
 
-/// Fewer independent runs carry no interval of a median, and few carry one of a shift.
-const RUNS_QUICK: u32 = 6;
+/// The fewest independent replicates that give an interval of a median.
+const REPLICATES_QUICK: u32 = 6;
 
 /// Options of `replicate`.
 #[derive(clap::Args)]
@@ -30,26 +33,26 @@ pub struct Args {
     /// Only claims of these sources: S0 … S4
     #[arg(long, value_name = "SOURCE", value_delimiter = ',')]
     source: Vec<String>,
-    /// Whose tests.
+    /// Which backends' tests.
     #[command(flatten)]
     backends: Backends,
-    /// Only the simulator, and no more runs than an interval needs: minutes
+    /// Only the simulator, and no more blocks than an interval needs: minutes
     #[arg(long, conflicts_with_all = ["on", "full"])]
     quick: bool,
     /// Also tests in the size that was published: hours
     #[arg(long)]
     full: bool,
-    /// Blocks, instead of each experiment's own: one pass over everything, with fresh boots. For
-    /// all, or for a backend or an experiment: 10, live=4, s3_make_policies=2
+    /// Number of blocks, instead of each experiment's own: for all, or for a backend or an
+    /// experiment: 10, live=4, s3_make_policies=2
     #[arg(long, value_name = "[WHICH=]N", value_delimiter = ',')]
     blocks: Vec<Blocks>,
     /// Where the records go
-    #[arg(long, value_name = "FILE", default_value = home::STORE)]
+    #[arg(long, value_name = "FILE", default_value = locations::STORE)]
     store: PathBuf,
     /// Run only the trials that the last run of the same plans has left
     #[arg(long)]
     resume: bool,
-    /// The only source of chance: order of trials, start phases
+    /// The only source of randomness: order of trials, start phases
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Trials at a time [default: as `run`]
@@ -70,43 +73,42 @@ pub struct Args {
 ///
 /// # Errors
 /// Whatever is wrong with the claims' files or the options, before anything runs; and when
-/// something cannot be written. What the lab could not run is told, and the rest is judged.
+/// something cannot be written. If the lab fails in one session, the rest is judged.
 pub fn run(args: Args) -> Result<ExitCode> {
     let chosen = choose::claims(&wanted(&args)?)?;
     let sessions = choose::sessions(&chosen);
     blocks::known(&args.blocks, sessions.keys())?;
-    let questions: Vec<(Session, Question, Asked)> =
-        sessions.keys().map(|session| question(&args, session)).collect::<Result<_>>()?;
-    let trials: usize = questions.iter().map(|(_, _, asked)| asked.trials.len()).sum();
-    let counted = [(chosen.len(), "claim"), (questions.len(), "session"), (trials, "trial")];
+    let planned: Vec<PlannedExperiment> =
+        sessions.keys().map(|session| plan(&args, session)).collect::<Result<_>>()?;
+    let trials: usize = planned.iter().map(|planned| planned.trials.len()).sum();
+    let counted = [(chosen.len(), "claim"), (planned.len(), "session"), (trials, "trial")];
     let counted = counted.map(|(count, noun)| report::units::count(count as u64, noun));
     output::tell(counted.join(", "));
     let (store, seed) = (args.store.clone(), args.seed);
     let mut answers = Answers { sessions: Default::default(), store, seed };
     let mut failed = None;
-    for (session, question, asked) in questions {
-        let on = stats::backend_word(session.on);
-        let claims = sessions[&session].join(", ");
+    for ((session, claims), planned) in sessions.iter().zip(planned) {
+        let (on, claims) = (stats::backend_word(session.on), claims.join(", "));
         output::tell(format_args!("{} on {on}, for {claims}", session.experiment));
-        let answer = match run::measure(&run_args(&args, question), asked) {
-            Ok(Ended::Session(id)) => answer(&args, id)?,
-            Ok(Ended::Interrupted(code)) => return Ok(code),
+        let answer = match measure(&args, planned) {
+            Ok(Ended::Complete(id)) => answer(&args, id)?,
+            Ok(Ended::Interrupted) => return Ok(exit::interrupted()),
             Err(error) => {
-                output::tell(format_args!("fairground: {error:#}; the other claims go on"));
+                output::tell(format_args!("fairground: {error:#}; the other claims continue"));
                 let answer = Err(format!("the lab failed: {error:#}"));
                 failed.get_or_insert(error);
                 answer
             }
         };
-        answers.sessions.insert(session, answer);
+        answers.sessions.insert(session.clone(), answer);
     }
     let judged: Vec<_> = chosen.into_iter().map(|one| judge::claim(one, &answers)).collect();
     let replication = Replication {
         claims: judged,
-        commands: vec![words::command()],
+        commands: vec![command_line::command()],
         kernels: judge::kernels(answers.records()),
         trials: answers.records().count(),
-        generated: words::today(),
+        generated: dates::today(),
     };
     show(&args, &replication)?;
     Ok(failed.map_or_else(|| code(&replication), |error| ExitCode::from(exit::code(&error))))
@@ -129,33 +131,31 @@ fn wanted(args: &Args) -> Result<Wanted> {
     })
 }
 
-/// What a session asks, with as many blocks as are wanted.
-fn question(args: &Args, session: &Session) -> Result<(Session, Question, Asked)> {
-    let with = |blocks| Question::on(&session.experiment, session.on, args.seed, blocks);
+/// The plan of a session, with the number of blocks that the options want.
+fn plan(args: &Args, session: &Session) -> Result<PlannedExperiment> {
+    let with_blocks = |blocks| {
+        let overrides = Overrides { on: vec![session.on], blocks, ..Overrides::default() };
+        Definition::read(Some(&session.experiment), &overrides)
+    };
     let blocks = blocks::wanted(&args.blocks, session);
-    let (question, asked) = (with(blocks), with(blocks).ask()?);
-    let enough = RUNS_QUICK.div_ceil(asked.experiment.runs_per_boot);
-    if args.quick && blocks.is_none() && asked.experiment.blocks > enough {
-        let question = with(Some(enough));
-        let asked = question.ask()?;
-        return Ok((session.clone(), question, asked));
+    let mut definition = with_blocks(blocks)?;
+    let enough = REPLICATES_QUICK.div_ceil(definition.experiment.runs_per_boot);
+    if args.quick && blocks.is_none() && definition.experiment.blocks > enough {
+        definition = with_blocks(Some(enough))?;
     }
-    Ok((session.clone(), question, asked))
+    Ok(definition.plan(Seed(args.seed)))
 }
 
-fn run_args(args: &Args, question: Question) -> run::Args {
-    run::Args {
-        question,
-        resume: args.resume,
+/// Measures what a session asks; a claim's rules judge it.
+fn measure(args: &Args, planned: PlannedExperiment) -> Result<Ended> {
+    let execution = Execution {
         store: args.store.clone(),
+        resume: args.resume,
         jobs: args.jobs,
         offline: args.offline,
-        budget: None,
-        until: None,
-        effect: None,
-        no_aa: true,
-        blocks: None,
-    }
+    };
+    let campaign = Campaign { planned, judged_by: JudgedBy::OwnRules, execution };
+    ui::watch(|hear| measure::run(campaign, hear))
 }
 
 fn answer(args: &Args, session: i64) -> Result<Answer> {
@@ -164,7 +164,7 @@ fn answer(args: &Args, session: i64) -> Result<Answer> {
     Ok(Ok((session, records)))
 }
 
-/// The page, the document if it is wanted, and the claims on standard output.
+/// Writes the page, and the Markdown if it is wanted; prints the claims.
 fn show(args: &Args, replication: &Replication) -> Result<()> {
     let write = |file: &PathBuf, text: String| -> Result<()> {
         let mut out = output::writer(Some(file))?;
@@ -180,8 +180,8 @@ fn show(args: &Args, replication: &Replication) -> Result<()> {
     output::print(&report::replication::text(replication, output::colour()))
 }
 
-/// A claim that was asked in vain is a scheduler or workload that misbehaved.
+/// A claim without data is a scheduler or workload that misbehaved.
 fn code(replication: &Replication) -> ExitCode {
-    let in_vain = replication.claims.iter().any(|one| one.verdict == Verdict::NoData);
-    if in_vain { ExitCode::from(exit::MISBEHAVED) } else { ExitCode::SUCCESS }
+    let without_data = replication.claims.iter().any(|one| one.verdict == Verdict::NoData);
+    if without_data { ExitCode::from(exit::MISBEHAVED) } else { ExitCode::SUCCESS }
 }

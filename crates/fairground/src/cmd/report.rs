@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground report [EXPERIMENT] [STORE …]`
+//! `fairground report [EXPERIMENT] [STORE …]`: one page; `fairground report FOLDER`: a site of the
+//! shared files in a folder.
+
+pub mod gallery;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -11,9 +14,9 @@ use store::Session;
 
 use crate::output;
 use crate::stores::Several;
-use crate::{lineage, runs, words};
+use crate::{command_line, dates, lineage, sessions};
 
-/// What `gate` and `history` count as a change, unless told otherwise.
+/// The default of `history --margin`.
 const MARGIN_PERCENT: f64 = 1.0;
 
 /// Options of `report`.
@@ -24,28 +27,34 @@ pub struct Args {
     /// The contestant that the others are compared with, instead of the experiment's
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
-    /// The file to write; - is standard output
-    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
-    output: PathBuf,
+    /// The file to write, - for standard output [default: report.html]; the folder for a site
+    /// [default: gallery]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
 }
 
-/// Writes the page.
+/// Writes the page, or the site.
 ///
 /// # Errors
 /// When the store cannot be read, has no records, or the file cannot be written.
 pub fn run(args: Args) -> Result<ExitCode> {
+    if let Some(folder) = args.chosen.folder() {
+        let output = args.output.as_deref().unwrap_or(Path::new(gallery::FOLDER));
+        return gallery::run(folder, args.baseline.as_deref(), output);
+    }
+    let output = args.output.unwrap_or_else(|| "report.html".into());
     let opened = args.chosen.open(true)?;
     let comparison = opened.compare(args.baseline)?;
-    let runs = runs::of(&args.chosen.all_sessions()?);
-    let history = (runs.len() > 1).then(|| runs::history(&runs, MARGIN_PERCENT));
+    let campaigns = sessions::campaigns(&args.chosen.all_sessions()?);
+    let history = (campaigns.len() > 1).then(|| sessions::history(&campaigns, MARGIN_PERCENT));
     let about = About { history, ..about(&opened.sessions) };
     let page = report::html::page(&comparison, &opened.records, &about);
-    let to_file = args.output.as_os_str() != "-";
-    let mut out = output::writer(to_file.then_some(&args.output))?;
+    let to_file = output.as_os_str() != "-";
+    let mut out = output::writer(to_file.then_some(&output))?;
     out.write_all(page.as_bytes())?;
     out.flush()?;
     if to_file {
-        output::tell(format_args!("wrote {}", args.output.display()));
+        output::tell(format_args!("wrote {}", output.display()));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -56,8 +65,8 @@ fn about(sessions: &[Session]) -> About {
     About {
         title: experiment.map(|e| e.name.clone()).unwrap_or_default(),
         question: experiment.map(|e| e.question.clone()).unwrap_or_default(),
-        commands: commands.chain([words::command()]).collect(),
-        generated: words::today(),
+        commands: commands.chain([command_line::command()]).collect(),
+        generated: dates::today(),
         family: lineage::members(),
         exploratory: experiment.is_some_and(|e| e.design.exploratory),
         history: None,

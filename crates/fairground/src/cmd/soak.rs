@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground soak [EXPERIMENT]`: whether schedulers survive, under everything at once.
+//! `fairground soak [EXPERIMENT]`: whether schedulers survive all kinds of stress at once.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -8,86 +8,86 @@ use anyhow::Result;
 use model::{Backend, Record, SchedulerChoice};
 use stats::view::survival;
 
-use super::run::{self, Ended};
+use super::campaign_options::CampaignOptions;
 use crate::exit;
-use crate::home::home;
+use crate::experiment_options::{Backends, On};
+use crate::locations::data_folder;
+use crate::measure::{self, Campaign, Ended, JudgedBy};
 use crate::output;
-use crate::records::Chosen;
 use crate::ui;
 
-/// The experiment whose loads are meant for this.
+/// The experiment with workloads for this.
 const EXPERIMENT: &str = "soak";
 
-/// The kernel that schedulers run on unless they say another, see `fairground kernel list`.
+/// The kernel that schedulers run on unless they say another, see `fairground list kernels`.
 const KERNEL: &str = "7";
 
 /// Options of `soak`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    run: run::Args,
+    options: CampaignOptions,
 }
 
 /// Runs the experiment under every scheduler of the project, or under those of `--scheduler`, on
-/// each kernel with sched_ext that is here, and says who did not survive.
+/// each kernel with sched_ext that is here, and says which did not survive.
 ///
 /// # Errors
 /// As `run`.
 pub fn run(mut args: Args) -> Result<ExitCode> {
-    let question = &mut args.run.question;
-    question.experiment.get_or_insert_with(|| EXPERIMENT.into());
-    question.own_rules = true;
-    if question.schedulers.is_empty() {
+    let experiment = &mut args.options.experiment;
+    experiment.experiment.get_or_insert_with(|| EXPERIMENT.into());
+    if experiment.schedulers.is_empty() {
         let all = compile::builtin().into_iter();
-        question.schedulers = all.map(|source| source.name).collect();
+        experiment.schedulers = all.map(|source| source.name).collect();
     }
     let mut records = Vec::new();
-    for session in sessions(&args.run)? {
-        match run::measure(&session, session.question.ask()?)? {
-            Ended::Session(id) => records.extend(of_session(&session, id)?),
-            Ended::Interrupted(code) => return Ok(code),
-        }
+    for options in on_all_kernels(args.options)? {
+        let planned = options.experiment.plan()?;
+        let execution = options.execution();
+        let campaign = Campaign { planned, judged_by: JudgedBy::OwnRules, execution };
+        let ended = ui::watch(|hear| measure::run(campaign, hear))?;
+        let Ended::Complete(id) = ended else { return Ok(exit::interrupted()) };
+        records.extend(options.session(id).with_traces()?.1);
     }
-    tell(&records)
+    show(&records)
 }
 
-/// One session for the simulator and the usual kernel, and one for each other kernel.
-fn sessions(args: &run::Args) -> Result<Vec<run::Args>> {
-    let mut sessions = vec![args.clone()];
-    let asked = args.question.ask()?;
-    if asked.experiment.backends.contains(&Backend::Vm) {
-        for kernel in other_kernels()? {
-            sessions.push(on_kernel(args, &kernel));
-        }
+/// The options of one campaign for the simulator and the usual kernel, and of one for each other
+/// kernel.
+fn on_all_kernels(options: CampaignOptions) -> Result<Vec<CampaignOptions>> {
+    let planned = options.experiment.plan()?;
+    let mut all = vec![options];
+    if planned.experiment.backends.contains(&Backend::Vm) {
+        let others = other_kernels()?;
+        let others: Vec<_> = others.iter().map(|kernel| on_kernel(&all[0], kernel)).collect();
+        all.extend(others);
     }
-    Ok(sessions)
+    Ok(all)
 }
 
-/// Kernels with sched_ext that were got beside the usual one.
+/// The kernels with sched_ext that are here, without the usual one.
 fn other_kernels() -> Result<Vec<String>> {
-    let home = home()?;
+    let home = data_folder()?;
     let usual = vm::kernels::find(&home, KERNEL).map(|kernel| kernel.release);
     let here = vm::kernels::list(&home)?.into_iter();
     let others = here.filter(|one| one.sched_ext && Some(&one.release) != usual.as_ref().ok());
     Ok(others.map(|kernel| kernel.name).collect())
 }
 
-/// The same question on another kernel, for schedulers that name none.
-fn on_kernel(args: &run::Args, kernel: &str) -> run::Args {
-    let mut args = args.clone();
-    let names = args.question.schedulers.iter().filter(|text| !text.contains('@'));
+/// The same on another kernel, for schedulers that name none.
+fn on_kernel(options: &CampaignOptions, kernel: &str) -> CampaignOptions {
+    let mut options = options.clone();
+    let experiment = &mut options.experiment;
+    let names = experiment.schedulers.iter().filter(|text| !text.contains('@'));
     let mut schedulers: Vec<String> = names.map(|text| format!("{text}@{kernel}")).collect();
     schedulers.push(format!("kernel:{kernel}"));
-    args.question.schedulers = schedulers;
-    args.question.backends = Backend::Vm.into();
-    args
+    experiment.schedulers = schedulers;
+    experiment.backends = Backends { on: vec![On::Vm] };
+    options
 }
 
-fn of_session(args: &run::Args, session: i64) -> Result<Vec<Record>> {
-    Ok(Chosen::session(args.store.clone(), session).with_traces()?.1)
-}
-
-/// A record, and what came of it.
+/// A record with its faults.
 struct Judged<'a> {
     record: &'a Record,
     faults: Vec<String>,
@@ -95,17 +95,17 @@ struct Judged<'a> {
 }
 
 fn judge(records: &[Record]) -> Vec<Judged<'_>> {
-    let controls = controls(records);
+    let usual = idle_of_kernels(records);
     let judged = |record| Judged {
-        faults: survival::faults(record, controls.get(&place(record)).copied().unwrap_or(0)),
+        faults: survival::faults(record, usual.get(&place(record)).copied().unwrap_or(0)),
         idle_ns: survival::idle_ns(record),
         record,
     };
     records.iter().map(judged).collect()
 }
 
-/// The table, and every fault.
-fn tell(records: &[Record]) -> Result<ExitCode> {
+/// Prints the table and every fault.
+fn show(records: &[Record]) -> Result<ExitCode> {
     let judged = judge(records);
     output::print(&output::table(&rows(&judged)))?;
     let mut faults = Vec::new();
@@ -114,7 +114,7 @@ fn tell(records: &[Record]) -> Result<ExitCode> {
         faults.extend(found.iter().map(|fault| format!("{label}: {}", ui::first_line(fault))));
     }
     if faults.is_empty() {
-        output::print("Everybody survived.\n")?;
+        output::print("All survived.\n")?;
         return Ok(ExitCode::SUCCESS);
     }
     output::print(&format!("\n{}\n", faults.join("\n")))?;
@@ -134,14 +134,15 @@ fn machine(record: &Record) -> String {
     format!("{} ({backend})", record.trial.machine.name)
 }
 
-/// How long CPUs idled beside waiting tasks under the kernels' own schedulers, ns.
-fn controls(records: &[Record]) -> BTreeMap<Placing, u64> {
+/// How long CPUs idled while tasks waited under the kernels' own schedulers, ns.
+fn idle_of_kernels(records: &[Record]) -> BTreeMap<Placing, u64> {
     let own =
         records.iter().filter(|one| one.trial.contestant.scheduler == SchedulerChoice::Kernel);
     own.filter_map(|record| Some((place(record), survival::idle_ns(record)?))).collect()
 }
 
-/// A line for each scheduler on each machine: trials, those survived, reloads, the longest idling.
+/// A line for each scheduler on each machine: its trials, how many it survived, its reloads, and
+/// the longest time that a CPU idled while a task waited.
 fn rows(judged: &[Judged]) -> Vec<Vec<String>> {
     let mut groups: BTreeMap<(&str, &str, String), Vec<&Judged>> = BTreeMap::new();
     for one in judged {

@@ -9,15 +9,15 @@ use anyhow::{Context, Result};
 use model::{Backend, Trial};
 
 use crate::exit::{self, bad_input};
-use crate::home;
+use crate::experiment_options::On;
+use crate::locations;
 use crate::output;
-use crate::question::On;
 use crate::run::{Settings, one};
 
 /// Options of `trial`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Who answers instead of the trial's backend: sim, vm or live
+    /// Run it on this backend instead of the trial's: sim, vm or live
     #[arg(long, value_enum, hide_possible_values = true, value_name = "BACKEND")]
     on: Option<On>,
     /// Never download a kernel
@@ -35,21 +35,20 @@ pub fn run(args: Args) -> Result<ExitCode> {
         trial.backend = on.into();
     }
     if trial.backend == Backend::Imported {
-        return Err(bad_input("standard input: an imported trial was run by somebody else"));
+        return Err(bad_input("standard input: an imported trial cannot be run here"));
     }
     let settings = Settings {
-        home: home::home()?,
+        home: locations::data_folder()?,
         sources: BTreeMap::new(),
         jobs: None,
         offline: args.offline,
         executable: None,
     };
     let Some(record) = one::one(trial, &settings)? else {
-        return Ok(ExitCode::from(exit::INTERRUPTED));
+        return Ok(exit::interrupted());
     };
     output::print(&(serde_json::to_string(&record)? + "\n"))?;
-    let ok = record.outcome.is_ok();
-    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::from(exit::MISBEHAVED) })
+    Ok(exit::of_records(&[record]))
 }
 
 fn read() -> Result<Trial> {

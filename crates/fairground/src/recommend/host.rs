@@ -11,7 +11,8 @@ use live::topology::topology;
 use model::{Backend, Machine};
 
 use crate::exit::bad_input;
-use crate::question::{On, host_cpus};
+use crate::experiment_options::On;
+use crate::planned_experiment::host_cpus;
 use spec::machine;
 
 /// This machine and its kernel.

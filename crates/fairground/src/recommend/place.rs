@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! On which machine a race is run where nobody named one.
+//! The machine of a race if the user names none.
 
 use std::fs::OpenOptions;
 
@@ -8,17 +8,17 @@ use model::Backend;
 use vm::kernels;
 
 use super::race::VM_KERNEL;
-use crate::home::home;
+use crate::locations::data_folder;
 use crate::output;
 use spec::machine::HERE;
 
 /// One CPU that counts instructions.
 const COUNTING: &str = "uniprocessor";
 
-/// The machine's name; and why it is not this one, where nobody named it.
+/// The machine's name; and why it is not this one, if the user did not name it.
 ///
 /// # Errors
-/// When there is no home, or this program's own file is not found.
+/// When there is no data folder, or this program's own file is not found.
 pub fn machine(backend: Backend, named: Option<&str>) -> Result<(String, Option<String>)> {
     match (named, backend) {
         (Some(named), _) => Ok((named.into(), None)),
@@ -27,8 +27,8 @@ pub fn machine(backend: Backend, named: Option<&str>) -> Result<(String, Option<
     }
 }
 
-/// Emulated in real time a machine shows how fast it is emulated, and what else the host does.
-/// Where instructions are counted numbers are exact, but for one CPU only.
+/// A machine that is emulated in real time shows the speed of the emulation and the host's other
+/// load. With counted instructions numbers are exact, but only one CPU can be emulated.
 fn virtual_machine() -> Result<(String, Option<String>)> {
     let Some(why) = without_kvm()? else { return Ok((HERE.into(), None)) };
     output::tell(format_args!(
@@ -41,7 +41,7 @@ fn virtual_machine() -> Result<(String, Option<String>)> {
 /// Why KVM does not work. Without a kernel to try, what the device says is believed; the run gets
 /// the kernel.
 fn without_kvm() -> Result<Option<String>> {
-    let Ok(kernel) = kernels::find(&home()?, VM_KERNEL) else {
+    let Ok(kernel) = kernels::find(&data_folder()?, VM_KERNEL) else {
         let device = OpenOptions::new().read(true).write(true).open("/dev/kvm");
         return Ok(device.err().map(|error| format!("/dev/kvm: {error}")));
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From cares to a race: who runs against what is used now, under which loads, and what of it is
+//! From cares to a race: the candidates, what is used now, the workloads, and the measures that are
 //! watched.
 
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use stats::{Aim, MeasureKey, Watched};
 
 use super::host::Host;
 use crate::exit::bad_input;
-use crate::question::{self, Asked};
+use crate::planned_experiment::{Definition, PlannedExperiment};
 use crate::run::programs;
 use spec::care::{Care, Criterion};
 use spec::{Overrides, machine};
@@ -20,10 +20,10 @@ use spec::{Overrides, machine};
 pub const NAME: &str = "recommend";
 /// Its question.
 const QUESTION: &str = "Which scheduler serves best what I care about?";
-/// The kernel that virtual machines boot, see `fairground kernel list`.
+/// The kernel that virtual machines boot, see `fairground list kernels`.
 pub const VM_KERNEL: &str = "7";
-/// How much of a load's other measures must not be lost where only a load was named, in percent:
-/// the least difference that people tell apart, see METHOD.md.
+/// How much the other measures of a workload may get worse if it was named without a care, in
+/// percent: the smallest difference that people notice, see METHOD.md.
 const KEPT_PERCENT: f64 = 5.0;
 
 /// What the user wants to know.
@@ -31,65 +31,69 @@ const KEPT_PERCENT: f64 = 5.0;
 pub struct Wish {
     /// What matters, the most important first.
     pub cares: Vec<Care>,
-    /// Loads of the user's own, as `--workload` has them.
+    /// Workloads of the user's own, as `--workload` has them.
     pub workloads: Vec<String>,
-    /// The candidates instead of the cares'.
+    /// The candidates, instead of those that the cares name.
     pub schedulers: Vec<String>,
-    /// The machine instead of this one.
+    /// The machine, instead of this one.
     pub machine: Option<String>,
-    /// The only source of chance.
+    /// The seed of the plan.
     pub seed: u64,
-    /// Who answers.
+    /// Where the race runs.
     pub backend: Backend,
 }
 
-/// What a wish has become.
+/// A wish as an experiment.
 pub struct Race {
-    /// The trials.
-    pub asked: Asked,
+    /// The experiment: what is used now is the baseline, the candidates are the others.
+    pub planned: PlannedExperiment,
     /// What is watched.
     pub aims: Vec<Aim>,
-    /// Contestants that need nothing to be loaded.
+    /// Contestants that can be used without loading anything.
     pub easy: Vec<String>,
 }
 
 impl Wish {
-    /// The race, block by block; how many there are is another question.
+    /// The race with one block; the budget decides how many there will be.
     ///
     /// # Errors
-    /// What is wrong with an option; nobody to race against what is used now.
+    /// What is wrong with an option; that there is no candidate.
     pub fn race(&self, host: &Host) -> Result<Race> {
-        let loads = self.loads();
+        let workloads = self.care_workloads();
         let overrides = Overrides {
             on: vec![self.backend],
             schedulers: self.contestants(host)?,
-            workloads: loads.iter().chain(&self.workloads).cloned().collect(),
+            workloads: workloads.iter().chain(&self.workloads).cloned().collect(),
             machines: vec![self.machine.clone().unwrap_or_else(|| machine::HERE.into())],
             blocks: Some(1),
             ..Overrides::default()
         };
-        let asked = question::shaped(&overrides, Seed(self.seed), |experiment| {
-            experiment.name = NAME.into();
-            experiment.question = QUESTION.into();
-            // What this machine's CPUs share is known, but no file can say it.
-            let here = |one: &&mut model::Machine| one.name == machine::HERE;
-            if self.backend != Backend::Live
-                && let Some(one) = experiment.machines.iter_mut().find(here)
-            {
-                *one = host.machine.clone();
-            }
-        })?;
-        self.can_run(&asked.experiment, host)?;
-        let aims = self.aims(&asked.experiment, &loads)?;
+        let mut definition = Definition::read(None, &overrides)?;
+        self.adapt(&mut definition.experiment, host);
+        let planned = definition.plan(Seed(self.seed));
+        self.can_run(&planned.experiment, host)?;
+        let aims = self.aims(&planned.experiment, &workloads)?;
         let easy = |choice: &SchedulerChoice| {
             matches!(choice, SchedulerChoice::Kernel | SchedulerChoice::Policy { .. })
         };
-        let contestants = asked.experiment.contestants.iter();
+        let contestants = planned.experiment.contestants.iter();
         let easy = contestants.filter(|one| easy(&one.scheduler)).map(|one| one.name.clone());
-        Ok(Race { easy: easy.collect(), aims, asked })
+        Ok(Race { easy: easy.collect(), aims, planned })
     }
 
-    /// Refuses what this kernel and user cannot load.
+    /// Gives the experiment its name, and the machine `here` its caches, which no file can describe.
+    fn adapt(&self, experiment: &mut Experiment, host: &Host) {
+        experiment.name = NAME.into();
+        experiment.question = QUESTION.into();
+        let here = |one: &&mut model::Machine| one.name == machine::HERE;
+        if self.backend != Backend::Live
+            && let Some(one) = experiment.machines.iter_mut().find(here)
+        {
+            *one = host.machine.clone();
+        }
+    }
+
+    /// Refuses schedulers that this kernel or user cannot load.
     fn can_run(&self, experiment: &Experiment, host: &Host) -> Result<()> {
         let mut contestants = experiment.contestants.iter();
         let loaded = contestants.find(|one| one.scheduler.is_sched_ext());
@@ -103,25 +107,26 @@ impl Wish {
         }
     }
 
-    /// The cares' loads, each once.
-    fn loads(&self) -> Vec<String> {
-        let mut loads: Vec<String> = Vec::new();
-        for load in self.cares.iter().flat_map(|care| &care.workloads) {
-            if !loads.contains(load) {
-                loads.push(load.clone());
+    /// The cares' workloads, each once.
+    fn care_workloads(&self) -> Vec<String> {
+        let mut workloads: Vec<String> = Vec::new();
+        for workload in self.cares.iter().flat_map(|care| &care.workloads) {
+            if !workloads.contains(workload) {
+                workloads.push(workload.clone());
             }
         }
-        loads
+        workloads
     }
 
-    /// What is used now, and who shall run against it.
+    /// What is used now, and the candidates.
     fn contestants(&self, host: &Host) -> Result<Vec<String>> {
         let now = now(self.backend, host);
         let (file, _) = now.split_once(' ').unwrap_or((&now, ""));
         let mut all = vec![now.clone()];
-        let named: Vec<String> = match self.schedulers.is_empty() {
-            false => self.schedulers.clone(),
-            true => self.usual(host).into_iter().filter(|name| name != file).collect(),
+        let named: Vec<String> = if self.schedulers.is_empty() {
+            self.usual(host).into_iter().filter(|name| name != file).collect()
+        } else {
+            self.schedulers.clone()
         };
         let mut seen = BTreeSet::from([now.clone()]);
         all.extend(named.into_iter().filter(|name| seen.insert(name.clone())));
@@ -133,11 +138,11 @@ impl Wish {
                               nothing else to compare; write --on sim, or use sudo on a kernel \
                               with sched_ext"
                 .to_owned(),
-            _ => format!("nobody runs against {now}; name somebody else by --scheduler"),
+            _ => format!("no other scheduler runs against {now}; name one by --scheduler"),
         }))
     }
 
-    /// The cares' candidates as far as they can run; on this kernel the installed ones, too.
+    /// The cares' candidates that can run; on this kernel the installed ones, too.
     fn usual(&self, host: &Host) -> Vec<String> {
         let all = self.cares.iter().flat_map(|care| &care.schedulers).cloned();
         let live = self.backend == Backend::Live;
@@ -149,10 +154,10 @@ impl Wish {
         names
     }
 
-    /// What is watched, by the cells' names.
-    fn aims(&self, experiment: &Experiment, loads: &[String]) -> Result<Vec<Aim>> {
+    /// What is watched. `workloads` are those of the cares, which come first in the experiment.
+    fn aims(&self, experiment: &Experiment, workloads: &[String]) -> Result<Vec<Aim>> {
         let cell = |care: &Care, at: usize| {
-            let place = loads.iter().position(|load| *load == care.workloads[at]);
+            let place = workloads.iter().position(|workload| *workload == care.workloads[at]);
             place.map_or_else(String::new, |place| experiment.workloads[place].cell())
         };
         let watched = |care: &Care, one: &Criterion| Watched {
@@ -168,15 +173,15 @@ impl Wish {
             keeps: care.keeps.iter().map(|one| watched(care, one)).collect(),
         };
         let mut aims: Vec<Aim> = self.cares.iter().map(aim).collect();
-        for own in &experiment.workloads[loads.len()..] {
+        for own in &experiment.workloads[workloads.len()..] {
             aims.push(of_workload(own)?);
         }
         Ok(aims)
     }
 }
 
-/// What the user has now, as `--scheduler` says it: on a kernel its own; in the simulator the file
-/// that is written after it.
+/// What the user has now, as `--scheduler` says it: on a kernel its own scheduler, in the simulator
+/// the file that was written after it.
 fn now(backend: Backend, host: &Host) -> String {
     let mut numbers = host.release.split(|c: char| !c.is_ascii_digit());
     let mut number = || numbers.next().and_then(|word| word.parse::<u32>().ok()).unwrap_or(0);
@@ -191,7 +196,8 @@ fn now(backend: Backend, host: &Host) -> String {
     }
 }
 
-/// A load that was named alone: what it names first decides, and what else it names is kept.
+/// The aim of a workload without a care: its first headline measure decides, the others must not
+/// get worse.
 fn of_workload(workload: &Workload) -> Result<Aim> {
     let keys = workload.headline.iter().filter_map(|text| text.parse::<MeasureKey>().ok());
     let judges = |key: &MeasureKey| key.unit_and_direction().1 != Direction::Neutral;

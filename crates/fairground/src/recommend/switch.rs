@@ -6,13 +6,13 @@ use std::path::Path;
 use model::{Contestant, KnobValue, Policy, PolicyClass, SchedulerChoice};
 
 use super::host::{Host, SchedExt};
+use crate::command_line::quoted;
 use crate::run::programs;
-use crate::words::quoted;
 
-/// Lines for somebody who wants to use it; commands are indented.
+/// Lines for a user who wants to switch; commands are indented.
 pub fn lines(contestant: &Contestant, host: &Host) -> Vec<String> {
     match &contestant.scheduler {
-        SchedulerChoice::Kernel => vec!["It is the kernel's own: nothing is to be done.".into()],
+        SchedulerChoice::Kernel => vec!["It is the kernel's own: there is nothing to do.".into()],
         SchedulerChoice::Policy { policy } => of_policy(policy),
         SchedulerChoice::Claimed { name } => vec![format!("{name} is a name; nothing can run it.")],
         SchedulerChoice::Program { command } => {
@@ -29,7 +29,7 @@ pub fn lines(contestant: &Contestant, host: &Host) -> Vec<String> {
             let own = std::env::current_exe().ok().and_then(|path| callable(&path));
             let program = quoted(&own.unwrap_or_else(|| "fairground".into()));
             let load = format!("{program} load {}", quoted(&option));
-            // A service begins in `/`.
+            // A service starts in `/`.
             let here = file.contains('/') && !file.starts_with('/');
             let options = if here { " --same-dir" } else { "" };
             needs(host).into_iter().chain(loading(&load, options)).collect()
@@ -47,7 +47,7 @@ fn callable(path: &Path) -> Option<String> {
     Some(called.to_str()?.to_owned())
 }
 
-/// What this kernel lacks, if it does.
+/// What must be done first on this kernel.
 fn needs(host: &Host) -> Vec<String> {
     match &host.sched_ext {
         SchedExt::Absent => vec![
@@ -68,9 +68,9 @@ fn needs(host: &Host) -> Vec<String> {
 fn loading(command: &str, options: &str) -> Vec<String> {
     vec![
         format!("  sudo {command}"),
-        "It schedules until Ctrl-C; then the kernel's own is back, as it is if the kernel throws"
+        "It schedules until Ctrl-C, or until the kernel ejects it; then the kernel's own is back."
             .into(),
-        "it out. Which one schedules now:".into(),
+        "Which one schedules now:".into(),
         "  cat /sys/kernel/sched_ext/root/ops".into(),
         "Until the next boot, without a terminal; and back:".into(),
         format!("  sudo systemd-run --unit=scheduler{options} {command}"),
@@ -78,7 +78,7 @@ fn loading(command: &str, options: &str) -> Vec<String> {
     ]
 }
 
-/// A policy is a program's, not the machine's.
+/// How to give a policy to a program: a policy belongs to tasks, not to the machine.
 fn of_policy(policy: &Policy) -> Vec<String> {
     let (class, priority) = match policy.class {
         PolicyClass::Other => ("--other", 0),
@@ -111,7 +111,7 @@ fn of_policy(policy: &Policy) -> Vec<String> {
         _ => "  sudo renice -n 0 -p PID",
     };
     vec![
-        "It is a policy for the program that matters, not for all. A new one, or one that runs:"
+        "It is a policy for the program that matters, not for all programs. To start one, or to change one:"
             .into(),
         start,
         change,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Trials in virtual machines: grouped by boot, boots in parallel where they do not disturb each
-//! other.
+//! Trials in virtual machines, grouped by boot. Boots run in parallel where they do not disturb
+//! each other.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -16,14 +16,14 @@ use super::objects::{self, Objects};
 use super::packed::Packed;
 use super::sink::Sink;
 use super::{Settings, programs, unsupported};
-use crate::home;
+use crate::locations;
 use spec::plan;
 
 /// The kernel for contestants that name none: the newest one, which has sched_ext.
 const DEFAULT_KERNEL: &str = "7";
 
-/// Everything that all boots share.
-struct Lab<'a, 'sink> {
+/// What all boots share on the host.
+struct Host<'a, 'sink> {
     kernels: BTreeMap<String, Kernel>,
     objects: &'a Objects,
     executable: PathBuf,
@@ -50,27 +50,28 @@ pub fn run(
         Some(executable) => executable.clone(),
         None => std::env::current_exe().context("cannot find this program's own file")?,
     };
-    let sources = home::sources_in(&settings.home);
-    let lab = Lab { kernels, objects, executable, sources, sink };
+    let sources = locations::source_trees_in(&settings.home);
+    let host = Host { kernels, objects, executable, sources, sink };
     let mut boots = VecDeque::new();
     for boot in plan::by_boot(trials) {
-        boots.extend(lab.sort_out(boot.trials));
+        boots.extend(host.sort_out(boot.trials));
     }
     let jobs = settings.jobs.unwrap_or_else(|| default_jobs(trials)).clamp(1, boots.len().max(1));
-    lab.run_all(boots, jobs);
+    host.run_all(boots, jobs);
     Ok(())
 }
 
-/// How many boots of these trials run at a time if there are enough; one where there are none.
+/// How many boots of these trials run at a time if there are enough of them; 1 without boots.
 pub fn at_once(trials: &[Trial], jobs: Option<usize>) -> usize {
-    match trials.iter().all(|trial| trial.backend == Backend::Vm) {
-        true => jobs.unwrap_or_else(|| default_jobs(trials)).max(1),
-        false => 1,
+    if trials.iter().all(|trial| trial.backend == Backend::Vm) {
+        jobs.unwrap_or_else(|| default_jobs(trials)).max(1)
+    } else {
+        1
     }
 }
 
-/// One boot at a time under the real clock, because two would disturb each other; instructions can
-/// be counted on all CPUs at once.
+/// One boot at a time under the real clock, because two disturb each other; as many as there are
+/// CPUs where instructions are counted.
 fn default_jobs(trials: &[Trial]) -> usize {
     let is_virtual = |trial: &Trial| trial.machine.clock == Clock::Virtual;
     let cpus = thread::available_parallelism().map_or(1, usize::from);
@@ -109,7 +110,7 @@ fn kernel(name: &str, settings: &Settings, sink: &Sink<'_>) -> Result<Kernel> {
     }
 }
 
-impl Lab<'_, '_> {
+impl Host<'_, '_> {
     fn kernel(&self, trial: &Trial) -> &Kernel {
         &self.kernels[kernel_name(trial)]
     }
@@ -151,7 +152,7 @@ impl Lab<'_, '_> {
         }
     }
 
-    /// Works the boots off with `jobs` threads. The first error of the lab ends all of them.
+    /// Runs all boots with `jobs` threads. The first error of the lab ends all of them.
     fn run_all(&self, boots: VecDeque<Vec<Trial>>, jobs: usize) {
         let queue = Mutex::new(boots);
         let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();

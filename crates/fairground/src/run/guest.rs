@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The other end of a virtual machine: process 1 answers trials with the live backend.
+//! Inside a virtual machine: process 1 runs the packed trials with the live backend.
 
 use std::sync::atomic::AtomicBool;
 
@@ -29,6 +29,6 @@ fn answer(trial: &Trial, facts: GuestFacts) -> Record {
         sources: Some(trees::GUEST_FOLDER.into()),
         ..Context::default()
     };
-    // Nobody presses Ctrl-C in here; the host kills the whole machine.
+    // There is no Ctrl-C in a guest: the host ends the whole machine.
     live::trial::supervise(trial, &context, &AtomicBool::new(false))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Ctrl-C: the first one ends the run cleanly, the second one at once.
+//! Ctrl-C: the first one ends what runs cleanly, the second one ends the program at once.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

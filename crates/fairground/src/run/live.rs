@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Trials on the kernel that we are on, one after another.
+//! Trials on this machine's kernel, one after another.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use model::{Progress, Trial};
 
 use super::VERSION;
 use super::sink::Sink;
-use crate::home;
+use crate::locations;
 
 /// Runs the trials in order until the sink says stop.
 pub fn run(trials: &[Trial], sink: &Sink<'_>) {
@@ -19,7 +19,7 @@ pub fn run(trials: &[Trial], sink: &Sink<'_>) {
         sink.progress(&Progress::TrialStarted(trial));
         let context = context(position as u32);
         let record = live::trial::supervise(trial, &context, sink.stop());
-        // What an interrupted trial has measured is not an answer; `--resume` asks again.
+        // An interrupted trial has no record; `--resume` runs it again.
         if !sink.is_stopped() || record.outcome.is_ok() {
             sink.record(record);
         }
@@ -38,7 +38,7 @@ fn context(boot_position: u32) -> Context {
         virtual_clock: false,
         calibration_rounds_per_ms: None,
         fairground: VERSION.into(),
-        sources: home::sources(),
+        sources: locations::source_trees(),
         folder: None,
     }
 }

@@ -8,7 +8,7 @@
 //!
 //! Read in this order: [`sink`] is where every record goes, [`objects`] prepares schedulers,
 //! [`simulated`] runs trials in the simulator, [`boots`] in virtual machines (`packed`, with
-//! [`programs`] and [`trees`], is what they carry beside schedulers), [`live`] on this kernel,
+//! [`programs`] and [`trees`], is what they carry in addition to schedulers), [`live`] on this kernel,
 //! [`guest`] is the other end inside a machine, [`interrupt`] is Ctrl-C, [`one`] is for verbs that
 //! want a single record.
 //!
@@ -37,14 +37,14 @@ use sink::Sink;
 /// This program's version, as records and sessions quote it.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What a run may use.
+/// What running trials may use.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where kernels and compiled schedulers are kept.
+    /// The data folder: kernels and compiled schedulers.
     pub home: PathBuf,
-    /// The sources of the trials' schedulers, as far as they were read.
+    /// The texts of the trials' schedulers that were read when the trials were planned.
     pub sources: Sources,
-    /// Simulated trials, and virtual machines, at a time; `None`: as many as do not disturb each
+    /// Simulated trials, or virtual machines, at a time; `None`: as many as do not disturb each
     /// other.
     pub jobs: Option<usize>,
     /// Whether missing kernels must not be downloaded.
@@ -55,7 +55,7 @@ pub struct Settings {
 
 /// Runs the trials with their prepared schedulers; each has its record in the sink before the next
 /// one of its boot starts, unless the sink is told to stop. Simulated trials come first, because
-/// their answers are there in seconds.
+/// they take seconds.
 ///
 /// # Errors
 /// When the lab itself fails. A scheduler or workload that misbehaves is an outcome, not an error.

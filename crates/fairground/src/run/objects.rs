@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The trials' scheduler files, compiled: all of them before the first trial runs.
+//! The trials' scheduler files, all compiled before the first trial runs.
 
 use std::collections::BTreeMap;
 use std::fs;

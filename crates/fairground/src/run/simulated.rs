@@ -24,7 +24,7 @@ pub fn run(trials: &[Trial], natives: &Natives, jobs: Option<usize>, sink: &Sink
             }
             sink.progress(&Progress::TrialStarted(trial));
             let record = answer(trial, natives, sink);
-            // An interrupted trial has no answer; `--resume` asks again.
+            // An interrupted trial has no record; `--resume` runs it again.
             if !sink.is_stopped() || record.outcome.is_ok() {
                 sink.record(record);
             }
@@ -42,15 +42,15 @@ fn answer(trial: &Trial, natives: &Natives, sink: &Sink<'_>) -> Record {
     let started = Instant::now();
     let timeout = Duration::from_millis(trial.timeout_ms);
     let mut record = sim::native::supervise(trial, scheduler, timeout, sink.stop());
-    distrust(&mut record);
+    refuse_other_scheduler(&mut record);
     record.provenance.fairground = VERSION.into();
     record.provenance.wall_ms = started.elapsed().as_millis() as u64;
     record
 }
 
-/// As on a real kernel: a run at whose end another scheduler was active than at its start has not
-/// measured the one under test.
-fn distrust(record: &mut Record) {
+/// Makes a record an ejection if the scheduler at its end is not the one at its start, as on a real
+/// kernel: it has not measured the scheduler under test.
+fn refuse_other_scheduler(record: &mut Record) {
     let provenance = &record.provenance;
     let (before, after) = (&provenance.scheduler_before, &provenance.scheduler_after);
     if record.outcome.is_ok() && before != after {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Where every record goes: into the store at once, then to the audience.
+//! Where every record goes: into the store at once, then to the progress display.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,9 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use anyhow::{Error, Result};
 use model::{Outcome, Progress, Record};
 
-/// Keeps a record, for ever.
+/// Stores a record.
 pub type Keep<'a> = dyn FnMut(&Record) -> Result<()> + Send + 'a;
-/// Hears progress.
+/// Receives progress.
 pub type Hear<'a> = dyn FnMut(&Progress<'_>) + Send + 'a;
 
 /// The one place that keeps records. Boots run in parallel, so everything in it is under one lock.
@@ -30,9 +30,9 @@ impl<'a> Sink<'a> {
         Sink { inner: Mutex::new(Inner { keep, hear, error: None }), stop }
     }
 
-    /// Keeps a record. When that fails the run stops: measuring what cannot be kept is a waste.
+    /// Keeps a record. When that fails the run stops: a measurement that cannot be kept is wasted.
     pub fn record(&self, record: Record) {
-        let record = distrust(record);
+        let record = refuse_lossy(record);
         let mut inner = self.lock();
         match (inner.keep)(&record) {
             Ok(()) => (inner.hear)(&Progress::TrialFinished(&record.trial, &record.outcome)),
@@ -72,14 +72,14 @@ impl<'a> Sink<'a> {
         self.lock().error.take().map_or(Ok(()), Err)
     }
 
-    /// A thread that panicked while it held the lock has left nothing half-done that matters.
+    /// The lock, even after a thread has panicked with it: no update is left half-done.
     fn lock(&self) -> MutexGuard<'_, Inner<'a>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A histogram that lost samples makes the whole measurement doubtful.
-fn distrust(mut record: Record) -> Record {
+/// Makes a record with a histogram that lost samples a failed one: its other numbers are doubtful.
+fn refuse_lossy(mut record: Record) -> Record {
     let lossy = record.measured.histograms.iter().find(|histogram| !histogram.is_complete());
     if let (Some(histogram), true) = (lossy, record.outcome.is_ok()) {
         let reason = format!("histogram {} {} lost samples", histogram.name, histogram.group);

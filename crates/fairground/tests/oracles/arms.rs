@@ -73,7 +73,7 @@ fn admission(outcome: &Outcome) -> Option<String> {
 
 /// The records in the order of the trials.
 fn answers(trials: &[Trial], sources: Sources) -> Vec<Record> {
-    let home = fairground::home::home().expect("a home");
+    let home = fairground::locations::data_folder().expect("a home");
     let prepared = objects::prepare(trials, &sources).unwrap_or_else(|error| panic!("{error}"));
     let executable = Some(PathBuf::from(env!("CARGO_BIN_EXE_fairground")));
     let settings = Settings { home, sources, jobs: None, offline: true, executable };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground calibrate [MACHINE]`: what the kernel's work costs, measured in a virtual machine.
+//! `fairground kernel calibrate [MACHINE]`: what the kernel's work costs, measured in a virtual
+//! machine.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,15 +10,14 @@ use model::{Backend, Clock, Progress, Record, Seed, Trial};
 
 use crate::calibrate::{self, table};
 use crate::exit::bad_input;
-use crate::question::host_cpus;
+use crate::planned_experiment::host_cpus;
 use crate::run::objects::{self, Prepared, Sources};
 use crate::run::sink::Sink;
 use crate::run::{self, Settings, interrupt};
-use crate::ui::Screen;
-use crate::{exit, home, output};
+use crate::{exit, locations, output, ui};
 use spec::plan;
 
-/// Options of `calibrate`.
+/// Options of `kernel calibrate`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The machine: one CPU with a virtual clock
@@ -56,11 +56,11 @@ pub fn run(args: Args) -> Result<ExitCode> {
     both.extend(trials.iter().cloned().map(|trial| Trial { backend: Backend::Sim, ..trial }));
     let prepared = objects::prepare(&both, &sources)?;
     let Some(records) = measure(&args, &trials, &prepared, sources)? else {
-        return Ok(ExitCode::from(exit::INTERRUPTED));
+        return Ok(exit::interrupted());
     };
     let fit = calibrate::fit(&machine.costs, &records, &prepared.native)?;
     let kernel = records.first().map_or("", |record| record.provenance.kernel_release.as_str());
-    let command = format!("fairground calibrate {} --kernel {}", machine.name, args.kernel);
+    let command = format!("fairground kernel calibrate {} --kernel {}", machine.name, args.kernel);
     let text = table::write(&file, &fit, &command, kernel)?;
     match &args.output {
         Some(path) => std::fs::write(path, text)
@@ -88,26 +88,22 @@ fn measure(
 ) -> Result<Option<Vec<Record>>> {
     let stop = interrupt::flag()?;
     let settings = Settings {
-        home: home::home()?,
+        home: locations::data_folder()?,
         sources,
         jobs: None,
         offline: args.offline,
         executable: None,
     };
     let mut records = Vec::new();
-    let mut screen = Screen::new();
-    screen.show(&Progress::Planned { trials: trials.len(), done: 0 });
     let mut keep = |record: &Record| {
         records.push(record.clone());
         Ok(())
     };
-    let mut hear = |progress: &Progress<'_>| screen.show(progress);
-    let result = {
-        let sink = Sink::new(&mut keep, &mut hear, &stop);
-        run::execute(trials, prepared, &settings, &sink)
-    };
-    screen.clear();
-    result?;
+    ui::watch(|hear| {
+        hear(&Progress::Planned { trials: trials.len(), done: 0 });
+        let mut hear = |progress: &Progress<'_>| hear(progress);
+        run::execute(trials, prepared, &settings, &Sink::new(&mut keep, &mut hear, &stop))
+    })?;
     let interrupted = stop.load(std::sync::atomic::Ordering::SeqCst);
     records.sort_by_key(|record| record.trial.position);
     Ok((!interrupted).then_some(records))

@@ -1,22 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! This process's command line, as a person can paste it into a shell, and dates.
+//! Times of day, all in UTC.
 
 use std::time::{SystemTime, UNIX_EPOCH};
-
-pub use exchange::shell::quoted;
-
-/// The command that started this process, with the program's bare name.
-pub fn command() -> String {
-    let arguments = std::env::args().skip(1).map(|argument| quoted(&argument));
-    std::iter::once("fairground".into()).chain(arguments).collect::<Vec<_>>().join(" ")
-}
-
-/// The command that goes on where this one was interrupted.
-pub fn resume_command() -> String {
-    let command = command();
-    let resumes = std::env::args().any(|argument| argument == "--resume");
-    if resumes { command } else { command + " --resume" }
-}
 
 /// Seconds since 1970.
 pub fn now() -> u64 {

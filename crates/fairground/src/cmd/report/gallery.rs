@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground gallery FOLDER`: a static site from many shared files.
+//! `fairground report FOLDER`: a static site from many shared files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,43 +13,36 @@ use stats::view::consensus::{Contribution as Answers, Definitions, definitions, 
 use store::Session;
 
 use crate::exit::bad_input;
-use crate::{output, run, summary, words};
+use crate::output::tell;
+use crate::{dates, run, summary};
 use exchange::share::{ENDING, Shared};
 
 /// How much of a source's SHA-256 is shown.
 const HASH_SHOWN: usize = 12;
 
-/// Options of `gallery`.
-#[derive(clap::Args)]
-pub struct Args {
-    /// The folder with the shared files
-    folder: PathBuf,
-    /// The contestant that the others are compared with, wherever it took part
-    #[arg(long, value_name = "NAME")]
-    baseline: Option<String>,
-    /// The folder to write the site to
-    #[arg(short, long, value_name = "FOLDER", default_value = "gallery")]
-    output: PathBuf,
-}
+/// The default folder of the site.
+pub const FOLDER: &str = "gallery";
 
-/// Writes the site. Files that are no shared files are listed in it with the reason.
+/// Writes a site of the shared files in `folder` into the folder `output`. `baseline` is the
+/// contestant that others are compared with, wherever it took part. Files that are no shared files
+/// are listed in the site with the reason.
 ///
 /// # Errors
 /// When the folder cannot be read or has no shared file, or the site cannot be written.
-pub fn run(args: Args) -> Result<ExitCode> {
-    let paths = files(&args.folder)?;
+pub fn run(folder: &Path, baseline: Option<&str>, output: &Path) -> Result<ExitCode> {
+    let paths = files(folder)?;
     let mut gallery = Gallery {
-        generated: format!("{}, Fairground {}", words::today(), run::VERSION),
+        generated: format!("{}, Fairground {}", dates::today(), run::VERSION),
         ..Gallery::default()
     };
     let mut answers: Vec<(String, Comparison, Definitions)> = Vec::new();
     for path in &paths {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         match take(&name, path, &mut gallery) {
-            Ok(shared) => answers.extend(compare(&shared, args.baseline.as_deref())?),
+            Ok(shared) => answers.extend(compare(&shared, baseline)?),
             Err(error) => {
                 let why = format!("{error:#}");
-                output::tell(&why);
+                tell(&why);
                 let why = why.split_once(": refused: ").map_or(why.as_str(), |(_, why)| why);
                 let why = why.trim_end_matches("; nothing was imported").to_owned();
                 gallery.refused.push(Refused { file: name, why });
@@ -61,13 +54,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
         .map(|(name, comparison, definitions)| Answers { name, comparison, definitions })
         .collect();
     gallery.questions = questions(&answers);
-    write(&args.output, &gallery)?;
-    let index = args.output.join("index.html");
+    write(output, &gallery)?;
+    let index = output.join("index.html");
     let (files, refused) = (gallery.contributions.len(), gallery.refused.len());
-    output::tell(format_args!(
-        "{files} shared files, {refused} refused; wrote {}",
-        index.display()
-    ));
+    tell(format_args!("{files} shared files, {refused} refused; wrote {}", index.display()));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -78,15 +68,15 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == ENDING));
     paths.sort();
-    match paths.is_empty() {
-        true => {
-            Err(wrong(&format!("no file in it ends in .{ENDING}; `fairground share` makes them")))
-        }
-        false => Ok(paths),
+    if paths.is_empty() {
+        return Err(wrong(&format!(
+            "no file in it ends in .{ENDING}; `fairground share` makes them"
+        )));
     }
+    Ok(paths)
 }
 
-/// Reads a file, and puts what it is into the gallery.
+/// Reads a file, and adds it to the gallery's contributions.
 fn take(name: &str, path: &Path, gallery: &mut Gallery) -> Result<Shared> {
     let shared = Shared::read(path)?;
     if let Some(twin) = gallery.contributions.iter().find(|one| one.seal == shared.seal) {
@@ -102,7 +92,7 @@ fn contribution(file: &str, shared: &Shared) -> Contribution {
         all.into_iter().filter(|fact| !fact.is_empty()).map(str::to_owned).collect()
     };
     let dates: BTreeSet<String> =
-        shared.sessions.iter().map(|(session, _)| words::date(session.started_unix_s)).collect();
+        shared.sessions.iter().map(|(session, _)| dates::date(session.started_unix_s)).collect();
     let experiments: BTreeMap<String, String> = shared
         .sessions
         .iter()
@@ -132,17 +122,17 @@ fn contribution(file: &str, shared: &Shared) -> Contribution {
     }
 }
 
-/// A comparison for each run in a file: runs of other days are other answers.
+/// A comparison for each campaign in a file: campaigns of other days are other answers.
 fn compare(
     shared: &Shared,
     baseline: Option<&str>,
 ) -> Result<Vec<(String, Comparison, Definitions)>> {
-    let mut runs: BTreeMap<usize, (Vec<Session>, Vec<Record>)> = BTreeMap::new();
+    let mut campaigns: BTreeMap<usize, (Vec<Session>, Vec<Record>)> = BTreeMap::new();
     for (place, (session, records)) in shared.sessions.iter().enumerate() {
         let first = session.family.and_then(|first| usize::try_from(first).ok()).unwrap_or(place);
-        let run = runs.entry(first).or_default();
-        run.0.push(session.clone());
-        run.1.extend(records.iter().cloned().map(placed));
+        let campaign = campaigns.entry(first).or_default();
+        campaign.0.push(session.clone());
+        campaign.1.extend(records.iter().cloned().map(placed));
     }
     let compare = |(sessions, records): (Vec<Session>, Vec<Record>)| {
         let takes_part = |name: &&str| records.iter().any(|r| r.trial.contestant.name == *name);
@@ -150,7 +140,7 @@ fn compare(
         let comparison = summary::answers(&sessions, &records, baseline)?;
         Ok((shared.by(), comparison, definitions(&records)))
     };
-    runs.into_values().map(compare).collect()
+    campaigns.into_values().map(compare).collect()
 }
 
 /// Under a real clock the processor is a part of the machine.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground gate [EXPERIMENT]`: whether anything has become worse since the run before.
+//! `fairground history [EXPERIMENT] --gate`: whether anything has become worse since the run before.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -7,24 +7,26 @@ use std::process::ExitCode;
 use anyhow::Result;
 use model::Record;
 
-use super::margin::Margin;
+use crate::cmd::margin::Margin;
 use crate::exit::{self, bad_input};
 use crate::output::{self, Format};
 use crate::records::Chosen;
 
-/// Options of `gate`.
+/// Options of `history --gate`, and of the old verb `gate`.
 #[derive(clap::Args)]
 pub struct Args {
+    /// Which records are the newer ones.
     #[command(flatten)]
-    chosen: Chosen,
-    /// The store with what was measured before; without it, the run before the last in the same one
+    pub chosen: Chosen,
+    /// The store with the run to compare with; without it, the run before in the same store
     #[arg(long, value_name = "FILE")]
-    before: Option<PathBuf>,
+    pub before: Option<PathBuf>,
+    /// Which change counts.
     #[command(flatten)]
-    margin: Margin,
+    pub margin: Margin,
     /// How to print it: table or json
     #[arg(long, value_enum, default_value_t, hide_possible_values = true)]
-    format: Format,
+    pub format: Format,
 }
 
 /// Compares the last run of an experiment with the one before, and fails if anything is worse.
@@ -41,7 +43,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if gate.lines.is_empty() && gate.broken.is_empty() {
         let places = gate.one_sided.join("; ");
         return Err(bad_input(format!(
-            "{name}: the two runs have no contestant, load and machine in common: {places}"
+            "{name}: the two runs have no contestant, workload and machine in common: {places}"
         )));
     }
     match args.format {
@@ -51,7 +53,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(if gate.is_shut() { ExitCode::from(exit::MISBEHAVED) } else { ExitCode::SUCCESS })
 }
 
-/// What was measured before, of the same experiment.
+/// The records of the run before, of the same experiment.
 fn before(args: &Args, experiment: &str) -> Result<Vec<Record>> {
     match &args.before {
         Some(store) => Chosen::last_of(store.clone(), experiment).records(),

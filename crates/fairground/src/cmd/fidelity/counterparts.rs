@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Schedulers' files compared with their counterparts, the kernels' own schedulers that they were
+//! written after. A difference between the two on kernels is the price of sched_ext together with
+//! what the file does differently; a difference between a kernel and the simulator is the model's
+//! error.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use model::{Backend, Record};
+
+use super::Measured;
+use crate::exit::bad_input;
+use crate::planned_experiment::PlannedExperiment;
+
+/// The experiment that the published table is of.
+pub const EXPERIMENT: &str = "control";
+
+/// Files and their counterparts.
+pub struct Sides {
+    /// The backend whose kernels have the counterparts.
+    backend: Backend,
+    /// The counterpart's name by the file's, as contestants.
+    counterparts: BTreeMap<String, String>,
+}
+
+impl Sides {
+    /// The sides of an experiment.
+    ///
+    /// # Errors
+    /// When it names no counterparts, or runs on no kernel.
+    pub fn of(planned: &PlannedExperiment) -> Result<Sides> {
+        let (experiment, counterparts) = (&planned.experiment, planned.counterparts.clone());
+        if counterparts.is_empty() {
+            return Err(bad_input(format!(
+                "{}: no counterparts; write pairs = {{ cfs = \"cfs-6.1\" }}: a file's name, its \
+                 counterpart's",
+                experiment.name
+            )));
+        }
+        let kernel = experiment.backends.iter().find(|&&backend| backend != Backend::Sim);
+        let backend = *kernel.ok_or_else(|| {
+            bad_input(format!(
+                "{}: the counterparts are parts of kernels; write on = \"vm\", or --on vm",
+                experiment.name
+            ))
+        })?;
+        Ok(Sides { backend, counterparts })
+    }
+
+    /// The tables: files and counterparts on kernels, then the files on kernels and in the
+    /// simulator if it ran.
+    pub fn text(&self, measured: &Measured<'_>) -> String {
+        let Measured { records, comparison, all } = *measured;
+        let tax = stats::control(records, self.backend, &self.counterparts);
+        let tables = report::agreement::copies(&tax);
+        let mut text = format!("Pairs: {}.\n\n{tables}", self.releases(records));
+        if all {
+            text.push_str(&report::agreement::figures_of_copies(&tax));
+        }
+        let mut error = stats::agreement(records, comparison, self.backend, Backend::Sim);
+        error.figures.retain(|figure| self.counterparts.contains_key(&figure.contestant));
+        if !error.figures.is_empty() {
+            text.push_str("\nThe same files, on the kernel and in the simulator:\n\n");
+            text.push_str(&report::agreement::tables(&error));
+        }
+        text
+    }
+
+    /// What was compared: `cfs on 7.3.4 for cfs-6.1 on 6.1.0`.
+    fn releases(&self, records: &[Record]) -> String {
+        let pair = |(file, counterpart): (&String, &String)| {
+            let (file_on, on) = (release(records, file), release(records, counterpart));
+            format!("{file} on {file_on} for {counterpart} on {on}")
+        };
+        self.counterparts.iter().map(pair).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// The newest kernel that a contestant ran on.
+fn release<'a>(records: &'a [Record], contestant: &str) -> &'a str {
+    let of_contestant = |record: &&Record| {
+        let trial = &record.trial;
+        trial.backend != Backend::Sim && trial.contestant.name == contestant
+    };
+    let measured = records.iter().filter(of_contestant);
+    let releases = measured.map(|record| record.provenance.kernel_release.as_str());
+    releases.filter(|release| !release.is_empty()).max().unwrap_or("no kernel")
+}

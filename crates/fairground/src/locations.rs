@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Where files are unless the user says otherwise: stores, kernels, compiled schedulers, source
+//! trees.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use crate::exit::bad_input;
+
+/// The default of `--store`, in the current folder.
+pub const STORE: &str = "fairground.db";
+
+/// The folder for what is expensive to get: `$FAIRGROUND_HOME`, else `$XDG_DATA_HOME/fairground`,
+/// else `~/.local/share/fairground`.
+///
+/// # Errors
+/// When none of the three variables is set.
+pub fn data_folder() -> Result<PathBuf> {
+    let folder =
+        |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    folder("FAIRGROUND_HOME")
+        .or_else(|| folder("XDG_DATA_HOME").map(|data| data.join("fairground")))
+        .or_else(|| folder("HOME").map(|home| home.join(".local/share/fairground")))
+        .ok_or_else(|| bad_input("neither FAIRGROUND_HOME nor HOME is set; set FAIRGROUND_HOME"))
+}
+
+/// The source trees that `scripts/sources.sh` downloads for workloads that compile something;
+/// `None` without a data folder.
+pub fn source_trees() -> Option<PathBuf> {
+    data_folder().ok().map(|folder| source_trees_in(&folder))
+}
+
+/// The source trees below a given data folder.
+pub fn source_trees_in(data_folder: &Path) -> PathBuf {
+    data_folder.join("sources")
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A/A trials: the baseline against itself, before real time is measured. They set the noise floor:
+//! a smaller difference between contestants is not credible.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::Result;
+use model::{Clock, Contestant, Design, Experiment, Record, Trial};
+use store::{Filter, Store};
+
+use super::Ended;
+use super::claimable::ClaimableComparisons;
+use super::session::{Continues, Remarks, Sessions};
+use crate::dates;
+use crate::planned_experiment::PlannedExperiment;
+use spec::plan;
+
+/// Replicates of each of the two.
+const BLOCKS: u32 = 4;
+
+/// How long A/A trials of the same plan are used again: a machine's noise changes with its load.
+const DAY_S: u64 = 86_400;
+
+/// Measures the noise floor where a real clock is compared, and writes it into the experiment.
+/// Returns how the A/A trials have ended; `None` where none had to run.
+///
+/// # Errors
+/// When the store cannot be read, or the lab fails.
+pub fn run_aa_trials(
+    planned: &mut PlannedExperiment,
+    sessions: &mut Sessions<'_>,
+) -> Result<Option<Ended>> {
+    if planned.experiment.design.exploratory {
+        return Ok(None);
+    }
+    let Some(trials) = aa_experiment(planned) else { return Ok(None) };
+    if let Some(records) = known(&sessions.execution.store, &trials)? {
+        planned.experiment.design.scatter = stats::compare::noise_floor::scatter(&records);
+        return Ok(None);
+    }
+    sessions.tell(&announcement(&trials));
+    let ended = sessions.run(&trials, Continues::Earlier, Remarks::Notes)?;
+    if let Ended::Complete(session) = ended {
+        let records = sessions.chosen(session).records()?;
+        planned.experiment.design.scatter = stats::compare::noise_floor::scatter(&records);
+    }
+    Ok(Some(ended))
+}
+
+/// The experiment before the experiment; `None` where no real clock is compared, or the baseline
+/// does not run there. Of each workload only the last setting runs, which is the heaviest.
+fn aa_experiment(planned: &PlannedExperiment) -> Option<PlannedExperiment> {
+    if ClaimableComparisons::of(planned).real.values().all(|&comparisons| comparisons == 0) {
+        return None;
+    }
+    let experiment = &planned.experiment;
+    let one = experiment.contestants.iter().find(|one| one.name == experiment.baseline)?;
+    let other = Contestant { name: format!("{} again", one.name), ..one.clone() };
+    let last = |name: &String| experiment.workloads.iter().rev().find(|it| it.name == *name);
+    let names: BTreeSet<&String> = experiment.workloads.iter().map(|it| &it.name).collect();
+    let itself = Experiment {
+        name: format!("{}-aa", experiment.name),
+        question: format!("How far are equal runs of {} apart?", one.name),
+        contestants: vec![one.clone(), other],
+        workloads: names.into_iter().filter_map(last).cloned().collect(),
+        blocks: BLOCKS,
+        runs_per_boot: 1,
+        trace: Vec::new(),
+        design: Design::default(),
+        ..experiment.clone()
+    };
+    let mut trials = plan::plan(&itself, planned.seed.derive("A/A"));
+    trials.retain(|trial| trial.clock() == Clock::Real);
+    let made =
+        PlannedExperiment { experiment: itself, trials, notes: Vec::new(), ..planned.clone() };
+    (!made.trials.is_empty()).then(|| made.with_probes(planned.has_probes()))
+}
+
+/// What the user is told before they run.
+fn announcement(trials: &PlannedExperiment) -> String {
+    format!(
+        "A/A: {} trials of {} against itself, to measure the noise floor",
+        trials.trials.len(),
+        trials.experiment.baseline
+    )
+}
+
+/// The records of the same A/A trials, if all are in the store and not older than a day.
+fn known(path: &Path, trials: &PlannedExperiment) -> Result<Option<Vec<Record>>> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let store = Store::open(path)?;
+    let plan = trials.plan_id();
+    let recent = dates::now().saturating_sub(DAY_S);
+    let session = store.sessions()?.into_iter().rev().find(|session| {
+        session.plan == plan && session.origin.is_none() && session.started_unix_s >= recent
+    });
+    let Some(session) = session else { return Ok(None) };
+    let family = Some(session.first());
+    let records = store.records(&Filter { family, ..Filter::default() })?;
+    let done: BTreeSet<String> = records.iter().map(|record| record.trial.id()).collect();
+    let all_done = trials.trials.iter().map(Trial::id).all(|id| done.contains(&id));
+    Ok(all_done.then_some(records))
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The service behind every verb that measures: a campaign in, records in the store out.
+//!
+//! ```text
+//! Campaign ─► claimable (enough blocks?) ─► A/A trials ─► visible (smallest difference)
+//!          ─► how many blocks: fixed │ budget │ precision ─► session by session ─► Ended
+//! ```
+//!
+//! Read in this order: [`claimable`] counts comparisons as `stats::compare` will; [`aa`] has the A/A
+//! trials and [`visible`] what follows from them; [`budget`] and [`precision`] decide the number of
+//! blocks, with [`block_count`]; [`session`] runs trials and keeps their records.
+//!
+//! What is not here: the command line, and printing. The number of blocks never depends on which
+//! contestant is better.
+
+pub mod aa;
+pub mod block_count;
+pub mod budget;
+pub mod claimable;
+pub mod precision;
+pub mod session;
+pub mod visible;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use model::Design;
+
+use crate::planned_experiment::PlannedExperiment;
+use crate::run::sink::Hear;
+use session::{Continues, Remarks, Sessions};
+
+/// An experiment and everything that is needed to measure it.
+#[derive(Clone, Debug)]
+pub struct Campaign {
+    /// The experiment with its plan.
+    pub planned: PlannedExperiment,
+    /// Who judges the records, and by what design.
+    pub judged_by: JudgedBy,
+    /// Where records go, and what running trials may use.
+    pub execution: Execution,
+}
+
+/// How the records of a campaign will be judged.
+#[derive(Clone, Debug, PartialEq)]
+pub enum JudgedBy {
+    /// By comparing contestants with the baseline: the plan must be able to show a difference.
+    Comparison(Comparing),
+    /// By rules of the verb's own: the plan runs as it is, and nothing is said about differences.
+    OwnRules,
+}
+
+/// The design of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparing {
+    /// How many blocks there will be.
+    pub blocks: Blocks,
+    /// Whether the baseline runs against itself first, where the clock is real.
+    pub aa_trials: bool,
+    /// Refuse the plan if a difference of this size, in percent, could not be seen.
+    pub effect_percent: Option<f64>,
+}
+
+/// How the number of blocks is found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Blocks {
+    /// As planned.
+    Fixed,
+    /// As many as fit into a time. The number is fixed after the first block.
+    Budget {
+        /// The time for everything, A/A trials included.
+        time: Duration,
+        /// The fewest and the most blocks that the verb accepts; `None`: as few as can show a
+        /// difference, and no upper limit.
+        limits: Option<(u32, u32)>,
+    },
+    /// Until every shift of a headline measure is known to ± this many percent.
+    Until {
+        /// The half-width of the intervals.
+        percent: f64,
+    },
+}
+
+/// What running trials may use.
+#[derive(Clone, Debug)]
+pub struct Execution {
+    /// The store for the records.
+    pub store: PathBuf,
+    /// Whether to run only the trials that the last campaign with the same plan has left.
+    pub resume: bool,
+    /// Trials at a time; `None`: as many as do not disturb each other.
+    pub jobs: Option<usize>,
+    /// Whether missing kernels must not be downloaded.
+    pub offline: bool,
+}
+
+/// How a campaign has ended, if the lab did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Every trial has its record; the number of the last session in the store.
+    Complete(i64),
+    /// By the user, who has been told how to continue.
+    Interrupted,
+}
+
+/// Measures a campaign.
+///
+/// # Errors
+/// When the plan cannot answer its question (before anything runs), when a scheduler does not
+/// compile, or when the lab itself fails.
+pub fn run(campaign: Campaign, hear: &mut Hear<'_>) -> Result<Ended> {
+    let Campaign { planned, judged_by, execution } = campaign;
+    let mut sessions = Sessions::new(execution, hear)?;
+    match judged_by {
+        JudgedBy::OwnRules => sessions.run(&planned, Continues::AsAsked, Remarks::Notes),
+        JudgedBy::Comparison(design) => compare(&design, planned, &mut sessions),
+    }
+}
+
+/// Measures a campaign whose contestants are compared.
+fn compare(
+    comparing: &Comparing,
+    mut planned: PlannedExperiment,
+    sessions: &mut Sessions<'_>,
+) -> Result<Ended> {
+    let began = Instant::now();
+    comparing.blocks.declare(&mut planned.experiment.design);
+    comparing.check(&planned)?;
+    if comparing.aa_trials && aa::run_aa_trials(&mut planned, sessions)? == Some(Ended::Interrupted)
+    {
+        return Ok(Ended::Interrupted);
+    }
+    match comparing.blocks {
+        Blocks::Fixed => {
+            planned.notes.extend(visible::visible(&planned, comparing.effect_percent)?);
+            sessions.run(&planned, Continues::AsAsked, Remarks::All)
+        }
+        Blocks::Budget { time, limits } => {
+            let budget = budget::Budget { time, limits, began };
+            budget::run(&budget, planned, comparing.effect_percent, sessions)
+        }
+        Blocks::Until { percent } => precision::run(percent, planned, sessions),
+    }
+}
+
+impl Comparing {
+    /// Refuses a plan that cannot answer its question, before anything runs.
+    fn check(&self, planned: &PlannedExperiment) -> Result<()> {
+        match self.blocks {
+            Blocks::Fixed => claimable::check(planned),
+            Blocks::Budget { time, limits } => budget::check_budget(time, limits, planned),
+            Blocks::Until { .. } => Ok(()),
+        }
+    }
+}
+
+impl Blocks {
+    /// Notes in the experiment how its blocks were counted, for reports.
+    fn declare(&self, design: &mut Design) {
+        (design.until_percent, design.budget_s) = match self {
+            Blocks::Fixed => (None, None),
+            Blocks::Budget { time, .. } => (None, Some(time.as_secs())),
+            Blocks::Until { percent } => (Some(*percent), None),
+        };
+    }
+}

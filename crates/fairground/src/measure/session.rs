@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Sessions: the trials of a plan that have no record yet are run, and their records are kept.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Result;
+use model::{Backend, Progress, Trial};
+use store::{Filter, SchedulerSource, Session, Store};
+
+use super::claimable::ClaimableComparisons;
+use super::{Ended, Execution};
+use crate::planned_experiment::PlannedExperiment;
+use crate::records::Chosen;
+use crate::run::objects::{self, Prepared};
+use crate::run::sink::{Hear, Sink};
+use crate::run::{self, Settings, interrupt};
+use crate::{command_line, dates, locations};
+
+/// What is said about a plan before its trials run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remarks {
+    /// The plan's notes, and what its number of blocks can prove.
+    All,
+    /// The plan's notes alone, because more blocks will follow or nothing is compared.
+    Notes,
+}
+
+/// The campaign that a session belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Continues {
+    /// The last one with the same plan if the user resumes it, else a new one.
+    AsAsked,
+    /// The last one with the same plan if there is one, else a new one.
+    Earlier,
+    /// This one, by the number of its first session.
+    Campaign(i64),
+}
+
+/// Runs one session after another for the same campaign.
+pub struct Sessions<'a> {
+    /// What they may use.
+    pub execution: Execution,
+    hear: &'a mut Hear<'a>,
+    stop: Arc<AtomicBool>,
+}
+
+/// What one session has to do.
+struct Task {
+    left: Vec<Trial>,
+    prepared: Prepared,
+    store: Store,
+    session: i64,
+}
+
+impl<'a> Sessions<'a> {
+    /// Prepares for Ctrl-C, which ends the session that is running.
+    ///
+    /// # Errors
+    /// When the kernel refuses signal handlers.
+    pub fn new(execution: Execution, hear: &'a mut Hear<'a>) -> Result<Sessions<'a>> {
+        Ok(Sessions { execution, hear, stop: interrupt::flag()? })
+    }
+
+    /// Runs the trials of a plan that have no record yet in the campaign that it continues.
+    ///
+    /// # Errors
+    /// When a scheduler does not compile, and when the lab itself fails.
+    pub fn run(
+        &mut self,
+        planned: &PlannedExperiment,
+        continues: Continues,
+        remarks: Remarks,
+    ) -> Result<Ended> {
+        let prepared = objects::prepare(&planned.trials, &planned.sources)?;
+        let store = Store::open(&self.execution.store)?;
+        let session = self.session(&store, planned, continues)?;
+        let left = left(&store, planned, session.family)?;
+        store.keep_sources(&sources(planned))?;
+        let id = store.begin(&session)?;
+        self.remark(planned, remarks);
+        let ended = self.execute(planned, Task { left, prepared, store, session: id });
+        if self.stop.load(Ordering::SeqCst) && ended.is_ok() {
+            self.tell(&format!("interrupted; to continue: {}", command_line::resume_command()));
+            return Ok(Ended::Interrupted);
+        }
+        if let Err(error) = ended {
+            self.help_to_continue(planned);
+            return Err(error);
+        }
+        Ok(Ended::Complete(id))
+    }
+
+    /// What a session has measured, with the sessions that it resumes.
+    pub fn chosen(&self, session: i64) -> Chosen {
+        Chosen::session(self.execution.store.clone(), session)
+    }
+
+    /// Passes a line for the user on.
+    pub fn tell(&mut self, text: &str) {
+        (self.hear)(&Progress::Note(text));
+    }
+
+    /// The session as the store keeps it.
+    fn session(
+        &self,
+        store: &Store,
+        planned: &PlannedExperiment,
+        continues: Continues,
+    ) -> Result<Session> {
+        let plan = planned.plan_id();
+        let campaign = match continues {
+            Continues::Campaign(first) => Some(first),
+            Continues::AsAsked if !self.execution.resume => None,
+            Continues::AsAsked | Continues::Earlier => earlier(store, &plan)?,
+        };
+        Ok(Session {
+            id: 0,
+            family: campaign,
+            experiment: planned.experiment.clone(),
+            plan,
+            seed: planned.seed,
+            command: command_line::command(),
+            started_unix_s: dates::now(),
+            fairground: run::VERSION.into(),
+            origin: None,
+        })
+    }
+
+    /// Tells what the user should know before waiting.
+    fn remark(&mut self, planned: &PlannedExperiment, remarks: Remarks) {
+        planned.notes.iter().for_each(|note| self.tell(note));
+        if remarks == Remarks::All
+            && !planned.experiment.design.exploratory
+            && let Some(words) = ClaimableComparisons::of(planned).words()
+        {
+            self.tell(&words);
+        }
+    }
+
+    fn execute(&mut self, planned: &PlannedExperiment, task: Task) -> Result<()> {
+        let Task { left, prepared, store, session } = task;
+        let trials = planned.trials.len();
+        (self.hear)(&Progress::Planned { trials, done: trials - left.len() });
+        let settings = Settings {
+            home: locations::data_folder()?,
+            sources: planned.sources.clone(),
+            jobs: self.execution.jobs,
+            offline: self.execution.offline,
+            executable: None,
+        };
+        let mut keep = move |record: &model::Record| Ok(store.append(session, record)?);
+        let mut hear = |progress: &Progress<'_>| (self.hear)(progress);
+        let sink = Sink::new(&mut keep, &mut hear, &self.stop);
+        run::execute(&left, &prepared, &settings, &sink)
+    }
+
+    /// After a failure of the lab: where the records are, and what can be done.
+    fn help_to_continue(&mut self, planned: &PlannedExperiment) {
+        self.tell(&format!("the records so far are in {}", self.execution.store.display()));
+        self.tell(&format!("to continue: {}", command_line::resume_command()));
+        let backends = &planned.experiment.backends;
+        if backends.len() > 1 && backends.contains(&Backend::Sim) {
+            self.tell("--on sim needs no virtual machine: it runs the simulator's part alone");
+        }
+    }
+}
+
+/// The last campaign with this plan. Imported sessions are no part of it.
+fn earlier(store: &Store, plan: &str) -> Result<Option<i64>> {
+    let sessions = store.sessions()?.into_iter().rev();
+    let mut own = sessions.filter(|one| one.plan == plan && one.origin.is_none());
+    Ok(own.next().map(|session| session.first()))
+}
+
+/// The texts of the schedulers' files, with what they include.
+fn sources(planned: &PlannedExperiment) -> Vec<SchedulerSource> {
+    planned.sources.values().map(objects::text).filter(SchedulerSource::is_genuine).collect()
+}
+
+/// The trials that have no record in the campaign.
+fn left(store: &Store, planned: &PlannedExperiment, campaign: Option<i64>) -> Result<Vec<Trial>> {
+    let done = match campaign {
+        Some(_) => store.trial_ids_done(&Filter { family: campaign, ..Filter::default() })?,
+        None => BTreeSet::new(),
+    };
+    Ok(planned.trials.iter().filter(|trial| !done.contains(&trial.id())).cloned().collect())
+}

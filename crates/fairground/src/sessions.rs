@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The past campaigns of one experiment, oldest first: sessions that resume each other are one
+//! campaign.
+
+use std::collections::BTreeSet;
+
+use model::{Clock, Record};
+use stats::view::history::{History, history as look};
+use store::Session;
+
+use crate::dates;
+use crate::stores::Sessions;
+
+/// A campaign that was measured some day.
+pub struct PastCampaign {
+    /// Its date, and which store and session have it.
+    pub label: String,
+    /// When it started, seconds since 1970.
+    started_unix_s: u64,
+    /// Its records.
+    pub records: Vec<Record>,
+}
+
+/// The campaigns in some stores, oldest first. In a store with campaigns of its own, imported ones
+/// do not count; a store with nothing but imports is taken as it is.
+pub fn campaigns(stores: &[Sessions]) -> Vec<PastCampaign> {
+    let mut all: Vec<PastCampaign> = stores.iter().flat_map(of_store).collect();
+    all.sort_by_key(|campaign| campaign.started_unix_s);
+    all
+}
+
+/// The campaigns of one store, in the order of their first sessions.
+fn of_store(store: &Sessions) -> Vec<PastCampaign> {
+    let has_own = store.sessions.iter().any(|(session, _)| session.origin.is_none());
+    let mut campaigns: Vec<(i64, PastCampaign)> = Vec::new();
+    for (session, records) in &store.sessions {
+        if has_own && session.origin.is_some() {
+            continue;
+        }
+        let first = session.first();
+        match campaigns.iter_mut().find(|(known, _)| *known == first) {
+            Some((_, campaign)) => campaign.records.extend(records.iter().cloned()),
+            None => campaigns.push((first, begun(store, session, records))),
+        }
+    }
+    campaigns.into_iter().map(|(_, campaign)| campaign).collect()
+}
+
+/// A campaign with the records of its first session.
+fn begun(store: &Sessions, session: &Session, records: &[Record]) -> PastCampaign {
+    let date = dates::date(session.started_unix_s);
+    let (store, id, version) = (&store.label, session.id, &session.fairground);
+    let kernels: BTreeSet<&str> =
+        records.iter().map(|record| record.provenance.kernel_release.as_str()).collect();
+    let kernels = kernels.into_iter().collect::<Vec<_>>().join(", ");
+    PastCampaign {
+        label: format!("{date}, {store} session {id}, Fairground {version}, kernels {kernels}"),
+        started_unix_s: session.started_unix_s,
+        records: records.to_vec(),
+    }
+}
+
+/// How the numbers have changed. Under a real clock another processor is another machine, whose
+/// numbers are not compared.
+pub fn history(campaigns: &[PastCampaign], margin_percent: f64) -> History {
+    let mut records: Vec<Vec<Record>> = campaigns.iter().map(|one| one.records.clone()).collect();
+    let real = |record: &Record| stats::clock(record) == Clock::Real;
+    let processors: BTreeSet<String> = records
+        .iter()
+        .flatten()
+        .filter(|record| real(record))
+        .map(|record| record.provenance.cpu_model.clone())
+        .collect();
+    if processors.len() > 1 {
+        for record in records.iter_mut().flatten().filter(|record| real(record)) {
+            let processor = &record.provenance.cpu_model;
+            record.trial.machine.name = format!("{}, {processor}", record.trial.machine.name);
+        }
+    }
+    let runs: Vec<stats::view::history::Run> = campaigns
+        .iter()
+        .zip(&records)
+        .map(|(campaign, records)| stats::view::history::Run { label: &campaign.label, records })
+        .collect();
+    look(&runs, margin_percent)
+}
