@@ -67,6 +67,40 @@ fn alone_it_shows_its_verbs() {
 }
 
 #[test]
+fn help_has_the_verbs_in_groups() {
+    let bench = Bench::new();
+    let (short, long) = (bench.run(&["-h"]).success(), bench.run(&["--help"]).success());
+    assert_eq!(stdout(&short), stdout(&long));
+    let (help, verbs) = (stdout(&long), stdout(&bench.run(&[]).success()));
+    assert!(help.contains("Usage: fairground [VERB]\n\nAsk:\n  recommend "), "{help}");
+    let (_, rows) = verbs.split_once("Ask:\n").expect("a group");
+    let (rows, _) = rows.split_once("\n\n").expect("examples");
+    assert!(help.contains(rows), "{help}");
+}
+
+#[test]
+fn old_verbs_say_their_new_names() {
+    let bench = Bench::new();
+    for (old, new) in [
+        (&["completions", "bash"][..], &["generate", "completions", "bash"][..]),
+        (&["man"][..], &["generate", "manual"][..]),
+    ] {
+        let (was, is) = (bench.run(old).success(), bench.run(new).success());
+        assert_eq!(stdout(&was), stdout(&is));
+        assert_eq!(stderr(&was), format!("{} is now: {} {}\n", old[0], new[0], new[1]));
+    }
+    let said = stderr(&bench.run(&["calibrate", "two_cpus"]).code(2));
+    assert!(said.starts_with("calibrate is now: kernel calibrate\n"), "{said}");
+    let mut kernels = bench.fairground(&["kernel", "list"]);
+    let kernels = kernels.env("FAIRGROUND_HOME", bench.path("home")).assert().success();
+    assert_eq!(stderr(&kernels), "kernel list is now: list kernels\n");
+    let help = stdout(&bench.run(&["--help"]).success());
+    for old in ["control", "gate", "gallery", "calibrate", "completions", "man", "guest"] {
+        assert!(!help.contains(&format!("\n  {old} ")), "{old}: {help}");
+    }
+}
+
+#[test]
 fn run_has_help() {
     let shown = Bench::new().run(&["run", "--help"]).success();
     expect![[r#"
@@ -183,7 +217,7 @@ fn the_list_has_all_kinds() {
 #[test]
 fn without_kernels_it_says_how_to_get_some() {
     let bench = Bench::new();
-    let mut list = bench.fairground(&["kernel", "list"]);
+    let mut list = bench.fairground(&["list", "kernels"]);
     let list = list.env("FAIRGROUND_HOME", bench.path("home")).assert().success();
     expect![[r#"
         no kernels yet; `fairground kernel pull` gets them
@@ -352,15 +386,15 @@ fn completions_and_the_manual_know_every_verb() {
         .filter(|word| !word.is_empty() && *word != "fairground")
         .collect();
     assert!(verbs.len() > 8, "{verbs:?}");
-    let manual = stdout(&bench.run(&["man"]).success());
+    let manual = stdout(&bench.run(&["generate", "manual"]).success());
     for shell in ["bash", "zsh", "fish"] {
-        let script = stdout(&bench.run(&["completions", shell]).success());
+        let script = stdout(&bench.run(&["generate", "completions", shell]).success());
         for verb in &verbs {
             assert!(script.contains(verb), "{shell}: {verb}");
             assert!(manual.contains(&format!("fairground\\-{verb}(1)")), "{verb}");
         }
     }
-    bench.run(&["man", "-o", "."]).success();
+    bench.run(&["generate", "manual", "-o", "."]).success();
     assert!(bench.path("fairground-run.1").exists());
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The simulator beside a real kernel, and files beside the kernels' own schedulers.
+//! The simulator compared with a real kernel, and files compared with their counterparts.
 
 mod common;
 
@@ -55,11 +55,11 @@ fn one_backend_is_not_enough() {
 #[test]
 fn only_instructions_can_be_calibrated() {
     let bench = Bench::new();
-    let said = stderr(&bench.run(&["calibrate", "two_cpus"]).code(2));
+    let said = stderr(&bench.run(&["kernel", "calibrate", "two_cpus"]).code(2));
     assert!(said.contains("clock = \"virtual\""), "{said}");
 }
 
-/// One scheduler under two names stands for a perfect copy.
+/// One scheduler under two names: a file that is exactly like its counterpart.
 const TWINS: &str = r#"# SPDX-License-Identifier: GPL-2.0-only
 question = "Are twins alike?"
 on = "vm"
@@ -84,13 +84,15 @@ name = "tiny.toml"
 "#;
 
 #[test]
-fn a_perfect_copy_agrees_with_its_original() {
+fn a_perfect_file_agrees_with_its_counterpart() {
     if !ready(&[]) {
         return;
     }
     let bench = Bench::new();
     bench.write("twins.toml", TWINS);
-    let said = stdout(&bench.run(&["control", "twins.toml", "--offline", "--all"]).code(0));
+    let said = stdout(
+        &bench.run(&["fidelity", "--counterparts", "twins.toml", "--offline", "--all"]).code(0),
+    );
     assert!(said.starts_with("Pairs: other on 7."), "{said}");
     assert!(said.contains("farthest off | original | file |"), "{said}");
     let all = said.lines().find(|line| line.starts_with("| all |")).expect("a row of sums");
@@ -100,18 +102,22 @@ fn a_perfect_copy_agrees_with_its_original() {
 }
 
 #[test]
-fn a_control_needs_pairs_and_a_kernel() {
+fn counterparts_need_pairs_and_a_kernel() {
     let bench = Bench::new();
     bench.write("alike.toml", EXPERIMENT);
-    let said = stderr(&bench.run(&["control", "alike.toml"]).code(2));
+    let said = stderr(&bench.run(&["fidelity", "--counterparts", "alike.toml"]).code(2));
     assert!(said.contains("pairs = {"), "{said}");
+    let old = stderr(&bench.run(&["control", "alike.toml"]).code(2));
+    assert_eq!(old, format!("control is now: fidelity --counterparts\n{said}"));
     bench.write("strangers.toml", &TWINS.replace("other = \"one\"", "other = \"on\""));
-    let said = stderr(&bench.run(&["control", "strangers.toml"]).code(2));
+    let said = stderr(&bench.run(&["fidelity", "--counterparts", "strangers.toml"]).code(2));
     assert!(said.contains("did you mean 'one'"), "{said}");
     bench.write(
         "simulated.toml",
         &EXPERIMENT.replace("blocks = 1", "blocks = 1\npairs = { rr = \"rr\" }"),
     );
-    let said = stderr(&bench.run(&["control", "simulated.toml", "--on", "sim"]).code(2));
+    let said = stderr(
+        &bench.run(&["fidelity", "--counterparts", "simulated.toml", "--on", "sim"]).code(2),
+    );
     assert!(said.contains("--on vm"), "{said}");
 }

@@ -63,7 +63,7 @@ fn pages(bench: &Bench) -> Vec<(String, String)> {
 #[test]
 fn who_agrees_and_who_does_not() {
     let bench = bench();
-    let assert = bench.run(&["gallery", "shared"]).success();
+    let assert = bench.run(&["report", "shared", "-o", "gallery"]).success();
     let said = stderr(&assert);
     assert!(said.contains("3 shared files, 2 refused; wrote gallery/index.html"), "{said}");
     let pages = pages(&bench);
@@ -84,7 +84,7 @@ fn who_agrees_and_who_does_not() {
 #[test]
 fn strangers_words_stay_words_and_nothing_leaves_the_page() {
     let bench = bench();
-    bench.run(&["gallery", "shared"]).success();
+    bench.run(&["report", "shared", "-o", "gallery"]).success();
     for (name, page) in pages(&bench) {
         assert!(!page.contains("<img") && !page.contains("<script"), "{name}");
         assert!(!page.contains("http://") && !page.contains("https://"), "{name}");
@@ -102,8 +102,10 @@ fn strangers_words_stay_words_and_nothing_leaves_the_page() {
 #[test]
 fn a_folder_without_shared_files_is_bad_input() {
     let bench = Bench::new();
-    bench.run(&["gallery", "none"]).code(2);
+    bench.run(&["report", "none/"]).code(2);
     std::fs::create_dir(bench.path("empty")).expect("a folder");
-    let assert = bench.run(&["gallery", "empty"]).code(2);
-    assert!(stderr(&assert).contains("no file in it ends in .fairground"));
+    let said = stderr(&bench.run(&["report", "empty/"]).code(2));
+    assert!(said.contains("no file in it ends in .fairground"), "{said}");
+    let old = stderr(&bench.run(&["gallery", "empty/"]).code(2));
+    assert_eq!(old, format!("gallery is now: report FOLDER\n{said}"));
 }

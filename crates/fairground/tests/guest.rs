@@ -104,7 +104,7 @@ cd /tmp
 race="{held} recommend --on live --workload {own} --scheduler vtime --scheduler policy:batch"
 $race --budget 40s > said 2> told || fail "recommend ended with $?" told
 case "$(cat said)" in "Use "* | "Keep "*) ;; *) fail "no advice" said ;; esac
-has said "rounds on this kernel, Linux 7."
+has said "blocks on this kernel, Linux 7."
 has said "  own, decides: completion"
 for name in eevdf-7. vtime batch; do has said "    $name"; done
 case "$(cat said)" in *"not known"*) fail "no number" said ;; esac

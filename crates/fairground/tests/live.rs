@@ -134,7 +134,10 @@ fn end_early_and_resume(signal: Signal, code: Option<i32>) {
     assert_eq!(end.status.code(), code);
     if code.is_some() {
         let said = String::from_utf8_lossy(&end.stderr);
-        assert!(said.contains("to go on: fairground run") && said.contains("--resume"), "{said}");
+        assert!(
+            said.contains("to continue: fairground run") && said.contains("--resume"),
+            "{said}"
+        );
     }
     let kept = bench.records("fairground.db").len();
     assert!((before..20).contains(&kept), "{before} … {kept}");

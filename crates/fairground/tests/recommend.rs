@@ -118,9 +118,9 @@ fn who_has_no_number_is_told_why() {
 }
 
 #[test]
-fn a_budget_in_which_too_few_rounds_fit_is_refused_with_one_that_would_do() {
+fn a_budget_in_which_too_few_blocks_fit_is_refused_with_one_that_would_do() {
     let bench = Bench::new();
-    // So many CPUs that no host simulates six blocks of them in a second.
+    // No host simulates six blocks of this many CPUs in a second.
     let wide = ["--machine", "server_256", "--budget", "1s"];
     let arguments = [&["recommend", "--on", "sim", "--care", "games"], &wide[..]].concat();
     let said = stderr(&bench.run(&arguments).code(2));

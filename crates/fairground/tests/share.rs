@@ -255,7 +255,7 @@ fn what_others_measured_is_no_run_of_ours() {
     import(&bench, "a.fairground");
     // One run of our own, one of Ada's: nothing before it to compare with.
     bench.run(&["run", "./race.toml", "--exploratory", "--store", "b.db", "--seed", "9"]).success();
-    let assert = bench.run(&["gate", "--store", "b.db"]).code(2);
+    let assert = bench.run(&["history", "--gate", "--store", "b.db"]).code(2);
     assert!(stderr(&assert).contains("ran only once"), "{}", stderr(&assert));
     let own = |record: &&Record| record.provenance.notes.iter().all(|it| !it.contains("Ada"));
     assert_eq!(bench.records("b.db").iter().filter(own).count(), 4);

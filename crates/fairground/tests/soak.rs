@@ -13,7 +13,7 @@ fn every_scheduler_survives_in_the_simulator() {
     let bench = Bench::new();
     let soak = bench.run(&["soak", "soak_short", "--on", "sim", "--store", "soak.db"]).success();
     let said = stdout(&soak);
-    assert!(said.ends_with("Everybody survived.\n"), "{said}");
+    assert!(said.ends_with("All survived.\n"), "{said}");
     for source in compile::builtin() {
         let row = |line: &str| line.split_whitespace().next() == Some(source.name.as_str());
         assert_eq!(said.lines().filter(|line| row(line)).count(), 4, "{}: {said}", source.name);
@@ -28,7 +28,7 @@ fn every_scheduler_survives_on_the_real_kernel() {
     let bench = Bench::new();
     let arguments = ["soak", "soak_short", "--on", "vm", "--offline", "--store", "soak.db"];
     let said = stdout(&bench.run(&arguments).success());
-    assert!(said.ends_with("Everybody survived.\n"), "{said}");
+    assert!(said.ends_with("All survived.\n"), "{said}");
     let records = bench.records("soak.db");
     for name in compile::builtin().iter().map(|source| source.name.as_str()).chain(["eevdf-7"]) {
         let judged = records.iter().filter(|record| record.trial.contestant.name == name).count();
@@ -58,7 +58,7 @@ fn every_scheduler_survives_reloads_under_load() {
         "reloading times=3 duration_ms=100",
     ]);
     let said = stdout(&soak.success());
-    assert!(said.ends_with("Everybody survived.\n"), "{said}");
+    assert!(said.ends_with("All survived.\n"), "{said}");
     let reloads = bench.records("soak.db").into_iter();
     let reloads: Vec<_> = reloads.map(|r| r.measured.value("reloads", "all")).collect();
     assert!(reloads.len() >= compile::builtin().len(), "{said}");

@@ -73,14 +73,14 @@ mod tests {
         let costs = with(&Costs::default(), &[7; SEEN.len()]);
         let fit = Fit { costs, times: 9, mean_error: 0.0251 };
         let file = "# A comment.\nabout = \"m\"\ncpus = 1\n";
-        let once = write(file, &fit, "fairground calibrate m", "7.3").expect("TOML");
+        let once = write(file, &fit, "fairground kernel calibrate m", "7.3").expect("TOML");
         assert!(once.starts_with(file), "{once}");
         assert!(once.contains("mean error of 2.5 %"), "{once}");
         let machine = format!("name = \"m\"\n{once}");
         let machine: Machine = toml::from_str(&machine).expect("a machine");
         assert_eq!((machine.costs, machine.cpus), (costs, 1));
         // Again: the old table is replaced.
-        assert_eq!(write(&once, &fit, "fairground calibrate m", "7.3").expect("TOML"), once);
+        assert_eq!(write(&once, &fit, "fairground kernel calibrate m", "7.3").expect("TOML"), once);
     }
 
     #[test]

@@ -29,8 +29,8 @@ pub fn section(history: Option<&History>) -> String {
     format!(
         "<section id=\"history\"><h2>History</h2><p>{}.</p><p class=\"aside\">Each point is the \
          median of a run of the experiment. A run is compared with the one before as <code>\
-         fairground gate</code> does; a filled point is a step that is no chance, a dotted line a \
-         jump of the level that may be.</p><details><summary>The {} runs</summary><ol \
+         fairground history --gate</code> does; a filled point is a step that is no chance, a dotted \
+         line a jump of the level that may be.</p><details><summary>The {} runs</summary><ol \
          class=\"plain\">{}</ol></details><div class=\"figures\">{}</div>{}</section>\n",
         text(&verdict(history)),
         history.runs.len(),
