@@ -7,19 +7,19 @@ use crate::{File, expect_none, files, root};
 
 /// What a crate may know besides `model`; `fairground` may know all.
 const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
-    ("live", &["compile", "parsers", "worker"]),
-    ("sim", &["compile", "worker"]),
+    ("live", &["compile", "parsers", "play", "worker"]),
+    ("sim", &["compile", "play", "worker"]),
     // A report is a function of a comparison, whose type the statistics define.
     ("report", &["stats"]),
-    // A file names parsers and measures.
-    ("spec", &["parsers", "stats"]),
+    // A file names parsers and measures, and what cannot be played is refused at its line.
+    ("spec", &["parsers", "play", "stats"]),
     // Imported text becomes sessions of a store, shared files carry them.
     ("exchange", &["parsers", "store"]),
 ];
 
 /// Crates that measure or compute: they emit events and return values, they never print.
 const SILENT: &[&str] = &[
-    "model", "parsers", "spec", "compile", "worker", "live", "vm", "sim", "store", "exchange",
+    "model", "play", "parsers", "spec", "compile", "worker", "live", "vm", "sim", "store", "exchange",
     "stats", "report",
 ];
 
@@ -27,7 +27,7 @@ const SILENT: &[&str] = &[
 const BACKENDS: &[&str] = &["live", "vm", "sim"];
 
 /// Pure crates: no files, clocks, threads, processes, or order that differs from run to run.
-const PURE: &[&str] = &["model", "parsers", "stats", "report", "sim"];
+const PURE: &[&str] = &["model", "play", "parsers", "stats", "report", "sim"];
 
 /// A native scheduler may crash or hang, so it runs in a process of its own with a time limit.
 const IMPURE: &str = "crates/sim/src/native/";

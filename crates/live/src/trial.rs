@@ -6,9 +6,7 @@ use std::cell::RefCell;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use model::{
-    Measured, Outcome, Policy, Program, Provenance, Record, SchedulerChoice, Trace, Trial,
-};
+use model::{Measured, Outcome, Program, Provenance, Record, SchedulerChoice, Trace, Trial};
 
 use crate::active::{active, sched_ext};
 use crate::context::Context;
@@ -134,9 +132,8 @@ fn play(
     let mut reload = || reloads.borrow_mut().reload();
     let duration_ns = trial.workload.duration_us.unwrap_or(0).saturating_mul(1_000);
     let options = Options {
-        policy: policy(&trial.contestant.scheduler),
+        setting: play::Setting::of(trial),
         folder: context.folder.as_deref(),
-        seed: trial.seed,
         rounds_per_ms: provenance.calibration_rounds_per_ms,
         probes: probes.as_mut(),
         on_interrupt: &mut on_interrupt,
@@ -152,7 +149,7 @@ fn attach(trial: &Trial, provenance: &mut Provenance) -> Option<Probes> {
         provenance.probes = "off: the trial asked for none".into();
         return None;
     }
-    match Probes::attach(&player::groups(&trial.workload), trial.trace) {
+    match Probes::attach(&play::script::measured_groups(&trial.workload), trial.trace) {
         Ok(probes) => {
             provenance.probes = "on".into();
             Some(probes)
@@ -187,7 +184,7 @@ fn conclude(
     };
     note(provenance, &played, &reported, trial);
     let mut measured = measure::all(&played, &reported, provenance);
-    measured.add_totals(&trial.workload.totals);
+    play::sums::add_totals(&mut measured, &trial.workload.totals);
     reloaded.measure(&mut measured);
     let readings = played.readings.unwrap_or_default();
     provenance.probe_cost = readings.cost;
@@ -248,13 +245,6 @@ fn versions(trial: &Trial, context: &Context) -> std::collections::BTreeMap<Stri
     let version = |name: &str| Some((name.to_owned(), program::version(name)?));
     let told = names.into_iter().filter_map(version);
     told.chain(preparation::version_of_sources(trial, context)).collect()
-}
-
-fn policy(choice: &SchedulerChoice) -> Policy {
-    match choice {
-        SchedulerChoice::Policy { policy } => *policy,
-        _ => Policy::default(),
-    }
 }
 
 fn rounds_per_ms(context: &Context) -> u64 {

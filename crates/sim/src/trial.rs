@@ -31,7 +31,7 @@ pub fn run_ops(trial: &Trial, ops: Option<Rc<dyn Ops>>, layout: TaskLayout) -> R
             ActiveScheduler { sched_ext_ops: String::new(), ..disabled(&record.provenance) };
     }
     record.measured = core.measured();
-    record.measured.add_totals(&trial.workload.totals);
+    play::sums::add_totals(&mut record.measured, &trial.workload.totals);
     record.trace = core.finish_trace();
     record
 }
@@ -50,8 +50,8 @@ impl Core {
         }
         self.refused = self.exit.is_some();
         if !self.refused {
-            self.cast(main);
-            self.raise_curtain();
+            self.create_tasks(main);
+            self.start_time();
             self.run();
         }
         self.close_measurement();
@@ -98,7 +98,7 @@ impl Core {
 
     /// Whether a task would need the fair class, which is not modelled.
     fn needs_fair_class(&self) -> bool {
-        self.score
+        self.script
             .groups
             .iter()
             .any(|group| crate::core::task::class_of(&group.policy) == Class::Ext)

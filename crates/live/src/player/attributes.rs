@@ -6,12 +6,10 @@ use std::ffi::CStr;
 use std::mem;
 
 use model::{Policy, PolicyClass};
+use play::LAB_PRIORITY;
 
 /// `errno` of a call that failed.
 pub type Errno = i32;
-
-/// The priority that the lab keeps for itself, so that it can end a trial under any load.
-pub const LAB_PRIORITY: u32 = 99;
 
 /// `struct sched_attr` of sched_setattr(2), its first version.
 #[repr(C)]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Forked processes.
 //!
-//! All of them are in one process group, whose leader, the processes, does nothing: so they can be
-//! ended together, whatever they do and whoever forked them.
+//! All of them are in one process group, whose leader does nothing. So they can be ended together,
+//! whatever they do and whichever task forked them.
 
 use std::io;
 use std::ptr;
@@ -18,8 +18,11 @@ use crate::player::usage;
 /// The first argument that makes this program end at once: what `exec` starts.
 pub const EXIT_NOW: &str = "--exit-now";
 
+/// Plays a task's steps to its end.
+pub type Play = fn(&mut Task) -> End;
+
 /// Forks processes that play a template's steps once.
-pub fn fork(task: &mut Task, group: usize, count: u32) -> Flow {
+pub fn fork(task: &mut Task, group: usize, count: u32, play: Play) -> Flow {
     let run = task.run;
     let counts = run.groups[group].counts();
     for _ in 0..count {
@@ -32,20 +35,23 @@ pub fn fork(task: &mut Task, group: usize, count: u32) -> Flow {
         // SAFETY: the child does only what is async-signal-safe until it exits.
         match unsafe { libc::fork() } {
             -1 => return Err(task.fail(Fault::Fork, errno())),
-            0 => be_child(run, task.group, group, number as u32, start_ns),
-            // Both sides do this, so that neither can be too late.
+            0 => {
+                let child = Task::new(run, group, number as u32, start_ns);
+                be_child(child, task.group, start_ns, play)
+            }
+            // Parent and child both do this, so that neither can be too late.
             pid => unsafe { libc::setpgid(pid, run.children.load(SeqCst)) },
         };
     }
     Ok(())
 }
 
-fn be_child(run: &RunState, parent: usize, group: usize, number: u32, start_ns: u64) -> ! {
+fn be_child(mut task: Task, parent: usize, start_ns: u64, play: Play) -> ! {
+    let run = task.run;
     // SAFETY: no pointers.
     unsafe { libc::setpgid(0, run.children.load(SeqCst)) };
-    let mut task = Task::new(run, group, number, start_ns);
-    attributes::set_comm(&task.plan().comm);
-    if prepare(&task, parent).is_ok() && task.play() == End::Played && run.counting() {
+    attributes::set_comm(&task.tally().comm);
+    if prepare(&task, parent).is_ok() && play(&mut task) == End::Played && run.counting() {
         leave_results(&mut task, start_ns);
     }
     exit(0)
@@ -53,11 +59,11 @@ fn be_child(run: &RunState, parent: usize, group: usize, number: u32, start_ns: 
 
 /// Gives the child its template's attributes, as far as the parent's differ.
 fn prepare(task: &Task, parent: usize) -> Flow {
-    let (plan, parent) = (task.plan(), &task.run.score.groups[parent]);
+    let (plan, parent) = (task.plan(), &task.run.script.groups[parent]);
     if plan.policy != parent.policy {
         attributes::set_policy(0, &plan.policy).map_err(|no| task.fail(Fault::Policy, no))?;
     }
-    if let Some(cpus) = &plan.affinity {
+    if let Some(cpus) = &task.tally().cpus {
         attributes::set_affinity(cpus).map_err(|no| task.fail(Fault::Affinity, no))?;
     }
     Ok(())
@@ -66,7 +72,7 @@ fn prepare(task: &Task, parent: usize) -> Flow {
 fn leave_results(task: &mut Task, start_ns: u64) {
     let (tally, now_ns) = (task.tally(), now_ns());
     tally.turnaround.record(now_ns.saturating_sub(start_ns));
-    task.timers.finish(&task.plan().timers, now_ns, None, task.steps, tally);
+    task.finish_timers(now_ns, None);
     let counts = tally.counts();
     counts.ended.fetch_add(1, SeqCst);
     counts.cpu_ns.fetch_add(super::clock::own_cpu_ns(), SeqCst);
@@ -106,9 +112,9 @@ fn exit(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// Ends the process when its first argument is [`EXIT_NOW`]: before `main`, so that `exec` costs
-/// what starting a program costs and no more, and every program that holds this crate can be the
-/// one started.
+/// Ends the process when its first argument is [`EXIT_NOW`]. This happens before `main`, so that
+/// `exec` costs no more than starting a program, and every program that contains this crate can be
+/// the one that is started.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[used]
 #[unsafe(link_section = ".init_array")]

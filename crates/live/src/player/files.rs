@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A task's own file: nameless, in the temporary directory, gone with the task.
 //!
-//! Every `write_file` begins at the file's start, as a program that saves the same document again,
-//! so that the file stays as small as its largest write.
+//! Every `write_file` begins at the file's start, like a program that saves the same document
+//! again, so the file stays as small as its largest write.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -13,11 +13,8 @@ use crate::player::task::{BUFFER, End, Flow, Task};
 /// What a new file holds, so that there is something to read.
 const FIRST_BYTES: i64 = 64 * 1024;
 
-/// An open file without a name.
-pub struct OwnFile(OwnedFd);
-
-/// Opens a new file. Async-signal-safe.
-pub fn open(run: &RunState) -> Result<OwnFile, Errno> {
+/// Opens a new file without a name. Async-signal-safe.
+pub fn open(run: &RunState) -> Result<OwnedFd, Errno> {
     let flags = libc::O_TMPFILE | libc::O_RDWR | libc::O_CLOEXEC;
     // SAFETY: a valid C string.
     let fd = unsafe { libc::open(run.directory.as_ptr(), flags, 0o600) };
@@ -25,7 +22,7 @@ pub fn open(run: &RunState) -> Result<OwnFile, Errno> {
         return Err(errno());
     }
     // SAFETY: the kernel has just given it to us.
-    let file = OwnFile(unsafe { OwnedFd::from_raw_fd(fd) });
+    let file = unsafe { OwnedFd::from_raw_fd(fd) };
     // SAFETY: no pointers.
     if unsafe { libc::ftruncate(fd, FIRST_BYTES) } != 0 {
         return Err(errno());
@@ -33,7 +30,7 @@ pub fn open(run: &RunState) -> Result<OwnFile, Errno> {
     Ok(file)
 }
 
-/// Writes so many bytes from the file's start.
+/// Writes `bytes` bytes from the file's start.
 pub fn write(task: &mut Task, bytes: u64, sync: bool) -> Flow {
     let fd = own(task)?;
     let mut done = 0;
@@ -51,7 +48,7 @@ pub fn write(task: &mut Task, bytes: u64, sync: bool) -> Flow {
     Ok(())
 }
 
-/// Reads so many bytes from the file's start, and from its start again after its end.
+/// Reads `bytes` bytes from the file's start, and from its start again after its end.
 pub fn read(task: &mut Task, bytes: u64) -> Flow {
     let fd = own(task)?;
     let (mut done, mut position) = (0, 0);
@@ -76,7 +73,7 @@ fn own(task: &mut Task) -> Result<i32, End> {
             Err(errno) => return Err(task.fail(Fault::File, errno)),
         }
     }
-    Ok(task.file.as_ref().map_or(-1, |file| file.0.as_raw_fd()))
+    Ok(task.file.as_ref().map_or(-1, |file| file.as_raw_fd()))
 }
 
 fn checked(task: &Task, moved: isize) -> Result<u64, End> {

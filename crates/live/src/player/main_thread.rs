@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The conductor: starts all at one instant, sleeps, ends all whatever they do.
+//! The main thread: starts all tasks at one instant, sleeps, and ends them whatever they do.
 //!
-//! It runs above the load where it may. Tasks in a system call are woken by a signal, again and
+//! It runs at a priority above theirs where it may. Tasks in a system call are woken by a signal, again and
 //! again until they have left, so no task needs to be asked what it waits for.
 
 use std::io;
@@ -12,13 +12,13 @@ use std::sync::{Arc, Once};
 use std::thread::JoinHandle;
 
 use model::Workload;
+use play::Script;
 
 use crate::custody;
 use crate::player::attributes::{Errno, rise_above};
 use crate::player::children::ProcessGroup;
 use crate::player::clock::{now_ns, timespec};
 use crate::player::run_state::{Fault, RunState, silence};
-use crate::player::score::Score;
 use crate::player::{Options, Periodic, PlayError, Played, futex, played, threads};
 use crate::probes::Probes;
 use crate::program::Running;
@@ -31,13 +31,13 @@ const INSIST_NS: u64 = 5_000_000;
 
 /// Plays a workload to its end. The error says what could not be played, and why.
 pub fn play(workload: &Workload, options: Options) -> Result<Played, PlayError> {
-    let score = Score::new(workload, options.policy, options.seed).map_err(PlayError::Failed)?;
-    check_end(workload, &score)?;
+    let script = Script::new(workload, options.setting)
+        .map_err(|refusal| PlayError::Failed(refusal.to_string()))?;
     allow_interruption();
     let system = PlayError::system;
-    let run = RunState::new(score, options.rounds_per_ms).map_err(system("setting the run"))?;
+    let run = RunState::new(script, options.rounds_per_ms).map_err(system("preparing the run"))?;
     let run = Arc::new(run);
-    let forks = run.score.forks();
+    let forks = run.script.forks();
     let processes =
         forks.then(|| ProcessGroup::start(&run)).transpose().map_err(system("forking"))?;
     let program = hold_program(workload, &options)?;
@@ -57,27 +57,15 @@ pub fn play(workload: &Workload, options: Options) -> Result<Played, PlayError> 
     result.map(|played| Played { above_load: above.is_some(), ..played })
 }
 
-/// Every workload must end.
-fn check_end(workload: &Workload, score: &Score) -> Result<(), PlayError> {
-    let ends =
-        score.duration_ns.is_some() || score.finite_tasks() > 0 || workload.program.is_some();
-    if ends {
-        return Ok(());
-    }
-    Err(PlayError::Failed(format!(
-        "workload `{}` never ends: write duration_us, or repeat for at least one task",
-        workload.name
-    )))
-}
-
 fn hold_program(workload: &Workload, options: &Options) -> Result<Option<Running>, PlayError> {
-    let hold =
-        |program: &model::Program| Running::hold(&program.command, &options.policy, options.folder);
+    let hold = |program: &model::Program| {
+        Running::hold(&program.command, &options.setting.policy, options.folder)
+    };
     let held = workload.program.as_ref().map(hold);
     held.transpose().map_err(|error| PlayError::Failed(format!("starting the program: {error}")))
 }
 
-/// From the assembled cast to the empty run.
+/// From the threads at the gate to the last one's end.
 fn play_until_end(
     run: &Arc<RunState>,
     mut program: Option<Running>,
@@ -130,7 +118,7 @@ fn wait_until_ready(run: &RunState, threads: usize) {
 }
 
 fn track(run: &RunState, probes: &mut Probes, program: Option<&Running>) -> Result<(), String> {
-    for (number, group) in run.score.groups.iter().enumerate() {
+    for (number, group) in run.script.groups.iter().enumerate() {
         for slot in &run.slots[group.first_task..group.first_task + group.starts_ns.len()] {
             probes.track(slot.tid.load(SeqCst), number)?;
         }
@@ -140,7 +128,7 @@ fn track(run: &RunState, probes: &mut Probes, program: Option<&Running>) -> Resu
     }
     // The probes outlive the tasks: they belong to our caller.
     let _ = run.announcer.set(probes.announcer());
-    program.map_or(Ok(()), |program| probes.track(program.pid(), run.score.groups.len()))
+    program.map_or(Ok(()), |program| probes.track(program.pid(), run.script.groups.len()))
 }
 
 /// The common start; how long it took, nanoseconds.
@@ -178,7 +166,7 @@ fn wait_for_end(
     let control = run.control();
     let start_ns = control.start_ns.load(SeqCst);
     periodic.begin(start_ns);
-    let end_ns = run.score.duration_ns.map(|ns| start_ns + ns);
+    let end_ns = run.script.duration_ns.map(|ns| start_ns + ns);
     loop {
         let program_ended = program.as_deref_mut().map(Running::look);
         if control.fault.load(SeqCst) != 0 || is_over(run, program_ended) {
@@ -210,7 +198,7 @@ fn is_over(run: &RunState, program_ended: Option<bool>) -> bool {
     let finite_ended = control.finite_left.load(SeqCst) == 0;
     match program_ended {
         Some(ended) => ended,
-        None if run.score.duration_ns.is_some() => control.playing.load(SeqCst) == 0,
+        None if run.script.duration_ns.is_some() => control.playing.load(SeqCst) == 0,
         None => finite_ended,
     }
 }
@@ -299,7 +287,7 @@ fn poll(fds: &[i32], patience_ns: Option<u64>) {
 /// What had not ended, in words.
 fn still_running(run: &RunState, program: &Option<Running>) -> String {
     let mut running = Vec::new();
-    for group in &run.score.groups {
+    for group in &run.script.groups {
         let slots = &run.slots[group.first_task..group.first_task + group.starts_ns.len()];
         let count = slots.iter().filter(|slot| slot.end_ns.load(SeqCst) == 0).count();
         if count > 0 {
@@ -312,7 +300,7 @@ fn still_running(run: &RunState, program: &Option<Running>) -> String {
 
 /// A fault in words, with what would help.
 fn explain(run: &RunState, fault: Fault, group: usize, errno: Errno) -> PlayError {
-    let group = run.score.groups.get(group).map_or("", |group| &group.name);
+    let group = run.script.groups.get(group).map_or("", |group| &group.name);
     let why = io::Error::from_raw_os_error(errno);
     let (what, help) = match fault {
         Fault::Policy if errno == libc::EBUSY => {

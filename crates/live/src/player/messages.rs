@@ -8,23 +8,22 @@ use crate::player::run_state::Fault;
 use crate::player::task::{BUFFER, Flow, Task};
 
 /// Writes one message to each of `fan` members; see [`model::Step::Send`].
-pub fn send(task: &mut Task, channel: usize, bytes: usize, fan: u32) -> Flow {
+pub fn send(task: &mut Task, channel: usize, bytes: u64, fan: u32) -> Flow {
     let run = task.run;
-    let members = &run.channels[channel];
+    let pipes = run.script.channels[channel];
     let first = u64::from(task.number / fan) * u64::from(fan);
     for member in first..first + u64::from(fan) {
-        let pipe = &members[(member % members.len() as u64) as usize];
-        transfer(task, pipe.write.as_raw_fd(), bytes, write)?;
+        let pipe = &run.pipes[pipes.of(member)];
+        transfer(task, pipe.write.as_raw_fd(), bytes as usize, write)?;
     }
     Ok(())
 }
 
 /// Reads one message from the task's own member.
-pub fn receive(task: &mut Task, channel: usize, bytes: usize) -> Flow {
+pub fn receive(task: &mut Task, channel: usize, bytes: u64) -> Flow {
     let run = task.run;
-    let members = &run.channels[channel];
-    let pipe = &members[task.number as usize % members.len()];
-    transfer(task, pipe.read.as_raw_fd(), bytes, read)
+    let pipe = &run.pipes[run.script.channels[channel].of(u64::from(task.number))];
+    transfer(task, pipe.read.as_raw_fd(), bytes as usize, read)
 }
 
 /// read(2) or write(2) of some bytes between a descriptor and the task's buffer.

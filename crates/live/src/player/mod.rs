@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The player: performs a workload with real threads and processes.
+//! The player: plays a workload with real threads and processes.
 //!
 //! ```text
-//! Workload ──► score (names to numbers) ──► run (shared memory) ──► cast (threads at the gate)
-//!          ──► conductor (start, wait, end) ──► Played
+//! Script ──► run_state (shared memory) ──► threads (one per task, at the gate)
+//!        ──► main_thread (start, wait, end) ──► Played
 //! ```
 //!
-//! A [`task`] plays steps; [`timers`], [`messages`], [`files`] and [`children`] are kinds of steps;
-//! [`futex`], [`shared`], [`clock`], [`busy`], [`attributes`] and [`usage`] are what they stand on.
-//! [`periodic`] are for the scheduler.
+//! A [`task`] is one thread or forked process; [`steps`] performs its operations, with [`messages`],
+//! [`files`] and [`children`] for the larger ones. All of them rest on [`futex`],
+//! [`shared_memory`], [`clock`], [`busy`], [`attributes`] and [`usage`]. What happens to the
+//! scheduler during a run is [`periodic`].
 //! Nothing is allocated or printed between the common start and the end of the run.
 //!
-//! What is not here: the scheduler under test, metrics by name, files of results.
+//! What is not here: what a workload means (the crate `play`), the scheduler under test, metrics by
+//! name, files of results.
 
 use std::io;
 use std::path::Path;
 
-use model::{Histogram, Policy, Seed, Workload};
+use model::Histogram;
+use play::Setting;
 
 use crate::probes::{Probes, Readings};
 use crate::program::Finished;
@@ -32,13 +35,12 @@ pub mod messages;
 pub mod periodic;
 mod played;
 pub mod run_state;
-pub mod score;
 pub mod shared_memory;
+pub mod steps;
 pub mod task;
 #[cfg(test)]
 mod tests;
 pub mod threads;
-pub mod timers;
 pub mod usage;
 
 pub use main_thread::play;
@@ -46,15 +48,13 @@ pub use periodic::Periodic;
 
 /// How to play.
 pub struct Options<'a> {
-    /// The policy of groups, and of a program, that do not choose their own.
-    pub policy: Policy,
-    /// Where a program works; `None`: where we do.
+    /// What the workload's meaning depends on. A real program gets its policy too.
+    pub setting: Setting,
+    /// The folder in which a real program works; `None`: the current one.
     pub folder: Option<&'a Path>,
-    /// Where the start phases come from.
-    pub seed: Seed,
     /// Loop rounds of one millisecond of CPU time, see [`busy`].
     pub rounds_per_ms: u64,
-    /// The probes, attached to [`groups`], if there are any.
+    /// The probes, attached to [`play::script::measured_groups`], if there are any.
     pub probes: Option<&'a mut Probes>,
     /// Called when the run is cut short, before the tasks are ended: a scheduler that does not run
     /// them would not let them end.
@@ -71,7 +71,7 @@ pub struct Played {
     /// From the common start to the end of the last finite task; `None` without finite tasks, or
     /// when not all of them ended.
     pub completion_ns: Option<u64>,
-    /// One for each of [`groups`], without `program`.
+    /// One for each of [`play::script::measured_groups`], without `program`.
     pub groups: Vec<GroupPlayed>,
     /// The real program, if there is one.
     pub program: Option<Finished>,
@@ -142,13 +142,3 @@ impl PlayError {
         move |error| PlayError::Failed(format!("{what}: {error}"))
     }
 }
-
-/// The names of the groups whose tasks are measured apart, in the order of their numbers; a real
-/// program is the last of them, as `program`.
-pub fn groups(workload: &Workload) -> Vec<String> {
-    let played = workload.tasks.iter().filter(|group| group.template || group.count > 0);
-    let names = played.map(|group| group.name.clone());
-    names.chain(workload.program.iter().map(|_| PROGRAM.to_owned())).collect()
-}
-
-pub use model::metric::PROGRAM;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From the run to the results, once everybody has left it.
+//! The results of a run, once all tasks have left it.
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
+use play::Group;
+
 use crate::player::clock::thread_cpu_ns;
 use crate::player::run_state::{RunState, TaskSlot};
-use crate::player::score::Group;
 use crate::player::{GroupPlayed, usage};
 
 /// Reads the CPU clocks of all tasks that have not ended by themselves: at the end of the run,
@@ -23,14 +24,14 @@ pub fn completion_ns(run: &RunState) -> Option<u64> {
     if control.finite_left.load(SeqCst) > 0 {
         return None;
     }
-    let finite = run.score.groups.iter().filter(|group| group.is_finite());
+    let finite = run.script.groups.iter().filter(|group| group.finite);
     let ends = finite.flat_map(|group| slots(run, group)).map(|slot| slot.end_ns.load(SeqCst));
     Some(ends.max()?.saturating_sub(control.start_ns.load(SeqCst)))
 }
 
 /// All groups' results.
 pub fn groups(run: &RunState) -> Vec<GroupPlayed> {
-    (0..run.score.groups.len()).map(|number| group(run, number)).collect()
+    (0..run.script.groups.len()).map(|number| group(run, number)).collect()
 }
 
 fn slots<'a>(run: &'a RunState, group: &Group) -> &'a [TaskSlot] {
@@ -38,7 +39,7 @@ fn slots<'a>(run: &'a RunState, group: &Group) -> &'a [TaskSlot] {
 }
 
 fn group(run: &RunState, number: usize) -> GroupPlayed {
-    let (plan, tally) = (&run.score.groups[number], &run.groups[number]);
+    let (plan, tally) = (&run.script.groups[number], &run.groups[number]);
     let (slots, counts) = (slots(run, plan), tally.counts());
     let load = |word: &AtomicU64| word.load(SeqCst);
     let forked = load(&counts.forked);
@@ -48,8 +49,8 @@ fn group(run: &RunState, number: usize) -> GroupPlayed {
         tasks: slots.len() as u64 + forked,
         rounds: rounds + load(&counts.ended),
         has_timers: !plan.timers.is_empty(),
-        has_spans: plan.has_spans(),
-        is_finite: plan.is_finite(),
+        has_spans: plan.has_spans,
+        is_finite: plan.finite,
         execs: plan.execs(),
         deadlines: load(&counts.deadlines),
         deadlines_missed: load(&counts.missed),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The run: everything that tasks, forked processes and the conductor share.
+//! The state of a run: everything that tasks, forked processes and the main thread share.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -9,15 +9,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::SeqCst};
 
+use play::{Script, Tally};
 use worker::{Pipe, pipe};
 
-use crate::player::attributes::Errno;
+use crate::player::attributes::{Errno, cpu_set};
 use crate::player::futex::{Barrier, Condition, Lock, Semaphore};
-use crate::player::score::Score;
 use crate::player::shared_memory::{Recorder, Shareable, Shared};
 use crate::probes::Announcer;
 
-/// What the conductor tells everybody, and hears from them. One exists.
+/// What the main thread tells all tasks, and what they tell it. One exists.
 #[repr(C)]
 pub struct Control {
     /// 0 until the common start.
@@ -61,8 +61,12 @@ pub struct TaskSlot {
     pub usage: [AtomicU64; 4],
 }
 
-/// What a group leaves behind.
+/// What a group counts, and the attributes that its tasks give themselves.
 pub struct GroupTally {
+    /// The threads' name.
+    pub comm: CString,
+    /// The CPUs that its tasks start on; `None`: all.
+    pub cpus: Option<libc::cpu_set_t>,
     /// `timer_lateness_ns`.
     pub lateness: Recorder,
     /// `response_time_ns`.
@@ -104,7 +108,7 @@ unsafe impl Shareable for Counts {}
 /// See the module.
 pub struct RunState {
     /// What is played.
-    pub score: Score,
+    pub script: Script,
     /// Loop rounds of one millisecond of CPU time.
     pub rounds_per_ms: u64,
     control: Shared<Control>,
@@ -120,11 +124,13 @@ pub struct RunState {
     pub semaphores: Shared<Semaphore>,
     /// By number.
     pub barriers: Shared<Barrier>,
-    /// By number and member.
-    pub channels: Vec<Vec<Pipe>>,
+    /// By number; [`play::script::Pipes`] says which are a channel's.
+    pub pipes: Vec<Pipe>,
+    /// The lists of CPUs that tasks change to, in the kernel's form.
+    pub affinities: Vec<libc::cpu_set_t>,
     /// Tells the probes to which group a child will belong, once they are there.
     pub announcer: OnceLock<Announcer>,
-    /// An eventfd that wakes the conductor.
+    /// An eventfd that wakes the main thread.
     pub bell: OwnedFd,
     /// Where tasks keep their files.
     pub directory: CString,
@@ -133,30 +139,35 @@ pub struct RunState {
 }
 
 impl RunState {
-    /// Sets the run. Fails when the kernel refuses memory, pipes or files.
-    pub fn new(score: Score, rounds_per_ms: u64) -> io::Result<RunState> {
-        let channels = open_channels(&score.channels)?;
+    /// The state before the common start. Fails when the kernel refuses memory, pipes or files.
+    pub fn new(script: Script, rounds_per_ms: u64) -> io::Result<RunState> {
+        let pipes = open_pipes(script.pipes())?;
         let directory = std::env::temp_dir();
         let run = RunState {
             rounds_per_ms,
             control: Shared::new(1)?,
-            slots: Shared::new(score.tasks())?,
-            groups: score.groups.iter().map(|_| GroupTally::new()).collect::<io::Result<_>>()?,
-            locks: Shared::new(score.locks)?,
-            conditions: Shared::new(score.conditions)?,
-            semaphores: Shared::new(score.semaphores)?,
-            barriers: Shared::new(score.barriers.len())?,
-            channels,
+            slots: Shared::new(script.tasks())?,
+            groups: script.groups.iter().map(GroupTally::new).collect::<io::Result<_>>()?,
+            locks: Shared::new(script.locks)?,
+            conditions: Shared::new(script.conditions)?,
+            semaphores: Shared::new(script.semaphores)?,
+            barriers: Shared::new(script.barriers.len())?,
+            pipes,
+            affinities: script
+                .affinities
+                .iter()
+                .map(|it| kernel_set(it))
+                .collect::<io::Result<_>>()?,
             announcer: OnceLock::new(),
             bell: eventfd()?,
             directory: CString::new(directory.as_os_str().as_bytes())?,
             children: AtomicI32::new(0),
-            score,
+            script,
         };
         let control = run.control();
-        control.alive.store(run.score.tasks() as u32, SeqCst);
-        control.playing.store(run.score.tasks() as u32, SeqCst);
-        control.finite_left.store(run.score.finite_tasks() as u32, SeqCst);
+        control.alive.store(run.script.tasks() as u32, SeqCst);
+        control.playing.store(run.script.tasks() as u32, SeqCst);
+        control.finite_left.store(run.script.finite_tasks() as u32, SeqCst);
         Ok(run)
     }
 
@@ -175,7 +186,7 @@ impl RunState {
         self.control().counting.load(SeqCst) != 0
     }
 
-    /// Wakes the conductor. Async-signal-safe.
+    /// Wakes the main thread. Async-signal-safe.
     pub fn ring(&self) {
         let one = 1u64.to_ne_bytes();
         // SAFETY: eight bytes, as eventfd(2) wants them. A full counter has woken it anyway.
@@ -198,9 +209,12 @@ impl RunState {
 }
 
 impl GroupTally {
-    /// An empty one. Fails when the kernel gives no memory.
-    pub fn new() -> io::Result<GroupTally> {
+    /// Without counts. Fails when the kernel gives no memory.
+    pub fn new(group: &play::Group) -> io::Result<GroupTally> {
+        let cpus = (!group.affinity.is_empty()).then(|| kernel_set(&group.affinity));
         Ok(GroupTally {
+            comm: CString::new(group.name.as_str())?,
+            cpus: cpus.transpose()?,
             lateness: Recorder::new()?,
             response: Recorder::new()?,
             turnaround: Recorder::new()?,
@@ -209,7 +223,7 @@ impl GroupTally {
         })
     }
 
-    /// A span that took so long, and how long it may take. Async-signal-safe.
+    /// A span that took `ns` and may take `limit_ns`. Async-signal-safe.
     pub fn span(&self, ns: u64, limit_ns: u64) {
         self.span.record(ns);
         self.counts().timeouts.fetch_add(u64::from(ns > limit_ns), SeqCst);
@@ -219,6 +233,25 @@ impl GroupTally {
     pub fn counts(&self) -> &Counts {
         &self.counts[0]
     }
+}
+
+impl Tally for &GroupTally {
+    fn response(&mut self, ns: u64) {
+        self.response.record(ns);
+    }
+
+    fn lateness(&mut self, ns: u64) {
+        self.lateness.record(ns);
+    }
+
+    fn deadlines(&mut self, passed: u64, missed: u64) {
+        self.counts().deadlines.fetch_add(passed, SeqCst);
+        self.counts().missed.fetch_add(missed, SeqCst);
+    }
+}
+
+fn kernel_set(list: &[u32]) -> io::Result<libc::cpu_set_t> {
+    cpu_set(list).ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))
 }
 
 /// What a task could not do.
@@ -245,14 +278,12 @@ const FAULTS: [Fault; 7] = [
     Fault::Exec,
 ];
 
-fn open_channels(members: &[u32]) -> io::Result<Vec<Vec<Pipe>>> {
-    let pipes: u64 = members.iter().map(|&count| u64::from(count)).sum();
-    allow_files(2 * pipes + 512);
-    let channel = |&count: &u32| (0..count).map(|_| pipe()).collect();
-    members.iter().map(channel).collect()
+fn open_pipes(count: usize) -> io::Result<Vec<Pipe>> {
+    allow_files(2 * count as u64 + 512);
+    (0..count).map(|_| pipe()).collect()
 }
 
-/// Raises the limit of open files as far as necessary and allowed; opening says if it was not
+/// Raises the limit of open files to `files` if that is allowed. Opening a file fails if it was not
 /// enough.
 fn allow_files(files: u64) {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
@@ -295,8 +326,7 @@ mod tests {
 
     #[test]
     fn the_first_fault_is_kept() {
-        let score = Score::new(&Default::default(), Default::default(), model::Seed(0)).unwrap();
-        let run = RunState::new(score, 1).unwrap();
+        let run = RunState::new(Script::default(), 1).unwrap();
         assert_eq!(run.fault(), None);
         run.report(Fault::Exec, 7, libc::ENOENT);
         run.report(Fault::Policy, 1, libc::EPERM);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A task: plays a group's steps, as a thread or as a forked process.
+//! A task that plays a group's operations, as a thread or as a forked process.
 //!
-//! Nothing here allocates, locks or prints: a process forked from a process with threads may only
-//! do what is async-signal-safe.
+//! Nothing that a task does allocates, locks or prints: a process forked from a process with
+//! threads may only do what is async-signal-safe.
 
 use std::mem::MaybeUninit;
-use std::sync::atomic::Ordering::SeqCst;
+use std::os::fd::OwnedFd;
 
-use crate::player::busy::spin;
-use crate::player::clock::{now_ns, sleep_until};
+use play::limits::MAX_TIMERS;
+use play::{Group, TimerState};
+
+use crate::player::attributes::Errno;
+use crate::player::clock::sleep_until;
 use crate::player::futex::Stopped;
 use crate::player::run_state::{Fault, GroupTally, RunState, TaskSlot};
-use crate::player::score::{Group, Op};
-use crate::player::timers::Timers;
-use crate::player::{attributes, children, files, messages};
 
 /// Why a task ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum End {
     Stopped,
 }
 
-/// Go on, or end.
+/// Whether the task goes on; the error says that it ends, and why.
 pub type Flow = Result<(), End>;
 
 impl From<Stopped> for End {
@@ -46,12 +46,12 @@ pub struct Task<'a> {
     pub number: u32,
     /// Where it leaves its results; a forked process has none.
     pub slot: Option<&'a TaskSlot>,
-    /// Its timers.
-    pub timers: Timers,
+    /// Its timers by their numbers.
+    pub timers: [TimerState; MAX_TIMERS],
     /// Steps played so far.
     pub steps: u64,
     /// Its own file, if it has one yet.
-    pub file: Option<files::OwnFile>,
+    pub file: Option<OwnedFd>,
     /// Room for what it reads and writes.
     pub buffer: MaybeUninit<[u8; BUFFER]>,
 }
@@ -64,40 +64,21 @@ impl<'a> Task<'a> {
             group,
             number,
             slot: None,
-            timers: Timers::new(start_ns),
+            timers: [TimerState::new(start_ns); MAX_TIMERS],
             steps: 0,
             file: None,
             buffer: MaybeUninit::uninit(),
         }
     }
 
-    /// The plan of its group.
+    /// Its group as the script has it.
     pub fn plan(&self) -> &'a Group {
-        &self.run.score.groups[self.group]
+        &self.run.script.groups[self.group]
     }
 
-    /// What its group leaves behind.
+    /// Where its group counts.
     pub fn tally(&self) -> &'a GroupTally {
         &self.run.groups[self.group]
-    }
-
-    /// Plays all rounds.
-    pub fn play(&mut self) -> End {
-        let plan = self.plan();
-        let mut rounds = 0;
-        while plan.repeat.is_none_or(|repeat| rounds < repeat) {
-            if self.over().is_err() {
-                return End::Stopped;
-            }
-            if let Err(end) = self.steps(&plan.ops) {
-                return end;
-            }
-            rounds += 1;
-            if let Some(slot) = self.slot.filter(|_| self.run.counting()) {
-                slot.rounds.fetch_add(1, SeqCst);
-            }
-        }
-        End::Played
     }
 
     /// Ends the task when the trial is over.
@@ -106,155 +87,36 @@ impl<'a> Task<'a> {
     }
 
     /// Reports a fault, which ends the trial.
-    pub fn fail(&self, fault: Fault, errno: attributes::Errno) -> End {
+    pub fn fail(&self, fault: Fault, errno: Errno) -> End {
         self.run.report(fault, self.group, errno);
         End::Stopped
     }
 
-    fn steps(&mut self, ops: &'a [Op]) -> Flow {
-        for op in ops {
-            self.over()?;
-            self.step(op)?;
-            // A loop is as long as what it repeats, and a span as what it measures.
-            self.steps += u64::from(op.inner().is_empty());
-        }
-        Ok(())
-    }
-
-    fn step(&mut self, op: &'a Op) -> Flow {
-        match op {
-            Op::Run { us } => self.run(*us),
-            Op::RunUntil { ns } => self.run_until(now_ns().saturating_add(*ns)),
-            Op::Sleep { ns } => self.sleep_until(now_ns().saturating_add(*ns)),
-            Op::Timer(number) => self.timer(*number),
-            Op::Send { channel, bytes, fan } => messages::send(self, *channel, *bytes, *fan),
-            Op::Receive { channel, bytes } => messages::receive(self, *channel, *bytes),
-            Op::Write { bytes, sync } => files::write(self, *bytes, *sync),
-            Op::Read { bytes } => files::read(self, *bytes),
-            Op::Fork { group, count } => children::fork(self, *group, *count),
-            Op::WaitChildren => children::wait(self),
-            Op::Exec => Err(children::exec(self)),
-            Op::Exit => Err(End::Played),
-            Op::Within { limit_ns, ops } => self.within(*limit_ns, ops),
-            Op::Loop { count, ops } => self.repeat(*count, ops),
-            Op::Yield | Op::Nice(_) | Op::Policy(_) | Op::Affinity(_) => self.change(op),
-            meeting => self.meet(meeting),
-        }
-    }
-
-    fn repeat(&mut self, count: u64, ops: &'a [Op]) -> Flow {
-        for _ in 0..count {
-            self.over()?;
-            self.steps(ops)?;
-        }
-        Ok(())
-    }
-
-    /// Measures how long the steps take. What the end of the run finds unfinished counts only if it
-    /// is too old already: nobody knows how long the rest would have taken.
-    fn within(&mut self, limit_ns: u64, ops: &'a [Op]) -> Flow {
-        let start_ns = now_ns();
-        let flow = self.steps(ops);
-        let (run, tally) = (self.run, self.tally());
-        if run.counting() {
-            tally.span(now_ns().saturating_sub(start_ns), limit_ns);
-            return flow;
-        }
-        let end_ns = run.control().end_ns.load(SeqCst);
-        let age_ns = end_ns.saturating_sub(start_ns);
-        if age_ns > limit_ns {
-            tally.span(age_ns, limit_ns);
-        }
-        flow
-    }
-
-    /// The steps in which tasks wait for each other.
-    fn meet(&mut self, op: &Op) -> Flow {
-        let run = self.run;
-        let stop = &run.control().stop;
-        match *op {
-            Op::Lock(lock) => run.locks[lock].take(stop)?,
-            Op::Unlock(lock) => run.locks[lock].release(),
-            Op::Wait { condition, lock } => {
-                run.conditions[condition].wait(Some(&run.locks[lock]), stop)?;
-            }
-            Op::Signal(condition) => run.conditions[condition].signal(),
-            Op::Broadcast(condition) | Op::Resume(condition) => {
-                run.conditions[condition].broadcast();
-            }
-            Op::Sync { condition, lock } => {
-                run.conditions[condition].signal();
-                run.conditions[condition].wait(Some(&run.locks[lock]), stop)?;
-            }
-            Op::Barrier(number) => {
-                run.barriers[number].wait(run.score.barriers[number], stop)?;
-            }
-            Op::Suspend(condition) => run.conditions[condition].wait(None, stop)?,
-            Op::Post(semaphore) => run.semaphores[semaphore].post(),
-            Op::Take(semaphore) => run.semaphores[semaphore].wait(stop)?,
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// The steps with which a task changes itself.
-    fn change(&mut self, op: &Op) -> Flow {
-        let (fault, result) = match op {
-            Op::Nice(nice) => (Fault::Nice, attributes::set_nice(*nice)),
-            Op::Policy(policy) => (Fault::Policy, attributes::set_policy(0, policy)),
-            Op::Affinity(cpus) => (Fault::Affinity, attributes::set_affinity(cpus)),
-            _ => {
-                // SAFETY: no arguments.
-                unsafe { libc::sched_yield() };
-                return Ok(());
-            }
-        };
-        result.map_err(|errno| self.fail(fault, errno))
-    }
-
-    /// Uses CPU time, and looks up every 50 µs to see whether the trial is over.
-    fn run(&mut self, us: u64) -> Flow {
-        let per_ms = self.run.rounds_per_ms;
-        let chunk = (per_ms / 20).max(1);
-        let mut left = (u128::from(us) * u128::from(per_ms) / 1_000) as u64;
-        while left > chunk {
-            spin(chunk);
-            left -= chunk;
-            self.over()?;
-        }
-        spin(left);
-        Ok(())
-    }
-
-    fn run_until(&mut self, until_ns: u64) -> Flow {
-        let chunk = (self.run.rounds_per_ms / 500).max(1);
-        while now_ns() < until_ns {
-            spin(chunk);
-            self.over()?;
-        }
-        Ok(())
-    }
-
-    /// Sleeps; a signal ends it early only when the trial is over.
-    pub fn sleep_until(&mut self, until_ns: u64) -> Flow {
+    /// Sleeps until `CLOCK_MONOTONIC` shows `until_ns`; a signal ends it early only when the trial
+    /// is over.
+    pub fn sleep_until(&self, until_ns: u64) -> Flow {
         while !sleep_until(until_ns) {
             self.over()?;
         }
         self.over()
     }
 
-    fn timer(&mut self, number: usize) -> Flow {
-        let plan = self.plan().timers[number];
-        let arrival_ns = now_ns();
-        let counting = self.run.counting();
-        let release_ns = self.timers.arrive(number, plan, arrival_ns, counting, self.tally());
-        if release_ns > arrival_ns {
-            self.sleep_until(release_ns)?;
+    /// The run was ended at `end_ns`: counts the deadlines of its timers.
+    pub fn stop_timers(&mut self, end_ns: u64) {
+        let mut tally = self.tally();
+        for (timer, &plan) in self.timers.iter_mut().zip(&self.run.script.groups[self.group].timers)
+        {
+            timer.stop(plan, end_ns, &mut tally);
         }
-        let seen_ns = now_ns();
-        let counting = self.run.counting();
-        // The step that this is has not been counted yet.
-        self.timers.release(number, seen_ns, counting, self.steps + 1, self.tally());
-        Ok(())
+    }
+
+    /// The task has ended by itself at `now_ns`: ends its timers' jobs. `end_ns` is when the run
+    /// will end, if that is known.
+    pub fn finish_timers(&mut self, now_ns: u64, end_ns: Option<u64>) {
+        let mut tally = self.tally();
+        for (timer, &plan) in self.timers.iter_mut().zip(&self.run.script.groups[self.group].timers)
+        {
+            timer.finish(plan, now_ns, end_ns, self.steps, &mut tally);
+        }
     }
 }

@@ -4,6 +4,7 @@
 
 use std::time::{Duration, Instant};
 
+use model::{Policy, Seed, Workload};
 use serde_json::{Value, json};
 
 use super::*;
@@ -12,9 +13,8 @@ fn try_play(workload: Value) -> Result<Played, PlayError> {
     let workload: Workload = serde_json::from_value(workload).expect("a workload");
     let mut no_interlude = || true;
     let options = Options {
-        policy: Policy::default(),
+        setting: Setting { policy: Policy::default(), seed: Seed(1), cpus: 1_024 },
         folder: None,
-        seed: Seed(1),
         rounds_per_ms: busy::calibrate() / 4,
         probes: None,
         on_interrupt: &mut || {},
@@ -194,7 +194,7 @@ fn running_uses_cpu_time_and_sleeping_does_not() {
 #[test]
 fn delays_and_loops_are_kept() {
     let played = finite(json!([
-        {"name": "late", "repeat": 1, "delay_us": 10_000, "steps": []},
+        {"name": "late", "repeat": 1, "delay_us": 10_000, "steps": [{"run_us": 0}]},
         {"name": "loop", "repeat": 2, "steps": [{"loop": {"count": 5, "steps": [
             {"semaphore_post": "s"}, {"loop": {"count": 2, "steps": ["yield"]}}]}}]},
         {"name": "taker", "repeat": 10, "steps": [{"semaphore_wait": "s"}]},
@@ -289,9 +289,9 @@ fn whatever_tasks_wait_for_the_trial_ends() {
         json!([
             {"name": "hog", "count": 4, "steps": [{"run_us": 1_000_000_000}]},
             {"name": "until", "steps": [{"run_until_us": 1_000_000_000}]},
-            {"name": "spin", "steps": []},
+            {"name": "spin", "steps": [{"run_us": 0}]},
             {"name": "sleep", "steps": [{"sleep_us": 1_000_000_000}]},
-            {"name": "delayed", "delay_us": 1_000_000_000, "steps": []},
+            {"name": "delayed", "delay_us": 1_000_000_000, "steps": [{"run_us": 0}]},
             {"name": "timer", "steps": [{"timer": {"period_us": 1_000_000_000}}]},
             {"name": "deadlock", "steps": [{"lock": "l"}]},
             {"name": "wait", "steps": [{"lock": "m"}, {"wait": {"condition": "c", "lock": "m"}}]},
@@ -319,7 +319,7 @@ fn whatever_tasks_wait_for_the_trial_ends() {
 fn policies_are_set_or_the_refusal_is_explained() {
     let deadline = json!({"class": "deadline", "runtime_us": 1_000, "period_us": 100_000});
     let result = try_play(json!({"name": "w", "task": [
-        {"name": "fifo", "repeat": 2, "policy": {"class": "fifo", "priority": 10}, "steps": []},
+        {"name": "fifo", "repeat": 2, "policy": {"class": "fifo", "priority": 10}, "steps": [{"run_us": 0}]},
         {"name": "rr", "repeat": 2, "policy": {"class": "rr", "priority": 98}, "steps": ["yield"]},
         {"name": "deadline", "repeat": 2, "policy": deadline, "steps": [{"run_us": 50}]},
         {"name": "batch", "repeat": 2, "policy": {"class": "batch", "nice": 3},
@@ -339,10 +339,10 @@ fn what_the_machine_cannot_do_is_unsupported() {
     let too_much = json!({"class": "deadline", "runtime_us": 99_999, "period_us": 100_000});
     for (policy, affinity) in [(too_much, json!([])), (json!({"class": "other"}), json!([1023]))] {
         let error = try_play(json!({"name": "w", "task": [{"name": "g", "count": 400, "repeat": 1,
-            "policy": policy, "affinity": affinity, "steps": []}]}));
+            "policy": policy, "affinity": affinity, "steps": [{"run_us": 0}]}]}));
         assert!(matches!(error, Err(PlayError::Unsupported(_))), "{error:?}");
     }
-    let endless = try_play(json!({"name": "w", "task": [{"name": "g", "steps": []}]}));
+    let endless = try_play(json!({"name": "w", "task": [{"name": "g", "steps": [{"run_us": 0}]}]}));
     assert!(endless.unwrap_err().to_string().contains("duration_us"));
 }
 

@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The cast: one thread for each task that starts by itself.
+//! One thread for each task that starts by itself.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 use std::thread::{Builder, JoinHandle};
 
+use play::TimerState;
+use play::limits::MAX_TIMERS;
+
 use crate::player::attributes;
 use crate::player::clock::{now_ns, own_cpu_ns};
 use crate::player::futex;
 use crate::player::run_state::{Fault, RunState, TaskSlot};
 use crate::player::task::{End, Flow, Task};
-use crate::player::{files, usage};
+use crate::player::{files, steps, usage};
 
-/// Thousands of tasks shall fit; nothing that they do is deep.
+/// Small, so that thousands of tasks fit; nothing that they do is deep.
 const STACK_BYTES: usize = 128 * 1024;
 
-/// Timers are exact to the nanosecond as far as the kernel can; recorded with every trial.
+/// The threads' timer slack: the smallest that the kernel accepts. Recorded with every trial.
 pub const TIMER_SLACK_NS: u64 = 1;
 
 /// Starts all threads, in the order of the groups; each waits at the gate.
 pub fn start_all(run: &Arc<RunState>) -> io::Result<Vec<JoinHandle<()>>> {
-    let mut threads = Vec::with_capacity(run.score.tasks());
-    for (group, plan) in run.score.groups.iter().enumerate() {
+    let mut threads = Vec::with_capacity(run.script.tasks());
+    for (group, plan) in run.script.groups.iter().enumerate() {
         for number in 0..plan.starts_ns.len() as u32 {
             let shared = run.clone();
             let builder = Builder::new().stack_size(STACK_BYTES);
@@ -37,12 +40,12 @@ pub fn start_all(run: &Arc<RunState>) -> io::Result<Vec<JoinHandle<()>>> {
 
 /// A thread's whole life.
 fn thread_main(run: &RunState, group: usize, number: u32) {
-    let plan = &run.score.groups[group];
+    let plan = &run.script.groups[group];
     let slot = &run.slots[plan.first_task + number as usize];
     let _leave = Leave { run, slot };
     // SAFETY: no arguments.
     slot.tid.store(unsafe { libc::gettid() } as u32, SeqCst);
-    attributes::set_comm(&plan.comm);
+    attributes::set_comm(&run.groups[group].comm);
     attributes::set_timer_slack(TIMER_SLACK_NS);
     let mut task = Task::new(run, group, number, 0);
     task.slot = Some(slot);
@@ -51,7 +54,7 @@ fn thread_main(run: &RunState, group: usize, number: u32) {
     if prepared.is_ok() {
         play_from_start(&mut task, slot);
     }
-    // Children see their parent's end; the ones of a task that ended early must not.
+    // Children see their parent's end; those of a task that ended early must not.
     while run.children.load(SeqCst) != 0 && !run.stopped() {
         futex::wait(&run.control().stop, 0);
     }
@@ -63,7 +66,7 @@ fn prepare(task: &mut Task) -> Flow {
     if plan.policy != Default::default() || attributes::nice() != 0 {
         attributes::set_policy(0, &plan.policy).map_err(|no| task.fail(Fault::Policy, no))?;
     }
-    if let Some(cpus) = &plan.affinity {
+    if let Some(cpus) = &task.tally().cpus {
         attributes::set_affinity(cpus).map_err(|no| task.fail(Fault::Affinity, no))?;
     }
     if plan.has_files() {
@@ -74,7 +77,7 @@ fn prepare(task: &mut Task) -> Flow {
 
 fn wait_at_gate(run: &RunState) {
     let control = run.control();
-    if control.ready.fetch_add(1, SeqCst) + 1 == run.score.tasks() as u32 {
+    if control.ready.fetch_add(1, SeqCst) + 1 == run.script.tasks() as u32 {
         run.ring();
     }
     while control.gate.load(SeqCst) == 0 {
@@ -88,17 +91,17 @@ fn play_from_start(task: &mut Task, slot: &TaskSlot) {
     let plan = task.plan();
     let delay_ns = plan.starts_ns[task.number as usize];
     let start_ns = control.start_ns.load(SeqCst) + delay_ns;
-    task.timers = super::timers::Timers::new(start_ns);
+    task.timers = [TimerState::new(start_ns); MAX_TIMERS];
     slot.cpu_before_ns.store(own_cpu_ns(), SeqCst);
     let usage_before = usage::of(libc::RUSAGE_THREAD);
     let delayed = if delay_ns > 0 { task.sleep_until(start_ns) } else { Ok(()) };
-    let end = if delayed.is_ok() { task.play() } else { End::Stopped };
+    let end = if delayed.is_ok() { steps::play(task) } else { End::Stopped };
     let (now_ns, cpu_ns) = (now_ns(), own_cpu_ns());
     if end == End::Played && task.run.counting() {
         finish(task, slot, start_ns, now_ns, cpu_ns);
     } else if task.run.stopped() {
         let end_ns = control.end_ns.load(SeqCst);
-        task.timers.stop(&plan.timers, end_ns, task.tally());
+        task.stop_timers(end_ns);
     }
     let used = usage::of(libc::RUSAGE_THREAD);
     for (index, place) in slot.usage.iter().enumerate() {
@@ -111,12 +114,12 @@ fn finish(task: &mut Task, slot: &TaskSlot, start_ns: u64, now_ns: u64, cpu_ns: 
     let (run, plan) = (task.run, task.plan());
     let control = run.control();
     task.tally().turnaround.record(now_ns.saturating_sub(start_ns));
-    let duration_ns = run.score.duration_ns;
+    let duration_ns = run.script.duration_ns;
     let end_ns = duration_ns.map(|ns| control.start_ns.load(SeqCst) + ns);
-    task.timers.finish(&plan.timers, now_ns, end_ns, task.steps, task.tally());
+    task.finish_timers(now_ns, end_ns);
     slot.cpu_after_ns.store(cpu_ns, SeqCst);
     slot.end_ns.store(now_ns, SeqCst);
-    let finite_left = control.finite_left.fetch_sub(u32::from(plan.is_finite()), SeqCst);
+    let finite_left = control.finite_left.fetch_sub(u32::from(plan.finite), SeqCst);
     let playing = control.playing.fetch_sub(1, SeqCst);
     if finite_left == 1 || playing == 1 {
         run.ring();

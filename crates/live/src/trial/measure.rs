@@ -7,12 +7,10 @@
 
 use model::{Histogram, Measured, Metric, Provenance, series};
 use parsers::Reported;
+use play::{ALL, PROGRAM, sums};
 
-use crate::player::{GroupPlayed, PROGRAM, Played};
+use crate::player::{GroupPlayed, Played};
 use crate::probes::GroupReadings;
-
-/// The group of sums.
-const ALL: &str = "all";
 
 const SECOND_NS: f64 = 1e9;
 
@@ -47,7 +45,9 @@ pub fn all(played: &Played, reported: &Reported, provenance: &Provenance) -> Mea
     if let Some(completion_ns) = played.completion_ns {
         sheet.number("completion_ns", ALL, completion_ns as f64);
     }
-    sheet.sums(played);
+    let program = played.program.iter().map(|_| PROGRAM);
+    let groups = played.groups.iter().map(|group| group.name.as_str());
+    sums::add_all(&mut sheet.measured, &groups.chain(program).collect::<Vec<_>>());
     sheet.measured.series = match &played.readings {
         Some(readings) => readings.series.series(readings.counted_ns, provenance.cpus),
         None => series::missing(&sheet.no_probes),
@@ -164,20 +164,12 @@ impl Sheet {
             self.missing("turnaround_ns", name, "no task of the group has ended by itself");
         }
         if group.cpu_ns.len() > 1 {
-            match jain_index(&group.cpu_ns) {
-                Some(index) => self.number("jain_index", name, index),
-                None => self.missing("jain_index", name, "no task of the group has run"),
-            }
+            self.measured.metrics.push(sums::jain_index(name, &group.cpu_ns));
         }
     }
 
     fn deadlines(&mut self, name: &str, all: u64, missed: u64) {
-        self.number("deadlines", name, all as f64);
-        self.number("deadlines_missed", name, missed as f64);
-        match all {
-            0 => self.missing("deadline_miss_ratio", name, "no deadline lay inside the run"),
-            _ => self.number("deadline_miss_ratio", name, missed as f64 / all as f64),
-        }
+        self.measured.metrics.extend(sums::deadlines(name, all, missed));
     }
 
     /// What the real program says, or its run time if it says nothing.
@@ -206,44 +198,6 @@ impl Sheet {
             self.deadlines(PROGRAM, all, missed);
         }
     }
-
-    /// The sums over all groups, as far as every group has its part.
-    fn sums(&mut self, played: &Played) {
-        const SUMS: [&str; 6] = [
-            "voluntary_switches",
-            "involuntary_switches",
-            "migrations",
-            "cpu_time_ns",
-            "cpu_share",
-            "tasks",
-        ];
-        let groups: Vec<&str> = played.groups.iter().map(|group| group.name.as_str()).collect();
-        let program = played.program.iter().map(|_| PROGRAM);
-        let groups: Vec<&str> = groups.into_iter().chain(program).collect();
-        for name in SUMS {
-            let parts = groups.iter().map(|group| self.measured.value(name, group));
-            match parts.sum::<Option<f64>>() {
-                Some(sum) => self.number(name, ALL, sum),
-                None => self.missing(name, ALL, "not every group has it"),
-            }
-        }
-        let waits = groups.iter().map(|group| self.measured.value("longest_wait_ns", group));
-        match waits.collect::<Option<Vec<f64>>>() {
-            Some(waits) => {
-                let longest = waits.into_iter().fold(0.0, f64::max);
-                self.number("longest_wait_ns", ALL, longest);
-            }
-            None => self.missing("longest_wait_ns", ALL, "not every group has it"),
-        }
-    }
-}
-
-/// Jain, Chiu and Hawe, "A Quantitative Measure of Fairness and Discrimination", 1984: (Σx)² /
-/// (n·Σx²).
-fn jain_index(shares: &[u64]) -> Option<f64> {
-    let sum: f64 = shares.iter().map(|&share| share as f64).sum();
-    let squares: f64 = shares.iter().map(|&share| (share as f64).powi(2)).sum();
-    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
 }
 
 #[cfg(test)]
@@ -321,12 +275,5 @@ mod tests {
         assert_eq!(measured.value("user_time_ns", "g"), None);
         assert_eq!(measured.value("cpu_time_ns", "g"), None);
         assert!(measured.metrics.iter().any(|m| m.name == "turnaround_ns" && m.value.is_none()));
-    }
-
-    #[test]
-    fn jains_index_is_one_for_equals() {
-        assert_eq!(jain_index(&[5, 5, 5]), Some(1.0));
-        assert_eq!(jain_index(&[9, 0, 0]), Some(1.0 / 3.0));
-        assert_eq!(jain_index(&[0, 0]), None);
     }
 }

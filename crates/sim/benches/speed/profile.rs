@@ -17,7 +17,7 @@ const PARTS: [(&str, &str); 9] = [
     ("sim::core::run", "main loop"),
     ("sim::core", "machine: switches, wake-ups, ticks, memory"),
     ("sim::ext", "sched_ext core"),
-    ("sim::program", "workload"),
+    ("sim::player", "workload"),
     ("sim::measure", "measuring"),
     ("model::", "measuring"),
     ("sim::native", "between the simulator and the scheduler"),

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use model::{Costs, Trial};
+use play::{Script, Setting};
 
 pub(crate) mod change;
 pub mod cpu;
@@ -35,10 +36,9 @@ use crate::ext::idle::IdleMasks;
 use crate::ext::timer::SchedulerTimer;
 use crate::measure::recorder::{Recorder, Stat};
 use crate::ops::{ExitInfo, Ops, OpsPresent};
-use crate::player::main_task::Conductor;
-use crate::player::objects::Things;
-use crate::player::progress::Play;
-use crate::player::score::Score;
+use crate::player::main_task::MainWork;
+use crate::player::objects::Objects;
+use crate::player::progress::Progress;
 
 /// A task's number inside the simulator. Idle tasks come first: the idle task of CPU *n* is number
 /// *n*.
@@ -103,12 +103,12 @@ pub struct Core {
     pub(crate) idle: IdleMasks,
     pub(crate) timers: Vec<SchedulerTimer>,
 
-    pub(crate) score: Score,
-    pub(crate) plays: Vec<Play>,
-    pub(crate) things: Things,
+    pub(crate) script: Script,
+    pub(crate) progress: Vec<Progress>,
+    pub(crate) objects: Objects,
     /// The task that starts and ends the run.
     pub(crate) main: TaskId,
-    pub(crate) conductor: Conductor,
+    pub(crate) main_work: MainWork,
     pub(crate) next_pid: i32,
     pub(crate) live_finite: u32,
     pub(crate) live_tasks: u32,
@@ -134,7 +134,11 @@ impl Core {
     /// When the workload cannot be played; the sentence says why.
     pub fn new(trial: &Trial, layout: memory::TaskLayout) -> Result<Core, String> {
         let topology = topology::Topology::new(&trial.machine);
-        let score = Score::new(trial)?;
+        if trial.workload.program.is_some() {
+            return Err("a real program cannot run in the simulator; use the vm backend".into());
+        }
+        let script =
+            Script::new(&trial.workload, Setting::of(trial)).map_err(|it| it.to_string())?;
         let tick_ns = SECOND / u64::from(trial.machine.hz.clamp(1, 10_000));
         let all = mask::CpuMask::of(topology.cpus, 0..topology.cpus);
         let mut core = Core {
@@ -174,10 +178,10 @@ impl Core {
             direct: Direct::None,
             deferred: Vec::new(),
             timers: Vec::new(),
-            things: Things::new(&score),
-            plays: Vec::new(),
+            objects: Objects::new(&script),
+            progress: Vec::new(),
             main: TaskId(NO_TASK),
-            conductor: Conductor::Starting,
+            main_work: MainWork::Starting,
             next_pid: FIRST_PID,
             live_finite: 0,
             live_tasks: 0,
@@ -186,8 +190,8 @@ impl Core {
             time_limit_ns: trial.timeout_ms.saturating_mul(1_000_000),
             timed_out: false,
             stats: Vec::new(),
-            recorder: Recorder::new(score.groups.len(), trial.trace),
-            score,
+            recorder: Recorder::new(script.groups.len(), trial.trace),
+            script,
             topology,
         };
         core.add_builtin_queues();

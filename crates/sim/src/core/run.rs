@@ -29,7 +29,7 @@ impl Core {
             Kind::Wake => {
                 let task = &self.tasks[next.index as usize];
                 fetch(&self.stats[next.index as usize]);
-                fetch(&self.plays[next.index as usize]);
+                fetch(&self.progress[next.index as usize]);
                 fetch(&self.cpus[task.cpu as usize]);
                 fetch_at(task.memory);
             }
@@ -37,7 +37,7 @@ impl Core {
                 let current = self.cpus[next.index as usize].curr.0 as usize;
                 fetch(&self.tasks[current]);
                 fetch(&self.stats[current]);
-                fetch(&self.plays[current]);
+                fetch(&self.progress[current]);
             }
             _ => {}
         }

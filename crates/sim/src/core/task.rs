@@ -204,7 +204,7 @@ impl Core {
         task.nr_allowed = self.masks[new.mask as usize].count();
         self.tasks.push(task);
         self.stats.push(Default::default());
-        self.plays.push(Default::default());
+        self.progress.push(Default::default());
         self.describe(id, new);
         self.write_policy(id, new.policy);
         self.write_mask(id);
@@ -310,7 +310,7 @@ impl Core {
 
     /// `p->comm`, or the group's name when the layout has no such field.
     pub fn comm(&self, task: TaskId) -> String {
-        let group = self.score.groups.get(self.task(task).group as usize);
+        let group = self.script.groups.get(self.task(task).group as usize);
         let name = group.map_or("fairground", |group| group.name.as_str());
         name.chars().take(15).collect()
     }

@@ -3,6 +3,7 @@
 //! over.
 
 use model::{Histogram, Measured, Metric};
+use play::{ALL, sums};
 
 use super::recorder::GroupTally;
 use crate::core::task::State;
@@ -10,7 +11,7 @@ use crate::core::{Core, TaskId};
 
 /// A group's sums over its tasks.
 #[derive(Clone, Default)]
-struct Sums {
+struct TaskSums {
     cpu_ns: Vec<u64>,
     user_ns: u64,
     voluntary: u64,
@@ -18,8 +19,6 @@ struct Sums {
     migrations: u64,
     longest_wait_ns: u64,
 }
-
-const ALL: &str = "all";
 
 impl Core {
     /// Counts what is still going on when the run ends.
@@ -32,7 +31,7 @@ impl Core {
             let stat = &mut self.stats[current.0 as usize];
             stat.ran_ns += end_ns.saturating_sub(stat.runs_since);
             let (group, since_ns) = (self.tasks[current.0 as usize].group, stat.runs_since);
-            if current.0 != cpu && self.score.groups.len() > group as usize {
+            if current.0 != cpu && self.script.groups.len() > group as usize {
                 self.recorder.series.runs_at_end(since_ns, end_ns);
             }
         }
@@ -49,7 +48,7 @@ impl Core {
             let stat = &mut self.stats[index];
             stat.longest_wait = stat.longest_wait.max(end_ns.saturating_sub(stat.runnable_at));
         }
-        let Some(group) = self.score.groups.get(this.group as usize) else { return };
+        let Some(group) = self.script.groups.get(this.group as usize) else { return };
         if this.state == State::Runnable && !running {
             self.recorder.series.waited(self.stats[index].runnable_at, end_ns);
         }
@@ -57,10 +56,10 @@ impl Core {
             return;
         }
         let tally = &mut self.recorder.groups[this.group as usize];
-        for (timer, &plan) in self.plays[index].timers.iter_mut().zip(&group.timers) {
+        for (timer, &plan) in self.progress[index].timers.iter_mut().zip(&group.timers) {
             timer.stop(plan, end_ns, tally);
         }
-        for &(start_ns, limit_ns) in &self.plays[index].spans {
+        for &(start_ns, limit_ns) in &self.progress[index].spans {
             let age_ns = end_ns.saturating_sub(start_ns);
             if age_ns > limit_ns {
                 tally.span(age_ns, limit_ns);
@@ -71,7 +70,7 @@ impl Core {
     /// Everything measured, in the record's order.
     pub(crate) fn measured(&self) -> Measured {
         let mut measured = Measured::default();
-        let mut sums = vec![Sums::default(); self.score.groups.len()];
+        let mut sums = vec![TaskSums::default(); self.script.groups.len()];
         for task in self.all_tasks() {
             if let Some(sums) = sums.get_mut(self.task(task).group as usize) {
                 self.add_task_to(sums, task);
@@ -86,7 +85,7 @@ impl Core {
         measured
     }
 
-    fn add_task_to(&self, sums: &mut Sums, task: TaskId) {
+    fn add_task_to(&self, sums: &mut TaskSums, task: TaskId) {
         let stat = &self.stats[task.0 as usize];
         sums.cpu_ns.push(stat.ran_ns);
         sums.user_ns += stat.user_ns;
@@ -96,11 +95,11 @@ impl Core {
         sums.longest_wait_ns = sums.longest_wait_ns.max(stat.longest_wait);
     }
 
-    fn measure_group(&self, measured: &mut Measured, number: usize, sums: &Sums) {
-        let (group, tally) = (&self.score.groups[number], &self.recorder.groups[number]);
+    fn measure_group(&self, measured: &mut Measured, number: usize, tasks: &TaskSums) {
+        let (group, tally) = (&self.script.groups[number], &self.recorder.groups[number]);
         let name = group.name.as_str();
-        let cpu_ns: u64 = sums.cpu_ns.iter().sum();
-        let system_ns = cpu_ns.saturating_sub(sums.user_ns);
+        let cpu_ns: u64 = tasks.cpu_ns.iter().sum();
+        let system_ns = cpu_ns.saturating_sub(tasks.user_ns);
         let seconds = self.now as f64 / 1e9;
         let share = cpu_ns as f64 / (self.now as f64 * f64::from(self.topology.cpus));
         let rate = tally.rounds as f64 / seconds;
@@ -115,24 +114,21 @@ impl Core {
         add("system_time_ns", system_ns as f64);
         add("cpu_share", share);
         add("iterations_per_second", rate);
-        add("voluntary_switches", sums.voluntary as f64);
-        add("involuntary_switches", sums.involuntary as f64);
-        add("migrations", sums.migrations as f64);
-        add("longest_wait_ns", sums.longest_wait_ns as f64);
+        add("voluntary_switches", tasks.voluntary as f64);
+        add("involuntary_switches", tasks.involuntary as f64);
+        add("migrations", tasks.migrations as f64);
+        add("longest_wait_ns", tasks.longest_wait_ns as f64);
         add("tasks", tally.tasks as f64);
-        if !group.timers.is_empty() {
-            add("deadlines", tally.deadlines as f64);
-            add("deadlines_missed", tally.missed as f64);
-        }
         if group.has_spans {
             add("timeouts", tally.timeouts as f64);
             measured.histograms.push(tally.span.histogram("span_ns", name));
         }
         if group.starts_ns.len() > 1 {
-            measured.metrics.push(jain_index(name, &sums.cpu_ns));
+            measured.metrics.push(sums::jain_index(name, &tasks.cpu_ns));
         }
         if !group.timers.is_empty() {
-            measured.metrics.push(miss_ratio(name, tally));
+            let deadlines = sums::deadlines(name, tally.deadlines, tally.missed);
+            measured.metrics.extend(deadlines);
         }
         measured.histograms.extend(histograms(tally, name, group.timers.is_empty()));
         let turnaround = tally.turnaround.histogram("turnaround_ns", name);
@@ -144,29 +140,11 @@ impl Core {
         }
     }
 
-    /// The sums over all groups, with the names that the live backend gives them too.
+    /// The sums over all groups, and the end of the last finite task.
     fn measure_all(&self, measured: &mut Measured) {
-        const SUMS: [&str; 6] = [
-            "voluntary_switches",
-            "involuntary_switches",
-            "migrations",
-            "cpu_time_ns",
-            "cpu_share",
-            "tasks",
-        ];
-        let groups = || self.score.groups.iter().map(|group| group.name.as_str());
-        for name in SUMS {
-            let parts: Vec<f64> =
-                groups().filter_map(|group| measured.value(name, group)).collect();
-            measured.metrics.push(match parts.is_empty() {
-                true => Metric::missing(name, ALL, "the run took no time"),
-                false => Metric::number(name, ALL, parts.iter().sum()),
-            });
-        }
-        let waits = groups().filter_map(|group| measured.value("longest_wait_ns", group));
-        let longest = waits.fold(0.0, f64::max);
-        measured.metrics.push(Metric::number("longest_wait_ns", ALL, longest));
-        if self.score.groups.iter().any(|group| group.finite) {
+        let groups: Vec<&str> = self.script.groups.iter().map(|it| it.name.as_str()).collect();
+        sums::add_all(measured, &groups);
+        if self.script.groups.iter().any(|group| group.finite) {
             let done = self.recorder.last_end.filter(|_| self.live_finite == 0);
             measured.metrics.push(match done {
                 Some(end_ns) => Metric::number("completion_ns", ALL, end_ns as f64),
@@ -186,27 +164,4 @@ fn histograms(tally: &GroupTally, name: &str, no_timers: bool) -> Vec<Histogram>
         all.push(tally.response.histogram("response_time_ns", name));
     }
     all
-}
-
-/// Jain's index of the tasks' CPU times.
-fn jain_index(name: &str, cpu_ns: &[u64]) -> Metric {
-    let sum: f64 = cpu_ns.iter().map(|&ns| ns as f64).sum();
-    let squares: f64 = cpu_ns.iter().map(|&ns| ns as f64 * ns as f64).sum();
-    match squares > 0.0 {
-        true => Metric::number("jain_index", name, sum * sum / (cpu_ns.len() as f64 * squares)),
-        false => Metric::missing("jain_index", name, "no task of the group has run"),
-    }
-}
-
-fn miss_ratio(name: &str, tally: &GroupTally) -> Metric {
-    match tally.deadlines {
-        0 => {
-            let why = "no deadline lay inside the run";
-            Metric::missing("deadline_miss_ratio", name, why)
-        }
-        deadlines => {
-            let ratio = tally.missed as f64 / deadlines as f64;
-            Metric::number("deadline_miss_ratio", name, ratio)
-        }
-    }
 }

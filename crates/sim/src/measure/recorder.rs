@@ -123,15 +123,27 @@ pub struct GroupTally {
 }
 
 impl GroupTally {
-    /// A span that took so long, and how long it may take.
+    /// A span that took `ns` and may take `limit_ns`.
     pub fn span(&mut self, ns: u64, limit_ns: u64) {
         self.span.record(ns);
         self.timeouts += u64::from(ns > limit_ns);
     }
+}
 
-    /// Deadlines that have passed, and how many of them were missed.
-    pub fn count(&mut self, deadlines: u64, missed: u64) {
-        self.deadlines += deadlines;
+impl play::Tally for GroupTally {
+    #[inline]
+    fn response(&mut self, ns: u64) {
+        self.response.record(ns);
+    }
+
+    #[inline]
+    fn lateness(&mut self, ns: u64) {
+        self.lateness.record(ns);
+    }
+
+    #[inline]
+    fn deadlines(&mut self, passed: u64, missed: u64) {
+        self.deadlines += passed;
         self.missed += missed;
     }
 }

@@ -100,7 +100,7 @@ impl Core {
     }
 
     fn trace_task(&self, task: TaskId) -> TraceTask {
-        let group = self.score.groups.get(self.task(task).group as usize);
+        let group = self.script.groups.get(self.task(task).group as usize);
         TraceTask {
             pid: self.trace_pid(task.0),
             comm: self.comm(task),

@@ -2,11 +2,10 @@
 //! How tasks begin and end: the start of the workload, `fork`, `exit`, `wait`.
 
 use model::Policy;
+use play::{Op, TimerState};
 
 use super::main_task::Gate;
-use super::progress::{Ending, Flow, Play};
-use super::score::Op;
-use super::timers::TimerState;
+use super::progress::{Ending, Flow, Progress};
 use crate::core::events::Kind;
 use crate::core::mask::CpuMask;
 use crate::core::memory::{get, put};
@@ -20,29 +19,29 @@ impl Core {
     /// DIVERGES: real threads have run a little before the common start (to set their own
     /// attributes), so their virtual times differ a little then; these begin spread over their
     /// CPUs, one after the other.
-    pub(crate) fn cast(&mut self, main: TaskId) {
-        for group in 0..self.score.groups.len() {
-            for number in 0..self.score.groups[group].starts_ns.len() {
-                self.cast_one(main, group, number);
+    pub(crate) fn create_tasks(&mut self, main: TaskId) {
+        for group in 0..self.script.groups.len() {
+            for number in 0..self.script.groups[group].starts_ns.len() {
+                self.create_one(main, group, number);
             }
         }
         // Without a duration the trial's time limit holds for virtual time, as it does on a real
         // kernel.
-        match self.score.duration_ns {
+        match self.script.duration_ns {
             Some(end) => self.events.push(end, Kind::End, 0, 0),
             None => self.events.push(self.time_limit_ns, Kind::End, 0, 1),
         }
     }
 
-    fn cast_one(&mut self, main: TaskId, group: usize, number: usize) {
-        let start_ns = self.score.groups[group].starts_ns[number];
-        let mask = self.mask_of(&self.score.groups[group].affinity.clone());
+    fn create_one(&mut self, main: TaskId, group: usize, number: usize) {
+        let start_ns = self.script.groups[group].starts_ns[number];
+        let mask = self.mask_of(&self.script.groups[group].affinity.clone());
         let allowed = &self.masks[mask as usize];
         let place = self.live_tasks % allowed.count().max(1);
         let cpu = allowed.iter().nth(place as usize).unwrap_or(0);
         let pid = self.take_pid();
         let tgid = self.pid(main);
-        let policy = self.score.groups[group].policy;
+        let policy = self.script.groups[group].policy;
         // The main task forks it, and it is from the main task that it inherits.
         let idle = std::mem::replace(&mut self.cpu_mut(0).curr, main);
         let task = self.make(main, group, (pid, tgid), cpu, Policy::default(), 0);
@@ -55,8 +54,8 @@ impl Core {
             self.set_affinity(task, mask);
         }
         self.begin(task, group, number as u32, start_ns);
-        self.plays[task.0 as usize].gate = Gate::Closed;
-        self.live_finite += u32::from(self.score.groups[group].finite);
+        self.progress[task.0 as usize].gate = Gate::Closed;
+        self.live_finite += u32::from(self.script.groups[group].finite);
     }
 
     pub(crate) fn take_pid(&mut self) -> i32 {
@@ -75,7 +74,7 @@ impl Core {
     ) -> TaskId {
         // A forked task has its parent's name until it gives itself its own.
         let namesake = if pid == tgid { self.group_of(parent) } else { group };
-        let comm = self.score.groups[namesake].name.clone();
+        let comm = self.script.groups[namesake].name.clone();
         let new = NewTask {
             pid,
             tgid,
@@ -91,17 +90,17 @@ impl Core {
     }
 
     fn group_of(&self, task: TaskId) -> usize {
-        self.plays[task.0 as usize].group as usize
+        self.progress[task.0 as usize].group as usize
     }
 
     fn begin(&mut self, task: TaskId, group: usize, number: u32, start_ns: u64) {
-        let timers = self.score.groups[group].timers.len();
-        self.plays[task.0 as usize] = Play {
+        let timers = self.script.groups[group].timers.len();
+        self.progress[task.0 as usize] = Progress {
             group: group as u32,
             number,
             start_ns,
             timers: vec![TimerState::new(start_ns); timers],
-            ..Play::default()
+            ..Progress::default()
         };
         self.live_tasks += 1;
         self.recorder.groups[group].tasks += 1;
@@ -118,7 +117,7 @@ impl Core {
     /// Forks one process after the other. First the time passes that it costs, then the child is
     /// there, so that no other CPU sees it too early.
     pub(crate) fn fork(&mut self, cpu: u32, task: TaskId, group: usize, count: u32) -> Flow {
-        let play = &mut self.plays[task.0 as usize];
+        let play = &mut self.progress[task.0 as usize];
         match play.phase {
             0 => (play.phase, play.left) = (1, u64::from(count)),
             1 if play.left == 0 => return Flow::Next,
@@ -132,19 +131,19 @@ impl Core {
     }
 
     fn fork_one(&mut self, cpu: u32, task: TaskId, group: usize) {
-        let play = &mut self.plays[task.0 as usize];
+        let play = &mut self.progress[task.0 as usize];
         play.phase = 1;
         play.left -= 1;
         play.children += 1;
         // The clock was read before the call.
         let start_ns = self.clock(cpu).saturating_sub(self.costs.fork_ns);
-        let number = self.things.forked[group];
-        self.things.forked[group] += 1;
+        let number = self.objects.forked[group];
+        self.objects.forked[group] += 1;
         let pid = self.take_pid();
         let (policy, mask) = (self.task(task).policy, self.task(task).mask);
         let child = self.make(task, group, (pid, pid), cpu, policy, mask);
         self.begin(child, group, number, start_ns);
-        let play = &mut self.plays[child.0 as usize];
+        let play = &mut self.progress[child.0 as usize];
         (play.parent, play.unprepared) = (Some(task), true);
         self.recorder.fork(start_ns, cpu, self.pid(task), pid);
         self.wake_new(child);
@@ -153,17 +152,17 @@ impl Core {
     /// A forked task gives itself its template's attributes, as far as its parent's differ.
     pub(crate) fn prepare(&mut self, task: TaskId) -> Flow {
         let cpu = self.this_cpu;
-        let play = &mut self.plays[task.0 as usize];
+        let play = &mut self.progress[task.0 as usize];
         play.unprepared = false;
         self.charge(cpu, self.costs.process_start_ns);
-        let play = &self.plays[task.0 as usize];
-        let group = &self.score.groups[play.group as usize];
+        let play = &self.progress[task.0 as usize];
+        let group = &self.script.groups[play.group as usize];
         let (name, policy, affinity) = (group.name.clone(), group.policy, group.affinity.clone());
         self.set_comm(task, &name);
-        let play = &self.plays[task.0 as usize];
+        let play = &self.progress[task.0 as usize];
         let parent = play.parent.map_or(policy, |parent| {
-            let group = self.plays[parent.0 as usize].group;
-            self.score.groups[group as usize].policy
+            let group = self.progress[parent.0 as usize].group;
+            self.script.groups[group as usize].policy
         });
         if policy != parent && !self.set_policy(task, policy) {
             self.refuse(task, "the kernel's admission control refuses its deadline policy");
@@ -179,7 +178,7 @@ impl Core {
     /// `sched_setaffinity` of the current task: it may have to leave this CPU at once, so the step
     /// counts as done before.
     pub(crate) fn change_affinity(&mut self, task: TaskId, mask: u32) {
-        let play = &mut self.plays[task.0 as usize];
+        let play = &mut self.progress[task.0 as usize];
         play.at += 1;
         play.phase = 0;
         play.steps += 1;
@@ -187,7 +186,7 @@ impl Core {
     }
 
     pub(crate) fn wait_children(&mut self, cpu: u32, task: TaskId) -> Flow {
-        let play = &mut self.plays[task.0 as usize];
+        let play = &mut self.progress[task.0 as usize];
         let ended = std::mem::take(&mut play.zombies);
         play.phase = u8::from(play.children > 0);
         let waits = play.children > 0;
@@ -199,9 +198,9 @@ impl Core {
     fn begin_end(&mut self, cpu: u32, task: TaskId) {
         let clock = self.clock(cpu);
         self.count_end(task, clock);
-        let forked = self.plays[task.0 as usize].parent.is_some();
+        let forked = self.progress[task.0 as usize].parent.is_some();
         let end = if forked { self.costs.process_end_ns } else { self.costs.exit_ns };
-        let finished = self.live_finite == 0 && self.score.duration_ns.is_none();
+        let finished = self.live_finite == 0 && self.script.duration_ns.is_none();
         if self.live_tasks == 0 || (finished && self.recorder.last_end.is_some()) {
             self.charge(cpu, self.costs.syscall_ns);
             self.call_main();
@@ -219,7 +218,7 @@ impl Core {
 
     /// An end in parts, between which others may take the CPU.
     pub(crate) fn go_on_ending(&mut self, cpu: u32, task: TaskId) {
-        let next = match self.plays[task.0 as usize].ending {
+        let next = match self.progress[task.0 as usize].ending {
             Ending::No => {
                 self.begin_end(cpu, task);
                 Ending::TidyUp
@@ -238,7 +237,7 @@ impl Core {
                 Ending::Leave
             }
         };
-        self.plays[task.0 as usize].ending = next;
+        self.progress[task.0 as usize].ending = next;
     }
 
     /// With `CONFIG_SCHED_AUTOGROUP` every task leaves its session's group when it ends
@@ -250,10 +249,10 @@ impl Core {
     }
 
     fn tell_parent(&mut self, task: TaskId) {
-        let Some(parent) = self.plays[task.0 as usize].parent else { return };
-        let play = &mut self.plays[parent.0 as usize];
+        let Some(parent) = self.progress[task.0 as usize].parent else { return };
+        let play = &mut self.progress[parent.0 as usize];
         (play.children, play.zombies) = (play.children - 1, play.zombies + 1);
-        let group = &self.score.groups[play.group as usize];
+        let group = &self.script.groups[play.group as usize];
         if play.phase == 1 && group.ops.get(play.at) == Some(&Op::WaitChildren) {
             self.wake(parent, WAKE_SYNC);
         }
@@ -265,11 +264,11 @@ impl Core {
     }
 
     fn count_end(&mut self, task: TaskId, clock: u64) {
-        let play = &mut self.plays[task.0 as usize];
-        let group = &self.score.groups[play.group as usize];
+        let play = &mut self.progress[task.0 as usize];
+        let group = &self.script.groups[play.group as usize];
         let tally = &mut self.recorder.groups[play.group as usize];
         let forked = play.parent.is_some();
-        let end = if forked { None } else { self.score.duration_ns };
+        let end = if forked { None } else { self.script.duration_ns };
         for (timer, &plan) in play.timers.iter_mut().zip(&group.timers) {
             timer.finish(plan, clock, end, play.steps, tally);
         }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The program's main task, as the player has it: it wakes all tasks at one instant, sleeps above
-//! them, and ends the run.
+//! Fairground's main task, as the live player has it: it wakes all tasks at one instant, sleeps at
+//! a priority above theirs, and ends the run.
 //!
-//! Its work is part of what is measured on a real kernel: the common start is a row of wake-ups on
-//! one CPU, and the end preempts whoever runs there.
+//! Its work is part of what is measured on a real kernel: the common start is a series of wake-ups
+//! on one CPU, and the end preempts the task that runs there.
 
 use model::{Costs, Policy, PolicyClass};
+use play::LAB_PRIORITY;
 
-use super::progress::Play;
-use super::score::LAB_PRIORITY;
+use super::progress::Progress;
 use crate::core::task::{Class, NewTask, State};
 use crate::core::{Core, TaskId};
 use crate::measure::recorder::{Recorder, Stat};
@@ -27,7 +27,7 @@ pub enum Gate {
 
 /// What the main task does next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Conductor {
+pub enum MainWork {
     /// Start all.
     #[default]
     Starting,
@@ -37,8 +37,8 @@ pub enum Conductor {
     Ending,
 }
 
-/// System calls between the conductor's wake-up and the end of the run: it empties its bell, looks
-/// for an interruption, and reads the clock.
+/// System calls between the main task's wake-up and the end of the run: it empties its eventfd,
+/// looks for an interruption, and reads the clock.
 const CALLS_BEFORE_END: u64 = 2;
 
 impl Core {
@@ -58,14 +58,14 @@ impl Core {
         };
         self.main = self.new_task(&new);
         self.task_mut(self.main).state = State::Sleeping;
-        self.plays[self.main.0 as usize] = Play { group: u32::MAX, ..Play::default() };
+        self.progress[self.main.0 as usize] = Progress { group: u32::MAX, ..Progress::default() };
         self.main
     }
 
-    /// Puts the main task above the load and onto its CPU; time begins. Nothing before counts.
-    pub(crate) fn raise_curtain(&mut self) {
+    /// Gives the main task its priority and its CPU; time begins. What was before does not count.
+    pub(crate) fn start_time(&mut self) {
         let costs = std::mem::replace(&mut self.costs, Costs::FREE);
-        let nobody = Recorder::new(self.score.groups.len(), false);
+        let nobody = Recorder::new(self.script.groups.len(), false);
         let recorder = std::mem::replace(&mut self.recorder, nobody);
         let last = self.last_to_arrive();
         if let Some(last) = last {
@@ -85,8 +85,8 @@ impl Core {
         (self.costs, self.recorder) = (costs, recorder);
     }
 
-    /// The last task to come to the gate says so, and with a single CPU the main task preempts it
-    /// before it sleeps: it is the first to go on.
+    /// The last task that reaches the gate wakes the main task, which on a single CPU preempts it
+    /// before it sleeps: it is the first one that goes on.
     fn last_to_arrive(&self) -> Option<TaskId> {
         let mut tasks = self.all_tasks().filter(|&task| task != self.main);
         let last = tasks.next_back()?;
@@ -95,10 +95,10 @@ impl Core {
     }
 
     /// The main task runs.
-    pub(crate) fn conduct(&mut self, cpu: u32) {
-        match self.conductor {
-            Conductor::Starting | Conductor::StartingLate => self.open_gate(cpu),
-            Conductor::Ending => {
+    pub(crate) fn run_main(&mut self, cpu: u32) {
+        match self.main_work {
+            MainWork::Starting | MainWork::StartingLate => self.open_gate(cpu),
+            MainWork::Ending => {
                 self.charge(cpu, self.costs.syscall_ns * CALLS_BEFORE_END);
                 self.now = self.clock(cpu);
                 self.over = true;
@@ -108,12 +108,12 @@ impl Core {
 
     /// Wakes all tasks, real-time ones first, as a futex does; then sleeps until the end.
     fn open_gate(&mut self, cpu: u32) {
-        let late = std::mem::take(&mut self.conductor) == Conductor::StartingLate;
-        self.conductor = Conductor::Ending;
+        let late = std::mem::take(&mut self.main_work) == MainWork::StartingLate;
+        self.main_work = MainWork::Ending;
         self.charge(cpu, self.costs.syscall_ns);
         let mut waiting: Vec<TaskId> = self
             .all_tasks()
-            .filter(|task| self.plays[task.0 as usize].gate == Gate::Closed)
+            .filter(|task| self.progress[task.0 as usize].gate == Gate::Closed)
             .collect();
         waiting.sort_by_key(|&task| self.task(task).prio.min(100));
         for task in waiting {
@@ -121,7 +121,7 @@ impl Core {
         }
         self.charge(cpu, self.costs.syscall_ns);
         self.schedule(cpu, Some(State::Sleeping));
-        // A task that sleeps until the end is nothing that the classes need to look for.
+        // While it sleeps until the end, the real-time classes need not look for it.
         self.leave_real_time(self.main);
         if late {
             self.call_main();
@@ -133,8 +133,8 @@ impl Core {
         if self.task(self.main).state == State::Sleeping {
             self.join_real_time(self.main);
             self.wake(self.main, 0);
-        } else if self.conductor == Conductor::Starting {
-            self.conductor = Conductor::StartingLate;
+        } else if self.main_work == MainWork::Starting {
+            self.main_work = MainWork::StartingLate;
         }
     }
 

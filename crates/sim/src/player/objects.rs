@@ -3,31 +3,32 @@
 
 use std::collections::VecDeque;
 
-use super::score::Score;
+use play::Script;
+
 use crate::core::TaskId;
 
-/// Waiting tasks in order of arrival. Who is woken first also depends on real-time priorities, as
+/// Waiting tasks in order of arrival. Which one is woken first also depends on real-time priorities, as
 /// with a futex: see `Core::pop_waiter`.
 pub type Waiters = VecDeque<TaskId>;
 
-/// A mutex as C libraries build it: a released lock may be taken by anybody before the woken waiter
-/// gets to run.
+/// A mutex as C libraries build it: another task may take a released lock before the woken waiter
+/// runs.
 #[derive(Default)]
 pub struct Lock {
-    /// Somebody has it.
+    /// Whether a task holds it.
     pub taken: bool,
-    /// Somebody has slept for it or may sleep: its release is a system call.
+    /// Whether a task has slept for it or may sleep: its release is a system call.
     pub wanted: bool,
-    /// Who sleeps for it.
+    /// The tasks that sleep for it.
     pub waiters: Waiters,
 }
 
 /// A barrier.
 #[derive(Default)]
 pub struct Barrier {
-    /// How many are here.
+    /// How many tasks have reached it.
     pub arrived: u32,
-    /// Who waits for the others.
+    /// The tasks that wait for the others.
     pub waiters: Waiters,
 }
 
@@ -36,10 +37,10 @@ pub struct Barrier {
 pub struct Semaphore {
     /// Its value.
     pub value: u64,
-    /// How many have gone to sleep and have not run since: while there are some, every post is a
-    /// system call, also after they have been woken.
+    /// How many tasks have gone to sleep and have not run since: while there are some, every post is
+    /// a system call, also after they have been woken.
     pub announced: u32,
-    /// Who waits for it to be above zero.
+    /// The tasks that wait until it is above zero.
     pub waiters: Waiters,
 }
 
@@ -48,9 +49,9 @@ pub struct Semaphore {
 #[derive(Default)]
 pub struct Pipe {
     pages: VecDeque<Page>,
-    /// Who waits for bytes.
+    /// The tasks that wait for bytes.
     pub readers: Waiters,
-    /// Who waits for room.
+    /// The tasks that wait for room.
     pub writers: Waiters,
 }
 
@@ -66,17 +67,17 @@ const PAGE_BYTES: u64 = 4096;
 const PIPE_PAGES: usize = 16;
 
 impl Pipe {
-    /// Nothing to read.
+    /// Whether there is nothing to read.
     pub fn is_empty(&self) -> bool {
         self.pages.is_empty()
     }
 
-    /// No free page; a small message may still fit behind the last one.
+    /// Whether no page is free; a small message may still fit behind the last one.
     pub fn is_full(&self) -> bool {
         self.pages.len() >= PIPE_PAGES
     }
 
-    /// Takes as much as there is room for; returns how much, and how many pages that took.
+    /// Takes as many bytes as there is room for; returns how many, and how many pages that took.
     pub fn write(&mut self, bytes: u64) -> (u64, u64) {
         let mut left = bytes;
         let before = self.pages.len();
@@ -93,7 +94,7 @@ impl Pipe {
         (bytes - left, (self.pages.len() - before) as u64)
     }
 
-    /// Gives up to so many bytes; returns how many, and whether the pipe was full before a page
+    /// Gives up to `bytes` bytes; returns how many, and whether the pipe was full before a page
     /// became free.
     pub fn read(&mut self, bytes: u64) -> (u64, bool) {
         let (mut left, mut was_full) = (bytes, false);
@@ -112,10 +113,10 @@ impl Pipe {
     }
 }
 
-/// Everything shared.
+/// Everything that tasks share.
 #[derive(Default)]
 #[allow(missing_docs)]
-pub struct Things {
+pub struct Objects {
     pub locks: Vec<Lock>,
     pub conditions: Vec<Waiters>,
     pub barriers: Vec<Barrier>,
@@ -127,19 +128,17 @@ pub struct Things {
     pub forked: Vec<u32>,
 }
 
-impl Things {
-    /// What the score names.
-    pub fn new(score: &Score) -> Things {
-        let [locks, conditions, semaphores] = score.counts;
-        let pipes = score.channels.iter().map(|&(_, count)| count as usize).sum();
-        Things {
-            locks: fresh(locks),
-            conditions: fresh(conditions),
-            barriers: fresh(score.barriers.len()),
-            semaphores: fresh(semaphores),
-            pipes: fresh(pipes),
+impl Objects {
+    /// What a script names, in its state at the common start.
+    pub fn new(script: &Script) -> Objects {
+        Objects {
+            locks: fresh(script.locks),
+            conditions: fresh(script.conditions),
+            barriers: fresh(script.barriers.len()),
+            semaphores: fresh(script.semaphores),
+            pipes: fresh(script.pipes()),
             disk_free_at: 0,
-            forked: vec![0; score.groups.len()],
+            forked: vec![0; script.groups.len()],
         }
     }
 }

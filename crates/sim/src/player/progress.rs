@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Goes through a task's steps whenever its CPU has done the work before.
+//! A task's position in its operations, which advances whenever its CPU has done the work of the
+//! one before.
+
+use play::{Op, TimerState};
 
 use super::main_task::Gate;
-use super::score::Op;
-use super::timers::TimerState;
 use crate::core::task::State;
 use crate::core::{Core, TaskId};
 
 /// Where a task is in its steps.
 #[derive(Clone, Debug, Default)]
-pub struct Play {
+pub struct Progress {
     /// Its group's number.
     pub group: u32,
     /// Its number in the group.
     pub number: u32,
-    /// The step that it is at.
+    /// The operation that it is at.
     pub at: usize,
-    /// How far it is inside the step; 0 at its begin.
+    /// How far it is inside the operation; 0 at its begin.
     pub phase: u8,
     /// Rounds played.
     pub rounds: u64,
@@ -24,17 +25,17 @@ pub struct Play {
     pub steps: u64,
     /// Remaining rounds of the loops that it is in, the innermost last.
     pub loops: Vec<u64>,
-    /// Begin and limit of the spans that it is in, the innermost last.
+    /// Begin and limit of the spans that it is in, nanoseconds, the innermost last.
     pub spans: Vec<(u64, u64)>,
     /// Its timers.
     pub timers: Vec<TimerState>,
-    /// What is left of the step, bytes or tasks.
+    /// What is left of the operation, bytes or tasks.
     pub left: u64,
     /// The member that a message goes to.
     pub member: u32,
-    /// When it started.
+    /// Its start after the common start, nanoseconds.
     pub start_ns: u64,
-    /// Who forked it.
+    /// The task that forked it.
     pub parent: Option<TaskId>,
     /// Its living children.
     pub children: u32,
@@ -92,7 +93,7 @@ impl Core {
         self.pause(cpu);
         let task = self.cpus[cpu as usize].curr;
         if task == self.main {
-            return self.conduct(cpu);
+            return self.run_main(cpu);
         }
         let this = self.task_mut(task);
         (this.work_left, this.until) = (0, 0);
@@ -110,7 +111,7 @@ impl Core {
                     self.advance(task);
                     return self.yield_task(cpu);
                 }
-                Flow::End if self.plays[task.0 as usize].ending == Ending::Leave => {
+                Flow::End if self.progress[task.0 as usize].ending == Ending::Leave => {
                     return self.end_task(cpu);
                 }
                 Flow::End => {
@@ -132,13 +133,13 @@ impl Core {
     }
 
     fn step(&mut self, cpu: u32, task: TaskId) -> Flow {
-        if self.plays[task.0 as usize].gate != Gate::Passed {
+        if self.progress[task.0 as usize].gate != Gate::Passed {
             return self.pass_gate(cpu, task);
         }
-        if self.plays[task.0 as usize].unprepared {
+        if self.progress[task.0 as usize].unprepared {
             return self.prepare(task);
         }
-        if self.plays[task.0 as usize].ending != Ending::No {
+        if self.progress[task.0 as usize].ending != Ending::No {
             return Flow::End;
         }
         match self.op(task) {
@@ -149,17 +150,17 @@ impl Core {
 
     /// The task reads its clocks, sleeps if its own start is later, and begins.
     fn pass_gate(&mut self, cpu: u32, task: TaskId) -> Flow {
-        let start_ns = self.plays[task.0 as usize].start_ns;
-        let opened = std::mem::take(&mut self.plays[task.0 as usize].gate) == Gate::Closed;
+        let start_ns = self.progress[task.0 as usize].start_ns;
+        let opened = std::mem::take(&mut self.progress[task.0 as usize].gate) == Gate::Closed;
         if !opened {
-            self.plays[task.0 as usize].phase = 0;
+            self.progress[task.0 as usize].phase = 0;
             return Flow::Again;
         }
         self.charge(cpu, self.costs.syscall_ns * CALLS_AT_START);
         if start_ns == 0 {
             return Flow::Again;
         }
-        self.plays[task.0 as usize].gate = Gate::Delayed;
+        self.progress[task.0 as usize].gate = Gate::Delayed;
         if start_ns <= self.clock(cpu) {
             self.charge(cpu, self.costs.syscall_ns);
             return Flow::Again;
@@ -168,13 +169,13 @@ impl Core {
     }
 
     fn op(&self, task: TaskId) -> Option<Op> {
-        let play = &self.plays[task.0 as usize];
-        self.score.groups[play.group as usize].ops.get(play.at).copied()
+        let play = &self.progress[task.0 as usize];
+        self.script.groups[play.group as usize].ops.get(play.at).copied()
     }
 
     /// The step is done.
     fn advance(&mut self, task: TaskId) {
-        let play = &mut self.plays[task.0 as usize];
+        let play = &mut self.progress[task.0 as usize];
         play.at += 1;
         play.phase = 0;
         play.steps = play.steps.wrapping_add(1);
@@ -182,17 +183,13 @@ impl Core {
 
     /// All steps have been played once.
     fn round(&mut self, task: TaskId) -> Flow {
-        let play = &mut self.plays[task.0 as usize];
-        let group = &self.score.groups[play.group as usize];
+        let play = &mut self.progress[task.0 as usize];
+        let group = &self.script.groups[play.group as usize];
         play.rounds += 1;
         play.at = 0;
         self.recorder.groups[play.group as usize].rounds += 1;
         if group.repeat.is_some_and(|repeat| play.rounds >= repeat) {
             return Flow::End;
-        }
-        if group.ops.is_empty() {
-            // Nothing to do for ever: the task sleeps for good.
-            return Flow::Sleep(State::Sleeping);
         }
         // Rounds of steps that take no time at all must not stop the clock.
         if play.rounds.is_multiple_of(1024) {
@@ -212,14 +209,14 @@ impl Core {
 
     /// A sleeper wakes up: if work follows, it can begin as soon as it has a CPU.
     pub(crate) fn prefetch(&mut self, task: TaskId) {
-        let asleep = self.plays[task.0 as usize].phase == 1;
+        let asleep = self.progress[task.0 as usize].phase == 1;
         if !asleep || !matches!(self.op(task), Some(Op::Sleep(_))) {
             return;
         }
         self.advance(task);
-        let at = self.plays[task.0 as usize].at;
-        let play = &mut self.plays[task.0 as usize];
-        let group = &self.score.groups[play.group as usize];
+        let at = self.progress[task.0 as usize].at;
+        let play = &mut self.progress[task.0 as usize];
+        let group = &self.script.groups[play.group as usize];
         if at == group.ops.len()
             && group.repeat.is_none_or(|repeat| play.rounds + 1 < repeat)
             && matches!(group.ops[0], Op::Run(_))

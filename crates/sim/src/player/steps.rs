@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What each step does.
+//! What each operation does.
+
+use play::Op;
 
 use super::progress::Flow;
-use super::score::Op;
 use crate::core::events::Kind;
 use crate::core::task::State;
 use crate::core::{Core, TaskId};
@@ -13,7 +14,7 @@ const KIB: u64 = 1024;
 const FILE_PIECE: u64 = 16 * KIB;
 
 impl Core {
-    /// Performs the step that the task is at, or goes on with it.
+    /// Performs the operation that the task is at, or goes on with it.
     pub(crate) fn perform(&mut self, cpu: u32, task: TaskId, op: Op) -> Flow {
         match op {
             Op::Run(ns) => {
@@ -29,7 +30,7 @@ impl Core {
             Op::Timer(number) => self.timer(cpu, task, number),
             Op::LoopStart { count, end } => self.loop_start(task, count, end),
             Op::LoopEnd { start } => self.loop_end(task, start),
-            Op::SpanStart { limit_ns } => self.span_start(cpu, task, limit_ns),
+            Op::SpanStart { limit_ns, .. } => self.span_start(cpu, task, limit_ns),
             Op::SpanEnd => self.span_end(cpu, task),
             Op::Send { channel, bytes, fan } => self.send(cpu, task, channel, bytes, fan),
             Op::Receive { channel, bytes } => self.receive(cpu, task, channel, bytes),
@@ -42,7 +43,7 @@ impl Core {
             Op::WaitChildren => self.wait_children(cpu, task),
             Op::Exec => {
                 // The program that is replaced has played its steps.
-                let group = self.plays[task.0 as usize].group;
+                let group = self.progress[task.0 as usize].group;
                 self.recorder.groups[group as usize].rounds += 1;
                 self.charge(cpu, self.costs.exec_ns);
                 Flow::End
@@ -58,7 +59,7 @@ impl Core {
     }
 
     pub(super) fn phase(&mut self, task: TaskId) -> &mut u8 {
-        &mut self.plays[task.0 as usize].phase
+        &mut self.progress[task.0 as usize].phase
     }
 
     /// The first call starts the sleep, the second one comes after it.
@@ -87,24 +88,24 @@ impl Core {
 
     fn timer(&mut self, cpu: u32, task: TaskId, number: usize) -> Flow {
         let clock = self.clock(cpu);
-        let play = &mut self.plays[task.0 as usize];
+        let play = &mut self.progress[task.0 as usize];
         let group = play.group as usize;
         let job_ns = self.costs.job_ns;
         let (plan, tally) =
-            (self.score.groups[group].timers[number], &mut self.recorder.groups[group]);
+            (self.script.groups[group].timers[number], &mut self.recorder.groups[group]);
         if play.phase == 0 {
-            let release = play.timers[number].arrive(plan, clock, tally);
+            let release = play.timers[number].arrive(plan, clock, Some(&mut *tally));
             if release > clock {
                 return self.sleep_for_timer(cpu, task, release);
             }
         }
-        play.timers[number].release(clock, play.steps + 1, tally);
+        play.timers[number].release(clock, play.steps + 1, Some(tally));
         self.charge(cpu, job_ns);
         Flow::Next
     }
 
     fn loop_start(&mut self, task: TaskId, count: u64, end: usize) -> Flow {
-        let play = &mut self.plays[task.0 as usize];
+        let play = &mut self.progress[task.0 as usize];
         match count {
             0 => play.at = end,
             _ => play.loops.push(count),
@@ -114,7 +115,7 @@ impl Core {
     }
 
     fn loop_end(&mut self, task: TaskId, start: usize) -> Flow {
-        let play = &mut self.plays[task.0 as usize];
+        let play = &mut self.progress[task.0 as usize];
         play.steps = play.steps.wrapping_sub(1);
         if let Some(left) = play.loops.last_mut() {
             *left -= 1;
@@ -130,15 +131,15 @@ impl Core {
     /// One message to each of `fan` members, one pipe after the other. Phase 0: the first one;
     /// 1: a new call; 2: the call goes on after a sleep.
     fn send(&mut self, cpu: u32, task: TaskId, channel: usize, bytes: u64, fan: u32) -> Flow {
-        let (first, count) = self.score.channels[channel];
-        let play = &mut self.plays[task.0 as usize];
+        let channel = self.script.channels[channel];
+        let play = &mut self.progress[task.0 as usize];
         if play.phase == 0 {
             (play.phase, play.member, play.left) = (1, 0, bytes);
         }
         let slept = play.phase == 2;
         let member = u64::from(play.number / fan) * u64::from(fan) + u64::from(play.member);
-        let pipe = first + (member % u64::from(count)) as usize;
-        let here = &mut self.things.pipes[pipe];
+        let pipe = channel.of(member);
+        let here = &mut self.objects.pipes[pipe];
         let was_empty = here.is_empty();
         let (moved, pages) = here.write(play.left);
         play.left -= moved;
@@ -169,14 +170,14 @@ impl Core {
     /// Reads until the message is whole. The kernel gives what there is, and a call sleeps only
     /// while there is nothing.
     fn receive(&mut self, cpu: u32, task: TaskId, channel: usize, bytes: u64) -> Flow {
-        let (first, count) = self.score.channels[channel];
-        let play = &mut self.plays[task.0 as usize];
+        let channel = self.script.channels[channel];
+        let play = &mut self.progress[task.0 as usize];
         if play.phase == 0 {
             (play.phase, play.left) = (1, bytes);
         }
         let slept = play.phase == 2;
-        let pipe = first + (play.number % count) as usize;
-        let here = &mut self.things.pipes[pipe];
+        let pipe = channel.of(u64::from(play.number));
+        let here = &mut self.objects.pipes[pipe];
         let (moved, was_full) = here.read(play.left);
         play.left -= moved;
         let (whole, more) = (play.left == 0, !here.is_empty());
@@ -198,13 +199,13 @@ impl Core {
     }
 
     fn wake_reader(&mut self, pipe: usize) {
-        if let Some(reader) = self.things.pipes[pipe].readers.pop_front() {
+        if let Some(reader) = self.objects.pipes[pipe].readers.pop_front() {
             self.wake(reader, WAKE_SYNC);
         }
     }
 
     fn wake_writer(&mut self, pipe: usize) {
-        if let Some(writer) = self.things.pipes[pipe].writers.pop_front() {
+        if let Some(writer) = self.objects.pipes[pipe].writers.pop_front() {
             self.wake(writer, WAKE_SYNC);
         }
     }
@@ -231,8 +232,8 @@ impl Core {
             return Flow::Next;
         }
         let service = self.costs.disk_access_ns + self.costs.disk_kib_ns * bytes.div_ceil(KIB);
-        let done = self.things.disk_free_at.max(self.clock(cpu)) + service;
-        self.things.disk_free_at = done;
+        let done = self.objects.disk_free_at.max(self.clock(cpu)) + service;
+        self.objects.disk_free_at = done;
         self.sleep_until(task, done);
         Flow::Sleep(State::DiskSleep)
     }
@@ -243,9 +244,9 @@ impl Core {
         let old = self.task(task).policy;
         let done = match op {
             Op::Nice(nice) => self.set_policy(task, model::Policy { nice, ..old }),
-            Op::Policy(policy) => self.set_policy(task, policy),
+            Op::Policy(index) => self.set_policy(task, self.script.policies[index]),
             Op::Affinity(list) => {
-                let cpus = self.score.affinities[list].clone();
+                let cpus = self.script.affinities[list].clone();
                 let mask = self.mask_of(&cpus);
                 // Moving away takes the task off this CPU, so the step counts as done before.
                 self.change_affinity(task, mask);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Where tasks meet: locks, conditions, barriers, semaphores, with the system calls that the
-//! player's (`crates/live/src/player/futex.rs`) make.
+//! Locks, conditions, barriers and semaphores, with the system calls that those of the live player
+//! (`crates/live/src/player/futex.rs`) make.
 
-use super::objects::{Things, Waiters};
+use play::Op;
+
+use super::objects::{Objects, Waiters};
 use super::progress::Flow;
-use super::score::Op;
 use crate::core::task::{State, Task};
 use crate::core::{Core, TaskId};
 
@@ -16,14 +17,14 @@ impl Core {
             Op::Unlock(lock) => self.unlock(cpu, lock),
             Op::Wait { condition, lock, signal } => self.wait(cpu, task, condition, lock, signal),
             Op::Suspend(condition) => match *self.phase(task) {
-                0 => self.enqueue_waiter(cpu, task, |things| &mut things.conditions[condition]),
+                0 => self.enqueue_waiter(cpu, task, |objects| &mut objects.conditions[condition]),
                 _ => Flow::Next,
             },
             Op::Signal(condition) => {
-                self.wake_waiters(cpu, 1, |things| &mut things.conditions[condition])
+                self.wake_waiters(cpu, 1, |objects| &mut objects.conditions[condition])
             }
             Op::Broadcast(condition) => {
-                self.wake_waiters(cpu, usize::MAX, |things| &mut things.conditions[condition])
+                self.wake_waiters(cpu, usize::MAX, |objects| &mut objects.conditions[condition])
             }
             Op::Barrier(number) => self.barrier(cpu, task, number),
             Op::Post(number) => self.post(cpu, number),
@@ -37,37 +38,37 @@ impl Core {
         &mut self,
         cpu: u32,
         task: TaskId,
-        queue: impl Fn(&mut Things) -> &mut Waiters,
+        queue: impl Fn(&mut Objects) -> &mut Waiters,
     ) -> Flow {
         self.charge(cpu, self.costs.syscall_ns);
         *self.phase(task) = 1;
-        queue(&mut self.things).push_back(task);
+        queue(&mut self.objects).push_back(task);
         Flow::Sleep(State::Sleeping)
     }
 
-    /// Wakes up to so many. Without sleepers it costs nothing, as with a futex.
+    /// Wakes up to `count` tasks. Without sleepers it costs nothing, as with a futex.
     fn wake_waiters(
         &mut self,
         cpu: u32,
         count: usize,
-        queue: impl Fn(&mut Things) -> &mut Waiters,
+        queue: impl Fn(&mut Objects) -> &mut Waiters,
     ) -> Flow {
-        if !queue(&mut self.things).is_empty() {
+        if !queue(&mut self.objects).is_empty() {
             self.call_waiters(cpu, count, queue);
         }
         Flow::Next
     }
 
-    /// The system call that wakes up to so many, whether there are any or not.
+    /// The system call that wakes up to `count` tasks, whether there are any or not.
     fn call_waiters(
         &mut self,
         cpu: u32,
         count: usize,
-        queue: impl Fn(&mut Things) -> &mut Waiters,
+        queue: impl Fn(&mut Objects) -> &mut Waiters,
     ) {
         self.charge(cpu, self.costs.syscall_ns);
-        for _ in 0..queue(&mut self.things).len().min(count) {
-            let woken = Core::pop_waiter(&self.tasks, queue(&mut self.things));
+        for _ in 0..queue(&mut self.objects).len().min(count) {
+            let woken = Core::pop_waiter(&self.tasks, queue(&mut self.objects));
             if let Some(task) = woken {
                 self.wake(task, 0);
             }
@@ -82,11 +83,11 @@ impl Core {
         waiters.remove(at)
     }
 
-    /// As the player's: who has slept for the lock does not know whether others still do, so its
-    /// release is a system call too. Phase 2: woken.
+    /// As in the live player: a task that has slept for the lock does not know whether others still
+    /// do, so its release is a system call too. Phase 2: woken.
     fn lock(&mut self, cpu: u32, task: TaskId, lock: usize) -> Flow {
         let slept = *self.phase(task) == 2;
-        let here = &mut self.things.locks[lock];
+        let here = &mut self.objects.locks[lock];
         if !here.taken {
             (here.taken, here.wanted) = (true, slept);
             return Flow::Next;
@@ -99,19 +100,19 @@ impl Core {
     }
 
     fn unlock(&mut self, cpu: u32, lock: usize) -> Flow {
-        let here = &mut self.things.locks[lock];
+        let here = &mut self.objects.locks[lock];
         here.taken = false;
         if std::mem::take(&mut here.wanted) {
-            self.call_waiters(cpu, 1, |things| &mut things.locks[lock].waiters);
+            self.call_waiters(cpu, 1, |objects| &mut objects.locks[lock].waiters);
         }
         Flow::Next
     }
 
     fn post(&mut self, cpu: u32, number: usize) -> Flow {
-        let here = &mut self.things.semaphores[number];
+        let here = &mut self.objects.semaphores[number];
         here.value += 1;
         if here.announced > 0 {
-            self.call_waiters(cpu, 1, |things| &mut things.semaphores[number].waiters);
+            self.call_waiters(cpu, 1, |objects| &mut objects.semaphores[number].waiters);
         }
         Flow::Next
     }
@@ -119,14 +120,14 @@ impl Core {
     /// Phase 1: woken.
     fn take(&mut self, cpu: u32, task: TaskId, number: usize) -> Flow {
         let slept = std::mem::take(self.phase(task)) == 1;
-        let here = &mut self.things.semaphores[number];
+        let here = &mut self.objects.semaphores[number];
         here.announced -= u32::from(slept);
         if here.value > 0 {
             here.value -= 1;
             return Flow::Next;
         }
         here.announced += 1;
-        self.enqueue_waiter(cpu, task, |things| &mut things.semaphores[number].waiters)
+        self.enqueue_waiter(cpu, task, |objects| &mut objects.semaphores[number].waiters)
     }
 
     /// Phase 0: give the lock away and sleep. From phase 1 on: woken, take the lock again.
@@ -142,22 +143,22 @@ impl Core {
             return self.lock(cpu, task, lock);
         }
         if signal {
-            self.wake_waiters(cpu, 1, |things| &mut things.conditions[condition]);
+            self.wake_waiters(cpu, 1, |objects| &mut objects.conditions[condition]);
         }
         self.unlock(cpu, lock);
-        self.enqueue_waiter(cpu, task, |things| &mut things.conditions[condition])
+        self.enqueue_waiter(cpu, task, |objects| &mut objects.conditions[condition])
     }
 
     fn barrier(&mut self, cpu: u32, task: TaskId, number: usize) -> Flow {
         if *self.phase(task) == 1 {
             return Flow::Next;
         }
-        let barrier = &mut self.things.barriers[number];
+        let barrier = &mut self.objects.barriers[number];
         barrier.arrived += 1;
-        if barrier.arrived < self.score.barriers[number] {
-            return self.enqueue_waiter(cpu, task, |things| &mut things.barriers[number].waiters);
+        if barrier.arrived < self.script.barriers[number] {
+            return self.enqueue_waiter(cpu, task, |objects| &mut objects.barriers[number].waiters);
         }
         barrier.arrived = 0;
-        self.wake_waiters(cpu, usize::MAX, |things| &mut things.barriers[number].waiters)
+        self.wake_waiters(cpu, usize::MAX, |objects| &mut objects.barriers[number].waiters)
     }
 }

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Goes through a task's operations and performs each.
+
+use std::sync::atomic::Ordering::SeqCst;
+
+use play::Op;
+
+use crate::player::busy::spin;
+use crate::player::clock::now_ns;
+use crate::player::run_state::Fault;
+use crate::player::task::{End, Flow, Task};
+use crate::player::{attributes, children, files, messages};
+
+/// Plays all rounds of the task's group.
+pub fn play(task: &mut Task) -> End {
+    let plan = task.plan();
+    let mut rounds = 0;
+    while plan.repeat.is_none_or(|repeat| rounds < repeat) {
+        if task.over().is_err() {
+            return End::Stopped;
+        }
+        if let Err(end) = range(task, 0, plan.ops.len()) {
+            return end;
+        }
+        rounds += 1;
+        if let Some(slot) = task.slot.filter(|_| task.run.counting()) {
+            slot.rounds.fetch_add(1, SeqCst);
+        }
+    }
+    End::Played
+}
+
+/// Plays the operations from `at` up to `end`.
+fn range(task: &mut Task, mut at: usize, end: usize) -> Flow {
+    let ops = &task.plan().ops;
+    while at < end {
+        task.over()?;
+        at = match ops[at] {
+            Op::LoopStart { count, end } => {
+                repeat(task, count, at + 1, end)?;
+                end + 1
+            }
+            Op::SpanStart { limit_ns, end } => {
+                within(task, limit_ns, at + 1, end)?;
+                end + 1
+            }
+            op => {
+                step(task, op)?;
+                task.steps += 1;
+                at + 1
+            }
+        };
+    }
+    Ok(())
+}
+
+fn repeat(task: &mut Task, count: u64, at: usize, end: usize) -> Flow {
+    for _ in 0..count {
+        task.over()?;
+        range(task, at, end)?;
+    }
+    Ok(())
+}
+
+/// Measures how long the operations take. A span that the end of the run finds unfinished counts
+/// only if it is too old already: how long the rest would have taken is not known.
+fn within(task: &mut Task, limit_ns: u64, at: usize, end: usize) -> Flow {
+    let start_ns = now_ns();
+    let flow = range(task, at, end);
+    let (run, tally) = (task.run, task.tally());
+    if run.counting() {
+        tally.span(now_ns().saturating_sub(start_ns), limit_ns);
+        return flow;
+    }
+    let end_ns = run.control().end_ns.load(SeqCst);
+    let age_ns = end_ns.saturating_sub(start_ns);
+    if age_ns > limit_ns {
+        tally.span(age_ns, limit_ns);
+    }
+    flow
+}
+
+fn step(task: &mut Task, op: Op) -> Flow {
+    match op {
+        Op::Run(ns) => use_cpu(task, ns),
+        Op::RunUntil(ns) => use_cpu_until(task, now_ns().saturating_add(ns)),
+        Op::Sleep(ns) => task.sleep_until(now_ns().saturating_add(ns)),
+        Op::Timer(number) => timer(task, number),
+        Op::Send { channel, bytes, fan } => messages::send(task, channel, bytes, fan),
+        Op::Receive { channel, bytes } => messages::receive(task, channel, bytes),
+        Op::Write { bytes, sync } => files::write(task, bytes, sync),
+        Op::Read(bytes) => files::read(task, bytes),
+        Op::Fork { group, count } => children::fork(task, group, count, play),
+        Op::WaitChildren => children::wait(task),
+        Op::Exec => Err(children::exec(task)),
+        Op::Exit => Err(End::Played),
+        Op::Yield | Op::Nice(_) | Op::Policy(_) | Op::Affinity(_) => change(task, op),
+        meeting => meet(task, meeting),
+    }
+}
+
+/// The operations with which tasks wait for each other.
+fn meet(task: &Task, op: Op) -> Flow {
+    let run = task.run;
+    let stop = &run.control().stop;
+    match op {
+        Op::Lock(lock) => run.locks[lock].take(stop)?,
+        Op::Unlock(lock) => run.locks[lock].release(),
+        Op::Wait { condition, lock, signal } => {
+            if signal {
+                run.conditions[condition].signal();
+            }
+            run.conditions[condition].wait(Some(&run.locks[lock]), stop)?;
+        }
+        Op::Signal(condition) => run.conditions[condition].signal(),
+        Op::Broadcast(condition) => run.conditions[condition].broadcast(),
+        Op::Barrier(number) => run.barriers[number].wait(run.script.barriers[number], stop)?,
+        Op::Suspend(condition) => run.conditions[condition].wait(None, stop)?,
+        Op::Post(semaphore) => run.semaphores[semaphore].post(),
+        Op::Take(semaphore) => run.semaphores[semaphore].wait(stop)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The operations with which a task changes itself.
+fn change(task: &Task, op: Op) -> Flow {
+    let run = task.run;
+    let (fault, result) = match op {
+        Op::Nice(nice) => (Fault::Nice, attributes::set_nice(nice)),
+        Op::Policy(index) => {
+            (Fault::Policy, attributes::set_policy(0, &run.script.policies[index]))
+        }
+        Op::Affinity(index) => (Fault::Affinity, attributes::set_affinity(&run.affinities[index])),
+        _ => {
+            // SAFETY: no arguments.
+            unsafe { libc::sched_yield() };
+            return Ok(());
+        }
+    };
+    result.map_err(|errno| task.fail(fault, errno))
+}
+
+/// Uses CPU time, and checks every 50 µs whether the trial is over.
+fn use_cpu(task: &Task, ns: u64) -> Flow {
+    let per_ms = task.run.rounds_per_ms;
+    let chunk = (per_ms / 20).max(1);
+    let mut left = (u128::from(ns) * u128::from(per_ms) / 1_000_000) as u64;
+    while left > chunk {
+        spin(chunk);
+        left -= chunk;
+        task.over()?;
+    }
+    spin(left);
+    Ok(())
+}
+
+fn use_cpu_until(task: &Task, until_ns: u64) -> Flow {
+    let chunk = (task.run.rounds_per_ms / 500).max(1);
+    while now_ns() < until_ns {
+        spin(chunk);
+        task.over()?;
+    }
+    Ok(())
+}
+
+fn timer(task: &mut Task, number: usize) -> Flow {
+    let plan = task.plan().timers[number];
+    let arrival_ns = now_ns();
+    let mut tally = task.tally();
+    let counted = task.run.counting().then_some(&mut tally);
+    let release_ns = task.timers[number].arrive(plan, arrival_ns, counted);
+    if release_ns > arrival_ns {
+        task.sleep_until(release_ns)?;
+    }
+    let seen_ns = now_ns();
+    let counted = task.run.counting().then_some(&mut tally);
+    // The step that this is has not been counted yet.
+    task.timers[number].release(seen_ns, task.steps + 1, counted);
+    Ok(())
+}

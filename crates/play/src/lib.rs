@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a workload means, once for all backends.
+//!
+//! ```text
+//! Workload ──► Script (names are numbers, steps a flat table) ──► a player in `live` or `sim`
+//!          └─► Refusal (what cannot be played, where, and what to write instead)
+//! ```
+//!
+//! Read in this order: [`script`] resolves a workload; [`op`] is the table of steps; [`limits`] and
+//! [`policy`] are the ranges of numbers; [`timer`] counts releases and deadlines; [`sums`] puts
+//! the groups' numbers together; [`refusal`] is the error of all of them.
+//!
+//! What is not here: clocks, threads, costs, files, and what only one backend cannot do (a table in
+//! `fairground`).
+
+pub mod limits;
+mod names;
+pub mod op;
+pub mod policy;
+pub mod refusal;
+pub mod script;
+pub mod sums;
+pub mod timer;
+
+pub use op::Op;
+pub use policy::LAB_PRIORITY;
+pub use refusal::Refusal;
+pub use script::{Group, Script, Setting};
+pub use sums::{ALL, PROGRAM};
+pub use timer::{Tally, TimerPlan, TimerState};
