@@ -19,8 +19,8 @@ const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
 
 /// Crates that measure or compute: they emit events and return values, they never print.
 const SILENT: &[&str] = &[
-    "model", "play", "parsers", "spec", "compile", "worker", "live", "vm", "sim", "store", "exchange",
-    "stats", "report",
+    "model", "play", "parsers", "spec", "compile", "worker", "live", "vm", "sim", "store",
+    "exchange", "stats", "report",
 ];
 
 /// The backends: what links libbpf, QEMU's side of a boot, or native schedulers.

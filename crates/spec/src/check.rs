@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a workload must obey to mean something: it ends, nobody waits for something that never
-//! comes, and no number is absurd. The same rules hold for TOML and rt-app files.
+//! The rules for workloads: what the players cannot play ([`play`]) is refused, and so is what they
+//! could play to no purpose: a wait without a waker, unequal numbers of messages, absurd numbers.
+//! The same rules hold for TOML and rt-app files.
 //!
-//! Checks are conservative: what they refuse cannot work; what they accept may still deadlock,
+//! The rules are conservative: what they refuse cannot work; what they accept may still deadlock,
 //! which the trial's time-out reports.
 
 mod ending;
@@ -14,27 +15,17 @@ mod numbers;
 mod totals;
 mod waits;
 
-use model::{Step, TaskGroup, Workload};
+use model::{Policy, Seed, Step, TaskGroup, Workload};
+use play::{Refusal, Script, Setting};
 
 use super::SpecError;
 use super::source::Places;
 
-pub use ending::ENDLESS;
 pub use numbers::{NAME_BYTES_MAX, TASKS_MAX};
-
-/// What is wrong, and at which value of the file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// E.g. `task[0].steps[2]`.
-    pub path: String,
-    /// What is wrong.
-    pub message: String,
-    /// What to write instead.
-    pub hint: String,
-}
+pub use play::limits::ENDLESS;
 
 /// A check's answer.
-type Checked = Result<(), Fault>;
+type Checked = Result<(), Refusal>;
 
 /// Checks a workload for a machine with that many CPUs.
 ///
@@ -58,23 +49,32 @@ pub fn measure(
         .map_err(|fault| places.error(&fault.path, fault.message).hint(fault.hint))
 }
 
+/// The rules about names come before [`play`], because they know which name was meant.
 fn rules(workload: &Workload, cpus: u32) -> Checked {
-    numbers::check(workload, cpus)?;
+    numbers::check(workload)?;
+    forks::check(workload)?;
+    messages::check(workload)?;
+    playable(workload, cpus)?;
     locks::check(workload)?;
     waits::check(workload)?;
-    forks::check(workload)?;
     ending::check(workload)?;
-    messages::check(workload)?;
     totals::check(workload)?;
     headline::check(workload)
+}
+
+/// Whether the players can play the workload. The policy and the seed, which a contestant and a
+/// trial bring, cannot make a difference.
+fn playable(workload: &Workload, cpus: u32) -> Checked {
+    let setting = Setting { policy: Policy::default(), seed: Seed(0), cpus };
+    Script::new(workload, setting).map(|_| ())
 }
 
 fn fault<T>(
     path: impl Into<String>,
     message: impl Into<String>,
     hint: impl Into<String>,
-) -> Result<T, Fault> {
-    Err(Fault { path: path.into(), message: message.into(), hint: hint.into() })
+) -> Result<T, Refusal> {
+    Err(Refusal { path: path.into(), message: message.into(), hint: hint.into() })
 }
 
 /// The path of a task group.

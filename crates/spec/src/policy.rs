@@ -1,79 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Linux scheduling policies: what is allowed (`sched(7)`), and how the command line writes them.
+//! How the command line writes Linux scheduling policies.
 
 use model::{Policy, PolicyClass};
+use play::policy::CLASSES;
+pub use play::policy::class_name;
 
 use super::near::advice;
-
-/// The classes and the names that the user writes.
-pub const CLASSES: [(&str, PolicyClass); 6] = [
-    ("other", PolicyClass::Other),
-    ("batch", PolicyClass::Batch),
-    ("idle", PolicyClass::Idle),
-    ("fifo", PolicyClass::Fifo),
-    ("rr", PolicyClass::Rr),
-    ("deadline", PolicyClass::Deadline),
-];
 
 /// What is wrong, and what to write instead.
 pub type Advice = (String, Option<String>);
 
-/// The name of a class.
-pub fn class_name(class: PolicyClass) -> &'static str {
-    CLASSES.iter().find(|(_, other)| *other == class).map_or("", |(name, _)| name)
-}
-
-/// Checks a policy's parameters.
+/// Checks a policy's parameters as [`play::policy::check`].
 ///
 /// # Errors
 /// Out of range, missing, or of another class.
 pub fn check(policy: &Policy) -> Result<(), Advice> {
-    let Policy { class, nice, priority, runtime_us, deadline_us, period_us, reclaim } = *policy;
-    let name = class_name(class);
-    let fault = |message: String, hint: &str| Err((message, Some(hint.to_owned())));
-    let real_time = matches!(class, PolicyClass::Fifo | PolicyClass::Rr);
-    if !(-20..=19).contains(&nice) {
-        return fault(format!("nice {nice} is out of range"), "write -20 (most) … 19 (least)");
-    }
-    if nice != 0 && !matches!(class, PolicyClass::Other | PolicyClass::Batch) {
-        return fault(format!("'{name}' has no nice value"), "nice is for 'other' and 'batch'");
-    }
-    if real_time && !(1..=99).contains(&priority) {
-        return fault(
-            format!("'{name}' needs a priority from 1 to 99"),
-            "write e.g. priority = 50; 99 wins",
-        );
-    }
-    if !real_time && priority != 0 {
-        return fault(format!("'{name}' has no priority"), "priority is for 'fifo' and 'rr'");
-    }
-    if reclaim && class != PolicyClass::Deadline {
-        return fault(format!("'{name}' reclaims nothing"), "reclaim is for 'deadline'");
-    }
-    match class {
-        PolicyClass::Deadline => check_deadline(runtime_us, deadline_us, period_us),
-        // A slice that the task asks for.
-        PolicyClass::Other | PolicyClass::Batch if (deadline_us, period_us) == (0, 0) => Ok(()),
-        _ if (runtime_us, deadline_us, period_us) != (0, 0, 0) => {
-            fault(format!("'{name}' has no runtime, deadline or period"), "they are for 'deadline'")
-        }
-        _ => Ok(()),
-    }
+    play::policy::check(policy).map_err(|refusal| (refusal.message, Some(refusal.hint)))
 }
 
-/// The kernel's admission rule: 1024 ns ≤ runtime ≤ deadline ≤ period.
-fn check_deadline(runtime_us: u64, deadline_us: u64, period_us: u64) -> Result<(), Advice> {
-    let deadline_us = if deadline_us == 0 { period_us } else { deadline_us };
-    if runtime_us < 2 || runtime_us > deadline_us || deadline_us > period_us {
-        let message = format!(
-            "runtime {runtime_us}, deadline {deadline_us}, period {period_us} µs are impossible"
-        );
-        return Err((message, Some("write 2 ≤ runtime_us ≤ deadline_us ≤ period_us".into())));
-    }
-    Ok(())
-}
-
-/// Reads `rr:50`, `fifo:99`, `other`, `other:-5` (nice), `deadline:1000:5000:10000` (runtime,
+/// Reads `rr:50`, `fifo:98`, `other`, `other:-5` (nice), `deadline:1000:5000:10000` (runtime,
 /// deadline, period in µs).
 ///
 /// # Errors
@@ -156,7 +101,8 @@ mod tests {
         assert_eq!(hint("fif:3"), "did you mean 'fifo'?");
         assert_eq!(hint("rr"), "write 'rr:50 (the priority)'");
         assert_eq!(hint("rr:x"), "write 'rr:50 (the priority)'");
-        assert_eq!(hint("fifo:100"), "write e.g. priority = 50; 99 wins");
+        assert_eq!(hint("fifo:100"), "write e.g. priority = 50; 98 wins");
+        assert_eq!(hint("fifo:99"), "write 1 … 98");
         assert_eq!(hint("other:20"), "write -20 (most) … 19 (least)");
         assert_eq!(hint("idle:1"), "write 'idle'");
         assert_eq!(

@@ -3,10 +3,7 @@
 
 use model::{Step, TaskGroup, Workload};
 
-use super::{Checked, fault, task_path};
-
-/// The count of a loop that never ends by itself. Only the last step of a task may have it.
-pub const ENDLESS: u64 = i64::MAX as u64;
+use super::{Checked, ENDLESS, fault, task_path};
 
 pub fn check(workload: &Workload) -> Checked {
     for (index, group) in workload.tasks.iter().enumerate() {

@@ -55,15 +55,8 @@ fn only_where_it_makes_sense(
 ) -> Checked {
     let group = &workload.tasks[group];
     match step {
-        Step::Exec if !group.template => {
-            fault(path, "only a forked task can exec", "put it into a task with 'template = true'")
-        }
-        Step::Exec if group.steps.last() != Some(step) => {
+        Step::Exec if group.template && group.steps.last() != Some(step) => {
             fault(path, "steps after exec are never played", "make exec the last step")
-        }
-        Step::Within { .. } if group.template => {
-            let hint = "put it into the task that forks, round the fork and wait_children";
-            fault(path, "nobody sees the end of a forked task's span", hint)
         }
         Step::WaitChildren if !forks(group) => {
             let message = format!("the task '{}' has no children to wait for", group.name);

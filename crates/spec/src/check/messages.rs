@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use model::{Channel, Step, TaskGroup, Workload};
+use play::Refusal;
 
 use super::ending::endless;
 use super::{Checked, every_step, fault};
@@ -54,7 +55,7 @@ pub fn check(workload: &Workload) -> Checked {
     Ok(())
 }
 
-fn known<'a>(workload: &'a Workload, path: &str, name: &str) -> Result<&'a Channel, super::Fault> {
+fn known<'a>(workload: &'a Workload, path: &str, name: &str) -> Result<&'a Channel, Refusal> {
     if let Some(channel) = workload.channels.iter().find(|channel| channel.name == name) {
         return Ok(channel);
     }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Names are unique and short, numbers are sane, CPUs exist.
+//! Names are unique and short; numbers are not absurd. What the players need of numbers is in
+//! [`play::limits`].
 
 use std::collections::BTreeSet;
 
 use model::metric::PROGRAM;
-use model::{Policy, Step, TaskGroup, Workload};
+use model::{Step, Workload};
+use play::limits;
 
 use super::{Checked, each_step, fault, task_path};
 use crate::near::advice;
-use crate::policy;
 
 /// The kernel keeps this many bytes of a thread's name.
 pub const NAME_BYTES_MAX: usize = 15;
@@ -16,25 +17,18 @@ pub const NAME_BYTES_MAX: usize = 15;
 pub const TASKS_MAX: u64 = 100_000;
 /// The most members of a channel: each is a pipe with two descriptors.
 const MEMBERS_MAX: u32 = 100_000;
-/// The longest time that may be written: one day.
-const TIME_US_MAX: u64 = 86_400_000_000;
 /// The most reloads of a run.
 const RELOADS_MAX: u64 = 10_000;
-/// The most rounds of a loop.
-const ROUNDS_MAX: u64 = 1_000_000_000;
-/// The most bytes of a message: a pipe's capacity, so that one message is one write.
-const MESSAGE_BYTES_MAX: u32 = 65_536;
-/// The most bytes of one file access.
-const FILE_BYTES_MAX: u64 = 1 << 30;
+/// The most bytes of a message: a pipe's capacity.
+const MESSAGE_BYTES_MAX: u64 = 65_536;
 
-pub fn check(workload: &Workload, cpus: u32) -> Checked {
+pub fn check(workload: &Workload) -> Checked {
     if workload.tasks.is_empty() && workload.program.is_none() {
         return fault("", "the workload has neither tasks nor a program", "add a [[task]] table");
     }
     if workload.duration_us == Some(0) {
         return fault("duration_us", "a workload cannot last 0 µs", "write a duration in µs");
     }
-    time("duration_us", workload.duration_us.unwrap_or(1))?;
     reloads(workload)?;
     program(workload)?;
     channels(workload)?;
@@ -45,8 +39,7 @@ pub fn check(workload: &Workload, cpus: u32) -> Checked {
             let message = format!("a second task named '{}'", group.name);
             return fault(format!("task[{index}].name"), message, "give each group its own name");
         }
-        group_numbers(index, group, cpus)?;
-        each_step(index, group, &mut |path, step| step_numbers(path, step, cpus))?;
+        each_step(index, group, &mut step_numbers)?;
     }
     total(workload)
 }
@@ -79,52 +72,12 @@ fn name(path: &str, what: &str, name: &str) -> Checked {
     Ok(())
 }
 
-fn group_numbers(index: usize, group: &TaskGroup, cpus: u32) -> Checked {
-    let path = task_path(index);
-    if group.steps.is_empty() {
-        let message = format!("the task '{}' has no steps", group.name);
-        return fault(path, message, "write e.g. steps = [{ run_us = 1000 }]");
-    }
-    if group.repeat.is_some_and(|rounds| rounds == 0 || rounds > ROUNDS_MAX) {
-        let hint = format!("write 1 … {ROUNDS_MAX}, or leave it out to play until the end");
-        return fault(format!("{path}.repeat"), "the number of rounds is out of range", hint);
-    }
-    time(&format!("{path}.delay_us"), group.delay_us)?;
-    time(&format!("{path}.jitter_us"), group.jitter_us)?;
-    affinity(&format!("{path}.affinity"), &group.affinity, cpus)?;
-    group.policy.as_ref().map_or(Ok(()), |policy| a_policy(&format!("{path}.policy"), policy))
-}
-
-fn step_numbers(path: &str, step: &Step, cpus: u32) -> Checked {
+fn step_numbers(path: &str, step: &Step) -> Checked {
     match step {
-        Step::RunUs(us) | Step::RunUntilUs(us) | Step::SleepUs(us) => time(path, *us),
-        Step::Timer(timer) if timer.period_us == 0 => {
-            fault(path, "a timer's period cannot be 0", "write its period_us")
-        }
-        Step::Timer(timer) => time(path, timer.period_us),
         Step::Send { bytes, .. } | Step::Receive { bytes, .. } => {
-            range(path, "message bytes", u64::from(*bytes), 1, u64::from(MESSAGE_BYTES_MAX))
-        }
-        Step::WriteFile { bytes, .. } | Step::ReadFile { bytes } => {
-            range(path, "file bytes", *bytes, 1, FILE_BYTES_MAX)
+            range(path, "message bytes", u64::from(*bytes), 1, MESSAGE_BYTES_MAX)
         }
         Step::Fork { count, .. } => range(path, "forked tasks", u64::from(*count), 0, TASKS_MAX),
-        Step::Nice(nice) => a_policy(path, &Policy { nice: *nice, ..Policy::default() }),
-        Step::Policy(policy) => a_policy(path, policy),
-        Step::Affinity(list) if list.is_empty() => {
-            fault(path, "an empty list of CPUs", "name at least one CPU")
-        }
-        Step::Affinity(list) => affinity(path, list, cpus),
-        Step::Within { steps, .. } if steps.is_empty() => {
-            fault(path, "a span without steps", "write its steps or delete it")
-        }
-        Step::Within { us, .. } => range(path, "a span's limit in µs", *us, 1, TIME_US_MAX),
-        Step::Loop { steps, .. } if steps.is_empty() => {
-            fault(path, "a loop without steps", "write its steps or delete it")
-        }
-        Step::Loop { count, .. } if *count != super::ENDLESS => {
-            range(path, "rounds", *count, 0, ROUNDS_MAX)
-        }
         _ => named(path, step),
     }
 }
@@ -150,32 +103,8 @@ fn named(path: &str, step: &Step) -> Checked {
     Ok(())
 }
 
-fn a_policy(path: &str, policy: &Policy) -> Checked {
-    policy::check(policy).or_else(|(message, hint)| fault(path, message, hint.unwrap_or_default()))
-}
-
-fn time(path: &str, us: u64) -> Checked {
-    range(path, "time in µs", us, 0, TIME_US_MAX)
-}
-
 fn range(path: &str, what: &str, value: u64, least: u64, most: u64) -> Checked {
-    if (least..=most).contains(&value) {
-        return Ok(());
-    }
-    fault(path, format!("{value} is out of range for {what}"), format!("write {least} … {most}"))
-}
-
-fn affinity(path: &str, list: &[u32], cpus: u32) -> Checked {
-    for (index, cpu) in list.iter().enumerate() {
-        if *cpu >= cpus {
-            let hint = format!("the machine's CPUs are 0 … {}", cpus.saturating_sub(1));
-            return fault(path, format!("there is no CPU {cpu}"), hint);
-        }
-        if list[..index].contains(cpu) {
-            return fault(path, format!("CPU {cpu} is named twice"), "name each CPU once");
-        }
-    }
-    Ok(())
+    limits::range(what, value, least, most).map(|_| ()).map_err(|refusal| refusal.inside(path))
 }
 
 fn channels(workload: &Workload) -> Checked {
