@@ -56,7 +56,7 @@ fn parents_exist_and_are_not_younger() {
 #[test]
 fn the_index_of_schedulers_is_the_headers() {
     let all = compile::builtin();
-    let tree = report::family::text(&fairground::lineage::members());
+    let tree = report::lineage::text(&fairground::lineage::members());
     let mut index = format!("## The family\n\n```text\n{tree}```\n\n## At a glance\n\n");
     index += "| scheduler | queue | slice | wake-up | balancing |\n|---|---|---|---|---|\n";
     for Source { name, header, .. } in &all {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The built-in schedulers' family, from their headers.
 
-use report::family::Member;
+use report::lineage::Member;
 
 /// Those whose header tells it.
 pub fn members() -> Vec<Member> {

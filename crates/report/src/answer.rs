@@ -8,8 +8,8 @@ use model::Backend;
 use stats::view::ranking::counted;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
-use crate::best::{Line, alike, lines, most_often};
-use crate::sides::{is_elsewhere, several, together};
+use crate::cells::{is_elsewhere, several, together};
+use crate::leaders::{Line, alike, lines, most_often};
 use crate::units;
 
 pub use crate::sentence::{Part, Sentence};

@@ -9,48 +9,48 @@
 //! Text from records is untrusted: names of schedulers, reasons, dumps. It passes through
 //! [`escape`] and reaches scripts only as data.
 
-mod agreement;
-mod answer;
-mod apart;
-mod beside;
-mod best;
-mod charts;
-mod curves;
-mod data;
-mod detail;
+mod agreement_section;
+mod answer_section;
+mod backends_table;
+mod charts_section;
+mod detail_level;
 mod escape;
-mod failures;
-mod family;
+mod expectation_plot;
+mod explanation_section;
+mod failures_section;
 mod figure;
 pub mod gallery;
-mod history;
+mod gzip_element;
+mod history_section;
 mod knees;
-mod library;
-mod method;
-mod over_time;
-mod packed;
-mod provenance;
-mod range;
-mod ranking;
-pub mod replication;
-mod results;
-mod scaling;
-mod shifts;
+mod leaders_table;
+mod lineage_section;
+mod method_section;
+mod page_data;
+mod percentile_curves;
+mod plotly_library;
+mod provenance_section;
+mod ranking_section;
+pub mod replication_page;
+mod results_section;
+mod scaling_section;
+mod separation_section;
+mod shift_functions;
 mod starvation;
-mod timeline;
-mod trade_off;
-mod why;
+mod time_series_section;
+mod timeline_section;
+mod trade_off_section;
 
 use model::Record;
 use stats::Comparison;
 use stats::view::history::History;
 
-use data::Resampled;
-use detail::{DETAILS, Detail};
+use detail_level::{DETAILS, Detail};
 use escape::text;
+use page_data::Resampled;
 
-use crate::family::Member;
-use crate::sides;
+use crate::cells;
+use crate::lineage::Member;
 
 /// What the page says about itself.
 #[derive(Clone, Debug, Default)]
@@ -121,36 +121,36 @@ fn page_with(
     resampled: &Resampled,
     detail: &Detail,
 ) -> String {
-    let agreement = sides::agreed(comparison, records);
+    let agreement = cells::agreed(comparison, records);
     let agreement = agreement.as_ref();
-    let (over_time, numbers) = over_time::section(comparison, records, resampled, detail);
+    let (over_time, numbers) = time_series_section::section(comparison, records, resampled, detail);
     let sections = [
-        answer::section(comparison, agreement),
-        ranking::section(comparison),
-        trade_off::section(comparison, records),
-        agreement::section(comparison, agreement),
-        results::section(comparison, agreement, detail),
-        charts::section(
+        answer_section::section(comparison, agreement),
+        ranking_section::section(comparison),
+        trade_off_section::section(comparison, records),
+        agreement_section::section(comparison, agreement),
+        results_section::section(comparison, agreement, detail),
+        charts_section::section(
             comparison,
             resampled,
             detail,
             &knees::section(&resampled.ramps, comparison),
         ),
         over_time,
-        apart::section(comparison, records),
-        history::section(about.history.as_ref()),
-        scaling::section(comparison, records, &about.family),
-        why::section(comparison, records),
-        timeline::section(records, detail.slices),
-        failures::section(records, detail),
-        method::section(comparison, records),
-        family::section(&about.family, records),
+        separation_section::section(comparison, records),
+        history_section::section(about.history.as_ref()),
+        scaling_section::section(comparison, records, &about.family),
+        explanation_section::section(comparison, records),
+        timeline_section::section(records, detail.slices),
+        failures_section::section(records, detail),
+        method_section::section(comparison, records),
+        lineage_section::section(&about.family, records),
         trials(records.len()),
-        provenance::section(records),
+        provenance_section::section(records),
         reproduce(about),
     ];
     let body = sections.concat();
-    let data = data::json(comparison, records, resampled, detail, &numbers);
+    let data = page_data::json(comparison, records, resampled, detail, &numbers);
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n{}</head>\n<body>\n\
          <a class=\"skip\" href=\"#answer\">Skip to the answer</a>\n{}<main>\n{body}</main>\n{}\
@@ -159,8 +159,8 @@ fn page_with(
         head(&about.title, STYLE),
         header(comparison, about, &body),
         footer(about),
-        packed::element("data", &data),
-        library::element(),
+        gzip_element::element("data", &data),
+        plotly_library::element(),
     )
 }
 

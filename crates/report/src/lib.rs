@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Reports: a comparison to a terminal table, Markdown, or one HTML file. Pure functions only.
+//! Reports: a comparison as a terminal table, as Markdown, or as one HTML file. Pure functions only.
 //!
-//! [`units`] writes numbers, [`answer`] turns verdicts into plain sentences, [`best`] says who
-//! is best for which load; [`terminal`],
-//! [`markdown`] and [`html`] are three ways of showing the same. [`explain`] tells why tasks
-//! waited, [`family`] who comes from whom; [`sides`] sets two backends side by side, [`agreement`]
-//! says how far they are apart. [`replication`] says what became of others' claims.
+//! What several forms of a report share:
+//! [`units`] formats numbers, [`sentence`] marks the names in a sentence, [`cells`] finds the cells
+//! that ask the same question on different backends, [`leaders`] names the best contestants under
+//! each workload, [`answer`] states the result in sentences, [`explain`] states why tasks waited,
+//! [`lineage`] orders schedulers by descent, and [`replication`] states which published findings
+//! hold.
+//!
+//! The forms: [`html`] has one module per section of the page (`…_section`), [`terminal`] one per
+//! kind of text (`…_text`), [`markdown`] and [`agreement_markdown`] write tables for documents.
 //!
 //! What is not here: any statistic. A report shows what `stats` found and decides nothing.
 
-pub mod agreement;
+pub mod agreement_markdown;
 pub mod answer;
-pub mod best;
+pub mod cells;
 pub mod explain;
-pub mod family;
 pub mod html;
+pub mod leaders;
+pub mod lineage;
 pub mod markdown;
 pub mod replication;
 pub mod sentence;
-pub mod sides;
 pub mod terminal;
 pub mod units;

@@ -4,24 +4,24 @@
 //!
 //! What is not here: any verdict. `stats::replication` has judged already.
 
-mod beside;
-mod counts;
-mod markdown;
-mod terminal;
-mod words;
+mod claims_markdown;
+mod claims_text;
+mod phrases;
+mod published_numbers;
+mod verdict_counts;
 
 use model::claim::Test;
 use model::{Backend, Claim};
 use stats::decide::replication::{Finding, Number, Verdict};
 
-pub(crate) use beside::{Row, columns, rows};
-pub use counts::{Counts, sentence};
-pub use markdown::markdown;
-pub use terminal::text;
-pub(crate) use words::{
+pub use claims_markdown::markdown;
+pub use claims_text::text;
+pub(crate) use phrases::{
     absence, amount, consequence, expected, found, found_in, kernels, measured_on, published,
     reasons,
 };
+pub(crate) use published_numbers::{Row, columns, rows};
+pub use verdict_counts::{Counts, sentence};
 
 /// Why a test did not run that nobody asked for: another of its claim was, or another backend.
 pub const OTHERS_ASKED: [&str; 2] = ["another test was asked for", "another backend was asked for"];

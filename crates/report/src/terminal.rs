@@ -10,15 +10,15 @@ use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
 use crate::answer::answer;
-use crate::best::{Line, lines};
-use crate::{sides, units};
+use crate::leaders::{Line, lines};
+use crate::{cells, units};
 
-pub mod across;
-pub mod apart;
-mod beside;
-pub mod gate;
-pub mod history;
-pub mod recommend;
+mod backends_text;
+pub mod consensus_text;
+pub mod gate_text;
+pub mod history_text;
+pub mod recommendation_text;
+pub mod separation_text;
 
 /// The widest line.
 pub const COLUMNS: usize = 110;
@@ -31,10 +31,10 @@ const NAME: usize = 20;
 pub fn table(comparison: &Comparison, agreement: Option<&Agreement>, colour: bool) -> String {
     let paint = Paint(colour);
     let mut text = String::new();
-    for cells in sides::together(comparison) {
+    for cells in cells::together(comparison) {
         match (cells.as_slice(), agreement) {
             ([_, _], Some(agreement)) => {
-                text += &beside::tables(comparison, &cells, agreement, paint);
+                text += &backends_text::tables(comparison, &cells, agreement, paint);
             }
             _ => {
                 cells.iter().for_each(|cell| text += &cell_table(cell, &comparison.baseline, paint))
@@ -45,7 +45,7 @@ pub fn table(comparison: &Comparison, agreement: Option<&Agreement>, colour: boo
         text += &wrapped(&format!("note: {note}"), "      ");
     }
     if agreement.is_some() {
-        text += &wrapped(beside::LEGEND, "");
+        text += &wrapped(backends_text::LEGEND, "");
     }
     if !comparison.notes.is_empty() || agreement.is_some() {
         text.push('\n');
@@ -53,7 +53,7 @@ pub fn table(comparison: &Comparison, agreement: Option<&Agreement>, colour: boo
     for sentence in answer(comparison) {
         text += &wrapped(&sentence.plain(), "");
     }
-    for sentence in agreement.map_or_else(Vec::new, |it| sides::sentences(comparison, it)) {
+    for sentence in agreement.map_or_else(Vec::new, |it| cells::sentences(comparison, it)) {
         text += &wrapped(&sentence.plain(), "");
     }
     lines(comparison).iter().for_each(|line| text += &best(line, &comparison.baseline));

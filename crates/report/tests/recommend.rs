@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use expect_test::expect;
 use model::metric::{Direction, Unit};
-use report::terminal::recommend::{Setting, recommendation};
+use report::terminal::recommendation_text::{Setting, recommendation};
 use stats::compare::comparison::PValue;
 use stats::compare::evidence::Evidence;
 use stats::decide::recommend::{Advice, Candidate, Finding, Judged, Reason, Silence, Standing};

@@ -188,13 +188,13 @@ fn our_numbers_stand_beside_the_published_ones() {
     assert!(said.contains(interval) && said.contains("it needs sched_ext"), "{said}");
     assert!(document.contains("| messaging | completion | "), "{document}");
     assert!(document.contains("1.50 s (1.25 s … 1.75 s)"), "a range is no interval: {document}");
-    let page = report::html::replication::page(&replication());
+    let page = report::html::replication_page::page(&replication());
     assert!(page.contains("<td>1.50 s [1.25, 1.75]; published 13.5 "), "{page}");
 }
 
 #[test]
 fn the_page_is_whole_and_harmless() {
-    let page = report::html::replication::page(&replication());
+    let page = report::html::replication_page::page(&replication());
     assert_eq!(page.matches("<article class=\"claim\"").count(), 2);
     assert_eq!(page.matches("<svg class=\"range\"").count(), 2, "one for each expectation");
     assert!(page.contains("default-src 'none'") && page.contains("it looks longer"));

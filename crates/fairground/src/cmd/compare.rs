@@ -51,7 +51,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     match args.format {
         Format::Json => output::print_json(&comparison)?,
         Format::Table => {
-            let agreement = report::sides::agreed(&comparison, records);
+            let agreement = report::cells::agreed(&comparison, records);
             output::print(&report::terminal::table(
                 &comparison,
                 agreement.as_ref(),
@@ -59,7 +59,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
             ))?;
             if opened.is_several() {
                 let questions = opened.questions(&comparison.baseline)?;
-                output::print(&report::terminal::across::across(&questions))?;
+                output::print(&report::terminal::consensus_text::consensus(&questions))?;
             }
             summary::misbehaviours(records).iter().for_each(output::tell);
         }
@@ -71,7 +71,7 @@ fn apart(comparison: &Comparison, records: &[Record], format: Format) -> Result<
     let pairs = stats::decide::separation::apart(records, comparison);
     match format {
         Format::Json => output::print_json(&pairs)?,
-        Format::Table => output::print(&report::terminal::apart::pairs(&pairs))?,
+        Format::Table => output::print(&report::terminal::separation_text::pairs(&pairs))?,
     }
     Ok(ExitCode::SUCCESS)
 }

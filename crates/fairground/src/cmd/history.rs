@@ -59,7 +59,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let history: History = sessions::history(&campaigns, margin);
     match args.format {
         Format::Json => output::print_json(&history)?,
-        Format::Table => output::print(&report::terminal::history::history(&history))?,
+        Format::Table => output::print(&report::terminal::history_text::history(&history))?,
     }
     let worse = history.has_regressed();
     Ok(if worse { ExitCode::from(exit::MISBEHAVED) } else { ExitCode::SUCCESS })

@@ -99,7 +99,7 @@ fn family(args: &Args) -> Result<ExitCode> {
     }
     match args.format {
         Format::Json => output::print_json(&lineage::members())?,
-        Format::Table => output::print(&report::family::text(&lineage::members()))?,
+        Format::Table => output::print(&report::lineage::text(&lineage::members()))?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -173,7 +173,7 @@ fn show(args: &Args, replication: &Replication) -> Result<()> {
         output::tell(format_args!("wrote {}", file.display()));
         Ok(())
     };
-    write(&args.output, report::html::replication::page(replication))?;
+    write(&args.output, report::html::replication_page::page(replication))?;
     if let Some(file) = &args.markdown {
         write(file, report::replication::markdown(replication))?;
     }

@@ -5,9 +5,9 @@
 //! Every page is whole without scripts and without a network. Everything in it comes from
 //! strangers' files, and passes through [`escape`](super::escape).
 
-mod answers;
-mod index;
-mod subject;
+mod answer_card;
+mod index_page;
+mod subject_page;
 
 use std::collections::BTreeSet;
 
@@ -139,10 +139,10 @@ impl Kind {
 
 /// All pages, `index.html` first.
 pub fn pages(gallery: &Gallery) -> Vec<Page> {
-    let mut pages = vec![Page { file: "index.html".into(), html: index::page(gallery) }];
+    let mut pages = vec![Page { file: "index.html".into(), html: index_page::page(gallery) }];
     for kind in Kind::ALL {
         for name in kind.all(gallery) {
-            let html = subject::page(gallery, kind, name);
+            let html = subject_page::page(gallery, kind, name);
             pages.push(Page { file: kind.file(name), html });
         }
     }

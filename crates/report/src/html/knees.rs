@@ -13,8 +13,8 @@ use stats::records::measures::values;
 use stats::series::knee::{Knee, LOADS_NEEDED, with_interval};
 use stats::{Cell, Comparison, Interval, MeasureKey};
 
-use super::data::Short;
 use super::escape::text;
+use super::page_data::Short;
 use crate::units;
 
 /// How often the passes are drawn again for an interval.

@@ -48,7 +48,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
     match args.format {
         Format::Json => output::print_json(&gate)?,
-        Format::Table => output::print(&report::terminal::gate::gate(&gate))?,
+        Format::Table => output::print(&report::terminal::gate_text::gate(&gate))?,
     }
     Ok(if gate.is_shut() { ExitCode::from(exit::MISBEHAVED) } else { ExitCode::SUCCESS })
 }

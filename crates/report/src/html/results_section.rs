@@ -8,16 +8,16 @@ use model::metric::{Direction, measure};
 use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Interval, Row, Shift, Verdict};
 
-use super::answer::class;
-use super::beside;
-use super::detail::{Detail, shows};
+use super::answer_section::class;
+use super::backends_table;
+use super::detail_level::{Detail, shows};
 use super::escape::{anchor, text};
-use crate::{sides, units};
+use crate::{cells, units};
 
 pub fn section(comparison: &Comparison, agreement: Option<&Agreement>, detail: &Detail) -> String {
-    let start = comparison.cells.get(super::answer::start(comparison));
+    let start = comparison.cells.get(super::answer_section::start(comparison));
     let opens = |cells: &[&Cell]| cells.iter().any(|cell| Some(*cell) == start);
-    let questions = sides::together(comparison);
+    let questions = cells::together(comparison);
     let first = questions.iter().position(|cells| opens(cells)).unwrap_or_default();
     let questions = questions.iter().enumerate().map(|(place, cells)| {
         if !shows(place, first, detail.cells) {
@@ -57,7 +57,7 @@ fn both(
 ) -> String {
     let open = if open { " open" } else { "" };
     let first = cells[0];
-    let pairs = beside::tables(comparison, cells, agreement);
+    let pairs = backends_table::tables(comparison, cells, agreement);
     let own = |cell: &&Cell| {
         format!(
             "<details class=\"more\" id=\"{}\"><summary>Intervals and all measures of {} alone \
@@ -195,12 +195,12 @@ pub(super) fn direction(direction: Direction) -> &'static str {
 }
 
 fn line(row: &Row, entry: &Entry, cell: &Cell, scale: Scale) -> String {
-    if !sides::takes_part(cell, &entry.contestant) {
+    if !cells::takes_part(cell, &entry.contestant) {
         return format!(
             "<tr class=\"v-none\"><th scope=\"row\">{}</th><td colspan=\"6\"></td><td \
              class=\"verdict\">{}</td></tr>",
             text(&entry.contestant),
-            sides::not_here(cell)
+            cells::not_here(cell)
         );
     }
     let median = entry.median.map_or_else(|| "–".into(), |value| units::number(value, row.unit));

@@ -8,7 +8,7 @@ use super::wrapped;
 use crate::units;
 
 /// How many questions agree, and every answer to those that do not.
-pub fn across(questions: &[Question]) -> String {
+pub fn consensus(questions: &[Question]) -> String {
     let asked: Vec<&Question> =
         questions.iter().filter(|one| one.contributors().len() > 1).collect();
     if asked.is_empty() {

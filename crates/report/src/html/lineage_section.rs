@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use model::{Record, SchedulerChoice};
 
 use super::escape::text;
-use crate::family::{Branch, Member, tree};
+use crate::lineage::{Branch, Member, tree};
 
 const ROW: usize = 30;
 const MARGIN: usize = 24;

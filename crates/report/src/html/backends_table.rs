@@ -5,9 +5,9 @@ use model::metric::measure;
 use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Row, Verdict, backend_word};
 
-use super::answer::class;
+use super::answer_section::class;
 use super::escape::text;
-use crate::{sides, units};
+use crate::{cells, units};
 
 /// A table per headline measure; `cells` ask the same of a real kernel and of the simulator.
 pub fn tables(comparison: &Comparison, cells: &[&Cell], agreement: &Agreement) -> String {
@@ -15,7 +15,7 @@ pub fn tables(comparison: &Comparison, cells: &[&Cell], agreement: &Agreement) -
 }
 
 fn table(comparison: &Comparison, cells: &[&Cell], row: &Row, agreement: &Agreement) -> String {
-    if !sides::is_measured(cells, row) {
+    if !cells::is_measured(cells, row) {
         let measure = text(&units::measure(&row.measure));
         return format!("<p class=\"aside\"><b>{measure}</b>: no run has the samples for it.</p>");
     }
@@ -35,7 +35,7 @@ fn table(comparison: &Comparison, cells: &[&Cell], row: &Row, agreement: &Agreem
          </table></div>\n",
         text(definition),
         text(&units::measure(&row.measure)),
-        super::results::direction(row.direction),
+        super::results_section::direction(row.direction),
         backend_word(agreement.reference)
     )
 }
@@ -55,17 +55,17 @@ fn line(
     name: &str,
     agreement: &Agreement,
 ) -> String {
-    if !cells.iter().any(|cell| sides::takes_part(cell, name)) {
+    if !cells.iter().any(|cell| cells::takes_part(cell, name)) {
         return String::new();
     }
-    let side = |cell: &&Cell| match sides::is_elsewhere(comparison, cell, name) {
-        true => format!("<td class=\"n range\" colspan=\"2\">{}</td>", sides::not_here(cell)),
-        false => side(row, sides::twin_entry(cell, row, name)),
+    let side = |cell: &&Cell| match cells::is_elsewhere(comparison, cell, name) {
+        true => format!("<td class=\"n range\" colspan=\"2\">{}</td>", cells::not_here(cell)),
+        false => side(row, cells::twin_entry(cell, row, name)),
     };
     let sides: String = cells.iter().map(side).collect();
-    let figure = sides::figure(agreement, cells[0], row, name);
+    let figure = cells::figure(agreement, cells[0], row, name);
     let error = figure.map_or(String::new(), |figure| {
-        format!("{} <small>{}</small>", text(&sides::error(figure)), sides::mark(figure.within))
+        format!("{} <small>{}</small>", text(&cells::error(figure)), cells::mark(figure.within))
     });
     format!("<tr><th scope=\"row\">{}</th>{sides}<td class=\"n\">{error}</td></tr>", text(name))
 }

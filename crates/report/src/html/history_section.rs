@@ -7,7 +7,7 @@ use stats::view::history::{History, Series, Step};
 
 use super::escape::text;
 use super::figure::{Figure, Numbers, field, line, point, words};
-use crate::terminal::history::{verdict, words as step_words};
+use crate::terminal::history_text::{verdict, words as step_words};
 use crate::units;
 
 /// Pictures beyond this are a wall; the table has their numbers.

@@ -8,11 +8,11 @@ use model::{Record, Series};
 use stats::series::over_time::{Band, bands};
 use stats::{Cell, Comparison};
 
-use super::answer;
-use super::data::Resampled;
-use super::detail::{Detail, shows};
+use super::answer_section;
+use super::detail_level::{Detail, shows};
 use super::escape::text;
 use super::figure::{Figure, Numbers, field, line, short, words};
+use super::page_data::Resampled;
 use crate::units;
 
 /// Of a picture, of the gap between two, and of the margins: left for names, top for headings,
@@ -34,7 +34,7 @@ pub fn section(
     resampled: &Resampled,
     detail: &Detail,
 ) -> (String, Vec<String>) {
-    let start = answer::start(comparison);
+    let start = answer_section::start(comparison);
     let mut numbers = Vec::new();
     let (mut folds, mut left_out) = (String::new(), 0);
     for (index, cell) in comparison.cells.iter().enumerate() {

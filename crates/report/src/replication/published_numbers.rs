@@ -10,7 +10,7 @@ use stats::MeasureKey;
 use stats::decide::replication::{Number, Spread};
 
 use super::Tested;
-use super::words::{plain, short};
+use super::phrases::{plain, short};
 use crate::units;
 
 /// One measure in a cell.

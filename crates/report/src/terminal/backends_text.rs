@@ -5,7 +5,7 @@ use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Row, Verdict, backend_word};
 
 use super::{COLUMNS, Paint, bad_outcomes, direction, fit, pad, pad_left};
-use crate::{sides, units};
+use crate::{cells, units};
 
 /// How much of a contestant's name is shown beside two backends.
 const NAME: usize = 17;
@@ -51,7 +51,7 @@ fn table(
 ) -> String {
     let title = format!("{}{}", row.measure, direction(row.direction));
     let mut text = format!("  {}\n", fit(&title, COLUMNS - 2));
-    if !sides::is_measured(cells, row) {
+    if !cells::is_measured(cells, row) {
         return text + "    no run has the samples for it\n";
     }
     let against = format!("against {}", fit(&comparison.baseline, NAME));
@@ -74,17 +74,17 @@ fn line(
     agreement: &Agreement,
     paint: Paint,
 ) -> String {
-    if !cells.iter().any(|cell| sides::takes_part(cell, name)) {
+    if !cells.iter().any(|cell| cells::takes_part(cell, name)) {
         return String::new();
     }
-    let side = |cell: &&Cell| match sides::is_elsewhere(comparison, cell, name) {
-        true => format!(" {} {}", pad("", MEDIAN), paint.dim(&pad(&sides::not_here(cell), SHIFT))),
-        false => side(row, sides::twin_entry(cell, row, name), paint),
+    let side = |cell: &&Cell| match cells::is_elsewhere(comparison, cell, name) {
+        true => format!(" {} {}", pad("", MEDIAN), paint.dim(&pad(&cells::not_here(cell), SHIFT))),
+        false => side(row, cells::twin_entry(cell, row, name), paint),
     };
     let sides: String = cells.iter().map(side).collect();
-    let figure = sides::figure(agreement, cells[0], row, name);
+    let figure = cells::figure(agreement, cells[0], row, name);
     let error = figure.map_or(String::new(), |figure| {
-        format!("{} {}", sides::error(figure), sides::mark(figure.within))
+        format!("{} {}", cells::error(figure), cells::mark(figure.within))
     });
     let line = format!("    {}{sides} {}", pad(&fit(name, NAME), NAME), pad_left(&error, ERROR));
     format!("{}\n", line.trim_end())

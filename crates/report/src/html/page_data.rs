@@ -9,12 +9,12 @@ use serde::{Serialize, Serializer};
 use stats::records::measures::values;
 use stats::{Cell, Comparison, MeasureKey, Row, backend_word};
 
-use super::curves::{BINS_PER_DECADE, Distribution, distributions};
-use super::detail::Detail;
+use super::detail_level::Detail;
 use super::knees::{self, Ramp};
-use super::shifts::{self, Shifts};
-use super::timeline::{Timeline, timelines};
-use super::{answer, provenance};
+use super::percentile_curves::{BINS_PER_DECADE, Distribution, distributions};
+use super::shift_functions::{self, Shifts};
+use super::timeline_section::{Timeline, timelines};
+use super::{answer_section, provenance_section};
 use crate::units;
 
 /// A number with five significant digits, without a needless fraction.
@@ -126,7 +126,7 @@ impl Resampled {
         let places = Places::new(comparison, records);
         let own = |trials: &Vec<usize>| trials.iter().map(|&index| &records[index]).collect();
         let records_of: Vec<Vec<&Record>> = places.trials_of.iter().map(own).collect();
-        let shifts = shifts::shifts(comparison, &records_of);
+        let shifts = shift_functions::shifts(comparison, &records_of);
         Resampled { shifts, ramps: knees::ramps(comparison, &records_of), places }
     }
 
@@ -160,12 +160,12 @@ pub fn json(
     let data = Data {
         baseline: &comparison.baseline,
         contestants: &comparison.contestants,
-        start: answer::start(comparison),
+        start: answer_section::start(comparison),
         cells: cells.collect(),
         definitions: definitions(comparison),
         points_per_decade: detail.points_per_decade,
         bins_per_decade: BINS_PER_DECADE,
-        shift_quantiles: &shifts::QUANTILES,
+        shift_quantiles: &shift_functions::QUANTILES,
         ramps: &resampled.ramps,
         trials,
         texts: texts.list,
@@ -210,7 +210,7 @@ impl Places {
         records: &'a [Record],
         texts: &mut Texts<'a>,
     ) -> Vec<TrialData> {
-        let environments = provenance::environments(records);
+        let environments = provenance_section::environments(records);
         let places = self.cell_of.iter().zip(&environments.of_record);
         let trial = |(record, (&cell, &environment)): (&'a Record, (&usize, &usize))| {
             let Record { trial, provenance, outcome, .. } = record;

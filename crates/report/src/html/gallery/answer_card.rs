@@ -4,9 +4,9 @@
 use stats::backend_word;
 use stats::view::consensus::{Answer, Question};
 
-use super::super::answer::class;
+use super::super::answer_section::class;
 use super::super::escape::{anchor, text};
-use super::super::results::Scale;
+use super::super::results_section::Scale;
 use super::{Kind, badge};
 use crate::units;
 

@@ -10,7 +10,7 @@ use stats::{Cell, Comparison, Entry, MeasureKey, Row};
 
 use super::escape::text;
 use super::figure::SAVE;
-use crate::family::Member;
+use crate::lineage::Member;
 use crate::units;
 
 /// Machines of fewer sizes make no curve.
@@ -49,7 +49,7 @@ pub fn section(comparison: &Comparison, records: &[Record], family: &[Member]) -
 /// tasks are not known, so it may.
 fn grows(series: &Series, records: &[Record]) -> bool {
     let tasks = |cell: &Cell| {
-        let ours = |record: &&Record| super::data::cell_label(record) == cell.label();
+        let ours = |record: &&Record| super::page_data::cell_label(record) == cell.label();
         let workload = &records.iter().find(ours)?.trial.workload;
         Some(workload.tasks.iter().map(|group| u64::from(group.count)).sum::<u64>())
     };

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use stats::view::consensus::{Consent, Question};
 
 use super::super::escape::text;
-use super::subject::contribution;
-use super::{COUNTED, Contribution, Counts, Frame, Gallery, Kind, Refused, answers};
+use super::subject_page::contribution;
+use super::{COUNTED, Contribution, Counts, Frame, Gallery, Kind, Refused, answer_card};
 use crate::units;
 
 /// The page.
@@ -81,7 +81,7 @@ fn disputed(gallery: &Gallery) -> String {
     let disputes = gallery.questions.iter().filter(|one| one.consent() == Consent::Disagree);
     let card = |question: &Question| {
         let whose = Kind::Scheduler.link(&question.contestant);
-        format!("<h3>{whose}</h3>{}", answers::card(question))
+        format!("<h3>{whose}</h3>{}", answer_card::card(question))
     };
     let cards: String = disputes.map(card).collect();
     if cards.is_empty() {

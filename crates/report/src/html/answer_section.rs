@@ -7,7 +7,7 @@ use stats::{Cell, Comparison, Entry, Row, Verdict, backend_word};
 
 use super::escape::{anchor, text};
 use crate::answer::{Load, Part, Sentence, answer, loads, several_machines, standings};
-use crate::{sides, units};
+use crate::{cells, units};
 
 /// A larger table of all headline measures is folded.
 const FIELDS_OPEN: usize = 120;
@@ -21,7 +21,7 @@ pub fn section(comparison: &Comparison, agreement: Option<&Agreement>) -> String
         true => rest,
         false => format!("<ul class=\"plain\">{rest}</ul>"),
     };
-    let agreed = agreement.map_or_else(Vec::new, |it| sides::in_short(comparison, it));
+    let agreed = agreement.map_or_else(Vec::new, |it| cells::in_short(comparison, it));
     let agreed: Vec<String> = agreed.iter().map(sentence).collect();
     let agreed = match agreed.is_empty() {
         true => String::new(),
@@ -37,7 +37,7 @@ pub fn section(comparison: &Comparison, agreement: Option<&Agreement>) -> String
         "<section id=\"answer\"><h2>The answer</h2><p class=\"lead\">{first}</p>{}{agreed}\
          {}{warnings}{}</section>\n",
         rest,
-        super::best::table(comparison),
+        super::leaders_table::table(comparison),
         matrix(comparison)
     )
 }
@@ -116,7 +116,7 @@ fn load_rows(comparison: &Comparison, load: &Load) -> String {
     if several_machines(comparison) {
         title += &format!(" <small>{}</small>", text(&load.place));
     }
-    let both = sides::several(comparison);
+    let both = cells::several(comparison);
     if let [(cell, row)] = load.rows.as_slice()
         && !both
     {
@@ -148,8 +148,8 @@ fn matrix_row(comparison: &Comparison, cell: &Cell, row: &Row, title: &str, clas
     let fields: String = row
         .entries
         .iter()
-        .map(|entry| match sides::is_elsewhere(comparison, cell, &entry.contestant) {
-            true => format!("<td class=\"v-none\"><small>{}</small></td>", sides::not_here(cell)),
+        .map(|entry| match cells::is_elsewhere(comparison, cell, &entry.contestant) {
+            true => format!("<td class=\"v-none\"><small>{}</small></td>", cells::not_here(cell)),
             false => field(cell, row, entry),
         })
         .collect();

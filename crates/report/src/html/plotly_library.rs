@@ -3,11 +3,11 @@
 
 use std::sync::LazyLock;
 
-use super::packed;
+use super::gzip_element;
 
 /// The element that holds the library, the same in every page.
 pub fn element() -> &'static str {
-    static ELEMENT: LazyLock<String> = LazyLock::new(|| packed::element("plotly", &source()));
+    static ELEMENT: LazyLock<String> = LazyLock::new(|| gzip_element::element("plotly", &source()));
     &ELEMENT
 }
 

@@ -65,7 +65,7 @@ fn is_traced(record: &Record) -> bool {
 }
 
 fn label(record: &Record) -> String {
-    format!("{} · {}", record.trial.contestant.name, super::data::cell_label(record))
+    format!("{} · {}", record.trial.contestant.name, super::page_data::cell_label(record))
 }
 
 /// All traced trials, each with its part of the slices that the page may hold.

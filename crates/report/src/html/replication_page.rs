@@ -7,7 +7,7 @@ use stats::backend_word;
 use stats::decide::replication::{Finding, Verdict};
 
 use super::escape::text;
-use super::{command, head, range};
+use super::{command, expectation_plot, head};
 use crate::replication::{
     Counts, Judged, Replication, Row, Tested, columns, consequence, expected, found, kernels,
     measured_on, published, reasons, rows, sentence,
@@ -232,7 +232,7 @@ fn expectation(one: &Expectation, finding: &Finding) -> String {
         text(&consequence(one, finding)),
         text(&expected(one)),
         text(&measured_on(one)),
-        range::picture(one, finding),
+        expectation_plot::picture(one, finding),
     )
 }
 

@@ -3,11 +3,11 @@
 
 use stats::{Cell, Comparison, Row};
 
-use super::answer;
-use super::data::Resampled;
-use super::detail::Detail;
+use super::answer_section;
+use super::detail_level::Detail;
 use super::escape::text;
 use super::figure::SAVE;
+use super::page_data::Resampled;
 
 /// A chart's name, its title, and the sentence below it; the scripts say more where it depends on
 /// the chosen cell.
@@ -60,7 +60,7 @@ pub fn section(
     detail: &Detail,
     knees: &str,
 ) -> String {
-    let start = answer::start(comparison);
+    let start = answer_section::start(comparison);
     let cell = comparison.cells.get(start);
     let shifts = detail.shifts && resampled.has_shifts(start);
     let figure = |(id, title, caption): &(&str, &str, &str)| {

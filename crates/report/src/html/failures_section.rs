@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use model::{Outcome, Record};
 
-use super::detail::Detail;
+use super::detail_level::Detail;
 use super::escape::text;
 use super::starvation;
 
@@ -13,7 +13,7 @@ pub fn section(records: &[Record], detail: &Detail) -> String {
     let mut alike: BTreeMap<(&str, String, &str, &str), Vec<&Record>> = BTreeMap::new();
     for record in records.iter().filter(|record| !record.outcome.is_ok()) {
         let contestant = record.trial.contestant.name.as_str();
-        let cell = super::data::cell_label(record);
+        let cell = super::page_data::cell_label(record);
         let key = (contestant, cell, record.outcome.word(), record.outcome.reason());
         alike.entry(key).or_default().push(record);
     }

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use stats::view::consensus::{Answer, Question};
 use stats::{Verdict, backend_word};
 
-use super::super::answer::class;
+use super::super::answer_section::class;
 use super::super::escape::{anchor, text};
-use super::{Contribution, Counts, Frame, Gallery, Kind, answers, badge};
+use super::{Contribution, Counts, Frame, Gallery, Kind, answer_card, badge};
 use crate::units;
 
 /// The page.
@@ -76,7 +76,7 @@ fn by_load(questions: &[&Question]) -> String {
     questions.iter().for_each(|one| loads.entry(&one.workload).or_default().push(one));
     let section = |(load, questions): (&str, Vec<&Question>)| {
         let about = questions.first().map_or("", |one| one.about.as_str());
-        let cards: String = questions.iter().map(|one| answers::card(one)).collect();
+        let cards: String = questions.iter().map(|one| answer_card::card(one)).collect();
         format!(
             "<section><h2>{}</h2><p class=\"aside\">{}</p>{cards}</section>\n",
             Kind::Workload.link(load),
@@ -100,7 +100,7 @@ fn load(questions: &[&Question]) -> String {
             "<tr><th scope=\"row\">{}</th><td>{}</td><td>{} against {}</td>{}{}{}{}<td>{}</td>\
              </tr>",
             linked(question),
-            answers::subject(question),
+            answer_card::subject(question),
             text(&units::measure(&question.measure)),
             text(&question.baseline),
             number("t-better", said(|verdict| verdict == Verdict::Better)),
@@ -165,7 +165,11 @@ fn machine_row(question: &Question, answer: &Answer) -> String {
 /// The scheduler's name, which leads to the answers.
 fn linked(question: &Question) -> String {
     let file = Kind::Scheduler.file(&question.contestant);
-    format!("<a href=\"{file}#{}\">{}</a>", answers::place(question), text(&question.contestant))
+    format!(
+        "<a href=\"{file}#{}\">{}</a>",
+        answer_card::place(question),
+        text(&question.contestant)
+    )
 }
 
 /// Whether those who were asked agree; one contributor has nobody to agree with.

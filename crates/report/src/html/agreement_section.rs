@@ -8,7 +8,7 @@ use stats::view::agreement::{Agreement, Aspect, Figure, Sign, Tally, Within};
 use stats::{Comparison, backend_word};
 
 use super::escape::text;
-use crate::{sides, units};
+use crate::{cells, units};
 
 /// So many medians outside their tolerance are listed.
 const LISTED: usize = 60;
@@ -16,8 +16,9 @@ const LISTED: usize = 60;
 /// The section; empty when only one backend answered.
 pub fn section(comparison: &Comparison, agreement: Option<&Agreement>) -> String {
     let Some(agreement) = agreement else { return String::new() };
-    let sentences = sides::sentences(comparison, agreement);
-    let words: String = sentences.iter().map(|it| super::answer::sentence(it) + " ").collect();
+    let sentences = cells::sentences(comparison, agreement);
+    let words: String =
+        sentences.iter().map(|it| super::answer_section::sentence(it) + " ").collect();
     format!(
         "<section id=\"agreement\"><h2>Agreement</h2><p>{words}</p>{}{}{}</section>\n",
         by_aspect(agreement),
@@ -42,7 +43,7 @@ fn by_aspect(agreement: &Agreement) -> String {
     let known = Aspect::ALL.into_iter().filter(|&aspect| of(aspect).figures > 0);
     let lines: String = known
         .map(|aspect| {
-            let (name, tolerance) = sides::aspect(aspect);
+            let (name, tolerance) = cells::aspect(aspect);
             line(name, tolerance, of(aspect))
         })
         .collect();
@@ -140,6 +141,6 @@ fn line(figure: &Figure) -> String {
         text(&units::measure(&figure.measure)),
         text(&units::number(figure.reference, figure.unit)),
         text(&units::number(figure.model, figure.unit)),
-        text(&sides::error(figure))
+        text(&cells::error(figure))
     )
 }

@@ -4,9 +4,9 @@
 
 use stats::Comparison;
 
-use super::answer::sentence;
+use super::answer_section::sentence;
 use super::escape::{anchor, text};
-use crate::best::{Line, lines};
+use crate::leaders::{Line, lines};
 
 /// The table; empty where no measure judges.
 pub fn table(comparison: &Comparison) -> String {
