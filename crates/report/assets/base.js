@@ -62,17 +62,11 @@ function rowOf(name, group, of = cell()) {
   return of.rows.find((row) => row.name === name && row.group === group);
 }
 
-const SCALES = {
-  nanoseconds: [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]],
-  per_second: [[1e6, "M/s"], [1e3, "k/s"], [1, "/s"]],
-  count: [[1e9, "G"], [1e6, "M"], [1, ""]],
-  ratio: [[1, ""]],
-};
-
-// The factor and the unit that keep a number short.
+// The factor and the unit that keep a number short, by the steps that the tables use.
 function scale(value, unit) {
-  const scales = SCALES[unit] ?? SCALES.ratio;
-  return scales.find(([factor]) => Math.abs(value) >= factor * 0.9995) ?? scales.at(-1);
+  const [begins, units] = data.scales;
+  const [, steps] = units.find(([known]) => known === unit);
+  return steps.find(([factor]) => Math.abs(value) >= factor * begins) ?? steps.at(-1);
 }
 
 // Made once: a browser takes long to make one.

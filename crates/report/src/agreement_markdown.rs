@@ -10,13 +10,13 @@ use crate::markdown::clean;
 use crate::units;
 
 /// What the two sides of a table are called.
-struct Sides {
+struct ColumnNames {
     reference: &'static str,
     model: &'static str,
 }
 
-const BACKENDS: Sides = Sides { reference: "kernel", model: "simulator" };
-const COPIES: Sides = Sides { reference: "original", model: "file" };
+const BACKENDS: ColumnNames = ColumnNames { reference: "kernel", model: "simulator" };
+const COPIES: ColumnNames = ColumnNames { reference: "original", model: "file" };
 
 /// The summary by aspect, a row for each cell and contestant, and the claims. Figures that a real
 /// clock measured stand in tables of their own, because they hold the host's noise.
@@ -31,7 +31,7 @@ pub fn copies(agreement: &Agreement) -> String {
     by_clock(agreement, &COPIES)
 }
 
-fn by_clock(agreement: &Agreement, sides: &Sides) -> String {
+fn by_clock(agreement: &Agreement, sides: &ColumnNames) -> String {
     let mut text = String::new();
     for (clock, heading) in [(Clock::Virtual, "In virtual time"), (Clock::Real, "In real time")] {
         let figures: Vec<&Figure> =
@@ -58,7 +58,7 @@ pub fn figures_of_copies(agreement: &Agreement) -> String {
     rows(agreement, &COPIES)
 }
 
-fn rows(agreement: &Agreement, Sides { reference, model }: &Sides) -> String {
+fn rows(agreement: &Agreement, ColumnNames { reference, model }: &ColumnNames) -> String {
     let mut text = format!(
         "| cell | scheduler | measure | {reference} | {model} | error | |\n\
          |---|---|---|---:|---:|---:|---|\n",
@@ -93,7 +93,7 @@ fn aspects(figures: &[&Figure]) -> String {
     text
 }
 
-fn cells(figures: &[&Figure], Sides { reference, model }: &Sides) -> String {
+fn cells(figures: &[&Figure], ColumnNames { reference, model }: &ColumnNames) -> String {
     let mut text = format!(
         "| cell | scheduler | figures | within | relative alone | farthest off | {reference} \
          | {model} |\n|---|---|---:|---:|---:|---|---:|---:|\n",

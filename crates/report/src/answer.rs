@@ -6,13 +6,13 @@
 
 use model::Backend;
 use stats::view::ranking::counted;
-use stats::{Cell, Comparison, Entry, Row, Verdict};
+use stats::{Comparison, Entry, Row, Verdict};
 
-use crate::cells::{is_elsewhere, several, together};
-use crate::leaders::{Line, alike, lines, most_often};
+use crate::cells::{have_several_backends, have_several_places, is_elsewhere};
+use crate::gains::{log_ratio, shift_words};
+use crate::leaders::{WorkloadLeaders, lines, most_often, undecided};
+use crate::sentence::Sentence;
 use crate::units;
-
-pub use crate::sentence::{Part, Sentence};
 
 /// How one contestant stands against the baseline over all headline measures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,7 +57,7 @@ fn standing(comparison: &Comparison, name: &str) -> Standing {
 
 /// Every headline entry with its cell's label and row.
 fn headline_entries(comparison: &Comparison) -> impl Iterator<Item = (String, &Row, &Entry)> {
-    let several = several_machines(comparison);
+    let several = have_several_places(comparison);
     comparison.cells.iter().flat_map(move |cell| {
         let label = if several { cell.label() } else { cell.name.clone() };
         let rows = cell.headline();
@@ -68,73 +68,6 @@ fn headline_entries(comparison: &Comparison) -> impl Iterator<Item = (String, &R
             row.entries.iter().filter(here).map(move |entry| (label.clone(), row, entry))
         })
     })
-}
-
-/// Whether a cell's name alone is ambiguous.
-pub fn several_machines(comparison: &Comparison) -> bool {
-    let mut places = comparison.cells.iter().map(|cell| (&cell.machine, cell.backend));
-    let first = places.next();
-    places.any(|place| Some(place) != first)
-}
-
-/// One headline measure of one workload on one machine, over all settings of its parameters.
-pub struct Load<'a> {
-    /// The workload's name.
-    pub workload: &'a str,
-    /// The machine, and the backend if there is only one.
-    pub place: String,
-    /// Cells with the measure's row in each, in the order of the parameters; those of different
-    /// backends that ask the same stand side by side.
-    pub rows: Vec<(&'a Cell, &'a Row)>,
-}
-
-/// All headline measures by load.
-pub fn loads(comparison: &Comparison) -> Vec<Load<'_>> {
-    let mut loads: Vec<Load<'_>> = Vec::new();
-    let side_by_side = several(comparison);
-    for cell in together(comparison).into_iter().flatten() {
-        let place = match side_by_side {
-            true => cell.machine.clone(),
-            false => format!("{} ({})", cell.machine, stats::backend_word(cell.backend)),
-        };
-        for row in cell.headline() {
-            let same = |load: &&mut Load<'_>| {
-                load.workload == cell.workload
-                    && load.place == place
-                    && load.rows[0].1.measure == row.measure
-            };
-            match loads.iter_mut().find(same) {
-                Some(load) => load.rows.push((cell, row)),
-                None => loads.push(Load {
-                    workload: &cell.workload,
-                    place: place.clone(),
-                    rows: vec![(cell, row)],
-                }),
-            }
-        }
-    }
-    loads
-}
-
-/// How large a gain is, to choose between contestants: the logarithm of the ratio.
-fn gain(entry: &Entry) -> f64 {
-    let percent = entry.shift.and_then(|shift| shift.percent).unwrap_or(0.0);
-    (1.0 + percent / 100.0).max(1e-3).ln().abs()
-}
-
-/// `−61.3 % [−66.0, −55.1]` of one gain, `−36.9 % to −100 %` of several.
-pub(crate) fn range_words(wins: &[(&Row, &Entry)]) -> String {
-    let mut wins: Vec<_> = wins.to_vec();
-    wins.sort_by(|(_, a), (_, b)| gain(a).total_cmp(&gain(b)));
-    match wins.as_slice() {
-        [(row, entry)] => shift_words(row, entry),
-        [(row, least), .., (_, most)] => {
-            let words = |entry: &Entry| entry.shift.map(|it| units::shift(&it, row.unit).0);
-            let (least, most) = (words(least).unwrap_or_default(), words(most).unwrap_or_default());
-            format!("{least} to {most}")
-        }
-        [] => String::new(),
-    }
 }
 
 /// The whole answer, most important first.
@@ -149,7 +82,7 @@ pub fn answer(comparison: &Comparison) -> Vec<Sentence> {
     sentences.extend(leader(comparison, &lines, &often));
     sentences.extend(extremes(comparison, &often));
     sentences.extend(ranks(comparison));
-    sentences.extend(alike(&lines));
+    sentences.extend(undecided(&lines));
     sentences.extend(indistinguishable(comparison, &standings));
     sentences.extend(silent(comparison, &standings));
     sentences.extend(only_simulated(comparison));
@@ -158,10 +91,14 @@ pub fn answer(comparison: &Comparison) -> Vec<Sentence> {
 }
 
 /// Who is among the best most often; counted where anybody is told apart.
-fn leader(comparison: &Comparison, lines: &[Line], often: &[(&String, usize)]) -> Option<Sentence> {
+fn leader(
+    comparison: &Comparison,
+    lines: &[WorkloadLeaders],
+    often: &[(&String, usize)],
+) -> Option<Sentence> {
     let known = lines.iter().filter(|line| line.group.is_known()).count();
     let telling = lines.iter().filter(|line| line.group.tells()).count();
-    let several = several_machines(comparison);
+    let several = have_several_places(comparison);
     let thing = if several { "load and machine" } else { "load" };
     let sentence = Sentence::default();
     if known == 0 {
@@ -201,11 +138,13 @@ fn extremes(comparison: &Comparison, often: &[(&String, usize)]) -> Vec<Sentence
     let others = often.iter().filter(|(name, times)| **name != comparison.baseline && *times > 0);
     let Some((best, _)) = others.copied().next() else { return Vec::new() };
     let counted: Vec<String> = counted(comparison).iter().map(|cell| cell.label()).collect();
-    let real = |(cell, ..): &(String, &Row, &Entry)| !several(comparison) || counted.contains(cell);
+    let real = |(cell, ..): &(String, &Row, &Entry)| {
+        !have_several_backends(comparison) || counted.contains(cell)
+    };
     let largest = |verdict: Verdict| {
         let mut largest: Option<(f64, String, &Row, &Entry)> = None;
         for (cell, row, entry) in headline_entries(comparison).filter(|it| real(it)) {
-            let size = if entry.verdict == verdict { gain(entry) } else { continue };
+            let size = if entry.verdict == verdict { log_ratio(entry) } else { continue };
             let ours = entry.contestant == *best;
             if ours && largest.as_ref().is_none_or(|(most, ..)| size > *most) {
                 largest = Some((size, cell, row, entry));
@@ -259,12 +198,6 @@ fn extreme(opening: Sentence, cell: &str, row: &Row, entry: &Entry) -> Sentence 
     };
     let (ours, theirs) = (median(Some(entry)), median(row.entries.first()));
     sentence.text(format!("{ours} instead of {theirs}."))
-}
-
-fn shift_words(row: &Row, entry: &Entry) -> String {
-    let Some(shift) = &entry.shift else { return String::new() };
-    let (value, interval) = units::shift(shift, row.unit);
-    format!("{value} {interval}")
 }
 
 /// Contestants of which every headline measure is known and none is decided.

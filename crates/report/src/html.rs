@@ -19,12 +19,14 @@ mod expectation_plot;
 mod explanation_section;
 mod failures_section;
 mod figure;
+mod frame;
 pub mod gallery;
 mod gzip_element;
 mod history_section;
 mod knees;
 mod leaders_table;
 mod lineage_section;
+mod markup;
 mod method_section;
 mod page_data;
 mod percentile_curves;
@@ -36,6 +38,7 @@ mod results_section;
 mod scaling_section;
 mod separation_section;
 mod shift_functions;
+mod short_number;
 mod starvation;
 mod time_series_section;
 mod timeline_section;
@@ -45,11 +48,12 @@ use model::Record;
 use stats::Comparison;
 use stats::view::history::History;
 
-use detail_level::{DETAILS, Detail};
+use detail_level::{DETAILS, DetailLevel};
 use escape::text;
+use frame::{command, fact, head};
 use page_data::Resampled;
 
-use crate::cells;
+use crate::agreement;
 use crate::lineage::Member;
 
 /// What the page says about itself.
@@ -94,10 +98,6 @@ const SCRIPT: &str = concat!(
     include_str!("../assets/report.js"),
 );
 
-/// Only what is in the file may be used; nothing may be fetched or sent.
-const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
-                      img-src data: blob:; base-uri 'none'; form-action 'none'";
-
 /// The largest page, so that it opens quickly and can be sent by mail.
 pub const LIMIT_BYTES: usize = 8_000_000;
 
@@ -119,9 +119,9 @@ fn page_with(
     records: &[Record],
     about: &About,
     resampled: &Resampled,
-    detail: &Detail,
+    detail: &DetailLevel,
 ) -> String {
-    let agreement = cells::agreed(comparison, records);
+    let agreement = agreement::agreed(comparison, records);
     let agreement = agreement.as_ref();
     let (over_time, numbers) = time_series_section::section(comparison, records, resampled, detail);
     let sections = [
@@ -164,36 +164,14 @@ fn page_with(
     )
 }
 
-fn head(title: &str, style: &str) -> String {
-    format!(
-        "<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" \
-         content=\"{POLICY}\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <link rel=\"icon\" href=\"data:,\">\n\
-         <title>{} · Fairground</title>\n<style>\n{style}</style>\n",
-        text(title)
-    )
-}
-
-/// More contestants than this have their columns on wide paper.
-const UPRIGHT_COLUMNS: usize = 7;
-
-fn is_wide(comparison: &Comparison) -> bool {
-    comparison.contestants.len() > UPRIGHT_COLUMNS
-}
-
 /// The heading, and links to the sections that the body has.
 fn header(comparison: &Comparison, about: &About, body: &str) -> String {
     let facts = [
-        (comparison.contestants.len(), "contestants"),
-        (comparison.cells.len(), "cells"),
-        (comparison.records, "trials"),
+        (comparison.contestants.len(), "contestant"),
+        (comparison.cells.len(), "cell"),
+        (comparison.records, "trial"),
     ];
-    let facts: String = facts
-        .iter()
-        .map(|&(count, what)| format!("<span>{}</span>", counted(count, what)))
-        .collect();
+    let facts: String = facts.into_iter().map(|(count, noun)| fact(count, noun)).collect();
     let links = [
         ("answer", "Answer"),
         ("ranking", "Ranking"),
@@ -232,12 +210,6 @@ fn header(comparison: &Comparison, about: &About, body: &str) -> String {
     )
 }
 
-/// `<b>1</b> cell`, `<b>2</b> cells`.
-fn counted(count: usize, what: &str) -> String {
-    let what = if count == 1 { what.trim_end_matches('s') } else { what };
-    format!("<b>{count}</b> {what}")
-}
-
 fn trials(count: usize) -> String {
     // Room for the rows that the scripts make at first, so that nothing below them moves.
     let rows = count.min(24);
@@ -257,17 +229,8 @@ fn trials(count: usize) -> String {
 }
 
 fn reproduce(about: &About) -> String {
-    let commands: String = about.commands.iter().map(|it| command(it)).collect();
+    let commands: String = about.commands.iter().map(|line| command(line)).collect();
     format!("<section id=\"reproduce\"><h2>Reproduce it</h2>{commands}</section>\n")
-}
-
-/// A command to be copied.
-fn command(words: &str) -> String {
-    format!(
-        "<div class=\"command\"><pre><code>{}</code></pre><button type=\"button\" \
-         class=\"copy\">Copy</button></div>",
-        text(words)
-    )
 }
 
 fn footer(about: &About) -> String {

@@ -5,7 +5,9 @@
 use model::Backend;
 use stats::{Cell, Comparison, Row};
 
-use crate::answer::{Load, loads, range_words};
+use crate::cells::have_several_backends;
+use crate::gains::range_words;
+use crate::headlines::{WorkloadHeadline, by_workload};
 use crate::sentence::Sentence;
 use crate::units;
 
@@ -15,7 +17,7 @@ const NAMES: usize = 5;
 /// One load on one machine, over all settings of its parameters, by the first measure that its
 /// workload names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct WorkloadLeaders {
     /// The workload's name.
     pub workload: String,
     /// The machine, with a word where only the simulator was asked and elsewhere not.
@@ -25,19 +27,19 @@ pub struct Line {
     /// The cell that the line is about, or the first of several.
     pub cell: String,
     /// Who is best.
-    pub group: Group,
+    pub group: LeadingGroup,
     /// How far the best is from the baseline, with an interval; empty if the baseline is one of
     /// them.
     pub gain: String,
     /// The last of those behind, and how far it is from the baseline.
     pub last: Option<(String, String)>,
     /// What the simulator says of the same, if a real kernel answered too.
-    pub simulated: Option<Group>,
+    pub simulated: Option<LeadingGroup>,
 }
 
 /// Who is best, and who is behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Group {
+pub struct LeadingGroup {
     /// The best in most settings, the best median first.
     pub best: Vec<String>,
     /// Those that were told apart from the best, the nearest first.
@@ -47,32 +49,33 @@ pub struct Group {
 }
 
 /// All lines, in the order of the comparison.
-pub fn lines(comparison: &Comparison) -> Vec<Line> {
+pub fn lines(comparison: &Comparison) -> Vec<WorkloadLeaders> {
     let is_primary = |(cell, row): &(&Cell, &Row)| {
         cell.primary().is_some_and(|primary| primary.measure == row.measure)
     };
-    let mut loads = loads(comparison);
-    loads.iter_mut().for_each(|load| load.rows.retain(is_primary));
-    loads.retain(|load| !load.rows.is_empty());
-    loads.iter().map(|load| line(comparison, load)).collect()
+    let mut headlines = by_workload(comparison);
+    headlines.iter_mut().for_each(|headline| headline.rows.retain(is_primary));
+    headlines.retain(|headline| !headline.rows.is_empty());
+    headlines.iter().map(|headline| line(comparison, headline)).collect()
 }
 
-fn line(comparison: &Comparison, load: &Load) -> Line {
+fn line(comparison: &Comparison, headline: &WorkloadHeadline) -> WorkloadLeaders {
     let of = |simulated: bool| {
         let ours = |(cell, _): &&(&Cell, &Row)| (cell.backend == Backend::Sim) == simulated;
-        load.rows.iter().filter(ours).map(|(_, row)| *row).collect::<Vec<&Row>>()
+        headline.rows.iter().filter(ours).map(|(_, row)| *row).collect::<Vec<&Row>>()
     };
     let (real, simulated) = (of(false), of(true));
-    let (rows, twin) = match real.is_empty() {
-        true => (simulated, None),
-        false => (real, (!simulated.is_empty()).then(|| group(&simulated))),
+    let (rows, twin) = if real.is_empty() {
+        (simulated, None)
+    } else {
+        (real, (!simulated.is_empty()).then(|| group(&simulated)))
     };
     let group = group(&rows);
-    Line {
-        workload: load.workload.into(),
-        place: place(comparison, load),
+    WorkloadLeaders {
+        workload: headline.workload.into(),
+        place: place(comparison, headline),
         measure: units::measure(&rows[0].measure),
-        cell: load.rows[0].0.label(),
+        cell: headline.rows[0].0.label(),
         gain: gain(comparison, &rows, &group),
         last: last(comparison, &rows, &group),
         group,
@@ -81,23 +84,18 @@ fn line(comparison: &Comparison, load: &Load) -> Line {
 }
 
 /// The machine; where others were asked of a real kernel, also that this was not.
-fn place(comparison: &Comparison, load: &Load) -> String {
-    let machine = load.rows[0].0.machine.clone();
-    let simulated = load.rows.iter().all(|(cell, _)| cell.backend == Backend::Sim);
-    match simulated && !one_backend(comparison) {
-        true => format!("{machine} (sim)"),
-        false => machine,
+fn place(comparison: &Comparison, headline: &WorkloadHeadline) -> String {
+    let machine = headline.rows[0].0.machine.clone();
+    let simulated = headline.rows.iter().all(|(cell, _)| cell.backend == Backend::Sim);
+    if simulated && have_several_backends(comparison) {
+        format!("{machine} (sim)")
+    } else {
+        machine
     }
 }
 
-fn one_backend(comparison: &Comparison) -> bool {
-    let mut backends = comparison.cells.iter().map(|cell| cell.backend);
-    let first = backends.next();
-    backends.all(|backend| Some(backend) == first)
-}
-
 /// The best of one setting, or those that are best most often.
-fn group(rows: &[&Row]) -> Group {
+fn group(rows: &[&Row]) -> LeadingGroup {
     let known: Vec<_> = rows.iter().filter_map(|row| row.leaders.as_ref()).collect();
     let mut names: Vec<&String> = Vec::new();
     for leaders in &known {
@@ -110,10 +108,10 @@ fn group(rows: &[&Row]) -> Group {
     let times = |name: &String| known.iter().filter(|it| it.best.contains(name)).count();
     let most = names.iter().map(|name| times(name)).max().unwrap_or(0);
     let (best, behind) = names.into_iter().cloned().partition(|name| times(name) == most);
-    Group { best, behind, settings: (most, known.len()) }
+    LeadingGroup { best, behind, settings: (most, known.len()) }
 }
 
-fn gain(comparison: &Comparison, rows: &[&Row], group: &Group) -> String {
+fn gain(comparison: &Comparison, rows: &[&Row], group: &LeadingGroup) -> String {
     let Some(first) = group.best.first().filter(|_| !group.best.contains(&comparison.baseline))
     else {
         return String::new();
@@ -127,7 +125,7 @@ fn gain(comparison: &Comparison, rows: &[&Row], group: &Group) -> String {
     range_words(&entries.collect::<Vec<_>>())
 }
 
-fn last(comparison: &Comparison, rows: &[&Row], group: &Group) -> Option<(String, String)> {
+fn last(comparison: &Comparison, rows: &[&Row], group: &LeadingGroup) -> Option<(String, String)> {
     let last = group.behind.last()?;
     let [row] = rows else { return None };
     let entry = row.entries.iter().find(|entry| entry.contestant == *last)?;
@@ -139,7 +137,7 @@ fn last(comparison: &Comparison, rows: &[&Row], group: &Group) -> Option<(String
     Some((last.clone(), far))
 }
 
-impl Group {
+impl LeadingGroup {
     /// Whether anything tells the contestants apart.
     pub fn tells(&self) -> bool {
         !self.behind.is_empty()
@@ -175,10 +173,11 @@ impl Group {
     }
 
     /// Whether each one's best is among the best of the other, as far as both know them.
-    fn agrees(&self, other: &Group) -> bool {
-        let knows =
-            |group: &Group, name: &String| group.best.contains(name) || group.behind.contains(name);
-        let backs = |one: &Group, other: &Group| {
+    fn agrees(&self, other: &LeadingGroup) -> bool {
+        let knows = |group: &LeadingGroup, name: &String| {
+            group.best.contains(name) || group.behind.contains(name)
+        };
+        let backs = |one: &LeadingGroup, other: &LeadingGroup| {
             let first = one.best.iter().find(|name| knows(other, name));
             first.is_none_or(|first| other.best.contains(first))
         };
@@ -186,7 +185,7 @@ impl Group {
     }
 }
 
-impl Line {
+impl WorkloadLeaders {
     /// What it says, without load and machine.
     pub fn words(&self, baseline: &str) -> Sentence {
         let mut sentence = self.group.words();
@@ -218,7 +217,10 @@ impl Line {
 }
 
 /// In how many of the lines that tell contestants apart each one is among the best, most first.
-pub fn most_often<'a>(comparison: &'a Comparison, lines: &[Line]) -> Vec<(&'a String, usize)> {
+pub fn most_often<'a>(
+    comparison: &'a Comparison,
+    lines: &[WorkloadLeaders],
+) -> Vec<(&'a String, usize)> {
     let times = |name: &String| {
         lines.iter().filter(|it| it.group.tells() && it.group.best.contains(name)).count()
     };
@@ -229,7 +231,7 @@ pub fn most_often<'a>(comparison: &'a Comparison, lines: &[Line]) -> Vec<(&'a St
 }
 
 /// Loads that tell nobody apart, with the machines where they do not.
-pub fn alike(lines: &[Line]) -> Option<Sentence> {
+pub fn undecided(lines: &[WorkloadLeaders]) -> Option<Sentence> {
     let alike = lines.iter().filter(|it| it.group.is_known() && !it.group.tells());
     let mut loads: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in alike {

@@ -13,10 +13,13 @@
 //!
 //! What is not here: any statistic. A report shows what `stats` found and decides nothing.
 
+pub mod agreement;
 pub mod agreement_markdown;
 pub mod answer;
 pub mod cells;
 pub mod explain;
+mod gains;
+mod headlines;
 pub mod html;
 pub mod leaders;
 pub mod lineage;

@@ -4,24 +4,26 @@
 use std::collections::BTreeMap;
 
 use model::Clock;
-use model::metric::Direction;
 use stats::rank::holm::ALPHA;
 use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
 
 use crate::answer::answer;
-use crate::leaders::{Line, lines};
-use crate::{cells, units};
+use crate::leaders::{WorkloadLeaders, lines};
+use crate::{agreement, cells, units};
+use layout::{Paint, fit, pad, pad_left, wrapped};
+use outcomes_text::bad_outcomes;
 
 mod backends_text;
 pub mod consensus_text;
 pub mod gate_text;
 pub mod history_text;
+pub(crate) mod layout;
+mod outcomes_text;
 pub mod recommendation_text;
-pub mod separation_text;
 
-/// The widest line.
-pub const COLUMNS: usize = 110;
+pub use layout::COLUMNS;
+pub mod separation_text;
 
 /// How much of a contestant's name is shown.
 const NAME: usize = 20;
@@ -31,7 +33,7 @@ const NAME: usize = 20;
 pub fn table(comparison: &Comparison, agreement: Option<&Agreement>, colour: bool) -> String {
     let paint = Paint(colour);
     let mut text = String::new();
-    for cells in cells::together(comparison) {
+    for cells in cells::same_question(comparison) {
         match (cells.as_slice(), agreement) {
             ([_, _], Some(agreement)) => {
                 text += &backends_text::tables(comparison, &cells, agreement, paint);
@@ -53,14 +55,16 @@ pub fn table(comparison: &Comparison, agreement: Option<&Agreement>, colour: boo
     for sentence in answer(comparison) {
         text += &wrapped(&sentence.plain(), "");
     }
-    for sentence in agreement.map_or_else(Vec::new, |it| cells::sentences(comparison, it)) {
+    for sentence in
+        agreement.map_or_else(Vec::new, |agreement| agreement::sentences(comparison, agreement))
+    {
         text += &wrapped(&sentence.plain(), "");
     }
     lines(comparison).iter().for_each(|line| text += &best(line, &comparison.baseline));
     text
 }
 
-fn best(line: &Line, baseline: &str) -> String {
+fn best(line: &WorkloadLeaders, baseline: &str) -> String {
     let words = line.words(baseline).plain();
     wrapped(&format!("- {}: {words}.", line.subject()), "  ")
 }
@@ -76,21 +80,9 @@ fn cell_table(cell: &Cell, baseline: &str, paint: Paint) -> String {
     text + &bad_outcomes(cell, "", paint) + "\n"
 }
 
-/// Everything that did not end well, each line with the place where.
-fn bad_outcomes(cell: &Cell, place: &str, paint: Paint) -> String {
-    let mut text = String::new();
-    for count in cell.outcomes.iter().filter(|count| count.outcome != "ok") {
-        let outcome = format!("{} {}", count.trials, count.outcome);
-        let line = format!("  ! {place}{}: {outcome}: {}", count.contestant, count.reason);
-        text += &paint.red(&fit(&line, COLUMNS));
-        text.push('\n');
-    }
-    text
-}
-
 fn row_table(row: &Row, baseline: &str, paint: Paint) -> String {
     let noise = row.noise.map_or_else(String::new, |noise| format!("; {}", units::noise(&noise)));
-    let title = format!("{}{}{noise}", row.measure, direction(row.direction));
+    let title = format!("{}{noise}", units::title(&row.measure.to_string(), row.direction));
     let mut text = format!("  {}\n", fit(&title, COLUMNS - 2));
     if !row.is_measured() {
         return text + &unmeasured(row);
@@ -117,14 +109,6 @@ fn unmeasured(row: &Row) -> String {
         fit(&format!("    nobody has a number; {runs} run(s): {reason}"), COLUMNS) + "\n"
     };
     reasons.into_iter().map(line).collect()
-}
-
-fn direction(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Lower => ", lower is better",
-        Direction::Higher => ", higher is better",
-        Direction::Neutral => "",
-    }
 }
 
 fn entry_line(row: &Row, entry: &Entry, paint: Paint) -> String {
@@ -178,77 +162,4 @@ fn missing(entry: &Entry) -> String {
         fit(&format!("      {runs} run(s): {reason}"), COLUMNS) + "\n"
     };
     entry.missing.iter().map(line).collect()
-}
-
-/// Colours, or none.
-#[derive(Clone, Copy)]
-pub(crate) struct Paint(pub bool);
-
-impl Paint {
-    fn code(self, code: &str, text: &str) -> String {
-        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() }
-    }
-
-    pub(crate) fn bold(self, text: &str) -> String {
-        self.code("1", text)
-    }
-
-    pub(crate) fn dim(self, text: &str) -> String {
-        self.code("2", text)
-    }
-
-    pub(crate) fn green(self, text: &str) -> String {
-        self.code("32", text)
-    }
-
-    pub(crate) fn red(self, text: &str) -> String {
-        self.code("31", text)
-    }
-
-    /// Words in the colour of a verdict.
-    fn judged(self, verdict: Verdict, words: &str) -> String {
-        match verdict {
-            Verdict::Better => self.code("32", words),
-            Verdict::Worse => self.code("31", words),
-            Verdict::More | Verdict::Less => self.code("36", words),
-            _ => self.dim(words),
-        }
-    }
-}
-
-/// At most so many characters on one line: names and reasons come from strangers, so that control
-/// characters are replaced.
-pub(crate) fn fit(text: &str, width: usize) -> String {
-    let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    if text.chars().count() <= width {
-        return clean.collect();
-    }
-    clean.take(width - 1).chain(['…']).collect()
-}
-
-pub(crate) fn pad(text: &str, width: usize) -> String {
-    format!("{text:<width$}")
-}
-
-pub(crate) fn pad_left(text: &str, width: usize) -> String {
-    format!("{text:>width$}")
-}
-
-/// Breaks a paragraph between words.
-pub(crate) fn wrapped(text: &str, indent: &str) -> String {
-    hanging(text, "", indent)
-}
-
-/// The same where the first line has an indent of its own.
-pub(crate) fn hanging(text: &str, first: &str, indent: &str) -> String {
-    let (mut lines, mut line) = (String::new(), first.to_owned());
-    for word in text.split_whitespace() {
-        let word = fit(word, COLUMNS - indent.len());
-        if line.chars().count() + 1 + word.chars().count() > COLUMNS && !line.trim().is_empty() {
-            lines += &format!("{}\n", line.trim_end());
-            line = indent.to_owned();
-        }
-        line += &format!("{word} ");
-    }
-    format!("{lines}{}\n", line.trim_end())
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Numbers for people: three significant digits, and a unit that keeps them short.
 
-use model::metric::Unit;
+use model::metric::{Direction, Unit};
 use stats::compare::noise_floor::Noise;
 use stats::{Interval, MeasureKey, PValue, Shift};
 
 /// A number with its unit: `4.01 ms`, `134,538`, `1.20 M/s`, `0.953`.
 pub fn number(value: f64, unit: Unit) -> String {
     let (factor, suffix) = scale(value, unit);
-    format!("{}{suffix}", digits(value / factor, unit))
+    let digits = digits(value / factor, unit);
+    if suffix.is_empty() { digits } else { format!("{digits} {suffix}") }
 }
 
 /// An interval without its unit, scaled like the number that it belongs to: `[3.97, 4.10]`.
@@ -56,10 +57,31 @@ fn digits_of(percent: f64) -> String {
     signed(percent).trim_start_matches('+').to_owned()
 }
 
-/// A number of things: `1 time`, `3 times`.
-pub fn count(number: u64, thing: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {thing}{plural}", self::number(number as f64, Unit::Count))
+/// A number of things: `1 time`, `3 times`; `noun` is in the singular.
+pub fn count(number: u64, noun: &str) -> String {
+    format!("{} {}", self::number(number as f64, Unit::Count), plural(number, noun))
+}
+
+/// The noun that follows a number: `time` after 1, else `times`.
+pub fn plural(number: u64, noun: &str) -> String {
+    if number == 1 { noun.into() } else { format!("{noun}s") }
+}
+
+/// Which direction is better, in words; `None` where neither is.
+pub fn direction(direction: Direction) -> Option<&'static str> {
+    match direction {
+        Direction::Lower => Some("lower is better"),
+        Direction::Higher => Some("higher is better"),
+        Direction::Neutral => None,
+    }
+}
+
+/// The title of a table of one measure: `completion, lower is better`.
+pub(crate) fn title(measure: &str, direction: Direction) -> String {
+    match self::direction(direction) {
+        Some(words) => format!("{measure}, {words}"),
+        None => measure.into(),
+    }
 }
 
 fn signed(value: f64) -> String {
@@ -76,21 +98,25 @@ fn signed(value: f64) -> String {
     }
 }
 
-/// What to divide by and what to append.
+/// The steps of a unit, the largest first: what to divide by, and what to append.
+type Steps = &'static [(f64, &'static str)];
+
+/// The steps of every unit. The page's scripts get the same table.
+pub(crate) const SCALES: [(Unit, Steps); 4] = [
+    (Unit::Nanoseconds, &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")]),
+    (Unit::PerSecond, &[(1e6, "M/s"), (1e3, "k/s"), (1.0, "/s")]),
+    (Unit::Count, &[(1e9, "G"), (1e6, "M"), (1.0, "")]),
+    (Unit::Ratio, &[(1.0, "")]),
+];
+
+/// From this part of a step on it is used, because three digits round up to it.
+pub(crate) const STEP_BEGINS: f64 = 0.9995;
+
+/// The step that keeps a value short: what to divide by, and what to append.
 fn scale(value: f64, unit: Unit) -> (f64, &'static str) {
-    let size = value.abs();
-    match unit {
-        Unit::Nanoseconds if size >= 0.9995e9 => (1e9, " s"),
-        Unit::Nanoseconds if size >= 0.9995e6 => (1e6, " ms"),
-        Unit::Nanoseconds if size >= 0.9995e3 => (1e3, " µs"),
-        Unit::Nanoseconds => (1.0, " ns"),
-        Unit::PerSecond if size >= 0.9995e6 => (1e6, " M/s"),
-        Unit::PerSecond if size >= 0.9995e3 => (1e3, " k/s"),
-        Unit::PerSecond => (1.0, " /s"),
-        Unit::Count if size >= 0.9995e9 => (1e9, " G"),
-        Unit::Count if size >= 0.9995e6 => (1e6, " M"),
-        Unit::Count | Unit::Ratio => (1.0, ""),
-    }
+    let steps = SCALES.iter().find(|(known, _)| *known == unit).map_or(SCALES[3].1, |(_, it)| it);
+    let fits = |(factor, _): &&(f64, &str)| value.abs() >= factor * STEP_BEGINS;
+    *steps.iter().find(fits).unwrap_or(&steps[steps.len() - 1])
 }
 
 /// Three significant digits; whole counts in full.

@@ -7,7 +7,7 @@ mod chromium;
 mod synthetic;
 
 use chromium::{chromium, complaints};
-use report::html::gallery::{Contribution, Gallery, Page, Refused, pages};
+use report::html::gallery::{Contribution, Gallery, GalleryPage, Refused, pages};
 use stats::view::consensus::{Contribution as Answers, definitions, questions};
 use stats::{Options, compare};
 
@@ -23,7 +23,7 @@ const READER: &str = "<script>const e = document.documentElement;
     document.body.dataset.seen = `overflow=${e.scrollWidth > window.innerWidth}`;</script>";
 
 /// Three contributors of whom one finds the opposite.
-fn site() -> Vec<Page> {
+fn site() -> Vec<GalleryPage> {
     let options = Options { resamples: 200, ..Options::against("eevdf-7") };
     let records = synthetic::experiment();
     let mut other = records.clone();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use expect_test::expect;
 use model::metric::{Direction, Unit};
-use report::terminal::recommendation_text::{Setting, recommendation};
+use report::terminal::recommendation_text::{RecommendationContext, recommendation};
 use stats::compare::comparison::PValue;
 use stats::compare::evidence::Evidence;
 use stats::decide::recommend::{Advice, Candidate, Finding, Judged, Reason, Silence, Standing};
@@ -72,7 +72,7 @@ fn candidate(name: &str, standing: Standing, findings: [(Finding, f64); 3]) -> C
 
 fn told(advice: Advice, candidates: Vec<Candidate>) -> String {
     let lines = vec!["  sudo load bfs".into(), "Ctrl-C goes back.".into()];
-    let setting = Setting {
+    let setting = RecommendationContext {
         measured: vec!["12 rounds on this kernel.".into(), "That is all.".into()],
         switch: BTreeMap::from([("bfs".into(), lines)]),
         commands: vec![("The full report".into(), "fairground report recommend".into())],

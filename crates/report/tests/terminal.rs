@@ -79,7 +79,7 @@ fn nothing_to_compare_is_said_in_one_line() {
 fn two_backends_stand_side_by_side() {
     let records: Vec<Record> = synthetic::on_both_backends().into_iter().filter(small).collect();
     let comparison = compare(&records, &Options { resamples: 200, ..Options::against("vtime") });
-    let agreement = report::cells::agreed(&comparison, &records);
+    let agreement = report::agreement::agreed(&comparison, &records);
     let text = table(&comparison, agreement.as_ref(), false);
     expect_file!["golden/two_backends.txt"].assert_eq(&text);
     for line in text.lines() {
@@ -95,10 +95,10 @@ fn what_only_one_backend_can_run_is_not_missing() {
     for standing in report::answer::standings(&comparison) {
         assert!(standing.silent == 0 || standing.contestant == "rr", "{standing:?}");
     }
-    let agreement = report::cells::agreed(&comparison, &records).expect("both answered");
-    let sentences = report::cells::sentences(&comparison, &agreement);
+    let agreement = report::agreement::agreed(&comparison, &records).expect("both answered");
+    let sentences = report::agreement::sentences(&comparison, &agreement);
     let only = sentences.last().expect("sentences").plain();
     assert_eq!(only, "Only on the real kernel: eevdf-6.12, eevdf-7.");
     let one: Vec<Record> = synthetic::experiment();
-    assert!(report::cells::agreed(&compare(&one, &Options::against("vtime")), &one).is_none());
+    assert!(report::agreement::agreed(&compare(&one, &Options::against("vtime")), &one).is_none());
 }

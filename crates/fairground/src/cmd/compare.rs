@@ -51,7 +51,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     match args.format {
         Format::Json => output::print_json(&comparison)?,
         Format::Table => {
-            let agreement = report::cells::agreed(&comparison, records);
+            let agreement = report::agreement::agreed(&comparison, records);
             output::print(&report::terminal::table(
                 &comparison,
                 agreement.as_ref(),

@@ -5,12 +5,10 @@
 
 pub mod sentences;
 
-use std::collections::BTreeMap;
-
 use model::metric::Unit;
 use stats::explain::{Explanation, Spent, Wait};
 
-use crate::terminal::{COLUMNS, Paint, fit, pad, pad_left, wrapped};
+use crate::terminal::layout::{COLUMNS, Paint, fit, pad, pad_left, wrapped};
 use crate::units;
 use sentences::{moment, share, time};
 
@@ -51,9 +49,10 @@ fn where_time_went(explanation: &Explanation, paint: Paint) -> String {
     text.extend(groups.map(|group| spent(group, sentences::group(&group.name))));
     let (listed, all) = most_waiting(explanation);
     if !listed.is_empty() {
-        let which = match listed.len() < all {
-            true => format!("the {} of {all} tasks that waited longest", listed.len()),
-            false => "task by task".into(),
+        let which = if listed.len() < all {
+            format!("the {} of {all} tasks that waited longest", listed.len())
+        } else {
+            "task by task".into()
         };
         text += &format!("  {}\n", paint.dim(&which));
         text.extend(listed.into_iter().map(|task| spent(task, &task.name)));
@@ -174,11 +173,4 @@ fn notes(explanation: &Explanation) -> String {
 fn wrapped_in(text: &str, indent: usize) -> String {
     let lines = wrapped(text, &" ".repeat(indent.saturating_sub(2)));
     lines.lines().map(|line| format!("  {line}\n")).collect()
-}
-
-/// For readers that want `group → ns` sorted by time, the longest first.
-pub(crate) fn by_time(sums: &BTreeMap<String, u64>) -> Vec<(&str, u64)> {
-    let mut sums: Vec<_> = sums.iter().map(|(name, &ns)| (name.as_str(), ns)).collect();
-    sums.sort_by_key(|&(name, ns)| (std::cmp::Reverse(ns), name));
-    sums
 }

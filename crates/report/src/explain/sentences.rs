@@ -9,7 +9,6 @@ use stats::explain::{
     Began, Ended, Episode, Explanation, IdleWhileWaiting, Placed, Turn, View, Wait,
 };
 
-use super::by_time;
 use crate::units;
 
 /// How often it is told where a waiting task was put.
@@ -43,6 +42,13 @@ pub fn share(part: u64, whole: u64) -> String {
 /// A group's name; tasks that are not the workload's have none.
 pub fn group(name: &str) -> &str {
     if name.is_empty() { "others" } else { name }
+}
+
+/// Groups with their time in ns, the longest first.
+fn by_time(sums: &BTreeMap<String, u64>) -> Vec<(&str, u64)> {
+    let mut sums: Vec<_> = sums.iter().map(|(name, &ns)| (name.as_str(), ns)).collect();
+    sums.sort_by_key(|&(name, ns)| (std::cmp::Reverse(ns), name));
+    sums
 }
 
 /// `its CPU ran hog 98.2 % of that time, others 0.5 %, and idled 1.3 %`.

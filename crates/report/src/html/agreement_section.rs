@@ -8,7 +8,7 @@ use stats::view::agreement::{Agreement, Aspect, Figure, Sign, Tally, Within};
 use stats::{Comparison, backend_word};
 
 use super::escape::text;
-use crate::{cells, units};
+use crate::{agreement, units};
 
 /// So many medians outside their tolerance are listed.
 const LISTED: usize = 60;
@@ -16,9 +16,8 @@ const LISTED: usize = 60;
 /// The section; empty when only one backend answered.
 pub fn section(comparison: &Comparison, agreement: Option<&Agreement>) -> String {
     let Some(agreement) = agreement else { return String::new() };
-    let sentences = cells::sentences(comparison, agreement);
-    let words: String =
-        sentences.iter().map(|it| super::answer_section::sentence(it) + " ").collect();
+    let sentences = agreement::sentences(comparison, agreement);
+    let words: String = sentences.iter().map(|it| super::markup::sentence(it) + " ").collect();
     format!(
         "<section id=\"agreement\"><h2>Agreement</h2><p>{words}</p>{}{}{}</section>\n",
         by_aspect(agreement),
@@ -43,7 +42,7 @@ fn by_aspect(agreement: &Agreement) -> String {
     let known = Aspect::ALL.into_iter().filter(|&aspect| of(aspect).figures > 0);
     let lines: String = known
         .map(|aspect| {
-            let (name, tolerance) = cells::aspect(aspect);
+            let (name, tolerance) = agreement::aspect(aspect);
             line(name, tolerance, of(aspect))
         })
         .collect();
@@ -92,13 +91,14 @@ fn contradictions(agreement: &Agreement) -> String {
     };
     let items: String = lines.iter().map(item).collect();
     let heading = "Where they contradict each other";
-    match lines.len() > LINES_OPEN {
-        false => format!("<h3>{heading}</h3><ul>{items}</ul>"),
-        true => format!(
+    if lines.len() > LINES_OPEN {
+        format!(
             "<details class=\"more\"><summary>{heading}: {} claims</summary><ul>{items}</ul>\
              </details>",
             against.len()
-        ),
+        )
+    } else {
+        format!("<h3>{heading}</h3><ul>{items}</ul>")
     }
 }
 
@@ -141,6 +141,6 @@ fn line(figure: &Figure) -> String {
         text(&units::measure(&figure.measure)),
         text(&units::number(figure.reference, figure.unit)),
         text(&units::number(figure.model, figure.unit)),
-        text(&cells::error(figure))
+        text(&agreement::error(figure))
     )
 }

@@ -6,8 +6,10 @@ use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Row, Verdict, backend_word};
 
 use super::escape::{anchor, text};
-use crate::answer::{Load, Part, Sentence, answer, loads, several_machines, standings};
-use crate::{cells, units};
+use super::markup::{class, sentence};
+use crate::answer::{answer, standings};
+use crate::headlines::{WorkloadHeadline, by_workload};
+use crate::{agreement, cells, units};
 
 /// A larger table of all headline measures is folded.
 const FIELDS_OPEN: usize = 120;
@@ -17,21 +19,20 @@ pub fn section(comparison: &Comparison, agreement: Option<&Agreement>) -> String
     let mut sentences = sentences.iter().map(sentence);
     let first = sentences.next().unwrap_or_default();
     let rest: String = sentences.map(|it| format!("<li>{it}</li>")).collect();
-    let rest = match rest.is_empty() {
-        true => rest,
-        false => format!("<ul class=\"plain\">{rest}</ul>"),
-    };
-    let agreed = agreement.map_or_else(Vec::new, |it| cells::in_short(comparison, it));
+    let rest = if rest.is_empty() { rest } else { format!("<ul class=\"plain\">{rest}</ul>") };
+    let agreed = agreement.map_or_else(Vec::new, |it| agreement::in_short(comparison, it));
     let agreed: Vec<String> = agreed.iter().map(sentence).collect();
-    let agreed = match agreed.is_empty() {
-        true => String::new(),
-        false => format!("<p>{} <a href=\"#agreement\">More</a></p>", agreed.join(" ")),
+    let agreed = if agreed.is_empty() {
+        String::new()
+    } else {
+        format!("<p>{} <a href=\"#agreement\">More</a></p>", agreed.join(" "))
     };
     let warnings: String =
         comparison.notes.iter().map(|note| format!("<li>{}</li>", text(note))).collect();
-    let warnings = match warnings.is_empty() {
-        true => warnings,
-        false => format!("<ul class=\"notes\" aria-label=\"Read this first\">{warnings}</ul>"),
+    let warnings = if warnings.is_empty() {
+        warnings
+    } else {
+        format!("<ul class=\"notes\" aria-label=\"Read this first\">{warnings}</ul>")
     };
     format!(
         "<section id=\"answer\"><h2>The answer</h2><p class=\"lead\">{first}</p>{}{agreed}\
@@ -42,42 +43,22 @@ pub fn section(comparison: &Comparison, agreement: Option<&Agreement>) -> String
     )
 }
 
-pub(super) fn sentence(sentence: &Sentence) -> String {
-    let part = |part: &Part| match part {
-        Part::Text(words) => text(words),
-        Part::Name(name) => format!("<b class=\"name\">{}</b>", text(name)),
-        Part::Term(term) => format!("<i>{}</i>", text(term)),
-        Part::Strong(words) => format!("<strong>{}</strong>", text(words)),
-    };
-    sentence.0.iter().map(part).collect()
-}
-
-/// The cell to open first: the one with the most differences in its headline measures, the heaviest
-/// load of equals.
-pub fn start(comparison: &Comparison) -> usize {
-    let claims = |cell: &Cell| {
-        let entries = cell.headline().flat_map(|row| &row.entries);
-        entries.filter(|entry| entry.verdict.is_claim()).count()
-    };
-    let cells = comparison.cells.iter().enumerate();
-    cells.max_by_key(|(_, cell)| claims(cell)).map_or(0, |(index, _)| index)
-}
-
 /// Headline measures as rows, contestants as columns, shifts against the baseline in the fields.
 fn matrix(comparison: &Comparison) -> String {
-    let mut loads = loads(comparison);
-    loads.iter_mut().for_each(|load| load.rows.retain(|(_, row)| row.is_measured()));
-    loads.retain(|load| !load.rows.is_empty());
-    if loads.is_empty() || comparison.contestants.len() < 2 {
+    let mut headlines = by_workload(comparison);
+    headlines.iter_mut().for_each(|headline| headline.rows.retain(|(_, row)| row.is_measured()));
+    headlines.retain(|headline| !headline.rows.is_empty());
+    if headlines.is_empty() || comparison.contestants.len() < 2 {
         return String::new();
     }
-    let fields = loads.iter().map(|load| load.rows.len()).sum::<usize>();
+    let fields = headlines.iter().map(|headline| headline.rows.len()).sum::<usize>();
     let open = if fields * comparison.contestants.len() > FIELDS_OPEN { "" } else { " open" };
-    let rows: String = loads.iter().map(|load| load_rows(comparison, load)).collect();
+    let rows: String =
+        headlines.iter().map(|headline| workload_rows(comparison, headline)).collect();
     let others = comparison.contestants.iter().skip(1);
     let heads: String =
         others.map(|name| format!("<th scope=\"col\"><span>{}</span></th>", text(name))).collect();
-    let wide = if super::is_wide(comparison) { " wide" } else { "" };
+    let wide = if super::frame::is_wide(comparison) { " wide" } else { "" };
     let columns = comparison.contestants.len();
     format!(
         "<details class=\"all{wide}\"{open}><summary>Every headline measure against {}</summary>\
@@ -107,17 +88,17 @@ v-worse\">worse</span> \
      for all contestants and settings.";
 
 /// The rows of one load: a heading and one row per setting, or a single row.
-fn load_rows(comparison: &Comparison, load: &Load) -> String {
+fn workload_rows(comparison: &Comparison, headline: &WorkloadHeadline) -> String {
     let mut title = format!(
         "<b>{}</b> {}",
-        text(load.workload),
-        text(&units::measure(&load.rows[0].1.measure))
+        text(headline.workload),
+        text(&units::measure(&headline.rows[0].1.measure))
     );
-    if several_machines(comparison) {
-        title += &format!(" <small>{}</small>", text(&load.place));
+    if cells::have_several_places(comparison) {
+        title += &format!(" <small>{}</small>", text(&headline.place));
     }
-    let both = cells::several(comparison);
-    if let [(cell, row)] = load.rows.as_slice()
+    let both = cells::have_several_backends(comparison);
+    if let [(cell, row)] = headline.rows.as_slice()
         && !both
     {
         title = title.replacen("</b>", &format!(" {}</b>", text(&setting(cell))), 1);
@@ -130,7 +111,7 @@ fn load_rows(comparison: &Comparison, load: &Load) -> String {
         let title = format!("{} <small>{backend}</small>", text(&setting(cell)));
         matrix_row(comparison, cell, row, &title, "setting")
     };
-    let rows: String = load.rows.iter().map(row).collect();
+    let rows: String = headline.rows.iter().map(row).collect();
     format!(
         "<tbody><tr class=\"cell\"><th colspan=\"{columns}\" \
          scope=\"rowgroup\">{title}</th></tr>{rows}\
@@ -148,9 +129,12 @@ fn matrix_row(comparison: &Comparison, cell: &Cell, row: &Row, title: &str, clas
     let fields: String = row
         .entries
         .iter()
-        .map(|entry| match cells::is_elsewhere(comparison, cell, &entry.contestant) {
-            true => format!("<td class=\"v-none\"><small>{}</small></td>", cells::not_here(cell)),
-            false => field(cell, row, entry),
+        .map(|entry| {
+            if cells::is_elsewhere(comparison, cell, &entry.contestant) {
+                format!("<td class=\"v-none\"><small>{}</small></td>", cells::not_here(cell))
+            } else {
+                field(cell, row, entry)
+            }
         })
         .collect();
     let anchor = anchor(&cell.label());
@@ -190,17 +174,6 @@ fn bad_outcomes(cell: &Cell, entry: &Entry) -> Option<String> {
     let ours = cell.outcomes.iter().filter(|count| count.contestant == entry.contestant);
     let bad: usize = ours.filter(|count| count.outcome != "ok").map(|count| count.trials).sum();
     (bad > 0).then(|| format!("{bad} trial(s) did not end well"))
-}
-
-/// The verdict as a class of the style sheet.
-pub fn class(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Baseline => "v-base",
-        Verdict::Better => "v-better",
-        Verdict::Worse => "v-worse",
-        Verdict::More | Verdict::Less | Verdict::Differs => "v-more",
-        _ => "v-none",
-    }
 }
 
 fn tally(comparison: &Comparison) -> String {

@@ -5,9 +5,9 @@ use model::metric::measure;
 use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Row, Verdict, backend_word};
 
-use super::answer_section::class;
 use super::escape::text;
-use crate::{cells, units};
+use super::markup::class;
+use crate::{agreement, cells, units};
 
 /// A table per headline measure; `cells` ask the same of a real kernel and of the simulator.
 pub fn tables(comparison: &Comparison, cells: &[&Cell], agreement: &Agreement) -> String {
@@ -35,7 +35,7 @@ fn table(comparison: &Comparison, cells: &[&Cell], row: &Row, agreement: &Agreem
          </table></div>\n",
         text(definition),
         text(&units::measure(&row.measure)),
-        super::results_section::direction(row.direction),
+        units::direction(row.direction).unwrap_or("neither is better"),
         backend_word(agreement.reference)
     )
 }
@@ -58,14 +58,21 @@ fn line(
     if !cells.iter().any(|cell| cells::takes_part(cell, name)) {
         return String::new();
     }
-    let side = |cell: &&Cell| match cells::is_elsewhere(comparison, cell, name) {
-        true => format!("<td class=\"n range\" colspan=\"2\">{}</td>", cells::not_here(cell)),
-        false => side(row, cells::twin_entry(cell, row, name)),
+    let side = |cell: &&Cell| {
+        if cells::is_elsewhere(comparison, cell, name) {
+            format!("<td class=\"n range\" colspan=\"2\">{}</td>", cells::not_here(cell))
+        } else {
+            side(row, cells::twin_entry(cell, row, name))
+        }
     };
     let sides: String = cells.iter().map(side).collect();
-    let figure = cells::figure(agreement, cells[0], row, name);
+    let figure = agreement::figure(agreement, cells[0], row, name);
     let error = figure.map_or(String::new(), |figure| {
-        format!("{} <small>{}</small>", text(&cells::error(figure)), cells::mark(figure.within))
+        format!(
+            "{} <small>{}</small>",
+            text(&agreement::error(figure)),
+            agreement::mark(figure.within)
+        )
     });
     format!("<tr><th scope=\"row\">{}</th>{sides}<td class=\"n\">{error}</td></tr>", text(name))
 }

@@ -3,11 +3,11 @@
 
 use stats::{Cell, Comparison, Row};
 
-use super::answer_section;
-use super::detail_level::Detail;
+use super::detail_level::DetailLevel;
 use super::escape::text;
 use super::figure::SAVE;
 use super::page_data::Resampled;
+use crate::cells;
 
 /// A chart's name, its title, and the sentence below it; the scripts say more where it depends on
 /// the chosen cell.
@@ -57,10 +57,10 @@ const FIGURES: [(&str, &str, &str); 7] = [
 pub fn section(
     comparison: &Comparison,
     resampled: &Resampled,
-    detail: &Detail,
+    detail: &DetailLevel,
     knees: &str,
 ) -> String {
-    let start = answer_section::start(comparison);
+    let start = cells::most_decided(comparison);
     let cell = comparison.cells.get(start);
     let shifts = detail.shifts && resampled.has_shifts(start);
     let figure = |(id, title, caption): &(&str, &str, &str)| {

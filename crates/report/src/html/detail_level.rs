@@ -4,7 +4,7 @@
 
 /// How much is embedded.
 #[derive(Clone, Copy)]
-pub struct Detail {
+pub struct DetailLevel {
     /// Whether every measure keeps its single runs, or only the headline ones.
     pub all_runs: bool,
     /// Whether every distribution is drawn, or only those of headline measures.
@@ -34,7 +34,7 @@ pub struct Detail {
 }
 
 /// Nothing is left out.
-const ALL: Detail = Detail {
+const ALL: DetailLevel = DetailLevel {
     all_runs: true,
     all_distributions: true,
     points_per_decade: 28,
@@ -50,7 +50,7 @@ const ALL: Detail = Detail {
     cut: "",
 };
 
-const HEADLINE_RUNS: Detail = Detail {
+const HEADLINE_RUNS: DetailLevel = DetailLevel {
     all_runs: false,
     points_per_decade: 20,
     intervals: 40,
@@ -59,7 +59,7 @@ const HEADLINE_RUNS: Detail = Detail {
     ..ALL
 };
 
-const HEADLINE_CHARTS: Detail = Detail {
+const HEADLINE_CHARTS: DetailLevel = DetailLevel {
     all_distributions: false,
     points_per_decade: 14,
     slices: 10_000,
@@ -70,7 +70,7 @@ const HEADLINE_CHARTS: Detail = Detail {
     ..HEADLINE_RUNS
 };
 
-const COARSE: Detail = Detail {
+const COARSE: DetailLevel = DetailLevel {
     points_per_decade: 6,
     shifts: false,
     slices: 2_000,
@@ -82,12 +82,13 @@ const COARSE: Detail = Detail {
     ..HEADLINE_CHARTS
 };
 
-const FEW_CELLS: Detail = Detail { cells: 40, failures: 400, dump: 1_000, ..COARSE };
+const FEW_CELLS: DetailLevel = DetailLevel { cells: 40, failures: 400, dump: 1_000, ..COARSE };
 
-const LEAST: Detail = Detail { cells: 8, failures: 50, ..FEW_CELLS };
+const LEAST: DetailLevel = DetailLevel { cells: 8, failures: 50, ..FEW_CELLS };
 
 /// From everything to the least.
-pub const DETAILS: [Detail; 6] = [ALL, HEADLINE_RUNS, HEADLINE_CHARTS, COARSE, FEW_CELLS, LEAST];
+pub const DETAILS: [DetailLevel; 6] =
+    [ALL, HEADLINE_RUNS, HEADLINE_CHARTS, COARSE, FEW_CELLS, LEAST];
 
 /// Which of so many things in order are shown: the first, with `always` among them.
 pub fn shows(place: usize, always: usize, most: usize) -> bool {

@@ -19,7 +19,7 @@ const MIDDLE: f64 = 14.0;
 /// The picture; empty where there is no number.
 pub fn picture(expectation: &Expectation, finding: &Finding) -> String {
     let Some(estimate) = finding.estimate else { return String::new() };
-    let Some(scale) = Scale::new(expectation, finding) else { return String::new() };
+    let Some(scale) = ExpectationScale::new(expectation, finding) else { return String::new() };
     let band = expectation.ends().map(|(low, high)| {
         let (from, to) = (scale.at(low), scale.at(high));
         let width = (to - from).max(2.0);
@@ -46,7 +46,7 @@ pub fn picture(expectation: &Expectation, finding: &Finding) -> String {
 }
 
 /// The ends of the size and where both sides are alike, as far as they do not hide each other.
-fn labels(expectation: &Expectation, scale: &Scale) -> String {
+fn labels(expectation: &Expectation, scale: &ExpectationScale) -> String {
     let ends = expectation.ends().map(|(low, high)| [low, high]);
     let marks = expectation.neutral().into_iter().chain(ends.into_iter().flatten());
     let mut taken: Vec<f64> = Vec::new();
@@ -70,16 +70,16 @@ fn labels(expectation: &Expectation, scale: &Scale) -> String {
 }
 
 /// From a number to a place in the picture; ratios are drawn by their logarithms.
-struct Scale {
+struct ExpectationScale {
     low: f64,
     high: f64,
     logarithmic: bool,
 }
 
-impl Scale {
+impl ExpectationScale {
     /// What was measured, what is neutral and the near end of the size are drawn; the far end only
     /// if it is not much farther. `None` where nothing finite is.
-    fn new(expectation: &Expectation, finding: &Finding) -> Option<Scale> {
+    fn new(expectation: &Expectation, finding: &Finding) -> Option<ExpectationScale> {
         let estimate = finding.estimate?;
         let logarithmic = expectation.by == By::Ratio;
         let ends = expectation.ends().map(|(low, high)| [low, high]);
@@ -95,7 +95,7 @@ impl Scale {
         let high = marks.iter().copied().reduce(f64::max)?;
         let room = FARTHER * (high - low);
         let far = ends.last().copied().map_or(low, scaled).clamp(low - room, high + room);
-        Some(Scale { low: low.min(far), high: high.max(far), logarithmic })
+        Some(ExpectationScale { low: low.min(far), high: high.max(far), logarithmic })
     }
 
     fn holds(&self, value: f64) -> bool {

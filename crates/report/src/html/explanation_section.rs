@@ -15,14 +15,14 @@ use crate::units;
 const WAITS: usize = 2;
 
 /// A traced trial with its explanation.
-struct Told<'a> {
+struct ExplainedTrial<'a> {
     record: &'a Record,
     explanation: Explanation,
 }
 
 /// The section; empty when nothing was traced, which the timeline says.
 pub fn section(comparison: &Comparison, records: &[Record]) -> String {
-    let mut told: Vec<Told<'_>> = records.iter().filter_map(tell).collect();
+    let mut told: Vec<ExplainedTrial<'_>> = records.iter().filter_map(tell).collect();
     told.sort_by_key(|one| {
         let trial = &one.record.trial;
         let name = &trial.contestant.name;
@@ -51,8 +51,8 @@ const LEGEND: &str = "<span class=\"key s-run\">running</span> <span class=\"key
      s-wait\">waiting: able to run, and not running</span> <span class=\"key \
      s-sleep\">sleeping</span> <span class=\"key s-block\">blocked by the disk</span>";
 
-fn tell(record: &Record) -> Option<Told<'_>> {
-    Some(Told { record, explanation: explain(record, WAITS)? })
+fn tell(record: &Record) -> Option<ExplainedTrial<'_>> {
+    Some(ExplainedTrial { record, explanation: explain(record, WAITS)? })
 }
 
 /// The cell, whoever answered.
@@ -60,8 +60,9 @@ fn place(record: &Record) -> String {
     format!("{} on {}", record.trial.workload.cell(), record.trial.machine.name)
 }
 
-fn cell(place: &str, told: &[Told<'_>]) -> String {
-    let ours: Vec<&Told<'_>> = told.iter().filter(|one| self::place(one.record) == place).collect();
+fn cell(place: &str, told: &[ExplainedTrial<'_>]) -> String {
+    let ours: Vec<&ExplainedTrial<'_>> =
+        told.iter().filter(|one| self::place(one.record) == place).collect();
     let mut groups: Vec<&str> = Vec::new();
     for group in ours.iter().flat_map(|one| &one.explanation.groups) {
         if !group.name.is_empty() && !groups.contains(&group.name.as_str()) {
@@ -81,8 +82,8 @@ fn cell(place: &str, told: &[Told<'_>]) -> String {
 }
 
 /// A group under every contestant.
-fn group_rows(name: &str, told: &[&Told<'_>]) -> String {
-    let spent = |one: &&Told<'_>| {
+fn group_rows(name: &str, told: &[&ExplainedTrial<'_>]) -> String {
+    let spent = |one: &&ExplainedTrial<'_>| {
         let group = one.explanation.groups.iter().find(|group| group.name == name)?;
         Some((who(one.record), group.clone()))
     };
@@ -153,12 +154,13 @@ fn bar(group: &Spent) -> String {
     )
 }
 
-fn trial(one: &Told<'_>) -> String {
+fn trial(one: &ExplainedTrial<'_>) -> String {
     let explanation = &one.explanation;
     let waits: String = explanation.waits.iter().map(story).collect();
-    let waits = match waits.is_empty() {
-        true => "<p>Nobody waited.</p>".into(),
-        false => format!("<ol class=\"waits\">{waits}</ol>"),
+    let waits = if waits.is_empty() {
+        "<p>Nobody waited.</p>".into()
+    } else {
+        format!("<ol class=\"waits\">{waits}</ol>")
     };
     let episodes = explanation.idle.worst.iter().take(3);
     let episodes: String =

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 
 use model::{Outcome, Record};
 
-use super::detail_level::Detail;
+use super::detail_level::DetailLevel;
 use super::escape::text;
 use super::starvation;
 
-pub fn section(records: &[Record], detail: &Detail) -> String {
+pub fn section(records: &[Record], detail: &DetailLevel) -> String {
     let mut alike: BTreeMap<(&str, String, &str, &str), Vec<&Record>> = BTreeMap::new();
     for record in records.iter().filter(|record| !record.outcome.is_ok()) {
         let contestant = record.trial.contestant.name.as_str();
-        let cell = super::page_data::cell_label(record);
+        let cell = crate::cells::label_of(record);
         let key = (contestant, cell, record.outcome.word(), record.outcome.reason());
         alike.entry(key).or_default().push(record);
     }
@@ -55,7 +55,7 @@ fn row(
     outcome: &str,
     reason: &str,
     records: &[&Record],
-    detail: &Detail,
+    detail: &DetailLevel,
 ) -> String {
     let links: Vec<String> = records
         .iter()

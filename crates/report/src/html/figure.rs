@@ -59,9 +59,10 @@ impl Figure<'_> {
 
 /// A field of a CSV line, quoted where it has to be.
 pub fn field(raw: &str) -> String {
-    match raw.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", raw.replace('"', "\"\"")),
-        false => raw.into(),
+    if raw.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", raw.replace('"', "\"\""))
+    } else {
+        raw.into()
     }
 }
 
@@ -89,8 +90,9 @@ pub fn point(class: &str, (x, y): (f64, f64), radius: f64, title: &str) -> Strin
 
 /// A name, shortened to so many characters.
 pub fn short(name: &str, most: usize) -> String {
-    match name.chars().count() > most {
-        true => name.chars().take(most - 1).chain(['…']).collect(),
-        false => name.into(),
+    if name.chars().count() > most {
+        name.chars().take(most - 1).chain(['…']).collect()
+    } else {
+        name.into()
     }
 }

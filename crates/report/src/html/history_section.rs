@@ -41,20 +41,20 @@ pub fn section(history: Option<&History>) -> String {
 }
 
 /// The places of a picture's points.
-struct Scale {
+struct HistoryScale {
     runs: usize,
     low: f64,
     high: f64,
 }
 
-impl Scale {
-    fn of(series: &Series) -> Scale {
+impl HistoryScale {
+    fn of(series: &Series) -> HistoryScale {
         let known = || series.medians.iter().flatten().copied();
         let (low, high) =
             (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
         // Without any difference the line runs in the middle.
         let room = if high > low { 0.0 } else { (high.abs() * 0.01).max(1e-9) };
-        Scale { runs: series.medians.len(), low: low - room, high: high + room }
+        HistoryScale { runs: series.medians.len(), low: low - room, high: high + room }
     }
 
     fn x(&self, run: usize) -> f64 {
@@ -72,7 +72,7 @@ fn picture(series: &Series, runs: &[String]) -> String {
     if series.medians.iter().flatten().next().is_none() {
         return String::new();
     }
-    let scale = Scale::of(series);
+    let scale = HistoryScale::of(series);
     let title = format!("{}, {}", series.contestant, units::measure(&series.measure));
     let steps: Vec<String> = series.steps.iter().map(step_words).collect();
     let label = format!("{title}, {}: {}", series.cell, steps.join("; "));
@@ -90,16 +90,17 @@ fn picture(series: &Series, runs: &[String]) -> String {
 }
 
 /// Lines at the lowest and the highest number, and the runs' numbers below.
-fn frame(series: &Series, scale: &Scale) -> String {
+fn frame(series: &Series, scale: &HistoryScale) -> String {
     let (left, right, top, bottom) = FRAME;
     let level = |y: f64, value: f64| {
         line("grid", (left, y), (right, y))
             + &words("tick", (left - 6.0, y + 4.0), "end", &units::number(value, series.unit))
     };
     let known: Vec<f64> = series.medians.iter().flatten().copied().collect();
-    let ends = match known.iter().any(|value| *value != known[0]) {
-        true => level(bottom, scale.low) + &level(top, scale.high),
-        false => level((top + bottom) / 2.0, known[0]),
+    let ends = if known.iter().any(|value| *value != known[0]) {
+        level(bottom, scale.low) + &level(top, scale.high)
+    } else {
+        level((top + bottom) / 2.0, known[0])
     };
     let last = scale.runs - 1;
     ends + &words("tick", (scale.x(0), bottom + 20.0), "middle", "run 1")
@@ -107,7 +108,7 @@ fn frame(series: &Series, scale: &Scale) -> String {
 }
 
 /// Where a new level begins.
-fn jumps(series: &Series, scale: &Scale) -> String {
+fn jumps(series: &Series, scale: &HistoryScale) -> String {
     let (.., top, bottom) = FRAME;
     let jump = |step: &Step| {
         let x = (scale.x(step.at - 1) + scale.x(step.at)) / 2.0;
@@ -117,7 +118,7 @@ fn jumps(series: &Series, scale: &Scale) -> String {
 }
 
 /// The line through the medians, and a point for each.
-fn track(series: &Series, scale: &Scale, runs: &[String]) -> String {
+fn track(series: &Series, scale: &HistoryScale, runs: &[String]) -> String {
     let known: Vec<(usize, f64)> =
         series.medians.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
     let place = |&(at, value): &(usize, f64)| (scale.x(at), scale.y(value));

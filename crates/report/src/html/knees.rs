@@ -14,7 +14,7 @@ use stats::series::knee::{Knee, LOADS_NEEDED, with_interval};
 use stats::{Cell, Comparison, Interval, MeasureKey};
 
 use super::escape::text;
-use super::page_data::Short;
+use super::short_number::Short;
 use crate::units;
 
 /// How often the passes are drawn again for an interval.

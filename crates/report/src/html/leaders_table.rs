@@ -4,9 +4,9 @@
 
 use stats::Comparison;
 
-use super::answer_section::sentence;
 use super::escape::{anchor, text};
-use crate::leaders::{Line, lines};
+use super::markup::sentence;
+use crate::leaders::{WorkloadLeaders, lines};
 
 /// The table; empty where no measure judges.
 pub fn table(comparison: &Comparison) -> String {
@@ -43,7 +43,7 @@ pub fn table(comparison: &Comparison) -> String {
     )
 }
 
-fn row(line: &Line, first: &str, both: bool) -> String {
+fn row(line: &WorkloadLeaders, first: &str, both: bool) -> String {
     let last = match &line.last {
         None => String::new(),
         Some((name, far)) => format!("<b class=\"name\">{}</b> {}", text(name), text(far)),

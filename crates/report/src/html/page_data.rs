@@ -9,38 +9,25 @@ use serde::{Serialize, Serializer};
 use stats::records::measures::values;
 use stats::{Cell, Comparison, MeasureKey, Row, backend_word};
 
-use super::detail_level::Detail;
+use super::detail_level::DetailLevel;
 use super::knees::{self, Ramp};
 use super::percentile_curves::{BINS_PER_DECADE, Distribution, distributions};
+use super::provenance_section;
 use super::shift_functions::{self, Shifts};
+use super::short_number::Short;
 use super::timeline_section::{Timeline, timelines};
-use super::{answer_section, provenance_section};
-use crate::units;
-
-/// A number with five significant digits, without a needless fraction.
-#[derive(Clone, Copy)]
-pub(super) struct Short(pub f64);
-
-impl Serialize for Short {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let rounded: f64 = format!("{:.4e}", self.0).parse().unwrap_or(self.0);
-        match rounded {
-            whole if whole.fract() == 0.0 && whole.abs() < 9e15 => {
-                serializer.serialize_i64(whole as i64)
-            }
-            fraction => serializer.serialize_f64(fraction),
-        }
-    }
-}
+use crate::{cells, units};
 
 #[derive(Serialize)]
-struct Data<'a> {
+struct PageData<'a> {
     baseline: &'a str,
     contestants: &'a [String],
     /// The cell that the charts open with.
     start: usize,
     cells: Vec<CellData<'a>>,
     definitions: BTreeMap<&'a str, &'static str>,
+    /// Steps of each unit, as [`units::SCALES`].
+    scales: Scales,
     points_per_decade: u32,
     bins_per_decade: f64,
     shift_quantiles: &'static [f64],
@@ -86,6 +73,15 @@ struct RowData {
     values: Option<Vec<Option<Short>>>,
 }
 
+/// [`units::SCALES`] and [`units::STEP_BEGINS`], for the scripts.
+struct Scales;
+
+impl Serialize for Scales {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (units::STEP_BEGINS, units::SCALES).serialize(serializer)
+    }
+}
+
 /// Median, its interval, shift in percent.
 type EntryData = (Option<Short>, Option<[Short; 2]>, Option<Short>);
 
@@ -94,14 +90,14 @@ type EntryData = (Option<Short>, Option<[Short; 2]>, Option<Short>);
 type TrialData =
     (String, usize, usize, &'static str, usize, [u32; 3], String, u32, usize, [u64; 2], Vec<usize>);
 
-/// Texts without repeats.
+/// TextPool without repeats.
 #[derive(Default)]
-struct Texts<'a> {
+struct TextPool<'a> {
     places: BTreeMap<&'a str, usize>,
     list: Vec<&'a str>,
 }
 
-impl<'a> Texts<'a> {
+impl<'a> TextPool<'a> {
     fn place(&mut self, text: &'a str) -> usize {
         let next = self.list.len();
         let place = *self.places.entry(text).or_insert(next);
@@ -114,7 +110,7 @@ impl<'a> Texts<'a> {
 
 /// What the charts need to have resampled: the same for every amount of detail.
 pub struct Resampled {
-    places: Places,
+    places: RecordPlaces,
     shifts: Vec<Vec<Shifts>>,
     /// Ramps with their knees.
     pub ramps: Vec<Ramp>,
@@ -123,7 +119,7 @@ pub struct Resampled {
 impl Resampled {
     /// Of all cells.
     pub fn of(comparison: &Comparison, records: &[Record]) -> Resampled {
-        let places = Places::new(comparison, records);
+        let places = RecordPlaces::new(comparison, records);
         let own = |trials: &Vec<usize>| trials.iter().map(|&index| &records[index]).collect();
         let records_of: Vec<Vec<&Record>> = places.trials_of.iter().map(own).collect();
         let shifts = shift_functions::shifts(comparison, &records_of);
@@ -135,7 +131,7 @@ impl Resampled {
         self.shifts.get(cell).is_some_and(|shifts| !shifts.is_empty())
     }
 
-    /// Places of a cell's records.
+    /// RecordPlaces of a cell's records.
     pub fn trials(&self, cell: usize) -> impl Iterator<Item = usize> {
         self.places.trials_of.get(cell).into_iter().flatten().copied()
     }
@@ -146,23 +142,24 @@ pub fn json(
     comparison: &Comparison,
     records: &[Record],
     resampled: &Resampled,
-    detail: &Detail,
+    detail: &DetailLevel,
     numbers: &[String],
 ) -> String {
     let places = &resampled.places;
-    let mut texts = Texts::default();
+    let mut texts = TextPool::default();
     let trials = places.trials(comparison, records, &mut texts);
     let cells = comparison.cells.iter().zip(&places.trials_of).zip(&resampled.shifts);
     let cells = cells.map(|((cell, trials), shifts)| CellData {
         shifts: if detail.shifts { shifts } else { &[] },
         ..cell_data(comparison, cell, trials, records, detail)
     });
-    let data = Data {
+    let data = PageData {
         baseline: &comparison.baseline,
         contestants: &comparison.contestants,
-        start: answer_section::start(comparison),
+        start: cells::most_decided(comparison),
         cells: cells.collect(),
         definitions: definitions(comparison),
+        scales: Scales,
         points_per_decade: detail.points_per_decade,
         bins_per_decade: BINS_PER_DECADE,
         shift_quantiles: &shift_functions::QUANTILES,
@@ -183,19 +180,20 @@ fn definitions(comparison: &Comparison) -> BTreeMap<&str, &'static str> {
 }
 
 /// Where each record belongs.
-struct Places {
+struct RecordPlaces {
     cell_of: Vec<usize>,
     trials_of: Vec<Vec<usize>>,
 }
 
-impl Places {
-    fn new(comparison: &Comparison, records: &[Record]) -> Places {
+impl RecordPlaces {
+    fn new(comparison: &Comparison, records: &[Record]) -> RecordPlaces {
         let cells = comparison.cells.iter().enumerate();
         let labels: BTreeMap<String, usize> =
             cells.map(|(index, cell)| (cell.label(), index)).collect();
-        let mut places = Places { cell_of: Vec::new(), trials_of: vec![Vec::new(); labels.len()] };
+        let mut places =
+            RecordPlaces { cell_of: Vec::new(), trials_of: vec![Vec::new(); labels.len()] };
         for (index, record) in records.iter().enumerate() {
-            let cell = labels.get(&cell_label(record)).copied().unwrap_or_default();
+            let cell = labels.get(&cells::label_of(record)).copied().unwrap_or_default();
             places.cell_of.push(cell);
             if let Some(trials) = places.trials_of.get_mut(cell) {
                 trials.push(index);
@@ -208,7 +206,7 @@ impl Places {
         &self,
         comparison: &Comparison,
         records: &'a [Record],
-        texts: &mut Texts<'a>,
+        texts: &mut TextPool<'a>,
     ) -> Vec<TrialData> {
         let environments = provenance_section::environments(records);
         let places = self.cell_of.iter().zip(&environments.of_record);
@@ -234,18 +232,12 @@ impl Places {
     }
 }
 
-/// [`Cell::label`] of a record's cell.
-pub(super) fn cell_label(record: &Record) -> String {
-    let backend = backend_word(record.trial.backend);
-    format!("{} on {} ({backend})", record.trial.workload.cell(), record.trial.machine.name)
-}
-
 fn cell_data<'a>(
     comparison: &Comparison,
     cell: &'a Cell,
     trials: &[usize],
     records: &[Record],
-    detail: &Detail,
+    detail: &DetailLevel,
 ) -> CellData<'a> {
     let ours: Vec<&Record> = trials.iter().map(|&index| &records[index]).collect();
     let numbers: Vec<BTreeMap<MeasureKey, f64>> =

@@ -7,7 +7,7 @@ use model::{Histogram, Record};
 use serde::Serialize;
 use stats::number::quantile::{curve, samples_needed};
 
-use super::page_data::Short;
+use super::short_number::Short;
 
 /// Decades of `1/(1−p)`: to p99.99999.
 const DECADES: u32 = 7;

@@ -23,12 +23,13 @@ pub fn section(comparison: &Comparison) -> String {
     let rankings = rankings(comparison);
     let Some((first, others)) = rankings.split_first() else { return String::new() };
     let others: String = others.iter().map(figure).collect();
-    let others = match others.is_empty() {
-        true => others,
-        false => format!(
+    let others = if others.is_empty() {
+        others
+    } else {
+        format!(
             "<details class=\"more\"><summary>The same for each kind of measure</summary><div \
              class=\"figures\">{others}</div></details>"
-        ),
+        )
     };
     format!(
         "<section id=\"ranking\"><h2>Ranking</h2><p class=\"aside\">In each cell the contestants \

@@ -7,10 +7,11 @@ use stats::backend_word;
 use stats::decide::replication::{Finding, Verdict};
 
 use super::escape::text;
-use super::{command, expectation_plot, head};
+use super::expectation_plot;
+use super::frame::{command, fact, head};
 use crate::replication::{
-    Counts, Judged, Replication, Row, Tested, columns, consequence, expected, found, kernels,
-    measured_on, published, reasons, rows, sentence,
+    Judged, PublishedRow, Replication, Tested, VerdictCounts, columns, consequence, expected,
+    found, kernels, measured_on, published, reasons, rows, sentence,
 };
 
 const STYLE: &str = concat!(
@@ -42,9 +43,7 @@ pub fn page(replication: &Replication) -> String {
 }
 
 fn header(replication: &Replication) -> String {
-    let facts = [(replication.claims.len(), "claims"), (replication.trials, "trials")];
-    let facts: String =
-        facts.iter().map(|(count, what)| format!("<span><b>{count}</b> {what}</span>")).collect();
+    let facts = fact(replication.claims.len(), "claim") + &fact(replication.trials, "trial");
     let link = |source: Source| format!("<a href=\"#{source}\">{source}</a>");
     let has = |source: &Source| replication.claims.iter().any(|one| one.claim.source == *source);
     let links: String = Source::ALL.into_iter().filter(has).map(link).collect();
@@ -60,7 +59,7 @@ fn header(replication: &Replication) -> String {
 
 /// The sentence, how many there are of each verdict, and all claims by backend.
 fn answer(replication: &Replication) -> String {
-    let counts = Counts::new(replication);
+    let counts = VerdictCounts::new(replication);
     let chip = |verdict: &Verdict| {
         let (words, count) = (verdict.words(), counts.of(*verdict));
         let class = class(*verdict);
@@ -112,9 +111,10 @@ fn sources(replication: &Replication) -> String {
         let claims = replication.claims.iter().filter(|one| one.claim.source == source);
         let cards: String = claims.map(card).collect();
         let heading = format!("<h2><small>{source}</small> {}</h2>", text(source.title()));
-        match cards.is_empty() {
-            true => String::new(),
-            false => format!("<section id=\"{source}\">{heading}{cards}</section>\n"),
+        if cards.is_empty() {
+            String::new()
+        } else {
+            format!("<section id=\"{source}\">{heading}{cards}</section>\n")
         }
     };
     Source::ALL.map(section).concat()
@@ -167,7 +167,7 @@ fn beside(tested: &Tested) -> String {
     )
 }
 
-fn beside_row(row: &Row) -> String {
+fn beside_row(row: &PublishedRow) -> String {
     let numbers: String =
         row.numbers.iter().map(|number| format!("<td>{}</td>", text(number))).collect();
     format!(
@@ -182,17 +182,19 @@ fn test(tested: &Tested) -> String {
     let expectations: String = pairs.map(|(one, finding)| expectation(one, finding)).collect();
     let pairs = tested.test.because.iter().zip(&tested.because);
     let evidence: String = pairs.map(|(one, finding)| because(one, finding)).collect();
-    let evidence = match evidence.is_empty() {
-        true => evidence,
-        false => format!("<h4>The reason that is given</h4><ul class=\"because\">{evidence}</ul>"),
+    let evidence = if evidence.is_empty() {
+        evidence
+    } else {
+        format!("<h4>The reason that is given</h4><ul class=\"because\">{evidence}</ul>")
     };
     let why = tested.why.as_ref().map(|why| format!("<p>{}</p>", text(why)));
     let to_test = tested.command.as_ref().map(|it| format!("<p>To test it:</p>{}", command(it)));
     let looks: String =
         tested.looks.iter().map(|(what, it)| format!("<p>{what}:</p>{}", command(it))).collect();
-    let looks = match looks.is_empty() {
-        true => looks,
-        false => format!("<details><summary>Look closer</summary>{looks}</details>"),
+    let looks = if looks.is_empty() {
+        looks
+    } else {
+        format!("<details><summary>Look closer</summary>{looks}</details>")
     };
     let (name, on) = (text(&tested.test.name), backend_word(tested.test.on));
     let place = if name == on { name } else { format!("{name} ({on})") };
@@ -220,10 +222,8 @@ fn source_of(tested: &Tested) -> String {
 fn expectation(one: &Expectation, finding: &Finding) -> String {
     let against: String =
         finding.against.iter().map(|it| format!("<li>{}</li>", text(it))).collect();
-    let against = match against.is_empty() {
-        true => against,
-        false => format!("<ul class=\"against\">{against}</ul>"),
-    };
+    let against =
+        if against.is_empty() { against } else { format!("<ul class=\"against\">{against}</ul>") };
     format!(
         "<div class=\"expectation {}\"><p>{}<small>{}; expected: {}. In {}.</small></p>{}{against}\
          </div>",

@@ -4,20 +4,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::metric::{Direction, measure};
+use model::metric::measure;
 use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Interval, Row, Shift, Verdict};
 
-use super::answer_section::class;
 use super::backends_table;
-use super::detail_level::{Detail, shows};
+use super::detail_level::{DetailLevel, shows};
 use super::escape::{anchor, text};
+use super::markup::class;
 use crate::{cells, units};
 
-pub fn section(comparison: &Comparison, agreement: Option<&Agreement>, detail: &Detail) -> String {
-    let start = comparison.cells.get(super::answer_section::start(comparison));
+pub fn section(
+    comparison: &Comparison,
+    agreement: Option<&Agreement>,
+    detail: &DetailLevel,
+) -> String {
+    let start = comparison.cells.get(cells::most_decided(comparison));
     let opens = |cells: &[&Cell]| cells.iter().any(|cell| Some(*cell) == start);
-    let questions = cells::together(comparison);
+    let questions = cells::same_question(comparison);
     let first = questions.iter().position(|cells| opens(cells)).unwrap_or_default();
     let questions = questions.iter().enumerate().map(|(place, cells)| {
         if !shows(place, first, detail.cells) {
@@ -35,7 +39,7 @@ pub fn section(comparison: &Comparison, agreement: Option<&Agreement>, detail: &
          class=\"name\">{}</b>. The bars show the shift on a scale of ratios; the line is \
          zero{}.</p>{}\
          </section>\n",
-        if super::is_wide(comparison) { " class=\"wide\"" } else { "" },
+        if super::frame::is_wide(comparison) { " class=\"wide\"" } else { "" },
         comparison.confidence * 100.0,
         text(&comparison.baseline),
         if has_noise(comparison) { ", the band is the noise floor: what equals show" } else { "" },
@@ -52,7 +56,7 @@ fn both(
     comparison: &Comparison,
     cells: &[&Cell],
     agreement: &Agreement,
-    detail: &Detail,
+    detail: &DetailLevel,
     open: bool,
 ) -> String {
     let open = if open { " open" } else { "" };
@@ -80,7 +84,7 @@ fn both(
     )
 }
 
-fn details(cell: &Cell, detail: &Detail, open: bool) -> String {
+fn details(cell: &Cell, detail: &DetailLevel, open: bool) -> String {
     let body = format!("<p class=\"aside\">{}</p>{}", text(&cell.about), body(cell, detail));
     fold(cell, &body, open)
 }
@@ -108,21 +112,23 @@ fn fold(cell: &Cell, body: &str, open: bool) -> String {
 }
 
 /// The tables of one backend.
-fn body(cell: &Cell, detail: &Detail) -> String {
+fn body(cell: &Cell, detail: &DetailLevel) -> String {
     let known = |row: &&Row| row.is_measured();
     let headlines: String = cell.headline().filter(known).map(|row| table(row, cell)).collect();
     let others: Vec<&Row> = cell.rows.iter().filter(|row| !row.headline).filter(known).collect();
-    let (headlines, others) = match headlines.is_empty() {
-        true => (others.iter().map(|row| table(row, cell)).collect(), Vec::new()),
-        false => (headlines, others),
+    let (headlines, others) = if headlines.is_empty() {
+        (others.iter().map(|row| table(row, cell)).collect(), Vec::new())
+    } else {
+        (headlines, others)
     };
-    let others = match detail.other_measures || others.is_empty() {
-        true => all_measures(&others),
-        false => format!(
+    let others = if detail.other_measures || others.is_empty() {
+        all_measures(&others)
+    } else {
+        format!(
             "<p class=\"aside small\">There is too much data for the {} other measures; \
              <code>fairground export csv</code> has them.</p>",
             others.len()
-        ),
+        )
     };
     headlines + &others + &unmeasured(cell)
 }
@@ -165,7 +171,7 @@ fn tally(cell: &Cell) -> String {
 }
 
 fn table(row: &Row, cell: &Cell) -> String {
-    let scale = Scale::of(row);
+    let scale = RatioScale::of(row);
     let lines: String = row.entries.iter().map(|entry| line(row, entry, cell, scale)).collect();
     let definition = measure(&row.measure.name).map_or("", |measure| measure.definition);
     format!(
@@ -181,20 +187,12 @@ fn table(row: &Row, cell: &Cell) -> String {
          <th scope=\"col\">verdict</th></tr></thead><tbody>{lines}</tbody></table></div>\n",
         text(definition),
         text(&units::measure(&row.measure)),
-        direction(row.direction),
+        units::direction(row.direction).unwrap_or("neither is better"),
         row.noise.map_or_else(String::new, |it| format!(" · {}", text(&units::noise(&it))))
     )
 }
 
-pub(super) fn direction(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Lower => "lower is better",
-        Direction::Higher => "higher is better",
-        Direction::Neutral => "neither is better",
-    }
-}
-
-fn line(row: &Row, entry: &Entry, cell: &Cell, scale: Scale) -> String {
+fn line(row: &Row, entry: &Entry, cell: &Cell, scale: RatioScale) -> String {
     if !cells::takes_part(cell, &entry.contestant) {
         return format!(
             "<tr class=\"v-none\"><th scope=\"row\">{}</th><td colspan=\"6\"></td><td \
@@ -248,21 +246,21 @@ fn remarks(entry: &Entry, cell: &Cell) -> String {
 
 /// A row's common scale of ratios, in natural logarithms.
 #[derive(Clone, Copy)]
-pub struct Scale(f64);
+pub struct RatioScale(f64);
 
 /// Half of the picture's width.
 const HALF: f64 = 70.0;
 
-impl Scale {
-    fn of(row: &Row) -> Scale {
-        Scale::over(row.entries.iter().filter_map(|entry| entry.shift.as_ref()))
+impl RatioScale {
+    fn of(row: &Row) -> RatioScale {
+        RatioScale::over(row.entries.iter().filter_map(|entry| entry.shift.as_ref()))
     }
 
     /// The scale that holds all these intervals.
-    pub fn over<'a>(shifts: impl Iterator<Item = &'a Shift>) -> Scale {
+    pub fn over<'a>(shifts: impl Iterator<Item = &'a Shift>) -> RatioScale {
         let intervals = shifts.filter_map(|shift| shift.percent_interval);
         let ends = intervals.flat_map(|interval| [interval.low, interval.high]);
-        Scale(ends.map(|end| log_ratio(end).abs()).fold(1.05f64.ln(), f64::max))
+        RatioScale(ends.map(|end| log_ratio(end).abs()).fold(1.05f64.ln(), f64::max))
     }
 
     fn at(self, percent: f64) -> f64 {

@@ -47,9 +47,9 @@ pub fn section(comparison: &Comparison, records: &[Record], family: &[Member]) -
 
 /// Whether the load has more tasks on larger machines; else there is nothing to scale. A program's
 /// tasks are not known, so it may.
-fn grows(series: &Series, records: &[Record]) -> bool {
+fn grows(series: &MachineLadder, records: &[Record]) -> bool {
     let tasks = |cell: &Cell| {
-        let ours = |record: &&Record| super::page_data::cell_label(record) == cell.label();
+        let ours = |record: &&Record| crate::cells::label_of(record) == cell.label();
         let workload = &records.iter().find(ours)?.trial.workload;
         Some(workload.tasks.iter().map(|group| u64::from(group.count)).sum::<u64>())
     };
@@ -61,7 +61,7 @@ fn grows(series: &Series, records: &[Record]) -> bool {
 }
 
 /// What each CPU of the largest machine gets done, beside the only ones of the smallest.
-fn kept(series: &Series, comparison: &Comparison) -> Option<String> {
+fn kept(series: &MachineLadder, comparison: &Comparison) -> Option<String> {
     let ((few, first), (many, last)) = (series.first()?, series.last()?);
     let rate = first.headline().find(|row| row.unit == Unit::PerSecond)?;
     let largest = last.rows.iter().find(|row| row.measure == rate.measure)?;
@@ -100,28 +100,29 @@ fn queues(comparison: &Comparison, records: &[Record], family: &[Member]) -> Str
         ))
     };
     let queues: String = comparison.contestants.iter().filter_map(queue).collect();
-    match queues.is_empty() {
-        true => queues,
-        false => format!(
+    if queues.is_empty() {
+        queues
+    } else {
+        format!(
             "<p>Why: a queue’s lock is held by one CPU at a time, the others wait for it, and the \
              longer a choice looks around in the queue, the longer they wait. With one queue for \
              all, CPUs add to both. These are the queues, n tasks long:</p><dl \
              class=\"facts\">{queues}</dl>"
-        ),
+        )
     }
 }
 
 /// One cell on machines of growing size.
-type Series<'a> = Vec<(u32, &'a Cell)>;
+type MachineLadder<'a> = Vec<(u32, &'a Cell)>;
 
-fn series<'a>(comparison: &'a Comparison, cpus: &BTreeMap<&str, u32>) -> Vec<Series<'a>> {
-    let mut all: BTreeMap<(&str, Backend), Series> = BTreeMap::new();
+fn series<'a>(comparison: &'a Comparison, cpus: &BTreeMap<&str, u32>) -> Vec<MachineLadder<'a>> {
+    let mut all: BTreeMap<(&str, Backend), MachineLadder> = BTreeMap::new();
     for cell in &comparison.cells {
         if let Some(&cpus) = cpus.get(cell.machine.as_str()) {
             all.entry((&cell.name, cell.backend)).or_default().push((cpus, cell));
         }
     }
-    let mut all: Vec<Series> = all.into_values().collect();
+    let mut all: Vec<MachineLadder> = all.into_values().collect();
     for series in &mut all {
         series.sort_by_key(|(cpus, _)| *cpus);
         series.dedup_by_key(|(cpus, _)| *cpus);
@@ -131,7 +132,7 @@ fn series<'a>(comparison: &'a Comparison, cpus: &BTreeMap<&str, u32>) -> Vec<Ser
 }
 
 /// The first rate among the headline measures, by size and contestant.
-fn table(series: &Series, comparison: &Comparison) -> Option<String> {
+fn table(series: &MachineLadder, comparison: &Comparison) -> Option<String> {
     let (_, first) = series.first()?;
     let rate = first.headline().find(|row| row.unit == Unit::PerSecond)?;
     let heads: String = comparison

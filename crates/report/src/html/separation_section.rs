@@ -25,9 +25,10 @@ pub fn section(comparison: &Comparison, records: &[Record]) -> String {
          <th scope=\"col\">measure</th><th scope=\"col\" class=\"n\">one</th>\
          <th scope=\"col\" class=\"n\">other</th></tr></thead><tbody>{rows}</tbody></table></div>"
     );
-    let table = match pairs.len() > PAIRS_OPEN {
-        true => format!("<details><summary>All {} pairs</summary>{table}</details>", pairs.len()),
-        false => table,
+    let table = if pairs.len() > PAIRS_OPEN {
+        format!("<details><summary>All {} pairs</summary>{table}</details>", pairs.len())
+    } else {
+        table
     };
     format!(
         "<section id=\"apart\"><h2>How to tell them apart</h2><p>{}</p><p class=\"aside\">Two are \

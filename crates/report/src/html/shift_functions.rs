@@ -12,7 +12,7 @@ use stats::rank::holm;
 use stats::resample::bootstrap::Clusters;
 use stats::{Cell, Comparison, Interval};
 
-use super::page_data::Short;
+use super::short_number::Short;
 
 /// Looked at in every run; where one run has too few samples for the last, the line ends earlier.
 pub const QUANTILES: [f64; 13] =

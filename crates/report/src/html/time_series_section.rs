@@ -8,12 +8,11 @@ use model::{Record, Series};
 use stats::series::over_time::{Band, bands};
 use stats::{Cell, Comparison};
 
-use super::answer_section;
-use super::detail_level::{Detail, shows};
+use super::detail_level::{DetailLevel, shows};
 use super::escape::text;
 use super::figure::{Figure, Numbers, field, line, short, words};
 use super::page_data::Resampled;
-use crate::units;
+use crate::{cells, units};
 
 /// Of a picture, of the gap between two, and of the margins: left for names, top for headings,
 /// bottom for times.
@@ -22,7 +21,7 @@ const GAP: (f64, f64) = (14.0, 10.0);
 const MARGIN: (f64, f64, f64) = (112.0, 32.0, 20.0);
 
 /// One contestant of a cell.
-struct Row<'a> {
+struct ContestantRow<'a> {
     contestant: &'a str,
     bands: Vec<Band>,
 }
@@ -32,9 +31,9 @@ pub fn section(
     comparison: &Comparison,
     records: &[Record],
     resampled: &Resampled,
-    detail: &Detail,
+    detail: &DetailLevel,
 ) -> (String, Vec<String>) {
-    let start = answer_section::start(comparison);
+    let start = cells::most_decided(comparison);
     let mut numbers = Vec::new();
     let (mut folds, mut left_out) = (String::new(), 0);
     for (index, cell) in comparison.cells.iter().enumerate() {
@@ -48,10 +47,7 @@ pub fn section(
             left_out += 1;
         }
     }
-    match folds.is_empty() {
-        true => (String::new(), numbers),
-        false => (whole(&folds, left_out), numbers),
-    }
+    if folds.is_empty() { (String::new(), numbers) } else { (whole(&folds, left_out), numbers) }
 }
 
 fn whole(folds: &str, left_out: usize) -> String {
@@ -88,15 +84,15 @@ fn fold(
     comparison: &Comparison,
     cell: &Cell,
     ours: &[&Record],
-    detail: &Detail,
+    detail: &DetailLevel,
     numbers: &mut Vec<String>,
     open: bool,
 ) -> String {
     let label = cell.label();
-    let rows: Vec<Row> = comparison
+    let rows: Vec<ContestantRow> = comparison
         .contestants
         .iter()
-        .map(|name| Row { contestant: name, bands: of(name, ours, detail.intervals) })
+        .map(|name| ContestantRow { contestant: name, bands: of(name, ours, detail.intervals) })
         .filter(|row| !row.bands.is_empty())
         .collect();
     let columns = columns(&rows);
@@ -138,7 +134,7 @@ struct Column {
     top: f64,
 }
 
-fn columns(rows: &[Row]) -> Vec<Column> {
+fn columns(rows: &[ContestantRow]) -> Vec<Column> {
     let of = |definition: &'static Definition| {
         let bands = rows.iter().filter_map(|row| row.band(definition));
         let top = bands.flat_map(|band| &band.high).copied().fold(0.0, f64::max);
@@ -149,13 +145,13 @@ fn columns(rows: &[Row]) -> Vec<Column> {
     SERIES.iter().filter_map(of).collect()
 }
 
-impl Row<'_> {
+impl ContestantRow<'_> {
     fn band(&self, definition: &Definition) -> Option<&Band> {
         self.bands.iter().find(|band| band.definition.name == definition.name)
     }
 }
 
-fn figure(label: &str, rows: &[Row], columns: &[Column], numbers: Numbers) -> String {
+fn figure(label: &str, rows: &[ContestantRow], columns: &[Column], numbers: Numbers) -> String {
     let end_ns = rows.iter().flat_map(|row| &row.bands).map(|band| band.end_ns).max();
     let end_ns = end_ns.unwrap_or(1).max(1);
     let width = MARGIN.0 + columns.len() as f64 * (PICTURE.0 + GAP.0);
@@ -265,7 +261,7 @@ fn summary(contestant: &str, band: &Band) -> String {
     )
 }
 
-fn csv(rows: &[Row], numbers: bool) -> String {
+fn csv(rows: &[ContestantRow], numbers: bool) -> String {
     let mut csv = String::from("contestant,series,runs,begin_s,median,low,high\n");
     if !numbers {
         csv += "too much data for this page; fairground export series has it\n";

@@ -65,7 +65,7 @@ fn is_traced(record: &Record) -> bool {
 }
 
 fn label(record: &Record) -> String {
-    format!("{} · {}", record.trial.contestant.name, super::page_data::cell_label(record))
+    format!("{} · {}", record.trial.contestant.name, crate::cells::label_of(record))
 }
 
 /// All traced trials, each with its part of the slices that the page may hold.
@@ -79,7 +79,7 @@ pub fn timelines(records: &[Record], slices: usize) -> Vec<Timeline> {
 }
 
 fn timeline(record: &Record, trace: &Trace, most: usize) -> Timeline {
-    let mut play = Play::default();
+    let mut play = SliceBuilder::default();
     trace.events.iter().for_each(|event| play.event(event.time_ns, event.cpu, &event.what));
     let end_ns = trace.events.last().map_or(0, |event| event.time_ns);
     play.close(end_ns);
@@ -127,13 +127,13 @@ struct Slice {
 
 /// Events turned into slices.
 #[derive(Default)]
-struct Play {
+struct SliceBuilder {
     running: BTreeMap<u32, (u32, u64)>,
     waiting: BTreeMap<u32, u64>,
     slices: Vec<Slice>,
 }
 
-impl Play {
+impl SliceBuilder {
     fn event(&mut self, now: u64, cpu: u32, what: &What) {
         match what {
             What::Switch { prev, prev_state, next, .. } => {
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn switches_become_slices_and_waits() {
-        let mut play = Play::default();
+        let mut play = SliceBuilder::default();
         play.event(0, 0, &switch(0, "R", 7));
         play.event(100, 0, &What::Waking { pid: 8, prio: 120, target: 0 });
         play.event(300, 0, &switch(7, "R+", 8));

@@ -36,7 +36,7 @@ pub fn section(comparison: &Comparison, records: &[Record]) -> String {
 
 fn figure(picture: &TradeOff, baseline: &str) -> String {
     let title = format!("{} ({})", picture.machine, backend_word(picture.backend));
-    let scales = [Scale::across(picture), Scale::down(picture)];
+    let scales = [RatioAxis::across(picture), RatioAxis::down(picture)];
     let places: Vec<(f64, f64)> = picture.points.iter().map(|it| place(it, &scales)).collect();
     let marks = [
         grid(&scales, baseline),
@@ -63,28 +63,28 @@ fn figure(picture: &TradeOff, baseline: &str) -> String {
 }
 
 /// An axis of ratios, logarithmic.
-struct Scale {
+struct RatioAxis {
     low: f64,
     high: f64,
     ends: (f64, f64),
 }
 
-impl Scale {
-    fn across(picture: &TradeOff) -> Scale {
-        Scale::of(picture, |point| point.throughput, (FRAME[0], FRAME[2]))
+impl RatioAxis {
+    fn across(picture: &TradeOff) -> RatioAxis {
+        RatioAxis::of(picture, |point| point.throughput, (FRAME[0], FRAME[2]))
     }
 
-    fn down(picture: &TradeOff) -> Scale {
-        Scale::of(picture, |point| point.latency, (FRAME[3], FRAME[1]))
+    fn down(picture: &TradeOff) -> RatioAxis {
+        RatioAxis::of(picture, |point| point.latency, (FRAME[3], FRAME[1]))
     }
 
     /// All medians with some air around them; spreads may leave the frame.
-    fn of(picture: &TradeOff, spread: fn(&Point) -> Spread, ends: (f64, f64)) -> Scale {
+    fn of(picture: &TradeOff, spread: fn(&Point) -> Spread, ends: (f64, f64)) -> RatioAxis {
         let ratios: Vec<f64> = picture.points.iter().map(|it| spread(it).ratio).collect();
         let low = ratios.iter().copied().fold(1.0, f64::min);
         let high = ratios.iter().copied().fold(1.0, f64::max);
         let air = (0.1 * (high / low).ln()).max(0.02).exp();
-        Scale { low: low / air, high: high * air, ends }
+        RatioAxis { low: low / air, high: high * air, ends }
     }
 
     fn at(&self, ratio: f64) -> f64 {
@@ -123,11 +123,11 @@ fn ratio_words(ratio: f64) -> String {
     }
 }
 
-fn place(point: &Point, [across, down]: &[Scale; 2]) -> (f64, f64) {
+fn place(point: &Point, [across, down]: &[RatioAxis; 2]) -> (f64, f64) {
     (across.at(point.throughput.ratio), down.at(point.latency.ratio))
 }
 
-fn grid([across, down]: &[Scale; 2], baseline: &str) -> String {
+fn grid([across, down]: &[RatioAxis; 2], baseline: &str) -> String {
     let [left, top, right, bottom] = FRAME;
     let class = |tick: f64| if (tick - 1.0).abs() < 1e-9 { "grid one" } else { "grid" };
     let column = |tick: f64| {
@@ -162,7 +162,7 @@ fn front(picture: &TradeOff, places: &[(f64, f64)]) -> String {
     places.windows(2).map(corner).collect()
 }
 
-fn spread(point: &Point, scales: &[Scale; 2]) -> String {
+fn spread(point: &Point, scales: &[RatioAxis; 2]) -> String {
     let (x, y) = place(point, scales);
     let [across, down] = scales;
     line("spread", (across.at(point.throughput.low), y), (across.at(point.throughput.high), y))
@@ -301,7 +301,7 @@ mod tests {
         let html = figure(&picture, "base");
         assert_eq!(html.matches("<circle").count(), 4);
         assert!(!html.contains("<long") && !html.contains("NaN"), "{html}");
-        for scale in [Scale::across(&picture), Scale::down(&picture)] {
+        for scale in [RatioAxis::across(&picture), RatioAxis::down(&picture)] {
             assert!((2..=12).contains(&scale.ticks().len()), "{:?}", scale.ticks());
         }
     }

@@ -8,10 +8,10 @@ use model::claim::Source;
 use stats::backend_word;
 use stats::decide::replication::Verdict;
 
-use super::{
-    Judged, OTHERS_ASKED, Replication, Tested, absence, columns, found_in, kernels, published,
-    reasons, rows, sentence,
-};
+use super::judged::{Judged, OTHERS_ASKED, Replication, Tested};
+use super::phrases::{absence, found_in, kernels, published, reasons};
+use super::published_numbers::{columns, rows};
+use super::verdict_counts::sentence;
 use crate::markdown::clean;
 
 /// A whole document: the sentence, where it comes from, a table for each source, and the commands

@@ -5,11 +5,11 @@ use model::claim::{Expectation, Test};
 use stats::backend_word;
 use stats::decide::replication::{Finding, Verdict};
 
-use super::{
-    Judged, Replication, Tested, columns, consequence, expected, found_in, published, rows,
-    sentence,
-};
-use crate::terminal::{Paint, hanging, wrapped};
+use super::judged::{Judged, Replication, Tested};
+use super::phrases::{consequence, expected, found_in, published};
+use super::published_numbers::{columns, rows};
+use super::verdict_counts::sentence;
+use crate::terminal::layout::{Paint, hanging, wrapped};
 
 /// The claims.
 pub fn text(replication: &Replication, colour: bool) -> String {

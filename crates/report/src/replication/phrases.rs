@@ -6,7 +6,7 @@ use model::metric::Unit;
 use stats::decide::replication::{Estimate, Finding, Verdict};
 use stats::{Interval, MeasureKey};
 
-use super::{Judged, Tested};
+use super::judged::{Judged, Tested};
 use crate::units;
 
 /// A number of a claim's file in the form that it compares by: `1.05 ×`, `+4.00 ms`, `0.953`.

@@ -9,12 +9,12 @@ use model::metric::Unit;
 use stats::MeasureKey;
 use stats::decide::replication::{Number, Spread};
 
-use super::Tested;
+use super::judged::Tested;
 use super::phrases::{plain, short};
 use crate::units;
 
 /// One measure in a cell.
-pub(crate) struct Row {
+pub(crate) struct PublishedRow {
     /// `policies cpu=1000`.
     pub cell: String,
     /// `completion`.
@@ -30,7 +30,7 @@ pub(crate) fn columns(tested: &Tested) -> Vec<&str> {
 }
 
 /// The table's rows; none without numbers.
-pub(crate) fn rows(tested: &Tested) -> Vec<Row> {
+pub(crate) fn rows(tested: &Tested) -> Vec<PublishedRow> {
     let columns = columns(tested);
     let besides = &tested.test.beside;
     let cells: Vec<&str> = besides.iter().filter_map(|one| one.cell.as_deref()).collect();
@@ -40,7 +40,7 @@ pub(crate) fn rows(tested: &Tested) -> Vec<Row> {
             number.map(|number| said(one, number)).unwrap_or_default()
         };
         let key = one.measure.parse::<MeasureKey>();
-        Row {
+        PublishedRow {
             cell: short(one.cell.as_deref().unwrap_or_default(), &cells),
             measure: key.map_or_else(|_| one.measure.clone(), |key| units::measure(&key)),
             numbers: columns.iter().map(cell).collect(),

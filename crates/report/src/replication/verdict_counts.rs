@@ -3,17 +3,18 @@
 
 use stats::decide::replication::Verdict;
 
-use super::Replication;
+use super::judged::Replication;
+use crate::units;
 
 /// How many claims have each verdict, in the order of [`Verdict::ALL`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts([usize; Verdict::ALL.len()]);
+pub struct VerdictCounts([usize; Verdict::ALL.len()]);
 
-impl Counts {
-    /// Counts.
-    pub fn new(replication: &Replication) -> Counts {
+impl VerdictCounts {
+    /// VerdictCounts.
+    pub fn new(replication: &Replication) -> VerdictCounts {
         let of = |verdict| replication.claims.iter().filter(|one| one.verdict == verdict).count();
-        Counts(Verdict::ALL.map(of))
+        VerdictCounts(Verdict::ALL.map(of))
     }
 
     /// Those with a verdict.
@@ -30,7 +31,7 @@ impl Counts {
 
 /// `17 of 31 claims reproduced, 6 in direction only, 2 contradicted, 6 cannot be tested here.`
 pub fn sentence(replication: &Replication) -> String {
-    let counts = Counts::new(replication);
+    let counts = VerdictCounts::new(replication);
     let words = [
         (Verdict::DirectionOnly, "in direction only"),
         (Verdict::NotReproduced, "not reproduced"),
@@ -42,12 +43,11 @@ pub fn sentence(replication: &Replication) -> String {
     let parts =
         parts.filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
     let (all, reproduced) = (counts.all(), counts.of(Verdict::Reproduced));
-    let noun = if all == 1 { "claim" } else { "claims" };
+    let noun = units::plural(all as u64, "claim");
     let first = format!("{reproduced} of {all} {noun} reproduced");
     let text = std::iter::once(first).chain(parts).collect::<Vec<_>>().join(", ");
     match replication.claims.iter().filter(|one| one.disagree).count() {
         0 => format!("{text}."),
-        1 => format!("{text}. Backends disagree about 1."),
         several => format!("{text}. Backends disagree about {several}."),
     }
 }

@@ -4,8 +4,9 @@
 use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Row, Verdict, backend_word};
 
-use super::{COLUMNS, Paint, bad_outcomes, direction, fit, pad, pad_left};
-use crate::{cells, units};
+use super::layout::{COLUMNS, Paint, fit, pad, pad_left};
+use super::outcomes_text::bad_outcomes;
+use crate::{agreement, cells, units};
 
 /// How much of a contestant's name is shown beside two backends.
 const NAME: usize = 17;
@@ -49,7 +50,7 @@ fn table(
     agreement: &Agreement,
     paint: Paint,
 ) -> String {
-    let title = format!("{}{}", row.measure, direction(row.direction));
+    let title = units::title(&row.measure.to_string(), row.direction);
     let mut text = format!("  {}\n", fit(&title, COLUMNS - 2));
     if !cells::is_measured(cells, row) {
         return text + "    no run has the samples for it\n";
@@ -77,14 +78,17 @@ fn line(
     if !cells.iter().any(|cell| cells::takes_part(cell, name)) {
         return String::new();
     }
-    let side = |cell: &&Cell| match cells::is_elsewhere(comparison, cell, name) {
-        true => format!(" {} {}", pad("", MEDIAN), paint.dim(&pad(&cells::not_here(cell), SHIFT))),
-        false => side(row, cells::twin_entry(cell, row, name), paint),
+    let side = |cell: &&Cell| {
+        if cells::is_elsewhere(comparison, cell, name) {
+            format!(" {} {}", pad("", MEDIAN), paint.dim(&pad(&cells::not_here(cell), SHIFT)))
+        } else {
+            side(row, cells::twin_entry(cell, row, name), paint)
+        }
     };
     let sides: String = cells.iter().map(side).collect();
-    let figure = cells::figure(agreement, cells[0], row, name);
+    let figure = agreement::figure(agreement, cells[0], row, name);
     let error = figure.map_or(String::new(), |figure| {
-        format!("{} {}", cells::error(figure), cells::mark(figure.within))
+        format!("{} {}", agreement::error(figure), agreement::mark(figure.within))
     });
     let line = format!("    {}{sides} {}", pad(&fit(name, NAME), NAME), pad_left(&error, ERROR));
     format!("{}\n", line.trim_end())

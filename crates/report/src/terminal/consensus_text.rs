@@ -4,7 +4,7 @@
 use stats::backend_word;
 use stats::view::consensus::{Answer, Consent, Question};
 
-use super::wrapped;
+use super::layout::wrapped;
 use crate::units;
 
 /// How many questions agree, and every answer to those that do not.

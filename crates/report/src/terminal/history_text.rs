@@ -4,7 +4,7 @@
 use stats::decide::gate::Change;
 use stats::view::history::{History, Series, Step};
 
-use super::wrapped;
+use super::layout::wrapped;
 use crate::units;
 
 /// Heights of a picture's points.
@@ -77,9 +77,10 @@ pub fn words(step: &Step) -> String {
         _ => "another level, not confirmed",
     };
     let percent = step.percent.map(|percent| format!(", {}", units::percent(percent)));
-    let with = match step.with.is_empty() {
-        true => String::new(),
-        false => format!("; changed with it: {}", step.with.join(", ")),
+    let with = if step.with.is_empty() {
+        String::new()
+    } else {
+        format!("; changed with it: {}", step.with.join(", "))
     };
     format!("run {}: {change}{}{with}", step.at + 1, percent.unwrap_or_default())
 }

@@ -11,7 +11,7 @@ use stats::decide::recommend::{
 };
 use stats::rank::holm::ALPHA;
 
-use super::{COLUMNS, fit, hanging, pad, pad_left, wrapped};
+use super::layout::{COLUMNS, fit, hanging, pad, pad_left, wrapped};
 use crate::units;
 
 /// How much of a contestant's name is shown.
@@ -21,7 +21,7 @@ const INDENT: &str = "                ";
 
 /// What only the caller knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Setting {
+pub struct RecommendationContext {
     /// Where these numbers come from, and what that means: sentences.
     pub measured: Vec<String>,
     /// How to switch to a scheduler, and back: lines, by its name.
@@ -31,7 +31,7 @@ pub struct Setting {
 }
 
 /// The whole answer.
-pub fn recommendation(it: &Recommendation, setting: &Setting) -> String {
+pub fn recommendation(it: &Recommendation, setting: &RecommendationContext) -> String {
     let mut text = wrapped(&headline(it), "");
     text += &why(it);
     text += &labelled("measured", &setting.measured.join(" "));
@@ -278,12 +278,8 @@ fn table(
     let judged: Vec<(&Candidate, Judged)> =
         it.candidates.iter().filter_map(|one| Some((one, of(one)?))).collect();
     let Some((_, first)) = judged.first() else { return String::new() };
-    let better = match first.direction {
-        Direction::Lower => ", lower is better",
-        Direction::Higher => ", higher is better",
-        Direction::Neutral => "",
-    };
-    let title = format!("{}, {role}: {}{better}", aim.name, units::measure(&watched.measure));
+    let title = format!("{}, {role}: {}", aim.name, units::measure(&watched.measure));
+    let title = units::title(&title, first.direction);
     let matters = format!("what matters is more than {}", allowed(watched, first));
     let mut text = format!("  {}\n", fit(&title, COLUMNS - 2));
     text += &format!("    {}\n", fit(&format!("in {}; {matters}", watched.cell), COLUMNS - 4));
@@ -330,7 +326,7 @@ fn failures(it: &Recommendation) -> String {
     text
 }
 
-fn switching(it: &Recommendation, setting: &Setting) -> String {
+fn switching(it: &Recommendation, setting: &RecommendationContext) -> String {
     let Advice::Switch(names) = &it.advice else { return String::new() };
     let Some(lines) = setting.switch.get(&names[0]) else { return String::new() };
     let mut text = format!("\nHow to switch to {}\n", names[0]);

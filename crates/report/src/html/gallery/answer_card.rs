@@ -4,10 +4,11 @@
 use stats::backend_word;
 use stats::view::consensus::{Answer, Question};
 
-use super::super::answer_section::class;
 use super::super::escape::{anchor, text};
-use super::super::results_section::Scale;
-use super::{Kind, badge};
+use super::super::markup::class;
+use super::super::results_section::RatioScale;
+use super::consent_counts::badge;
+use super::page_subject::Subject;
 use crate::units;
 
 /// The load, and where if that is a part of the question.
@@ -32,7 +33,8 @@ pub fn place(question: &Question) -> String {
 
 /// The question on its scheduler's page.
 pub fn card(question: &Question) -> String {
-    let scale = Scale::over(question.answers.iter().filter_map(|answer| answer.shift.as_ref()));
+    let scale =
+        RatioScale::over(question.answers.iter().filter_map(|answer| answer.shift.as_ref()));
     let dissent = question.dissent();
     let line = |answer: &Answer| {
         let against = dissent.iter().any(|other| std::ptr::eq(*other, answer));
@@ -58,7 +60,7 @@ pub fn card(question: &Question) -> String {
     )
 }
 
-fn row(answer: &Answer, question: &Question, scale: Scale, dissents: bool) -> String {
+fn row(answer: &Answer, question: &Question, scale: RatioScale, dissents: bool) -> String {
     let unit = question.unit;
     let median = answer.median.map_or_else(|| "–".into(), |value| units::number(value, unit));
     let (shift, interval) =
@@ -69,7 +71,7 @@ fn row(answer: &Answer, question: &Question, scale: Scale, dissents: bool) -> St
          class=\"range\">{}</td><td class=\"bar\">{}</td><td class=\"verdict{}\">{}</td></tr>",
         class(answer.verdict),
         text(&answer.contributor),
-        Kind::Machine.link(&answer.machine),
+        Subject::Machine.link(&answer.machine),
         backend_word(answer.backend),
         answer.runs,
         text(&median),

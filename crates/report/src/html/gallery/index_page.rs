@@ -6,8 +6,13 @@ use std::collections::BTreeSet;
 use stats::view::consensus::{Consent, Question};
 
 use super::super::escape::text;
+use super::super::frame::fact;
+use super::answer_card;
+use super::collection::{Contribution, Gallery, Refused};
+use super::consent_counts::{ConsentCounts, HEADS};
+use super::gallery_frame::GalleryFrame;
+use super::page_subject::Subject;
 use super::subject_page::contribution;
-use super::{COUNTED, Contribution, Counts, Frame, Gallery, Kind, Refused, answer_card};
 use crate::units;
 
 /// The page.
@@ -17,7 +22,7 @@ pub fn page(gallery: &Gallery) -> String {
     let body = [
         answer(gallery, who.len()),
         disputed(gallery),
-        Kind::ALL.map(|kind| list(gallery, kind)).concat(),
+        Subject::ALL.map(|subject| list(gallery, subject)).concat(),
         contributions(&gallery.contributions),
         refused(&gallery.refused),
     ]
@@ -27,21 +32,21 @@ pub fn page(gallery: &Gallery) -> String {
         ("disputed", "Disputed"),
         ("scheduler", "Schedulers"),
         ("machine", "Machines"),
-        ("load", "Loads"),
+        ("workload", "Workloads"),
         ("contributions", "Contributions"),
         ("refused", "Refused"),
     ];
     let exists = |(id, _): &(&str, &str)| body.contains(&format!("<section id=\"{id}\""));
     let links = links.into_iter().filter(exists);
-    let frame = Frame {
+    let frame = GalleryFrame {
         kicker: "Fairground gallery",
         title: "Linux CPU schedulers, measured by many",
         question: "Do those who ask the same question find the same answer?",
         facts: vec![
-            (gallery.contributions.len(), "shared files"),
-            (who.len(), "contributors"),
-            (trials, "trials"),
-            (gallery.questions.len(), "questions"),
+            fact(gallery.contributions.len(), "shared file"),
+            fact(who.len(), "contributor"),
+            fact(trials, "trial"),
+            fact(gallery.questions.len(), "question"),
         ],
         links: links.map(|(id, name)| (format!("#{id}"), name)).collect(),
     };
@@ -49,7 +54,7 @@ pub fn page(gallery: &Gallery) -> String {
 }
 
 fn answer(gallery: &Gallery, contributors: usize) -> String {
-    let counts = Counts::of(&gallery.questions);
+    let counts = ConsentCounts::of(&gallery.questions);
     let asked = units::count(counts.asked as u64, "question");
     let sentence = match counts.asked {
         0 if gallery.contributions.is_empty() => "There is no shared file here.".into(),
@@ -80,7 +85,7 @@ fn answer(gallery: &Gallery, contributors: usize) -> String {
 fn disputed(gallery: &Gallery) -> String {
     let disputes = gallery.questions.iter().filter(|one| one.consent() == Consent::Disagree);
     let card = |question: &Question| {
-        let whose = Kind::Scheduler.link(&question.contestant);
+        let whose = Subject::Scheduler.link(&question.contestant);
         format!("<h3>{whose}</h3>{}", answer_card::card(question))
     };
     let cards: String = disputes.map(card).collect();
@@ -94,28 +99,28 @@ fn disputed(gallery: &Gallery) -> String {
     )
 }
 
-/// All names of a kind, with what is known about them.
-fn list(gallery: &Gallery, kind: Kind) -> String {
+/// All names of a subject, with what is known about them.
+fn list(gallery: &Gallery, subject: Subject) -> String {
     let row = |name: &str| {
-        let questions = kind.about(gallery, name);
-        let counts = Counts::of(questions.iter().copied());
+        let questions = subject.about(gallery, name);
+        let counts = ConsentCounts::of(questions.iter().copied());
         format!(
             "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td><td class=\"n\">{}</td>{}</tr>",
-            kind.link(name),
+            subject.link(name),
             questions.len(),
             counts.asked,
             counts.fields()
         )
     };
-    let rows: String = kind.all(gallery).into_iter().map(row).collect();
+    let rows: String = subject.all(gallery).into_iter().map(row).collect();
     if rows.is_empty() {
         return String::new();
     }
-    let (word, heading) = (kind.word(), kind.heading());
+    let (word, heading) = (subject.word(), subject.heading());
     format!(
         "<section id=\"{word}\"><h2>{heading}</h2><div class=\"scroll\"><table class=\"data \
          subjects\"><thead><tr><th scope=\"col\">{word}</th><th scope=\"col\" \
-         class=\"n\">questions</th><th scope=\"col\" class=\"n\">asked by several</th>{COUNTED}\
+         class=\"n\">questions</th><th scope=\"col\" class=\"n\">asked by several</th>{HEADS}\
          </tr></thead><tbody>{rows}</tbody></table></div></section>\n"
     )
 }

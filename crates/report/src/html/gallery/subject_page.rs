@@ -6,40 +6,40 @@ use std::collections::{BTreeMap, BTreeSet};
 use stats::view::consensus::{Answer, Question};
 use stats::{Verdict, backend_word};
 
-use super::super::answer_section::class;
 use super::super::escape::{anchor, text};
-use super::{Contribution, Counts, Frame, Gallery, Kind, answer_card, badge};
+use super::super::frame::{fact, labelled_fact};
+use super::super::markup::class;
+use super::answer_card;
+use super::collection::{Contribution, Gallery};
+use super::consent_counts::{ConsentCounts, badge};
+use super::gallery_frame::GalleryFrame;
+use super::page_subject::Subject;
 use crate::units;
 
 /// The page.
-pub fn page(gallery: &Gallery, kind: Kind, name: &str) -> String {
-    let questions = kind.about(gallery, name);
-    let counts = Counts::of(questions.iter().copied());
+pub fn page(gallery: &Gallery, subject: Subject, name: &str) -> String {
+    let questions = subject.about(gallery, name);
+    let counts = ConsentCounts::of(questions.iter().copied());
     let who: BTreeSet<&str> = questions.iter().flat_map(|one| one.contributors()).collect();
-    let body = match kind {
-        Kind::Scheduler => versions(gallery, name) + &by_load(&questions),
-        Kind::Machine => machine(&questions, name),
-        Kind::Workload => load(&questions),
+    let body = match subject {
+        Subject::Scheduler => versions(gallery, name) + &by_workload(&questions),
+        Subject::Machine => machine(&questions, name),
+        Subject::Workload => workload(&questions),
     };
-    let about = match kind {
-        Kind::Workload => questions.first().map_or("", |one| one.about.as_str()),
+    let about = match subject {
+        Subject::Workload => questions.first().map_or("", |one| one.about.as_str()),
         _ => "",
     };
-    let frame = Frame {
-        kicker: &format!("Fairground gallery · {}", kind.word()),
+    let frame = GalleryFrame {
+        kicker: &format!("Fairground gallery · {}", subject.word()),
         title: name,
         question: about,
-        facts: vec![
-            (questions.len(), "questions"),
-            (who.len(), "contributors"),
-            (counts.agree, "agreed on"),
-            (counts.disagree, "disputed"),
-        ],
+        facts: vec![(questions.len(), "question"), (who.len(), "contributor")],
         links: vec![
             ("index.html".into(), "Gallery"),
             ("index.html#scheduler".into(), "Schedulers"),
             ("index.html#machine".into(), "Machines"),
-            ("index.html#load".into(), "Loads"),
+            ("index.html#workload".into(), "Workloads"),
         ],
     };
     frame.around(&body, gallery)
@@ -70,24 +70,24 @@ fn versions(gallery: &Gallery, name: &str) -> String {
     )
 }
 
-/// A scheduler's questions, load by load.
-fn by_load(questions: &[&Question]) -> String {
-    let mut loads: BTreeMap<&str, Vec<&Question>> = BTreeMap::new();
-    questions.iter().for_each(|one| loads.entry(&one.workload).or_default().push(one));
-    let section = |(load, questions): (&str, Vec<&Question>)| {
+/// A scheduler's questions, workload by workload.
+fn by_workload(questions: &[&Question]) -> String {
+    let mut workloads: BTreeMap<&str, Vec<&Question>> = BTreeMap::new();
+    questions.iter().for_each(|one| workloads.entry(&one.workload).or_default().push(one));
+    let section = |(workload, questions): (&str, Vec<&Question>)| {
         let about = questions.first().map_or("", |one| one.about.as_str());
         let cards: String = questions.iter().map(|one| answer_card::card(one)).collect();
         format!(
             "<section><h2>{}</h2><p class=\"aside\">{}</p>{cards}</section>\n",
-            Kind::Workload.link(load),
+            Subject::Workload.link(workload),
             text(about)
         )
     };
-    loads.into_iter().map(section).collect()
+    workloads.into_iter().map(section).collect()
 }
 
-/// A load's questions: who says what, in short.
-fn load(questions: &[&Question]) -> String {
+/// A workload's questions: who says what, in short.
+fn workload(questions: &[&Question]) -> String {
     let row = |question: &&Question| {
         let said = |wanted: fn(Verdict) -> bool| {
             question.answers.iter().filter(|one| wanted(one.verdict)).count()
@@ -114,7 +114,7 @@ fn load(questions: &[&Question]) -> String {
     format!(
         "<section><h2>Who says what</h2><p class=\"aside\">Answers by verdict; a scheduler's name \
          leads to the answers themselves.</p><div class=\"scroll\"><table class=\"data \
-         subjects\"><thead><tr><th scope=\"col\">scheduler</th><th scope=\"col\">load</th><th \
+         subjects\"><thead><tr><th scope=\"col\">scheduler</th><th scope=\"col\">workload</th><th \
          scope=\"col\">by</th><th scope=\"col\" class=\"n\">better</th><th scope=\"col\" \
          class=\"n\">alike</th><th scope=\"col\" class=\"n\">worse</th><th scope=\"col\" \
          class=\"n\">open</th><th scope=\"col\">contributors</th></tr></thead><tbody>{rows}\
@@ -133,7 +133,7 @@ fn machine(questions: &[&Question], name: &str) -> String {
     format!(
         "<section><h2>What was found here</h2><p class=\"aside\">The last column says whether \
          contributors agree, on all machines.</p><div class=\"scroll\"><table class=\"data result \
-         subjects\"><thead><tr><th scope=\"col\">scheduler</th><th scope=\"col\">load</th><th \
+         subjects\"><thead><tr><th scope=\"col\">scheduler</th><th scope=\"col\">workload</th><th \
          scope=\"col\">by</th><th scope=\"col\">who</th><th scope=\"col\" \
          class=\"n\">difference</th><th scope=\"col\">95 % interval</th><th \
          scope=\"col\">verdict</th><th scope=\"col\">contributors</th></tr></thead><tbody>{rows}\
@@ -164,7 +164,7 @@ fn machine_row(question: &Question, answer: &Answer) -> String {
 
 /// The scheduler's name, which leads to the answers.
 fn linked(question: &Question) -> String {
-    let file = Kind::Scheduler.file(&question.contestant);
+    let file = Subject::Scheduler.file(&question.contestant);
     format!(
         "<a href=\"{file}#{}\">{}</a>",
         answer_card::place(question),

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How far the simulator agrees with a real kernel, in sentences and in signs for tables.
+
+use model::{Backend, Record};
+use stats::view::agreement::{Agreement, Aspect, Figure, Within, agreement};
+use stats::{Cell, Comparison, Row, backend_word};
+
+use crate::cells::takes_part;
+use crate::sentence::Sentence;
+use crate::units;
+
+/// The agreement of the simulator with the real kernel, if the records are of both.
+pub fn agreed(comparison: &Comparison, records: &[Record]) -> Option<Agreement> {
+    let has = |backend| comparison.cells.iter().any(|cell| cell.backend == backend);
+    let real = [Backend::Vm, Backend::Live].into_iter().find(|&backend| has(backend))?;
+    has(Backend::Sim).then(|| agreement(records, comparison, real, Backend::Sim))
+}
+
+/// The figure of one entry.
+pub fn figure<'a>(
+    agreement: &'a Agreement,
+    cell: &Cell,
+    row: &Row,
+    contestant: &str,
+) -> Option<&'a Figure> {
+    agreement.figures.iter().find(|figure| {
+        figure.contestant == contestant
+            && figure.measure == row.measure
+            && (&figure.cell, &figure.machine) == (&cell.name, &cell.machine)
+    })
+}
+
+/// How far a model's median is from the reference's: `+3.2 %`, or in the unit beside 0.
+pub fn error(figure: &Figure) -> String {
+    match figure.relative_error() {
+        Some(error) => units::percent(100.0 * error),
+        None if figure.model == 0.0 => "0.0 %".into(),
+        None => format!("+{}", units::number(figure.model, figure.unit)),
+    }
+}
+
+/// A sign for whether a figure agrees.
+pub fn mark(within: Within) -> &'static str {
+    match within {
+        Within::Strictly => "✓",
+        Within::ByAllowance => "(✓)",
+        Within::Outside => "✗",
+    }
+}
+
+/// An aspect in words, and the tolerance that counts for it.
+pub fn aspect(aspect: Aspect) -> (&'static str, &'static str) {
+    match aspect {
+        Aspect::Shares => ("shares", "1 %, or one percentage point"),
+        Aspect::Switches => ("context switches", "5 %, or one switch"),
+        Aspect::Latency => ("latencies", "10 %, or one tick"),
+        Aspect::Turnaround => ("turn-around", "10 %, or one tick"),
+        Aspect::Rate => ("rates", "5 %"),
+    }
+}
+
+/// Whether the backends give the same answers, most important first.
+pub fn sentences(comparison: &Comparison, agreement: &Agreement) -> Vec<Sentence> {
+    let mut sentences = vec![signs(agreement)];
+    sentences.extend(medians(agreement));
+    sentences.extend(only_real(comparison, agreement));
+    sentences
+}
+
+/// The same without the medians.
+pub fn in_short(comparison: &Comparison, agreement: &Agreement) -> Vec<Sentence> {
+    std::iter::once(signs(agreement)).chain(only_real(comparison, agreement)).collect()
+}
+
+fn signs(agreement: &Agreement) -> Sentence {
+    let (agreeing, all) = agreement.signs_agreeing();
+    let real = backend_word(agreement.reference);
+    let sentence = Sentence::default();
+    if all == 0 {
+        let nothing = "make no claim about the same contestant and measure";
+        return sentence.text(format!("The simulator and the real kernel ({real}) {nothing}."));
+    }
+    let verb = if agreeing == all { "agree" } else { "agree mostly" };
+    let verb = if 2 * agreeing < all { "disagree" } else { verb };
+    let sentence = sentence.text("The simulator and the real kernel ");
+    let sentence = sentence
+        .text(format!("({real}) {verb}: "))
+        .strong(format!("{agreeing} of {all} claims point the same way"));
+    sentence.text(" where both say that a contestant is better or worse than the baseline.")
+}
+
+fn medians(agreement: &Agreement) -> Option<Sentence> {
+    let tally = agreement.tally(|_| true);
+    let percent = |share: f64| format!("{:.0} %", 100.0 * share);
+    let (within, strictly) = (percent(tally.share()?), percent(tally.strict_share()?));
+    let sentence =
+        Sentence::default().text(format!("Of {} medians that both have, ", tally.figures));
+    let sentence = sentence.strong(format!("{within} lie within the tolerance"));
+    Some(sentence.text(format!(" ({strictly} without the allowance for small numbers).")))
+}
+
+/// What only one of them can run.
+fn only_real(comparison: &Comparison, agreement: &Agreement) -> Option<Sentence> {
+    let of = |backend| comparison.cells.iter().filter(move |cell| cell.backend == backend);
+    let simulated = |name: &String| of(agreement.model).any(|cell| takes_part(cell, name));
+    let contestants: Vec<&String> =
+        comparison.contestants.iter().filter(|name| !simulated(name)).collect();
+    let mut loads: Vec<&str> = Vec::new();
+    for cell in of(agreement.reference) {
+        let known = loads.contains(&cell.workload.as_str());
+        if !known && !of(agreement.model).any(|other| other.workload == cell.workload) {
+            loads.push(&cell.workload);
+        }
+    }
+    if contestants.is_empty() && loads.is_empty() {
+        return None;
+    }
+    let mut sentence =
+        Sentence::default().text("Only on the real kernel: ").names(contestants.iter().copied());
+    for (index, load) in loads.iter().enumerate() {
+        let comma = if index > 0 || !contestants.is_empty() { ", " } else { "" };
+        sentence = sentence.text(comma).term((*load).into());
+    }
+    Some(sentence.text("."))
+}

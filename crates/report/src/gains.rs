@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How large a shift against the baseline is, and its words.
+
+use stats::{Entry, Row};
+
+use crate::units;
+
+/// The size of a shift, for choosing the largest: |ln(contestant / baseline)|. 0 without a shift in
+/// percent.
+pub(crate) fn log_ratio(entry: &Entry) -> f64 {
+    let percent = entry.shift.and_then(|shift| shift.percent).unwrap_or(0.0);
+    (1.0 + percent / 100.0).max(1e-3).ln().abs()
+}
+
+/// One gain with its interval, `−61.3 % [−66.0, −55.1]`; the smallest and the largest of several,
+/// `−36.9 % to −100 %`.
+pub(crate) fn range_words(wins: &[(&Row, &Entry)]) -> String {
+    let mut wins: Vec<_> = wins.to_vec();
+    wins.sort_by(|(_, a), (_, b)| log_ratio(a).total_cmp(&log_ratio(b)));
+    match wins.as_slice() {
+        [(row, entry)] => shift_words(row, entry),
+        [(row, least), .., (_, most)] => {
+            let words = |entry: &Entry| entry.shift.map(|shift| units::shift(&shift, row.unit).0);
+            let (least, most) = (words(least).unwrap_or_default(), words(most).unwrap_or_default());
+            format!("{least} to {most}")
+        }
+        [] => String::new(),
+    }
+}
+
+/// A shift with its interval, `−61.3 % [−66.0, −55.1]`; empty without a shift.
+pub(crate) fn shift_words(row: &Row, entry: &Entry) -> String {
+    let Some(shift) = &entry.shift else { return String::new() };
+    let (value, interval) = units::shift(shift, row.unit);
+    format!("{value} {interval}")
+}

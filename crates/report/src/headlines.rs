@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The headline measures of a comparison, workload by workload.
+
+use stats::{Cell, Comparison, Row};
+
+use crate::cells::{have_several_backends, same_question};
+
+/// One headline measure of one workload on one machine, over all settings of its parameters.
+pub struct WorkloadHeadline<'a> {
+    /// The workload's name.
+    pub workload: &'a str,
+    /// The machine; with its backend, if the comparison has only one.
+    pub place: String,
+    /// The cells, each with its row of the measure, in the order of the parameters. Cells that ask
+    /// the same question on different backends are neighbours.
+    pub rows: Vec<(&'a Cell, &'a Row)>,
+}
+
+/// Every headline measure of every workload and machine, in the comparison's order.
+pub fn by_workload(comparison: &Comparison) -> Vec<WorkloadHeadline<'_>> {
+    let mut headlines: Vec<WorkloadHeadline<'_>> = Vec::new();
+    let several_backends = have_several_backends(comparison);
+    for cell in same_question(comparison).into_iter().flatten() {
+        let place = if several_backends {
+            cell.machine.clone()
+        } else {
+            format!("{} ({})", cell.machine, stats::backend_word(cell.backend))
+        };
+        for row in cell.headline() {
+            let same = |headline: &&mut WorkloadHeadline<'_>| {
+                headline.workload == cell.workload
+                    && headline.place == place
+                    && headline.rows[0].1.measure == row.measure
+            };
+            match headlines.iter_mut().find(same) {
+                Some(headline) => headline.rows.push((cell, row)),
+                None => headlines.push(WorkloadHeadline {
+                    workload: &cell.workload,
+                    place: place.clone(),
+                    rows: vec![(cell, row)],
+                }),
+            }
+        }
+    }
+    headlines
+}

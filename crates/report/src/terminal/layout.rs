@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Lines of a terminal: width, padding, wrapping and colour.
+
+use stats::Verdict;
+
+/// The widest line.
+pub const COLUMNS: usize = 110;
+
+/// Colours, or none.
+#[derive(Clone, Copy)]
+pub(crate) struct Paint(pub bool);
+
+impl Paint {
+    fn code(self, code: &str, text: &str) -> String {
+        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() }
+    }
+
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.code("1", text)
+    }
+
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.code("2", text)
+    }
+
+    pub(crate) fn green(self, text: &str) -> String {
+        self.code("32", text)
+    }
+
+    pub(crate) fn red(self, text: &str) -> String {
+        self.code("31", text)
+    }
+
+    /// Words in the colour of a verdict.
+    pub(crate) fn judged(self, verdict: Verdict, words: &str) -> String {
+        match verdict {
+            Verdict::Better => self.code("32", words),
+            Verdict::Worse => self.code("31", words),
+            Verdict::More | Verdict::Less => self.code("36", words),
+            _ => self.dim(words),
+        }
+    }
+}
+
+/// At most so many characters on one line: names and reasons come from strangers, so that control
+/// characters are replaced.
+pub(crate) fn fit(text: &str, width: usize) -> String {
+    let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    if text.chars().count() <= width {
+        return clean.collect();
+    }
+    clean.take(width - 1).chain(['…']).collect()
+}
+
+/// Fills up with spaces on the right.
+pub(crate) fn pad(text: &str, width: usize) -> String {
+    format!("{text:<width$}")
+}
+
+/// Fills up with spaces on the left.
+pub(crate) fn pad_left(text: &str, width: usize) -> String {
+    format!("{text:>width$}")
+}
+
+/// Breaks a paragraph between words.
+pub(crate) fn wrapped(text: &str, indent: &str) -> String {
+    hanging(text, "", indent)
+}
+
+/// The same where the first line has an indent of its own.
+pub(crate) fn hanging(text: &str, first: &str, indent: &str) -> String {
+    let (mut lines, mut line) = (String::new(), first.to_owned());
+    for word in text.split_whitespace() {
+        let word = fit(word, COLUMNS - indent.len());
+        if line.chars().count() + 1 + word.chars().count() > COLUMNS && !line.trim().is_empty() {
+            lines += &format!("{}\n", line.trim_end());
+            line = indent.to_owned();
+        }
+        line += &format!("{word} ");
+    }
+    format!("{lines}{}\n", line.trim_end())
+}
