@@ -34,7 +34,12 @@ pub fn page(gallery: &Gallery, subject: Subject, name: &str) -> String {
         kicker: &format!("Fairground gallery · {}", subject.word()),
         title: name,
         question: about,
-        facts: vec![(questions.len(), "question"), (who.len(), "contributor")],
+        facts: vec![
+            fact(questions.len(), "question"),
+            fact(who.len(), "contributor"),
+            labelled_fact(counts.agree, "agreed on"),
+            labelled_fact(counts.disagree, "disputed"),
+        ],
         links: vec![
             ("index.html".into(), "Gallery"),
             ("index.html#scheduler".into(), "Schedulers"),
