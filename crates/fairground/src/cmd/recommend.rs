@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use model::{Backend, Clock};
-use report::terminal::recommend::Setting;
+use report::terminal::recommendation_text::RecommendationContext;
 use stats::decide::recommend::{Advice, recommend};
 use stats::decide::verdict::RUNS_NEEDED;
 use stats::rank::holm;
@@ -120,12 +120,15 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let comparison = summary::compare(&sessions, &records, None)?;
     let recommendation = recommend(&records, &comparison, &race.aims, &race.easy);
     let blocks = sessions.last().map_or(0, |session| session.experiment.blocks);
-    let setting = Setting {
+    let setting = RecommendationContext {
         measured: measured(&race, &host, &Place { backend, blocks, because: why.or(otherwise) }),
         commands: commands(&args, &wish),
         switch: switches(&race, &recommendation.advice, &host),
     };
-    output::print(&report::terminal::recommend::recommendation(&recommendation, &setting))?;
+    output::print(&report::terminal::recommendation_text::recommendation(
+        &recommendation,
+        &setting,
+    ))?;
     Ok(exit::of_records(&records))
 }
 

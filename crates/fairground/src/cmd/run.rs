@@ -66,7 +66,7 @@ impl Args {
 }
 
 fn print_table(comparison: &Comparison, records: &[Record]) -> Result<()> {
-    let agreement = report::sides::agreed(comparison, records);
+    let agreement = report::agreement::agreed(comparison, records);
     output::print(&report::terminal::table(comparison, agreement.as_ref(), output::colour()))
 }
 

@@ -53,16 +53,16 @@ impl Sides {
     pub fn text(&self, measured: &Measured<'_>) -> String {
         let Measured { records, comparison, all } = *measured;
         let tax = stats::control(records, self.backend, &self.counterparts);
-        let tables = report::agreement::copies(&tax);
+        let tables = report::agreement_markdown::copies(&tax);
         let mut text = format!("Pairs: {}.\n\n{tables}", self.releases(records));
         if all {
-            text.push_str(&report::agreement::figures_of_copies(&tax));
+            text.push_str(&report::agreement_markdown::figures_of_copies(&tax));
         }
         let mut error = stats::agreement(records, comparison, self.backend, Backend::Sim);
         error.figures.retain(|figure| self.counterparts.contains_key(&figure.contestant));
         if !error.figures.is_empty() {
             text.push_str("\nThe same files, on the kernel and in the simulator:\n\n");
-            text.push_str(&report::agreement::tables(&error));
+            text.push_str(&report::agreement_markdown::tables(&error));
         }
         text
     }

@@ -41,10 +41,10 @@ impl Sides {
         let Measured { records, comparison, all } = *measured;
         let agreement = stats::agreement(records, comparison, self.reference, Backend::Sim);
         let mut text = format!("Kernel: {}.\n\n", self.kernels(records));
-        text.push_str(&report::agreement::tables(&agreement));
+        text.push_str(&report::agreement_markdown::tables(&agreement));
         if all {
             text.push('\n');
-            text.push_str(&report::agreement::figures(&agreement));
+            text.push_str(&report::agreement_markdown::figures(&agreement));
         }
         text
     }
