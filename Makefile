@@ -8,32 +8,34 @@ STORE       ?= race.fairground.db
 REPORT      ?= race.html
 SEED        ?= 1
 SOAK_STORE  ?= soak.fairground.db
-# Claims to replicate, e.g. CLAIMS=s3-latency; empty: all. QUICK=1: in the simulator only, 5 minutes.
+# Claims to replicate, e.g. CLAIMS=s3-latency; empty: all. QUICK=1: simulator only, 5 minutes.
 CLAIMS      ?=
 QUICK       ?=
 CLAIM_STORE ?= replication.fairground.db
 REPLICATION ?= replication.html
-# The schedulers to soak, e.g. SCHEDULER=./mine.bpf.c; empty: all of the project.
+BOOK        := target/book
+# The schedulers to soak, e.g. SCHEDULER=./mine.bpf.c; empty: all of schedulers/.
 SCHEDULER   ?=
-# What `make bench` counts: files of schedulers/ by name, or others by path; all of the former if none.
+# What `make bench` counts: names of schedulers/, or paths of other files; empty: all of schedulers/.
 SCHEDULERS  ?=
 
-.PHONY: help race test replicate soak bench validate-statistics build setup programs clean
+.PHONY: help race test docs replicate soak bench validate-statistics build setup programs clean
 
 help:
 	@echo "make race    boot real kernels, run real schedulers, write $(REPORT)"
 	@echo "make test    build and check everything"
-	@echo "make replicate   ask again what others have published, write $(REPLICATION); QUICK=1: simulated"
-	@echo "make soak    put every scheduler under all kinds of stress; SCHEDULER=./mine.bpf.c: yours"
+	@echo "make docs    build the book, write $(BOOK)/index.html"
+	@echo "make replicate   repeat published experiments, write $(REPLICATION); QUICK=1: simulator only"
+	@echo "make soak    run each scheduler under stress; SCHEDULER=./mine.bpf.c: run yours"
 	@echo "make bench   measure Fairground itself"
-	@echo "make programs   install the real programs that workloads name, and sources to build"
+	@echo "make programs   install the real programs that workloads name, and the sources they build"
 	@echo "make validate-statistics   error rates of the verdicts, on experiments with a known truth"
 
-# Everything that the other targets need, installed once; says what it will do before it does it.
+# Installs what the other targets need, once, and says so before.
 setup:
 	@scripts/setup.sh build vm
 
-# Only who runs workloads with real programs on `live` needs them all.
+# Only workloads with real programs on `live` need all of these.
 programs:
 	@scripts/setup.sh programs
 	@scripts/sources.sh bzip2
@@ -51,9 +53,9 @@ race: build
 	echo "The report is in $(REPORT): open it in a browser, it needs no network."; \
 	exit $$status
 
-# Format, lints, licences, unit tests, golden output, and trials on real kernels.
+# Format, lints, licences, unit tests, golden output, the book, and trials on real kernels.
 test: setup
-	@scripts/setup.sh test
+	@scripts/setup.sh test docs
 	@scripts/sources.sh bzip2 || echo "without these sources the test that builds them is skipped"
 	cargo fmt --all --check
 	cargo clippy $(CARGO_FLAGS) --workspace --all-targets -- -D warnings
@@ -63,14 +65,20 @@ test: setup
 	examples=$$($(FAIRGROUND) kernel examples) && \
 	FAIRGROUND_LINUX=$$examples cargo test $(CARGO_FLAGS) --workspace
 
-# Every claim of claims/ by all its tests but those in the published size. What was measured is kept: an
-# interrupted replication goes on. A whole one is what claims/README.md keeps.
+# The book: tutorial, how-tos, method, reference. Reading it needs no network.
+docs:
+	@scripts/setup.sh docs
+	@PATH="$${CARGO_HOME:-$$HOME/.cargo}/bin:$$PATH" mdbook build docs
+	@echo "The book is in $(BOOK)/index.html."
+
+# Each claim of claims/, by all its tests except those in full size. Records are kept, so an interrupted
+# replication continues. A complete one rewrites claims/README.md.
 replicate: build
 	$(if $(QUICK),,$(FAIRGROUND) kernel pull)
 	$(FAIRGROUND) replicate $(CLAIMS) $(if $(QUICK),--quick) --seed $(SEED) --resume \
 		--store $(CLAIM_STORE) -o $(REPLICATION) $(if $(CLAIMS)$(QUICK),,--markdown claims/README.md)
 
-# Storms, hogs, changes, real-time tasks, reloads, on each kernel with sched_ext: who survives?
+# Storms, hogs, changes, real-time tasks and reloads, on each kernel with sched_ext.
 soak: build
 	$(FAIRGROUND) kernel pull
 	$(FAIRGROUND) soak $(addprefix --scheduler ,$(SCHEDULER)) --store $(SOAK_STORE)
@@ -83,7 +91,7 @@ bench: build
 	cargo bench -p fairground --bench records
 	cargo bench -p fairground --bench instructions -- $(SCHEDULERS)
 
-# A minute; METHOD.md quotes its output.
+# Takes a minute; docs/src/method/validation.md quotes its output.
 validate-statistics:
 	@scripts/setup.sh build
 	cargo bench -p fairground-stats --bench validate

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use compile::{Header, Source};
 
-use crate::documents::expect_generated;
 use crate::expect_none;
+use crate::project::expect_generated;
 
 #[test]
 fn every_header_answers_every_question() {
@@ -68,7 +68,7 @@ fn the_index_of_schedulers_is_the_headers() {
         .expect("a string takes text");
     }
     all.iter().for_each(|source| index += &chapter(source));
-    expect_generated("schedulers/README.md", "schedulers", &index);
+    expect_generated("schedulers/README.md", "schedulers", "tidy", &index);
 }
 
 fn chapter(source: &Source) -> String {

@@ -77,21 +77,21 @@ fn both_arms_measure_the_same() {
     }
 }
 
-/// METHOD.md says what was compared with which kernel, and where the two differ.
+/// The book says what was compared with which kernel, and where the two differ.
 fn publish(kernel: &Kernel, scenarios: &[Scenario]) {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../METHOD.md");
-    let text = std::fs::read_to_string(path).expect("METHOD.md");
-    let (head, rest) = text.split_once(OPENING).expect("METHOD.md has the opening mark");
-    let (part, tail) = rest.split_once("<!-- end -->").expect("METHOD.md has the closing mark");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/method/simulator.md");
+    let text = std::fs::read_to_string(path).expect("the chapter on the simulator");
+    let (head, rest) = text.split_once(OPENING).expect("the chapter has the opening mark");
+    let (part, tail) = rest.split_once("<!-- end -->").expect("the chapter has the closing mark");
     let title = format!("Linux {}: ", kernel.release);
     let expected = format!("\n{title}{}", published(scenarios));
     if std::env::var_os("FAIRGROUND_BLESS").is_some() {
         let whole = format!("{head}{OPENING}{expected}<!-- end -->{tail}");
-        std::fs::write(path, whole).expect("METHOD.md can be written");
+        std::fs::write(path, whole).expect("the chapter can be written");
     } else if part.contains(&title) {
-        assert_eq!(part, expected, "METHOD.md is out of date; see its mark for the command");
+        assert_eq!(part, expected, "docs/src/method/simulator.md is out of date; see its mark for the command");
     } else {
-        println!("METHOD.md is about another kernel; its list was not compared");
+        println!("the book is about another kernel; its list was not compared");
     }
 }
 

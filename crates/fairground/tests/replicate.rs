@@ -143,7 +143,7 @@ fn document(bench: &Bench) {
         1 of 4 claims reproduced, 1 in direction only, 1 not reproduced, 1 contradicted.
 
         Made on TODAY from 18 trials. Kernels: the simulator alone. The rule of each claim stands in its file, was written
-        before anything was measured, and is explained in [METHOD.md](../METHOD.md#how-a-claim-is-judged).
+        before anything was measured, and is explained in [the book](../docs/src/method/claims.md#how-a-claim-is-judged).
 
         ```sh
         fairground replicate ./true.toml ./size.toml ./false.toml ./alike.toml --store claims.db --seed 3 --markdown README.md

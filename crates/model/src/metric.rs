@@ -101,7 +101,7 @@ const fn number(
     Measure { name, unit, direction, distribution: false, definition }
 }
 
-/// Every measure. METHOD.md's list is generated from it.
+/// Every measure. The book's list of measures is generated from it.
 pub const MEASURES: &[Measure] = &[
     histogram(
         "wakeup_latency_ns",

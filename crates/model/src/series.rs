@@ -57,7 +57,7 @@ pub struct Definition {
     pub definition: &'static str,
 }
 
-/// Every series, in the order of a record's. METHOD.md's list is generated from it.
+/// Every series, in the order of a record's. The book's list of measures is generated from it.
 pub static SERIES: [Definition; 4] = [
     Definition {
         name: "busy_share",

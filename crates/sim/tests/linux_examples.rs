@@ -5,7 +5,7 @@
 //! set that is a failure.
 //!
 //! `FAIRGROUND_BLESS=1 cargo test --release -p fairground-sim --test linux_examples` rewrites the
-//! list in METHOD.md.
+//! list in the book's chapter on the simulator.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -247,7 +247,7 @@ fn the_kernels_examples_run_or_are_refused_by_name() {
     assert!(surprises.is_empty(), "{}", surprises.join("\n"));
 }
 
-/// The list as METHOD.md has it.
+/// The list as the book has it.
 fn list() -> String {
     let is = |wanted: fn(&Expected) -> bool| {
         let mut names: Vec<String> = CASES
@@ -297,7 +297,7 @@ const BLESS: &str =
 
 #[test]
 fn the_list_in_the_method_is_this_one() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../METHOD.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/method/simulator.md");
     let text = std::fs::read_to_string(&path).expect("the method exists");
     let opening = format!("<!-- generated: kernel examples; {BLESS} -->\n");
     let (head, rest) = text.split_once(&opening).expect("the method has the opening mark");
@@ -307,6 +307,6 @@ fn the_list_in_the_method_is_this_one() {
         let text = format!("{head}{opening}{expected}<!-- end -->{tail}");
         std::fs::write(&path, text).expect("the method can be written");
     } else {
-        assert_eq!(part, expected, "METHOD.md is out of date: {BLESS}");
+        assert_eq!(part, expected, "docs/src/method/simulator.md is out of date: {BLESS}");
     }
 }

@@ -106,7 +106,7 @@ impl Reader<'_> {
         let decides = self.criterion("decides", &file.decides, &choices)?;
         if decides.measure.unit_and_direction().1 == model::metric::Direction::Neutral {
             let message = format!("'{}' has no better side", decides.measure.name);
-            let hint = "take a measure that METHOD.md calls better when it is lower or higher";
+            let hint = "take a measure with a direction: lower or higher is better";
             return Err(self.places.error("decides.measure", message).hint(hint));
         }
         let keeps = file.keeps.iter().enumerate();

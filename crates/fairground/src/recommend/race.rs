@@ -23,7 +23,7 @@ const QUESTION: &str = "Which scheduler serves best what I care about?";
 /// The kernel that virtual machines boot, see `fairground list kernels`.
 pub const VM_KERNEL: &str = "7";
 /// How much the other measures of a workload may get worse if it was named without a care, in
-/// percent: the smallest difference that people notice, see METHOD.md.
+/// percent: the smallest difference that people notice, see docs/src/method/recommendation.md.
 const KEPT_PERCENT: f64 = 5.0;
 
 /// What the user wants to know.

@@ -23,7 +23,7 @@ pub fn markdown(replication: &Replication) -> String {
         text,
         "Made on {} from {} trials. Kernels: {}. The rule of each claim stands in its file, was \
          written\nbefore anything was measured, and is explained in \
-         [METHOD.md](../METHOD.md#how-a-claim-is-judged).\n",
+         [the book](../docs/src/method/claims.md#how-a-claim-is-judged).\n",
         replication.generated,
         replication.trials,
         clean(&kernels(&replication.kernels)),

@@ -161,10 +161,19 @@ impl Reader {
     /// Opens a file, at a place in it if one is named (`#…`), and waits until it is ready: all
     /// of its first view is there, and it answers.
     pub fn open(&mut self, path: &Path, place: &str) {
-        self.call("Page.navigate", json!({ "url": "about:blank" }));
-        let url = format!("file://{}{place}", path.display());
-        self.call("Page.navigate", json!({ "url": url }));
+        self.go(&format!("file://{}{place}", path.display()));
         self.until("document.body?.dataset.ready === 'true'");
+    }
+
+    /// Opens a page that is no report, and waits until it is loaded with all its scripts.
+    pub fn visit(&mut self, path: &Path) {
+        self.go(&format!("file://{}", path.display()));
+        self.until("location.protocol === 'file:' && document.readyState === 'complete'");
+    }
+
+    fn go(&mut self, url: &str) {
+        self.call("Page.navigate", json!({ "url": "about:blank" }));
+        self.call("Page.navigate", json!({ "url": url }));
     }
 
     /// Goes through the page from top to bottom, as a reader would, and waits until all is drawn.

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The book as a reader opens it: every chapter is listed, links lead to chapters, and the search
+//! works from a file, without a network and without a complaint.
+//!
+//! Skips with a message where there is no mdBook (`make docs` installs it) or no Chromium.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::chromium::driver::{Reader, is_quiet};
+use crate::{expect_none, files, root};
+
+#[test]
+fn every_chapter_is_listed_and_links_stay_in_the_book() {
+    let summary = std::fs::read_to_string(root().join("docs/src/SUMMARY.md")).expect("a summary");
+    let mut complaints = Vec::new();
+    for file in files() {
+        let Some(name) = file.path.strip_prefix("docs/src/") else { continue };
+        if name != "SUMMARY.md" && !summary.contains(&format!("]({name})")) {
+            complaints.push(format!("{}: name it in docs/src/SUMMARY.md", file.path));
+        }
+        let depth = name.matches('/').count();
+        let outside = format!("]({}", "../".repeat(depth + 1));
+        if file.text.contains(&outside) {
+            complaints.push(format!("{}: a link leaves the book", file.path));
+        }
+    }
+    expect_none(complaints);
+}
+
+/// mdBook, wherever `cargo install` puts it.
+fn mdbook() -> Option<PathBuf> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".cargo")));
+    let installed = home.map(|home| home.join("bin/mdbook")).filter(|program| program.exists());
+    let program = installed.unwrap_or_else(|| "mdbook".into());
+    let known = Command::new(&program).arg("--version").output();
+    known.ok().filter(|answer| answer.status.success()).map(|_| program)
+}
+
+#[test]
+fn the_book_is_read_and_searched_without_a_network() {
+    let Some(mdbook) = mdbook() else {
+        eprintln!("skipped: there is no `mdbook` (`make docs` installs it)");
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let built = Command::new(mdbook)
+        .arg("build")
+        .arg(root().join("docs"))
+        .arg("--dest-dir")
+        .arg(folder.path())
+        .output()
+        .expect("mdbook runs");
+    let said = String::from_utf8_lossy(&built.stderr);
+    assert!(built.status.success() && !said.contains("WARN"), "{said}");
+    let Some(mut reader) = Reader::new() else { return };
+    reader.screen(1280, 900, false);
+    for page in ["index.html", "tutorial.html", "reference/verbs.html", "glossary.html"] {
+        reader.visit(&folder.path().join(page));
+        let title = reader.evaluate("document.querySelector('main h1').textContent");
+        assert!(title.as_str().is_some_and(|title| !title.is_empty()), "{page} has a title");
+    }
+    finds(&mut reader, "equivalence margin");
+    fits_a_phone(&mut reader, folder.path());
+    is_quiet(&reader);
+}
+
+/// Types words into the search as a reader would, and waits for a finding.
+fn finds(reader: &mut Reader, words: &str) {
+    reader.evaluate("document.querySelector('#mdbook-search-toggle').click()");
+    reader.until("document.activeElement?.id === 'mdbook-searchbar'");
+    reader.evaluate(&format!(
+        "(() => {{ const bar = document.activeElement; bar.value = '{words}';
+        bar.dispatchEvent(new KeyboardEvent('keyup', {{ key: 'n', bubbles: true }}));
+        bar.dispatchEvent(new Event('input', {{ bubbles: true }})); }})()"
+    ));
+    reader.until("document.querySelectorAll('#mdbook-searchresults li').length > 0");
+}
+
+/// On a narrow screen tables scroll inside the page, and the page itself does not.
+fn fits_a_phone(reader: &mut Reader, book: &Path) {
+    reader.screen(390, 844, true);
+    for page in ["tutorial.html", "method/simulator.html", "reference/schedulers.html"] {
+        reader.visit(&book.join(page));
+        let wide = reader.evaluate("document.documentElement.scrollWidth > innerWidth + 1");
+        assert_eq!(wide, serde_json::json!(false), "{page} is wider than a phone");
+    }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The generated parts of the book, each from its one source.
+
+use std::fmt::Write as _;
+
+use clap::Command;
+use compile::{Header, Source};
+use model::metric::{Direction, MEASURES, Unit};
+use model::series::SERIES;
+
+use crate::fields::table;
+use crate::{files, project};
+
+fn expect_generated(document: &str, name: &str, expected: &str) {
+    project::expect_generated(&format!("docs/src/{document}"), name, "book", expected);
+}
+
+#[test]
+fn the_method_lists_every_measure_and_series() {
+    expect_generated("method/measures.md", "measures", &measures());
+    expect_generated("method/measures.md", "series", &series());
+}
+
+fn measures() -> String {
+    let mut table = String::from("| measure | unit | better | definition |\n|---|---|---|---|\n");
+    for measure in MEASURES {
+        let better = match measure.direction {
+            Direction::Lower => "lower",
+            Direction::Higher => "higher",
+            Direction::Neutral => "–",
+        };
+        let shape = if measure.distribution { " (distribution)" } else { "" };
+        let (name, unit) = (measure.name, word(measure.unit));
+        writeln!(table, "| `{name}`{shape} | {unit} | {better} | {} |", measure.definition)
+            .expect("a string takes text");
+    }
+    table
+}
+
+fn series() -> String {
+    let mut table = String::from("| series | unit | definition |\n|---|---|---|\n");
+    for series in &SERIES {
+        let unit = word(series.unit);
+        writeln!(table, "| `{}` | {unit} | {} |", series.name, series.definition)
+            .expect("a string takes text");
+    }
+    table
+}
+
+fn word(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Nanoseconds => "ns",
+        Unit::Count => "count",
+        Unit::PerSecond => "1/s",
+        Unit::Ratio => "0 … 1",
+    }
+}
+
+#[test]
+fn file_formats_are_those_of_the_types() {
+    for (document, types) in [
+        (
+            "reference/workloads.md",
+            &["Workload", "TaskGroup", "Step", "Timer", "Channel", "Program", "Total"][..],
+        ),
+        ("reference/machines.md", &["Machine", "Costs"]),
+        ("reference/files.md", &["Claim", "Published", "Test", "Expectation"]),
+    ] {
+        types.iter().for_each(|name| expect_generated(document, name, &table(name)));
+    }
+}
+
+#[test]
+fn the_chapter_on_schedulers_is_the_headers() {
+    let all = compile::builtin();
+    let tree = report::family::text(&fairground::lineage::members());
+    let mut text = format!("## Lineage\n\n```text\n{tree}```\n\n## At a glance\n\n");
+    text += "| scheduler | queue | slice | wake-up | balancing |\n|---|---|---|---|---|\n";
+    for Source { name, header, .. } in &all {
+        let Header { queue, slice, wake_up, balancing, .. } = header;
+        writeln!(text, "| [`{name}`](#{name}) | {queue} | {slice} | {wake_up} | {balancing} |")
+            .expect("a string takes text");
+    }
+    for Source { name, header, .. } in &all {
+        write!(text, "\n## {name}\n\n{}\n\n{}\n\n", header.title, header.idea)
+            .expect("a string takes text");
+        for (what, answer) in [
+            ("Good at", &header.good_at),
+            ("Bad at", &header.bad_at),
+            ("Origin", &header.origin),
+            ("Differs from its original", &header.differs),
+        ] {
+            writeln!(text, "- **{what}**: {answer}").expect("a string takes text");
+        }
+    }
+    expect_generated("reference/schedulers.md", "schedulers", &text);
+}
+
+#[test]
+fn the_chapter_on_verbs_is_the_help() {
+    let mut text = String::new();
+    let mut command = fairground::cmd::command();
+    command.build();
+    for verb in command.get_subcommands_mut().filter(|verb| !verb.is_hide_set()) {
+        describe(verb, 2, &mut text);
+    }
+    expect_generated("reference/verbs.md", "verbs", text.trim_start());
+}
+
+/// A verb's help, then that of its own verbs.
+fn describe(verb: &mut Command, depth: usize, text: &mut String) {
+    let title = verb.get_bin_name().unwrap_or_default().trim_start_matches("fairground ");
+    write!(text, "\n{} {title}\n\n", "#".repeat(depth)).expect("a string takes text");
+    let help = verb.clone().term_width(100).render_help().to_string();
+    let lines = help.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+    write!(text, "```text\n{}\n```\n", lines.trim_end()).expect("a string takes text");
+    for inner in verb.get_subcommands_mut().filter(|inner| inner.get_name() != "help") {
+        describe(inner, depth + 1, text);
+    }
+}
+
+#[test]
+fn the_simulator_lists_where_it_diverges() {
+    let mut text = String::new();
+    for file in files() {
+        let model = ["crates/sim/src/", "crates/compile/native/"];
+        if !model.iter().any(|folder| file.path.starts_with(folder)) {
+            continue;
+        }
+        let lines: Vec<&str> = file.text.lines().collect();
+        let marked = (0..lines.len()).filter(|at| lines[*at].contains("DIVERGES: "));
+        for at in marked {
+            let comment = paragraph(&lines[at..]);
+            writeln!(text, "- `{}`: {comment}", file.path).expect("a string takes text");
+        }
+    }
+    expect_generated("method/simulator.md", "diverges", &text);
+}
+
+/// The rest of a comment's paragraph, from its mark on.
+fn paragraph(lines: &[&str]) -> String {
+    let (mark, first) = lines[0].split_once("DIVERGES: ").expect("the mark");
+    let mut words = vec![first.trim_end_matches("*/").trim()];
+    let open = !lines[0].contains("*/");
+    let rest = lines[1..].iter().map(|line| line.trim());
+    for line in rest.take_while(|line| open && is_comment(line)) {
+        let text = line.trim_start_matches(['/', '!', '*']).trim_end_matches("*/").trim();
+        if text.is_empty() || text.starts_with('#') {
+            break;
+        }
+        words.push(text);
+        if line.ends_with("*/") {
+            break;
+        }
+    }
+    let _ = mark;
+    words.join(" ").replace("[`", "`").replace("`]", "`")
+}
+
+fn is_comment(line: &str) -> bool {
+    line.starts_with("//") || line.starts_with('*')
+}
