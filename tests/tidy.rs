@@ -10,6 +10,8 @@ mod documents;
 mod functions;
 #[path = "tidy/layout.rs"]
 mod layout;
+#[path = "tidy/names.rs"]
+mod names;
 #[path = "tidy/portable.rs"]
 mod portable;
 mod project;
@@ -17,5 +19,7 @@ mod project;
 mod schedulers;
 #[path = "tidy/text.rs"]
 mod text;
+#[path = "tidy/words.rs"]
+mod words;
 
 pub use project::{File, expect_none, files, root};

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Plain English and one word for one thing: what GLOSSARY.md and CONTRIBUTING.md ask for, as far
+//! as a list of words can check it.
+
+use crate::{File, expect_none, files};
+
+/// Words that prose does not use anywhere, each with its replacement.
+const REFUSED: &[(&str, &str)] = &[
+    ("hangs on", "depends on"),
+    ("is dear", "is expensive"),
+    ("are dear", "are expensive"),
+    ("needs not", "does not have to"),
+    ("whoever", "a noun: `the task that`"),
+    ("had to go", "was preempted"),
+    ("who yields", "a task that yields"),
+    ("who sleeps", "a task that sleeps"),
+];
+
+/// Words that documents and definitions do not use either.
+const REFUSED_IN_DOCUMENTS: &[(&str, &str)] = &[
+    ("of which", "a new sentence"),
+    ("so many", "a number, or `the number of`"),
+    ("as far as", "`if` or `up to`"),
+    ("who runs", "a task that runs"),
+    ("who waits", "a task that waits"),
+    ("who computes", "a task that computes"),
+    ("somebody who", "a user who, a task that"),
+    ("beside", "next to, compared with"),
+    ("a candidate side", "contestant"),
+    ("the loads", "the workloads"),
+];
+
+/// Documents and definitions: their prose is read without the code.
+fn is_document(file: &File) -> bool {
+    let folders = ["docs/", "cares/", "workloads/", "machines/", "experiments/"];
+    let root = !file.path.contains('/') && file.is(&[".md", "Makefile"]);
+    (root && file.path != "GLOSSARY.md") || folders.iter().any(|it| file.path.starts_with(it))
+}
+
+/// A line's prose: comments and messages of code, comments of definitions, all of a document.
+fn prose<'a>(file: &File, line: &'a str) -> Vec<&'a str> {
+    let text = line.trim_start();
+    if file.is(&[".md"]) {
+        return vec![line];
+    }
+    if file.is(&[".toml", ".yml", ".sh", "Makefile"]) {
+        return text.strip_prefix('#').into_iter().collect();
+    }
+    if file.is(&[".c", ".h"]) {
+        return vec![text].into_iter().filter(|text| text.starts_with(['/', '*'])).collect();
+    }
+    if !file.is(&[".rs"]) {
+        return Vec::new();
+    }
+    match text.strip_prefix("//") {
+        Some(comment) => vec![comment],
+        None => line.split('"').skip(1).step_by(2).collect(),
+    }
+}
+
+/// Recorded output and published texts keep their words; this list names the words itself.
+fn is_quoted(file: &File) -> bool {
+    let kept = ["/golden/", "/recorded/", "claims/", "tests/tidy/words.rs"];
+    kept.iter().any(|part| file.path.contains(part))
+}
+
+#[test]
+fn prose_is_plain_english() {
+    let mut complaints = Vec::new();
+    for file in files().iter().filter(|file| !is_quoted(file)) {
+        let mut generated = false;
+        for (number, line) in file.lines() {
+            generated |= line.starts_with("<!-- generated:");
+            generated &= !line.starts_with("<!-- end -->");
+            let extra = if is_document(file) && !generated { REFUSED_IN_DOCUMENTS } else { &[] };
+            for text in prose(file, line) {
+                let wrong = REFUSED.iter().chain(extra).filter(|(words, _)| holds(text, words));
+                complaints.extend(wrong.map(|(words, instead)| {
+                    format!("{}:{number}: `{words}`: write {instead}", file.path)
+                }));
+            }
+        }
+    }
+    expect_none(complaints);
+}
+
+/// Whether a text holds these words, as words.
+fn holds(text: &str, words: &str) -> bool {
+    let text = text.to_lowercase();
+    text.match_indices(words).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + words.len()..].chars().next();
+        ![before, after].iter().flatten().any(|it| it.is_alphanumeric() || "_/`".contains(*it))
+    })
+}
+
+#[test]
+fn words_are_found_as_words() {
+    assert!(holds("Whoever yields", "whoever"));
+    assert!(!holds("besides", "beside"));
+    assert!(!holds("report::beside_it", "beside"));
+}
