@@ -80,14 +80,20 @@ fn run_block(
     Ok(lines.join("\n"))
 }
 
-/// The exit code, and what a terminal shows in the end.
+/// The exit code, and what the page shows.
 fn run(folder: &Path, words: &str) -> (Option<i32>, String) {
     let own = PathBuf::from(env!("CARGO_BIN_EXE_fairground"));
     let mut path = own.parent().expect("a program has a folder").as_os_str().to_owned();
     path.push(":");
     path.push(std::env::var_os("PATH").unwrap_or_default());
+    // Behind a pipe the order of both outputs is chance, so a page shows standard output alone.
+    let shown = if words.contains(" | ") {
+        format!("{{ {words}; }} 2>/dev/null")
+    } else {
+        format!("{{ {words}; }} 2>&1")
+    };
     let output = Command::new("sh")
-        .args(["-c", &format!("{{ {words}; }} 2>&1")])
+        .args(["-c", &shown])
         .current_dir(folder)
         .env("PATH", path)
         .output()

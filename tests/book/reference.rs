@@ -107,6 +107,15 @@ fn the_chapter_on_verbs_is_the_help() {
     expect_generated("reference/verbs.md", "verbs", text.trim_start());
 }
 
+#[test]
+fn the_readme_names_every_verb() {
+    let readme = std::fs::read_to_string(project::root().join("README.md")).expect("a README");
+    let command = fairground::cmd::command();
+    let shown = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let missing = shown.filter(|verb| !readme.contains(&format!("`{}`", verb.get_name())));
+    project::expect_none(missing.map(|verb| format!("README.md: name {verb}")).collect());
+}
+
 /// A verb's help, then that of its own verbs.
 fn describe(verb: &mut Command, depth: usize, text: &mut String) {
     let title = verb.get_bin_name().unwrap_or_default().trim_start_matches("fairground ");

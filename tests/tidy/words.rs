@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Plain English and one word for one thing: what GLOSSARY.md and CONTRIBUTING.md ask for, as far
-//! as a list of words can check it.
+//! Plain English, as CONTRIBUTING.md asks for it: a list of words that prose does not use, each with
+//! its replacement. A list cannot check everything.
 
 use crate::{File, expect_none, files};
 
@@ -26,7 +26,6 @@ const REFUSED_IN_DOCUMENTS: &[(&str, &str)] = &[
     ("who computes", "a task that computes"),
     ("somebody who", "a user who, a task that"),
     ("beside", "next to, compared with"),
-    ("a candidate side", "contestant"),
     ("the loads", "the workloads"),
 ];
 
@@ -68,11 +67,16 @@ fn is_quoted(file: &File) -> bool {
 fn prose_is_plain_english() {
     let mut complaints = Vec::new();
     for file in files().iter().filter(|file| !is_quoted(file)) {
-        let mut generated = false;
+        // Output of programs, and what is generated from elsewhere, is checked where it is written.
+        let (mut generated, mut in_code) = (false, false);
         for (number, line) in file.lines() {
             generated |= line.starts_with("<!-- generated:");
             generated &= !line.starts_with("<!-- end -->");
-            let extra = if is_document(file) && !generated { REFUSED_IN_DOCUMENTS } else { &[] };
+            in_code ^= file.is(&[".md"]) && line.starts_with("```");
+            if generated || in_code {
+                continue;
+            }
+            let extra = if is_document(file) { REFUSED_IN_DOCUMENTS } else { &[] };
             for text in prose(file, line) {
                 let wrong = REFUSED.iter().chain(extra).filter(|(words, _)| holds(text, words));
                 complaints.extend(wrong.map(|(words, instead)| {
@@ -90,7 +94,8 @@ fn holds(text: &str, words: &str) -> bool {
     text.match_indices(words).any(|(at, _)| {
         let before = text[..at].chars().next_back();
         let after = text[at + words.len()..].chars().next();
-        ![before, after].iter().flatten().any(|it| it.is_alphanumeric() || "_/`".contains(*it))
+        let joins = |it: char| it.is_alphanumeric() || "_/`".contains(it);
+        !before.is_some_and(|it| joins(it) || it == '.') && !after.is_some_and(joins)
     })
 }
 
