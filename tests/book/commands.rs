@@ -16,7 +16,7 @@ fn is_expected(code: Option<i32>, fails: bool) -> bool {
 fn commands_do_what_their_pages_show() {
     let pages = pages();
     let complaints = std::thread::scope(|scope| {
-        let played: Vec<_> = pages.iter().map(|page| scope.spawn(|| play(page))).collect();
+        let played: Vec<_> = pages.iter().map(|page| scope.spawn(move || play(page))).collect();
         played.into_iter().flat_map(|page| page.join().expect("a page was played")).collect()
     });
     expect_none(complaints);
@@ -59,12 +59,7 @@ fn write(path: &Path, text: &str) {
 }
 
 /// The block as it should be: its commands, each with its output.
-fn run_block(
-    folder: &Path,
-    text: &[String],
-    class: Class,
-    fails: bool,
-) -> Result<String, String> {
+fn run_block(folder: &Path, text: &[String], class: Class, fails: bool) -> Result<String, String> {
     let mut lines = Vec::new();
     for command in commands(text) {
         let (code, output) = run(folder, &command.words);
@@ -116,7 +111,7 @@ fn every_command_has_words_that_exist() {
         for block in &blocks {
             let (line, words) = match block {
                 Block::Console { line, text, .. } => {
-                    (line, commands(text).into_iter().map(|command| command.words).collect())
+                    (line, commands(text).into_iter().map(|it| it.words).collect::<Vec<String>>())
                 }
                 Block::Shell { line, text } => (line, text.clone()),
                 Block::File(..) => continue,
@@ -133,7 +128,8 @@ fn wrong_words(command: &str) -> Result<(), String> {
     let words = split(command);
     let program = |name: &str| words.iter().position(|word| word.rsplit('/').next() == Some(name));
     if let Some(at) = program("fairground").filter(|at| *at <= 1) {
-        let arguments = words[at..].iter().take_while(|word| !["|", ">", "&&"].contains(&&***word));
+        let arguments =
+            words[at..].iter().take_while(|word| !["|", ">", "&&"].contains(&word.as_str()));
         let parsed = fairground::cmd::command().try_get_matches_from(arguments);
         return parsed.map(drop).or_else(|error| match error.exit_code() {
             0 => Ok(()),

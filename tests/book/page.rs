@@ -63,9 +63,8 @@ impl Page {
             let words: Vec<&str> = info.split_whitespace().collect();
             match words.as_slice() {
                 ["console", rest @ ..] => blocks.push(Block::Console {
-                    class: class(rest).ok_or_else(|| {
-                        format!("{}:{line}: say golden, run or parse", self.path)
-                    })?,
+                    class: class(rest)
+                        .ok_or_else(|| format!("{}:{line}: say golden, run or parse", self.path))?,
                     fails: rest.contains(&"fails"),
                     line,
                     text,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Plain English, as CONTRIBUTING.md asks for it: a list of words that prose does not use, each with
-//! its replacement. A list cannot check everything.
+//! Plain English, as CONTRIBUTING.md asks for it: words that prose does not use, each with its
+//! replacement. A list cannot check everything.
 
 use crate::{File, expect_none, files};
 

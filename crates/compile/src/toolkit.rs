@@ -22,7 +22,7 @@ pub(crate) fn folder() -> PathBuf {
         .join(embedded::TOOLKIT)
 }
 
-/// The unpacked headers. Whoever comes first unpacks them beside their place and renames; a second
+/// The unpacked headers. The first caller unpacks them next to their place and renames; a second
 /// one, at the same time, finds them there and drops its own.
 pub(crate) fn headers() -> io::Result<PathBuf> {
     let place = folder().join("headers");

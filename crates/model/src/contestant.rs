@@ -47,7 +47,7 @@ pub enum SchedulerChoice {
         /// The policy and its parameters.
         policy: Policy,
     },
-    /// What an imported result, or whoever imported it, says that ran. Nobody has checked it.
+    /// The scheduler that an imported result, or its importer, names. Nobody has checked it.
     Claimed {
         /// The name.
         name: String,

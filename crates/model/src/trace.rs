@@ -157,7 +157,7 @@ impl Queue {
     }
 }
 
-/// Why a task that could run on had to go.
+/// Why a task that could run on was preempted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "reason")]
 pub enum Preemption {

@@ -123,7 +123,7 @@ fn leader(
     let mut sentence = sentence
         .strong("No one is best everywhere.".into())
         .text(format!(" Among the best most often, of {telling} {plural} that tell them apart: "));
-    // The first three, and whoever is as often among the best as the third.
+    // The first three, and each that is as often among the best as the third.
     let least = often.get(2).or(often.last()).map_or(1, |(_, times)| (*times).max(1));
     let leading = often.iter().filter(|(_, times)| *times >= least);
     for (index, (name, times)) in leading.enumerate() {

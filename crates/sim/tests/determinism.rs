@@ -45,7 +45,7 @@ fn twice_the_same() {
     assert_ne!(first.0, record(2, Rc::new(Vtime::default())).0);
 }
 
-/// Kept in the repository: whoever changes the model changes these, and says why.
+/// Kept in the repository: a change of the model changes these, and its commit says why.
 #[test]
 fn the_hashes_are_the_known_ones() {
     let hashes = [

@@ -68,7 +68,7 @@ fn without_callbacks_tasks_go_through_the_global_queue() {
     let (record, _) = run(&trial(1, 100, hogs(2)), Plain::default());
     // 20 ms each: the default slice.
     assert_eq!(ran(&record, "hog").len(), 1);
-    // Four slices have ended, and the end of the run preempts whoever has the fifth.
+    // Four slices have ended, and the end of the trial preempts the task that has the fifth.
     assert_eq!(record.measured.value("involuntary_switches", "hog"), Some(5.0));
 }
 

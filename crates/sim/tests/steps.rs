@@ -100,7 +100,7 @@ fn a_post_is_a_system_call_until_the_woken_waiter_has_run() {
     assert_eq!(kernel_time_because_of(waiter, posts), 10_000.0);
 }
 
-/// As the player's mutex: a release wakes one waiter; whoever takes the lock before that one has
+/// As the player's mutex: a release wakes one waiter; a task that takes the lock before that one has
 /// run releases it for nothing.
 #[test]
 fn a_release_is_a_system_call_only_if_somebody_wanted_the_lock_meanwhile() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Numbers that both arms must agree on: spans with their time-outs, and series over time. The loads
-//! leave nothing to the scheduler, so whoever counts differently is wrong.
+//! leave nothing to the scheduler, so a backend that counts differently is wrong.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -9,7 +9,7 @@
  * Good at: Showing who is called when, with what.
  * Bad at: Everything else.
  * Origin: The order conformance test.
- * Differs: From a scheduler for use: it starves whoever is not in the scenario.
+ * Differs: From a scheduler for use: it starves tasks outside the scenario.
  * Flags: SCX_OPS_KEEP_BUILTIN_IDLE
  */
 #include <scx/common.bpf.h>

@@ -130,7 +130,7 @@ policy = { class = \"other\", nice = -10 }
 steps = [{ sleep_us = 13700 }, { run_us = 1000 }]
 ";
 
-/// Whoever is interrupted when it has some of its slice left goes on.
+/// A task that is preempted with some of its slice left goes on.
 fn goes_on(record: &Record) -> Result<(), String> {
     let stints = stints(record);
     let breaks = stints.windows(3).filter(|it| it[1].who == "short" && it[0].ms() < 4);
@@ -262,7 +262,7 @@ fn facts() -> Vec<Oracle> {
 fn yields() -> Oracle {
     Oracle {
         name: "bmq 9",
-        claim: "who yields to another is as bad as a hog at once, so that after each ms of it the \
+        claim: "a task that yields to another is as bad as a hog at once, so that after each ms of it the \
                     hog has a slice; with yield_type 0 it goes on",
         place: Where::Everywhere,
         runs: vec![Run::new("bmq", YIELDER), Run::new("bmq yield_type=0", YIELDER)],

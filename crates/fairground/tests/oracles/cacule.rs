@@ -287,7 +287,7 @@ fn histories() -> Vec<Oracle> {
         },
         Oracle {
             name: "cacule 9",
-            claim: "who yields goes after a hog, whatever its score was",
+            claim: "a task that yields goes after a hog, whatever its score was",
             place: Where::Everywhere,
             runs: vec![Run::new("cacule", YIELDER)],
             holds: |records| {
@@ -299,7 +299,7 @@ fn histories() -> Vec<Oracle> {
         },
         Oracle {
             name: "cacule sched_cacule_yield",
-            claim: "without the mark, who yields goes on as long as its score is the lowest",
+            claim: "without the mark, a task that yields goes on as long as its score is the lowest",
             place: Where::Everywhere,
             runs: vec![Run::new("cacule sched_cacule_yield=false", YIELDER)],
             holds: |records| {

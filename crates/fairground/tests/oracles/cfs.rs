@@ -28,7 +28,7 @@ macro_rules! hogs {
     };
 }
 
-/// A hog, and somebody who sleeps long and out of step with the tick, and then needs little.
+/// A hog, and a task that sleeps long and out of step with the tick, and then needs little.
 macro_rules! sleeper {
     ($hog:literal, $class:literal, $nice:literal) => {
         concat!(
@@ -256,7 +256,7 @@ fn turns() -> Vec<Oracle> {
         },
         Oracle {
             name: "cfs yield",
-            claim: "sched_yield passes on the CPU but leaves the vruntime as it is: who yields \
+            claim: "sched_yield passes on the CPU but leaves the vruntime as it is: a task that yields \
                     keeps its share",
             place: Where::Everywhere,
             runs: vec![Run::new("cfs", YIELDER)],

@@ -209,7 +209,7 @@ fn rules() -> Vec<Oracle> {
             place: Where::Everywhere,
             runs: vec![Run::new("rr", ORDER)],
             holds: |records| {
-                // Whoever starts with a delay runs for a moment to ask for it.
+                // A task that starts with a delay runs for a moment to ask for it.
                 let long = stints(&records[0]).into_iter().filter(|stint| stint.ms() > 0);
                 let order: Vec<String> = long.map(|stint| stint.who).collect();
                 same("the order", order, ["b", "d", "b", "c", "a"].map(String::from).to_vec())
@@ -217,7 +217,7 @@ fn rules() -> Vec<Oracle> {
         },
         Oracle {
             name: "deadline 7",
-            claim: "who yields after 2 of 10 ms has a full budget in the next period",
+            claim: "a task that yields after 2 of 10 ms has a full budget in the next period",
             place: Where::Everywhere,
             runs: vec![Run::new("rr", YIELD)],
             holds: |records| {

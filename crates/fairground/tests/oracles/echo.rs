@@ -8,7 +8,7 @@ use crate::oracle::{Oracle, Run, Where, facts};
 
 /// Asks echo's functions and prints their answers.
 const FACTS: &str = "./tests/schedulers/echo_facts.bpf.c";
-/// Whoever wakes up waits for its place.
+/// A task that wakes up waits for its place.
 const NO_PREEMPTION: &str = "echo wakeup_preemption=false";
 
 macro_rules! hogs {

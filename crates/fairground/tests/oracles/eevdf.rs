@@ -174,7 +174,7 @@ fn requests() -> Vec<Oracle> {
         ),
         facts!(
             "eevdf 8",
-            "whoever has had its slice asks for the next from where it is",
+            "a task that has had its slice asks for the next from where it is",
             FACTS 8 250: [
                 ("request is new at 2.9", 0),
                 ("request is new at 3.1", 1),
@@ -188,7 +188,7 @@ fn requests() -> Vec<Oracle> {
         ),
         facts!(
             "eevdf 10",
-            "who yields forfeits its request in 7.x, and only goes behind others in 6.6",
+            "a task that yields forfeits its request in 7.x, and only goes behind others in 6.6",
             FACTS 8 250: [("yielded vruntime", 12_800_000), ("yielded deadline", 15_600_000)],
             FACTS_6_6 8 250: [("yielded vruntime", 10_000_000), ("yielded deadline", 15_600_000)]
         ),

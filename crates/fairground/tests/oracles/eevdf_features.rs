@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Oracles of eevdf's features: what each does, seen on who sleeps beside hogs, and what happens
+//! Oracles of eevdf's features: what each does, seen on sleepers among hogs, and what happens
 //! without it.
 
 use model::Record;

@@ -239,7 +239,7 @@ impl Ideal {
     }
 }
 
-/// The accounts that are possible. When a sleeper is chosen hangs on deadlines, and the choice is
+/// The accounts that are possible. When a sleeper is chosen depends on deadlines, and the choice is
 /// not seen unless somebody else runs then: so at any moment it may have been chosen, or not yet.
 struct Worlds(Vec<Ideal>);
 

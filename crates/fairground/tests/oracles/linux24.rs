@@ -4,7 +4,7 @@
 //! Ticks are 10 ms; a turn ends at the first tick of this kernel (4 ms) after its last one. The
 //! lab's main task of the simulator has used up its ticks when it forks the tasks, so that all
 //! begin with an epoch's, and virtual ticks lie at multiples of 10 ms. On a real kernel the kernel's own threads wake up now and then, and
-//! whoever they interrupt then competes anew, as in the original; where an order is to be seen,
+//! a task that they preempt then competes anew, as in the original; where an order is to be seen,
 //! such wake-ups do not preempt.
 
 use model::Record;
@@ -150,7 +150,7 @@ fn epochs() -> Vec<Oracle> {
     vec![
         Oracle {
             name: "linux24 4",
-            claim: "who sleeps for 1, 2, 3, 4 or 5 epochs wakes up with 9, 10, 11, 11 or 11 ticks, \
+            claim: "a task that sleeps for 1, 2, 3, 4 or 5 epochs wakes up with 9, 10, 11, 11 or 11 ticks, \
                     which it uses up in one turn; without the bonus with 6",
             place: Where::Simulator,
             runs: vec![
@@ -365,7 +365,7 @@ fn yields() -> Vec<Oracle> {
     vec![
         Oracle {
             name: "linux24 10",
-            claim: "who yields to a hog without ticks starts an epoch, and the hog runs: it yields \
+            claim: "a task that yields to a hog without ticks starts an epoch, and the hog runs: it yields \
                     after 5 ms each time, the hog runs until its ticks are used up",
             place: Where::Everywhere,
             runs: vec![Run::new(QUIET, YIELDER_AND_HOG)],
@@ -384,7 +384,7 @@ fn yields() -> Vec<Oracle> {
         },
         Oracle {
             name: "linux24 10, alone",
-            claim: "who yields alone runs on",
+            claim: "a task that yields alone runs on",
             place: Where::Simulator,
             runs: vec![Run::new("linux24", YIELDER)],
             holds: |records| same("turns", stints(&records[0]).len(), 1),

@@ -244,7 +244,7 @@ steps = [{ run_us = 100000 }]
 fn yields() -> Oracle {
     Oracle {
         name: "muqss 9",
-        claim: "who yields runs on while its deadline is the earliest, so that it shares alike with a \
+        claim: "a task that yields runs on while its deadline is the earliest, so that it shares alike with a \
                 hog; with yield_type 2 the hog has a slice for each ms of it",
         place: Where::Everywhere,
         runs: vec![

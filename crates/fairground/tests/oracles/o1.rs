@@ -188,7 +188,7 @@ fn priorities() -> Vec<Oracle> {
     ]
 }
 
-/// A hog of nice 0, and somebody who sleeps long, and then for short times out of step with the
+/// A hog of nice 0, and a task that sleeps long, and then for short times out of step with the
 /// tick, and needs little.
 macro_rules! sleeper {
     ($class:literal, $nice:literal) => {

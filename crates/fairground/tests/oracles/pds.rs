@@ -177,7 +177,7 @@ steps = [{ run_us = 100000 }]
 fn yields() -> Oracle {
     Oracle {
         name: "pds yield",
-        claim: "who yields gives its slice away, so that after each ms of it the other has 4.194; of \
+        claim: "a task that yields gives its slice away, so that after each ms of it the other has 4.194; of \
                 yield_type 0 it does not",
         place: Where::Everywhere,
         runs: vec![Run::new("pds", YIELDER), Run::new("pds yield_type=0", YIELDER)],

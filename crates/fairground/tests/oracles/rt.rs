@@ -98,7 +98,7 @@ steps = [{ run_us = 100000 }]
 
 /// They ran in this order, for about so many milliseconds each; what comes later is not looked at.
 fn turns(record: &Record, wanted: &[(&str, u64)], by_ms: u64) -> Result<(), String> {
-    // Whoever starts with a delay or ends runs for a moment, which is no turn.
+    // A task that starts with a delay or ends runs for a moment, which is no turn.
     let mut found: Vec<(String, u64)> = Vec::new();
     for stint in stints(record).into_iter().filter(|stint| stint.ms() > 0) {
         match found.last_mut() {
@@ -175,7 +175,7 @@ fn turns_of_one_cpu() -> Vec<Oracle> {
             INTERRUPTED, 4: "a" 40, "c" 5, "a" 60, "b" 100),
         turns!("rt 4", "a higher priority runs at once; then whom it preempted, before its equals",
             HIGHER, 1: "a" 10, "c" 5, "a" 20, "b" 10),
-        turns!("rt 5", "who yields goes behind its equals, and on if there are none",
+        turns!("rt 5", "a task that yields goes behind its equals, and on if there are none",
             YIELD, 1: "a" 5, "b" 5, "a" 10),
         turns!("rt 9", "who lowers its own priority goes before those that have it already",
             LOWERED, 1: "a" 10, "b" 5),

@@ -141,7 +141,7 @@ fn types() -> Vec<Oracle> {
         ),
         facts(
             "tt 5",
-            "who sleeps and runs regularly and briefly is REALTIME, from 0.5 s on",
+            "a task that sleeps and runs regularly and briefly is REALTIME, from 0.5 s on",
             |records| {
                 let wanted = [
                     ("10.5 ms, 2 ms", 1),

@@ -146,7 +146,7 @@ pub fn queue(queue: &Queue) -> String {
     }
 }
 
-/// Why somebody had to go.
+/// Why a task was preempted.
 fn reason(why: Preemption, cause: Option<&str>) -> String {
     let who = cause.unwrap_or("a task");
     match why {

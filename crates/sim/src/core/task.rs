@@ -93,7 +93,7 @@ pub struct Task {
     pub cpu_ns: u64,
     /// Work left in the current piece, at full speed.
     pub work_left: u64,
-    /// `run_until`: the piece ends at this time, whoever runs. 0: it is work.
+    /// `run_until`: the piece ends at this time, whichever task runs. 0: it is work.
     pub until: u64,
     /// Counts sleeps, so that late timers are recognised.
     pub wakes: u32,

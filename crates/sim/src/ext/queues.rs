@@ -14,7 +14,7 @@ const ENOENT: i32 = -2;
 /// Queue numbers below this are found in a table, others in a map.
 const TABLE: u64 = 1 << 16;
 
-/// A lock that CPUs contend for: whoever comes while it is held waits its turn.
+/// A lock that CPUs contend for: a CPU that comes while it is held waits its turn.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedLock {
     free_at: u64,

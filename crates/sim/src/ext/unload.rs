@@ -37,7 +37,7 @@ impl Core {
         self.loaded = false;
     }
 
-    /// `scx_bypass(true)`: whoever waits goes once through dequeue and enqueue, which takes him out
+    /// `scx_bypass(true)`: each waiting task goes once through dequeue and enqueue, which takes him out
     /// of the scheduler's hands and queues.
     fn enter_bypass(&mut self) {
         self.bypass = true;

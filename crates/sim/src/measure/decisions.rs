@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Decisions in the trace: who was put where, who was chosen, who had to go and why.
+//! Decisions in the trace: which task was put where, which was chosen, which was preempted and why.
 //!
 //! Each hook costs one branch when nobody traces.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whoever waits for a name can be woken by somebody who names it.
+//! A task that waits for a name can be woken by a task that names it.
 
 use std::collections::BTreeSet;
 

@@ -7,7 +7,7 @@
 //! asked where either could make a claim, and the smaller p value counts twice: the chance of a
 //! false claim is at most the sum of theirs (Bonferroni's inequality; Dunn, "Multiple Comparisons
 //! among Means", Journal of the American Statistical Association 56, 1961). Where pairs could not
-//! make a claim the ranks alone are asked. Which of the two it is hangs on how many pairs and
+//! make a claim the ranks alone are asked. Which of the two it is depends on how many pairs and
 //! comparisons there are, and on nothing that was measured.
 
 use serde::{Deserialize, Serialize};

@@ -111,7 +111,7 @@ impl Teller<'_> {
         }
     }
 
-    /// Who got the CPU of a task that had to go.
+    /// The task that got the CPU of a preempted task.
     fn successor(&self, wait: &Waited, pid: u32) -> Option<String> {
         self.events(wait).iter().find_map(|event| match event.what {
             What::Switch { prev, next, .. } if prev == pid => {
@@ -213,7 +213,7 @@ fn compact(turns: Vec<Turn>) -> (Vec<Turn>, Vec<Turn>) {
             continue;
         };
         sum.ns += turn.ns;
-        // Whoever was only interrupted goes on with the same turn.
+        // A task that was only interrupted goes on with the same turn.
         sum.turns += u64::from(!was_interrupted(sum.ended));
         sum.renewed += turn.renewed;
         sum.ended = turn.ended;

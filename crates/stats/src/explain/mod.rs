@@ -43,7 +43,7 @@ pub struct Explanation {
     pub switches: u64,
     /// Events that could not be kept; not 0 means that every number here is an estimate.
     pub lost: u64,
-    /// Whether the trace has decisions: who was put into which queue, and why somebody had to go.
+    /// Whether the trace has decisions: which task was put into which queue, and why a task was preempted.
     pub decisions: bool,
     /// By group of the workload, then everybody else under the empty name.
     pub groups: Vec<Spent>,
@@ -145,7 +145,7 @@ pub enum Began {
         /// Who made it.
         parent: String,
     },
-    /// It had to go.
+    /// It was preempted.
     Preempted {
         /// The CPU that it had.
         cpu: u32,
@@ -209,7 +209,7 @@ pub enum Ended {
     Blocked,
     /// It exited.
     Exited,
-    /// It had to go, or gave its CPU away.
+    /// It was preempted, or gave its CPU away.
     Left(Option<Preemption>),
     /// It did not end in this time.
     Open,

@@ -3,7 +3,7 @@
 //!
 //! A comparison looks for tens of millions of weighted medians. Where resamples go side by side
 //! through the same ascending list, a processor adds and compares all of them in one step, and no
-//! branch hangs on chance. The medians are those of [`weighted`](crate::number::median::weighted), and the
+//! branch depends on chance. The medians are those of [`weighted`](crate::number::median::weighted), and the
 //! draws are made in the same order as one by one.
 
 use model::Seed;

@@ -148,7 +148,7 @@ struct fairground_map;
 
 /*
  * The modelled kernel has these and the model lacks them. They "exist", so that a scheduler does
- * not quietly take another way: whoever calls one is refused by name.
+ * not quietly take another way: a scheduler that calls one is refused by name.
  */
 #define FAIRGROUND_LACKING(N)								\
 	N(scx_bpf_task_cgroup___new) N(scx_bpf_events) N(scx_bpf_cid_curr)		\
