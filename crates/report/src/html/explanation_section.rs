@@ -55,7 +55,7 @@ fn tell(record: &Record) -> Option<ExplainedTrial<'_>> {
     Some(ExplainedTrial { record, explanation: explain(record, WAITS)? })
 }
 
-/// The cell, whoever answered.
+/// The cell, on any backend.
 fn place(record: &Record) -> String {
     format!("{} on {}", record.trial.workload.cell(), record.trial.machine.name)
 }

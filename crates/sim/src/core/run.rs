@@ -18,9 +18,9 @@ impl Core {
         }
     }
 
-    /// With thousands of tasks most of what an event needs is not in the cache: it can be on its
-    /// way while this event is handled. The next event's maker is known already, so what hangs on
-    /// it is fetched; of those that may come after it, the makers are.
+    /// With thousands of tasks, most of the data that an event needs is not in the cache. It can be
+    /// on its way while this event is handled. The next event's maker is known already, so the data
+    /// that depends on it is fetched; of the events that may come after it, the makers are.
     #[inline]
     fn fetch_next(&self) {
         let mut coming = self.events.soonest();
