@@ -10,8 +10,6 @@ mod documents;
 mod functions;
 #[path = "tidy/layout.rs"]
 mod layout;
-#[path = "tidy/names.rs"]
-mod names;
 #[path = "tidy/portable.rs"]
 mod portable;
 mod project;
