@@ -51,8 +51,9 @@ fn be_child(mut task: Task, parent: usize, start_ns: u64, play: Play) -> ! {
     // SAFETY: no pointers.
     unsafe { libc::setpgid(0, run.children.load(SeqCst)) };
     attributes::set_comm(&task.tally().comm);
-    if prepare(&task, parent).is_ok() && play(&mut task) == End::Played && run.counting() {
-        leave_results(&mut task, start_ns);
+    let end = if prepare(&task, parent).is_ok() { play(&mut task) } else { End::Stopped };
+    if end != End::Stopped && run.counting() {
+        leave_results(&mut task, start_ns, end);
     }
     exit(0)
 }
@@ -69,12 +70,12 @@ fn prepare(task: &Task, parent: usize) -> Flow {
     Ok(())
 }
 
-fn leave_results(task: &mut Task, start_ns: u64) {
+fn leave_results(task: &mut Task, start_ns: u64, end: End) {
     let (tally, now_ns) = (task.tally(), now_ns());
     tally.turnaround.record(now_ns.saturating_sub(start_ns));
     task.finish_timers(now_ns, None);
     let counts = tally.counts();
-    counts.ended.fetch_add(1, SeqCst);
+    counts.ended.fetch_add(u64::from(end == End::Played), SeqCst);
     counts.cpu_ns.fetch_add(super::clock::own_cpu_ns(), SeqCst);
     for (sum, value) in counts.usage.iter().zip(usage::of(libc::RUSAGE_SELF)) {
         sum.fetch_add(value, SeqCst);

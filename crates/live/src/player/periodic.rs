@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Periodic: what happens to the scheduler again and again while the tasks play.
+//! What happens to the scheduler several times while the tasks play, such as a reload.
 
 use crate::player::clock::now_ns;
 
-/// Something that happens several times, spread evenly over the run's duration. A run is not over
-/// before its last interlude.
+/// An action that is repeated, spread evenly over the run's duration. A run is not over before the
+/// last repetition.
 pub struct Periodic<'a> {
     /// How many are left.
     left: u32,
@@ -12,14 +12,14 @@ pub struct Periodic<'a> {
     pause_ns: u64,
     /// When the next one is due; later ones keep their distance from it.
     next_ns: u64,
-    play: &'a mut dyn FnMut() -> bool,
+    action: &'a mut dyn FnMut() -> bool,
 }
 
 impl<'a> Periodic<'a> {
-    /// `count` times `play`, which says whether the run may go on.
-    pub fn new(count: u32, duration_ns: u64, play: &'a mut dyn FnMut() -> bool) -> Periodic<'a> {
+    /// `count` times `action`, which returns whether the run may go on.
+    pub fn new(count: u32, duration_ns: u64, action: &'a mut dyn FnMut() -> bool) -> Periodic<'a> {
         let pause_ns = duration_ns / (u64::from(count) + 1);
-        Periodic { left: count, pause_ns, next_ns: 0, play }
+        Periodic { left: count, pause_ns, next_ns: 0, action }
     }
 
     /// The run begins.
@@ -27,19 +27,19 @@ impl<'a> Periodic<'a> {
         self.next_ns = start_ns + self.pause_ns;
     }
 
-    /// Plays the next one if it is due. Returns whether the run may go on.
+    /// Performs the next one if it is due. Returns whether the run may go on.
     pub fn run_if_due(&mut self) -> bool {
         if self.left == 0 || now_ns() < self.next_ns {
             return true;
         }
         self.left -= 1;
-        let goes_on = (self.play)();
-        // One that took long does not eat up the tasks' time before the next one.
+        let goes_on = (self.action)();
+        // A long one does not shorten the time before the next one.
         self.next_ns = now_ns() + self.pause_ns;
         goes_on
     }
 
-    /// When somebody must attend; `None`: never again.
+    /// When [`Periodic::run_if_due`] must be called next, on `CLOCK_MONOTONIC`; `None`: never again.
     pub fn next_ns(&self) -> Option<u64> {
         (self.left > 0).then_some(self.next_ns)
     }

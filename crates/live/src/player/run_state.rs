@@ -105,7 +105,7 @@ unsafe impl Shareable for TaskSlot {}
 // SAFETY: as above.
 unsafe impl Shareable for Counts {}
 
-/// See the module.
+/// Everything that the tasks of one run share, by the numbers of its script.
 pub struct RunState {
     /// What is played.
     pub script: Script,

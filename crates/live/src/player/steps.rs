@@ -93,7 +93,7 @@ fn step(task: &mut Task, op: Op) -> Flow {
         Op::Fork { group, count } => children::fork(task, group, count, play),
         Op::WaitChildren => children::wait(task),
         Op::Exec => Err(children::exec(task)),
-        Op::Exit => Err(End::Played),
+        Op::Exit => Err(End::Left),
         Op::Yield | Op::Nice(_) | Op::Policy(_) | Op::Affinity(_) => change(task, op),
         meeting => meet(task, meeting),
     }

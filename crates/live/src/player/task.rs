@@ -18,8 +18,10 @@ use crate::player::run_state::{Fault, GroupTally, RunState, TaskSlot};
 /// Why a task ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It has played all its steps, or reached `exit`.
+    /// It has played all its steps.
     Played,
+    /// It has reached `exit`; the round that it was in is not finished.
+    Left,
     /// The trial is over, or the task has reported a fault.
     Stopped,
 }

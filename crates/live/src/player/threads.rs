@@ -97,7 +97,7 @@ fn play_from_start(task: &mut Task, slot: &TaskSlot) {
     let delayed = if delay_ns > 0 { task.sleep_until(start_ns) } else { Ok(()) };
     let end = if delayed.is_ok() { steps::play(task) } else { End::Stopped };
     let (now_ns, cpu_ns) = (now_ns(), own_cpu_ns());
-    if end == End::Played && task.run.counting() {
+    if end != End::Stopped && task.run.counting() {
         finish(task, slot, start_ns, now_ns, cpu_ns);
     } else if task.run.stopped() {
         let end_ns = control.end_ns.load(SeqCst);

@@ -144,7 +144,7 @@ fn schedulers() {
     bad(
         "file = \"vtime\"",
         "policy = { class = \"rr\", priority = 100 }",
-        expect!["x.toml:13:1: 'rr' needs a priority from 1 to 99; write e.g. priority = 50; 99 wins"],
+        expect!["x.toml:13:1: 'rr' needs a priority from 1 to 98; write e.g. priority = 50; 98 wins"],
     );
     bad(
         "kernel = \"7\"",

@@ -117,7 +117,7 @@ fn values() {
     );
     bad_events(
         "\"policy\": \"SCHED_FIFO\", \"priority\": 100, \"run\": 5",
-        expect!["w.json:2:13: 'fifo' needs a priority from 1 to 99; write e.g. priority = 50; 99 wins"],
+        expect!["w.json:2:13: 'fifo' needs a priority from 1 to 98; write e.g. priority = 50; 98 wins"],
     );
     bad_events(
         "\"priority\": -21, \"run\": 5",

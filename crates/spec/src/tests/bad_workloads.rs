@@ -68,6 +68,13 @@ fn fields() {
 }
 
 #[test]
+fn timers() {
+    let timer = |number: u32| format!("{{ timer = {{ period_us = 5, name = \"{number}\" }} }}");
+    let nine: Vec<String> = (1..=9).map(timer).collect();
+    bad_steps(&nine.join(", "), expect!["w.toml:4:354: a task cannot have more than 8 timers; give the others to a second task"]);
+}
+
+#[test]
 fn spans() {
     bad_steps("{ within = { us = 5, steps = [] } }", expect!["w.toml:4:10: a span without steps; write its steps or delete it"]);
     bad_steps("{ within = { us = 0, steps = [{ run_us = 1 }] } }", expect!["w.toml:4:10: 0 is out of range for a span's limit in µs; write 1 … 86400000000"]);
@@ -77,7 +84,7 @@ fn spans() {
         "[[task]]\nname = \"a\"\nrepeat = 1\nsteps = [{ fork = { task = \"b\" } }]\n\
          [[task]]\nname = \"b\"\ntemplate = true\n\
          steps = [{ within = { us = 5, steps = [{ run_us = 1 }] } }]\n",
-        expect!["w.toml:8:10: nobody sees the end of a forked task's span; put it into the task that forks, round the fork and wait_children"],
+        expect!["w.toml:8:10: the end of a forked task's span cannot be seen; put it into the task that forks, around the fork and wait_children"],
     );
 }
 
@@ -174,7 +181,7 @@ fn tasks() {
     );
     bad(
         &task.replace("repeat = 1", "repeat = 1\npolicy = { class = \"rr\" }"),
-        expect!["w.toml:4:1: 'rr' needs a priority from 1 to 99; write e.g. priority = 50; 99 wins"],
+        expect!["w.toml:4:1: 'rr' needs a priority from 1 to 98; write e.g. priority = 50; 98 wins"],
     );
     bad(
         &task.replace("run_us = 1", "run_us = 86400000001"),
