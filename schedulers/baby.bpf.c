@@ -8,22 +8,23 @@
  *       the highest bid from an account of credit; or the lowest level of use, then the deadline.
  * Good at: Being read: a variant is a key and what changes it.
  * Bad at: Many tasks: all but rr look at each task. vrt keeps a sleeper's old vruntime, so a long
- *         sleeper has the CPU alone until it has caught up: others starve. In dl who often sleeps
- *         early rises to nice -20 and stays there. mlfq starves who is on a high level, as long as
- *         lower ones want the CPU.
+ *         sleeper has the CPU alone until it has caught up: others starve. In dl a task that often
+ *         sleeps early rises to nice -20 and stays there. mlfq starves tasks on a high level, as
+ *         long as lower ones want the CPU.
  * Origin: Hamad Al Marri, patches for Linux 5.14, to teach.
  * Family: 2021, Hamad Al Marri; after cfs
  * Queue: One list for each CPU; enqueue O(1), pick O(n), rr O(1).
  * Slice: To the next tick; cr 1 ms, mlfq 1.18 ms times the level, both by ticks.
- * Wake-up: Preempts if it is better, in rr always. No credit and no limit for who has slept.
+ * Wake-up: Preempts if it is better, in rr always. No credit and no limit for a sleeper.
  * Balancing: CPU 0's ticks move one task from the longest list to the shortest; an idle CPU pulls.
  * Differs: CPU 0, if it idles, is woken by the ticks of CPUs where tasks wait. A tick that ends a
  *          turn is one account in vrt and hrrn, not two, and waking another is none. Times that the
- *          original ends by high-resolution ticks, which are off by default, end by ticks.
- *          A task that may not use the CPU with the fewest tasks goes to one that it may.
- *          Who is displaced by a real-time task waits for its CPU.
+ *          original ends by high-resolution ticks, which are off by default, end by ticks. A task
+ *          that may not use the CPU with the fewest tasks goes to one that it may. A task that a
+ *          real-time task displaces waits for its CPU.
  */
 #include <scx/common.bpf.h>
+#include "include/common.h"
 #include "include/idle.h"
 #include "include/nice.h"
 #include "include/scan.h"
@@ -34,15 +35,17 @@ char _license[] SEC("license") = "GPL";
 const volatile u32 variant = 0;
 /* How far off a deadline is at nice 0 (dl), and the slice on level 1 (mlfq). */
 const volatile s64 deadline_ns = 1180000;
-/* dl: the window in which bursts are summed; less than this before its end is a hog's; who is
- * within this of what it used in the last window is expected to end soon, and not preempted. */
+/*
+ * dl: the window in which bursts are summed; less than this before its end is a hog's; a task that
+ * is within this of its use of the last window is expected to end soon, and not preempted.
+ */
 const volatile u64 burst_window_ns = 200000000, hog_margin_ns = 25000000, guard_ns = 5000000;
 /* cr: a turn; for how many turns a CPU's cash lasts, what it is, and the most that one gets. */
 const volatile u64 cr_slice_ns = 1000000, cr_turns = 12;
 const volatile u64 cr_cash = 1000000000, cr_payment = 100000000;
-/* dl and mlfq: who sleeps before its deadline becomes better by a nice level, for good. */
+/* dl and mlfq: a task that sleeps before its deadline becomes better by a nice level, for good. */
 const volatile bool adaptive_priority = true;
-/* dl: who is expected to end soon is not preempted. */
+/* dl: a task that is expected to end soon is not preempted. */
 const volatile bool guard = true;
 /* A woken task may preempt. */
 const volatile bool wakeup_preemption = true;
@@ -65,41 +68,399 @@ struct task_ctx {
 	s32 cpu;			/* where it was queued last; -1: nowhere */
 	bool is_new, yielded, is_early;
 };
-#include "include/task_ctx.h"
+DEFINE_TASK_CTX()
 
 struct cpu_ctx {
-	s32 curr;		/* who runs there; 0: nobody of ours */
+	s32 curr;		/* pid of the running task; 0: none of ours */
 	u64 picked;		/* its CPU time when it was picked */
 	u64 since;		/* when it was last accounted for, ns */
-	u64 min_vruntime;	/* of whoever was accounted for last */
+	u64 min_vruntime;	/* of the task that was accounted for last */
 	u64 cash;
 	u64 turns;
 	bool need_resched, balance_due, is_charged;
 };
-#include "include/cpu_ctx.h"
+DEFINE_CPU_CTX()
 
+#include "include/counts.h"
+
+#define MS 1000000LL
+#define SECOND 1000000000LL
+#define LIFE_WINDOW_NS (5 * SECOND)	/* hrrn */
+#define LEVEL_WINDOW_NS (5 * SECOND)	/* mlfq */
+/* The key of the last task. */
+#define LAST (1LL << 62)
+
+/* Ticks per second. */
+extern unsigned long CONFIG_HZ __kconfig;
+
+/* How many tasks wait for a CPU (`nr_running`, without the running one). */
 static u32 waiting(s32 cpu)
 {
 	return scx_bpf_dsq_nr_queued(cpu);
 }
-#include "include/counts.h"
-#include "include/baby.h"
-#include "include/one_list.h"
 
+/* Percent of a task's credit. */
+#define MIN_BID 10
+#define MAX_BID 100
+
+/*
+ * What a task would pay now (cr). No counterpart by name: the patch is not at hand, as for all
+ * below that have none.
+ */
+static inline u64 offer_of(const struct task_ctx *task)
+{
+	return task->credit * task->bid / 100;
+}
+
+/* Cash of a CPU becomes a task's credit (cr). No counterpart by name. */
+static inline void pay(struct cpu_ctx *here, struct task_ctx *task, u32 runnable)
+{
+	u64 payment = runnable > 1 ? here->cash / runnable : cr_payment;
+
+	payment = payment < cr_payment ? payment : cr_payment;
+	payment = payment < here->cash ? payment : here->cash;
+	here->cash -= payment;
+	task->credit += payment;
+}
+
+/* The winner pays what it has offered (cr). No counterpart by name. */
+static inline void charge_offer(struct cpu_ctx *here, struct task_ctx *task)
+{
+	u64 offer = offer_of(task);
+
+	task->credit -= offer;
+	here->cash += offer;
+	task->bid = MIN_BID;
+}
+
+/* A task that loses bids more (cr). No counterpart by name. */
+static inline void raise_bid(struct task_ctx *task)
+{
+	task->bid += task->bid < MAX_BID ? MIN_BID : 0;
+}
+
+/*
+ * After some turns the CPU has new cash, and all of its tasks are paid. No counterpart by name. Out
+ * of line, because it has a loop.
+ */
+static __noinline void pay_all(struct task_struct *curr, s32 cpu)
+{
+	u32 runnable = nr_running(cpu);
+	struct task_struct *p;
+
+	cpu_ctx(cpu)->cash = cr_cash;
+	pay(cpu_ctx(cpu), ctx_of(curr), runnable);
+	bpf_for_each(scx_dsq, p, cpu, 0)
+		pay(cpu_ctx(cpu), ctx_of(p), runnable);
+}
+
+/* The winner runs (`set_next_entity`). */
+static inline void take_turn(struct task_struct *p, struct task_ctx *task, s32 cpu)
+{
+	struct cpu_ctx *here = cpu_ctx(cpu);
+
+	charge_offer(here, task);
+	if (++here->turns < cr_turns)
+		return;
+	here->turns = 0;
+	pay_all(p, cpu);
+}
+
+/* Its nice value, as it has been raised (`p->prio`). */
+static inline s64 own_nice(const struct task_struct *p, const struct task_ctx *task)
+{
+	return nice_of(p) - task->better;
+}
+
+/* How much further off than at nice 0 a deadline is. No counterpart by name. */
+static inline s64 deadline_factor(s64 nice)
+{
+	if (nice < -10)
+		return -1080000 + (nice + 20) * 100000;
+	if (nice < 0)
+		return -80000 + (nice + 10) * 1000;
+	return nice ? 1080000 + (nice - 1) * 10000 : 0;
+}
+
+/* The deadline of a task that begins now. No counterpart by name. */
+static inline u64 next_deadline(const struct task_struct *p, const struct task_ctx *task, u64 now)
+{
+	return now + deadline_ns + deadline_factor(own_nice(p, task));
+}
+
+/* A new deadline if the old one has passed (`update_curr`). */
+static inline void renew(const struct task_struct *p, struct task_ctx *task)
+{
+	u64 now = scx_bpf_now();
+
+	if (task->deadline < now)
+		task->deadline = next_deadline(p, task, now);
+}
+
+/*
+ * What a run costs: nice adds the same to each account, of a tick or more
+ * (`convert_to_vruntime` of TT).
+ */
+static inline u64 cost_of(s64 nice, s64 ran)
+{
+	s64 factor = 40 * CONFIG_HZ / 1000;
+	s64 more = nice * MS, added = 0;
+
+	/* Division of a signed number: not every BPF instruction set has one. */
+	if (factor)
+		added = more < 0 ? -(s64)((u64)-more / factor) : (s64)((u64)more / factor);
+	return ran + added > 1 ? ran + added : 1;
+}
+
+/* Its life so far, in units of what it has run of that. No counterpart by name. */
+static inline s64 response_ratio(u64 life, u64 vruntime)
+{
+	return life / (vruntime | 1);
+}
+
+/* After 5 s its life has lasted for 2.5 s, in about the same ratio (`normalize_lifetime` of TT). */
+static inline void shorten_life(struct task_ctx *task, u64 now)
+{
+	u64 life = now - task->start, ratio;
+
+	if (life <= LIFE_WINDOW_NS)
+		return;
+	ratio = (life << 7) / ((task->vruntime >> 3) | 1);
+	task->start = now - LIFE_WINDOW_NS / 2;
+	task->vruntime = ((u64)LIFE_WINDOW_NS << 9) / (ratio ?: 1);
+}
+
+/*
+ * By its use of the last window, or if there is none of this one: 1 (best) to 16. No counterpart by
+ * name.
+ */
+static inline u32 level_of(const struct task_ctx *task)
+{
+	u64 bursts = task->prev_bursts ?: task->bursts;
+
+	return bursts < 209 * MS ? 1 : bursts < 523 * MS ? 2 : bursts < 1140 * MS ? 4 :
+	       bursts < 2400 * MS ? 8 : 16;
+}
+
+/* Adds to the use of a window, and begins the next one (`update_curr`). */
+static inline void count_burst(struct task_ctx *task, u64 ran, u64 window, u64 now)
+{
+	task->bursts += ran;
+	if (now - task->start <= window)
+		return;
+	task->prev_bursts = task->bursts;
+	task->bursts = 0;
+	task->start = now;
+}
+
+/*
+ * Whether a task with this use may be preempted: it does not seem to be about to end (dl). No
+ * counterpart by name.
+ */
+static inline bool is_unguarded(u64 prev_bursts, u64 bursts)
+{
+	return !guard || !prev_bursts || prev_bursts + hog_margin_ns >= burst_window_ns ||
+	       bursts >= prev_bursts || prev_bursts > bursts + guard_ns;
+}
+
+/*
+ * The smaller, the better. The running task has run for `unaccounted` since its last account
+ * (`entity_before`).
+ */
+static inline s64 key_of(const struct task_struct *p, const struct task_ctx *task, u64 unaccounted)
+{
+	u64 cost = unaccounted ? cost_of(nice_of(p), unaccounted) : 0;
+
+	if (variant == CREDIT)
+		return -(s64)offer_of(task);
+	if (task->yielded)
+		return LAST;
+	if (variant == VIRTUAL_TIME)
+		return task->vruntime + cost;
+	if (variant == RESPONSE_RATIO)
+		return -response_ratio(scx_bpf_now() - task->start, task->vruntime + cost);
+	return task->deadline + (variant == FEEDBACK ? (u64)task->level << 56 : 0);
+}
+
+/* Accounts for what the running task has run since the last account (`update_curr`). */
+static inline void update_curr(struct task_struct *p, struct task_ctx *task, s32 cpu)
+{
+	struct cpu_ctx *here = cpu_ctx(cpu);
+	u64 ran = p->se.sum_exec_runtime - task->sum_exec, now = scx_bpf_now();
+
+	task->sum_exec = p->se.sum_exec_runtime;
+	if (here->is_charged || !ran)
+		return;
+	here->since = now;
+	if (variant == VIRTUAL_TIME || variant == RESPONSE_RATIO) {
+		task->vruntime += cost_of(nice_of(p), ran);
+		here->min_vruntime = task->vruntime;
+		if (variant == RESPONSE_RATIO)
+			shorten_life(task, now);
+	} else if (variant == DEADLINE || variant == FEEDBACK) {
+		count_burst(task, ran, variant == DEADLINE ? burst_window_ns : LEVEL_WINDOW_NS, now);
+		task->level = level_of(task);
+		renew(p, task);
+	}
+}
+
+/* A task joins a CPU's tasks, other than by waking up where it slept (`place_entity`). */
+static inline void place_entity(struct task_struct *p, struct task_ctx *task, s32 cpu)
+{
+	if (variant == VIRTUAL_TIME)
+		task->vruntime = cpu_ctx(cpu)->min_vruntime;
+	else if (variant == RESPONSE_RATIO && task->is_new)
+		task->start = scx_bpf_now();
+	else if (variant == DEADLINE || variant == FEEDBACK)
+		task->deadline = next_deadline(p, task, scx_bpf_now());
+	task->cpu = cpu;
+}
+
+/* Whether the running task has had its slice, in mlfq (`check_preempt_tick`). */
+static inline bool has_had_slice(struct task_ctx *task, s32 cpu)
+{
+	return task->sum_exec - cpu_ctx(cpu)->picked >= deadline_ns * task->level;
+}
+
+/* Whether a woken task takes the CPU from this one (`check_preempt_wakeup`). */
+static inline bool check_preempt_wakeup(struct task_struct *p, struct task_ctx *task,
+					struct task_struct *curr, s32 cpu)
+{
+	struct task_ctx *other = ctx_of(curr);
+	u64 since = scx_bpf_now() - cpu_ctx(cpu)->since;
+
+	if (variant == DEADLINE && !is_unguarded(other->prev_bursts, other->bursts + since))
+		return false;
+	if (has_idle_policy(curr) && !has_idle_policy(p))
+		return true;
+	if (p->policy != POLICY_NORMAL)
+		return false;
+	if (variant == ROUND_ROBIN)
+		return true;
+	if (own_nice(p, task) > own_nice(curr, other))
+		return false;
+	if (variant == FEEDBACK && task->level == other->level && has_had_slice(other, cpu))
+		return true;
+	return key_of(p, task, 0) < key_of(curr, other, since);
+}
+
+/* A task that sleeps early becomes better by a level, for good (`dequeue_entity`). */
+static inline void raise(const struct task_struct *p, struct task_ctx *task)
+{
+	bool counts = adaptive_priority && task->is_early && (variant == DEADLINE || variant == FEEDBACK);
+
+	task->better += counts && own_nice(p, task) > -20;
+}
+
+/*
+ * Looks at all that wait; each that is not `winner` bids more, if there is one
+ * (`pick_next_entity`). Out of line, because the caller tries it in a loop.
+ */
+static __noinline void scan(s32 cpu, struct best *best, s32 winner)
+{
+	struct task_struct *p;
+
+	bpf_for_each(scx_dsq, p, cpu, 0) {
+		struct task_ctx *task = ctx_of(p);
+
+		if (!winner)
+			consider(best, p, -key_of(p, task, 0));
+		else if (p->pid != winner)
+			raise_bid(task);
+	}
+}
+
+/*
+ * Runs the best of all next, if that is not the task that ran until now. Of equals the newest,
+ * which the running one is (`pick_next_entity`).
+ */
+static inline bool pick_next_entity(s32 cpu, struct task_struct *prev, struct task_ctx *task)
+{
+	u32 i;
+
+	if (variant == ROUND_ROBIN)
+		return scx_bpf_dsq_move_to_local(cpu, 0);
+	bpf_for(i, 0, ATTEMPTS) {
+		struct best best = {};
+
+		if (task)
+			consider(&best, prev, -key_of(prev, task, 0));
+		scan(cpu, &best, 0);
+		if (!best.pid)
+			return false;
+		if (variant == CREDIT) {
+			scan(cpu, &best, best.pid);
+			if (task && prev->pid != best.pid)
+				raise_bid(task);
+		}
+		if (task && best.pid == prev->pid)
+			return false;
+		if (take(cpu, best.pid))
+			return true;
+	}
+	return scx_bpf_dsq_move_to_local(cpu, 0);
+}
+
+/* It begins to run (`set_next_entity`). */
+static inline void set_next_entity(struct task_struct *p, struct task_ctx *task, s32 cpu)
+{
+	struct cpu_ctx *here = cpu_ctx(cpu);
+
+	here->curr = p->pid;
+	here->picked = task->sum_exec = p->se.sum_exec_runtime;
+	here->since = scx_bpf_now();
+	here->is_charged = false;
+	if ((variant == DEADLINE || variant == FEEDBACK) && own_nice(p, task) >= 0)
+		renew(p, task);
+	if (variant == CREDIT)
+		take_turn(p, task, cpu);
+}
+
+/*
+ * Whether a waiting task is not worse than the running one (`check_preempt_tick`). Out of line,
+ * because it has a loop.
+ */
+static __noinline bool is_challenged(struct task_struct *curr, s32 cpu)
+{
+	s64 key = key_of(curr, ctx_of(curr), 0);
+	struct task_struct *p;
+
+	bpf_for_each(scx_dsq, p, cpu, 0) {
+		if (key_of(p, ctx_of(p), 0) <= key)
+			return true;
+	}
+	return false;
+}
+
+/* Whether a tick ends the turn of the running task (`entity_tick`, `check_preempt_tick`). */
+static inline bool is_turn_over(struct task_struct *p, struct task_ctx *task, s32 cpu)
+{
+	u64 ran = task->sum_exec - cpu_ctx(cpu)->picked;
+
+	if (variant == CREDIT && ran >= cr_slice_ns && !waiting(cpu))
+		set_next_entity(p, task, cpu);
+	if (!waiting(cpu))
+		return false;
+	if (variant == ROUND_ROBIN)
+		return true;
+	if (variant == CREDIT)
+		return ran >= cr_slice_ns;
+	if (variant == DEADLINE && !is_unguarded(task->prev_bursts, task->bursts))
+		return false;
+	if (variant == FEEDBACK && task->level > 1 && !has_had_slice(task, cpu))
+		return false;
+	return is_challenged(p, cpu);
+}
+
+/* Whether a task takes the CPU from the one that runs there now (`check_preempt_wakeup`). */
 static bool preempts(struct task_struct *p, struct task_ctx *task, s32 cpu)
 {
 	struct task_struct *curr = wakeup_preemption ? bpf_task_from_pid(cpu_ctx(cpu)->curr) : NULL;
-	bool does = curr && beats(p, task, curr, cpu);
+	bool does = curr && check_preempt_wakeup(p, task, curr, cpu);
 
 	if (curr)
 		bpf_task_release(curr);
 	return does;
-}
-
-static void preempt(s32 cpu)
-{
-	cpu_ctx(cpu)->need_resched = true;
-	wake_or_preempt(cpu);
 }
 
 s32 BPF_STRUCT_OPS(baby_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
@@ -115,18 +476,21 @@ void BPF_STRUCT_OPS(baby_enqueue, struct task_struct *p, u64 enq_flags)
 	bool moves = task->is_new || task->cpu != cpu;
 
 	if (moves)
-		place(p, task, cpu);
+		place_entity(p, task, cpu);
 	if (variant == CREDIT && (moves || is_woken))
 		pay(cpu_ctx(cpu), task, nr_running(cpu) + 1);
 	task->is_new = false;
 	scx_bpf_dsq_insert(p, cpu, SCX_SLICE_INF, enq_flags | (variant == ROUND_ROBIN ? 0 : SCX_ENQ_HEAD));
 	if (is_woken && preempts(p, task, cpu))
-		preempt(cpu);
+		resched_cpu(cpu);
 	else
 		wake_up_if_free(cpu);
 }
 
-/* The first of a CPU's tasks that may run on another goes there. */
+/*
+ * The first of a CPU's tasks that may run on another goes there (`detach_task`, `attach_task`). Out
+ * of line, because it has a loop and two callers.
+ */
 static __noinline bool migrate_first(s32 from, s32 to)
 {
 	struct task_struct *p;
@@ -137,12 +501,12 @@ static __noinline bool migrate_first(s32 from, s32 to)
 
 		if (!bpf_cpumask_test_cpu(to, p->cpus_ptr))
 			continue;
-		place(p, task, to);
+		place_entity(p, task, to);
 		if (variant == CREDIT)
 			pay(cpu_ctx(to), task, nr_running(to) + 1);
 		has_moved = scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, to, variant == ROUND_ROBIN ? 0 : SCX_ENQ_HEAD);
 		if (has_moved && preempts(p, task, to))
-			preempt(to);
+			resched_cpu(to);
 		else if (has_moved)
 			wake_up_for_work(to);
 		break;
@@ -164,25 +528,25 @@ void BPF_STRUCT_OPS(baby_dispatch, s32 cpu, struct task_struct *prev)
 	goes_on = task && here->balance_due && !here->need_resched;
 	here->balance_due = here->need_resched = false;
 	if (task && !goes_on) {
-		account(prev, task, cpu);
+		update_curr(prev, task, cpu);
 		here->is_charged = true;
 	}
-	if (!goes_on && pick(cpu, prev, task))
+	if (!goes_on && pick_next_entity(cpu, prev, task))
 		return;
 	if (!task) {
 		if (balancing && extremes.most >= 2 && migrate_first(extremes.busiest, cpu))
-			pick(cpu, prev, NULL);
+			pick_next_entity(cpu, prev, NULL);
 		return;
 	}
 	task->yielded = false;
 	if (!goes_on)
-		set_next(prev, task, cpu);
+		set_next_entity(prev, task, cpu);
 	scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
 }
 
 void BPF_STRUCT_OPS(baby_running, struct task_struct *p)
 {
-	set_next(p, ctx_of(p), scx_bpf_task_cpu(p));
+	set_next_entity(p, ctx_of(p), scx_bpf_task_cpu(p));
 }
 
 void BPF_STRUCT_OPS(baby_tick, struct task_struct *p)
@@ -191,8 +555,8 @@ void BPF_STRUCT_OPS(baby_tick, struct task_struct *p)
 	struct cpu_ctx *here = cpu_ctx(cpu);
 	struct task_ctx *task = ctx_of(p);
 
-	account(p, task, cpu);
-	if (is_over(p, task, cpu))
+	update_curr(p, task, cpu);
+	if (is_turn_over(p, task, cpu))
 		here->need_resched = here->is_charged = true;
 	if ((balancing && request_balance(cpu)) || here->need_resched)
 		scx_bpf_task_set_slice(p, 0);
@@ -204,12 +568,12 @@ void BPF_STRUCT_OPS(baby_stopping, struct task_struct *p, bool runnable)
 	s32 cpu = scx_bpf_task_cpu(p);
 
 	task->is_early = task->deadline > scx_bpf_now();
-	account(p, task, cpu);
+	update_curr(p, task, cpu);
 	task->yielded = false;
 	cpu_ctx(cpu)->curr = 0;
 }
 
-/* Who sleeps before its deadline has a better priority from now on. */
+/* A task that sleeps before its deadline has a better priority from now on. */
 void BPF_STRUCT_OPS(baby_quiescent, struct task_struct *p, u64 deq_flags)
 {
 	if (deq_flags & SCX_DEQ_SLEEP)
@@ -262,7 +626,7 @@ void BPF_STRUCT_OPS(baby_exit, struct scx_exit_info *ei)
 	UEI_RECORD(uei, ei);
 }
 
-SCX_OPS_DEFINE(baby,
+SCX_OPS_DEFINE(baby_ops,
 	       .select_cpu	= (void *)baby_select_cpu,
 	       .enqueue		= (void *)baby_enqueue,
 	       .dispatch	= (void *)baby_dispatch,

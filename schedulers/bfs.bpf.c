@@ -2,11 +2,12 @@
 /*
  * bfs: The Brain Fuck Scheduler, one queue and the earliest virtual deadline.
  *
- * Idea: All CPUs share one list of tasks. Every task has slices of the same length, and whenever it
- *       gets one also a deadline, now plus a time that grows by a tenth with each nice value. A CPU
- *       looks at the whole list and takes the earliest. A woken task keeps its deadline, and may
- *       preempt the task with the latest. Sleep is not measured: who sleeps has an early deadline.
- * Good at: A desktop of few CPUs: none idles while work waits, and each may take what is due.
+ * Idea: All CPUs share one list of tasks. Every task has slices of the same length, and with each
+ *       slice a deadline, now plus a time that grows by a tenth with each nice value. A CPU looks
+ *       at the whole list and takes the earliest. A woken task keeps its deadline, and may preempt
+ *       the task with the latest. Sleep is not measured: a task that sleeps has an early deadline.
+ * Good at: A desktop of few CPUs: none idles while work waits, and each may take a task that is
+ *          due.
  * Bad at: Many tasks or CPUs: every choice looks at every waiting task, under one lock. Caches go
  *         cold. Nice values fade as tasks grow in number, and 0 and 1 are the same to begin with.
  *         Idle-policy tasks starve while others wait.
@@ -18,29 +19,30 @@
  * Balancing: None is needed, all CPUs take from one queue.
  * Differs: Slices end when they are used up, not at ticks. There is no SCHED_ISO, no care for
  *          siblings of a core or slow CPUs. Of idle CPUs the last one is taken, else the one that
- *          sched_ext finds nearest. Real-time tasks have a class of their own, and who is displaced
- *          by one stays on its CPU. yield_to() gives nothing away.
+ *          sched_ext finds nearest. Real-time tasks have a class of their own, and a task that one
+ *          displaces stays on its CPU. yield_to() gives nothing away.
  */
 #include <scx/common.bpf.h>
-#include "include/idle.h"
+#include "include/near.h"
 #include "include/scan.h"
 #include "include/tick.h"
+#include "include/virtual_deadline.h"
 
 char _license[] SEC("license") = "GPL";
 
 /* The version of Linux 2.6.33, with deadlines in ticks, instead of 0.467. */
 const volatile bool early = false;
 /* A slice, in milliseconds; the early one has longer ones on more CPUs. */
-const volatile u64 rr_interval = 6;
-/* 0.467: whoever is due first runs, however far from its cache it is. */
+const volatile u64 rr_interval_ms = 6;
+/* 0.467: the earliest deadline runs, however far from its cache the task is. */
 const volatile bool interactive = true;
 /* Early: timer interrupts per second, in which deadlines are counted. */
-const volatile u64 HZ = 1000;
+const volatile u64 hz = 1000;
 /* A slice ends exactly, by a timer of its CPU; else at this kernel's next tick. */
 const volatile bool exact_slices = true;
 /* A woken task may preempt. */
 const volatile bool wakeup_preemption = true;
-/* Who sleeps keeps its deadline; else it has a new one when it wakes up. */
+/* A task that sleeps keeps its deadline; else it has a new one when it wakes up. */
 const volatile bool keep_deadline = true;
 
 UEI_DEFINE(uei);
@@ -48,38 +50,25 @@ UEI_DEFINE(uei);
 /* The lists of waiting tasks. That of SCHED_IDLE is looked at when the other is empty. */
 enum { NORMAL, IDLEPRIO };
 
-struct task_ctx {
-	u64 deadline;		/* ns */
-	s64 time_slice;		/* what is left, ns */
-	u64 charged_ns;		/* until when the running task has paid, or 0 */
-	bool is_new;
-	bool first_time_slice;	/* half of which was its parent's */
-	bool synchronous;	/* its waker is about to sleep */
-	bool has_cpu;		/* an idle one that takes it */
-	bool is_displaced;	/* by a real-time task */
-};
-#include "include/task_ctx.h"
-#include "include/virtual_deadline.h"
-#include "include/near.h"
-
-#define TICK_NS (NS_PER_SECOND / HZ)
+#define TICK_NS (NS_PER_SECOND / hz)
 #define DUE ((s64)(~0ULL >> 1))	/* as early as can be */
 
-static u32 nr_cpus;
-
-/* The early slice is longer the more CPUs there are: 6, 12, 18, 18, 24 ms … for 1, 2, 4, 5, 8. */
+/*
+ * The early slice is longer the more CPUs there are: 6, 12, 18, 18, 24 ms … for 1, 2, 4, 5, 8
+ * (`timeslice`, `update_cpu_capacity`: 1 + ilog2).
+ */
 static u64 timeslice(void)
 {
 	u64 doublings = 0, cpus = nr_cpus;
 
 	if (!early)
-		return rr_interval * NS_PER_SHORT_MS;
+		return rr_interval_ms * NS_PER_SHORT_MS;
 	while (cpus >>= 1)
 		doublings++;
-	return rr_interval * (1 + doublings) * NS_PER_MS;
+	return rr_interval_ms * (1 + doublings) * NS_PER_MS;
 }
 
-/* How far a new deadline is. The early one is a number of ticks. */
+/* How far away a new deadline is, in the early version a number of ticks (`task_deadline_diff`). */
 static u64 offset_of(const struct task_struct *p)
 {
 	u64 ticks = ratio_of(p) * timeslice() / 100 / TICK_NS;
@@ -87,16 +76,17 @@ static u64 offset_of(const struct task_struct *p)
 	return early ? (ticks ?: 1) * TICK_NS : virtual_offset(p);
 }
 
+/* A new slice and deadline (`time_slice_expired`). */
 static void refill(const struct task_struct *p, struct task_ctx *task)
 {
 	u64 now = scx_bpf_now();
 
-	task->time_slice = timeslice();
+	task->turn.time_slice = timeslice();
 	task->deadline = (early ? now - now % TICK_NS : now) + offset_of(p);
 	task->first_time_slice = false;
 }
 
-/* The deadline as a CPU sees it: with caches in mind, it is later elsewhere. */
+/* The deadline as a CPU sees it: with caches in mind, it is later elsewhere (`cache_distance`). */
 static u64 deadline_on(s32 cpu, struct task_struct *p)
 {
 	u32 away = distance(cpu, scx_bpf_task_cpu(p));
@@ -116,7 +106,10 @@ s32 BPF_STRUCT_OPS(bfs_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake
 	return cpu >= 0 ? cpu : prev_cpu;
 }
 
-/* Preempts where the worst task runs, that with the latest deadline, if this one is better. */
+/*
+ * Preempts where the worst task runs, that with the latest deadline, if this one is better
+ * (`try_preempt`).
+ */
 static void try_preempt(struct task_struct *p, struct task_ctx *task)
 {
 	struct cpu_ctx worst = {};
@@ -146,7 +139,10 @@ void BPF_STRUCT_OPS(bfs_enqueue, struct task_struct *p, u64 enq_flags)
 		try_preempt(p, task);
 }
 
-/* Finds the earliest that may run here. The early one is content with the first that is due. */
+/*
+ * Finds the earliest that may run here; the early version takes the first that is due
+ * (`earliest_deadline_task`). Out of line, because the caller tries it in a loop.
+ */
 static __noinline void scan(u64 list, s32 cpu, struct best *best)
 {
 	u64 now = scx_bpf_now();
@@ -164,7 +160,10 @@ static __noinline void scan(u64 list, s32 cpu, struct best *best)
 	}
 }
 
-/* Takes the best of a list to run here, unless that is who runs: it stands at the list's end. */
+/*
+ * Takes the best of a list to run here, unless that is the running task, which is the last of its
+ * list (`earliest_deadline_task`).
+ */
 static bool take_earliest(u64 list, s32 cpu, struct task_struct *prev)
 {
 	u32 i;
@@ -205,7 +204,7 @@ void BPF_STRUCT_OPS(bfs_running, struct task_struct *p)
 
 void BPF_STRUCT_OPS(bfs_tick, struct task_struct *p)
 {
-	check_slice(p);
+	check_slice(p, &ctx_of(p)->turn);
 }
 
 void BPF_STRUCT_OPS(bfs_stopping, struct task_struct *p, bool runnable)
@@ -213,7 +212,7 @@ void BPF_STRUCT_OPS(bfs_stopping, struct task_struct *p, bool runnable)
 	note_stopping(scx_bpf_task_cpu(p), ctx_of(p), runnable);
 }
 
-/* The CPU chooses anew, and may find the same task. */
+/* The CPU chooses again, and may find the same task. */
 bool BPF_STRUCT_OPS(bfs_yield, struct task_struct *from, struct task_struct *to)
 {
 	scx_bpf_task_set_slice(from, 0);
@@ -232,21 +231,23 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(bfs_init_task, struct task_struct *p, struct scx_in
 	return 0;
 }
 
-/* The early one gives what a child leaves of its first slice back to its parent. */
+/*
+ * In the early version what a child leaves of its first slice returns to its parent (`sched_exit`).
+ */
 void BPF_STRUCT_OPS(bfs_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
 	struct task_ctx *task = ctx_of(p);
 
-	if (early && task->first_time_slice && task->time_slice > 0 && p->real_parent)
-		ctx_of(p->real_parent)->time_slice += task->time_slice;
+	if (early && task->first_time_slice && task->turn.time_slice > 0 && p->real_parent)
+		ctx_of(p->real_parent)->turn.time_slice += task->turn.time_slice;
 }
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(bfs_init)
 {
 	nr_cpus = scx_bpf_nr_cpu_ids();
 	make_ratios(early ? 100 : 128);
-	note_places(nr_cpus);
-	return make_turns(nr_cpus) ?: scx_bpf_create_dsq(NORMAL, -1) ?:
+	note_places();
+	return init_slice_timers() ?: scx_bpf_create_dsq(NORMAL, -1) ?:
 	       scx_bpf_create_dsq(IDLEPRIO, -1);
 }
 
@@ -256,7 +257,7 @@ void BPF_STRUCT_OPS(bfs_exit, struct scx_exit_info *ei)
 	UEI_RECORD(uei, ei);
 }
 
-SCX_OPS_DEFINE(bfs,
+SCX_OPS_DEFINE(bfs_ops,
 	       .select_cpu	= (void *)bfs_select_cpu,
 	       .enqueue		= (void *)bfs_enqueue,
 	       .dispatch	= (void *)bfs_dispatch,

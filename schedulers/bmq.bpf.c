@@ -4,14 +4,16 @@
  *
  * Idea: Every CPU has a list of tasks for each level, and runs the first of the best level. A level
  *       is nice plus a boost, halved. Using up a slice makes the boost worse by one, going to sleep
- *       makes it better by one; so who sleeps after less than a slice climbs, and hogs sink.
+ *       makes it better by one; so a task that sleeps after less than a slice climbs, and hogs
+ *       sink.
  * Good at: Waking up: a task that needs little is at once before all that need more. No step
  *          depends on the number of tasks.
- * Bad at: WARNING: levels are strict, and nobody ages. A hog of nice 0 starves one of nice 2 on its
- *         CPU for as long as it runs, and who sleeps starves whoever does not. After 30 s of that
- *         sched_ext throws the scheduler out: `ejected`. Shares by nice value: there are none.
- * Origin: Alfred Chen (2019), after the scheduler of Zircon. Project C for Linux 7.1; `era` has
- *         others.
+ * Bad at: WARNING: levels are strict, and no task ages. A hog of nice 0 starves one of nice 2 on
+ *         its CPU for as long as it runs, and a task that sleeps starves one that does not. After
+ *         30 s of that sched_ext ejects the scheduler: `ejected`. Shares by nice value: there are
+ *         none.
+ * Origin: Alfred Chen (2019), after the scheduler of Zircon. Project C, patches for Linux 7.1;
+ *         `era` has others.
  * Family: 2019, Alfred Chen; after pds
  * Queue: One for each CPU, lists by level and a bitmap; O(1), here enqueue O(log n).
  * Slice: Fixed, 4.19 ms.
@@ -21,9 +23,10 @@
  *          between the siblings of a core and no kinds of cores, and siblings are not told from
  *          others that share the cache. Missing are yield_type 2 and, of 6.18 and later,
  *          prio_balance, which moves waiting tasks to CPUs that run worse ones. Real-time tasks
- *          have a class of their own; who is displaced by one stays on its CPU.
+ *          have a class of their own; a task that one displaces stays on its CPU.
  */
 #include <scx/common.bpf.h>
+#include "include/project_c.h"
 
 char _license[] SEC("license") = "GPL";
 
@@ -44,65 +47,70 @@ const volatile bool idle_pull = true;
 
 UEI_DEFINE(uei);
 
-struct task_ctx {
-	s64 time_slice;		/* what is left, ns */
-	u64 charged_ns;		/* until when the running task has paid, or 0 */
-	u64 timestamp;		/* since when it runs or sleeps, ns */
-	s32 boost_prio;		/* from -MAX_PRIORITY_ADJ, the best, to MAX_PRIORITY_ADJ */
-	s32 queued_on;		/* the CPU whose place it has */
-	bool is_new;
-	bool has_cpu;		/* an idle one that takes it */
-	bool is_displaced;	/* by a real-time task */
-};
-#include "include/task_ctx.h"
-#define RANK_SHIFT 40
-#include "include/project_c.h"
+/* The most that a task can be boosted or deboosted: the era's `MAX_PRIORITY_ADJ`. */
+static s32 max_priority_adj;
 
-static s32 MAX_PRIORITY_ADJ;
+/* The bits of a turn. No counterpart: the patch has a list for each rank. */
+static u32 rank_shift(void)
+{
+	return 40;
+}
 
+/* A whole slice, ns (`sched_timeslice_ns`). */
 static s64 timeslice(void)
 {
 	return era < 51500 ? 4 * NS_PER_MS : 4 * NS_PER_SHORT_MS;
 }
 
-/* The level. Two nice values share one, but not in the first versions. */
+/* The level. Two nice values share one, but not in the first versions (`task_sched_prio`). */
 static u64 rank_of(struct task_struct *p, struct task_ctx *task)
 {
-	u32 prio = nice_of(p) + 20 + MAX_PRIORITY_ADJ + task->boost_prio;
+	u32 prio = nice_of(p) + 20 + max_priority_adj + task->boost_prio;
 
 	return era < 50900 ? prio : prio / 2;
 }
 
-/* SCHED_IDLE tasks are what they are in the last era. */
+/*
+ * Whether its boost may change: SCHED_IDLE tasks keep theirs in the last era (`boost_task`,
+ * `deboost_task`).
+ */
 static bool may_change(const struct task_struct *p)
 {
 	return boosts && !(era >= 70100 && has_idle_policy(p));
 }
 
-/* Batch and idle tasks are never better than their nice value, and idle ones never boosted. */
-static void boost(const struct task_struct *p, struct task_ctx *task, s32 steps)
+/*
+ * Batch and idle tasks are never better than their nice value, and idle ones never boosted
+ * (`boost_task`).
+ */
+static void boost_task(const struct task_struct *p, struct task_ctx *task, s32 steps)
 {
-	s32 limit = p->policy == POLICY_NORMAL ? -MAX_PRIORITY_ADJ : 0;
+	s32 limit = p->policy == POLICY_NORMAL ? -max_priority_adj : 0;
 
 	if (!may_change(p))
 		return;
 	task->boost_prio = task->boost_prio - steps > limit ? task->boost_prio - steps : limit;
 }
 
-static void deboost(const struct task_struct *p, struct task_ctx *task)
+/* A worse level, up to the limit (`deboost_task`). */
+static void deboost_task(const struct task_struct *p, struct task_ctx *task)
 {
-	if (may_change(p) && task->boost_prio < MAX_PRIORITY_ADJ)
+	if (may_change(p) && task->boost_prio < max_priority_adj)
 		task->boost_prio++;
 }
 
-static void renew(struct task_struct *p, struct task_ctx *task)
+/* A new slice, at a worse level (`sched_task_renew`). */
+static void sched_task_renew(struct task_struct *p, struct task_ctx *task)
 {
-	task->time_slice = timeslice();
+	task->turn.time_slice = timeslice();
 	if (era < 60600 || era >= 61200)
-		deboost(p, task);
+		deboost_task(p, task);
 }
 
-/* The better a task is already, the shorter it must run to become better yet: before 61200. */
+/*
+ * The better a task is already, the shorter it must run to become better yet: before 61200
+ * (`boost_threshold`).
+ */
 static u64 boost_threshold(const struct task_ctx *task)
 {
 	s32 shift;
@@ -110,50 +118,52 @@ static u64 boost_threshold(const struct task_ctx *task)
 	if (era >= 60600)
 		shift = (14 - task->boost_prio) >> 1;
 	else
-		shift = (era < 50900 ? 10 : 15) - MAX_PRIORITY_ADJ - task->boost_prio;
+		shift = (era < 50900 ? 10 : 15) - max_priority_adj - task->boost_prio;
 	return (u64)timeslice() >> (u32)shift;
 }
 
-static void fall_asleep(const struct task_struct *p, struct task_ctx *task)
+/* It goes to sleep (`sched_task_deactivate`). */
+static void sched_task_deactivate(const struct task_struct *p, struct task_ctx *task)
 {
 	u64 now = scx_bpf_now(), ran = now - task->timestamp;
 
 	task->timestamp = now;
 	if (era >= 61200 || ran < boost_threshold(task))
-		boost(p, task, 1);
+		boost_task(p, task, 1);
 	else if (era >= 60600 && ran > timeslice())
-		deboost(p, task);
+		deboost_task(p, task);
 }
 
-static void wake_up(const struct task_struct *p, struct task_ctx *task)
+/* It wakes up (`sched_task_ttwu`). */
+static void sched_task_ttwu(const struct task_struct *p, struct task_ctx *task)
 {
 	u64 slices = (scx_bpf_now() - task->timestamp) / timeslice();
 
 	if (era < 61200 && slices)
-		boost(p, task, 1);
+		boost_task(p, task, 1);
 	else if (intended_wake_boost)
-		boost(p, task, slices < 2 * MAX_PRIORITY_ADJ ? slices : 2 * MAX_PRIORITY_ADJ);
+		boost_task(p, task, slices < 2 * max_priority_adj ? slices : 2 * max_priority_adj);
 }
 
 s32 BPF_STRUCT_OPS(bmq_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
-	return choose_cpu(p, prev_cpu, wake_flags);
+	return select_task_rq(p, prev_cpu, wake_flags);
 }
 
 void BPF_STRUCT_OPS(bmq_runnable, struct task_struct *p, u64 enq_flags)
 {
 	if (enq_flags & SCX_ENQ_WAKEUP)
-		wake_up(p, ctx_of(p));
+		sched_task_ttwu(p, ctx_of(p));
 }
 
 void BPF_STRUCT_OPS(bmq_enqueue, struct task_struct *p, u64 enq_flags)
 {
-	enqueue(p, enq_flags);
+	enqueue_task(p, enq_flags);
 }
 
 void BPF_STRUCT_OPS(bmq_dispatch, s32 cpu, struct task_struct *prev)
 {
-	choose(cpu, prev);
+	choose_next_task(cpu, prev);
 }
 
 void BPF_STRUCT_OPS(bmq_running, struct task_struct *p)
@@ -164,7 +174,7 @@ void BPF_STRUCT_OPS(bmq_running, struct task_struct *p)
 
 void BPF_STRUCT_OPS(bmq_tick, struct task_struct *p)
 {
-	check_slice(p);
+	check_slice(p, &ctx_of(p)->turn);
 }
 
 void BPF_STRUCT_OPS(bmq_stopping, struct task_struct *p, bool runnable)
@@ -175,10 +185,10 @@ void BPF_STRUCT_OPS(bmq_stopping, struct task_struct *p, bool runnable)
 void BPF_STRUCT_OPS(bmq_quiescent, struct task_struct *p, u64 deq_flags)
 {
 	if (deq_flags & SCX_DEQ_SLEEP)
-		fall_asleep(p, ctx_of(p));
+		sched_task_deactivate(p, ctx_of(p));
 }
 
-/* Who yields to others becomes as bad as it can be. */
+/* A task that yields to others becomes as bad as it can be (`do_sched_yield_type_1`). */
 bool BPF_STRUCT_OPS(bmq_yield, struct task_struct *from, struct task_struct *to)
 {
 	struct task_ctx *task = ctx_of(from);
@@ -187,20 +197,20 @@ bool BPF_STRUCT_OPS(bmq_yield, struct task_struct *from, struct task_struct *to)
 	if (!yield_type || (era >= 70100 && !scx_bpf_dsq_nr_queued(cpu)))
 		return false;
 	if (boosts)
-		task->boost_prio = MAX_PRIORITY_ADJ;
-	requeue(cpu, from, task);
+		task->boost_prio = max_priority_adj;
+	requeue_task(cpu, from, task);
 	scx_bpf_task_set_slice(from, 0);
 	return false;
 }
 
-/* What a child makes of its parent's boost. */
+/* What a child makes of its parent's boost (`sched_task_fork`). */
 static s32 inherited(s32 boost_prio)
 {
 	if (era >= 61200)
 		return boost_prio;
 	if (era >= 60600 || boost_prio >= 0)
-		return MAX_PRIORITY_ADJ;
-	return boost_prio + MAX_PRIORITY_ADJ;
+		return max_priority_adj;
+	return boost_prio + max_priority_adj;
 }
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(bmq_init_task, struct task_struct *p, struct scx_init_task_args *args)
@@ -210,7 +220,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(bmq_init_task, struct task_struct *p, struct scx_in
 
 	if (!task)
 		return -ENOMEM;
-	task->time_slice = timeslice();
+	task->turn.time_slice = timeslice();
 	if (!args->fork)
 		return 0;
 	task->is_new = true;
@@ -221,7 +231,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(bmq_init_task, struct task_struct *p, struct scx_in
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(bmq_init)
 {
-	MAX_PRIORITY_ADJ = era < 50900 ? 4 : era < 60600 ? 7 : 12;
+	max_priority_adj = era < 50900 ? 4 : era < 60600 ? 7 : 12;
 	return init_queues();
 }
 
@@ -231,7 +241,7 @@ void BPF_STRUCT_OPS(bmq_exit, struct scx_exit_info *ei)
 	UEI_RECORD(uei, ei);
 }
 
-SCX_OPS_DEFINE(bmq,
+SCX_OPS_DEFINE(bmq_ops,
 	       .select_cpu	= (void *)bmq_select_cpu,
 	       .runnable	= (void *)bmq_runnable,
 	       .enqueue		= (void *)bmq_enqueue,

@@ -1,158 +1,179 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * bore: The Burst-Oriented Response Enhancer, on CFS (BORE 1) or EEVDF (5, 6).
+ * bore: The Burst-Oriented Response Enhancer on EEVDF, BORE 5 and 6.
  *
  * Idea: The longer a task has run since it last slept, the greedier it is. The logarithm of that
- *       time is its score, each step of which counts as a nice level: in BORE 1 its vruntime grows
- *       faster, later its weight becomes less. Children begin with their siblings' average.
+ *       time is its score, each point of which counts as a nice level: its weight becomes less.
+ *       Children begin with their siblings' average.
  * Good at: Interactive tasks among hogs, by fair means: they gain 8 to 16 nice levels.
- * Bad at: Fairness by nice value: a hog of 10 s has 3 to 6 % beside a fresh task of its nice value.
- * Origin: Masahito Suzuki, since 2021: 1.7.14 on Linux 6.2, 5.9.6 on 6.14, 6.7.3 on 6.19.
- * Family: 2021, Masahito Suzuki; after cfs
- * Queue: That of CFS, by vruntime, or of EEVDF, by deadline; O(log n) to enqueue.
- * Slice: That of CFS with 12.8 ms of latency, or of EEVDF: whole ticks, 2 ms at least.
- * Wake-up: As CFS and EEVDF; in 6.7 a lower penalty preempts as a shorter slice does.
- * Balancing: As cfs and eevdf: a CPU without work takes a task of the busiest.
- * Differs: As cfs and eevdf do; 6.7 stands on 7.x. Of ancestors only the parent, of threads the
- *          leader averages penalties. Who waits for a futex has no privilege.
+ * Bad at: Fairness by nice value: a hog of 10 s has 3 to 6 % next to a fresh task of its nice
+ *         value.
+ * Origin: Masahito Suzuki, patches since 2021: 5.9.6 for Linux 6.14, 6.7.3 for Linux 6.19.
+ * Family: 2023, Masahito Suzuki; after bore_cfs, eevdf
+ * Queue: That of EEVDF, by deadline; O(log n) to enqueue.
+ * Slice: That of EEVDF: whole ticks, 2 ms at least.
+ * Wake-up: As EEVDF; in 6.7 a lower penalty preempts as a shorter slice does.
+ * Balancing: As eevdf: a CPU without work takes a task of the busiest.
+ * Differs: As eevdf does; 6.7 is on 7.x. Of ancestors only the parent, of threads the leader
+ *          averages penalties. A task that waits for a futex has no privilege.
  */
 #include <scx/common.bpf.h>
-#include "include/exit.h"
+#include "include/burst.h"
 
 char _license[] SEC("license") = "GPL";
 
-/* Which BORE: 10714, 50906 and 60703 stand for 1.7.14, 5.9.6 and 6.7.3. */
+/* The BORE version: 50906 and 60703 are 5.9.6 and 6.7.3. BORE 1 is bore_cfs. */
 const volatile u32 version = 60703;
-/* Scores count (1); and, with BORE 1, for the granularity of wake-ups, too (2). */
+/* Scores count. */
 const volatile u32 sched_bore = 1;
-/* From 2^(this - 1) ns on a burst is penalised; -1 is the version's, 12 or 24. */
-const volatile s64 burst_penalty_offset = -1;
+/* Bursts longer than 2^(this - 1) ns are penalised. */
+const volatile s64 burst_penalty_offset = 24;
 /* 1,024 times the score for each doubling; -1 is the version's, 1280 or 1536. */
 const volatile s64 burst_penalty_scale = -1;
-/* A burst counts as 1 / 2^this of what is remembered; -1 is the version's, 2 or 1. */
-const volatile s64 burst_smoothness = -1;
-/* The same when it was a shorter one than those before; from BORE 5 on. */
+/* A burst counts as 1 / 2^this of what is stored, */
+const volatile s64 burst_smoothness = 1;
+/* and as this if it was shorter than those before. */
 const volatile u32 burst_smoothness_short = 0;
-/* New tasks begin with what their siblings have, no older than this. */
+/* New tasks begin with the average of their siblings, which is no older than this. */
 const volatile bool burst_inherits = true;
-const volatile u64 burst_cache_lifetime = 75000000;
-/* Kernel threads have no score, from BORE 5 on. */
+const volatile u64 burst_cache_lifetime_ns = 75000000;
+/* Kernel threads have no score. */
 const volatile bool burst_exclude_kthreads = true;
-/* BORE 5: With more tasks than this on a CPU, nobody is protected until the end of its slice. */
+/* BORE 5: With more tasks than this on a CPU, no slice is protected until its end. */
 const volatile u32 burst_parity_threshold = 2;
-/* BORE 5: Who is new (1) and who wakes up (2) has half a slice until its deadline. */
+/* BORE 5: A new task (1) and a woken one (2) have half a slice until their deadline. */
 const volatile u32 deadline_boost_mask = 3;
-/* No slice is shorter, from BORE 5 on; and what BORE 1 changes of CFS. */
+/* No slice is shorter. */
 const volatile u64 min_base_slice_ns = 2000000;
-const volatile s64 sched_latency_ns = 12800000, sched_min_granularity_ns = 1600000;
-const volatile s64 sched_wakeup_granularity_ns = 4800000;
 /* A woken task may preempt. */
 const volatile bool wakeup_preemption = true;
 
-#define on_cfs (version < 40000)
-#define constant_of(knob, on_1, on_5, on_6) \
-	((u64)((knob) >= 0 ? (knob) : on_cfs ? (on_1) : version < 60000 ? (on_5) : (on_6)))
-#define penalty_offset constant_of(burst_penalty_offset, 12, 24, 24)
-#define penalty_scale constant_of(burst_penalty_scale, 1280, 1280, 1536)
-#define smoothness constant_of(burst_smoothness, 2, 1, 1)
+UEI_DEFINE(uei);
 
-/* What BORE changes of CFS and EEVDF. */
-struct running;
-struct fair_task;
-struct burst;
-static inline u32 scored_index(const struct task_struct *p);
-static inline u32 index_with(const struct task_struct *p, const struct burst *burst);
-static inline void count_run(struct running *curr, struct task_struct *p, u64 ran_ns);
-static inline void reweight_curr(struct task_struct *p, struct fair_task *task,
-				 struct running *curr, u32 cpu, u64 ran_ns);
-static inline u64 price(u32 score, u64 virtual_ns);
-static inline u64 granularity(struct task_struct *p, u64 virtual_ns);
-static inline void end_burst(struct task_struct *p, struct burst *burst);
+#define is_bore_6 (version >= 60000)
+#define penalty_scale \
+	((u64)(burst_penalty_scale >= 0 ? burst_penalty_scale : is_bore_6 ? 1536 : 1280))
 
+/* EEVDF as in Linux 7.x, or for BORE 5 in 6.14; */
 #define OVERLAY
-#define era (on_cfs ? 60200 : version < 60000 ? 61400 : 70000)
-#define gentle_fair_sleepers false
+#define OVERLAY_FUNCTIONS
+#define era (is_bore_6 ? 70000 : 61400)
+#define base_slice_ns (-1)
+#define place_lag true
+#define place_deadline_initial true
+#define place_rel_deadline true
+#define run_to_parity true
+#define preempt_short true
+#define delay_dequeue true
+#define delay_zero true
+#define hrtick false
+/* but without slices that grow with the CPUs; */
 #define sched_tunable_scaling 0
-#define OVERLAY_TASK struct burst burst;
-#define OVERLAY_RUNNING u64 penalty; u32 score;
-#define WEIGHT_INDEX(p) scored_index(p)
-#define WEIGHT_INDEX_WITH(p, task) index_with(p, &(task)->burst)
-#define COUNT_RUN count_run
-#define PRICE(running, virtual_ns) price((running)->score, virtual_ns)
-#define GRANULARITY granularity
-#define BEGINS(running, task) \
-	((running)->score = (task)->burst.score, (running)->penalty = (task)->burst.penalty)
-#define SLEEPS(p, task) end_burst(p, &(task)->burst)
-#define ACCOUNTED reweight_curr
-#define ACCOUNTED_TASK(p) fair_task(p)
-#define LAG_SHIFT (version < 60000)
-#define HAS_HALF_SLICE(task, is_woken) \
-	((task)->is_new ? version >= 60000 || deadline_boost_mask & 1 : \
-			  (is_woken) && version < 60000 && deadline_boost_mask & 2)
-#define IS_PROTECTED(cpu) \
-	(version >= 60000 || of_cpu(loads, cpu)->nr_running <= burst_parity_threshold)
-#define IS_SHORTER(task, running) \
-	(version >= 60000 && sched_bore && (task)->burst.penalty < (running)->penalty)
+/* and what BORE stores, and the row of a task in the tables of weights. */
+#define OVERLAY_TASK_FIELDS struct burst burst;
+#define OVERLAY_RUNNING_FIELDS u64 penalty;
+#define WEIGHT_INDEX(p, task) effective_index(p, task)
 
-#include "include/burst.h"
+struct fair_task;
+static inline u32 effective_index(const struct task_struct *p, const struct fair_task *task);
+
 #include "eevdf.bpf.c"
-#include "cfs.bpf.c"
 
-/* BORE 5 and 6: The row of the table of weights, as many nice levels further as the score. */
-static inline u32 index_with(const struct task_struct *p, const struct burst *burst)
+/* A task's burst; NULL for no task of ours (`p->bore`). */
+static inline struct burst *burst_of(struct task_struct *p)
 {
-	u32 score = !on_cfs && sched_bore ? burst->score : 0;
+	struct fair_task *task = fair_task(p);
+
+	return task ? &task->burst : NULL;
+}
+
+/* Nice level and score, 0 to 39 (`effective_prio_bore`). */
+static inline u32 effective_index(const struct task_struct *p, const struct fair_task *task)
+{
+	u32 score = task && sched_bore ? task->burst.score : 0;
 
 	return least_of(nice_index(p) + score, NICE_LEVELS - 1);
 }
 
-static inline u32 scored_index(const struct task_struct *p)
+/* In BORE 5 the offset is subtracted here, in BORE 6 by the score (`calc_burst_penalty`). */
+static inline u64 calc_burst_penalty(u64 burst_ns)
 {
-	struct fair_task *task = on_cfs ? NULL : fair_task((struct task_struct *)p);
+	u64 greed = log2_plus_1(burst_ns, 8);
 
-	return task ? index_with(p, &task->burst) : nice_index(p);
+	if (is_bore_6)
+		return greed * penalty_scale / 1024;
+	return least_of(excess(greed, (u64)burst_penalty_offset * 256) * penalty_scale >> 16,
+			MAX_SCORE * 4);
 }
 
-/* BORE 1: The time that passes for a score; 20 is neutral. */
-static inline u64 price(u32 score, u64 virtual_ns)
+/* The nice levels of a penalty (`scaled_penalty_score`, `update_burst_score`). */
+static inline u32 score_of(u64 penalty)
 {
-	u64 factor = nice_inverse_weights[least_of(score, MAX_SCORE)];
+	u64 offset = (u64)burst_penalty_offset * 256 * penalty_scale / 1024;
 
-	if (!on_cfs || !(sched_bore & 1))
-		return virtual_ns;
-	return virtual_ns >> 32 ? (virtual_ns >> 22) * factor : virtual_ns * factor >> 22;
+	return least_of(is_bore_6 ? excess(penalty, offset) / 256 : penalty / 4, MAX_SCORE);
 }
 
-static inline u64 granularity(struct task_struct *p, u64 virtual_ns)
+/* It rises slowly and falls at once (`binary_smooth`). */
+static inline u64 binary_smooth(u64 old, u64 new)
 {
-	struct fair_task *task = sched_bore & 2 ? fair_task(p) : NULL;
+	u64 round_up = is_bore_6 ? (1ULL << burst_smoothness) - 1 : 0;
 
-	return task ? price(task->burst.score, virtual_ns) : virtual_ns;
+	if (new <= old)
+		return old - ((old - new) >> burst_smoothness_short);
+	return old + ((new - old + round_up) >> burst_smoothness);
 }
 
-#include "include/siblings.h"
-
-/* BORE 1: The running task is scored. */
-static inline void count_run(struct running *curr, struct task_struct *p, u64 ran_ns)
+/* Whether the average is too old (`burst_cache_expired`). */
+static inline bool burst_cache_expired(const struct offspring *offspring, u64 now)
 {
-	struct fair_task *task = on_cfs ? fair_task(p) : NULL;
-
-	if (!task)
-		return;
-	task->burst.time += ran_ns;
-	rescore(p, &task->burst);
-	curr->score = task->burst.score;
+	return now - offspring->averaged_at > burst_cache_lifetime_ns;
 }
 
-/* A time in another weight's virtual time. */
-static inline s64 reweighted(s64 virtual_ns, u32 from, u32 to)
+/* `PF_KTHREAD` of `p->flags`. */
+#define KERNEL_THREAD 0x200000
+
+/* Whether it is a kernel thread that has no penalty (`task_is_bore_eligible`, negated). */
+static inline bool is_exempt(const struct task_struct *p)
+{
+	return burst_exclude_kthreads && p->flags & KERNEL_THREAD;
+}
+
+/* What BORE 5 halves (`entity_lag`): the limit is 1 slice. */
+static inline u32 lag_shift(void)
+{
+	return !is_bore_6;
+}
+
+/* A new task, and in BORE 5 a woken one (`sched_deadline_boost_mask`). */
+static inline bool has_half_slice(const struct fair_task *task, bool is_woken)
+{
+	if (task->is_new)
+		return is_bore_6 || deadline_boost_mask & 1;
+	return is_woken && !is_bore_6 && deadline_boost_mask & 2;
+}
+
+/* BORE 5: not if the CPU is crowded (`sched_burst_parity_threshold`). */
+static inline bool may_protect(u32 cpu)
+{
+	return is_bore_6 || of_cpu(loads, cpu)->nr_running <= burst_parity_threshold;
+}
+
+/* BORE 6: a task with a lower penalty (`do_preempt_short`). */
+static inline bool counts_as_short(const struct fair_task *task, const struct running *curr)
+{
+	return is_bore_6 && sched_bore && task->burst.penalty < curr->penalty;
+}
+
+/* A time in another weight's virtual time (`rescale_slice`). */
+static inline s64 rescale(s64 virtual_ns, u32 from, u32 to)
 {
 	return divide_down(virtual_ns * from, to);
 }
 
-/* BORE 5 and 6: The running task gets the weight of its score. Its lag in real time stays. */
-static inline void apply_score(struct task_struct *p, struct fair_task *task,
-			       struct running *curr, u32 cpu)
+/* The running task gets the weight of its score. Its lag in real time stays (`reweight_entity`). */
+static inline void reweight_curr(struct task_struct *p, struct fair_task *task,
+				 struct running *curr, u32 cpu)
 {
 	s64 old = task->load.weight, new = fair_weight(p, task);
 	u64 average, old_vruntime = curr->vruntime;
@@ -161,110 +182,131 @@ static inline void apply_score(struct task_struct *p, struct fair_task *task,
 	if (!old || old == new)
 		return;
 	average = avg_vruntime(cpu);
-	curr->vruntime = average - reweighted(average - old_vruntime, old, new);
-	curr->deadline = curr->vruntime + reweighted(curr->deadline - old_vruntime, old, new);
-	curr->vprot = curr->vruntime + reweighted(curr->vprot - old_vruntime, old, new);
+	curr->vruntime = average - rescale(average - old_vruntime, old, new);
+	curr->deadline = curr->vruntime + rescale(curr->deadline - old_vruntime, old, new);
+	curr->vprot = curr->vruntime + rescale(curr->vprot - old_vruntime, old, new);
 	curr->weight = new;
-	curr->inverse_weight = inverse_weight_at(p, index_with(p, &task->burst));
+	curr->inverse_weight = inverse_weight_at(p, effective_index(p, task));
 	curr->vslice = virtual_time_at(curr->inverse_weight, curr->slice);
-	average_add(cpu, new - old, new * curr->vruntime - old * old_vruntime);
+	avg_vruntime_add(cpu, new - old, new * curr->vruntime - old * old_vruntime);
 	load_join(&task->load, cpu, new);
 }
 
-static inline void reweight_curr(struct task_struct *p, struct fair_task *task,
-				 struct running *curr, u32 cpu, u64 ran_ns)
+/* The burst has become longer (`update_curr_bore`). */
+static inline void update_curr_more(struct task_struct *p, struct fair_task *task,
+				    struct running *curr, u32 cpu, u64 ran_ns)
 {
+	task = task ?: fair_task(p);
 	if (!task)
 		return;
 	task->burst.time += ran_ns;
-	rescore(p, &task->burst);
-	apply_score(p, task, curr, cpu);
+	update_penalty(p, &task->burst);
+	reweight_curr(p, task, curr, cpu);
 }
 
 s32 BPF_STRUCT_OPS(bore_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
-	return select_fair_cpu(p, prev_cpu, wake_flags);
+	return select_task_rq_fair(p, prev_cpu, wake_flags);
 }
 
 void BPF_STRUCT_OPS(bore_enqueue, struct task_struct *p, u64 enq_flags)
 {
-	on_cfs ? cfs_enqueue(p, enq_flags) : eevdf_enqueue(p, enq_flags);
+	enqueue_task_fair(p, enq_flags);
 }
 
 void BPF_STRUCT_OPS(bore_dispatch, s32 cpu, struct task_struct *prev)
 {
-	on_cfs ? cfs_dispatch(cpu, prev) : eevdf_dispatch(cpu, prev);
+	pick_next_task_fair(cpu, prev);
 }
 
 void BPF_STRUCT_OPS(bore_running, struct task_struct *p)
 {
-	on_cfs ? cfs_running(p) : eevdf_running(p);
+	struct burst *burst = burst_of(p);
+
+	set_next_task_fair(p);
+	if (burst)
+		of_cpu(currs, scx_bpf_task_cpu(p))->penalty = burst->penalty;
 }
 
 void BPF_STRUCT_OPS(bore_tick, struct task_struct *p)
 {
-	on_cfs ? cfs_tick(p) : eevdf_tick(p);
+	task_tick_fair(p);
 }
 
 void BPF_STRUCT_OPS(bore_stopping, struct task_struct *p, bool runnable)
 {
-	on_cfs ? cfs_stopping(p, runnable) : eevdf_stopping(p, runnable);
+	put_prev_task_fair(p, runnable);
 }
 
 void BPF_STRUCT_OPS(bore_quiescent, struct task_struct *p, u64 deq_flags)
 {
-	on_cfs ? cfs_quiescent(p, deq_flags) : eevdf_quiescent(p, deq_flags);
+	struct burst *burst = deq_flags & SCX_DEQ_SLEEP ? burst_of(p) : NULL;
+
+	dequeue_task_fair(p, deq_flags);
+	if (burst)
+		restart_burst(p, burst);
 }
 
+/* Also ends the burst (`restart_burst_rescale_deadline_bore` in `yield_task_fair`). */
 bool BPF_STRUCT_OPS(bore_yield, struct task_struct *from, struct task_struct *to)
 {
 	s32 cpu = scx_bpf_task_cpu(from);
 	struct fair_task *task = fair_task(from);
-	bool yields = on_cfs ? cfs_yield(from, to) : eevdf_yield(from, to);
+	bool yields = yield_task_fair(from);
 
-	if (task)
-		end_burst(from, &task->burst);
-	if (task && !on_cfs)
-		apply_score(from, task, of_cpu(currs, cpu), cpu);
+	if (task) {
+		restart_burst(from, &task->burst);
+		reweight_curr(from, task, of_cpu(currs, cpu), cpu);
+	}
 	return yields;
 }
 
+/* A new task inherits a penalty (`task_fork_bore`). */
 s32 BPF_STRUCT_OPS(bore_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
 	s32 err = make_fair_task(p, args->fork);
-	struct fair_task *task = fair_task(p);
+	struct burst *burst = args->fork && burst_inherits ? burst_of(p) : NULL;
 
-	if (task && args->fork && burst_inherits) {
-		inherit(p, &task->burst);
-		rescore(p, &task->burst);
+	if (burst) {
+		inherit_penalty(p, burst);
+		update_penalty(p, burst);
 	}
 	return err;
 }
 
 void BPF_STRUCT_OPS(bore_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
-	struct fair_task *task = fair_task(p);
+	struct burst *burst = burst_of(p);
 
-	if (task)
-		disinherit(p, &task->burst);
+	if (burst)
+		leave_keeper(p, burst);
 }
 
+/* Nothing to do: a new task gets its vruntime when it is queued first, by `place_entity()`. */
 void BPF_STRUCT_OPS(bore_enable, struct task_struct *p)
 {
-	if (on_cfs)
-		cfs_enable(p);
 }
 
+/* Slices are whole ticks (`sched_update_min_base_slice`). */
 s32 BPF_STRUCT_OPS_SLEEPABLE(bore_init)
 {
 	u64 ticks = (min_base_slice_ns + TICK_NS - 1) / TICK_NS;
-	s32 err = on_cfs ? cfs_init() : eevdf_init();
+	s32 err = init_sched_fair_class();
 
+	if (version < 40000) {
+		scx_bpf_error("BORE %u is on CFS: load bore_cfs instead of bore", version);
+		return -EINVAL;
+	}
 	default_slice = least_slice = (ticks ?: 1) * TICK_NS;
 	return err;
 }
 
-SCX_OPS_DEFINE(bore,
+void BPF_STRUCT_OPS(bore_exit, struct scx_exit_info *ei)
+{
+	UEI_RECORD(uei, ei);
+}
+
+SCX_OPS_DEFINE(bore_ops,
 	       .select_cpu	= (void *)bore_select_cpu,
 	       .enqueue		= (void *)bore_enqueue,
 	       .dispatch	= (void *)bore_dispatch,
@@ -277,5 +319,5 @@ SCX_OPS_DEFINE(bore,
 	       .exit_task	= (void *)bore_exit_task,
 	       .enable		= (void *)bore_enable,
 	       .init		= (void *)bore_init,
-	       .exit		= (void *)record_exit,
+	       .exit		= (void *)bore_exit,
 	       .name		= "bore");

@@ -2,62 +2,67 @@
 /*
  * cacule: The CacULE scheduler, CFS with ULE's interactivity scores, Linux 5.3 to 5.14.
  *
- * Idea: A task's score says how much of the last 23 s it has run, in time that nice values stretch,
- *       against how much it has not. The lowest runs, and preempts as soon as it is lower. Waiting
- *       lowers a score, which is all that keeps tasks from starving.
- * Good at: Interactive tasks among hogs: who sleeps two thirds of its time goes before any hog.
+ * Idea: A task's score compares how much of the last 23 s it has run, in time that nice values
+ *       stretch, with how much it has not. The lowest runs, and preempts as soon as it is lower.
+ *       Waiting lowers a score, which is all that keeps tasks from starving.
+ * Good at: Interactive tasks among hogs: a task that sleeps two thirds of its time precedes any
+ *          hog.
  * Bad at: Equals: tasks that have run a third to two thirds of their time tie, and switch at every
- *         tick. STARVATION: who has slept for 10 s and then computes has the CPU alone for 5 s, and
- *         of three hogs two may take turns while the third waits for seconds. Who yields beside a
- *         hog waits for 23 s, the length of the remembered life: its mark makes it the last, and
- *         waiting does not help it (`sched_cacule_yield`).
- * Origin: Hamad Al Marri, 2020 to 2021; the score is that of FreeBSD's ULE.
+ *         tick. STARVATION: a task that has slept for 10 s and then computes has the CPU alone for
+ *         5 s, and of three hogs two may take turns while the third waits for seconds. A task that
+ *         yields to a hog waits for 23 s, the length of the stored life: its mark makes it the
+ *         last, and waiting does not help it (`sched_cacule_yield`).
+ * Origin: Hamad Al Marri, patches for Linux, 2020 to 2021; the score is that of FreeBSD's ULE.
  * Family: 2020, Hamad Al Marri; after cfs, ule
  * Queue: One for each CPU, a list, newest first; enqueue O(1), pick O(n).
- * Slice: None: at every tick who runs goes on only if its score is the lowest.
+ * Slice: None: at every tick the running task continues only if its score is the lowest.
  * Wake-up: A lower score preempts at once. An idle CPU, else the previous one.
  * Balancing: A CPU without work takes a task of the busiest.
  * Differs: Missing are the Response Driven Balancer (RDB), with which CPUs exchange their lowest
  *          scores each 19 ms, CFS's balancing of busy CPUs, and groups.
  */
 #include <scx/common.bpf.h>
-#include "include/exit.h"
-#include "include/window.h"
+#include "include/lifetime.h"
 
-/* Of a task: its life, when it last stopped to run, and its place in the list. */
-#define FAIR_TASK_MORE \
-	struct window window; \
+/* Of a task: its life, when it last stopped, and its place in the list. */
+#define FAIR_TASK_FIELDS \
+	struct lifetime life; \
 	u64 last_run; \
 	s64 place;
-/* Of who runs: the beginning of its life. And the place of whom was queued last. */
-#define RUNNING_MORE \
+/* Of the running task: the beginning of its life. Of the list: the place of the newest task. */
+#define RUNNING_FIELDS \
 	u64 start; \
 	s64 newest;
 
 #include "include/fair.h"
-#include "include/running.h"
+#include "include/lowest.h"
 
 char _license[] SEC("license") = "GPL";
 
-/* The score of who has run as long as not; the worst is twice that. */
+/* The score of a task that has run half of its life; the worst is twice that. */
 const volatile u64 interactivity_factor = 32768;
 /* How much of its life counts, in nominal milliseconds of 2^20 ns. */
-const volatile u64 cacule_max_lifetime = 22000;
-/* Who yields goes after all others, until it has run. */
+const volatile u64 cacule_max_lifetime_ms = 22000;
+/* A task that yields goes after all others, until it has run. */
 const volatile bool sched_cacule_yield = true;
-/* The full variant has 13107: who ran less than a divisor ago is preferred, its cache is warm; */
+/*
+ * The full variant has 13107: a task that ran less than a divisor ago is preferred, its cache is
+ * warm;
+ */
 const volatile u64 cache_factor = 0, cache_divisor_ns = 1000000;
-/* and 19660: who has waited for longer than a divisor is preferred. */
+/* and 19660: a task that has waited for longer than a divisor is preferred. */
 const volatile u64 starve_factor = 0, starve_divisor_ns = 3000000;
-/* Who runs loses ties, as where tasks can be in groups; otherwise it wins them. */
+/* The running task loses ties, as where tasks can be in groups; otherwise it wins them. */
 const volatile bool fair_group_sched = true;
 /* A woken task may preempt. */
 const volatile bool wakeup_preemption = true;
 
+UEI_DEFINE(uei);
+
 static struct running currs[MAX_CPUS];
 
-/* The score of somebody with this life and CPU time: the lower, the sooner it runs. */
-static s64 interactivity(u64 life, u64 vruntime)
+/* The score of a life with this CPU time (`calc_interactivity`): the lowest runs. */
+static s64 calc_interactivity(u64 life, u64 vruntime)
 {
 	u64 ran = vruntime | 1, slept = life > ran ? (life - ran) | 1 : 1;
 
@@ -66,8 +71,8 @@ static s64 interactivity(u64 life, u64 vruntime)
 	return 2 * interactivity_factor - interactivity_factor / (ran / slept);
 }
 
-/* What is added while a cache becomes cold. */
-static s64 cache_score(u64 since)
+/* What is added while a cache becomes cold (`calc_cache_score`). */
+static s64 calc_cache_score(u64 since)
 {
 	u64 divisor = cache_divisor_ns ?: 1, past = since | 1;
 
@@ -76,8 +81,8 @@ static s64 cache_score(u64 since)
 	return 2 * cache_factor - cache_factor / (past / divisor);
 }
 
-/* What is added while a task has not waited for long. */
-static s64 starve_score(u64 since)
+/* What is added while a task has not waited for long (`calc_starve_score`). */
+static s64 calc_starve_score(u64 since)
 {
 	u64 divisor = starve_divisor_ns ?: 1, past = since | 1;
 
@@ -86,36 +91,34 @@ static s64 starve_score(u64 since)
 	return starve_factor / (past / divisor);
 }
 
-/* The score of a task that waits. */
+/* The score of a waiting task (`entity_before`). */
 static s64 value_of(const struct fair_task *task, u64 now)
 {
 	u64 since = now - task->last_run;
 
-	return interactivity(now - task->window.start, task->window.vruntime) +
-	       cache_score(since) + starve_score(since);
+	return calc_interactivity(now - task->life.start, task->life.vruntime) +
+	       calc_cache_score(since) + calc_starve_score(since);
 }
 
-#include "include/lowest.h"
-
-/* The score of who runs. */
+/* The score of the running task (`entity_before`). */
 static s64 value_of_curr(const struct running *curr)
 {
-	return interactivity(scx_bpf_now() - curr->start, live_vruntime(curr)) + 2 * starve_factor;
+	return calc_interactivity(scx_bpf_now() - curr->start, live_vruntime(curr)) + 2 * starve_factor;
 }
 
-/* Accounts for what the running task has run. */
+/* Accounts for what the running task has run (`update_curr`). */
 static void update_curr(struct running *curr, struct task_struct *p)
 {
-	struct window window = { curr->start, account(curr, p) };
+	struct lifetime life = { curr->start, account(curr, p) };
 
-	cut_window(&window, cacule_max_lifetime, scx_bpf_now());
-	curr->start = window.start;
-	curr->vruntime = window.vruntime;
+	normalize_lifetime(&life, cacule_max_lifetime_ms, scx_bpf_now());
+	curr->start = life.start;
+	curr->vruntime = life.vruntime;
 }
 
-/* Whether a woken or new task preempts the one that runs. */
-static bool preempts(const struct task_struct *p, const struct fair_task *task,
-		     const struct running *curr)
+/* Whether a woken or new task preempts the running one (`check_preempt_wakeup`). */
+static bool check_preempt_wakeup(const struct task_struct *p, const struct fair_task *task,
+				 const struct running *curr)
 {
 	if (!curr->is_set || curr->need_resched)
 		return false;
@@ -133,7 +136,7 @@ s32 BPF_STRUCT_OPS(cacule_select_cpu, struct task_struct *p, s32 prev_cpu, u64 w
 
 	if (is_idle)
 		return cpu;
-	return wake_flags & SCX_WAKE_FORK ? least_loaded_cpu(p, prev_cpu) : prev_cpu;
+	return wake_flags & SCX_WAKE_FORK ? find_idlest_cpu(p, prev_cpu) : prev_cpu;
 }
 
 void BPF_STRUCT_OPS(cacule_enqueue, struct task_struct *p, u64 enq_flags)
@@ -146,13 +149,13 @@ void BPF_STRUCT_OPS(cacule_enqueue, struct task_struct *p, u64 enq_flags)
 	if (!task)
 		return;
 	is_woken = task->is_new || enq_flags & SCX_ENQ_WAKEUP;
-	if (!task->window.start)
-		task->window.start = scx_bpf_now();
+	if (!task->life.start)
+		task->life.start = scx_bpf_now();
 	task->place = --curr->newest;
 	join_cpu(curr, task, cpu, p);
 	scx_bpf_dsq_insert(p, cpu, SCX_SLICE_INF, enq_flags | SCX_ENQ_HEAD);
-	if (is_woken && preempts(p, task, curr))
-		preempt(curr, cpu);
+	if (is_woken && check_preempt_wakeup(p, task, curr))
+		resched_curr(curr, cpu);
 }
 
 void BPF_STRUCT_OPS(cacule_dispatch, s32 cpu, struct task_struct *prev)
@@ -169,7 +172,7 @@ void BPF_STRUCT_OPS(cacule_dispatch, s32 cpu, struct task_struct *prev)
 	if (run_lowest(cpu, goes_on ? &value : NULL, !fair_group_sched))
 		return;
 	if (!goes_on) {
-		pull_task(cpu);
+		newidle_balance(cpu);
 		return;
 	}
 	curr->vruntime &= ~YIELD_MARK;
@@ -184,10 +187,10 @@ void BPF_STRUCT_OPS(cacule_running, struct task_struct *p)
 
 	if (!task)
 		return;
-	curr->start = task->window.start;
-	/* After an interruption it need not be the right one any more. */
-	if (begin_to_run(curr, p, task, task->window.vruntime & ~YIELD_MARK))
-		preempt(curr, cpu);
+	curr->start = task->life.start;
+	/* After an interruption it may not be the right one any more. */
+	if (begin_to_run(curr, p, task, task->life.vruntime & ~YIELD_MARK))
+		resched_curr(curr, cpu);
 }
 
 void BPF_STRUCT_OPS(cacule_tick, struct task_struct *p)
@@ -207,11 +210,11 @@ void BPF_STRUCT_OPS(cacule_stopping, struct task_struct *p, bool runnable)
 
 	update_curr(curr, p);
 	if (task) {
-		task->window.start = curr->start;
-		task->window.vruntime = curr->vruntime;
+		task->life.start = curr->start;
+		task->life.vruntime = curr->vruntime;
 		task->last_run = scx_bpf_now();
 	}
-	stop_to_run(curr, task, runnable);
+	stop_running(curr, task, runnable);
 }
 
 void BPF_STRUCT_OPS(cacule_quiescent, struct task_struct *p, u64 deq_flags)
@@ -240,7 +243,12 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(cacule_init)
 	return create_queues();
 }
 
-SCX_OPS_DEFINE(cacule,
+void BPF_STRUCT_OPS(cacule_exit, struct scx_exit_info *ei)
+{
+	UEI_RECORD(uei, ei);
+}
+
+SCX_OPS_DEFINE(cacule_ops,
 	       .select_cpu	= (void *)cacule_select_cpu,
 	       .enqueue		= (void *)cacule_enqueue,
 	       .dispatch	= (void *)cacule_dispatch,
@@ -251,5 +259,5 @@ SCX_OPS_DEFINE(cacule,
 	       .yield		= (void *)cacule_yield,
 	       .init_task	= (void *)cacule_init_task,
 	       .init		= (void *)cacule_init,
-	       .exit		= (void *)record_exit,
+	       .exit		= (void *)cacule_exit,
 	       .name		= "cacule");

@@ -4,55 +4,66 @@
  *
  * Idea: An ideal CPU would run all tasks at once, each as fast as its weight. Each CPU's tasks wait
  *       by vruntime, the CPU time that they have had divided by their weight, and the smallest
- *       runs, for its part of a period in which everybody shall run once. Whoever slept comes back
- *       with a bounded credit, and preempts if it is behind by more than a granularity.
- * Good at: Exact shares by nice value, soon a CPU for those who sleep, without heuristics.
- * Bad at: Promises of latency: it grows with the number of tasks, and hangs on a task's weight.
+ *       runs, for its part of a period in which each task should run once. A task that wakes up has
+ *       a bounded credit, and preempts if it is behind by more than a granularity.
+ * Good at: Exact shares by nice value, and low latency for tasks that sleep, without heuristics.
+ * Bad at: Promises of latency: it grows with the number of tasks, and depends on a task's weight.
  * Origin: Ingo Molnar, 2007; the fair class of Linux until EEVDF took its place in 6.6 (2023).
  * Family: 2007, Ingo Molnar; after o1, vtime
  * Queue: One for each CPU, a red-black tree by vruntime; enqueue O(log n), pick O(1).
- * Slice: By weight a part of 6 ms (one CPU), or of 0.75 ms for each task if they are many.
- * Wake-up: Has half a latency of credit at most, preempts who is 1 ms of vruntime ahead.
+ * Slice: By weight a part of 6 ms (one CPU), or of 0.75 ms for each task if there are many.
+ * Wake-up: Half a latency of credit at most; preempts a task that is 1 ms of vruntime ahead.
  * Balancing: An idle CPU takes from the busiest.
  * Differs: No groups, no load averages, no wide wake-ups, no balancing of busy CPUs: an idle one
  *          takes from the busiest at once, where Linux weighs the cost. What has changed between
- *          eras and is no constant or feature below is as in 6.5.
+ *          eras and is neither constant nor feature below is as in 6.5.
  */
-#ifndef OVERLAY	/* An overlay has its own of these: see include/overlay.h. */
+/*
+ * An overlay, a scheduler that changes parts of CFS, includes this file after it has defined
+ * OVERLAY and the knobs below. It calls the functions from its own callbacks. If it defines
+ * OVERLAY_FUNCTIONS, it has its own `wakeup_gran()`.
+ */
 #include <scx/common.bpf.h>
-#include "include/exit.h"
+#include "include/fair.h"
 
+#ifndef OVERLAY
 char _license[] SEC("license") = "GPL";
 
-/* Which Linux: 20624, 20633, 50900 or 60500 stand for 2.6.24, 2.6.33, 5.9 and 6.5. */
+/* The Linux version: 20624, 20633, 50900 or 60500 are 2.6.24, 2.6.33, 5.9 and 6.5. */
 const volatile u32 era = 60500;
-/* Constants for one CPU; -1 is the era's. Everybody runs once in this time, */
+/* Constants for one CPU; -1 is the era's. The period in which each task runs once, */
 const volatile s64 sched_latency_ns = -1;
-/* unless that would be less for each than this; for SCHED_IDLE among others it is the other. */
+/* unless a task's part were less than this; the other is for SCHED_IDLE among other tasks. */
 const volatile s64 sched_min_granularity_ns = -1;
 const volatile u64 sched_idle_min_granularity_ns = 750000;
-/* Whoever wakes up preempts if it is further behind than this. */
+/* A woken task preempts if it is further behind than this. */
 const volatile s64 sched_wakeup_granularity_ns = -1;
-/* Whether a new task goes before its parent. */
+/* A new task runs before its parent. */
 const volatile s64 sched_child_runs_first = -1;
 /* How constants grow with the CPUs, 8 at most: 0 not, 1 by the logarithm, 2 linearly. */
 const volatile u32 sched_tunable_scaling = 1;
 /* Features. A sleeper's credit is half a latency, not a whole one (from 2.6.32 on); a new task
  * begins a slice behind; no slice is shorter than the minimum granularity (from 5.12 on). */
 const volatile bool gentle_fair_sleepers = true, start_debit = true, base_slice = true;
-/* Woken tasks may preempt; whom they preempt shall go on after them (from 2.6.29 on); even those
- * that do not preempt shall run next. */
+/* Woken tasks may preempt; a task that has been preempted continues after that (from 2.6.29 on);
+ * a woken task that does not preempt runs next, too. */
 const volatile bool wakeup_preemption = true, last_buddy = true, next_buddy = false;
+
+UEI_DEFINE(uei);
 #endif
 
-#include "include/buddies.h"
-#include "include/fair.h"
-#include "include/running.h"
-#include "include/tunables.h"
+/*
+ * Pids of tasks that are preferred to the first by vruntime, or not taken, as long as that is
+ * unfair by a granularity at most; 0 is none. `next` has woken up, `last` has been preempted by it,
+ * and `skip` has yielded.
+ */
+struct buddies {
+	s32 next, last, skip;
+};
 
 /* A CPU's queue. Tasks wait in DSQ `cpu` by vruntime, which is `p->scx.dsq_vtime`. */
 struct queue {
-	/* A floor of all vruntimes. It never goes back. */
+	/* A lower limit of all vruntimes. It never goes back. */
 	u64 min_vruntime;
 	struct running curr;
 	struct buddies buddies;
@@ -60,7 +71,88 @@ struct queue {
 
 static struct queue queues[MAX_CPUS];
 
-/* A task's part of the period on a CPU where it is counted, or not yet and joins (1). */
+/* The constants in effect on this machine. */
+static u64 latency, min_granularity, wakeup_granularity;
+/* With more tasks than this, not all of them run once in a latency. */
+static u64 nr_latency;
+static bool child_runs_first;
+
+/* How far a woken task must be behind to preempt, virtual ns (`wakeup_gran`). An overlay has its
+ * own. */
+static inline s64 wakeup_gran(struct task_struct *p);
+
+#ifndef OVERLAY_FUNCTIONS
+/* The constant, in the task's virtual time (`wakeup_gran`). */
+static inline s64 wakeup_gran(struct task_struct *p)
+{
+	return virtual_time(p, wakeup_granularity);
+}
+#endif
+
+/* A knob, or else what it was in the era's Linux; it grows with the number of CPUs. */
+#define tunable(knob, oldest, older, newer) \
+	scaled((knob) >= 0 ? (knob) : era < 20633 ? (oldest) : era < 20637 ? (older) : (newer), \
+	       sched_tunable_scaling)
+
+/* Sets the constants, when the number of CPUs is known (`sched_init_granularity`). */
+static inline void sched_init_granularity(void)
+{
+	latency = tunable(sched_latency_ns, 20000000, 6000000, 6000000);
+	min_granularity = tunable(sched_min_granularity_ns, 4000000, 2000000, 750000);
+	wakeup_granularity = tunable(sched_wakeup_granularity_ns, 10000000, 1000000, 1000000);
+	nr_latency = (latency + min_granularity - 1) / min_granularity;
+	child_runs_first = sched_child_runs_first < 0 ? era < 20633 : sched_child_runs_first;
+}
+
+/* A task that runs or sleeps is no buddy any more (`clear_buddies`). */
+static inline void clear_buddies(struct buddies *buddies, s32 pid)
+{
+	buddies->next = buddies->next == pid ? 0 : buddies->next;
+	buddies->last = buddies->last == pid ? 0 : buddies->last;
+	buddies->skip = buddies->skip == pid ? 0 : buddies->skip;
+}
+
+/*
+ * The task to run: the first by vruntime, which may be `prev`, or a buddy that is hardly further
+ * (`pick_next_entity`). Returns its pid; 0 is the first of the waiting tasks.
+ */
+static inline s32 pick_next_entity(const struct buddies *buddies, u64 dsq,
+				   const struct task_struct *prev, u64 granularity)
+{
+	struct task_struct *p = __COMPAT_scx_bpf_dsq_peek(dsq);
+	s32 next = buddies->next, last = buddies->last, skip = buddies->skip;
+	bool stays = prev && (!p || time_before(prev->scx.dsq_vtime, p->scx.dsq_vtime));
+	s32 first, found;
+	u64 limit;
+
+	if (!p || (!next && !last && !skip))
+		return stays ? prev->pid : 0;
+	first = stays ? prev->pid : p->pid;
+	limit = stays ? prev->scx.dsq_vtime + virtual_time(prev, granularity) :
+			p->scx.dsq_vtime + virtual_time(p, granularity);
+	if (!time_after(p->scx.dsq_vtime, limit) &&
+	    (p->pid == next || (!next && (p->pid == last || (!last && first == skip && stays)))))
+		return 0;
+	found = first == skip ? 0 : first;
+	if (!next && !last && found)
+		return stays ? first : 0;
+	/* A buddy that is not the first. */
+	bpf_for_each(scx_dsq, p, dsq, 0) {
+		if (time_after(p->scx.dsq_vtime, limit))
+			break;
+		if (p->pid == next)
+			return next;
+		if (p->pid == last || (!found && p->pid != skip))
+			found = p->pid;
+		if (found && !next && (found == last || !last))
+			break;
+	}
+	return found ? found : first;
+}
+
+/*
+ * A task's part of the period on a CPU where it is counted, or not yet and joins (`sched_slice`).
+ */
 static inline u64 sched_slice(const struct task_struct *p, const struct load *load, u32 joins)
 {
 	u64 nr = load->nr_running + joins, weight = load->weight + joins * weight_of(p);
@@ -74,7 +166,10 @@ static inline u64 sched_slice(const struct task_struct *p, const struct load *lo
 	return slice < least ? least : slice;
 }
 
-/* The slice is over, or somebody is a whole one behind. `ran`: since it was picked. */
+/*
+ * Whether the slice is over, or another task is a whole one behind (`check_preempt_tick`). `ran` is
+ * since it was picked.
+ */
 static inline bool is_slice_over(u64 slice, u64 ran, s64 ahead)
 {
 	if (era >= 60000 && slice > latency)
@@ -82,7 +177,7 @@ static inline bool is_slice_over(u64 slice, u64 ran, s64 ahead)
 	return ran > slice || (ran >= min_granularity && ahead > (s64)slice);
 }
 
-/* `left`: the first of those that wait. */
+/* `left` is the first of the waiting tasks (`update_min_vruntime`). */
 static inline void update_min_vruntime(struct queue *rq, const struct task_struct *left)
 {
 	u64 vruntime = rq->curr.is_set ? live_vruntime(&rq->curr) : rq->min_vruntime;
@@ -92,7 +187,7 @@ static inline void update_min_vruntime(struct queue *rq, const struct task_struc
 	rq->min_vruntime = later_of(rq->min_vruntime, vruntime);
 }
 
-/* A sleeper comes back to where it was, but not further behind than its credit. */
+/* A sleeper keeps its vruntime, but is not further behind than its credit (`place_entity`). */
 static inline u64 place_woken(const struct task_struct *p, const struct queue *rq, u64 vruntime)
 {
 	u64 credit = has_idle_policy(p) && era >= 60000 ? min_granularity : latency;
@@ -102,7 +197,10 @@ static inline u64 place_woken(const struct task_struct *p, const struct queue *r
 	return later_of(vruntime, rq->min_vruntime - credit);
 }
 
-/* A new task begins where its parent is, but not before all others have had a turn. */
+/*
+ * A new task begins with its parent's vruntime, but not before all others have had a turn
+ * (`place_entity`, `task_fork_fair`).
+ */
 static inline u64 place_new(const struct task_struct *p, struct queue *rq, const struct load *load)
 {
 	u64 parent = live_vruntime(&rq->curr), least = rq->min_vruntime;
@@ -111,20 +209,20 @@ static inline u64 place_new(const struct task_struct *p, struct queue *rq, const
 		least += virtual_time(p, sched_slice(p, load, 1));
 	if (!child_runs_first || !time_before(parent, least))
 		return later_of(least, parent);
-	/* They change places. */
+	/* They swap vruntimes. */
 	rq->curr.vruntime += least - parent;
 	return parent;
 }
 
-/* A vruntime means something on its own CPU only; on another it is as far from the floor. */
-static inline u64 rebased(u64 vruntime, s32 from, s32 to)
+/* The same distance from another CPU's minimum (`migrate_task_rq_fair`). */
+static inline u64 migrate_vruntime(u64 vruntime, s32 from, s32 to)
 {
 	return vruntime - of_cpu(queues, from)->min_vruntime + of_cpu(queues, to)->min_vruntime;
 }
 
-/* Whether a woken or new task preempts the one that runs; buddies remember it. */
-static inline bool cfs_preempts(struct task_struct *p, struct queue *rq, s32 cpu, u64 vruntime,
-				bool is_new)
+/* Whether a woken or new task preempts; sets buddies (`check_preempt_wakeup`). */
+static inline bool check_preempt_wakeup(struct task_struct *p, struct queue *rq, s32 cpu,
+					u64 vruntime, bool is_new)
 {
 	bool is_crowded = of_cpu(loads, cpu)->nr_running >= nr_latency;
 	s64 behind = live_vruntime(&rq->curr) - vruntime;
@@ -139,7 +237,7 @@ static inline bool cfs_preempts(struct task_struct *p, struct queue *rq, s32 cpu
 		rq->buddies.next = p->pid;
 	if (is_new && child_runs_first && behind > 0)
 		return true;
-	if (behind <= (s64)GRANULARITY(p, virtual_time(p, wakeup_granularity)))
+	if (behind <= wakeup_gran(p))
 		return false;
 	rq->buddies.next = p->pid;
 	if (last_buddy && is_crowded && era >= 20629)
@@ -147,12 +245,8 @@ static inline bool cfs_preempts(struct task_struct *p, struct queue *rq, s32 cpu
 	return true;
 }
 
-s32 CALLBACK(cfs_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
-{
-	return select_fair_cpu(p, prev_cpu, wake_flags);
-}
-
-void CALLBACK(cfs_enqueue, struct task_struct *p, u64 enq_flags)
+/* For `ops.enqueue` (`enqueue_task_fair`). */
+static inline void enqueue_task_fair(struct task_struct *p, u64 enq_flags)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
 	struct queue *rq = of_cpu(queues, cpu);
@@ -165,35 +259,51 @@ void CALLBACK(cfs_enqueue, struct task_struct *p, u64 enq_flags)
 	is_new = task->is_new;
 	if (is_woken || is_new)
 		update_min_vruntime(rq, __COMPAT_scx_bpf_dsq_peek(cpu));
-	vruntime = rebased(p->scx.dsq_vtime, task->load.cpu, cpu);
+	vruntime = migrate_vruntime(p->scx.dsq_vtime, task->load.cpu, cpu);
 	if (is_woken)
 		vruntime = place_woken(p, rq, vruntime);
 	join_cpu(&rq->curr, task, cpu, p);
 	scx_bpf_dsq_insert_vtime(p, cpu, SCX_SLICE_INF, vruntime, enq_flags);
-	if ((is_woken || is_new) && cfs_preempts(p, rq, cpu, vruntime, is_new))
-		preempt(&rq->curr, cpu);
+	if ((is_woken || is_new) && check_preempt_wakeup(p, rq, cpu, vruntime, is_new))
+		resched_curr(&rq->curr, cpu);
 }
 
-void CALLBACK(cfs_dispatch, s32 cpu, struct task_struct *prev)
+/* Runs the waiting task with this pid next, else the first one (`set_next_entity`). */
+static inline bool run_next(u32 cpu, s32 pid)
+{
+	struct task_struct *p;
+
+	if (!pid)
+		return scx_bpf_dsq_move_to_local(cpu, 0);
+	bpf_for_each(scx_dsq, p, cpu, 0) {
+		if (p->pid == pid && scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, 0))
+			return true;
+	}
+	return scx_bpf_dsq_move_to_local(cpu, 0);
+}
+
+/* For `ops.dispatch` (`pick_next_task_fair`). */
+static inline void pick_next_task_fair(s32 cpu, struct task_struct *prev)
 {
 	struct queue *rq = of_cpu(queues, cpu);
-	bool goes_on = prev && (prev->scx.flags & SCX_TASK_QUEUED);
+	bool goes_on = could_go_on(prev);
 	s32 pid;
 
 	if (goes_on)
 		scx_bpf_task_set_dsq_vtime(prev, account(&rq->curr, prev));
 	rq->curr.need_resched = false;
-	pid = favourite(&rq->buddies, cpu, goes_on ? prev : NULL, wakeup_granularity);
+	pid = pick_next_entity(&rq->buddies, cpu, goes_on ? prev : NULL, wakeup_granularity);
 	if (goes_on && pid == prev->pid) {
 		clear_buddies(&rq->buddies, pid);
 		rq->curr.prev_sum_exec = prev->se.sum_exec_runtime;
 		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
 	} else if (!run_next(cpu, pid) && !goes_on) {
-		pull_task(cpu);
+		newidle_balance(cpu);
 	}
 }
 
-void CALLBACK(cfs_running, struct task_struct *p)
+/* For `ops.running` (`set_next_task_fair`). */
+static inline void set_next_task_fair(struct task_struct *p)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
 	struct queue *rq = of_cpu(queues, cpu);
@@ -201,14 +311,15 @@ void CALLBACK(cfs_running, struct task_struct *p)
 
 	/* It may have been pulled here. */
 	if (task && task->load.cpu != cpu)
-		scx_bpf_task_set_dsq_vtime(p, rebased(p->scx.dsq_vtime, task->load.cpu, cpu));
+		scx_bpf_task_set_dsq_vtime(p, migrate_vruntime(p->scx.dsq_vtime, task->load.cpu, cpu));
 	clear_buddies(&rq->buddies, p->pid);
-	/* After an interruption it need not be the right one any more. */
+	/* After an interruption it may not be the right one any more. */
 	if (begin_to_run(&rq->curr, p, task, p->scx.dsq_vtime))
-		preempt(&rq->curr, cpu);
+		resched_curr(&rq->curr, cpu);
 }
 
-void CALLBACK(cfs_tick, struct task_struct *p)
+/* For `ops.tick` (`task_tick_fair`). */
+static inline void task_tick_fair(struct task_struct *p)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
 	struct queue *rq = of_cpu(queues, cpu);
@@ -222,7 +333,8 @@ void CALLBACK(cfs_tick, struct task_struct *p)
 		scx_bpf_task_set_slice(p, 0);
 }
 
-void CALLBACK(cfs_stopping, struct task_struct *p, bool runnable)
+/* For `ops.stopping` (`put_prev_task_fair`). */
+static inline void put_prev_task_fair(struct task_struct *p, bool runnable)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
 	struct queue *rq = of_cpu(queues, cpu);
@@ -231,10 +343,11 @@ void CALLBACK(cfs_stopping, struct task_struct *p, bool runnable)
 	scx_bpf_task_set_dsq_vtime(p, account(&rq->curr, p));
 	if (!runnable)
 		update_min_vruntime(rq, __COMPAT_scx_bpf_dsq_peek(cpu));
-	stop_to_run(&rq->curr, task, runnable);
+	stop_running(&rq->curr, task, runnable);
 }
 
-void CALLBACK(cfs_quiescent, struct task_struct *p, u64 deq_flags)
+/* For `ops.quiescent` (`dequeue_task_fair`). */
+static inline void dequeue_task_fair(struct task_struct *p)
 {
 	struct fair_task *task = fair_task(p);
 
@@ -242,44 +355,100 @@ void CALLBACK(cfs_quiescent, struct task_struct *p, u64 deq_flags)
 		return;
 	clear_buddies(&of_cpu(queues, task->load.cpu)->buddies, p->pid);
 	leave_cpu(&of_cpu(queues, task->load.cpu)->curr, task);
-	if (deq_flags & SCX_DEQ_SLEEP)
-		SLEEPS(p, task);
 }
 
-bool CALLBACK(cfs_yield, struct task_struct *from, struct task_struct *to)
+/* For `ops.yield` (`yield_task_fair`). */
+static inline bool yield_task_fair(struct task_struct *from)
 {
 	of_cpu(queues, scx_bpf_task_cpu(from))->buddies.skip = from->pid;
 	scx_bpf_task_set_slice(from, 0);
 	return false;
 }
 
-s32 CALLBACK(cfs_init_task, struct task_struct *p, struct scx_init_task_args *args)
-{
-	return make_fair_task(p, args->fork);
-}
-
-void CALLBACK(cfs_enable, struct task_struct *p)
+/* For `ops.enable` (`task_fork_fair`). */
+static inline void task_fork_fair(struct task_struct *p)
 {
 	s32 cpu = bpf_get_smp_processor_id();
 	struct queue *rq = of_cpu(queues, cpu);
 	bool is_new = begin_on(p, cpu);
 
-	/* At a fork the parent runs here; otherwise nothing is known of the task's past. */
+	/* At a fork the parent runs here; otherwise the task's past is not known. */
 	update_min_vruntime(rq, __COMPAT_scx_bpf_dsq_peek(cpu));
 	scx_bpf_task_set_dsq_vtime(p, is_new ? place_new(p, rq, of_cpu(loads, cpu)) :
 					       rq->min_vruntime);
 }
 
-s32 CALLBACK_SLEEPABLE(cfs_init)
+/* For `ops.init` (`init_sched_fair_class`). */
+static inline s32 init_sched_fair_class(void)
 {
 	s32 err = create_queues();
 
-	set_tunables();
+	sched_init_granularity();
 	return err;
 }
 
 #ifndef OVERLAY
-SCX_OPS_DEFINE(cfs,
+s32 BPF_STRUCT_OPS(cfs_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	return select_task_rq_fair(p, prev_cpu, wake_flags);
+}
+
+void BPF_STRUCT_OPS(cfs_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	enqueue_task_fair(p, enq_flags);
+}
+
+void BPF_STRUCT_OPS(cfs_dispatch, s32 cpu, struct task_struct *prev)
+{
+	pick_next_task_fair(cpu, prev);
+}
+
+void BPF_STRUCT_OPS(cfs_running, struct task_struct *p)
+{
+	set_next_task_fair(p);
+}
+
+void BPF_STRUCT_OPS(cfs_tick, struct task_struct *p)
+{
+	task_tick_fair(p);
+}
+
+void BPF_STRUCT_OPS(cfs_stopping, struct task_struct *p, bool runnable)
+{
+	put_prev_task_fair(p, runnable);
+}
+
+void BPF_STRUCT_OPS(cfs_quiescent, struct task_struct *p, u64 deq_flags)
+{
+	dequeue_task_fair(p);
+}
+
+bool BPF_STRUCT_OPS(cfs_yield, struct task_struct *from, struct task_struct *to)
+{
+	return yield_task_fair(from);
+}
+
+s32 BPF_STRUCT_OPS(cfs_init_task, struct task_struct *p, struct scx_init_task_args *args)
+{
+	return make_fair_task(p, args->fork);
+}
+
+void BPF_STRUCT_OPS(cfs_enable, struct task_struct *p)
+{
+	task_fork_fair(p);
+}
+
+s32 BPF_STRUCT_OPS_SLEEPABLE(cfs_init)
+{
+	return init_sched_fair_class();
+}
+
+void BPF_STRUCT_OPS(cfs_exit, struct scx_exit_info *ei)
+{
+	UEI_RECORD(uei, ei);
+}
+
+SCX_OPS_DEFINE(cfs_ops,
 	       .select_cpu	= (void *)cfs_select_cpu,
 	       .enqueue		= (void *)cfs_enqueue,
 	       .dispatch	= (void *)cfs_dispatch,
@@ -291,6 +460,6 @@ SCX_OPS_DEFINE(cfs,
 	       .init_task	= (void *)cfs_init_task,
 	       .enable		= (void *)cfs_enable,
 	       .init		= (void *)cfs_init,
-	       .exit		= (void *)record_exit,
+	       .exit		= (void *)cfs_exit,
 	       .name		= "cfs");
 #endif

@@ -2,114 +2,320 @@
 /*
  * eevdf: Earliest Eligible Virtual Deadline First, Linux 6.6 to 7.x.
  *
- * Idea: Every task asks for a slice. It is eligible while it has had no more than its share, and it
- *       shall have its slice by its virtual deadline. Among the eligible the earliest deadline
- *       runs. Whoever sleeps is owed later what it was owed before, and owes what it owed.
+ * Idea: Every task requests a slice. It is eligible while it has had no more than its share, and it
+ *       should have its slice by its virtual deadline. Among the eligible tasks the earliest
+ *       deadline runs. What a task is owed, or owes, when it goes to sleep is kept until it
+ *       returns.
  * Good at: Exact shares, bounded lag, and latency that a task can ask for: a shorter slice is an
  *          earlier deadline, but no more CPU time.
  * Bad at: Waking up: a sleeper has no bonus, so it waits for the slices of those before it.
  * Origin: Ion Stoica and Hussein Abdel-Wahab, 1995; Peter Zijlstra, Linux 6.6 (2023).
  * Family: 2023, Peter Zijlstra; after cfs
  * Queue: One for each CPU, by virtual deadline; enqueue O(log n), pick O(n) among the eligible.
- * Slice: What the task asks for, 0.7 ms (one CPU) without its asking.
+ * Slice: What the task asks for, 0.7 ms (one CPU) by default.
  * Wake-up: Keeps its lag, preempts a later deadline where the running one's slice is over.
  * Balancing: An idle CPU takes from the busiest.
  * Differs: No groups, no load averages, no balancing of busy CPUs: an idle one takes from the
  *          busiest. The earliest eligible is found by going through the queue. Of a CPU's sleepers
- *          64 at most keep their places in it. From 7.0 on the longest slice of a queue bounds lag,
- *          here the task's own: where nobody asks for slices these are one.
+ *          at most 64 keep their places in it. From 7.0 on the longest slice of a queue bounds lag,
+ *          here the task's own: they are the same where no task asks for a slice.
  */
-#ifndef OVERLAY	/* An overlay has its own of these: see include/overlay.h. */
+/*
+ * An overlay, a scheduler that changes parts of EEVDF, includes this file after it has defined
+ * OVERLAY and the knobs below. It calls the functions from its own callbacks. If it defines
+ * OVERLAY_FUNCTIONS, it has its own of the functions that are declared here without a body.
+ */
 #include <scx/common.bpf.h>
-#include "include/exit.h"
+#include "include/slice_timer.h"
+#include "include/eevdf_queue.h"
+#include "include/fair.h"
 
+#ifndef OVERLAY
 char _license[] SEC("license") = "GPL";
 
-/* Which Linux: 60600, 61200 or 70000 stand for 6.6, 6.12 and 7.x. */
+/* The Linux version: 60600, 61200 or 70000 are 6.6, 6.12 and 7.x. */
 const volatile u32 era = 70000;
 /* The slice that a task asks for, on one CPU; -1 is the era's, 0.75 or 0.7 ms. */
 const volatile s64 base_slice_ns = -1;
 /* How it grows with the CPUs, 8 at most: 0 not, 1 by the logarithm, 2 linearly. */
 const volatile u32 sched_tunable_scaling = 1;
-/* Features. Lag is kept over sleep; a new task's first slice is half as long; who moves to another
- * CPU keeps its deadline (from 6.12 on). */
+/* Features. Lag is kept over sleep; a new task's first slice is half as long; a task that migrates
+ * keeps its deadline (from 6.12 on). */
 const volatile bool place_lag = true, place_deadline_initial = true, place_rel_deadline = true;
-/* Who runs goes on until its slice is over or it is not eligible any more; woken tasks may preempt;
- * those with a shorter slice even before that (from 6.12 on). */
+/* The running task is protected until its slice is over or it is not eligible any more; woken tasks
+ * may preempt; those with a shorter slice even before that (from 6.12 on). */
 const volatile bool run_to_parity = true, wakeup_preemption = true, preempt_short = true;
-/* Who sleeps while it is not eligible loses its debt as time passes, but gains nothing. */
+/* A task that sleeps while it is not eligible loses its debt as time passes, but gains nothing. */
 const volatile bool delay_dequeue = true, delay_zero = true;
 /* A timer ends slices, not the tick: 7.x does so where setting timers is cheap. */
 const volatile bool hrtick = false;
+
+UEI_DEFINE(uei);
 #endif
 
-#include "include/fair.h"
-#include "include/hrtick.h"
-#include "include/lag.h"
+/* Ticks per second. */
+extern unsigned long CONFIG_HZ __kconfig;
+
+#define TICK_NS (1000000000ULL / CONFIG_HZ)
+
+/* No timer is set to a shorter time, so that it does not only interrupt. */
+#define HRTICK_LEAST_NS 10000
 
 /* The base slice of this era on this machine, and on one CPU; volatile for the verifier's sake. */
 static volatile u64 default_slice, least_slice;
 
-/* Tasks wait in DSQ `cpu` by deadline, `p->scx.dsq_vtime`. From 6.12 on slices may be their own. */
+/* When each CPU's timer fires; 0, or in the past, if it has not been started. */
+static u64 hrtick_expires[MAX_CPUS];
+
+/* What an overlay changes. The running task has been accounted for, and may get another weight. */
+static inline void update_curr_more(struct task_struct *p, struct fair_task *task,
+				    struct running *curr, u32 cpu, u64 ran_ns);
+/* How often the limit of lag is halved. */
+static inline u32 lag_shift(void);
+/* Whether a task that joins a queue has half a slice until its deadline. */
+static inline bool has_half_slice(const struct fair_task *task, bool is_woken);
+/* Whether the running task of a CPU may be protected at all. */
+static inline bool may_protect(u32 cpu);
+/* Whether a woken task preempts as one with a shorter slice does. */
+static inline bool counts_as_short(const struct fair_task *task, const struct running *curr);
+
+#ifndef OVERLAY_FUNCTIONS
+/* Nothing. No counterpart: a place for BORE. */
+static inline void update_curr_more(struct task_struct *p, struct fair_task *task,
+				    struct running *curr, u32 cpu, u64 ran_ns)
+{
+}
+
+/* Never. No counterpart: a place for BORE. */
+static inline u32 lag_shift(void)
+{
+	return 0;
+}
+
+/* A new one has (`PLACE_DEADLINE_INITIAL`). */
+static inline bool has_half_slice(const struct fair_task *task, bool is_woken)
+{
+	return task->is_new && place_deadline_initial;
+}
+
+/* Always. No counterpart: a place for BORE. */
+static inline bool may_protect(u32 cpu)
+{
+	return true;
+}
+
+/* Never. No counterpart: a place for BORE. */
+static inline bool counts_as_short(const struct fair_task *task, const struct running *curr)
+{
+	return false;
+}
+#endif
+
+/* Its slice (`se->slice`); from 6.12 on it may be the task's own. */
 static inline u64 slice_of(const struct task_struct *p)
 {
 	return p->se.custom_slice && era >= 61200 ? p->se.slice : default_slice;
 }
 
-#include "include/placement.h"
-#include "include/earliest_eligible.h"
-
-/* Whether nobody shall preempt who runs, as long as it is eligible. */
-static inline bool is_protected(const struct running *curr, u32 cpu, u64 vruntime)
+/* What the running task has left of its slice, or of its protection, ns (`hrtick_start_fair`). */
+static inline u64 hrtick_left_ns(const struct running *curr)
 {
-	return IS_PROTECTED(cpu) && time_before(vruntime, curr->vprot);
+	s64 left = earlier_of(curr->deadline, curr->vprot) - live_vruntime(curr);
+
+	return left > 0 ? left * curr->weight / NICE_0_WEIGHT : 0;
 }
 
-/* Whether a woken task is whom a new choice would take, while who runs is at `vruntime`. */
-static __always_inline bool eevdf_preempts(const struct task_struct *p, struct fair_task *task,
-					   u32 cpu, struct sums sums, u64 vruntime, u64 deadline)
+/* Another task may run by now than the one that the timer was started for (`hrtick`). */
+static int slice_timer_fires(void *map, int *cpu, struct slice_timer *timer)
+{
+	const struct running *curr = of_cpu(currs, *cpu);
+	u64 left_ns = hrtick_left_ns(curr);
+
+	*of_cpu(hrtick_expires, *cpu) = 0;
+	if (curr->is_set && left_ns > HRTICK_LEAST_NS) {
+		*of_cpu(hrtick_expires, *cpu) = scx_bpf_now() + left_ns;
+		bpf_timer_start(&timer->timer, left_ns, 0);
+	} else {
+		scx_bpf_kick_cpu(*cpu, SCX_KICK_PREEMPT);
+	}
+	return 0;
+}
+
+/*
+ * Makes the CPU choose again when the running task has nothing left (`hrtick_start_fair`). A timer
+ * that fires earlier stays as it is, because setting one costs more than a switch.
+ */
+static inline void hrtick_start(const struct running *curr, u32 cpu)
+{
+	u64 *expires = of_cpu(hrtick_expires, cpu);
+	u64 left_ns, now;
+
+	if (!hrtick || !curr->is_set || of_cpu(loads, cpu)->nr_running < 2)
+		return;
+	left_ns = hrtick_left_ns(curr);
+	now = scx_bpf_now();
+	if (!time_before(*expires, now) && !time_before(now + left_ns, *expires))
+		return;
+	left_ns = left_ns > HRTICK_LEAST_NS ? left_ns : HRTICK_LEAST_NS;
+	*expires = scx_bpf_now() + left_ns;
+	start_slice_timer(cpu, left_ns, 0);
+}
+
+/*
+ * Accounts for what the running task has run (`update_curr`). Returns its CPU's sums with that.
+ * `task` may be NULL.
+ */
+static __always_inline struct sums update_curr(struct task_struct *p, struct fair_task *task,
+					       u32 cpu)
+{
+	struct running *curr = of_cpu(currs, cpu);
+	u64 ran = p->se.sum_exec_runtime - curr->sum_exec;
+	u64 before = curr->vruntime, now = account(curr, p);
+	struct sums sums = avg_vruntime_add(cpu, 0, curr->weight * (now - before));
+	u32 weight = curr->weight;
+
+	if (ran)
+		update_curr_more(p, task, curr, cpu, ran);
+	if (curr->weight != weight)
+		sums = average_sums(cpu);
+	update_deadline(curr, curr->vruntime);
+	return sums;
+}
+
+/* The limit of lag, virtual ns (`entity_lag`). */
+static inline s64 lag_limit(const struct task_struct *p, const struct fair_task *task)
+{
+	u64 limit = era >= 70000 ? slice_of(p) + TICK_NS : 2 * slice_of(p);
+
+	return fair_time(p, task, limit < TICK_NS ? TICK_NS : limit) >> lag_shift();
+}
+
+/* Where a task begins that joins a queue (`place_entity`). Returns the new sums. */
+static __always_inline struct sums place_entity(const struct task_struct *p, struct fair_task *task,
+						u32 cpu, struct sums sums, bool is_woken)
+{
+	bool keeps = !is_woken && task->left_weight && place_rel_deadline && era >= 61200;
+	u64 vslice = fair_time(p, task, slice_of(p));
+	u32 weight = fair_weight(p, task);
+
+	reweight_entity(task, weight);
+	sums = join_with_lag(task, cpu, sums, weight, place_lag ? task->vlag : 0);
+	if (has_half_slice(task, is_woken))
+		vslice /= 2;
+	task->deadline = task->vruntime + (keeps ? task->rel_deadline : vslice);
+	return sums;
+}
+
+/*
+ * A sleeper that has stayed in the average returns (`requeue_delayed_entity`). With `delay_zero` it
+ * does not get what it is owed by now.
+ */
+static __always_inline struct sums requeue_delayed_entity(const struct task_struct *p,
+							  struct fair_task *task, u32 cpu,
+							  u64 vruntime)
+{
+	s32 old_cpu = task->load.cpu;
+	struct sleeper *sleeper = sleeper_at(old_cpu, task->place);
+	bool has_place = sleeper->pid == p->pid;
+	s64 weight = has_place ? clear_delayed(sleeper, old_cpu) : 0, limit = lag_limit(p, task);
+	s64 vlag = weight ? entity_lag(task, live_sums(old_cpu), limit) :
+		   has_place ? sleeper->vlag : 0;
+
+	if (weight && (vlag <= 0 || !delay_zero) && old_cpu == cpu && weight == fair_weight(p, task)) {
+		load_join(&task->load, cpu, weight);
+		task->deadline = task->vruntime + task->rel_deadline;
+		return average_sums(cpu);
+	}
+	if (weight)
+		avg_vruntime_add(old_cpu, -weight, -weight * (s64)task->vruntime);
+	task->vlag = vlag > 0 && delay_zero ? 0 : vlag > limit ? limit : vlag;
+	return place_entity(p, task, cpu, sums_at(cpu, vruntime), true);
+}
+
+/*
+ * Puts a task into the average of a CPU, whose running task is at `vruntime` (`enqueue_entity`).
+ * Returns the average's sums then.
+ */
+static __always_inline struct sums enqueue_entity(const struct task_struct *p,
+						  struct fair_task *task, s32 cpu, u64 vruntime,
+						  bool is_woken)
+{
+	struct sums sums;
+
+	if (task->load.weight)
+		leave_average(task, live_sums(task->load.cpu), lag_limit(p, task));
+	sums = task->is_delayed ? requeue_delayed_entity(p, task, cpu, vruntime) :
+				  place_entity(p, task, cpu, sums_at(cpu, vruntime), is_woken);
+	task->is_delayed = false;
+	return advanced(sums, cpu, vruntime);
+}
+
+/* Whether a CPU's average counts it (`se->on_rq`). */
+static inline bool is_on(const struct fair_task *task, s32 cpu)
+{
+	return task->load.weight && task->load.cpu == cpu;
+}
+
+/* Whether no task may preempt the running one while it is eligible (`protect_slice`). */
+static inline bool protect_slice(const struct running *curr, u32 cpu, u64 vruntime)
+{
+	return may_protect(cpu) && time_before(vruntime, curr->vprot);
+}
+
+/*
+ * Whether a woken task is the one that a new choice would take, while the running task is at
+ * `vruntime` (`check_preempt_wakeup_fair`).
+ */
+static __always_inline bool check_preempt_wakeup(const struct task_struct *p,
+						 struct fair_task *task, u32 cpu, struct sums sums,
+						 u64 vruntime, u64 deadline)
 {
 	struct running *curr = of_cpu(currs, cpu);
 	bool is_short = preempt_short && era >= 61200 &&
-			(slice_of(p) < curr->slice || IS_SHORTER(task, curr));
+			(slice_of(p) < curr->slice || counts_as_short(task, curr));
 
 	if (curr->has_idle_policy && !has_idle_policy(p))
 		return true;
 	if (p->policy != POLICY_NORMAL || (task->is_new && !is_short && era >= 70000))
 		return false;
-	if (is_eligible(sums, vruntime) && ((!is_short && is_protected(curr, cpu, vruntime)) ||
-					    time_before(curr->deadline, deadline)))
+	if (vruntime_eligible(sums, vruntime) && ((!is_short && protect_slice(curr, cpu, vruntime)) ||
+						  time_before(curr->deadline, deadline)))
 		return false;
-	return is_eligible(sums, task->vruntime) && !next_sleeper(cpu, sums, &deadline) &&
+	return vruntime_eligible(sums, task->vruntime) && !next_sleeper(cpu, sums, &deadline) &&
 	       !pick_eevdf(cpu, sums, &deadline, false);
 }
 
-/* A woken task preempts, or at least shortens the protection of who is ahead of the average. */
+/*
+ * A woken task preempts, or at least shortens the protection of a running task that is ahead of the
+ * average (`update_protect_slice`).
+ */
 static __always_inline void challenge(const struct task_struct *p, struct fair_task *task, u32 cpu,
 				      struct sums sums, u64 vruntime)
 {
 	struct running *curr = of_cpu(currs, cpu);
 
-	if (eevdf_preempts(p, task, cpu, sums, vruntime, task->deadline)) {
+	if (check_preempt_wakeup(p, task, cpu, sums, vruntime, task->deadline)) {
 		curr->vprot = curr->vruntime;
-		preempt(curr, cpu);
+		resched_curr(curr, cpu);
 	} else if (run_to_parity && era >= 70000) {
 		curr->vprot = earlier_of(curr->vprot,
 					 average_of(sums, curr->vruntime) + curr->vslice);
 	}
 }
 
-s32 CALLBACK(eevdf_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+/* For `ops.select_cpu` (`select_task_rq_fair`). */
+static inline s32 select_delayed_cpu(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	struct fair_task *task = of_cpu(sleepers, prev_cpu)->count ? fair_task(p) : NULL;
 
-	/* It has not left yet. */
+	/* It has not left its CPU's average yet. */
 	if (task && task->is_delayed && is_asleep_on(prev_cpu, p, task))
 		return prev_cpu;
-	return select_fair_cpu(p, prev_cpu, wake_flags);
+	return select_task_rq_fair(p, prev_cpu, wake_flags);
 }
 
-void CALLBACK(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
+/* For `ops.enqueue` (`enqueue_task_fair`). */
+static inline void enqueue_task_fair(struct task_struct *p, u64 enq_flags)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
 	struct running *curr = of_cpu(currs, cpu);
@@ -124,42 +330,44 @@ void CALLBACK(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
 	may_preempt = is_woken && curr->is_set && wakeup_preemption;
 	is_over = curr->is_set && update_deadline(curr, vruntime);
 	if (!is_on(task, cpu))
-		sums = join(p, task, cpu, vruntime, is_woken);
+		sums = enqueue_entity(p, task, cpu, vruntime, is_woken);
 	else if (may_preempt)
 		sums = sums_at(cpu, vruntime);
 	scx_bpf_dsq_insert_vtime(p, cpu, SCX_SLICE_INF, task->deadline, enq_flags);
 	if (is_over && nr_queued_on(cpu) > 2)
-		preempt(curr, cpu);
+		resched_curr(curr, cpu);
 	else if (may_preempt)
 		challenge(p, task, cpu, sums, vruntime);
 	join_cpu(curr, task, cpu, p);
 	if (may_preempt && of_cpu(loads, cpu)->nr_running == 2)
-		arm_hrtick(curr, cpu);
+		hrtick_start(curr, cpu);
 }
 
-void CALLBACK(eevdf_dispatch, s32 cpu, struct task_struct *prev)
+/* For `ops.dispatch` (`pick_next_task_fair`). */
+static inline void pick_next_task_fair(s32 cpu, struct task_struct *prev)
 {
 	struct running *curr = of_cpu(currs, cpu);
 	bool goes_on = could_go_on(prev), may_stay;
 	struct sums sums;
 
 	curr->need_resched = false;
-	sums = goes_on ? account_curr(prev, cpu) : average_sums(cpu);
-	may_stay = goes_on && is_eligible(sums, curr->vruntime);
-	if (!may_stay || !is_protected(curr, cpu, curr->vruntime)) {
+	sums = goes_on ? update_curr(prev, NULL, cpu) : average_sums(cpu);
+	may_stay = goes_on && vruntime_eligible(sums, curr->vruntime);
+	if (!may_stay || !protect_slice(curr, cpu, curr->vruntime)) {
 		sums = dismiss_sleepers(cpu, sums, goes_on ? curr : NULL);
-		may_stay = goes_on && is_eligible(sums, curr->vruntime);
+		may_stay = goes_on && vruntime_eligible(sums, curr->vruntime);
 		if (pick_eevdf(cpu, sums, may_stay ? &curr->deadline : NULL, true))
 			return;
 	}
-	arm_hrtick(curr, cpu);
+	hrtick_start(curr, cpu);
 	if (goes_on)
 		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
 	else if (!scx_bpf_dsq_move_to_local(cpu, 0))
-		pull_task(cpu);
+		newidle_balance(cpu);
 }
 
-void CALLBACK(eevdf_running, struct task_struct *p)
+/* For `ops.running` (`set_next_task_fair`). */
+static inline void set_next_task_fair(struct task_struct *p)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
 	struct running *curr = of_cpu(currs, cpu);
@@ -170,32 +378,33 @@ void CALLBACK(eevdf_running, struct task_struct *p)
 	if (!task)
 		return;
 	if (!is_on(task, cpu))
-		join(p, task, cpu, live_vruntime(curr), false);
+		enqueue_entity(p, task, cpu, live_vruntime(curr), false);
 	curr->deadline = task->deadline;
 	is_back = begin_to_run(curr, p, task, task->vruntime);
 	curr->slice = slice_of(p);
 	curr->vslice = virtual_time_at(curr->inverse_weight, curr->slice);
 	curr->vprot = run_to_parity ? curr->deadline : task->vruntime +
 		      (era >= 70000 ? virtual_time_at(curr->inverse_weight, least_slice) : 0);
-	arm_hrtick(curr, cpu);
+	hrtick_start(curr, cpu);
 	if (!is_back)
 		return;
-	/* After an interruption it need not be the right one any more. */
+	/* After an interruption it may not be the right one any more. */
 	sums = average_sums(cpu);
-	if (pick_eevdf(cpu, sums, is_eligible(sums, curr->vruntime) ? &curr->deadline : NULL,
-			   false)) {
+	if (pick_eevdf(cpu, sums, vruntime_eligible(sums, curr->vruntime) ? &curr->deadline : NULL,
+		       false)) {
 		curr->vprot = curr->vruntime;
-		preempt(curr, cpu);
+		resched_curr(curr, cpu);
 	}
 }
 
-void CALLBACK(eevdf_tick, struct task_struct *p)
+/* For `ops.tick` (`task_tick_fair`). */
+static inline void task_tick_fair(struct task_struct *p)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
 	u64 deadline = of_cpu(currs, cpu)->deadline;
 	bool is_over;
 
-	account_curr(p, cpu);
+	update_curr(p, NULL, cpu);
 	is_over = deadline != of_cpu(currs, cpu)->deadline;
 	if (era >= 70000)
 		is_over |= !time_before(of_cpu(currs, cpu)->vruntime, of_cpu(currs, cpu)->vprot);
@@ -203,7 +412,8 @@ void CALLBACK(eevdf_tick, struct task_struct *p)
 		scx_bpf_task_set_slice(p, 0);
 }
 
-void CALLBACK(eevdf_stopping, struct task_struct *p, bool runnable)
+/* For `ops.stopping` (`put_prev_task_fair`). */
+static inline void put_prev_task_fair(struct task_struct *p, bool runnable)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
 	struct running *curr = of_cpu(currs, cpu);
@@ -211,53 +421,51 @@ void CALLBACK(eevdf_stopping, struct task_struct *p, bool runnable)
 
 	/* Mostly `ops.dispatch` has just done so. */
 	if (p->se.sum_exec_runtime != curr->sum_exec)
-		account_with(p, task, cpu);
+		update_curr(p, task, cpu);
 	if (task) {
 		task->vruntime = curr->vruntime;
 		task->deadline = curr->deadline;
 	}
-	stop_to_run(curr, task, runnable);
+	stop_running(curr, task, runnable);
 }
 
-/* A counted task sleeps, or leaves for another reason. */
-static inline void leave(const struct task_struct *p, struct fair_task *task, u64 deq_flags)
+/* For `ops.quiescent` (`dequeue_task_fair`). */
+static inline void dequeue_task_fair(struct task_struct *p, u64 deq_flags)
 {
-	struct sums sums = live_sums(task->load.cpu);
+	struct fair_task *task = fair_task(p);
+	struct sums sums;
 
+	if (!task || !task->load.weight)
+		return;
+	sums = live_sums(task->load.cpu);
 	end_interruption(of_cpu(currs, task->load.cpu), task);
 	task->is_delayed = delay_dequeue && era >= 61200 && (deq_flags & SCX_DEQ_SLEEP) &&
-			   !is_eligible(sums, task->vruntime) && stay_asleep(p, task);
+			   !vruntime_eligible(sums, task->vruntime) && set_delayed(p, task);
 	if (!task->is_delayed)
 		leave_average(task, sums, lag_limit(p, task));
 }
 
-void CALLBACK(eevdf_quiescent, struct task_struct *p, u64 deq_flags)
-{
-	struct fair_task *task = fair_task(p);
-
-	if (task && task->load.weight)
-		leave(p, task, deq_flags);
-	if (task && deq_flags & SCX_DEQ_SLEEP)
-		SLEEPS(p, task);
-}
-
-/* Who yields forfeits what is left of its slice; before 7.x, it only goes behind others. */
+/*
+ * A task that yields forfeits the rest of its slice (`yield_task_fair`); before 7.x, it only gets a
+ * later deadline.
+ */
 static inline void forfeit(struct running *curr, u32 cpu, struct sums sums)
 {
-	if (era >= 70000 && !is_eligible(sums, curr->vruntime))
+	if (era >= 70000 && !vruntime_eligible(sums, curr->vruntime))
 		return;
 	if (era >= 70000) {
-		average_add(cpu, 0, curr->weight * (curr->deadline - curr->vruntime));
+		avg_vruntime_add(cpu, 0, curr->weight * (curr->deadline - curr->vruntime));
 		curr->vruntime = curr->deadline;
 	}
 	curr->deadline += curr->vslice;
 }
 
-bool CALLBACK(eevdf_yield, struct task_struct *from, struct task_struct *to)
+/* For `ops.yield` (`yield_task_fair`). */
+static inline bool yield_task_fair(struct task_struct *from)
 {
 	s32 cpu = scx_bpf_task_cpu(from);
 	struct running *curr = of_cpu(currs, cpu);
-	struct sums sums = account_curr(from, cpu);
+	struct sums sums = update_curr(from, NULL, cpu);
 
 	if (of_cpu(loads, cpu)->nr_running > 1)
 		forfeit(curr, cpu, sums);
@@ -266,22 +474,73 @@ bool CALLBACK(eevdf_yield, struct task_struct *from, struct task_struct *to)
 	return false;
 }
 
-s32 CALLBACK(eevdf_init_task, struct task_struct *p, struct scx_init_task_args *args)
-{
-	return make_fair_task(p, args->fork);
-}
-
-s32 CALLBACK_SLEEPABLE(eevdf_init)
+/* For `ops.init` (`init_sched_fair_class`). */
+static inline s32 init_sched_fair_class(void)
 {
 	s32 err = create_queues();
 
 	least_slice = base_slice_ns >= 0 ? base_slice_ns : era >= 70000 ? 700000 : 750000;
 	default_slice = scaled(least_slice, sched_tunable_scaling);
-	return err ?: hrtick ? make_hrticks(nr_cpus) : 0;
+	return err ?: hrtick ? init_slice_timers() : 0;
 }
 
 #ifndef OVERLAY
-SCX_OPS_DEFINE(eevdf,
+s32 BPF_STRUCT_OPS(eevdf_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	return select_delayed_cpu(p, prev_cpu, wake_flags);
+}
+
+void BPF_STRUCT_OPS(eevdf_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	enqueue_task_fair(p, enq_flags);
+}
+
+void BPF_STRUCT_OPS(eevdf_dispatch, s32 cpu, struct task_struct *prev)
+{
+	pick_next_task_fair(cpu, prev);
+}
+
+void BPF_STRUCT_OPS(eevdf_running, struct task_struct *p)
+{
+	set_next_task_fair(p);
+}
+
+void BPF_STRUCT_OPS(eevdf_tick, struct task_struct *p)
+{
+	task_tick_fair(p);
+}
+
+void BPF_STRUCT_OPS(eevdf_stopping, struct task_struct *p, bool runnable)
+{
+	put_prev_task_fair(p, runnable);
+}
+
+void BPF_STRUCT_OPS(eevdf_quiescent, struct task_struct *p, u64 deq_flags)
+{
+	dequeue_task_fair(p, deq_flags);
+}
+
+bool BPF_STRUCT_OPS(eevdf_yield, struct task_struct *from, struct task_struct *to)
+{
+	return yield_task_fair(from);
+}
+
+s32 BPF_STRUCT_OPS(eevdf_init_task, struct task_struct *p, struct scx_init_task_args *args)
+{
+	return make_fair_task(p, args->fork);
+}
+
+s32 BPF_STRUCT_OPS_SLEEPABLE(eevdf_init)
+{
+	return init_sched_fair_class();
+}
+
+void BPF_STRUCT_OPS(eevdf_exit, struct scx_exit_info *ei)
+{
+	UEI_RECORD(uei, ei);
+}
+
+SCX_OPS_DEFINE(eevdf_ops,
 	       .select_cpu	= (void *)eevdf_select_cpu,
 	       .enqueue		= (void *)eevdf_enqueue,
 	       .dispatch	= (void *)eevdf_dispatch,
@@ -292,6 +551,6 @@ SCX_OPS_DEFINE(eevdf,
 	       .yield		= (void *)eevdf_yield,
 	       .init_task	= (void *)eevdf_init_task,
 	       .init		= (void *)eevdf_init,
-	       .exit		= (void *)record_exit,
+	       .exit		= (void *)eevdf_exit,
 	       .name		= "eevdf");
 #endif

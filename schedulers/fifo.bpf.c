@@ -5,15 +5,15 @@
  * Idea: Every runnable task waits at the end of one shared queue, and every CPU takes the first
  *       that may run there. A woken task goes straight to an idle CPU, if there is one.
  * Good at: Throughput: it is the least that a scheduler can do. No CPU idles while a task waits.
- * Bad at: Latency under load: a woken task waits for all who came before. Nice values mean nothing.
+ * Bad at: Latency under load: a woken task waits for all before it. Nice values mean nothing.
  * Origin: The first schedulers of all; scx_simple of the kernel's examples can do it, too.
  * Family: 1956, Robert Patrick and Owen Mock
  * Queue: One for all CPUs, in order of arrival; enqueue O(1), pick O(1).
  * Slice: Fixed, 20 ms.
- * Wake-up: Takes an idle CPU; preempts nobody.
- * Balancing: None is needed, all CPUs take from one queue.
- * Differs: From SCHED_FIFO: tasks have a slice, so that one that never sleeps cannot hold a CPU
- *          for ever.
+ * Wake-up: Takes an idle CPU; never preempts.
+ * Balancing: Not needed: all CPUs take from one queue.
+ * Differs: From SCHED_FIFO: tasks have a slice, so that one that never sleeps cannot hold a CPU for
+ *          ever.
  */
 #include <scx/common.bpf.h>
 #include "include/idle.h"
@@ -59,7 +59,7 @@ void BPF_STRUCT_OPS(fifo_exit, struct scx_exit_info *ei)
 	UEI_RECORD(uei, ei);
 }
 
-SCX_OPS_DEFINE(fifo,
+SCX_OPS_DEFINE(fifo_ops,
 	       .select_cpu	= (void *)fifo_select_cpu,
 	       .enqueue		= (void *)fifo_enqueue,
 	       .dispatch	= (void *)fifo_dispatch,

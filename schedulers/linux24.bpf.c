@@ -4,24 +4,25 @@
  *
  * Idea: Time is cut into epochs. In each a task has some ticks by its nice value, plus half of what
  *       the last one left it. A CPU looks at all tasks and takes the best: most ticks left, with a
- *       bonus for who ran here last and a small one for who shares the address space. When none
- *       has ticks left, the next epoch begins.
- * Good at: A desktop of few tasks: who sleeps saves up ticks, and preempts hogs.
+ *       bonus if it ran here last and a small one if it shares the address space. When none has
+ *       ticks left, the next epoch begins.
+ * Good at: A desktop of few tasks: one that sleeps saves up ticks, and preempts hogs.
  * Bad at: Many tasks or CPUs: every choice looks at every runnable task, under one lock. A task
- *         that has used its ticks waits for everybody's. Nice values are weak, 11 : 1 at most.
+ *         that has used its ticks waits for all others'. Nice values are weak, 11 : 1 at most.
  * Origin: Linus Torvalds; wake-up on many CPUs by Ingo Molnar (1998). Linux 2.4.17, 2001.
  * Family: 2001, Linus Torvalds and Ingo Molnar
  * Queue: One list for all CPUs; enqueue O(1), pick O(n) by goodness.
- * Slice: 60 ms at nice 0, 110 to 10 by nice, up to twice that for who sleeps.
+ * Slice: 60 ms at nice 0, 110 to 10 by nice, up to twice that for a sleeper.
  * Wake-up: Takes an idle CPU, else preempts where that gains most goodness.
  * Balancing: None is needed, all CPUs take from one list.
  * Differs: An epoch reaches a task when it is next looked at: the same numbers without a walk over
  *          all. A turn ends at this kernel's next tick. Dead children's ticks are not reaped but go
  *          back at once. Kernel code can be preempted. On one CPU no wake-up is said to be
- *          synchronous. Whom a real-time task, of a class of its own, displaces waits for its CPU.
+ *          synchronous. A task that a real-time task, of a class of its own, displaces waits for
+ *          its CPU.
  */
 #include <scx/common.bpf.h>
-#include "include/exit.h"
+#include "include/common.h"
 #include "include/idle.h"
 #include "include/nice.h"
 #include "include/scan.h"
@@ -30,20 +31,22 @@
 char _license[] SEC("license") = "GPL";
 
 /* Timer interrupts per second. Slices depend on it, to be 60 ms or so at nice 0. */
-const volatile u64 HZ = 100;
+const volatile u64 hz = 100;
 /* What a task is worth more on the CPU that it ran on last, in ticks; 15 on i386. */
-const volatile s64 PROC_CHANGE_PENALTY = 15;
+const volatile s64 proc_change_penalty_ticks = 15;
 /* What a task is worth more where its address space is in use, in ticks. */
-const volatile s64 mm_bonus = 1;
-/* Who has slept keeps half of its ticks in the next epoch. */
+const volatile s64 mm_bonus_ticks = 1;
+/* A task that has slept keeps half of its ticks in the next epoch. */
 const volatile bool sleeper_bonus = true;
 /* A woken task may preempt. */
 const volatile bool wakeup_preemption = true;
 /* A new task takes half of its parent's ticks, and what it leaves goes back. */
 const volatile bool fork_shares = true;
 
+UEI_DEFINE(uei);
+
 #define RUNQUEUE 0				/* every runnable task that does not run */
-#define MAX_COUNTER ((s64)(20 * HZ / 100))	/* the most ticks that a parent can inherit */
+#define MAX_COUNTER ((s64)(20 * hz / 100))	/* the most ticks that a parent can inherit */
 #define EPOCHS_TO_FIXPOINT 9			/* after which a counter stays what it is */
 #define IDLE (1LL << 62)			/* better than any gain, minus any time */
 
@@ -51,30 +54,31 @@ struct task_ctx {
 	s64 counter;		/* the ticks that it has left */
 	u64 epoch;		/* of this epoch */
 	u64 charged_ns;		/* until when it has paid */
-	bool yield;		/* SCHED_YIELD: everybody else goes first, once */
+	bool yield;		/* SCHED_YIELD: all others go first, once */
 	bool synchronous;	/* its waker is about to sleep */
 };
-#include "include/task_ctx.h"
+DEFINE_TASK_CTX()
 
 struct cpu_ctx {
-	s32 curr;		/* who runs there; 0: nobody of ours */
+	s32 curr;		/* pid of the running task; 0: none of ours */
 	u64 active_mm;		/* the address space in use */
 	u64 last_schedule;	/* when it last switched, ns */
 };
-#include "include/cpu_ctx.h"
+DEFINE_CPU_CTX()
 
 static u64 epoch;
 static s64 head, tail;	/* the list's ends; `dsq_vtime` is a task's place, never 0 */
 
+/* A nice value's ticks of an epoch (`NICE_TO_TICKS`). */
 static s64 nice_to_ticks(const struct task_struct *p)
 {
 	s64 value = 20 - nice_of(p);
 
-	return (HZ < 200 ? value >> 2 : HZ < 400 ? value >> 1 : HZ < 800 ? value :
-		HZ < 1600 ? value << 1 : value << 2) + 1;
+	return (hz < 200 ? value >> 2 : hz < 400 ? value >> 1 : hz < 800 ? value :
+		hz < 1600 ? value << 1 : value << 2) + 1;
 }
 
-/* Gives a task what the epochs since the last look have brought. */
+/* Gives a task what the epochs since the last look have brought (`recalculate` in `schedule`). */
 static void recalculate(struct task_struct *p, struct task_ctx *task)
 {
 	u64 then = task->epoch, now = epoch, i;
@@ -86,7 +90,7 @@ static void recalculate(struct task_struct *p, struct task_ctx *task)
 		task->counter = (sleeper_bonus ? task->counter >> 1 : 0) + nice_to_ticks(p);
 }
 
-/* How desirable a task is on a CPU. 0 asks for a new epoch, -1 does not. */
+/* How desirable a task is on a CPU. 0 asks for a new epoch, -1 does not (`goodness`). */
 static s64 goodness(struct task_struct *p, struct task_ctx *task, s32 cpu)
 {
 	recalculate(p, task);
@@ -95,14 +99,16 @@ static s64 goodness(struct task_struct *p, struct task_ctx *task, s32 cpu)
 	if (!task->counter)
 		return 0;
 	return task->counter + 20 - nice_of(p) +
-	       (nr_cpus > 1 && scx_bpf_task_cpu(p) == cpu ? PROC_CHANGE_PENALTY : 0) +
-	       (!p->mm || (u64)p->mm == cpu_ctx(cpu)->active_mm ? mm_bonus : 0);
+	       (nr_cpus > 1 && scx_bpf_task_cpu(p) == cpu ? proc_change_penalty_ticks : 0) +
+	       (!p->mm || (u64)p->mm == cpu_ctx(cpu)->active_mm ? mm_bonus_ticks : 0);
 }
 
-/* The timer interrupts that the running task has met cost it a tick each. */
-static void charge(struct task_struct *p, struct task_ctx *task)
+/*
+ * The timer interrupts that the running task has met cost it a tick each (`update_process_times`).
+ */
+static void update_process_times(struct task_struct *p, struct task_ctx *task)
 {
-	s64 ticks = pay_ticks(&task->charged_ns, HZ);
+	s64 ticks = pay_ticks(&task->charged_ns, hz);
 
 	recalculate(p, task);
 	task->counter = ticks < task->counter ? task->counter - ticks : 0;
@@ -110,13 +116,13 @@ static void charge(struct task_struct *p, struct task_ctx *task)
 
 s32 BPF_STRUCT_OPS(linux24_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
-	/* The waker leaves its CPU soon; if the task may run there, nobody is disturbed. */
+	/* The waker leaves its CPU soon; if the task may run there, no task is disturbed. */
 	ctx_of(p)->synchronous = (wake_flags & SCX_WAKE_SYNC) &&
 				 bpf_cpumask_test_cpu(bpf_get_smp_processor_id(), p->cpus_ptr);
 	return prev_cpu;
 }
 
-/* How much better the task is than the one that runs on a CPU. */
+/* How much better the task is than the one that runs on a CPU (`preemption_goodness`). */
 static s64 preemption_goodness(struct task_struct *p, struct task_ctx *task, s32 cpu)
 {
 	struct task_struct *curr = bpf_task_from_pid(cpu_ctx(cpu)->curr);
@@ -129,7 +135,8 @@ static s64 preemption_goodness(struct task_struct *p, struct task_ctx *task, s32
 
 /*
  * Makes a CPU look at the list: the one that the task ran on last if that idles, else the one that
- * idles for longest, else where the task gains most. It may then choose somebody else.
+ * has idled for longest, else the one where the task gains most. It may then choose another task
+ * (`reschedule_idle`).
  */
 static void reschedule_idle(struct task_struct *p, struct task_ctx *task)
 {
@@ -159,7 +166,7 @@ void BPF_STRUCT_OPS(linux24_enqueue, struct task_struct *p, u64 enq_flags)
 	s64 place = p->scx.dsq_vtime;
 
 	task->synchronous = task->yield = false;
-	/* Who wakes up or is new goes to the front, and wins ties. */
+	/* A woken or new task goes to the front, and wins ties. */
 	if ((enq_flags & SCX_ENQ_WAKEUP) || !place)
 		place = __sync_sub_and_fetch(&head, 1);
 	scx_bpf_dsq_insert_vtime(p, RUNQUEUE, SCX_SLICE_INF, place, enq_flags);
@@ -167,7 +174,10 @@ void BPF_STRUCT_OPS(linux24_enqueue, struct task_struct *p, u64 enq_flags)
 		reschedule_idle(p, task);
 }
 
-/* Finds the best of all that may run here; `best` knows the one that ran until now. */
+/*
+ * Finds the best of all that may run here; `best` knows the one that ran until now (`schedule`).
+ * Out of line, because the caller tries it in a loop.
+ */
 static __noinline void scan(s32 cpu, struct best *best)
 {
 	struct task_struct *p;
@@ -184,7 +194,7 @@ void BPF_STRUCT_OPS(linux24_dispatch, s32 cpu, struct task_struct *prev)
 	u32 i;
 
 	if (task)
-		charge(prev, task);
+		update_process_times(prev, task);
 	bpf_for(i, 0, ATTEMPTS) {
 		struct best best = {};
 
@@ -218,19 +228,19 @@ void BPF_STRUCT_OPS(linux24_running, struct task_struct *p)
 
 void BPF_STRUCT_OPS(linux24_tick, struct task_struct *p)
 {
-	charge(p, ctx_of(p));
+	update_process_times(p, ctx_of(p));
 	if (!ctx_of(p)->counter)
 		scx_bpf_task_set_slice(p, 0);
 }
 
 void BPF_STRUCT_OPS(linux24_stopping, struct task_struct *p, bool runnable)
 {
-	charge(p, ctx_of(p));
+	update_process_times(p, ctx_of(p));
 	cpu_ctx(scx_bpf_task_cpu(p))->curr = 0;
 	cpu_ctx(scx_bpf_task_cpu(p))->last_schedule = scx_bpf_now();
 }
 
-/* Everybody else goes first, be it at the price of an epoch; if nobody waits, nothing happens. */
+/* All others go first, even at the price of an epoch; if none waits, nothing happens. */
 bool BPF_STRUCT_OPS(linux24_yield, struct task_struct *from, struct task_struct *to)
 {
 	if (!to && scx_bpf_dsq_nr_queued(RUNQUEUE)) {
@@ -254,7 +264,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(linux24_init_task, struct task_struct *p,
 	if (!args->fork || !fork_shares)
 		return 0;
 	/* It has half of what its parent had, and leaves the rest to it. */
-	charge(forker, parent);
+	update_process_times(forker, parent);
 	task->counter = (parent->counter + 1) >> 1;
 	parent->counter >>= 1;
 	if (!parent->counter)
@@ -262,7 +272,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(linux24_init_task, struct task_struct *p,
 	return 0;
 }
 
-/* What a dead child has left goes back to its parent. */
+/* What a dead child has left returns to its parent. */
 void BPF_STRUCT_OPS(linux24_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
 	struct task_struct *parent = p->real_parent;
@@ -281,7 +291,12 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(linux24_init)
 	return scx_bpf_create_dsq(RUNQUEUE, -1);
 }
 
-SCX_OPS_DEFINE(linux24,
+void BPF_STRUCT_OPS(linux24_exit, struct scx_exit_info *ei)
+{
+	UEI_RECORD(uei, ei);
+}
+
+SCX_OPS_DEFINE(linux24_ops,
 	       .select_cpu	= (void *)linux24_select_cpu,
 	       .enqueue		= (void *)linux24_enqueue,
 	       .dispatch	= (void *)linux24_dispatch,
@@ -292,5 +307,5 @@ SCX_OPS_DEFINE(linux24,
 	       .init_task	= (void *)linux24_init_task,
 	       .exit_task	= (void *)linux24_exit_task,
 	       .init		= (void *)linux24_init,
-	       .exit		= (void *)record_exit,
+	       .exit		= (void *)linux24_exit,
 	       .name		= "linux24");

@@ -2,38 +2,40 @@
 /*
  * muqss: The Multiple Queue Skiplist Scheduler, BFS with a sorted queue for each cache.
  *
- * Idea: As in BFS, slices are equal, and whoever is refilled has a deadline, the later the nicer it
+ * Idea: As in BFS, slices are equal, and a new slice has a deadline, the later the nicer the task
  *       is; the earliest runs. But CPUs share a queue only with those that share their cache, and
  *       it is sorted. A CPU that chooses looks also at the first of every other queue, from the
  *       nearest to the farthest, and takes the earliest of all. There is no other balancing.
- * Good at: Few tasks: who sleeps a lot keeps an early deadline, and every CPU takes what is due.
- * Bad at: Who needs more than a slice at a time: each refill puts it behind all. Slices do not
- *         shrink with load. Each choice looks at every queue. Idle-policy tasks can starve.
+ * Good at: Few tasks: one that sleeps much keeps an early deadline, and every CPU takes what is
+ *          due.
+ * Bad at: Tasks that need more than a slice at a time: each refill puts them behind all. Slices do
+ *         not shrink with load. Each choice looks at every queue. Idle-policy tasks can starve.
  * Origin: Con Kolivas (2016), caches by Eduards Bezverhijs (2019). MuQSS 0.210 for Linux 5.12.
  * Family: 2016, Con Kolivas; after bfs
  * Queue: One for each cache, a skip list by virtual deadline; enqueue O(log n), pick O(queues).
  * Slice: Fixed, 6.29 ms.
  * Wake-up: Takes an idle CPU, else the least loaded; preempts the first later deadline.
  * Balancing: Each choice looks at the first of every queue, from the nearest to the farthest.
- * Differs: The kernel's tree stands for the skip list. There is no SCHED_ISO. Siblings of a core
- *          are neither spared nor told from others that share the cache. Of idle CPUs the last one
- *          is taken, else the one that sched_ext finds nearest. A queue's lock is waited for, not
- *          tried. Real-time tasks have a class of their own; who is displaced by one stays on its
+ * Differs: The kernel's tree replaces the skip list. There is no SCHED_ISO. Siblings of a core are
+ *          neither spared nor told from others that share the cache. Of idle CPUs the last one is
+ *          taken, else the one that sched_ext finds nearest. A queue's lock is waited for, not
+ *          tried. Real-time tasks have a class of their own; a task that one displaces stays on its
  *          CPU.
  */
 #include <scx/common.bpf.h>
-#include "include/idle.h"
-#include "include/load.h"
+#include "include/near.h"
+#include "include/scan.h"
+#include "include/virtual_deadline.h"
 
 char _license[] SEC("license") = "GPL";
 
 /* A slice, in milliseconds (of 2^20 ns). */
-const volatile u64 rr_interval = 6;
-/* Whoever is due first runs; else CPUs look only at queues that are longer than their own. */
+const volatile u64 rr_interval_ms = 6;
+/* The earliest deadline runs; else CPUs look only at queues that are longer than their own. */
 const volatile bool interactive = true;
-/* Who shares a queue: 0 nobody, 1 the CPUs of a cache (`mc`), 2 those of a node, 3 all. */
+/* CPUs that share a queue: 0 none, 1 those of a cache (`mc`), 2 those of a node, 3 all. */
 const volatile u32 rqshare = 1;
-/* sched_yield(): 0 does nothing, 1 chooses anew, 2 gives the rest of the slice away. */
+/* sched_yield(): 0 does nothing, 1 chooses again, 2 gives the rest of the slice away. */
 const volatile u32 yield_type = 1;
 /* A slice ends exactly, by a timer of its CPU; else at this kernel's next tick. */
 const volatile bool exact_slices = true;
@@ -44,32 +46,17 @@ const volatile bool peeking = true;
 
 UEI_DEFINE(uei);
 
-struct task_ctx {
-	u64 deadline;		/* ns */
-	s64 time_slice;		/* what is left, ns */
-	u64 charged_ns;		/* until when the running task has paid, or 0 */
-	struct load_member load;
-	bool is_new;
-	bool synchronous;	/* its waker is about to sleep */
-	bool has_cpu;		/* an idle one that takes it */
-	bool is_displaced;	/* by a real-time task */
-};
-#include "include/task_ctx.h"
-#include "include/virtual_deadline.h"
-#include "include/near.h"
-
 /* Added to a SCHED_IDLE task's deadline: behind all others, yet before them by no wrap. */
 #define IDLEPRIO_OFFSET (1ULL << 61)
-#define ATTEMPTS 8
 
-static u32 nr_cpus;
-
+/* A new slice and deadline (`time_slice_expired`). */
 static void refill(const struct task_struct *p, struct task_ctx *task)
 {
-	task->time_slice = rr_interval * NS_PER_SHORT_MS;
+	task->turn.time_slice = rr_interval_ms * NS_PER_SHORT_MS;
 	task->deadline = scx_bpf_now() + virtual_offset(p);
 }
 
+/* The order of a queue (`node->key` in `enqueue_task`). */
 static u64 key_of(struct task_struct *p)
 {
 	return ctx_of(p)->deadline + (has_idle_policy(p) ? IDLEPRIO_OFFSET : 0);
@@ -84,16 +71,16 @@ s32 BPF_STRUCT_OPS(muqss_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wa
 	task->has_cpu = cpu >= 0;
 	if (cpu >= 0)
 		return cpu;
-	return wake_flags & SCX_WAKE_FORK ? prev_cpu : least_loaded_near(p, prev_cpu, nr_cpus);
+	return wake_flags & SCX_WAKE_FORK ? prev_cpu : least_loaded_near(p, prev_cpu);
 }
 
-/* Preempts on the first CPU, from the chosen one on, whose task is worse. */
+/* Preempts on the first CPU, from the chosen one on, whose task is worse (`try_preempt`). */
 static void try_preempt(struct task_struct *p, struct task_ctx *task, s32 chosen)
 {
 	u32 i;
 
 	bpf_for(i, 0, NR_DISTANCES * nr_cpus) {
-		s32 cpu = nth_nearest(chosen, i, nr_cpus);
+		s32 cpu = nth_nearest(chosen, i);
 
 		if (cpu < 0 || !bpf_cpumask_test_cpu(cpu, p->cpus_ptr) ||
 		    (!interactive && cpu != chosen && nr_running_on(cpu) <= nr_running_on(chosen)))
@@ -116,20 +103,25 @@ void BPF_STRUCT_OPS(muqss_enqueue, struct task_struct *p, u64 enq_flags)
 		try_preempt(p, task, cpu);
 }
 
-/* The earliest so far. */
+/* The earliest so far (`edt` in `earliest_deadline_task`). */
 struct earliest {
 	u64 key;
 	s64 entries;	/* of its queue */
 	u32 queue;
-	s32 pid;	/* 0: nobody yet */
+	s32 pid;	/* 0: none yet */
 };
 
+/* Whether a key is earlier than the best one so far (`earliest_deadline_task`). */
 static bool is_earlier(u64 key, const struct earliest *best)
 {
 	return !best->pid || time_before(key, best->key);
 }
 
-/* Looks for an earlier one that may run here; one that may not ends it where caches count. */
+/*
+ * Looks for an earlier task that may run here; one that may not ends it where caches count
+ * (`earliest_deadline_task`). Out of line: the verifier would go through its loop for each queue
+ * again.
+ */
 static __noinline void look_into(u32 queue, s32 cpu, struct earliest *best)
 {
 	struct task_struct *p;
@@ -147,7 +139,10 @@ static __noinline void look_into(u32 queue, s32 cpu, struct earliest *best)
 	}
 }
 
-/* Whether the first of another queue may be earlier; that needs no lock. */
+/*
+ * Whether the first of another queue may be earlier; that needs no lock (`earliest_deadline_task`,
+ * `best_key`).
+ */
 static bool is_promising(u32 queue, s32 cpu, const struct earliest *best)
 {
 	struct task_struct *first;
@@ -165,7 +160,10 @@ static bool is_promising(u32 queue, s32 cpu, const struct earliest *best)
 	return promising;
 }
 
-/* Finds the earliest of all queues, and of the running task, which stands last in its own. */
+/*
+ * Finds the earliest of all queues, and of the running task, which is the last of its own
+ * (`earliest_deadline_task`). Out of line, because the caller tries it in a loop.
+ */
 static __noinline void find_earliest(s32 cpu, struct task_struct *prev, struct earliest *best)
 {
 	u32 i, own = group_of(cpu);
@@ -175,7 +173,7 @@ static __noinline void find_earliest(s32 cpu, struct task_struct *prev, struct e
 		*best = (struct earliest){ key_of(prev), 0, own, prev->pid };
 	best->entries = scx_bpf_dsq_nr_queued(own) + !!prev;
 	bpf_for(i, 0, NR_DISTANCES * nr_cpus) {
-		s32 queue = nth_nearest(cpu, i, nr_cpus);
+		s32 queue = nth_nearest(cpu, i);
 
 		if (queue < 0 || queue == own || group_of(queue) != queue)
 			continue;
@@ -214,7 +212,7 @@ void BPF_STRUCT_OPS(muqss_running, struct task_struct *p)
 
 void BPF_STRUCT_OPS(muqss_tick, struct task_struct *p)
 {
-	check_slice(p);
+	check_slice(p, &ctx_of(p)->turn);
 }
 
 void BPF_STRUCT_OPS(muqss_stopping, struct task_struct *p, bool runnable)
@@ -256,8 +254,8 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(muqss_init)
 
 	nr_cpus = scx_bpf_nr_cpu_ids();
 	make_ratios(128);
-	make_groups(nr_cpus, rqshare);
-	err = make_turns(nr_cpus);
+	make_groups(rqshare);
+	err = init_slice_timers();
 	bpf_for(cpu, 0, nr_cpus) {
 		if (group_of(cpu) == cpu)
 			err = err ?: scx_bpf_create_dsq(cpu, -1);
@@ -271,7 +269,7 @@ void BPF_STRUCT_OPS(muqss_exit, struct scx_exit_info *ei)
 	UEI_RECORD(uei, ei);
 }
 
-SCX_OPS_DEFINE(muqss,
+SCX_OPS_DEFINE(muqss_ops,
 	       .select_cpu	= (void *)muqss_select_cpu,
 	       .enqueue		= (void *)muqss_enqueue,
 	       .dispatch	= (void *)muqss_dispatch,

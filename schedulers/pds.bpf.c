@@ -2,15 +2,15 @@
 /*
  * pds: The Priority and Deadline based Scheduler of Project C.
  *
- * Idea: Slices are equal, and whoever has a new one also has a deadline, the later the nicer it is.
- *       Every CPU runs the earliest of its own tasks. Early versions sort exactly, in a skip list.
- *       Later ones cut time into slots of 4 or 8 ms: a list for each slot, and all that is due is
- *       equal, in the order of its coming.
- * Good at: Waking up: who has slept is due. No step of the later versions depends on the number of
- *          tasks. Nobody starves.
+ * Idea: Slices are equal, and with each new slice comes a deadline, the later the nicer the task
+ *       is. Every CPU runs the earliest of its own tasks. Early versions sort exactly, in a skip
+ *       list. Later ones cut time into slots of 4 or 8 ms: a list for each slot, and all that is
+ *       due is equal, in the order of arrival.
+ * Good at: Waking up: a task that has slept is due. No step of the later versions depends on the
+ *          number of tasks. No task starves.
  * Bad at: High load: when all have waited for longer than their deadlines, nice values mean
- *         nothing, and a woken task waits for everybody. Little balancing.
- * Origin: Alfred Chen (2017), after BFS. Project C for Linux 7.1; `era` has others.
+ *         nothing, and a woken task waits for all others. Little balancing.
+ * Origin: Alfred Chen (2017), after BFS. Project C, patches for Linux 7.1; `era` has others.
  * Family: 2017, Alfred Chen; after bfs
  * Queue: One for each CPU, lists by slot, once a skip list; O(1), here enqueue O(log n).
  * Slice: Fixed, 4.19 ms.
@@ -18,11 +18,12 @@
  * Balancing: An idle CPU takes tasks from the nearest that has some waiting.
  * Differs: The lists, or the skip list, are one queue, ordered by slot and turn, or by deadline.
  *          There are no active moves between the siblings of a core and no kinds of cores, and
- *          siblings are not told from others that share the cache; PDS-mq's classes of CPUs are
- *          its deadlines here. There is no SCHED_ISO. Real-time tasks have a class of their own;
- *          who is displaced by one stays on its CPU.
+ *          siblings are not told from others that share the cache; PDS-mq's classes of CPUs are its
+ *          deadlines here. There is no SCHED_ISO. Real-time tasks have a class of their own; a task
+ *          that one displaces stays on its CPU.
  */
 #include <scx/common.bpf.h>
+#include "include/project_c.h"
 
 char _license[] SEC("license") = "GPL";
 
@@ -41,22 +42,8 @@ const volatile bool idle_pull = true;
 
 UEI_DEFINE(uei);
 
-struct task_ctx {
-	u64 deadline;		/* a slot, or ns in a skip list */
-	s64 time_slice;		/* what is left, ns */
-	u64 charged_ns;		/* until when the running task has paid, or 0 */
-	s32 queued_on;		/* the CPU whose place it has */
-	bool is_new;
-	bool has_cpu;		/* an idle one that takes it */
-	bool is_displaced;	/* by a real-time task */
-};
-#include "include/task_ctx.h"
-
 /* A skip list's keys are deadlines of which the last bits are cut off. */
 #define SKIPLIST_SHIFT 8
-#define RANK_SHIFT (era < 51500 ? SKIPLIST_SHIFT : 40)
-#include "include/project_c.h"
-
 /* How far away the nearest deadline is, in slots. */
 #define SCHED_EDGE_DELTA 12
 /* Until when older deadlines are still told apart, and how far later ones can be: to 6.1. */
@@ -66,22 +53,31 @@ struct task_ctx {
 /* Skip lists: how far away a deadline is, ns, by `nice_index()`. */
 static u64 prio_deadlines[NICE_LEVELS];
 
+/* Whether the era sorts exactly (`CONFIG_SCHED_PDS` with skip_list.h). */
 static bool has_skip_list(void)
 {
 	return era < 51500;
 }
 
+/* The bits of a turn. No counterpart: the patch has a list for each rank. */
+static u32 rank_shift(void)
+{
+	return era < 51500 ? SKIPLIST_SHIFT : 40;
+}
+
+/* A whole slice, ns (`sched_timeslice_ns`). */
 static s64 timeslice(void)
 {
 	return era == 50900 ? 4 * NS_PER_MS : 4 * NS_PER_SHORT_MS;
 }
 
-/* The present slot. */
+/* The present slot (`rq->time_edge`). */
 static u64 time_edge(void)
 {
 	return scx_bpf_now() >> (era < 60600 ? 22 : 23);
 }
 
+/* The deadline with a new slice, a slot or ns (`sched_task_renew`). */
 static u64 new_deadline(const struct task_struct *p)
 {
 	u32 index = nice_deadlines ? nice_index(p) : 20;
@@ -91,7 +87,10 @@ static u64 new_deadline(const struct task_struct *p)
 	return time_edge() + (era < 60600 ? index : SCHED_EDGE_DELTA + index / 2);
 }
 
-/* All that is due is in one slot, the present one. Who comes from another CPU is not too far. */
+/*
+ * All that is due is in one slot, the present one. A task that comes from another CPU is not too
+ * far (`task_sched_prio`).
+ */
 static u64 slot_of(u64 deadline)
 {
 	u64 edge = time_edge(), first = era < 60600 ? edge - OLDEST : edge;
@@ -100,30 +99,32 @@ static u64 slot_of(u64 deadline)
 	return time_before(deadline, first) ? first : time_before(last, deadline) ? last : deadline;
 }
 
+/* The list of a task (`task_sched_prio`). */
 static u64 rank_of(struct task_struct *p, struct task_ctx *task)
 {
 	return has_skip_list() ? task->deadline >> SKIPLIST_SHIFT : slot_of(task->deadline);
 }
 
-static void renew(struct task_struct *p, struct task_ctx *task)
+/* A new slice and a new deadline (`sched_task_renew`). */
+static void sched_task_renew(struct task_struct *p, struct task_ctx *task)
 {
-	task->time_slice = timeslice();
+	task->turn.time_slice = timeslice();
 	task->deadline = new_deadline(p);
 }
 
 s32 BPF_STRUCT_OPS(pds_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
-	return choose_cpu(p, prev_cpu, wake_flags);
+	return select_task_rq(p, prev_cpu, wake_flags);
 }
 
 void BPF_STRUCT_OPS(pds_enqueue, struct task_struct *p, u64 enq_flags)
 {
-	enqueue(p, enq_flags);
+	enqueue_task(p, enq_flags);
 }
 
 void BPF_STRUCT_OPS(pds_dispatch, s32 cpu, struct task_struct *prev)
 {
-	choose(cpu, prev);
+	choose_next_task(cpu, prev);
 }
 
 void BPF_STRUCT_OPS(pds_running, struct task_struct *p)
@@ -133,7 +134,7 @@ void BPF_STRUCT_OPS(pds_running, struct task_struct *p)
 
 void BPF_STRUCT_OPS(pds_tick, struct task_struct *p)
 {
-	check_slice(p);
+	check_slice(p, &ctx_of(p)->turn);
 }
 
 void BPF_STRUCT_OPS(pds_stopping, struct task_struct *p, bool runnable)
@@ -149,8 +150,8 @@ bool BPF_STRUCT_OPS(pds_yield, struct task_struct *from, struct task_struct *to)
 	if (!yield_type || (era >= 70100 && !scx_bpf_dsq_nr_queued(cpu)))
 		return false;
 	if (era != 50400) {
-		renew(from, task);
-		requeue(cpu, from, task);
+		sched_task_renew(from, task);
+		requeue_task(cpu, from, task);
 	}
 	scx_bpf_task_set_slice(from, 0);
 	return false;
@@ -164,7 +165,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(pds_init_task, struct task_struct *p, struct scx_in
 
 	if (!task)
 		return -ENOMEM;
-	renew(p, task);
+	sched_task_renew(p, task);
 	if (!args->fork)
 		return 0;
 	task->is_new = true;
@@ -191,7 +192,7 @@ void BPF_STRUCT_OPS(pds_exit, struct scx_exit_info *ei)
 	UEI_RECORD(uei, ei);
 }
 
-SCX_OPS_DEFINE(pds,
+SCX_OPS_DEFINE(pds_ops,
 	       .select_cpu	= (void *)pds_select_cpu,
 	       .enqueue		= (void *)pds_enqueue,
 	       .dispatch	= (void *)pds_dispatch,

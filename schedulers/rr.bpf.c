@@ -13,7 +13,7 @@
  * Family: 1961, Fernando Corbató and others; after fifo
  * Queue: One for each CPU, in order of arrival; enqueue O(1), pick O(1).
  * Slice: Fixed, 4 ms.
- * Wake-up: Takes an idle CPU; preempts nobody.
+ * Wake-up: Takes an idle CPU; never preempts.
  * Balancing: An idle CPU takes the first task of another's queue.
  * Differs: From SCHED_RR: no priorities, and every CPU has its own turn.
  */
@@ -67,11 +67,11 @@ void BPF_STRUCT_OPS(rr_enqueue, struct task_struct *p, u64 enq_flags)
 
 	scx_bpf_dsq_insert(p, cpu, slice_us * 1000, enq_flags);
 	note_work(cpu, true);
-	/* Whoever idles finds its own queue empty and steals. */
+	/* An idle CPU finds its own queue empty and steals. */
 	kick_idle_cpu_for(p);
 }
 
-/* Goes round the CPUs of one word, starting beside `cpu`, so that thieves spread. */
+/* Goes round the CPUs of one word, starting next to `cpu`, so that thieves spread. */
 static bool steal_from_word(u32 word, u32 cpu)
 {
 	u64 bits = may_have_work[word % NR_WORDS];
@@ -95,7 +95,7 @@ void BPF_STRUCT_OPS(rr_dispatch, s32 cpu, struct task_struct *prev)
 
 	if (scx_bpf_dsq_move_to_local(cpu, 0))
 		return;
-	/* What is left may not run here. */
+	/* The tasks that are left may not run here. */
 	if (!scx_bpf_dsq_nr_queued(cpu))
 		note_work(cpu, false);
 	/* A task that can go on here is no reason to rob another queue. */
@@ -134,7 +134,7 @@ void BPF_STRUCT_OPS(rr_exit, struct scx_exit_info *ei)
 	UEI_RECORD(uei, ei);
 }
 
-SCX_OPS_DEFINE(rr,
+SCX_OPS_DEFINE(rr_ops,
 	       .select_cpu	= (void *)rr_select_cpu,
 	       .enqueue		= (void *)rr_enqueue,
 	       .dispatch	= (void *)rr_dispatch,

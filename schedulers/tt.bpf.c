@@ -3,14 +3,14 @@
  * tt: The Task Type scheduler, Linux 5.14 to 6.3.
  *
  * Idea: The task that has run the least part of its life, of the last 23 s, runs. How it sleeps and
- *       runs tells its type, from REALTIME to BATCH, and that, what running costs it: each account
- *       costs or saves a fixed part of a tick for each level of priority.
+ *       runs decides its type, from REALTIME to BATCH, and the type decides what running costs it:
+ *       each account costs or saves a fixed part of a tick for each level of priority.
  * Good at: Periodic media tasks, which become REALTIME: they sleep and run regularly and briefly.
- * Bad at: Nice values, which are worth 0.5 to 1.475, and in 6.3 count for hardly anybody. Equals,
- *         which change places at every tick. STARVATION: as with CacULE, who has slept for long and
- *         then computes has the CPU alone for seconds; and who yields beside a hog waits until that
- *         sleeps, for its mark makes it the last until it is chosen.
- * Origin: Hamad Al Marri, 2021 to 2023; 5.14 to 5.16 on its own, from 6.x on grafted on CFS.
+ * Bad at: Nice values, which are worth 0.5 to 1.475, and in 6.3 count for hardly any task. Equal
+ *         tasks, which take turns at every tick. STARVATION: as with CacULE, a task that has slept
+ *         for long and then computes has the CPU alone for seconds; and a task that yields to a hog
+ *         waits until that sleeps, for its mark makes it the last until it is picked.
+ * Origin: Hamad Al Marri, patches of 2021 to 2023: Linux 5.14 to 5.16 on its own, from 6.x on CFS.
  * Family: 2021, Hamad Al Marri; after cacule
  * Queue: One for each CPU, a list, newest first; pick O(n).
  * Slice: 5.15: none, at every tick the lowest runs. 6.3: CFS's.
@@ -18,56 +18,278 @@
  * Balancing: 5.15: CPU 0's tick moves a task from the longest queue to the shortest.
  * Differs: Without the candidate, global and power-saving balancers, dedicated CPUs, and idle CPUs
  *          that poll. A switch that a tick or wake-up has caused is no account of its own. The list
- *          is kept by CFS's vruntime, in O(log n), with each task's place beside it.
+ *          is kept by CFS's vruntime, in O(log n); each task stores its place in the list.
  */
 #include <scx/common.bpf.h>
-#include "include/exit.h"
+#include "include/lifetime.h"
+#include "include/nice.h"
 
 char _license[] SEC("license") = "GPL";
 
-/* Which Linux: 51500 and 60300 stand for 5.15 and 6.3. */
+/* The Linux version: 51500 and 60300 are 5.15 and 6.3. */
 const volatile u32 era = 51500;
-/* Types change what running costs: what REALTIME tasks pay, */
+/* Types change what running costs: the nice value of REALTIME tasks, */
 const volatile bool task_types = true;
 const volatile s32 tt_rt_prio = -20;
-/* and in 6.3 the others, whatever their nice values are. */
+/* and in 6.3 those of the other types, whatever their own nice values are. */
 const volatile s32 tt_interactive_prio = -10, tt_cpu_bound_prio = -15, tt_batch_prio = 19;
 /* How much of its life counts, in nominal milliseconds of 2^20 ns. */
-const volatile u64 tt_max_lifetime = 22000;
+const volatile u64 tt_max_lifetime_ms = 22000;
 /* Busy CPUs are balanced: 0 normally, 2 as in CFS, which is not; -1 is the era's, 0 or 2. */
 const volatile s32 tt_balancer_opt = -1;
 /* A woken task may preempt. */
 const volatile bool wakeup_preemption = true;
 
+UEI_DEFINE(uei);
+
 #define is_5_15 (era < 60000)
 #define balances (tt_balancer_opt < 0 ? is_5_15 : !tt_balancer_opt)
 
-/* What it changes of CFS. In 5.15 nobody is far enough behind to preempt by vruntime. */
+enum task_type { REALTIME, INTERACTIVE, NO_TYPE, CPU_BOUND, BATCH };
+
+#define MS_NS 1000000ULL
+/* A REALTIME task has this age at least, no longer bursts, and bursts and sleeps this regularly. */
+#define RT_AGE (500 * MS_NS)
+#define RT_BURST (4 * MS_NS)
+#define RT_BURST_DELTA (2 * MS_NS)
+#define RT_WAIT_DELTA (8 * MS_NS / 10)
+/* How often it may fail the test until it is REALTIME no longer. */
+#define RT_STICKY 4
+
+/* What is stored of a task (`struct tt_node`). */
+struct tt_node {
+	struct lifetime life;	/* in which it has had that vruntime, from 1 */
+	u64 created;
+	u64 exec_start;		/* until when it is accounted for; of a sleeper, when it fell asleep */
+	u64 wait_time, prev_wait_time;			/* it has slept, in sum and the last time */
+	u64 burst, prev_burst, curr_burst;		/* it has run, in virtual time */
+	u32 type, rt_sticky;
+};
+
+/* CFS as in Linux 6.5, */
 #define OVERLAY
-#define OVERLAY_TASK struct typed typed; s64 place;
-#define OVERLAY_RUNNING s64 newest;
-#define GRANULARITY(p, virtual_ns) (is_5_15 ? 1LL << 62 : (virtual_ns))
+#define OVERLAY_FUNCTIONS
 #define gentle_fair_sleepers true
 #define sched_tunable_scaling 1
 #define sched_latency_ns (-1)
 #define sched_min_granularity_ns (-1)
 #define sched_wakeup_granularity_ns (-1)
+#define sched_idle_min_granularity_ns 750000
+#define sched_child_runs_first (-1)
+#define start_debit true
+#define base_slice true
+#define last_buddy true
+#define next_buddy false
+/* and what TT stores: a task's place in the list, and of each list the place of the newest task. */
+#define FAIR_TASK_FIELDS struct tt_node tt; s64 place;
+#define RUNNING_FIELDS s64 newest;
 
-#include "include/task_type.h"
 #include "cfs.bpf.c"
-#include "include/even_out.h"
+#include "include/lowest.h"
+
+/* The donor CPU, counted from 1, from which each CPU should take a task; 0: none. */
+static u32 donors[MAX_CPUS];
 
 /* Ticks per second. */
 extern unsigned long CONFIG_HZ __kconfig;
 
-static s64 value_of(const struct fair_task *task, u64 now)
+/* In 5.15 no task is far enough behind to preempt by vruntime (`wakeup_gran`). */
+static inline s64 wakeup_gran(struct task_struct *p)
 {
-	return hrrn(&task->typed.window, now);
+	return is_5_15 ? 1LL << 62 : virtual_time(p, wakeup_granularity);
 }
 
-#include "include/lowest.h"
+/* How far apart two times are (`EQ_D`). */
+static inline u64 difference(u64 a, u64 b)
+{
+	return a > b ? a - b : b - a;
+}
 
-/* Who comes to a CPU is an event for who runs there, if anybody does; whose value is returned. */
+/* `wait` is how long it has just slept; 0 while it runs (`is_realtime`). */
+static inline bool is_realtime(const struct tt_node *tt, u64 wait, bool has_migrated, u64 now)
+{
+	if (!tt->wait_time || now - tt->created < RT_AGE)
+		return false;
+	if (!has_migrated && wait && difference(wait, tt->prev_wait_time) > RT_WAIT_DELTA)
+		return false;
+	return difference(tt->burst, tt->prev_burst) <= RT_BURST_DELTA && tt->burst <= RT_BURST &&
+	       tt->curr_burst <= RT_BURST;
+}
+
+/* The type at this moment (`is_interactive`, `is_cpu_bound`, `is_batch`). */
+static inline u32 type_of(const struct tt_node *tt, u64 wait, bool has_migrated, u64 now)
+{
+	u64 ran = tt->life.vruntime & ~YIELD_MARK, life = tt->wait_time + ran;
+	u64 bound = is_5_15 ? 80 : 90;
+
+	if (ran <= 1)
+		return NO_TYPE;
+	if (is_realtime(tt, wait, has_migrated, now))
+		return REALTIME;
+	if (life / ran >= 2 && !(wait && difference(wait, tt->prev_wait_time) <= RT_WAIT_DELTA))
+		return INTERACTIVE;
+	if (ran * 100 / life >= bound)
+		return CPU_BOUND;
+	return life / ran < 2 ? BATCH : NO_TYPE;
+}
+
+/* Sets the type. A REALTIME task keeps it for a few failed tests (`detect_type`). */
+static inline void detect_type(struct tt_node *tt, u64 wait, bool has_migrated, u64 now)
+{
+	u32 type = type_of(tt, wait, has_migrated, now);
+
+	if (type == REALTIME) {
+		tt->rt_sticky = RT_STICKY;
+	} else if (tt->type == REALTIME && tt->rt_sticky) {
+		tt->rt_sticky--;
+		return;
+	}
+	tt->type = type;
+}
+
+/* The nice value that counts: in 5.15 only REALTIME changes it (`convert_to_vruntime`). */
+static inline s64 prio_of(const struct task_struct *p, const struct tt_node *tt)
+{
+	if (!task_types || tt->type == NO_TYPE || (is_5_15 && tt->type != REALTIME))
+		return nice_of(p);
+	return tt->type == REALTIME ? tt_rt_prio : tt->type == INTERACTIVE ? tt_interactive_prio :
+	       tt->type == CPU_BOUND ? tt_cpu_bound_prio : tt_batch_prio;
+}
+
+/*
+ * What a run costs: a nice level costs or saves 1 / 40 of a tick at every account
+ * (`convert_to_vruntime`).
+ */
+static inline u64 convert_to_vruntime(s64 ran_ns, s64 prio, u64 hz)
+{
+	u64 ticks = 40 * hz / 1000 ?: 1, levels = prio < 0 ? -prio : prio;
+	s64 extra = levels * MS_NS / ticks, cost = prio < 0 ? ran_ns - extra : ran_ns + extra;
+
+	return cost > 1 ? cost : 1;
+}
+
+/* It falls asleep (`dequeue_task_fair`). */
+static inline void end_burst(struct tt_node *tt)
+{
+	tt->prev_burst = tt->burst;
+	tt->burst = tt->curr_burst;
+	tt->curr_burst = 0;
+	if (tt->type == CPU_BOUND)
+		tt->type = BATCH;
+}
+
+/* It wakes up (`enqueue_task_fair`). */
+static inline void end_sleep(struct tt_node *tt, bool has_migrated, u64 now)
+{
+	u64 wait = now - tt->exec_start;
+
+	tt->wait_time += wait;
+	detect_type(tt, wait, has_migrated, now);
+	tt->prev_wait_time = wait;
+}
+
+/* Accounts for what it has run until now; with `counts` its nice level costs (`update_curr`). */
+static inline void update_curr_tt(const struct task_struct *p, struct tt_node *tt, bool counts)
+{
+	u64 now = scx_bpf_now(), cost;
+	s64 ran = now - tt->exec_start;
+
+	if (ran <= 0)
+		return;
+	cost = convert_to_vruntime(ran, counts ? prio_of(p, tt) : 0, CONFIG_HZ);
+	tt->life.vruntime += cost;
+	tt->curr_burst += cost;
+	tt->exec_start = now;
+	if (normalize_lifetime(&tt->life, tt_max_lifetime_ms, now))
+		tt->life.vruntime |= 1;
+	if (counts)
+		detect_type(tt, 0, false, now);
+}
+
+/* Thousandths of its life that it has run: the lowest runs (`HRRN_PERCENT`). */
+static s64 value_of(const struct fair_task *task, u64 now)
+{
+	const struct lifetime *life = &task->tt.life;
+
+	if (life->vruntime & YIELD_MARK)
+		return 1LL << 62;
+	return life->vruntime * 1000 / ((now - life->start) | 1);
+}
+
+/* The CPU with the fewest tasks, counted from the waker's on (`select_task_rq_fair`). */
+static inline s32 least_crowded_cpu(const struct task_struct *p, s32 prev_cpu)
+{
+	u32 this_cpu = bpf_get_smp_processor_id(), step;
+	u64 least = ~0ULL;
+	s32 found = prev_cpu;
+
+	bpf_for(step, 0, nr_cpus) {
+		u32 cpu = next_cpu(this_cpu, step);
+		u64 nr = of_cpu(loads, cpu)->nr_running;
+
+		if (nr < least && bpf_cpumask_test_cpu(cpu, p->cpus_ptr)) {
+			least = nr;
+			found = cpu;
+		}
+	}
+	return found;
+}
+
+/*
+ * Lets the CPU with the fewest tasks take one of the CPU with most, if they differ by two. No
+ * counterpart: it is 5.15's normal balancer in other words.
+ */
+static inline void balance(void)
+{
+	u64 most = 0, least = ~0ULL;
+	u32 cpu, longest = 0, shortest = 0;
+
+	bpf_for(cpu, 0, nr_cpus) {
+		u64 nr = of_cpu(loads, cpu)->nr_running;
+
+		if (nr > most) {
+			most = nr;
+			longest = cpu;
+		}
+		if (nr < least) {
+			least = nr;
+			shortest = cpu;
+		}
+	}
+	if (most < least + 2)
+		return;
+	*of_cpu(donors, shortest) = longest + 1;
+	wake_or_preempt(shortest);
+}
+
+/*
+ * Takes a task of this CPU's donor (`move_task`). Out of line, because the verifier would go
+ * through its loop again for each state in which `ops.dispatch` can reach it.
+ */
+static __noinline void move_task(u32 cpu)
+{
+	u32 donor = *of_cpu(donors, cpu) - 1;
+	struct task_struct *p;
+
+	*of_cpu(donors, cpu) = 0;
+	bpf_for_each(scx_dsq, p, donor, 0) {
+		struct fair_task *task = fair_task(p);
+
+		if (!task || !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+			continue;
+		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER,
+					   migrate_vruntime(p->scx.dsq_vtime, donor, cpu));
+		if (!scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, cpu, 0))
+			continue;
+		load_join(&task->load, cpu, weight_of(p));
+		return;
+	}
+}
+
+/*
+ * A task that comes to a CPU is an event for the one that runs there (`update_curr` in
+ * `enqueue_entity`). Returns that one's value, 0 if there is none.
+ */
 static s64 account_curr(const struct running *curr)
 {
 	struct task_struct *p = curr->is_set ? bpf_task_from_pid(curr->pid) : NULL;
@@ -80,20 +302,44 @@ static s64 account_curr(const struct running *curr)
 	if (task) {
 		/* Not while it is interrupted. */
 		if (curr->inverse_weight)
-			account_run(p, &task->typed, true, CONFIG_HZ);
+			update_curr_tt(p, &task->tt, true);
 		value = value_of(task, scx_bpf_now());
 	}
 	bpf_task_release(p);
 	return value;
 }
 
-/* 5.15: Whether a woken or new task preempts the one that runs, which has this value. */
-static bool tt_preempts(const struct task_struct *p, const struct fair_task *task,
-			const struct running *curr, s64 value)
+/* 5.15: Whether a woken or new task preempts one of this value (`check_preempt_wakeup`). */
+static bool preempts_value(const struct task_struct *p, const struct fair_task *task,
+			   const struct running *curr, s64 value)
 {
 	if (!curr->is_set || curr->need_resched || p->policy != POLICY_NORMAL)
 		return false;
 	return wakeup_preemption && value_of(task, scx_bpf_now()) < value;
+}
+
+/* 6.3: CFS's rule, for the lowest (`check_preempt_tick`). It compares unsigned, so a running task
+ * that is behind loses, too. */
+static bool is_turn_over(const struct task_struct *p, s32 cpu, s64 value)
+{
+	struct running *curr = &of_cpu(queues, cpu)->curr;
+	u64 slice = sched_slice(p, of_cpu(loads, cpu), 0);
+	u64 ran = p->se.sum_exec_runtime - curr->prev_sum_exec;
+	struct task_struct *first;
+	struct best best = {};
+	u64 ahead = 0;
+
+	find_lowest(cpu, scx_bpf_now(), &best);
+	if (!best.pid || ran < min_granularity)
+		return false;
+	if (is_slice_over(slice, ran, 0))
+		return true;
+	first = gives_way(&best, value, false) ? bpf_task_from_pid(best.pid) : NULL;
+	if (!first)
+		return false;
+	ahead = p->scx.dsq_vtime - first->scx.dsq_vtime;
+	bpf_task_release(first);
+	return ahead > slice;
 }
 
 s32 BPF_STRUCT_OPS(tt_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
@@ -122,12 +368,12 @@ void BPF_STRUCT_OPS(tt_enqueue, struct task_struct *p, u64 enq_flags)
 		return;
 	is_woken = task->is_new || enq_flags & SCX_ENQ_WAKEUP;
 	if (enq_flags & SCX_ENQ_WAKEUP)
-		end_sleep(&task->typed, task->load.cpu != cpu, scx_bpf_now());
+		end_sleep(&task->tt, task->load.cpu != cpu, scx_bpf_now());
 	task->place = --curr->newest;
 	value = account_curr(curr);
-	cfs_enqueue(p, enq_flags);
-	if (is_5_15 && is_woken && tt_preempts(p, task, curr, value))
-		preempt(curr, cpu);
+	enqueue_task_fair(p, enq_flags);
+	if (is_5_15 && is_woken && preempts_value(p, task, curr, value))
+		resched_curr(curr, cpu);
 }
 
 void BPF_STRUCT_OPS(tt_dispatch, s32 cpu, struct task_struct *prev)
@@ -138,7 +384,7 @@ void BPF_STRUCT_OPS(tt_dispatch, s32 cpu, struct task_struct *prev)
 
 	curr->need_resched = false;
 	if (*of_cpu(donors, cpu))
-		take_given(cpu);
+		move_task(cpu);
 	if (task) {
 		scx_bpf_task_set_dsq_vtime(prev, account(curr, prev));
 		value = value_of(task, scx_bpf_now());
@@ -146,10 +392,10 @@ void BPF_STRUCT_OPS(tt_dispatch, s32 cpu, struct task_struct *prev)
 	if (run_lowest(cpu, task ? &value : NULL, false))
 		return;
 	if (!task) {
-		pull_task(cpu);
+		newidle_balance(cpu);
 		return;
 	}
-	task->typed.window.vruntime &= ~YIELD_MARK;
+	task->tt.life.vruntime &= ~YIELD_MARK;
 	curr->prev_sum_exec = prev->se.sum_exec_runtime;
 	scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
 }
@@ -158,34 +404,11 @@ void BPF_STRUCT_OPS(tt_running, struct task_struct *p)
 {
 	struct fair_task *task = fair_task(p);
 
-	cfs_running(p);
+	set_next_task_fair(p);
 	if (!task)
 		return;
-	task->typed.exec_start = scx_bpf_now();
-	task->typed.window.vruntime &= ~YIELD_MARK;
-}
-
-/* 6.3: CFS's rule for the best. It does not know negative numbers, so who is behind loses, too. */
-static bool is_turn_over(const struct task_struct *p, s32 cpu, s64 value)
-{
-	struct running *curr = &of_cpu(queues, cpu)->curr;
-	u64 slice = sched_slice(p, of_cpu(loads, cpu), 0);
-	u64 ran = p->se.sum_exec_runtime - curr->prev_sum_exec;
-	struct task_struct *first;
-	struct best best = {};
-	u64 ahead = 0;
-
-	find_lowest(cpu, scx_bpf_now(), &best);
-	if (!best.pid || ran < min_granularity)
-		return false;
-	if (is_slice_over(slice, ran, 0))
-		return true;
-	first = gives_way(&best, value, false) ? bpf_task_from_pid(best.pid) : NULL;
-	if (!first)
-		return false;
-	ahead = p->scx.dsq_vtime - first->scx.dsq_vtime;
-	bpf_task_release(first);
-	return ahead > slice;
+	task->tt.exec_start = scx_bpf_now();
+	task->tt.life.vruntime &= ~YIELD_MARK;
 }
 
 void BPF_STRUCT_OPS(tt_tick, struct task_struct *p)
@@ -196,13 +419,13 @@ void BPF_STRUCT_OPS(tt_tick, struct task_struct *p)
 
 	if (!task)
 		return;
-	account_run(p, &task->typed, true, CONFIG_HZ);
+	update_curr_tt(p, &task->tt, true);
 	value = value_of(task, scx_bpf_now());
 	scx_bpf_task_set_dsq_vtime(p, account(&of_cpu(queues, cpu)->curr, p));
 	if (is_5_15 ? should_give_way(cpu, value, false) : is_turn_over(p, cpu, value))
 		scx_bpf_task_set_slice(p, 0);
 	if (cpu == 0 && balances)
-		even_out();
+		balance();
 }
 
 void BPF_STRUCT_OPS(tt_stopping, struct task_struct *p, bool runnable)
@@ -210,17 +433,17 @@ void BPF_STRUCT_OPS(tt_stopping, struct task_struct *p, bool runnable)
 	struct fair_task *task = fair_task(p);
 
 	if (task)
-		account_run(p, &task->typed, !runnable, CONFIG_HZ);
-	cfs_stopping(p, runnable);
+		update_curr_tt(p, &task->tt, !runnable);
+	put_prev_task_fair(p, runnable);
 }
 
 void BPF_STRUCT_OPS(tt_quiescent, struct task_struct *p, u64 deq_flags)
 {
 	struct fair_task *task = fair_task(p);
 
-	cfs_quiescent(p, deq_flags);
+	dequeue_task_fair(p);
 	if (task && deq_flags & SCX_DEQ_SLEEP)
-		end_burst(&task->typed);
+		end_burst(&task->tt);
 }
 
 bool BPF_STRUCT_OPS(tt_yield, struct task_struct *from, struct task_struct *to)
@@ -228,8 +451,8 @@ bool BPF_STRUCT_OPS(tt_yield, struct task_struct *from, struct task_struct *to)
 	struct fair_task *task = fair_task(from);
 
 	if (task) {
-		account_run(from, &task->typed, true, CONFIG_HZ);
-		task->typed.window.vruntime |= YIELD_MARK;
+		update_curr_tt(from, &task->tt, true);
+		task->tt.life.vruntime |= YIELD_MARK;
 	}
 	scx_bpf_task_set_slice(from, 0);
 	return false;
@@ -242,22 +465,27 @@ s32 BPF_STRUCT_OPS(tt_init_task, struct task_struct *p, struct scx_init_task_arg
 	u64 now = scx_bpf_now();
 
 	if (task)
-		task->typed = (struct typed){ .window = { now, 1 }, .created = now,
-					      .exec_start = now, .type = NO_TYPE };
+		task->tt = (struct tt_node){ .life = { now, 1 }, .created = now,
+					     .exec_start = now, .type = NO_TYPE };
 	return err;
 }
 
 void BPF_STRUCT_OPS(tt_enable, struct task_struct *p)
 {
-	cfs_enable(p);
+	task_fork_fair(p);
 }
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(tt_init)
 {
-	return cfs_init();
+	return init_sched_fair_class();
 }
 
-SCX_OPS_DEFINE(tt,
+void BPF_STRUCT_OPS(tt_exit, struct scx_exit_info *ei)
+{
+	UEI_RECORD(uei, ei);
+}
+
+SCX_OPS_DEFINE(tt_ops,
 	       .select_cpu	= (void *)tt_select_cpu,
 	       .enqueue		= (void *)tt_enqueue,
 	       .dispatch	= (void *)tt_dispatch,
@@ -269,5 +497,5 @@ SCX_OPS_DEFINE(tt,
 	       .init_task	= (void *)tt_init_task,
 	       .enable		= (void *)tt_enable,
 	       .init		= (void *)tt_init,
-	       .exit		= (void *)record_exit,
+	       .exit		= (void *)tt_exit,
 	       .name		= "tt");

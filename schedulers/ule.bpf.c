@@ -5,40 +5,42 @@
  * Idea: The ratio of a task's running to its voluntary sleep of the last seconds is its score. With
  *       score and nice value below a threshold it is interactive, and goes before all others, by
  *       its score. The others take turns by a calendar: the more one uses the CPU and the nicer it
- *       is, the later the day that it is written down for, but that day comes.
- * Good at: Interactive tasks beside many hogs, and many of all: no step depends on their number.
- * Bad at: The cut: who runs for more than about 38 % of its time waits with the hogs. Interactive
- *         tasks that fill the CPU together, each below the cut, starve all others for as long.
- *         Nice values move the cut and the day in the calendar, and hardly the share.
+ *       is, the later its day, but that day comes.
+ * Good at: Interactive tasks among many hogs, and many of all: no step depends on their number.
+ * Bad at: The cut: a task that runs for more than about 38 % of its time waits with the hogs.
+ *         Interactive tasks that fill the CPU together, each below the cut, starve all others. Nice
+ *         values move the cut and the day in the calendar, and hardly the share.
  * Origin: Jeff Roberson, FreeBSD 5.1 (2003); as of FreeBSD 12.
  * Family: 2003, Jeff Roberson; after o1
  * Queue: Three for each CPU: interactive by priority, calendar, idle; enqueue O(1), pick O(1).
  * Slice: 94 ms (12 ticks at 127 Hz), divided by the other tasks of the CPU, at least 16 ms.
- * Wake-up: Sleep is added to the history; who is interactive preempts who is not.
+ * Wake-up: Sleep is added to the history; an interactive task preempts one that is not.
  * Balancing: An idle CPU steals; about each second a task goes from the most to the least loaded.
  * Differs: Every wake-up preempts as one from another CPU does: FreeBSD's interrupts are threads,
- *          after which a CPU chooses anew. Queues are ordered trees. All CPUs share one cache. A
+ *          after which a CPU chooses again. Queues are ordered trees. All CPUs share one cache. A
  *          slice ends at this kernel's next tick. No lent priorities. CPU 0, if it idles, is woken
- *          for balancing. Who is displaced by a real-time task waits for its CPU.
+ *          for balancing. A task that a real-time task displaces waits for its CPU.
  */
 #include <scx/common.bpf.h>
+#include "include/common.h"
 #include "include/idle.h"
 #include "include/nice.h"
+#include "include/tick.h"
 
 char _license[] SEC("license") = "GPL";
 
 /* The score from which on a task is not interactive any more. */
 const volatile u64 interact = 30;
-/* A slice, and the part of it that is left with many tasks, in ticks of 127 Hz. */
-const volatile u64 slice = 12, slice_min_divisor = 6;
+/* A slice in ticks of 127 Hz, and the part of it that is left with many tasks. */
+const volatile u64 slice_ticks = 12, slice_min_divisor = 6;
 /* Idle CPUs steal, from those with so many runnable tasks. */
 const volatile bool steal_idle = true;
 const volatile u64 steal_thresh = 2;
-/* CPUs are balanced, each 0.5 to 1.5 times so many ticks of 127 Hz. */
+/* CPUs are balanced, after 0.5 to 1.5 times this many ticks of 127 Hz. */
 const volatile bool balance = true;
-const volatile u64 balance_interval = 128;
-/* For so long a CPU's cache is warm, ms. */
-const volatile u64 affinity = 1;
+const volatile u64 balance_interval_ticks = 128;
+/* How long a CPU's cache is warm. */
+const volatile u64 affinity_ms = 1;
 /* There are interactive tasks. */
 const volatile bool interactivity = true;
 /* A woken task may preempt. */
@@ -57,45 +59,418 @@ struct task_ctx {
 	s32 cpu;				/* where it was queued */
 	bool is_new, is_put, is_over;
 };
-#include "include/task_ctx.h"
+DEFINE_TASK_CTX()
 
-/* Where in it tasks are inserted, and removed. */
+/*
+ * Two indices into a ring of buckets: where tasks are inserted, and removed. A task is put as many
+ * buckets behind the insertion index as its priority says, and the removal index follows. Buckets
+ * are numbered consecutively, which makes the ring a queue that is ordered by them.
+ */
 struct calendar {
 	u64 insert, remove;
 };
 
 struct cpu_ctx {
-	s32 curr;		/* who runs there; 0: nobody of ours */
-	u32 prio;		/* of who runs */
+	s32 curr;		/* pid of the running task; 0: none of ours */
+	u32 prio;		/* of the running task */
 	u64 clock_ns;		/* until when the calendar has advanced */
 	u64 next_balance;	/* ns; of CPU 0 */
 	struct calendar calendar;
 	bool need_resched, balance_due;
 };
-#include "include/cpu_ctx.h"
-#include "include/interact.h"
-#include "include/calendar.h"
+DEFINE_CPU_CTX()
+
 #include "include/counts.h"
-#include "include/steal.h"
+
+/* Clock ticks per second, and those at which time is charged. Times are FreeBSD's: clock ticks of
+ * 1 ms, shifted left by 10. */
+#define HZ 1000ULL
+#define STATHZ 127ULL
+#define TICK_SHIFT 10
+#define SECONDS(s) ((s) * HZ << TICK_SHIFT)
+/* What one of the latter costs. */
+#define TICK_COST ((HZ << TICK_SHIFT) / STATHZ)
+
+#define HISTORY_CAP SECONDS(5)
+#define FORK_CAP (SECONDS(1) / 2)
+#define SCORE_HALF 50ULL
+
+/* The window of CPU use, and when it is shortened again, clock ticks. */
+#define USE_WINDOW (10 * HZ)
+#define USE_WINDOW_MAX (11 * HZ)
+
+/* Levels of priority: the interactive tasks', then the others' by use and by nice. */
+#define INTERACTIVE_RANGE 32
+#define USE_RANGE 32
+#define BATCH_RANGE (USE_RANGE + NICE_LEVELS)
+#define MIN_IDLE (INTERACTIVE_RANGE + BATCH_RANGE)	/* of SCHED_IDLE */
+#define NO_TASK 255
+
+/* 0 (has only slept) to 100 (has only run) (`sched_interact_score`). */
+static inline u64 sched_interact_score(u64 run, u64 sleep)
+{
+	u64 unit;
+
+	if (run > sleep) {
+		unit = run / SCORE_HALF ?: 1;
+		return SCORE_HALF + (SCORE_HALF - sleep / unit);
+	}
+	if (sleep > run) {
+		unit = sleep / SCORE_HALF ?: 1;
+		return run / unit;
+	}
+	return run ? SCORE_HALF : 0;
+}
+
+/* Bounds what is stored (`sched_interact_update`). */
+static inline void sched_interact_update(struct task_ctx *task)
+{
+	u64 sum = task->runtime + task->slptime;
+
+	if (sum < HISTORY_CAP)
+		return;
+	if (sum > 2 * HISTORY_CAP) {
+		bool runs = task->runtime > task->slptime;
+
+		task->runtime = runs ? HISTORY_CAP : 1;
+		task->slptime = runs ? 1 : HISTORY_CAP;
+	} else if (sum > HISTORY_CAP / 5 * 6) {
+		task->runtime /= 2;
+		task->slptime /= 2;
+	} else {
+		task->runtime = task->runtime / 5 * 4;
+		task->slptime = task->slptime / 5 * 4;
+	}
+}
+
+/*
+ * A new task stores what its parent does, but little of it (`sched_interact_fork`,
+ * `sched_fork_thread`).
+ */
+static inline void sched_interact_fork(const struct task_ctx *parent, struct task_ctx *child)
+{
+	u64 ratio = (parent->runtime + parent->slptime) / FORK_CAP;
+
+	child->runtime = parent->runtime / (ratio ?: 1);
+	child->slptime = parent->slptime / (ratio ?: 1);
+	child->use = parent->use;
+	child->use_first = parent->use_first;
+	child->use_last = parent->use_last;
+}
+
+/*
+ * Brings the CPU use up to date; since the last time the task has run, or it has not
+ * (`sched_pctcpu_update`).
+ */
+static inline void sched_pctcpu_update(struct task_ctx *task, u64 now, bool runs)
+{
+	if (now - task->use_last >= USE_WINDOW) {
+		task->use = 0;
+		task->use_first = now - USE_WINDOW;
+	} else if (now - task->use_first >= USE_WINDOW_MAX) {
+		u64 span = task->use_last - task->use_first;
+
+		task->use = task->use / (span ?: 1) * (task->use_last - (now - USE_WINDOW));
+		task->use_first = now - USE_WINDOW;
+	}
+	if (runs)
+		task->use += (now - task->use_last) << TICK_SHIFT;
+	task->use_last = now;
+}
+
+/* The part of the window that it has run, in levels (`SCHED_PRI_TICKS`). */
+static inline u32 use_levels(const struct task_ctx *task)
+{
+	u64 span = task->use_last - task->use_first;
+	u64 levels = (task->use >> TICK_SHIFT) * USE_RANGE / (span > HZ ? span : HZ);
+
+	return levels < USE_RANGE ? levels : USE_RANGE - 1;
+}
+
+/* How many clock ticks there have been (`ticks`). */
+static inline u64 clock_ticks(void)
+{
+	return scx_bpf_now() / (NS_PER_SECOND / HZ);
+}
+
+/* Whether a task of this score and nice value is interactive (`sched_priority`). */
+static inline bool is_interactive(u64 score, s32 nice)
+{
+	return interactivity && (s64)score + nice < (s64)interact;
+}
+
+/* The priority by its history, 0 is the best (`sched_priority`). */
+static inline void sched_priority(const struct task_struct *p, struct task_ctx *task)
+{
+	u64 score = sched_interact_score(task->runtime, task->slptime);
+	s64 better = (s64)score + nice_of(p);
+
+	if (has_idle_policy(p))
+		task->prio = MIN_IDLE;
+	else if (is_interactive(score, nice_of(p)))
+		task->prio = better > 0 ? (u64)better * INTERACTIVE_RANGE / interact : 0;
+	else
+		task->prio = INTERACTIVE_RANGE + nice_index(p) + use_levels(task);
+}
+
+/* A slice with this number of other tasks, ticks of 127 Hz (`tdq_slice`). */
+static inline u64 tdq_slice(u32 others)
+{
+	if (others >= slice_min_divisor)
+		return slice_ticks / slice_min_divisor;
+	return others > 1 ? slice_ticks / others : slice_ticks;
+}
+
+/* The ticks of 127 Hz that the running task has met (`sched_clock`). */
+static inline void charge(struct task_struct *p, struct task_ctx *task)
+{
+	u64 ticks = pay_ticks(&task->charged_ns, STATHZ);
+
+	sched_pctcpu_update(task, clock_ticks(), true);
+	task->used += ticks;
+	task->runtime += ticks * TICK_COST;
+	if (ticks)
+		sched_interact_update(task);
+	sched_priority(p, task);
+}
+
+/* It has slept, and begins a slice (`sched_wakeup`). */
+static inline void sched_wakeup(struct task_struct *p, struct task_ctx *task)
+{
+	u64 now = clock_ticks();
+
+	if (task->since) {
+		task->slptime += (now - task->since) << TICK_SHIFT;
+		sched_interact_update(task);
+		task->used = 0;
+	}
+	task->since = 0;
+	sched_pctcpu_update(task, now, false);
+	sched_priority(p, task);
+}
+
+enum { INTERACTIVE, BATCH, IDLE, QUEUES };
+
+#define BUCKETS 64
+/* Levels of priority that share a list. */
+#define LEVELS_PER_LIST 4
+
+/* A CPU's three queues (`tdq_realtime`, `tdq_timeshare`, `tdq_idle`). */
+static inline u64 queue_of(s32 cpu, u32 queue)
+{
+	return (u64)cpu * 4 + queue;
+}
+
+/* How many tasks wait for a CPU (`tdq_load`, without the running one). */
+static inline u32 waiting(s32 cpu)
+{
+	return scx_bpf_dsq_nr_queued(queue_of(cpu, INTERACTIVE)) +
+	       scx_bpf_dsq_nr_queued(queue_of(cpu, BATCH)) +
+	       scx_bpf_dsq_nr_queued(queue_of(cpu, IDLE));
+}
+
+/* The bucket of a task that is this far from the calendar's best priority (`tdq_runq_add`). */
+static inline u64 bucket_of(const struct calendar *calendar, u32 level)
+{
+	u64 bucket = calendar->insert + level * BUCKETS / BATCH_RANGE;
+	u64 last = calendar->remove + BUCKETS - 1;
+
+	return bucket < last ? bucket : last;
+}
+
+/*
+ * The place of a task: at a list's tail, or, if it was preempted, at its head
+ * (`tdq_runq_add`).
+ */
+static inline void tdq_runq_add(struct task_ctx *task, s32 cpu, bool is_preempted)
+{
+	const struct calendar *calendar = &cpu_ctx(cpu)->calendar;
+	u64 list = 0;
+
+	task->queue = task->prio < INTERACTIVE_RANGE ? INTERACTIVE :
+		      task->prio < MIN_IDLE ? BATCH : IDLE;
+	if (task->queue == INTERACTIVE)
+		list = task->prio / LEVELS_PER_LIST;
+	else if (task->queue == BATCH)
+		list = is_preempted ? calendar->remove :
+				      bucket_of(calendar, task->prio - INTERACTIVE_RANGE);
+	task->place = 2 * list + !is_preempted;
+	task->cpu = cpu;
+}
+
+/* The first bucket with a waiting task; `none` if there is none (`runq_choose_from`). */
+static inline u64 first_bucket(s32 cpu, u64 none)
+{
+	struct task_struct *p = __COMPAT_scx_bpf_dsq_peek(queue_of(cpu, BATCH));
+
+	return p ? p->scx.dsq_vtime / 2 : none;
+}
+
+/*
+ * A tick: the insertion index is at most one ahead of the bucket that is emptied (`sched_clock`).
+ */
+static inline void advance(s32 cpu)
+{
+	struct calendar *calendar = &cpu_ctx(cpu)->calendar;
+
+	if (calendar->insert != calendar->remove)
+		return;
+	calendar->insert++;
+	if (first_bucket(cpu, ~0ULL) > calendar->remove)
+		calendar->remove = calendar->insert;
+}
+
+/* A task was taken out of the calendar: perhaps a bucket is empty now (`tdq_runq_rem`). */
+static inline void follow(s32 cpu)
+{
+	struct calendar *calendar = &cpu_ctx(cpu)->calendar;
+
+	if (calendar->insert != calendar->remove && first_bucket(cpu, ~0ULL) > calendar->remove)
+		calendar->remove++;
+}
+
+/* Whether a task at this place goes before all that wait (`tdq_choose`). */
+static inline bool is_first(const struct task_ctx *task, s32 cpu)
+{
+	u32 queue;
+
+	bpf_for(queue, 0, QUEUES) {
+		struct task_struct *p = __COMPAT_scx_bpf_dsq_peek(queue_of(cpu, queue));
+
+		if (p)
+			return task->queue < queue ||
+			       (task->queue == queue && task->place < p->scx.dsq_vtime);
+	}
+	return true;
+}
+
+/* Runs the first of a CPU's tasks there (`tdq_choose`). */
+static inline bool tdq_choose(s32 cpu)
+{
+	u32 queue;
+
+	bpf_for(queue, 0, QUEUES) {
+		if (!scx_bpf_dsq_nr_queued(queue_of(cpu, queue)) ||
+		    !scx_bpf_dsq_move_to_local(queue_of(cpu, queue), 0))
+			continue;
+		if (queue == BATCH)
+			follow(cpu);
+		return true;
+	}
+	return false;
+}
+
+/*
+ * The first task of a queue that may run on another CPU goes there (`runq_steal_from`). Out of
+ * line, because its loop would be three times in each caller.
+ */
+static __noinline bool runq_steal_from(s32 from, u32 queue, s32 to)
+{
+	struct task_struct *p;
+	bool has_moved = false;
+
+	bpf_for_each(scx_dsq, p, queue_of(from, queue), 0) {
+		struct task_ctx *task = ctx_of(p);
+
+		if (!bpf_cpumask_test_cpu(to, p->cpus_ptr))
+			continue;
+		tdq_runq_add(task, to, false);
+		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, task->place);
+		has_moved = scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, queue_of(to, queue), 0);
+		break;
+	}
+	if (has_moved && queue == BATCH)
+		follow(from);
+	return has_moved;
+}
+
+/* Moves one task between CPUs (`tdq_move`). */
+static inline bool tdq_move(s32 from, s32 to)
+{
+	return runq_steal_from(from, INTERACTIVE, to) || runq_steal_from(from, BATCH, to) ||
+	       runq_steal_from(from, IDLE, to);
+}
+
+/* The priority of the running task (`tdq_lowpri`). */
+static inline u32 prio_on(s32 cpu)
+{
+	return cpu_ctx(cpu)->curr ? cpu_ctx(cpu)->prio : NO_TASK;
+}
+
+/*
+ * The least loaded CPU for a task, of those where it would run at once if `at_once`; else -1
+ * (`sched_lowest`). Out of line, because `ops.select_cpu` calls it twice.
+ */
+static __noinline s32 sched_lowest(struct task_struct *p, s32 prev_cpu, bool at_once)
+{
+	u32 step, least = ~0U, prio = ctx_of(p)->prio;
+	s32 found = -1;
+
+	bpf_for(step, 0, nr_cpus) {
+		u32 cpu = next_cpu(prev_cpu, step);
+		u32 load = nr_running(cpu);
+
+		if (load < least && bpf_cpumask_test_cpu(cpu, p->cpus_ptr) &&
+		    (!at_once || prio_on(cpu) > prio)) {
+			least = load;
+			found = cpu;
+		}
+	}
+	return found;
+}
+
+/* One task goes from the most loaded CPU to the least loaded one (`sched_balance`). */
+static inline void sched_balance(void)
+{
+	struct extremes extremes;
+	s32 to;
+
+	find_extremes(&extremes);
+	to = extremes.laziest;
+	cpu_ctx(0)->next_balance = scx_bpf_now() + balance_interval_ticks * NS_PER_SECOND / STATHZ *
+				   (bpf_get_prandom_u32() % 1024 + 512) / 1024;
+	if (balance && extremes.most > extremes.least && tdq_move(extremes.busiest, to))
+		wake_up_for_work(to);
+}
+
+/* Work for a CPU that would idle: from the most loaded one, else from the next (`tdq_idled`). */
+static inline bool tdq_idled(s32 cpu)
+{
+	struct extremes extremes;
+	u32 step;
+
+	if (!steal_idle)
+		return false;
+	find_extremes(&extremes);
+	if (extremes.most >= steal_thresh && tdq_move(extremes.busiest, cpu))
+		return true;
+	bpf_for(step, 1, nr_cpus) {
+		u32 other = next_cpu(cpu, step);
+
+		if (nr_running(other) >= steal_thresh && tdq_move(other, cpu))
+			return true;
+	}
+	return false;
+}
 
 s32 BPF_STRUCT_OPS(ule_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	s32 found;
 
-	if (!nr_running(prev_cpu) && clock_ticks() - ctx_of(p)->use_last <= affinity)
+	if (!nr_running(prev_cpu) && clock_ticks() - ctx_of(p)->use_last <= affinity_ms)
 		return prev_cpu;
-	found = lowest(p, prev_cpu, true);
+	found = sched_lowest(p, prev_cpu, true);
 	if (found < 0)
-		found = lowest(p, prev_cpu, false);
+		found = sched_lowest(p, prev_cpu, false);
 	return found < 0 ? prev_cpu : found;
 }
 
-/* Whether a task takes the CPU from who runs there. */
-static bool preempts(struct task_ctx *task, s32 cpu)
+/* Whether a task takes the CPU from the running one (`sched_shouldpreempt`). */
+static bool sched_shouldpreempt(struct task_ctx *task, s32 cpu)
 {
 	u32 prio = prio_on(cpu);
 
-	if (!wakeup_preemption || prio == NOBODY || task->prio >= prio)
+	if (!wakeup_preemption || prio == NO_TASK || task->prio >= prio)
 		return false;
 	return prio == MIN_IDLE || (task->queue == INTERACTIVE && prio >= INTERACTIVE_RANGE);
 }
@@ -107,27 +482,31 @@ void BPF_STRUCT_OPS(ule_enqueue, struct task_struct *p, u64 enq_flags)
 	bool is_woken = task->is_new || (enq_flags & SCX_ENQ_WAKEUP);
 
 	if (is_woken)
-		wake(p, task);
+		sched_wakeup(p, task);
 	if (is_woken || !task->is_put || task->cpu != cpu)
-		place(task, cpu, false);
+		tdq_runq_add(task, cpu, false);
 	task->is_new = task->is_put = false;
 	scx_bpf_dsq_insert_vtime(p, queue_of(cpu, task->queue), SCX_SLICE_INF, task->place, enq_flags);
-	if (is_woken && preempts(task, cpu))
-		preempt(cpu);
+	if (is_woken && sched_shouldpreempt(task, cpu))
+		resched_cpu(cpu);
 	else
 		wake_up_if_free(cpu);
 }
 
-/* Who has run until now goes to the end of its list, or, if its slice is not over, to the front. */
+/*
+ * The task that has run until now goes to the tail of its list, or, if its slice is not over, to
+ * the head (`sched_switch`).
+ */
 static void put_prev(struct task_struct *p, struct task_ctx *task, s32 cpu)
 {
 	charge(p, task);
-	place(task, cpu, !task->is_over);
+	tdq_runq_add(task, cpu, !task->is_over);
 	task->used = task->is_over ? 0 : task->used;
 	task->is_over = false;
 	task->is_put = true;
 }
 
+/* A task begins to run (`sched_switch`). */
 static void set_next(struct task_struct *p, struct task_ctx *task, s32 cpu)
 {
 	struct cpu_ctx *here = cpu_ctx(cpu);
@@ -135,7 +514,7 @@ static void set_next(struct task_struct *p, struct task_ctx *task, s32 cpu)
 	here->curr = p->pid;
 	here->prio = task->prio;
 	task->charged_ns = scx_bpf_now();
-	update_use(task, clock_ticks(), task->is_put && task->cpu == cpu);
+	sched_pctcpu_update(task, clock_ticks(), task->is_put && task->cpu == cpu);
 	task->is_put = false;
 }
 
@@ -146,13 +525,13 @@ void BPF_STRUCT_OPS(ule_dispatch, s32 cpu, struct task_struct *prev)
 	bool goes_on = task && here->balance_due && !here->need_resched;
 
 	if (here->balance_due)
-		balance_cpus();
+		sched_balance();
 	here->balance_due = here->need_resched = false;
 	if (task && !goes_on)
 		put_prev(prev, task, cpu);
-	if (!task && !run_first(cpu) && steal(cpu))
-		run_first(cpu);
-	if (!task || (!goes_on && !is_first(task, cpu) && run_first(cpu)))
+	if (!task && !tdq_choose(cpu) && tdq_idled(cpu))
+		tdq_choose(cpu);
+	if (!task || (!goes_on && !is_first(task, cpu) && tdq_choose(cpu)))
 		return;
 	if (!goes_on)
 		set_next(prev, task, cpu);
@@ -175,7 +554,7 @@ void BPF_STRUCT_OPS(ule_tick, struct task_struct *p)
 		advance(cpu);
 	charge(p, task);
 	here->prio = task->prio;
-	task->is_over = task->used >= slice_beside(waiting(cpu));
+	task->is_over = task->used >= tdq_slice(waiting(cpu));
 	if (task->is_over)
 		here->need_resched = true;
 	if ((is_time && request_balance(cpu)) || here->need_resched)
@@ -203,7 +582,7 @@ bool BPF_STRUCT_OPS(ule_yield, struct task_struct *from, struct task_struct *to)
 	return false;
 }
 
-/* A child is as its parent, which pays a tick for it. */
+/* A child is as its parent, which pays a tick for it (`sched_fork`). */
 s32 BPF_STRUCT_OPS_SLEEPABLE(ule_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
 	struct task_ctx *parent = ctx_of(bpf_get_current_task_btf()), *task = make_ctx(p);
@@ -213,15 +592,15 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(ule_init_task, struct task_struct *p, struct scx_in
 	task->is_new = true;
 	task->use_first = task->use_last = clock_ticks();
 	if (args->fork) {
-		inherit(parent, task);
+		sched_interact_fork(parent, task);
 		parent->runtime += TICK_COST;
-		limit_history(parent);
+		sched_interact_update(parent);
 	}
-	set_priority(p, task);
+	sched_priority(p, task);
 	return 0;
 }
 
-/* What a child has run counts as its parent's. */
+/* What a child has run counts as its parent's (`sched_exit`). */
 void BPF_STRUCT_OPS(ule_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
 	struct task_struct *parent = p->real_parent;
@@ -229,7 +608,7 @@ void BPF_STRUCT_OPS(ule_exit_task, struct task_struct *p, struct scx_exit_task_a
 	if (!parent || args->cancelled)
 		return;
 	ctx_of(parent)->runtime += ctx_of(p)->runtime;
-	limit_history(ctx_of(parent));
+	sched_interact_update(ctx_of(parent));
 }
 
 s32 BPF_STRUCT_OPS_SLEEPABLE(ule_init)
@@ -250,7 +629,7 @@ void BPF_STRUCT_OPS(ule_exit, struct scx_exit_info *ei)
 	UEI_RECORD(uei, ei);
 }
 
-SCX_OPS_DEFINE(ule,
+SCX_OPS_DEFINE(ule_ops,
 	       .select_cpu	= (void *)ule_select_cpu,
 	       .enqueue		= (void *)ule_enqueue,
 	       .dispatch	= (void *)ule_dispatch,

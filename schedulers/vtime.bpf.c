@@ -5,15 +5,15 @@
  * Idea: A task's virtual time is the CPU time that it has used, divided by its weight. Every
  *       runnable task waits in one shared queue that is ordered by virtual time, and every CPU
  *       takes the first that may run there. A sleeper keeps at most one slice of what it left.
- * Good at: Fair shares by nice value, and soon a CPU for those who sleep much, with little code.
+ * Good at: Fair shares by nice value, and low latency for tasks that sleep much, with little code.
  * Bad at: Many CPUs: all share one queue and its lock, and caches go cold. It never preempts: a
- *         woken task waits until somebody's slice is over.
- * Origin: Weighted fair queueing, which CFS brought to Linux (2007); scx_simple of the examples.
+ *         woken task waits until a running task's slice is over.
+ * Origin: Weighted fair queueing; scx_simple of the kernel's examples does it, too.
  * Family: 1989, Alan Demers, Srinivasan Keshav and Scott Shenker; after rr
  * Queue: One for all CPUs, a red-black tree by virtual time; enqueue O(log n), pick O(1).
  * Slice: Fixed, 20 ms.
- * Wake-up: Takes an idle CPU; preempts nobody; has at most one slice of credit.
- * Balancing: None is needed, all CPUs take from one queue.
+ * Wake-up: Takes an idle CPU; never preempts; has at most one slice of credit.
+ * Balancing: Not needed: all CPUs take from one queue.
  * Differs: From CFS: one queue for all CPUs, a fixed slice, no preemption on wake-up.
  */
 #include <scx/common.bpf.h>
@@ -48,7 +48,7 @@ void BPF_STRUCT_OPS(vtime_enqueue, struct task_struct *p, u64 enq_flags)
 	u64 slice_ns = slice_us * 1000;
 	u64 vtime = p->scx.dsq_vtime;
 
-	/* Whoever sleeps long must not come back with a claim to a CPU for as long. */
+	/* A long sleep must not become a claim to a CPU for as long. */
 	if (time_before(vtime, vtime_now - slice_ns))
 		vtime = vtime_now - slice_ns;
 	scx_bpf_dsq_insert_vtime(p, SHARED_DSQ, slice_ns, vtime, enq_flags);
@@ -61,7 +61,7 @@ static u64 vtime_after_slice(const struct task_struct *p)
 	return p->scx.dsq_vtime + virtual_time(p, slice_us * 1000 - p->scx.slice);
 }
 
-/* Whether nobody who could run on this CPU has had less. */
+/* Whether no waiting task that may run on this CPU has had less. */
 static bool is_still_first(const struct task_struct *p, s32 cpu)
 {
 	u64 vtime = vtime_after_slice(p);
@@ -115,7 +115,7 @@ void BPF_STRUCT_OPS(vtime_exit, struct scx_exit_info *ei)
 	UEI_RECORD(uei, ei);
 }
 
-SCX_OPS_DEFINE(vtime,
+SCX_OPS_DEFINE(vtime_ops,
 	       .select_cpu	= (void *)vtime_select_cpu,
 	       .enqueue		= (void *)vtime_enqueue,
 	       .dispatch	= (void *)vtime_dispatch,

@@ -4,6 +4,10 @@
 //! `FAIRGROUND_BLESS=1 cargo test --release --test tidy` rewrites the generated index of the
 //! schedulers; the generated parts of the book belong to the test `book`.
 
+#[path = "tidy/closure.rs"]
+mod closure;
+#[path = "tidy/counterparts.rs"]
+mod counterparts;
 #[path = "tidy/documents.rs"]
 mod documents;
 #[path = "tidy/functions.rs"]

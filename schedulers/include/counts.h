@@ -1,34 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Balancing by counting runnable tasks. The scheduler has defined, before it includes this,
- * `waiting(cpu)`, how many tasks wait for a CPU, and in `struct cpu_ctx` who runs there, `curr`,
- * and `balance_due`.
+ * Balancing by counting runnable tasks.
+ *
+ * The scheduler's `struct cpu_ctx`, which it has defined before it includes this, has `curr`, the
+ * pid of the running task, `need_resched` and `balance_due`; and the scheduler defines `waiting()`.
  */
 #ifndef FAIRGROUND_COUNTS_H
 #define FAIRGROUND_COUNTS_H
 
+#include "common.h"
 #include "idle.h"
 
-static u32 nr_cpus;
+/* How many tasks wait for a CPU. */
+static u32 waiting(s32 cpu);
 
-/* Who runs is counted, too. */
+/* How many tasks are runnable on a CPU, with the running one. */
 static inline u32 nr_running(s32 cpu)
 {
 	return waiting(cpu) + (cpu_ctx(cpu)->curr != 0);
 }
 
+/* Makes a CPU choose again. */
+static inline void resched_cpu(s32 cpu)
+{
+	cpu_ctx(cpu)->need_resched = true;
+	wake_or_preempt(cpu);
+}
+
 /*
- * Wakes a CPU in whose queue a task has just been put, if it idles or is about to. To ask whether
- * it idles is not enough: that is told only when the CPU has looked for work in vain, and who comes
- * after the look and before the telling would wait while the CPU idles. The kick waits for the CPU
- * to have chosen.
+ * Wakes a CPU in whose queue a task has just been put, if it idles or is about to. `is_idle()` is
+ * not enough: it is true only after the CPU has looked for work in vain, and a task that comes
+ * after the look and before that would wait while the CPU idles. The kick waits until the CPU has
+ * chosen.
  */
 static inline void wake_up_for_work(s32 cpu)
 {
 	scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
 }
 
-/* The same where its run queue is locked, as it is in `ops.enqueue`: who runs there is known. */
+/* The same where its run queue is locked, as in `ops.enqueue`: it is known whether a task runs. */
 static inline void wake_up_if_free(s32 cpu)
 {
 	if (!cpu_ctx(cpu)->curr)
@@ -37,7 +47,8 @@ static inline void wake_up_if_free(s32 cpu)
 
 /*
  * The CPU with the fewest runnable tasks that a task may use, going round from `start`; `prev_cpu`
- * if none has fewer.
+ * if none has fewer. Out of line, as all loops over CPUs here: the verifier would go through them
+ * again for each state in which their callers can be.
  */
 static __noinline s32 fewest_cpu(const struct task_struct *p, s32 prev_cpu, u32 start)
 {
@@ -45,7 +56,7 @@ static __noinline s32 fewest_cpu(const struct task_struct *p, s32 prev_cpu, u32 
 	s32 found = prev_cpu;
 
 	bpf_for(step, 0, nr_cpus) {
-		u32 cpu = start + step < nr_cpus ? start + step : start + step - nr_cpus;
+		u32 cpu = next_cpu(start, step);
 		u32 count = nr_running(cpu);
 
 		if (count < fewest && bpf_cpumask_test_cpu(cpu, p->cpus_ptr)) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What CFS and EEVDF have in common: one queue for each CPU, which CPU a woken or a new task goes
- * to, and what a CPU without work takes from the others.
+ * Placement and pulling in the fair class of Linux.
  *
  * Linux decides by load averages and scheduling domains. Here the weights that are runnable now
- * stand for the averages, and sched_ext's search for idle CPUs, which knows caches and cores, for
- * the domains.
+ * replace the averages, and sched_ext's search for idle CPUs, which knows caches and cores,
+ * replaces the domains.
  */
 #ifndef FAIRGROUND_FAIR_H
 #define FAIRGROUND_FAIR_H
@@ -13,12 +12,19 @@
 #include "idle.h"
 #include "load.h"
 #include "nice.h"
+#include "running.h"
 
 /* How much heavier the previous CPU may be than the waker's, half of `imbalance_pct` of 117 %. */
 #define WAKE_AFFINE_BIAS 108
 
-/* Between the waker's CPU and the previous one: the one with less weight (`wake_affine`). */
-static inline s32 affine_cpu(const struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+/* A task's weight as the CPUs count it. */
+static inline u32 task_weight(struct task_struct *p)
+{
+	return weight_at(p, WEIGHT_INDEX(p, fair_task(p)));
+}
+
+/* Of the waker's CPU and the previous one, the one with less weight (`wake_affine`). */
+static inline s32 wake_affine(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	s32 this_cpu = bpf_get_smp_processor_id();
 	struct load *here = of_cpu(loads, this_cpu), *there = of_cpu(loads, prev_cpu);
@@ -28,19 +34,19 @@ static inline s32 affine_cpu(const struct task_struct *p, s32 prev_cpu, u64 wake
 	if (this_cpu == prev_cpu || !bpf_cpumask_test_cpu(this_cpu, p->cpus_ptr))
 		return prev_cpu;
 	if (is_sync) {
-		u64 waker = weight_of(bpf_get_current_task_btf());
+		u64 waker = task_weight(bpf_get_current_task_btf());
 
 		/* A waker that is about to sleep does not count. */
 		if (here->nr_running == 1 || waker > mine)
 			return this_cpu;
 		mine -= waker;
 	}
-	mine += weight_of(p);
+	mine += task_weight(p);
 	return mine * 100 < there->weight * WAKE_AFFINE_BIAS + is_sync ? this_cpu : prev_cpu;
 }
 
-/* The CPU with the least weight, for a task that has no history (`find_idlest_cpu`). */
-static inline s32 least_loaded_cpu(const struct task_struct *p, s32 prev_cpu)
+/* The CPU with the least weight, for a new task (`sched_balance_find_dst_cpu`). */
+static inline s32 find_idlest_cpu(const struct task_struct *p, s32 prev_cpu)
 {
 	u64 least = ~0ULL;
 	s32 found = prev_cpu;
@@ -57,8 +63,8 @@ static inline s32 least_loaded_cpu(const struct task_struct *p, s32 prev_cpu)
 	return found;
 }
 
-/* An idle CPU, else where the task is likely to run soonest. */
-static inline s32 select_fair_cpu(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+/* An idle CPU, else the one where the task is likely to run soonest (`select_task_rq_fair`). */
+static inline s32 select_task_rq_fair(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	bool is_idle = false;
 	s32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
@@ -66,32 +72,18 @@ static inline s32 select_fair_cpu(struct task_struct *p, s32 prev_cpu, u64 wake_
 	if (is_idle)
 		return cpu;
 	if (wake_flags & SCX_WAKE_FORK)
-		return least_loaded_cpu(p, prev_cpu);
-	return affine_cpu(p, prev_cpu, wake_flags);
+		return find_idlest_cpu(p, prev_cpu);
+	return wake_affine(p, prev_cpu, wake_flags);
 }
 
-/* The task with this pid that waits for a CPU, else the first, shall run there next. */
-static inline bool run_next(u32 cpu, s32 pid)
-{
-	struct task_struct *p;
-
-	if (!pid)
-		return scx_bpf_dsq_move_to_local(cpu, 0);
-	bpf_for_each(scx_dsq, p, cpu, 0) {
-		if (p->pid == pid && scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, 0))
-			return true;
-	}
-	return scx_bpf_dsq_move_to_local(cpu, 0);
-}
-
-/* The other CPU on which most tasks wait. */
+/* The other CPU with most runnable tasks; `cpu` if none has any (`sched_balance_find_src_rq`). */
 static inline u32 busiest_cpu(u32 cpu)
 {
 	u64 most = 0;
 	u32 step, found = cpu;
 
 	bpf_for(step, 1, nr_cpus) {
-		u32 other = cpu + step < nr_cpus ? cpu + step : cpu + step - nr_cpus;
+		u32 other = next_cpu(cpu, step);
 
 		if (of_cpu(loads, other)->nr_running > most) {
 			most = of_cpu(loads, other)->nr_running;
@@ -101,15 +93,15 @@ static inline u32 busiest_cpu(u32 cpu)
 	return found;
 }
 
-/* Work for a CPU that would idle: from the busiest, else from whoever has some for it. */
-static inline bool pull_task(u32 cpu)
+/* Work for a CPU that would idle: from the busiest, else from any other (`newidle_balance`). */
+static inline bool newidle_balance(u32 cpu)
 {
 	u32 step, busiest = busiest_cpu(cpu);
 
 	if (busiest != cpu && scx_bpf_dsq_move_to_local(busiest, 0))
 		return true;
 	bpf_for(step, 1, nr_cpus) {
-		u32 other = cpu + step < nr_cpus ? cpu + step : cpu + step - nr_cpus;
+		u32 other = next_cpu(cpu, step);
 
 		if (of_cpu(loads, other)->nr_running && scx_bpf_dsq_move_to_local(other, 0))
 			return true;
@@ -117,7 +109,7 @@ static inline bool pull_task(u32 cpu)
 	return false;
 }
 
-/* A granularity that grows with the number of CPUs: not, by its logarithm, or linearly. */
+/* The `sched_tunable_scaling` of a time: 0 not, 1 by the CPUs' logarithm, 2 linearly. */
 static inline u64 scaled(u64 ns, u32 mode)
 {
 	u32 cpus = nr_cpus < 8 ? nr_cpus : 8;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Idle and busy CPUs. */
+/* Idle and busy CPUs: finding, waking and interrupting them. */
 #ifndef FAIRGROUND_IDLE_H
 #define FAIRGROUND_IDLE_H
 
 /*
- * Wakes an idle CPU that may run the task, which has just been queued: it will look for work.
- * Needed although a woken task looks for an idle CPU first, because a CPU may become idle just
- * after that, and because a task whose slice is over does not look at all. False if none idles.
+ * Wakes an idle CPU that may run the task, which has just been queued: it will look for work. A
+ * woken task has looked for an idle CPU before, but a CPU may have become idle just after that, and
+ * a task whose slice is over does not look at all. Returns false if no CPU is idle.
  */
 static inline bool kick_idle_cpu_for(const struct task_struct *p)
 {
@@ -42,13 +42,13 @@ static inline bool is_idle(s32 cpu)
 	return result;
 }
 
-/* Makes a CPU choose anew, whatever it does. */
+/* Makes a CPU choose again, whatever it does. */
 static inline void wake_or_preempt(s32 cpu)
 {
 	scx_bpf_kick_cpu(cpu, is_idle(cpu) ? SCX_KICK_IDLE : SCX_KICK_PREEMPT);
 }
 
-/* Whether the task that `ops.dispatch` is handed could run on: it does not go to sleep. */
+/* Whether the task that `ops.dispatch` gets could continue: it does not go to sleep. */
 static inline bool could_go_on(const struct task_struct *prev)
 {
 	return prev && (prev->scx.flags & SCX_TASK_QUEUED);

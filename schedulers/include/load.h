@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who is runnable where: the number and the weight of every CPU's tasks, the running one included.
+ * The load of each CPU: number and weight of its runnable tasks, the running one included.
  *
- * A task may move without the scheduler's doing, so each remembers where it is counted. A task
- * that is stolen is counted off another CPU's numbers, hence the atomic additions.
+ * The kernel may move a task by itself, so each task stores where it is counted. A CPU that pulls a
+ * task subtracts it from another CPU's numbers, hence the atomic additions.
  */
 #ifndef FAIRGROUND_LOAD_H
 #define FAIRGROUND_LOAD_H
 
-#include "queues.h"
-
-/* Indices are masked, which is all that the verifier wants to see. */
-#define of_cpu(array, cpu) (&(array)[(u32)(cpu) & (MAX_CPUS - 1)])
+#include "common.h"
 
 /* A CPU's tasks. */
 struct load {
@@ -19,7 +16,7 @@ struct load {
 	u64 nr_running;
 };
 
-/* Where a task is counted; `weight` is 0 if nowhere. */
+/* Where a task is counted; `weight` is 0 if it is counted nowhere. */
 struct load_member {
 	s32 cpu;
 	u32 weight;
@@ -43,7 +40,7 @@ static inline void load_leave(struct load_member *member)
 	member->weight = 0;
 }
 
-/* Counts a task on a CPU; nothing happens if it is counted there already. */
+/* Counts a task on a CPU, and not on any other. */
 static inline void load_join(struct load_member *member, s32 cpu, u32 weight)
 {
 	struct load *load = of_cpu(loads, cpu);

@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A list for each CPU, of which the task with the lowest value runs. Values change while tasks
- * wait, so every choice looks at all of them; among equals the one that was queued last wins.
+ * A list for each CPU from which the task with the lowest value runs.
  *
- * The scheduler's `struct fair_task` has a `place`, and it defines `value_of()`, that of a task
- * that waits, before it includes this.
+ * Values change while tasks wait, so every choice looks at all of them; among equals the one that
+ * was queued last wins. The scheduler's FAIR_TASK_FIELDS have a `place`, and it defines
+ * `value_of()`.
  */
 #ifndef FAIRGROUND_LOWEST_H
 #define FAIRGROUND_LOWEST_H
 
+#include "running.h"
 #include "scan.h"
 
+/* The value of a waiting task. */
+static s64 value_of(const struct fair_task *task, u64 now);
+
+/*
+ * Finds the waiting task with the lowest value (`__pick_first_entity`, `entity_before`). Out of
+ * line, because the verifier would go through its loop again for each caller's state.
+ */
 static __noinline void find_lowest(s32 cpu, u64 now, struct best *best)
 {
 	struct task_struct *p;
@@ -23,13 +31,13 @@ static __noinline void find_lowest(s32 cpu, u64 now, struct best *best)
 	}
 }
 
-/* Whether who runs, with this value, gives way to the best of those that wait. */
+/* Whether the running task, with this value, gives way to the best of the waiting ones. */
 static inline bool gives_way(const struct best *best, s64 value, bool wins_ties)
 {
 	return best->pid && (wins_ties ? value > -best->score : value >= -best->score);
 }
 
-/* Whether who runs on a CPU, with this value, gives way to somebody who waits there. */
+/* Whether the running task gives way to any waiting one (`check_preempt_tick`). */
 static inline bool should_give_way(s32 cpu, s64 value, bool wins_ties)
 {
 	struct best best = {};
@@ -38,7 +46,10 @@ static inline bool should_give_way(s32 cpu, s64 value, bool wins_ties)
 	return gives_way(&best, value, wins_ties);
 }
 
-/* Whether somebody else runs next; `value` is of who ran until now, NULL if it cannot go on. */
+/*
+ * Runs the lowest next (`pick_next_entity`). `value` is that of the task that has run until now,
+ * NULL if it cannot continue. Returns false if it continues, or no task waits.
+ */
 static inline bool run_lowest(s32 cpu, const s64 *value, bool wins_ties)
 {
 	u64 now = scx_bpf_now();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which CPUs are near each other: what this kernel tells of caches and memory nodes. */
+/* Distances between CPUs, as this kernel describes caches and memory nodes. */
 #ifndef FAIRGROUND_NEAR_H
 #define FAIRGROUND_NEAR_H
 
@@ -18,7 +18,7 @@ struct place {
 static struct place places[MAX_CPUS];
 
 /* For `ops.init`. */
-static inline void note_places(u32 nr_cpus)
+static inline void note_places(void)
 {
 	u32 cpu;
 
@@ -43,7 +43,7 @@ static inline u32 distance(u32 a, u32 b)
  * All CPUs from the nearest to the farthest are those that this gives for 0 ≤ i < NR_DISTANCES *
  * nr_cpus, but for the -1s. Upwards for the lower half of them, downwards for the upper one.
  */
-static inline s32 nth_nearest(u32 cpu, u32 i, u32 nr_cpus)
+static inline s32 nth_nearest(u32 cpu, u32 i)
 {
 	u32 step = i % nr_cpus, other = cpu < nr_cpus / 2 ? cpu + step : cpu + nr_cpus - step;
 
@@ -52,13 +52,13 @@ static inline s32 nth_nearest(u32 cpu, u32 i, u32 nr_cpus)
 }
 
 /* The CPU with the fewest tasks, the nearest of them. */
-static inline s32 least_loaded_near(const struct task_struct *p, s32 prev_cpu, u32 nr_cpus)
+static inline s32 least_loaded_near(const struct task_struct *p, s32 prev_cpu)
 {
 	s32 best = prev_cpu;
 	u32 i;
 
 	bpf_for(i, 0, NR_DISTANCES * nr_cpus) {
-		s32 cpu = nth_nearest(prev_cpu, i, nr_cpus);
+		s32 cpu = nth_nearest(prev_cpu, i);
 
 		if (cpu >= 0 && bpf_cpumask_test_cpu(cpu, p->cpus_ptr) &&
 		    nr_running_on(cpu) < nr_running_on(best))
@@ -87,11 +87,11 @@ static inline u32 first_within(u32 cpu, u32 farthest)
 }
 
 /* For `ops.init`. */
-static inline void make_groups(u32 nr_cpus, u32 farthest)
+static inline void make_groups(u32 farthest)
 {
 	u32 cpu;
 
-	note_places(nr_cpus);
+	note_places();
 	bpf_for(cpu, 0, nr_cpus)
 		*of_cpu(groups, cpu) = first_within(cpu, farthest);
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel's table of weights: how much CPU time a nice value is worth. One step is a factor of
- * about 1.25, so that one nice level is 10 % of the CPU when two tasks compete.
+ * Nice values and weights: how much CPU time a nice value is worth.
+ *
+ * One step is a factor of about 1.25, so that one nice level is 10 % of the CPU when two tasks
+ * compete.
  *
  * `p->scx.weight` is not used because it is this table divided by 10.24 and rounded: nice 19
  * becomes 1 where it should be 1.46, and loses a third of its share.
  */
 #ifndef FAIRGROUND_NICE_H
 #define FAIRGROUND_NICE_H
-
-#include "overlay.h"
 
 /* The weight of nice 0. */
 #define NICE_0_WEIGHT 1024ULL
@@ -37,7 +37,7 @@ static const u32 nice_inverse_weights[NICE_LEVELS] = {
 	61356676, 76695844, 95443717, 119304647, 148102320, 186737708, 238609294, 286331153,
 };
 
-/* The index of a task's nice value. A real-time task, which may pass through, counts as -20. */
+/* The index of a task's nice value. A real-time task counts as -20. */
 static inline u32 nice_index(const struct task_struct *p)
 {
 	u32 index = p->static_prio - HIGHEST_STATIC_PRIO;
@@ -63,7 +63,7 @@ static inline bool has_idle_policy(const struct task_struct *p)
 	return p->policy == POLICY_IDLE;
 }
 
-/* By its row in the tables. */
+/* The weight in a row of the tables. */
 static inline u32 weight_at(const struct task_struct *p, u32 index)
 {
 	return has_idle_policy(p) ? IDLE_WEIGHT : nice_weights[index];
@@ -76,15 +76,15 @@ static inline u32 inverse_weight_at(const struct task_struct *p, u32 index)
 
 static inline u32 weight_of(const struct task_struct *p)
 {
-	return weight_at(p, WEIGHT_INDEX(p));
+	return weight_at(p, nice_index(p));
 }
 
 static inline u32 inverse_weight_of(const struct task_struct *p)
 {
-	return inverse_weight_at(p, WEIGHT_INDEX(p));
+	return inverse_weight_at(p, nice_index(p));
 }
 
-/* As below, for whoever has this inverse weight: 2^32 / weight * 1024, so 2^22 is 1. */
+/* Virtual time at an inverse weight: 2^32 / weight * 1024, so 2^22 is 1. */
 static inline u64 virtual_time_at(u32 inverse_weight, u64 real_ns)
 {
 	return (real_ns * inverse_weight) >> 22;

@@ -1,61 +1,75 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What BMQ and PDS have in common, the core of Project C: every CPU has a queue of lists, a list
- * for each rank, and always runs the first task of the best one. Who runs stays in its list:
- * preempted, it is still the first. An idle CPU takes tasks from the nearest CPU where some wait.
+ * The core of BMQ and PDS, Project C: a queue of lists for each CPU, one list for each rank.
  *
- * A task's place is its rank, with its turn below. It is kept in `dsq_vtime`. The scheduler defines
- * before it includes this `struct task_ctx`, the knobs `exact_slices`, `wakeup_preemption` and
- * `idle_pull`, and RANK_SHIFT, the bits of a turn; and then the functions that stand here without a
- * body.
+ * A CPU always runs the first task of the best list. A running task stays in its list: preempted,
+ * it is still the first. An idle CPU takes tasks from the nearest CPU where some wait.
+ *
+ * A task's place is its rank, with its turn in the lower bits. It is kept in `dsq_vtime`. The
+ * scheduler defines the functions that are declared here without a body.
  */
 #ifndef FAIRGROUND_PROJECT_C_H
 #define FAIRGROUND_PROJECT_C_H
 
 #include "idle.h"
+#include "near.h"
 #include "nice.h"
 #include "scan.h"
+#include "turn.h"
+
+/* The scheduler's knobs: a woken task may preempt, and an idle CPU takes tasks from others. */
+extern const volatile bool wakeup_preemption, idle_pull;
+
+/* What is stored of a task. */
+struct task_ctx {
+	u64 deadline;		/* PDS: a slot, or ns in a skip list */
+	u64 timestamp;		/* BMQ: since when it runs or sleeps, ns */
+	s32 boost_prio;		/* BMQ: from -max_priority_adj, the best, to max_priority_adj */
+	struct task_turn turn;
+	s32 queued_on;		/* the CPU whose place it has */
+	bool is_new;
+	bool has_cpu;		/* an idle one that takes it */
+};
+DEFINE_TASK_CTX()
 
 struct cpu_ctx {
-	u64 place;	/* of the task that runs */
-	u64 turn;	/* of who has come last */
+	u64 place;	/* of the running task */
+	u64 turn;	/* of the task that has come last */
 	bool is_busy;	/* with a task of ours */
 };
-#include "cpu_ctx.h"
-#include "turn.h"
-#include "near.h"
+DEFINE_CPU_CTX()
 
-/* The most tasks that are looked at when some are moved. */
+/* The most tasks that are looked at when some are moved (`nr_migrate`). */
 #define NR_MIGRATE 32
 
-/* Where a task that comes now belongs; the smaller, the better. */
+/* The list of a task that comes now; the smaller, the better (`task_sched_prio`). */
 static u64 rank_of(struct task_struct *p, struct task_ctx *task);
-/* Its slice is used up: `task->time_slice` and whatever its rank depends on are new. */
-static void renew(struct task_struct *p, struct task_ctx *task);
-
-static u32 nr_cpus;
+/* The bits of a turn, below a rank. */
+static u32 rank_shift(void);
+/* Its slice is used up: sets a new one, and changes its rank (`sched_task_renew`). */
+static void sched_task_renew(struct task_struct *p, struct task_ctx *task);
 
 static inline u64 turns_mask(void)
 {
-	return (1ULL << RANK_SHIFT) - 1;
+	return (1ULL << rank_shift()) - 1;
 }
 
-/* The place behind all of a rank. */
+/* The place behind all tasks of a rank. */
 static inline u64 tail_of(s32 cpu, u64 rank)
 {
-	return rank << RANK_SHIFT | (++cpu_ctx(cpu)->turn & turns_mask());
+	return rank << rank_shift() | (++cpu_ctx(cpu)->turn & turns_mask());
 }
 
-/* Whether a rank is strictly better than that of who runs there. */
+/* Whether a rank is strictly better than that of the running task (`wakeup_preempt`). */
 static inline bool is_better(u64 rank, s32 cpu)
 {
 	struct cpu_ctx *there = cpu_ctx(cpu);
 
-	return there->is_busy && time_before(rank << RANK_SHIFT | turns_mask(), there->place);
+	return there->is_busy && time_before(rank << rank_shift() | turns_mask(), there->place);
 }
 
-/* An idle CPU, else the nearest that runs something worse, else the last one. */
-static inline s32 choose_cpu(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+/* An idle CPU, else the nearest that runs a worse rank, else the last one (`select_task_rq`). */
+static inline s32 select_task_rq(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	s32 idle_cpu = claim_idle_cpu(p, prev_cpu, wake_flags);
 	struct task_ctx *task = ctx_of(p);
@@ -66,7 +80,7 @@ static inline s32 choose_cpu(struct task_struct *p, s32 prev_cpu, u64 wake_flags
 	if (task->has_cpu)
 		return idle_cpu;
 	bpf_for(i, 0, NR_DISTANCES * nr_cpus) {
-		s32 cpu = nth_nearest(prev_cpu, i, nr_cpus);
+		s32 cpu = nth_nearest(prev_cpu, i);
 
 		if (cpu >= 0 && bpf_cpumask_test_cpu(cpu, p->cpus_ptr) && is_better(rank, cpu))
 			return cpu;
@@ -74,8 +88,9 @@ static inline s32 choose_cpu(struct task_struct *p, s32 prev_cpu, u64 wake_flags
 	return prev_cpu;
 }
 
-/* Who comes stands at the end of its list, who has run keeps its place. */
-static inline void enqueue(struct task_struct *p, u64 enq_flags)
+/* A woken or migrated task goes to the tail of its list; a task put back keeps its position
+ * (`enqueue_task`). */
+static inline void enqueue_task(struct task_struct *p, u64 enq_flags)
 {
 	struct task_ctx *task = ctx_of(p);
 	bool comes = (enq_flags & SCX_ENQ_WAKEUP) || task->is_new;
@@ -89,11 +104,14 @@ static inline void enqueue(struct task_struct *p, u64 enq_flags)
 	if (!task->has_cpu && !kick_idle_cpu_for(p) && comes && wakeup_preemption &&
 	    is_better(rank, cpu))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
-	task->has_cpu = task->is_new = task->is_displaced = false;
+	task->has_cpu = task->is_new = task->turn.is_displaced = false;
 }
 
-/* Takes every other task that waits on another CPU and may run here; returns how many. */
-static __noinline u32 migrate(s32 from, s32 to)
+/*
+ * Takes every other task that waits on another CPU and may run here (`migrate_pending_tasks`);
+ * returns how many. Out of line: the verifier would go through its loop for each CPU again.
+ */
+static __noinline u32 migrate_pending_tasks(s32 from, s32 to)
 {
 	u32 i = 0, taken = 0, limit = scx_bpf_dsq_nr_queued(from);
 	struct task_struct *p;
@@ -114,14 +132,15 @@ static __noinline u32 migrate(s32 from, s32 to)
 	return taken;
 }
 
-static inline void pull_from_nearest(s32 cpu)
+/* (`take_other_rq_tasks`) */
+static inline void take_other_rq_tasks(s32 cpu)
 {
 	u32 i;
 
 	bpf_for(i, nr_cpus, NR_DISTANCES * nr_cpus) {
-		s32 other = nth_nearest(cpu, i, nr_cpus);
+		s32 other = nth_nearest(cpu, i);
 
-		if (other >= 0 && scx_bpf_dsq_nr_queued(other) && migrate(other, cpu))
+		if (other >= 0 && scx_bpf_dsq_nr_queued(other) && migrate_pending_tasks(other, cpu))
 			return;
 	}
 }
@@ -132,24 +151,25 @@ static inline void note_running(s32 cpu, struct task_struct *p)
 
 	here->place = p->scx.dsq_vtime;
 	here->is_busy = true;
-	begin_turn(cpu, ctx_of(p));
+	begin_turn(cpu, &ctx_of(p)->turn);
 }
 
 static inline void note_stopping(s32 cpu, struct task_struct *p, bool runnable)
 {
 	cpu_ctx(cpu)->is_busy = false;
-	leave_turn(cpu, ctx_of(p), runnable);
+	leave_turn(cpu, &ctx_of(p)->turn, runnable);
 }
 
-/* The end of its list. */
-static inline void requeue(s32 cpu, struct task_struct *p, struct task_ctx *task)
+/* To the end of its list (`requeue_task`). */
+static inline void requeue_task(s32 cpu, struct task_struct *p, struct task_ctx *task)
 {
 	scx_bpf_task_set_dsq_vtime(p, tail_of(cpu, rank_of(p, task)));
 	task->queued_on = cpu;
 }
 
-/* Chooses between who has run till now, if it could go on, and the first that waits. */
-static inline void choose(s32 cpu, struct task_struct *prev)
+/* Picks the task that has run until now, if it could continue, or the first that waits
+ * (`check_curr`, `choose_next_task`). */
+static inline void choose_next_task(s32 cpu, struct task_struct *prev)
 {
 	struct task_ctx *task;
 	u64 place;
@@ -157,13 +177,13 @@ static inline void choose(s32 cpu, struct task_struct *prev)
 	prev = could_go_on(prev) ? prev : NULL;
 	if (prev) {
 		task = ctx_of(prev);
-		charge(task);
-		if (is_used_up(task)) {
-			renew(prev, task);
-			requeue(cpu, prev, task);
+		charge(&task->turn);
+		if (is_used_up(&task->turn)) {
+			sched_task_renew(prev, task);
+			requeue_task(cpu, prev, task);
 		}
 	} else if (idle_pull && !scx_bpf_dsq_nr_queued(cpu)) {
-		pull_from_nearest(cpu);
+		take_other_rq_tasks(cpu);
 	}
 	if (prev && (!first_place(cpu, &place) || !time_before(place, prev->scx.dsq_vtime))) {
 		scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
@@ -175,19 +195,19 @@ static inline void choose(s32 cpu, struct task_struct *prev)
 
 /*
  * A child has half of its parent's slice; if that is too little it keeps the whole one that it has,
- * and its parent has to choose anew. Returns whether it shares.
+ * and its parent's CPU has to choose again. Returns whether it shares (`sched_fork`).
  */
 static inline bool share_with_child(struct task_struct *forker, struct task_ctx *task)
 {
 	struct task_ctx *parent = ctx_of(forker);
-	s64 whole = task->time_slice;
+	s64 whole = task->turn.time_slice;
 
 	/* The forker may be a real-time task. */
-	if (!parent->charged_ns)
+	if (!parent->turn.charged_ns)
 		return false;
-	if (split_slice(parent, task))
+	if (split_slice(&parent->turn, &task->turn))
 		return true;
-	task->time_slice = whole;
+	task->turn.time_slice = whole;
 	scx_bpf_kick_cpu(scx_bpf_task_cpu(forker), SCX_KICK_PREEMPT);
 	return false;
 }
@@ -198,8 +218,8 @@ static inline s32 init_queues(void)
 	u32 cpu;
 
 	nr_cpus = scx_bpf_nr_cpu_ids();
-	note_places(nr_cpus);
-	err = make_turns(nr_cpus);
+	note_places();
+	err = init_slice_timers();
 	bpf_for(cpu, 0, nr_cpus)
 		err = err ?: scx_bpf_create_dsq(cpu, -1);
 	return err;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Looking at the tasks of a queue, and taking the best one out. */
+/* Going through the tasks of a queue, and taking the best one out. */
 #ifndef FAIRGROUND_SCAN_H
 #define FAIRGROUND_SCAN_H
 
 /* How often a CPU looks again when another one was faster. */
 #define ATTEMPTS 8
 
-/* The best so far; among equals the one that stands in front. */
+/* The best so far; among equals the first in the queue. */
 struct best {
 	s64 score;
 	s64 place;
-	s32 pid;	/* 0: nobody yet */
+	s32 pid;	/* 0: none yet */
 };
 
 static inline void consider_at(struct best *best, s32 pid, s64 score, s64 place)
@@ -28,8 +28,11 @@ static inline void consider(struct best *best, const struct task_struct *p, s64 
 	consider_at(best, p->pid, score, p->scx.dsq_vtime);
 }
 
-/* Takes a task out of the queue to run here; false if another CPU was faster. */
-static __noinline bool take(u64 dsq, s32 pid)
+/*
+ * Takes a task out of the queue to run here; false if another CPU was faster. Out of line, because
+ * callers try it in a loop, and the verifier would go through its own loop in each of their rounds.
+ */
+static __noinline __attribute__((unused)) bool take(u64 dsq, s32 pid)
 {
 	struct task_struct *p;
 
@@ -40,7 +43,7 @@ static __noinline bool take(u64 dsq, s32 pid)
 	return false;
 }
 
-/* The best place of those that wait in a queue; false if nobody does. */
+/* The place of a queue's first task; false if the queue is empty. */
 static inline bool first_place(u64 dsq, u64 *place)
 {
 	const struct task_struct *p = __COMPAT_scx_bpf_dsq_peek(dsq);

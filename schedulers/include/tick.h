@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Timer interrupts of a kernel whose HZ is not this one's. Old schedulers charge a whole tick to
- * whoever runs when the timer interrupts, and nothing to anybody else. Here the interrupts are the
- * multiples of a tick on the clock, so that what is charged does not depend on this kernel's HZ;
- * only the end of a turn waits for this kernel's next tick.
+ * Timer interrupts of a kernel whose HZ is not this one's.
+ *
+ * Old schedulers charge a whole tick to the task that runs when the timer interrupts, and nothing
+ * to any other. Here the interrupts are the multiples of a tick on the clock, so that what is
+ * charged does not depend on this kernel's HZ; only the end of a turn waits for this kernel's next
+ * tick.
  */
 #ifndef FAIRGROUND_TICK_H
 #define FAIRGROUND_TICK_H

@@ -1,33 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What BFS and MuQSS have in common: equal slices, and a deadline that is set when the slice is
- * refilled, the later the nicer a task is. The scheduler has defined `struct task_ctx`, and the
- * knobs `rr_interval`, `exact_slices` and `wakeup_preemption`; it defines `refill()`.
+ * The core of BFS and MuQSS: equal slices, each with a virtual deadline.
+ *
+ * The deadline is set when the slice is refilled: the nicer a task is, the later.
  */
 #ifndef FAIRGROUND_VIRTUAL_DEADLINE_H
 #define FAIRGROUND_VIRTUAL_DEADLINE_H
 
 #include "idle.h"
+#include "load.h"
 #include "nice.h"
+#include "turn.h"
 
-/* What a CPU runs, as others see it. */
+/*
+ * The scheduler's knobs: a slice, in milliseconds of 2^20 ns; and whether a woken task may preempt.
+ */
+extern const volatile u64 rr_interval_ms;
+extern const volatile bool wakeup_preemption;
+
+/* What is stored of a task. */
+struct task_ctx {
+	u64 deadline;		/* ns */
+	struct task_turn turn;
+	struct load_member load;	/* MuQSS: where it is counted */
+	bool is_new;
+	bool first_time_slice;	/* BFS: half of which was its parent's */
+	bool synchronous;	/* its waker is about to sleep */
+	bool has_cpu;		/* an idle one that takes it */
+};
+DEFINE_TASK_CTX()
+
+/* The task that a CPU runs, as other CPUs see it. */
 struct cpu_ctx {
 	u64 deadline;
 	u32 prio;
 };
-#include "cpu_ctx.h"
-#include "turn.h"
+DEFINE_CPU_CTX()
 
-/* A new slice, and a new deadline. */
+/* Sets a new slice, and a new deadline (`time_slice_expired`). */
 static void refill(const struct task_struct *p, struct task_ctx *task);
 
-/* Classes of tasks; the smaller, the better. Who is not ours is never preempted. */
+/* Classes of tasks; the smaller, the better. Tasks of other classes are never preempted. */
 enum { PRIO_REAL_TIME, PRIO_NORMAL, PRIO_IDLE };
 
 /* By `nice_index()`: how far away a deadline is, in 1/128 of a slice. */
 static u32 prio_ratios[NICE_LEVELS];
 
-/* Each nice value is a tenth more than the one before it. */
+/* Each nice value is a tenth more than the one before it (`prio_ratios`). */
 static inline void make_ratios(u32 first)
 {
 	u32 i, ratio = first;
@@ -38,15 +57,16 @@ static inline void make_ratios(u32 first)
 	}
 }
 
+/* (`task_prio_ratio`) */
 static inline u64 ratio_of(const struct task_struct *p)
 {
 	return prio_ratios[nice_index(p) % NICE_LEVELS];
 }
 
-/* How far a new deadline is, ns. */
+/* How far away a new deadline is, ns (`task_deadline_diff`). */
 static inline u64 virtual_offset(const struct task_struct *p)
 {
-	return ratio_of(p) * rr_interval * (NS_PER_SHORT_MS / 128);
+	return ratio_of(p) * rr_interval_ms * (NS_PER_SHORT_MS / 128);
 }
 
 static inline u32 prio_of(const struct task_struct *p)
@@ -59,7 +79,10 @@ static inline bool is_batch(const struct task_struct *p)
 	return p->policy == POLICY_BATCH;
 }
 
-/* Whether a task may preempt who runs. Batch tasks only do where the class is worse. */
+/*
+ * Whether a task may preempt the running one. Batch tasks only preempt a worse class
+ * (`deadline_before`).
+ */
 static inline bool is_before(const struct task_struct *p, u64 deadline, const struct cpu_ctx *there)
 {
 	u32 prio = prio_of(p);
@@ -68,23 +91,24 @@ static inline bool is_before(const struct task_struct *p, u64 deadline, const st
 	       (prio == there->prio && !is_batch(p) && time_before(deadline, there->deadline));
 }
 
-/* A task runs on a CPU, from now or with a new slice. */
+/* A task runs on a CPU, from now or with a new slice (`set_rq_task`). */
 static inline void note_running(s32 cpu, const struct task_struct *p, struct task_ctx *task)
 {
 	struct cpu_ctx *here = cpu_ctx(cpu);
 
 	here->deadline = task->deadline;
 	here->prio = prio_of(p);
-	begin_turn(cpu, task);
+	begin_turn(cpu, &task->turn);
 }
 
 static inline void note_stopping(s32 cpu, struct task_ctx *task, bool runnable)
 {
 	cpu_ctx(cpu)->prio = PRIO_REAL_TIME;
-	leave_turn(cpu, task, runnable);
+	leave_turn(cpu, &task->turn, runnable);
 }
 
-/* Who has run till now and could go on, with a new slice if need be; NULL if nobody. */
+/* The task that has run until now, if it could continue, with a new slice if needed; else NULL
+ * (`check_deadline`). */
 static inline struct task_struct *contender(struct task_struct *prev)
 {
 	struct task_ctx *task;
@@ -92,13 +116,13 @@ static inline struct task_struct *contender(struct task_struct *prev)
 	if (!could_go_on(prev))
 		return NULL;
 	task = ctx_of(prev);
-	charge(task);
-	if (is_used_up(task) || is_batch(prev))
+	charge(&task->turn);
+	if (is_used_up(&task->turn) || is_batch(prev))
 		refill(prev, task);
 	return prev;
 }
 
-/* It runs on. */
+/* It continues. */
 static inline void keep(s32 cpu, struct task_struct *prev)
 {
 	scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
@@ -106,8 +130,8 @@ static inline void keep(s32 cpu, struct task_struct *prev)
 }
 
 /*
- * A task has been queued: looks for an idle CPU, else makes its forker choose anew, whose child is
- * first at equal deadlines. True if the scheduler is to look for somebody to preempt.
+ * A task has been queued: looks for an idle CPU, else makes its forker choose again, whose child is
+ * first at equal deadlines. True if the scheduler is to look for a task to preempt.
  */
 static inline bool wants_to_preempt(const struct task_struct *p, struct task_ctx *task,
 				    u64 enq_flags)
@@ -115,7 +139,7 @@ static inline bool wants_to_preempt(const struct task_struct *p, struct task_ctx
 	bool has_cpu = task->has_cpu || kick_idle_cpu_for(p), is_new = task->is_new;
 	bool quiet = task->synchronous || prio_of(p) == PRIO_IDLE || !wakeup_preemption;
 
-	task->is_new = task->has_cpu = task->synchronous = task->is_displaced = false;
+	task->is_new = task->has_cpu = task->synchronous = task->turn.is_displaced = false;
 	if (!has_cpu && is_new)
 		scx_bpf_kick_cpu(bpf_get_smp_processor_id(), SCX_KICK_PREEMPT);
 	return !has_cpu && !is_new && !quiet && (enq_flags & SCX_ENQ_WAKEUP);
@@ -123,22 +147,22 @@ static inline bool wants_to_preempt(const struct task_struct *p, struct task_ctx
 
 /*
  * A new task has its parent's deadline and half of its slice. If that is too little, it keeps what
- * it has been refilled with. Returns whether it has a part of its parent's.
+ * it has been refilled with (`sched_fork`). Returns whether it has a part of its parent's.
  */
 static inline bool inherit(struct task_ctx *task)
 {
 	struct task_ctx *parent = ctx_of(bpf_get_current_task_btf());
-	s64 whole = task->time_slice;
+	s64 whole = task->turn.time_slice;
 
 	task->is_new = true;
 	/* The forker may be a real-time task. */
-	if (!parent->charged_ns)
+	if (!parent->turn.charged_ns)
 		return false;
-	if (split_slice(parent, task)) {
+	if (split_slice(&parent->turn, &task->turn)) {
 		task->deadline = parent->deadline;
 		return true;
 	}
-	task->time_slice = whole;
+	task->turn.time_slice = whole;
 	return false;
 }
 

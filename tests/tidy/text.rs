@@ -6,7 +6,6 @@ use crate::{File, expect_none, files};
 const WIDTH: usize = 100;
 const FILE_LINES: usize = 400;
 const FILE_LINES_NEVER: usize = 800;
-const SCHEDULER_LINES: usize = 300;
 
 /// Files that may be longer than [`FILE_LINES`], each with its reason.
 const LONG_FILES: &[(&str, &str)] = &[];
@@ -51,11 +50,11 @@ fn is_unbreakable(file: &File, line: &str) -> bool {
 #[test]
 fn files_fit_in_the_head() {
     let mut complaints = Vec::new();
-    for file in files().iter().filter(|file| file.is(CODE)) {
+    // `closure.rs` limits schedulers: not a file's length, but what is private to one.
+    let is_scheduler = |file: &&File| file.is(&[".bpf.c"]) && file.path.starts_with("schedulers/");
+    for file in files().iter().filter(|file| file.is(CODE) && !is_scheduler(file)) {
         let lines = file.text.lines().count();
-        let limit = if file.is(&[".bpf.c"]) && file.path.starts_with("schedulers/") {
-            SCHEDULER_LINES
-        } else if LONG_FILES.iter().any(|(path, _)| *path == file.path) {
+        let limit = if LONG_FILES.iter().any(|(path, _)| *path == file.path) {
             FILE_LINES_NEVER
         } else {
             FILE_LINES

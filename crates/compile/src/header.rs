@@ -26,8 +26,6 @@ pub struct Header {
     pub balancing: String,
     /// Where it departs from its original.
     pub differs: String,
-    /// `SCX_OPS_*` flags that the loader sets, because kernels refuse unknown bits in the object.
-    pub flags: Vec<String>,
 }
 
 /// A scheduler's place in history: `Family: 2007, Ingo Molnar; after o1`.
@@ -56,7 +54,7 @@ impl Family {
 }
 
 /// The questions, in their order.
-const QUESTIONS: [&str; 11] = [
+const QUESTIONS: [&str; 10] = [
     "Idea",
     "Good at",
     "Bad at",
@@ -67,7 +65,6 @@ const QUESTIONS: [&str; 11] = [
     "Wake-up",
     "Balancing",
     "Differs",
-    "Flags",
 ];
 
 impl Header {
@@ -91,7 +88,6 @@ impl Header {
             wake_up: answer("Wake-up"),
             balancing: answer("Balancing"),
             differs: answer("Differs"),
-            flags: flags(&answer("Flags")),
         }
     }
 }
@@ -131,9 +127,14 @@ fn answer(lines: &[String], asked: &str) -> String {
     words.join(" ").trim().to_owned()
 }
 
-fn flags(answer: &str) -> Vec<String> {
-    let names = answer.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-    names.filter(|name| name.starts_with("SCX_OPS_")).map(str::to_owned).collect()
+/// The number of the top comment's line that asks for flags, as comments could until they became a
+/// member of the ops table.
+pub(crate) fn line_of_flags(text: &str) -> Option<u32> {
+    let asks = |line: &str| line.contains("Flags: ") && line.contains("SCX_OPS_");
+    let is_comment = |line: &str| ["//", "/*", "*"].iter().any(|sign| line.starts_with(sign));
+    let mut lines = text.lines().map(str::trim).zip(1..);
+    let top = lines.by_ref().take_while(|(line, _)| line.is_empty() || is_comment(line));
+    top.filter(|(line, _)| asks(line)).map(|(_, number)| number).next()
 }
 
 #[cfg(test)]
@@ -155,7 +156,6 @@ mod tests {
         \x20* Wake-up: alarm.\n\
         \x20* Balancing: on one leg.\n\
         \x20* Differs: no.\n\
-        \x20* Flags: SCX_OPS_ENQ_LAST, SCX_OPS_KEEP_BUILTIN_IDLE\n\
         \x20*/\n\
         #include <scx/common.bpf.h>\n\
         /* Idea: not this one. */\n";
@@ -173,7 +173,6 @@ mod tests {
         assert_eq!(header.wake_up, "alarm.");
         assert_eq!(header.balancing, "on one leg.");
         assert_eq!(header.differs, "no.");
-        assert_eq!(header.flags, ["SCX_OPS_ENQ_LAST", "SCX_OPS_KEEP_BUILTIN_IDLE"]);
     }
 
     #[test]
@@ -191,10 +190,18 @@ mod tests {
 
     #[test]
     fn line_comments_are_comments_too() {
-        let header =
-            Header::parse("toy", "// toy: Plays.\n//\n// Idea: none\n// Flags: none\nint x;\n");
+        let header = Header::parse("toy", "// toy: Plays.\n//\n// Idea: none\nint x;\n");
         assert_eq!((header.title.as_str(), header.idea.as_str()), ("Plays.", "none"));
-        assert!(header.flags.is_empty());
+    }
+
+    #[test]
+    fn flags_in_the_comment_are_found_to_be_refused() {
+        let asks = FILE
+            .replace("of toys.", "of toys.")
+            .replace(" * Differs: no.\n", " * Differs: no.\n * Flags: SCX_OPS_ENQ_LAST\n");
+        assert_eq!(line_of_flags(&asks), Some(15));
+        assert_eq!(line_of_flags(FILE), None);
+        assert_eq!(line_of_flags("int x;\n/* Flags: SCX_OPS_ENQ_LAST */\n"), None);
     }
 
     #[test]

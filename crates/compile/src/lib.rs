@@ -58,12 +58,16 @@ impl CompileError {
 /// # Errors
 /// When clang refuses the source (with file and line), or when there is no clang.
 pub fn compile(source: &Source) -> Result<Compiled, CompileError> {
-    let compiled = |object| Compiled {
-        name: source.name.clone(),
-        sha256: source.sha256.clone(),
-        flags: source.header.flags.clone(),
-        object,
-    };
+    let compiled =
+        |object| Compiled { name: source.name.clone(), sha256: source.sha256.clone(), object };
+    if let Some(line) = header::line_of_flags(&source.text) {
+        let message = "flags in a comment are not read any more: put `.flags = SCX_OPS_…,` into \
+                       SCX_OPS_DEFINE";
+        return Err(CompileError {
+            line: Some(line),
+            ..CompileError::new(&source.path, message.into())
+        });
+    }
     if let Some(found) = find_object(&source.sha256) {
         return Ok(compiled(found.object));
     }

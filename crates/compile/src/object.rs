@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Header, embedded, toolkit};
+use crate::{embedded, toolkit};
 
 /// A compiled scheduler. In a folder it is two files: `<sha256>.bpf.o`, and `<sha256>.json` for the
 /// rest.
@@ -16,8 +16,6 @@ pub struct Compiled {
     pub name: String,
     /// The identity of its source.
     pub sha256: String,
-    /// `SCX_OPS_*` flags for the loader to set.
-    pub flags: Vec<String>,
     /// The BPF object with BTF.
     #[serde(skip)]
     pub object: Vec<u8>,
@@ -33,12 +31,7 @@ pub fn find_object(sha256: &str) -> Option<Compiled> {
 
 fn built_in(sha256: &str) -> Option<Compiled> {
     let entry = embedded::BUILTINS.iter().find(|entry| entry.sha256 == sha256)?;
-    Some(Compiled {
-        name: entry.name.into(),
-        sha256: sha256.into(),
-        flags: Header::parse(entry.name, entry.text).flags,
-        object: entry.object.into(),
-    })
+    Some(Compiled { name: entry.name.into(), sha256: sha256.into(), object: entry.object.into() })
 }
 
 pub(crate) fn cache() -> PathBuf {
@@ -76,12 +69,8 @@ mod tests {
     #[test]
     fn an_object_survives_its_folder() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let compiled = Compiled {
-            name: "mine".into(),
-            sha256: "00ff".into(),
-            flags: vec!["SCX_OPS_ENQ_LAST".into()],
-            object: vec![1, 2, 3],
-        };
+        let compiled =
+            Compiled { name: "mine".into(), sha256: "00ff".into(), object: vec![1, 2, 3] };
         let inside = folder.path().join("new");
         write_object(&inside, &compiled).expect("the folder can be written");
         assert_eq!(read_object(&inside, "00ff"), Some(compiled));

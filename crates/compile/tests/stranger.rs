@@ -12,34 +12,47 @@ void BPF_STRUCT_OPS(mine_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	scx_bpf_dsq_insert_vtime(p, MINE, SCX_SLICE_DFL, virtual_time(p, 1), enq_flags);
 }
-SCX_OPS_DEFINE(mine, .enqueue = (void *)mine_enqueue, .name = "mine");
+SCX_OPS_DEFINE(mine_ops, .enqueue = (void *)mine_enqueue, .name = "mine");
 "#;
 
 /// A scheduler that is made of ours: `eevdf`, but nobody ever has less than 100 ms.
 const OVERLAY: &str = r#"
 #include <scx/common.bpf.h>
-#include "include/exit.h"
 char _license[] SEC("license") = "GPL";
+UEI_DEFINE(uei);
 const volatile bool wakeup_preemption = true;
 #define OVERLAY
 #define era 70000
+#define base_slice_ns (-1)
 #define sched_tunable_scaling 0
+#define place_lag true
+#define place_deadline_initial true
+#define place_rel_deadline true
+#define run_to_parity true
+#define preempt_short true
+#define delay_dequeue true
+#define delay_zero true
+#define hrtick false
 #include "eevdf.bpf.c"
 void BPF_STRUCT_OPS(mine_enqueue, struct task_struct *p, u64 enq_flags)
 {
-	eevdf_enqueue(p, enq_flags);
+	enqueue_task_fair(p, enq_flags);
 }
 s32 BPF_STRUCT_OPS_SLEEPABLE(mine_init)
 {
-	s32 err = eevdf_init();
+	s32 err = init_sched_fair_class();
 
 	default_slice = 100000000;
 	return err;
 }
-SCX_OPS_DEFINE(mine,
+void BPF_STRUCT_OPS(mine_exit, struct scx_exit_info *ei)
+{
+	UEI_RECORD(uei, ei);
+}
+SCX_OPS_DEFINE(mine_ops,
 	       .enqueue = (void *)mine_enqueue,
 	       .init = (void *)mine_init,
-	       .exit = (void *)record_exit,
+	       .exit = (void *)mine_exit,
 	       .name = "mine");
 "#;
 

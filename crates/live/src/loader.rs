@@ -14,6 +14,7 @@ use libbpf_rs::{Link, MapCore, MapType, Object, ObjectBuilder, OpenObject, Progr
 use model::KnobValue;
 
 mod exit;
+mod flags;
 mod host;
 
 pub(crate) mod log;
@@ -88,9 +89,9 @@ pub fn load(compiled: &Compiled, knobs: &BTreeMap<String, KnobValue>) -> Result<
     let listener = Listener::new();
     let mut open = Open::new(&compiled.name, &compiled.object, &listener)?;
     open.set_knobs(knobs)?;
-    let kernel = Kernel::read(&open.wanted(&compiled.flags)).map_err(unsupported)?;
+    let kernel = Kernel::read(&open.wanted()).map_err(unsupported)?;
     open.set_enumerators(&kernel);
-    open.set_ops(&kernel, &compiled.flags);
+    open.set_ops(&kernel);
     open.make_room_for_dump()?;
     let Open { object, mut notes, place, .. } = open;
     let object = object.load().map_err(|error| LoadError {
@@ -171,10 +172,10 @@ impl Open {
         }
     }
 
-    /// The enumerators that the object (`__SCX_…` variables) and its flags ask for.
-    fn wanted(&self, flags: &[String]) -> BTreeSet<String> {
+    /// The enumerators that the object (`__SCX_…` variables) asks for, and all flags.
+    fn wanted(&self) -> BTreeSet<String> {
         let asked = self.enumerator_variables().map(|(name, _)| name.to_owned());
-        asked.chain(flags.iter().cloned()).collect()
+        asked.chain(flags::NAMES.map(|(name, _)| name.to_owned())).collect()
     }
 
     fn enumerator_variables(&self) -> impl Iterator<Item = (&str, &Variable)> {
@@ -197,19 +198,17 @@ impl Open {
         }
     }
 
-    /// Clears what this kernel's ops do not have, and sets flags and the hot-plug sequence number.
-    fn set_ops(&mut self, kernel: &Kernel, flags: &[String]) {
+    /// Clears members and flags that this kernel lacks, and sets the hot-plug sequence number.
+    fn set_ops(&mut self, kernel: &Kernel) {
         let hotplug_seq = sched_ext("hotplug_seq").and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
-        let known: Vec<u64> =
-            flags.iter().filter_map(|f| kernel.enumerators.get(f)).copied().collect();
-        let missing = flags.iter().filter(|flag| !kernel.enumerators.contains_key(*flag));
-        self.notes.extend(missing.map(|flag| format!("this kernel has no {flag}; not set")));
         for map in self.object.maps_mut() {
             if map.map_type() == MapType::StructOps {
                 let mut ops = Ops { map, members: &self.ops_members };
                 self.notes.extend(ops.clear_unknown(&kernel.ops_members));
                 ops.put("hotplug_seq", hotplug_seq);
-                known.iter().for_each(|bit| ops.put("flags", *bit));
+                if let Some(bytes) = ops.member("flags") {
+                    self.notes.extend(flags::clear_unknown(bytes, kernel));
+                }
             }
         }
     }

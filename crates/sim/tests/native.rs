@@ -280,14 +280,12 @@ fn tasks_are_what_they_are() {
 }
 
 #[test]
-fn flags_come_from_the_header() {
-    let mut native = in_file("tasks");
+fn flags_come_from_the_ops_table() {
+    let native = in_file("tasks");
     let host = Host { cpus: 2, hz: 1000, seed: Seed(1) };
     let load = |native: &Native| NativeScheduler::load(native, &Default::default(), host);
     let flags = sim::flags::OPS_ENQ_EXITING | sim::flags::OPS_ENQ_MIGRATION_DISABLED;
     assert_eq!(load(&native).map(|scheduler| scheduler.settings().flags), Ok(flags));
-    native.flags.push("SCX_OPS_NONE".into());
-    assert_eq!(load(&native).err(), Some("tasks: unknown flag SCX_OPS_NONE".into()));
 }
 
 #[test]

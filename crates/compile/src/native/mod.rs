@@ -25,8 +25,6 @@ pub struct Native {
     pub name: String,
     /// The identity of its source.
     pub sha256: String,
-    /// `SCX_OPS_*` flags for the loader to set.
-    pub flags: Vec<String>,
     /// A shared object without dependencies.
     pub object: Vec<u8>,
     /// What the loader needs to know about it.
@@ -59,13 +57,7 @@ pub fn write_native(folder: &std::path::Path, native: &Native) -> std::io::Resul
 }
 
 fn named(source: &Source, object: Vec<u8>, facts: Facts) -> Native {
-    Native {
-        name: source.name.clone(),
-        sha256: source.sha256.clone(),
-        flags: source.header.flags.clone(),
-        object,
-        facts,
-    }
+    Native { name: source.name.clone(), sha256: source.sha256.clone(), object, facts }
 }
 
 fn fresh(source: &Source, twin: &Compiled) -> Result<(Vec<u8>, Facts), CompileError> {

@@ -23,7 +23,7 @@ const TAIL_US: u64 = 5_000;
 /// The tracing scheduler; its flags and callbacks are varied line by line.
 const SOURCE: &str = include_str!("trace.bpf.c");
 const INCLUDE: &str = "#include <scx/common.bpf.h>";
-const FLAGS: &str = " * Flags: SCX_OPS_KEEP_BUILTIN_IDLE";
+const FLAGS: &str = "= SCX_OPS_KEEP_BUILTIN_IDLE";
 
 /// One thing to compare.
 #[derive(Clone, Debug, Deserialize)]
@@ -105,7 +105,7 @@ impl Scenario {
     pub fn scheduler(&self) -> String {
         let mut text = SOURCE.to_owned();
         if !self.flags.is_empty() {
-            let more = format!("{FLAGS} {}", self.flags.join(" "));
+            let more = format!("{FLAGS} | {}", self.flags.join(" | "));
             text = text.replacen(FLAGS, &more, 1);
         }
         for callback in &self.without {

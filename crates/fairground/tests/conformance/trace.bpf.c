@@ -10,7 +10,6 @@
  * Bad at: Everything else.
  * Origin: The order conformance test.
  * Differs: From a scheduler for use: it starves tasks outside the scenario.
- * Flags: SCX_OPS_KEEP_BUILTIN_IDLE
  */
 #include <scx/common.bpf.h>
 
@@ -388,4 +387,5 @@ SCX_OPS_DEFINE(trace_ops,
 	       .disable		= (void *)trace_disable,
 	       .init		= (void *)trace_init,
 	       .exit		= (void *)trace_exit,
+	       .flags		= SCX_OPS_KEEP_BUILTIN_IDLE,
 	       .name		= "trace");

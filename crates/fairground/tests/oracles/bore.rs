@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Oracles of bore: what BORE 1.7.14, 5.9.6 and 6.7.3 compute, and what follows from that.
+//! Oracles of bore and bore_cfs: what BORE 1.7.14, 5.9.6 and 6.7.3 compute, and what follows.
 //!
 //! Numbers that no load shows one by one are asked of the file's own functions, by a scheduler that
 //! includes it.
@@ -10,14 +10,14 @@ use crate::loads::SHORT;
 use crate::look::{near, printed, printed_each, same, share, value};
 use crate::oracle::{Oracle, Run, Where};
 
-/// Asks bore's functions and prints their answers.
+/// Asks the functions of bore_cfs and bore, and prints their answers.
 const FACTS: [&str; 3] = [
-    "./tests/schedulers/bore_facts.bpf.c version=10714",
+    "./tests/schedulers/bore_cfs_facts.bpf.c",
     "./tests/schedulers/bore_facts.bpf.c version=50906",
     "./tests/schedulers/bore_facts.bpf.c version=60703",
 ];
 
-const VERSIONS: [&str; 3] = ["bore version=10714", "bore version=50906", "bore version=60703"];
+const VERSIONS: [&str; 3] = ["bore_cfs", "bore version=50906", "bore version=60703"];
 
 const TWO_HOGS: &str = "
 duration_us = 1000000
@@ -292,7 +292,7 @@ fn ablations() -> Vec<Oracle> {
                 Run::new(VERSIONS[0], LATE),
                 Run::new(VERSIONS[1], LATE),
                 Run::new(VERSIONS[2], LATE),
-                Run::new("bore version=10714 sched_bore=0", LATE),
+                Run::new("bore_cfs sched_bore=0", LATE),
                 Run::new("bore version=60703 sched_bore=0", LATE),
             ],
             holds: |records| {

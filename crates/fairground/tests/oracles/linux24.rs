@@ -83,7 +83,7 @@ fn orders() -> Vec<Oracle> {
             place: Where::Everywhere,
             runs: vec![
                 Run::new(QUIET, PROCESSES),
-                Run::new("linux24 wakeup_preemption=false mm_bonus=0", PROCESSES),
+                Run::new("linux24 wakeup_preemption=false mm_bonus_ticks=0", PROCESSES),
             ],
             holds: |records| {
                 turns_last(&records[0], 120)?;
@@ -256,7 +256,7 @@ fn wakeups() -> Vec<Oracle> {
                 Run { cpus: 2, ..Run::new(NO_SHARING, TWO_BUSY) },
                 Run {
                     cpus: 2,
-                    ..Run::new("linux24 fork_shares=false PROC_CHANGE_PENALTY=0", TWO_BUSY)
+                    ..Run::new("linux24 fork_shares=false proc_change_penalty_ticks=0", TWO_BUSY)
                 },
             ],
             holds: |records| {

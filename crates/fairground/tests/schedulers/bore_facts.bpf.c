@@ -28,7 +28,7 @@ static void ask_score(void)
 	u32 i;
 
 	bpf_for(i, 0, sizeof(bursts) / sizeof(bursts[0]))
-		bpf_printk("score of %llu: %u", bursts[i], score_of(penalty_of(bursts[i])));
+		bpf_printk("score of %llu: %u", bursts[i], score_of(calc_burst_penalty(bursts[i])));
 }
 
 /* What is remembered of bursts after three more of this penalty. */
@@ -37,16 +37,9 @@ static void ask_smoothing(const char *what, u64 old, u64 new)
 	u32 i;
 
 	bpf_for(i, 1, 4) {
-		old = smoothed(old, new);
+		old = binary_smooth(old, new);
 		bpf_printk("%s %u: %llu", what, i, old);
 	}
-}
-
-static void ask_price(void)
-{
-	say("price of score 11", price(11, MS));
-	say("price of score 20", price(20, MS));
-	say("price of score 23", price(23, MS));
 }
 
 static void ask_weight(struct task_struct *p, const char *what, s32 nice, u32 score)
@@ -57,7 +50,7 @@ static void ask_weight(struct task_struct *p, const char *what, s32 nice, u32 sc
 	p->static_prio = HIGHEST_STATIC_PRIO + 20 + nice;
 	if (task)
 		task->burst.score = score;
-	say(what, weight_of(p));
+	say(what, task_weight(p));
 	p->static_prio = prio;
 	if (task)
 		task->burst.score = 0;
@@ -68,10 +61,10 @@ static void ask_kernel_thread(struct task_struct *p)
 	struct burst burst = { .time = 10000 * MS };
 	u32 flags = p->flags;
 
-	rescore(p, &burst);
+	update_penalty(p, &burst);
 	say("score of a thread", burst.score);
 	p->flags |= KERNEL_THREAD;
-	rescore(p, &burst);
+	update_penalty(p, &burst);
 	say("score of a kernel thread", burst.score);
 	p->flags = flags;
 }
@@ -88,7 +81,6 @@ void BPF_STRUCT_OPS(bore_facts_enable, struct task_struct *p)
 	ask_smoothing("0 and bursts of 40", 0, 40);
 	ask_smoothing("40 and bursts of 0", 40, 0);
 	ask_smoothing("0 and bursts of 5", 0, 5);
-	ask_price();
 	ask_weight(p, "weight of nice 0, score 8", 0, 8);
 	ask_weight(p, "weight of nice 0, score 12", 0, 12);
 	ask_weight(p, "weight of nice 0, score 15", 0, 15);
@@ -102,5 +94,5 @@ SCX_OPS_DEFINE(bore_facts,
 	       .enable		= (void *)bore_facts_enable,
 	       .init_task	= (void *)bore_init_task,
 	       .init		= (void *)bore_init,
-	       .exit		= (void *)record_exit,
+	       .exit		= (void *)bore_exit,
 	       .name		= "bore_facts");

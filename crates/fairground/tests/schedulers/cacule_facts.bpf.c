@@ -32,18 +32,18 @@ static void ask_score(void)
 	u32 i;
 
 	bpf_for(i, 0, sizeof(ran_ms) / sizeof(ran_ms[0]))
-		bpf_printk("ran %u: %lld", ran_ms[i], interactivity(LIFE, ran_ms[i] * MS));
-	say("just born", interactivity(0, 0));
-	say("yielded", interactivity(LIFE, MS | YIELD_MARK));
+		bpf_printk("ran %u: %lld", ran_ms[i], calc_interactivity(LIFE, ran_ms[i] * MS));
+	say("just born", calc_interactivity(0, 0));
+	say("yielded", calc_interactivity(LIFE, MS | YIELD_MARK));
 }
 
 static void ask_window(const char *what, u64 vruntime)
 {
-	struct window window = { 0, vruntime };
-	u64 most = cacule_max_lifetime << 20;
+	struct lifetime life = { 0, vruntime };
+	u64 most = cacule_max_lifetime_ms << 20;
 
-	cut_window(&window, cacule_max_lifetime, most + 1);
-	say(what, window.vruntime);
+	normalize_lifetime(&life, cacule_max_lifetime_ms, most + 1);
+	say(what, life.vruntime);
 }
 
 static void ask_elapsed(void)
@@ -52,21 +52,21 @@ static void ask_elapsed(void)
 	u32 i;
 
 	bpf_for(i, 0, sizeof(us) / sizeof(us[0])) {
-		bpf_printk("cold after %u: %lld", us[i], cache_score(us[i] * US));
-		bpf_printk("starved after %u: %lld", us[i], starve_score(us[i] * US));
+		bpf_printk("cold after %u: %lld", us[i], calc_cache_score(us[i] * US));
+		bpf_printk("starved after %u: %lld", us[i], calc_starve_score(us[i] * US));
 	}
-	say("cold after 0", cache_score(0));
-	say("starved after 0", starve_score(0));
+	say("cold after 0", calc_cache_score(0));
+	say("starved after 0", calc_starve_score(0));
 }
 
 /* Whether somebody who has run so long of 10 s preempts somebody who has. */
 static bool preempts_at(u64 waiting_ns, u64 curr_ns)
 {
-	waiting.window.start = curr.start = scx_bpf_now() - LIFE;
-	waiting.window.vruntime = waiting_ns;
+	waiting.life.start = curr.start = scx_bpf_now() - LIFE;
+	waiting.life.vruntime = waiting_ns;
 	curr.vruntime = curr_ns;
 	curr.is_set = true;
-	return preempts(&asked, &waiting, &curr);
+	return check_preempt_wakeup(&asked, &waiting, &curr);
 }
 
 void BPF_STRUCT_OPS(cacule_facts_enable, struct task_struct *p)
@@ -89,5 +89,5 @@ void BPF_STRUCT_OPS(cacule_facts_enable, struct task_struct *p)
 SCX_OPS_DEFINE(cacule_facts,
 	       .enable	= (void *)cacule_facts_enable,
 	       .init	= (void *)cacule_init,
-	       .exit	= (void *)record_exit,
+	       .exit	= (void *)cacule_exit,
 	       .name	= "cacule_facts");

@@ -79,7 +79,7 @@ static bool preempts_at(s32 nice, u32 policy, u64 vruntime, bool has_idle_policy
 {
 	rq->curr.has_idle_policy = has_idle_policy;
 	rq->curr.need_resched = false;
-	return cfs_preempts(task(nice, policy), rq, MAX_CPUS - 1, vruntime, false);
+	return check_preempt_wakeup(task(nice, policy), rq, MAX_CPUS - 1, vruntime, false);
 }
 
 static void ask_preemption(void)
@@ -131,5 +131,5 @@ void BPF_STRUCT_OPS(cfs_facts_enable, struct task_struct *p)
 SCX_OPS_DEFINE(cfs_facts,
 	       .enable	= (void *)cfs_facts_enable,
 	       .init	= (void *)cfs_init,
-	       .exit	= (void *)record_exit,
+	       .exit	= (void *)cfs_exit,
 	       .name	= "cfs_facts");

@@ -37,7 +37,7 @@ static void ask_quota(void)
 static u64 preempted_with(u64 vburst)
 {
 	task.vburst = vburst;
-	average(&task);
+	update_est_entity(&task);
 	return task.est;
 }
 
@@ -64,7 +64,7 @@ static void ask_estimate(void)
 	say("slept 5 times", slept_after(1200));
 	say("slept 6 times", slept_after(1200));
 	task = (struct task_ctx){ .vburst = 1000 };
-	average(&task);
+	update_est_entity(&task);
 	say("moved", preempted_with(1000));
 }
 
@@ -73,7 +73,7 @@ static bool preempts_with(u64 est, u64 used)
 {
 	*cpu_ctx(CPU) = (struct cpu_ctx){ .curr = 1, .est = 100, .used = used };
 	task = (struct task_ctx){ .est = est };
-	return preempts(&asked, &task, CPU);
+	return check_preempt_wakeup(&asked, &task, CPU);
 }
 
 static void ask_preemption(void)

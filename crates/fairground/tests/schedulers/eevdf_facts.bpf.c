@@ -38,8 +38,8 @@ static void set_average(u64 weight, s64 average)
 {
 	struct sums old = average_sums(CPU);
 
-	average_add(CPU, -(s64)old.weight, -(s64)old.weighted);
-	average_add(CPU, weight, weight * average);
+	avg_vruntime_add(CPU, -(s64)old.weight, -(s64)old.weighted);
+	avg_vruntime_add(CPU, weight, weight * average);
 	CURR->vruntime = average;
 }
 
@@ -48,15 +48,15 @@ static void ask_average(void)
 	struct sums sums = { .weight = 3072, .weighted = 1024 * 6 * MS };
 
 	say("average of 0, 1, 5", average_of(sums, 0));
-	say("0 is eligible", is_eligible(sums, 0));
-	say("1 is eligible", is_eligible(sums, MS));
-	say("5 is eligible", is_eligible(sums, 5 * MS));
+	say("0 is eligible", vruntime_eligible(sums, 0));
+	say("1 is eligible", vruntime_eligible(sums, MS));
+	say("5 is eligible", vruntime_eligible(sums, 5 * MS));
 	sums = (struct sums){ .weight = 2048, .weighted = 1024 * 5 * MS };
 	say("average of 0, 5", average_of(sums, MS));
 	sums = (struct sums){ .weight = 1359, .weighted = 335 * 10 * MS };
 	say("average with weights", average_of(sums, 9 * MS));
-	say("0 with weights is eligible", is_eligible(sums, 0));
-	say("10 with weights is eligible", is_eligible(sums, 10 * MS));
+	say("0 with weights is eligible", vruntime_eligible(sums, 0));
+	say("10 with weights is eligible", vruntime_eligible(sums, 10 * MS));
 	sums = (struct sums){ .weight = 3, .weighted = -4 };
 	say("average of -4 / 3", average_of(sums, 0));
 }
@@ -74,7 +74,7 @@ static s64 clamped(s64 lag, s32 nice)
 {
 	set_average(1024, 10 * MS);
 	joining = (struct fair_task){ .load.cpu = CPU, .vruntime = 10 * MS - lag };
-	return lag_of(&joining, live_sums(joining.load.cpu), lag_limit(task(nice), &joining));
+	return entity_lag(&joining, live_sums(joining.load.cpu), lag_limit(task(nice), &joining));
 }
 
 static void ask_lag(void)
@@ -110,8 +110,8 @@ static bool preempts_with(u64 slice)
 	joining = (struct fair_task){};
 	p->se.custom_slice = slice > 0;
 	p->se.slice = slice;
-	place(p, &joining, CPU, live_sums(CPU), true);
-	return eevdf_preempts(p, &joining, CPU, live_sums(CPU), CURR->vruntime, joining.deadline);
+	place_entity(p, &joining, CPU, live_sums(CPU), true);
+	return check_preempt_wakeup(p, &joining, CPU, live_sums(CPU), CURR->vruntime, joining.deadline);
 }
 
 static void ask_preemption(void)
@@ -130,7 +130,7 @@ static void ask_deadline(void)
 	say("deadline after 3.1", CURR->deadline);
 	set_average(1024, 10 * MS);
 	joining = (struct fair_task){ .is_new = true };
-	place(task(0), &joining, CPU, live_sums(CPU), true);
+	place_entity(task(0), &joining, CPU, live_sums(CPU), true);
 	say("forked deadline", joining.deadline);
 	say("forked vruntime", joining.vruntime);
 }
@@ -147,7 +147,7 @@ static void ask_yield(void)
 static void ask_reweight(void)
 {
 	joining = (struct fair_task){ .left_weight = 1024, .vlag = MS, .rel_deadline = 2800000 };
-	reweight(&joining, 335);
+	reweight_entity(&joining, 335);
 	say("reweighted lag", joining.vlag);
 	say("reweighted deadline", joining.rel_deadline);
 }
@@ -170,7 +170,7 @@ static u32 sets_without_eligible(void)
 			sums.weighted += weights[i] * vruntimes[i];
 		}
 		for (i = 0; i < count; i++)
-			is_any |= is_eligible(sums, vruntimes[i]) &&
+			is_any |= vruntime_eligible(sums, vruntimes[i]) &&
 				  !time_after(vruntimes[i], average_of(sums, vruntimes[0]));
 		found += !is_any;
 	}
@@ -187,7 +187,7 @@ void BPF_STRUCT_OPS(eevdf_facts_enqueue, struct task_struct *p, u64 enq_flags)
 		return;
 	}
 	task->vruntime = (p->comm[1] - '0') * MS;
-	average_add(0, 1024, 1024 * task->vruntime);
+	avg_vruntime_add(0, 1024, 1024 * task->vruntime);
 	scx_bpf_dsq_insert_vtime(p, 0, SCX_SLICE_INF, deadline, enq_flags);
 }
 
@@ -200,11 +200,14 @@ static void choose(const char *what)
 
 	if (task) {
 		bpf_printk("%s: %llu", what, task->vruntime);
-		average_add(0, -1024, -1024 * (s64)task->vruntime);
+		avg_vruntime_add(0, -1024, -1024 * (s64)task->vruntime);
 	}
 	if (p)
 		bpf_task_release(p);
-	run_next(0, pid);
+	bpf_for_each(scx_dsq, p, 0, 0) {
+		if (p->pid == pid && scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, 0))
+			break;
+	}
 }
 
 void BPF_STRUCT_OPS(eevdf_facts_dispatch, s32 cpu, struct task_struct *prev)
@@ -251,5 +254,5 @@ SCX_OPS_DEFINE(eevdf_facts,
 	       .enable		= (void *)eevdf_facts_enable,
 	       .set_weight	= (void *)eevdf_facts_set_weight,
 	       .init		= (void *)eevdf_init,
-	       .exit		= (void *)record_exit,
+	       .exit		= (void *)eevdf_exit,
 	       .name		= "eevdf_facts");

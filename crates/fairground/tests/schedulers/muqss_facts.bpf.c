@@ -44,7 +44,7 @@ void BPF_STRUCT_OPS(muqss_facts_enable, struct task_struct *p)
 	say("nice 0", deadline_of(0));
 	say("nice 10", deadline_of(10));
 	say("nice 19", deadline_of(19));
-	say("slice", its.time_slice);
+	say("slice", its.turn.time_slice);
 }
 
 SCX_OPS_DEFINE(muqss_facts,

@@ -59,7 +59,7 @@ static void ask_sleep(void)
 {
 	struct task_struct *p = task(0, 0);
 
-	count_sleep(p, &state, 1000 * MS);
+	recalc_task_prio(p, &state, 1000 * MS);
 	say("sleep of 1 s", state.sleep_avg);
 	say("its bonus", current_bonus(&state));
 	say("its prio", HIGHEST_STATIC_PRIO + state.prio);
@@ -100,14 +100,14 @@ static bool starving(struct task_struct *p, u64 waited, u32 best_expired_prio)
 	here->expired_timestamp = scx_bpf_now() - waited;
 	here->best_expired_prio = best_expired_prio;
 	result = expired_starving(here, p);
-	*here = (struct cpu_ctx){ .prio = NOBODY };
+	*here = (struct cpu_ctx){ .prio = NO_TASK };
 	return result;
 }
 
 static void ask_starvation(struct task_struct *p)
 {
-	say("starving after 3000 ms", starving(p, 3000 * MS, NOBODY));
-	say("starving after 3001 ms", starving(p, 3001 * MS, NOBODY));
+	say("starving after 3000 ms", starving(p, 3000 * MS, NO_TASK));
+	say("starving after 3001 ms", starving(p, 3001 * MS, NO_TASK));
 	say("starving beside nice 0", starving(p, MS, 20));
 	say("starving beside nice -1", starving(p, MS, 19));
 }
@@ -122,7 +122,7 @@ static s64 taken_of(u32 others)
 	lengths[0] = 0;
 	lengths[1] = others - 1;
 	for (i = 0; i < 2; i++)
-		busiest = find_busiest(0, false);
+		busiest = find_busiest_queue(0, false);
 	return busiest.cpu < 0 ? 0 : busiest.surplus;
 }
 
@@ -137,7 +137,7 @@ static void ask_fork(void)
 {
 	struct task_ctx parent = { .time_slice = 7 }, child = {};
 
-	inherit(&parent, &child);
+	sched_fork(&parent, &child);
 	say("the child's slice", child.time_slice);
 	say("the parent's slice", parent.time_slice);
 }
@@ -162,5 +162,5 @@ void BPF_STRUCT_OPS(o1_facts_enable, struct task_struct *p)
 SCX_OPS_DEFINE(o1_facts,
 	       .enable		= (void *)o1_facts_enable,
 	       .init		= (void *)o1_init,
-	       .exit		= (void *)record_exit,
+	       .exit		= (void *)o1_exit,
 	       .name		= "o1_facts");

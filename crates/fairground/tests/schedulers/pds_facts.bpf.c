@@ -39,7 +39,7 @@ static struct task_struct *task(s32 nice)
 /* How far behind the edge a task of this nice value is when it has a new slice. */
 static u64 position(s32 nice)
 {
-	renew(task(nice), &its);
+	sched_task_renew(task(nice), &its);
 	return rank_of(&asked, &its) - time_edge();
 }
 
@@ -51,7 +51,7 @@ static void ask_positions(void)
 	say("position of nice 0", position(0));
 	say("position of nice 10", position(10));
 	say("position of nice 19", position(19));
-	renew(task(0), &its);
+	sched_task_renew(task(0), &its);
 	say("slot of nice 0", its.deadline);
 	set_edge(1022);
 	say("position at 1022", rank_of(&asked, &its) - time_edge());

@@ -22,12 +22,12 @@
 
 static void ask_hrrn(void)
 {
-	struct window window = { 0, 1000 * MS_NS };
+	struct fair_task ran = { .tt.life = { 0, 1000 * MS_NS } };
 
-	say("1 s of 4 s", hrrn(&window, 4000 * MS_NS));
-	say("1 s of 1 ns less", hrrn(&window, 4000 * MS_NS - 1));
-	window.vruntime |= YIELD_MARK;
-	say("yielded", hrrn(&window, 4000 * MS_NS) > 1000000);
+	say("1 s of 4 s", value_of(&ran, 4000 * MS_NS));
+	say("1 s of 1 ns less", value_of(&ran, 4000 * MS_NS - 1));
+	ran.tt.life.vruntime |= YIELD_MARK;
+	say("yielded", value_of(&ran, 4000 * MS_NS) > 1000000);
 }
 
 static void ask_charge(void)
@@ -36,17 +36,17 @@ static void ask_charge(void)
 	u32 i;
 
 	bpf_for(i, 0, sizeof(prios) / sizeof(prios[0])) {
-		bpf_printk("4 ms at %d, 250 Hz: %llu", prios[i], charge(4 * MS_NS, prios[i], 250));
-		bpf_printk("1 ms at %d, 1000 Hz: %llu", prios[i], charge(MS_NS, prios[i], 1000));
+		bpf_printk("4 ms at %d, 250 Hz: %llu", prios[i], convert_to_vruntime(4 * MS_NS, prios[i], 250));
+		bpf_printk("1 ms at %d, 1000 Hz: %llu", prios[i], convert_to_vruntime(MS_NS, prios[i], 1000));
 	}
-	say("0.5 ms at -20, 250 Hz", charge(MS_NS / 2, -20, 250));
+	say("0.5 ms at -20, 250 Hz", convert_to_vruntime(MS_NS / 2, -20, 250));
 }
 
 /* The type of who has slept and run so long, and whose bursts are too long for REALTIME. */
 static u32 type_after(u64 wait_ms, u64 ran_ms)
 {
-	struct typed it = {
-		.window.vruntime = ran_ms * MS_NS, .wait_time = wait_ms * MS_NS, .type = NO_TYPE,
+	struct tt_node it = {
+		.life.vruntime = ran_ms * MS_NS, .wait_time = wait_ms * MS_NS, .type = NO_TYPE,
 		.prev_wait_time = 10 * MS_NS, .burst = 5 * MS_NS, .prev_burst = 5 * MS_NS,
 	};
 
@@ -56,8 +56,8 @@ static u32 type_after(u64 wait_ms, u64 ran_ms)
 /* Of who has slept for 10 ms and then for so long, and has run for 3 ms and then for so long. */
 static bool is_realtime_after(u64 age_ms, u64 wait_us, u64 burst_us)
 {
-	struct typed it = {
-		.window.vruntime = 200 * MS_NS, .wait_time = 800 * MS_NS,
+	struct tt_node it = {
+		.life.vruntime = 200 * MS_NS, .wait_time = 800 * MS_NS,
 		.created = NOW - age_ms * MS_NS, .prev_wait_time = 10 * MS_NS,
 		.burst = burst_us * US, .prev_burst = 3 * MS_NS,
 	};
@@ -79,11 +79,11 @@ static void ask_types(void)
 
 static void ask_sticky(void)
 {
-	struct typed it = { .window.vruntime = 1000 * MS_NS, .type = REALTIME, .rt_sticky = 4 };
+	struct tt_node it = { .life.vruntime = 1000 * MS_NS, .type = REALTIME, .rt_sticky = 4 };
 	u32 i;
 
 	bpf_for(i, 1, 6) {
-		detect(&it, 0, false, NOW);
+		detect_type(&it, 0, false, NOW);
 		bpf_printk("type after %u failures: %u", i, it.type);
 	}
 	end_burst(&it);
@@ -93,14 +93,14 @@ static void ask_sticky(void)
 /* After an account that makes the window too long, by 1 ns. */
 static void ask_window(struct task_struct *p, const char *what, u64 vruntime)
 {
-	u64 now = scx_bpf_now(), most = tt_max_lifetime << 20;
-	struct typed it = {
-		.window = { now - most - 1, vruntime - 1 }, .exec_start = now - 1,
+	u64 now = scx_bpf_now(), most = tt_max_lifetime_ms << 20;
+	struct tt_node it = {
+		.life = { now - most - 1, vruntime - 1 }, .exec_start = now - 1,
 		.created = now, .type = NO_TYPE,
 	};
 
-	account_run(p, &it, false, 250);
-	say(what, it.window.vruntime);
+	update_curr_tt(p, &it, false);
+	say(what, it.life.vruntime);
 }
 
 void BPF_STRUCT_OPS(tt_facts_enable, struct task_struct *p)
@@ -124,5 +124,5 @@ SCX_OPS_DEFINE(tt_facts,
 	       .enable		= (void *)tt_facts_enable,
 	       .init_task	= (void *)tt_init_task,
 	       .init		= (void *)tt_init,
-	       .exit		= (void *)record_exit,
+	       .exit		= (void *)tt_exit,
 	       .name		= "tt_facts");

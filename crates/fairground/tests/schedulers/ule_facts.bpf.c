@@ -26,7 +26,7 @@ static struct task_ctx task;
 /* Who runs for so many percent of its time. */
 static u64 score_at(u64 percent)
 {
-	return score_of(percent * 100 << TICK_SHIFT, (100 - percent) * 100 << TICK_SHIFT);
+	return sched_interact_score(percent * 100 << TICK_SHIFT, (100 - percent) * 100 << TICK_SHIFT);
 }
 
 static void ask_scores(void)
@@ -36,8 +36,8 @@ static void ask_scores(void)
 
 	for (i = 0; i < sizeof(percents); i++)
 		say_of("score of", percents[i], score_at(percents[i]));
-	say("score of nothing", score_of(0, 0));
-	say("score of 5 and 5", score_of(5 << TICK_SHIFT, 5 << TICK_SHIFT));
+	say("score of nothing", sched_interact_score(0, 0));
+	say("score of 5 and 5", sched_interact_score(5 << TICK_SHIFT, 5 << TICK_SHIFT));
 }
 
 static void ask_classes(void)
@@ -56,7 +56,7 @@ static void remember(u64 run_tenths, u64 sleep_tenths)
 		.runtime = HISTORY_CAP / 10 * run_tenths,
 		.slptime = HISTORY_CAP / 10 * sleep_tenths,
 	};
-	limit_history(&task);
+	sched_interact_update(&task);
 }
 
 static void ask_history(void)
@@ -72,7 +72,7 @@ static void ask_history(void)
 	remember(22, 1);
 	say("runtime of 2.3", task.runtime * 100 / HISTORY_CAP);
 	say("sleep of 2.3", task.slptime);
-	inherit(&parent, &task);
+	sched_interact_fork(&parent, &task);
 	say("child's runtime", task.runtime);
 	say("child's sleep", task.slptime);
 }
@@ -82,7 +82,7 @@ static void ask_slices(void)
 	u32 others;
 
 	for (others = 0; others < 8; others++)
-		say_of("slice beside", others, slice_beside(others));
+		say_of("slice beside", others, tdq_slice(others));
 }
 
 /* A priority of the calendar that is so many buckets from the best one. */
@@ -91,7 +91,7 @@ static u64 place_at(u32 bucket)
 	task = (struct task_ctx){
 		.prio = INTERACTIVE_RANGE + (bucket * BATCH_RANGE + BUCKETS - 1) / BUCKETS,
 	};
-	place(&task, CPU, false);
+	tdq_runq_add(&task, CPU, false);
 	return task.place / 2;
 }
 

@@ -65,7 +65,7 @@ fn a_wrong_knob_is_told_which_there_are() {
 #[test]
 fn enumerators_reach_the_object() {
     let mut open = open(&any());
-    assert!(open.wanted(&["SCX_OPS_FUTURE".into()]).contains("SCX_OPS_FUTURE"));
+    assert!(open.wanted().contains("SCX_OPS_ENQ_LAST"));
     let value = 0x8765_4321_0000_0001_u64;
     let (name, place) = open.enumerator_variables().next().expect("it uses one");
     let (enumerators, place) = (BTreeMap::from([(name.to_owned(), value)]), place.clone());
@@ -83,9 +83,15 @@ fn what_a_kernel_lacks_is_left_out_and_said() {
     members.remove("exit");
     let enumerators = BTreeMap::from([("SCX_OPS_ENQ_LAST".to_owned(), 2)]);
     let kernel = Kernel { enumerators, ops_members: members };
-    open.set_ops(&kernel, &["SCX_OPS_ENQ_LAST".into(), "SCX_OPS_FUTURE".into()]);
-    let said =
-        ["this kernel has no SCX_OPS_FUTURE; not set", "this kernel has no ops.exit; left out"];
+    for map in open.object.maps_mut().filter(|map| map.map_type() == MapType::StructOps) {
+        // SCX_OPS_ENQ_LAST and SCX_OPS_TID_TO_TASK.
+        Ops { map, members: &open.ops_members }.put("flags", 2 | 1 << 8);
+    }
+    open.set_ops(&kernel);
+    let said = [
+        "this kernel has no ops.exit; left out",
+        "this kernel has no SCX_OPS_TID_TO_TASK; not set",
+    ];
     assert_eq!(open.notes, said);
     let map = open.object.maps_mut().find(|map| map.map_type() == MapType::StructOps);
     let mut ops = Ops { map: map.expect("it has ops"), members: &open.ops_members };

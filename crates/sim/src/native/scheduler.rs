@@ -74,8 +74,8 @@ impl NativeScheduler {
         for (name, value) in knobs {
             loaded.set_knob(native, name, *value)?;
         }
-        let (callbacks, mut settings) = table_of(native, &loaded)?;
-        settings.flags |= flags(native, &loaded)?;
+        let (callbacks, settings) = table_of(native, &loaded)?;
+        check_flags(native, &loaded, settings.flags)?;
         let state = loaded.export().state;
         let mut simulator = Box::new(Simulator::new(state, host.cpus, host.seed));
         simulator.maps = maps(native, &loaded, host.cpus)?;
@@ -328,15 +328,13 @@ fn table_of(native: &Native, loaded: &Loaded) -> Result<(Callbacks, Settings), S
         .map_err(|error| format!("{}: {error}", native.name))
 }
 
-/// The flags that the scheduler's header names.
-fn flags(native: &Native, loaded: &Loaded) -> Result<u64, String> {
-    let mut flags = 0;
-    for name in &native.flags {
-        let known = loaded.export().flags().find(|(known, _)| known == name);
-        let (_, value) = known.ok_or(format!("{}: unknown flag {name}", native.name))?;
-        flags |= value;
+/// Refuses bits of `ops.flags` that have no name, as the kernel does.
+fn check_flags(native: &Native, loaded: &Loaded, flags: u64) -> Result<(), String> {
+    let known = loaded.export().flags().fold(0, |known, (_, bit)| known | bit);
+    match flags & !known {
+        0 => Ok(()),
+        unknown => Err(format!("{}: unknown bits {unknown:#x} in ops.flags", native.name)),
     }
-    Ok(flags)
 }
 
 fn maps(native: &Native, loaded: &Loaded, cpus: u32) -> Result<Vec<Box<Map>>, String> {

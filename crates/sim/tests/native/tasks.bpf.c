@@ -3,7 +3,6 @@
  * tasks: Looks at every task that runs.
  *
  * Idea: What a scheduler reads of a task agrees with what kfuncs say.
- * Flags: SCX_OPS_ENQ_EXITING, SCX_OPS_ENQ_MIGRATION_DISABLED
  */
 #include <scx/common.bpf.h>
 
@@ -60,4 +59,5 @@ SCX_OPS_DEFINE(tasks_ops,
 	       .running = (void *)tasks_running,
 	       .stopping = (void *)tasks_stopping,
 	       .exit = (void *)tasks_exit,
+	       .flags = SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_MIGRATION_DISABLED,
 	       .name = "tasks");
