@@ -32,7 +32,7 @@ mod embedded {
 }
 
 pub use header::{Family, Header};
-pub use object::{Compiled, find_object, write_object};
+pub use object::{Compiled, OBJECTS_VARIABLE, find_object, write_object};
 pub use source::{Source, builtin, files, resolve};
 
 /// Why a scheduler could not be compiled.

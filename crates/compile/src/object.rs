@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{embedded, toolkit};
 
+/// The environment variable that names a folder of objects: a guest gets schedulers from outside the
+/// project in it.
+pub const OBJECTS_VARIABLE: &str = "FAIRGROUND_OBJECTS";
+
 /// A compiled scheduler. In a folder it is two files: `<sha256>.bpf.o`, and `<sha256>.json` for the
 /// rest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,11 +25,11 @@ pub struct Compiled {
     pub object: Vec<u8>,
 }
 
-/// Finds an object by its source's identity: built in, in the folder `$FAIRGROUND_OBJECTS` (how the
-/// VM's guest gets strangers' schedulers), or compiled before.
+/// Finds an object by its source's identity: built in, in the folder that [`OBJECTS_VARIABLE`]
+/// names, or compiled before.
 pub fn find_object(sha256: &str) -> Option<Compiled> {
     built_in(sha256)
-        .or_else(|| read_object(Path::new(&std::env::var_os("FAIRGROUND_OBJECTS")?), sha256))
+        .or_else(|| read_object(Path::new(&std::env::var_os(OBJECTS_VARIABLE)?), sha256))
         .or_else(|| read_object(&cache(), sha256))
 }
 

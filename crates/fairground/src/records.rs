@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which records of a store the reading verbs are about.
+//! The records of a store that a reading verb uses.
 
 use std::path::PathBuf;
 
@@ -48,7 +48,7 @@ impl Chosen {
         let last = self.sessions(&store)?.pop().ok_or_else(|| self.nothing())?;
         let mut earlier = store.sessions()?;
         earlier.retain(|one| {
-            // What somebody else has measured is not what was before here.
+            // An imported session is not the one before a session of this machine.
             one.experiment.name == last.experiment.name
                 && one.origin == last.origin
                 && one.first() < last.first()

@@ -4,7 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use model::{Clock, Record};
+use model::Record;
+use stats::records::processor::name_processors_if_several;
 use stats::view::history::{History, history as look};
 use store::Session;
 
@@ -64,19 +65,7 @@ fn begun(store: &Sessions, session: &Session, records: &[Record]) -> PastCampaig
 /// numbers are not compared.
 pub fn history(campaigns: &[PastCampaign], margin_percent: f64) -> History {
     let mut records: Vec<Vec<Record>> = campaigns.iter().map(|one| one.records.clone()).collect();
-    let real = |record: &Record| stats::clock(record) == Clock::Real;
-    let processors: BTreeSet<String> = records
-        .iter()
-        .flatten()
-        .filter(|record| real(record))
-        .map(|record| record.provenance.cpu_model.clone())
-        .collect();
-    if processors.len() > 1 {
-        for record in records.iter_mut().flatten().filter(|record| real(record)) {
-            let processor = &record.provenance.cpu_model;
-            record.trial.machine.name = format!("{}, {processor}", record.trial.machine.name);
-        }
-    }
+    name_processors_if_several(&mut records);
     let runs: Vec<stats::view::history::Run> = campaigns
         .iter()
         .zip(&records)

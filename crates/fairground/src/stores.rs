@@ -47,7 +47,7 @@ pub struct Opened {
     pub notes: Vec<String>,
     /// Trials that should have measured the same and did not.
     contradictions: Vec<String>,
-    /// What each store has alone; nothing for a single store.
+    /// The records of each store; empty for a single store.
     sources: Vec<Source>,
 }
 
@@ -254,7 +254,7 @@ impl Opened {
         Ok(comparison)
     }
 
-    /// What several stores answer to the same questions; nothing for a single store.
+    /// How several stores answer the same questions; empty for a single store.
     ///
     /// # Errors
     /// When the baseline is not among a store's contestants.

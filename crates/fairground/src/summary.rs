@@ -32,7 +32,7 @@ pub fn compare(
     Ok(comparison)
 }
 
-/// The same for headline measures alone, which is all that several stores' answers are about.
+/// The same for headline measures alone, for comparisons of several stores.
 ///
 /// # Errors
 /// As for [`compare`].

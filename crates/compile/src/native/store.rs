@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 
 use super::Facts;
+use crate::object::OBJECTS_VARIABLE;
 
 /// What the build script made.
 mod embedded {
@@ -22,7 +23,7 @@ mod embedded {
 /// Finds an object by its source's identity.
 pub fn find(sha256: &str) -> Option<(Vec<u8>, Facts)> {
     built_in(sha256)
-        .or_else(|| read(Path::new(&std::env::var_os("FAIRGROUND_OBJECTS")?), sha256))
+        .or_else(|| read(Path::new(&std::env::var_os(OBJECTS_VARIABLE)?), sha256))
         .or_else(|| read(&crate::object::cache(), sha256))
 }
 

@@ -6,7 +6,7 @@
 //!     └──────► simulator ─────────► times ─┴─► solver ─► costs
 //! ```
 //!
-//! Read in this order: `witnesses.toml` are the loads, [`observe`] takes their times from records,
+//! Read in this order: `witnesses.toml` are the workloads, [`observe`] takes their times from records,
 //! [`solve`] fits the costs, [`table`] writes them into a machine's file.
 //!
 //! What is not here: costs that one CPU in virtual time cannot show (caches, interrupts between
@@ -57,8 +57,8 @@ pub const SEEN: [&str; 25] = [
     "job_ns",
 ];
 
-/// The schedulers under which witnesses run: one that does nothing more than it must, and one that
-/// has every callback. The policy shows the kernel without sched_ext.
+/// The schedulers under which witnesses run: one with the least work, and one that has every
+/// callback. The policy shows the kernel without sched_ext.
 const SCHEDULERS: [&str; 2] = ["fifo", "vtime"];
 
 #[derive(Deserialize)]
@@ -66,7 +66,7 @@ struct Witnesses {
     workload: Vec<Workload>,
 }
 
-/// The experiment that the witnesses are.
+/// The experiment with all witnesses.
 ///
 /// # Errors
 /// When a built-in file cannot be read, which is a mistake of this program.
@@ -113,9 +113,9 @@ fn real_time() -> SchedulerChoice {
 /// Fitted costs, and how well they explain the measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
-    /// The costs; those that no witness shows are as before.
+    /// The costs; those that no witness shows are unchanged.
     pub costs: Costs,
-    /// How many times were explained.
+    /// The number of times that the costs were fitted to.
     pub times: usize,
     /// The mean size of their relative errors.
     pub mean_error: f64,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use model::{Record, TaskGroup};
 
-/// Medians of fewer samples are left out: single ones may hold anything.
+/// Medians of fewer samples are left out, because single samples scatter too much.
 const SAMPLES_MIN: u64 = 20;
 
 /// The distributions whose medians costs explain.

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The solver: costs that make a model's times those that were measured.
 //!
-//! Every time is nearly a sum of costs, each so and so often, so a few rounds of linearised least
+//! Every time is nearly a weighted sum of costs, so a few rounds of linearised least
 //! squares with the model in the loop are enough (Gauss and Newton's method). The squares are of
 //! relative errors; costs are whole and never negative (coordinate descent on the normal
 //! equations, which keeps to that bound: Franc, Hlaváč, Navara, "Sequential coordinate-wise
-//! algorithm for the non-negative least squares problem", 2005). No chance, no clock: the same
+//! algorithm for the non-negative least squares problem", 2005). No randomness, no clock: the same
 //! measurements give the same costs.
 
-/// Rounds of linearisation; the last ones change nothing any more.
+/// Rounds of linearisation; the result no longer changes in the last ones.
 const ROUNDS: u32 = 8;
 /// Sweeps over all costs within a round.
 const SWEEPS: u32 = 4_000;
-/// How strongly a round pulls a cost towards its present value, as a part of the error that
-/// changing it by its own size makes: what no measurement sees stays where it is.
+/// How strongly a round pulls a cost towards its present value, as a part of the error that a change
+/// by its own size makes: a cost that no measurement depends on keeps its value.
 const INERTIA: f64 = 1e-4;
 
 /// Fits `start` to `measured` times; `model` gives the times of some costs, in the same order.
@@ -60,7 +60,7 @@ fn slope(
     there.iter().zip(here).zip(measured).map(change).collect()
 }
 
-/// The costs that take the linearised model nearest to what is wanted.
+/// The costs for which the linearised model is nearest to the measured times.
 fn descend(costs: &[u64], slopes: &[Vec<f64>], wanted: &[f64]) -> Vec<u64> {
     let start: Vec<f64> = costs.iter().map(|&cost| cost as f64).collect();
     let mut now = start.clone();

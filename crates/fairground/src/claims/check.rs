@@ -16,7 +16,7 @@ use spec::assets::{self, Kind};
 use spec::experiment::placed;
 use spec::source::Places;
 
-/// An experiment as a backend would answer it, and where errors about it belong.
+/// An experiment on one backend, and the places for errors about it.
 struct Asked<'a> {
     experiment: &'a Experiment,
     on: Backend,
@@ -46,7 +46,7 @@ pub fn claim(claim: &mut Claim, places: &Places, base: &Path) -> Result<(), Spec
     Ok(())
 }
 
-/// Names are unique, and can stand behind a colon on the command line.
+/// Names are unique, and can follow a colon on the command line.
 fn name(test: &Test, before: &[Test], path: &str, places: &Places) -> Result<(), SpecError> {
     let path = format!("{path}.name");
     let letters = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -61,7 +61,7 @@ fn name(test: &Test, before: &[Test], path: &str, places: &Places) -> Result<(),
     Ok(())
 }
 
-/// A test has an experiment or a reason, and what belongs to it.
+/// A test has an experiment or a reason, with the keys of either.
 fn test(test: &mut Test, path: &str, places: &Places, base: &Path) -> Result<(), SpecError> {
     let error = |field: &str, text: &str, hint: &str| {
         Err(places.error(&format!("{path}.{field}"), text).hint(hint))
@@ -113,7 +113,7 @@ fn test(test: &mut Test, path: &str, places: &Places, base: &Path) -> Result<(),
     }
 }
 
-/// Whether a test only puts numbers beside published ones.
+/// Whether a test only shows numbers next to published ones.
 fn judges_nothing(test: &Test) -> bool {
     test.expect.is_empty() && test.because.is_empty() && !test.beside.is_empty()
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which claims are asked, by which of their tests, and which sessions that takes.
+//! Which claims are tested, by which of their tests, and the sessions that this needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::exit::bad_input;
 use spec::assets::{self, Kind};
 use spec::near;
 
-/// What the command line wants of the claims.
+/// The claims that the command line chooses.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// Names or files of claims, each with `:TEST` behind it for that test alone; empty: all.
@@ -23,16 +23,16 @@ pub struct Wanted {
     pub sources: Vec<Source>,
     /// Only tests on these backends; empty: on all.
     pub on: Vec<Backend>,
-    /// Only what is quick.
+    /// Only tests that take minutes.
     pub quick: bool,
-    /// The published sizes too.
+    /// Tests in the published size, too.
     pub full: bool,
 }
 
-/// A claim, and what is to be done with each of its tests.
+/// A claim, and the decision for each of its tests.
 #[derive(Clone, Debug)]
 pub struct Chosen {
-    /// What the user calls it.
+    /// The name or file that the user gave.
     pub name: String,
     /// The claim.
     pub claim: Claim,
@@ -40,7 +40,7 @@ pub struct Chosen {
     pub tests: Vec<Choice>,
 }
 
-/// What is to be done with a test.
+/// The decision for a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// It runs.
@@ -49,11 +49,11 @@ pub enum Choice {
     Leave(String, Option<String>),
 }
 
-/// An experiment on one backend: it runs once for all tests that need it. The simulator's answers
-/// are there first.
+/// An experiment on one backend: it runs once for all tests that need it. The simulator
+/// comes first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Session {
-    /// Who answers.
+    /// The backend.
     pub on: Backend,
     /// The experiment's name or file.
     pub experiment: String,

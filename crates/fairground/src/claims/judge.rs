@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The records of the sessions → what came of each claim.
+//! The records of the sessions → a verdict on each claim.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,12 +12,12 @@ use stats::decide::replication::{Finding, Verdict, beside, disagree, judge, of_c
 use super::choose::{self, Choice, Chosen, Session};
 use super::look;
 
-/// What came of a session: its number in the store and its records, or why there are none.
+/// A session's number in the store and its records, or why there are none.
 pub type Answer = Result<(i64, Vec<Record>), String>;
 
-/// Everything that was asked.
+/// The outcomes of all sessions.
 pub struct Answers {
-    /// By session.
+    /// The outcome of each session.
     pub sessions: BTreeMap<Session, Answer>,
     /// Where the records are.
     pub store: PathBuf,
@@ -26,13 +26,13 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// All records.
+    /// All records, session by session.
     pub fn records(&self) -> impl Iterator<Item = &Record> {
         self.sessions.values().flatten().flat_map(|(_, records)| records)
     }
 }
 
-/// What came of a claim.
+/// The verdict on a claim.
 pub fn claim(chosen: Chosen, answers: &Answers) -> Judged {
     let Chosen { name, claim, tests: choices } = chosen;
     let tests: Vec<Tested> = claim
@@ -51,7 +51,7 @@ pub fn claim(chosen: Chosen, answers: &Answers) -> Judged {
     Judged { verdict: of_claim(&verdicts), disagree, claim, tests }
 }
 
-/// What this machine cannot run another one can, by the same command.
+/// Adds the command to a test that this machine cannot run, for another machine.
 fn with_command(mut tested: Tested, name: &str) -> Tested {
     let cannot = tested.verdict == Verdict::Untested && tested.trials > 0;
     if cannot {
@@ -101,7 +101,7 @@ fn tested(test: &Test, choice: Choice, answers: &Answers) -> Tested {
     }
 }
 
-/// The releases of the kernels that answered.
+/// The releases of the kernels that the records are from.
 pub fn kernels<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<String> {
     let records = records.filter(|record| record.trial.backend != Backend::Sim);
     let releases = records.map(|record| record.provenance.kernel_release.clone());

@@ -11,7 +11,7 @@ use crate::command_line::quoted;
 use spec::assets::{self, Kind};
 use spec::policy;
 
-/// Each with what it shows.
+/// The commands, each with what it shows.
 pub fn commands(
     test: &Test,
     session: i64,
@@ -26,12 +26,13 @@ pub fn commands(
         quoted(&format!("{stem}.html"))
     );
     let mut commands = vec![("All numbers of the experiment, with pictures", report)];
-    let shown = "Why tasks waited in the first trial, and who ran instead";
+    let shown = "Why tasks waited in the first trial, and what ran instead";
     commands.extend(explain(test, records, answers).map(|command| (shown, command)));
     commands
 }
 
-/// The first trial of the first expectation: as it was traced, or as the same seed plays it again.
+/// The command that explains the first trial of the first expectation: from its trace, or by running
+/// it again with the same seed.
 fn explain(test: &Test, records: &[Record], answers: &Answers) -> Option<String> {
     let place = test.expect.first()?.place();
     let is_it = |trial: &Trial| {
@@ -48,7 +49,7 @@ fn explain(test: &Test, records: &[Record], answers: &Answers) -> Option<String>
     again(first, answers.seed)
 }
 
-/// Runs the trial again with a trace, where names say all that it is made of.
+/// The command that runs the trial again with a trace; `None` if names do not say all of it.
 fn again(trial: &Trial, seed: u64) -> Option<String> {
     let has = |kind, name: &String| assets::names(kind).contains(name);
     let (workload, machine) = (&trial.workload, &trial.machine.name);
@@ -68,7 +69,7 @@ fn again(trial: &Trial, seed: u64) -> Option<String> {
     ))
 }
 
-/// The `--scheduler` that means this contestant.
+/// The `--scheduler` option for this contestant.
 fn scheduler(trial: &Trial) -> Option<String> {
     let contestant = &trial.contestant;
     let kernel = contestant.kernel.as_deref().unwrap_or_default();

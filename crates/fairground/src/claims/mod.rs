@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What others have published, asked again: claims' files to findings.
+//! What others have published, tested again: claims' files to findings.
 //!
 //! ```text
 //! claims/x.toml ─► file, check ─► choose (claims, tests) ─► sessions ─► judge, look ─► report

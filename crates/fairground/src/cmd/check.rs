@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground check [FILE …]`
+//! `fairground check [FILE …]`: every file parses, every scheduler compiles and schedules one task.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground compare [EXPERIMENT] [STORE …]`
+//! `fairground compare [EXPERIMENT] [STORE …]`: records → statistics → a table.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,11 +22,11 @@ pub struct Args {
     /// The contestant that the others are compared with, instead of the experiment's
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
-    /// Only say whether two stores measured the same, byte for byte
+    /// Only say whether two stores have the same measurements, byte for byte
     #[arg(long, num_args = 2, value_names = ["A", "B"])]
     #[arg(conflicts_with_all = ["names", "baseline"])]
     identical: Option<Vec<PathBuf>>,
-    /// For each pair of contestants, which measure tells them apart best
+    /// For any two contestants, the measure that tells them apart best
     #[arg(long, conflicts_with_all = ["baseline", "identical"])]
     apart: bool,
     /// How to print it: table or json
@@ -34,7 +34,7 @@ pub struct Args {
     format: Format,
 }
 
-/// Compares.
+/// Compares the chosen records, or says whether two stores are identical.
 ///
 /// # Errors
 /// When a store cannot be read or has no records.

@@ -53,7 +53,7 @@ pub struct Args {
     format: Format,
 }
 
-/// Explains.
+/// Explains the waits of one trial.
 ///
 /// # Errors
 /// When there is no such trial, or it has no trace.

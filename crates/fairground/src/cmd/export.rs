@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground export csv|series|json|hgrm|trace`
+//! `fairground export csv|series|json|hgrm|trace`: records → other tools' formats.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -74,7 +74,7 @@ enum TraceFormat {
     Perfetto,
 }
 
-/// Exports.
+/// Writes what is wanted, to standard output or files.
 ///
 /// # Errors
 /// When the store cannot be read or the file cannot be written, or there is nothing to export.

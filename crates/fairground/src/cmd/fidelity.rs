@@ -57,9 +57,10 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
     let usual = if args.counterparts { counterparts::EXPERIMENT } else { simulator::EXPERIMENT };
     args.options.experiment.experiment.get_or_insert_with(|| usual.into());
     let planned = args.options.experiment.plan()?;
-    let sides = match args.counterparts {
-        false => Sides::Simulator(simulator::Sides::of(&planned.experiment)?),
-        true => Sides::Counterparts(counterparts::Sides::of(&planned)?),
+    let sides = if args.counterparts {
+        Sides::Counterparts(counterparts::Sides::of(&planned)?)
+    } else {
+        Sides::Simulator(simulator::Sides::of(&planned.experiment)?)
     };
     let execution = args.options.execution();
     let campaign = Campaign { planned, judged_by: JudgedBy::OwnRules, execution };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground import`
+//! `fairground import FILE …`: shared files, or other programs' results → records in the store.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use exchange::imports::{self, Fault, Format};
 use exchange::share::{self, Shared};
 use spec::near::advice;
 
-/// The experiment of imported records that are not put beside another's.
+/// The experiment of imported records that do not join another one.
 const EXPERIMENT: &str = "imported";
 
 /// Options of `import`.
@@ -30,13 +30,13 @@ pub struct Args {
     /// mangohud, perf, phoronix, schbench or stress-ng
     #[arg(long = "as", value_name = "FORMAT")]
     format: Option<String>,
-    /// Which scheduler they are results of, instead of what the files say; nobody verifies it
+    /// The scheduler that they are results of, instead of what the files say; it is not verified
     #[arg(long, value_name = "NAME")]
     scheduler: Option<String>,
     /// On which machine they were measured
     #[arg(long, value_name = "TEXT")]
     machine: Option<String>,
-    /// The experiment that they are put beside
+    /// The experiment that they join
     #[arg(long, value_name = "NAME", default_value = EXPERIMENT)]
     experiment: String,
     /// Where the records go

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground kernel pull|examples|use|calibrate`
+//! `fairground kernel pull|examples|use|calibrate`: the kernels that virtual machines boot.
 
 pub mod calibrate;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground list [KIND]`
+//! `fairground list [KIND]`: what can be named on a command line, and which backends can run it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub struct Args {
     /// What to show; everything without it
     #[arg(value_enum)]
     kind: Option<What>,
-    /// Draw the schedulers' family tree: who took up whose ideas or code
+    /// Draw the schedulers' family tree: which took up ideas or code of which
     #[arg(long)]
     family: bool,
     /// How to print it: table or json
@@ -35,7 +35,7 @@ pub struct Args {
     format: Format,
 }
 
-/// The things that there are.
+/// The kinds of things that can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
     Schedulers,
@@ -47,7 +47,7 @@ enum What {
     Kernels,
 }
 
-/// One thing, and who can run it.
+/// One thing, and the backends that can run it.
 #[derive(Serialize)]
 struct Item {
     name: String,
@@ -55,7 +55,7 @@ struct Item {
     about: String,
 }
 
-/// The whole list; what was not asked for is absent.
+/// The lists; kinds that are not wanted are absent.
 #[derive(Default, Serialize)]
 struct Lists {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,7 +90,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The family tree, which only schedulers have.
+/// Prints the family tree of schedulers.
 fn family(args: &Args) -> Result<ExitCode> {
     if args.kind.is_some_and(|kind| kind != What::Schedulers) {
         return Err(exit::bad_input(
@@ -137,13 +137,13 @@ fn live_has_sched_ext() -> bool {
     Path::new("/sys/kernel/sched_ext").exists()
 }
 
-/// The backends' names: whether the simulator, virtual machines and this machine can.
+/// The names of the backends that can run something.
 fn backends(sim: bool, vm: bool, live: bool) -> Vec<&'static str> {
     let all = [("sim", sim), ("vm", vm), ("live", live)];
     all.into_iter().filter_map(|(name, can)| can.then_some(name)).collect()
 }
 
-/// Built-in files, installed programs, and what every kernel has.
+/// Built-in files with their headers' titles, installed programs, and what every kernel has.
 fn schedulers() -> Vec<Item> {
     let live = live_has_sched_ext();
     let (simulated, installed) = (backends(true, true, live), backends(false, true, live));
@@ -213,7 +213,7 @@ fn experiments() -> Result<Vec<Item>> {
     items.collect()
 }
 
-/// Every claim, and who can test it.
+/// Every claim, and the backends that can test it.
 fn all_claims() -> Result<Vec<Item>> {
     let items = assets::names(Kind::Claim).into_iter().map(|name| {
         let claim = claims::read(&name)?;
@@ -224,7 +224,7 @@ fn all_claims() -> Result<Vec<Item>> {
     items.collect()
 }
 
-/// What `recommend` can be asked to care about.
+/// The cares that `recommend` knows.
 fn cares() -> Result<Vec<Item>> {
     let items = assets::names(Kind::Care).into_iter().map(|name| {
         let care = spec::care::read(&name, Path::new(""), host_cpus())?;

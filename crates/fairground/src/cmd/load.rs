@@ -16,7 +16,7 @@ use crate::output;
 use crate::planned_experiment::contestant;
 use crate::run::{interrupt, objects};
 
-/// How often the kernel is asked whether the scheduler is still there.
+/// How often this looks whether the scheduler is still loaded.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Options of `load`.

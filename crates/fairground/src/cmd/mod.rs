@@ -61,7 +61,7 @@ enum Verb {
     Compare(compare::Args),
     /// Write the report, one HTML file that needs no network; of a folder of shared files, a site
     Report(report::Args),
-    /// Say why tasks waited: who ran instead, which decisions made it, which CPUs idled
+    /// Say why tasks waited: what ran instead, which decisions made it, which CPUs idled
     Explain(explain::Args),
     /// Show an experiment's numbers run after run; exit code 1 if the newest run is worse
     History(history::Args),

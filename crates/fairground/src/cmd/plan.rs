@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground plan [EXPERIMENT]`
+//! `fairground plan [EXPERIMENT]`: the trials of an experiment, one JSON object per line.
 
 use std::process::ExitCode;
 

@@ -20,10 +20,10 @@ use exchange::share::{About, ENDING, Shared};
 pub struct Args {
     #[command(flatten)]
     chosen: Chosen,
-    /// Your name or nickname, as galleries show it; nobody checks it
+    /// Your name or nickname, as galleries show it; it is not verified
     #[arg(long, value_name = "NAME", default_value = "")]
     by: String,
-    /// A sentence for those who read it
+    /// A sentence for its readers
     #[arg(long, value_name = "TEXT", default_value = "")]
     note: String,
     /// Share also folders, host and user names, the kernel's command line, boots' identities, and
@@ -38,7 +38,7 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
-/// Shares.
+/// Writes the file.
 ///
 /// # Errors
 /// When the store cannot be read or has no such records, or the file cannot be written.

@@ -94,8 +94,8 @@ fn after_first_block(
     Ok(Some(Fixed { planned: planned.with_blocks(blocks), campaign }))
 }
 
-/// The time that a block takes among others: one block alone may leave CPUs idle that several
-/// blocks at a time keep busy.
+/// The share of a block in the time of several at once: one block may leave CPUs idle that several
+/// blocks keep busy.
 fn share_of_cpus(first: &PlannedExperiment, took: Duration, jobs: Option<usize>) -> Duration {
     let at_once = boots::at_once(&first.trials, jobs);
     let used = plan::by_boot(&first.trials).len().clamp(1, at_once);

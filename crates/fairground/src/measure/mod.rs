@@ -36,7 +36,7 @@ use session::{Continues, Remarks, Sessions};
 pub struct Campaign {
     /// The experiment with its plan.
     pub planned: PlannedExperiment,
-    /// Who judges the records, and by what design.
+    /// How the records will be judged, and by what design.
     pub judged_by: JudgedBy,
     /// Where records go, and what running trials may use.
     pub execution: Execution,
@@ -100,7 +100,7 @@ pub struct Execution {
 pub enum Ended {
     /// Every trial has its record; the number of the last session in the store.
     Complete(i64),
-    /// By the user, who has been told how to continue.
+    /// The user has interrupted it, and was told how to continue.
     Interrupted,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Questions to somebody at a terminal, in plain words; Enter takes what is usual.
+//! Questions to the user at a terminal, in plain words; Enter chooses the default.
 
 use std::io::{BufRead, Write};
 
@@ -8,13 +8,13 @@ use anyhow::Result;
 use crate::exit::bad_input;
 use spec::care::Care;
 
-/// What somebody cares about who does not say.
+/// The care of a user who does not say.
 pub const USUAL: &str = "desktop";
 
 /// Asks what matters. The answer holds at least one name, the most important first.
 ///
 /// # Errors
-/// When the input ends without an answer, or nobody can read the question.
+/// When the input ends without an answer, or the question cannot be written.
 pub fn cares(
     input: &mut dyn BufRead,
     output: &mut dyn Write,
@@ -48,13 +48,13 @@ pub fn agrees(input: &mut dyn BufRead, output: &mut dyn Write, question: &str) -
 
 fn line(input: &mut dyn BufRead) -> Result<String> {
     let mut text = String::new();
-    match input.read_line(&mut text)? {
-        0 => Err(bad_input("no answer; say it by options: --care NAME, and --yes for the rest")),
-        _ => Ok(text),
+    if input.read_line(&mut text)? == 0 {
+        return Err(bad_input("no answer; use options: --care NAME, and --yes for the rest"));
     }
+    Ok(text)
 }
 
-/// The names that numbers or names stand for; the error is the word that stands for none.
+/// The cares' names for an answer of numbers or names; the error is the word that is neither.
 fn chosen(text: &str, known: &[Care], usual: usize) -> Result<Vec<String>, String> {
     let words = text.split([' ', ',', '\t', '\n']).filter(|word| !word.is_empty());
     let mut names: Vec<String> = Vec::new();

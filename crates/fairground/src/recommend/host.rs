@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What there is to choose for: this machine's CPUs, its kernel, and what we may do on it.
+//! This machine: its CPUs, its kernel, and what this user may do on it.
 
 use std::path::Path;
 
@@ -18,26 +18,26 @@ use spec::machine;
 /// This machine and its kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Host {
-    /// The machine file `here`, with what this machine's CPUs share.
+    /// The machine file `here`, with this machine's cores, caches and nodes.
     pub machine: Machine,
     /// The kernel's release.
     pub release: String,
-    /// What the kernel's own scheduler is: `cfs` or `eevdf`.
+    /// The kernel's own scheduler: `cfs` or `eevdf`.
     pub fair: String,
     /// Whether sched_ext schedulers can be loaded.
     pub sched_ext: SchedExt,
-    /// Whether this process is root's.
+    /// Whether this process runs as root.
     pub is_root: bool,
 }
 
 /// Whether a kernel takes sched_ext schedulers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SchedExt {
-    /// It was built without.
+    /// The kernel was built without sched_ext.
     Absent,
-    /// It has it, and nobody uses it.
+    /// No scheduler is loaded.
     Free,
-    /// This scheduler uses it already.
+    /// This scheduler is loaded.
     Taken(String),
 }
 
@@ -64,8 +64,8 @@ pub fn look() -> Result<Host> {
     })
 }
 
-/// The machine `here` with what its CPUs share; where only some of them are ours, or they do not
-/// divide evenly, it has as many CPUs and is otherwise plain.
+/// The machine `here` with its cores, caches and nodes. If this process may use only some CPUs, or
+/// they do not divide evenly, it has as many CPUs and no further structure.
 fn here(hz: Option<u32>) -> Result<Machine> {
     let plain = machine::load(machine::HERE, Path::new(""), host_cpus())?;
     let plain = Machine { hz: hz.unwrap_or(plain.hz), ..plain };
@@ -76,7 +76,7 @@ fn here(hz: Option<u32>) -> Result<Machine> {
 }
 
 impl Host {
-    /// The machine in words.
+    /// The machine in words: `here: 4 CPUs in 2 cores, …`.
     pub fn words(machine: &Machine) -> String {
         let plural = |count: u32, noun: &str| match count {
             1 => format!("1 {noun}"),
@@ -92,15 +92,16 @@ impl Host {
         )
     }
 
-    /// Whether sched_ext schedulers can be loaded by us, now.
+    /// Whether this process can load a sched_ext scheduler now.
     pub fn can_load(&self) -> bool {
         self.is_root && self.sched_ext == SchedExt::Free
     }
 
-    /// Who shall answer, and why he was chosen where nobody said.
+    /// The backend; and why, if the user did not choose it. `elsewhere`: the race is for another
+    /// machine.
     ///
     /// # Errors
-    /// When somebody else's scheduler stands in the way of what was asked for.
+    /// When `live` is wanted and another scheduler is loaded.
     pub fn backend(&self, on: Option<On>, elsewhere: bool) -> Result<(Backend, Option<String>)> {
         if let (Some(On::Live), SchedExt::Taken(name)) = (on, &self.sched_ext) {
             return Err(bad_input(format!(
@@ -120,7 +121,7 @@ impl Host {
         Ok((Backend::Sim, Some(self.why_not_load())))
     }
 
-    /// Why schedulers cannot be loaded, where they cannot.
+    /// Why schedulers cannot be loaded.
     pub fn why_not_load(&self) -> String {
         match &self.sched_ext {
             SchedExt::Absent => format!("Linux {} here has no sched_ext", self.release),
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_asked_for_answers_unless_somebody_is_in_the_way() {
+    fn the_backend_of_the_option_is_used_unless_a_scheduler_is_loaded() {
         let free = host(SchedExt::Free, true);
         assert_eq!(free.backend(Some(On::Vm), false).expect("a choice"), (Backend::Vm, None));
         assert_eq!(free.backend(None, true).expect("a choice").0, Backend::Sim);

@@ -12,7 +12,7 @@ use super::{VERSION, objects, trees};
 /// Serves the packed trials, then powers the machine off.
 pub fn serve() -> ! {
     // SAFETY: process 1 has a single thread here.
-    unsafe { std::env::set_var("FAIRGROUND_OBJECTS", objects::GUEST_FOLDER) };
+    unsafe { std::env::set_var(compile::OBJECTS_VARIABLE, objects::GUEST_FOLDER) };
     vm::guest::run(&mut answer)
 }
 

@@ -49,7 +49,7 @@ pub struct Settings {
     pub jobs: Option<usize>,
     /// Whether missing kernels must not be downloaded.
     pub offline: bool,
-    /// The program that answers inside virtual machines; `None`: this one.
+    /// The program that runs trials inside virtual machines; `None`: this one.
     pub executable: Option<PathBuf>,
 }
 

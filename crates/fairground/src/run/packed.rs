@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What trials need in their guest beside schedulers: programs, a compiler's parts, files.
+//! What trials need in their guest in addition to schedulers: programs, a compiler's parts, files.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -13,7 +13,6 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, sethostname};
 
-use crate::initramfs::OBJECTS_FOLDER;
 
 /// Type, place, and whether a trial is impossible without it.
 const MOUNTS: &[(&str, &str, bool)] = &[
@@ -47,7 +46,6 @@ pub fn make_usable(path: &str) -> Result<()> {
     unsafe {
         std::env::set_var("PATH", path);
         std::env::set_var("HOME", "/root");
-        std::env::set_var("FAIRGROUND_OBJECTS", OBJECTS_FOLDER);
     }
     std::env::set_current_dir("/tmp")?;
     raise_limits();

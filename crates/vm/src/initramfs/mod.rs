@@ -18,9 +18,6 @@ use cpio::Archive;
 pub const BOOT_FILE: &str = "/boot.json";
 /// Where the guest finds its trials, one JSON form per line.
 pub const TRIALS_FILE: &str = "/trials.jsonl";
-/// Folder of the compiled schedulers in the guest; the guest's setup sets `$FAIRGROUND_OBJECTS` to
-/// it.
-pub const OBJECTS_FOLDER: &str = "/objects";
 
 const MIB: u64 = 1 << 20;
 /// What the kernel itself takes before it unpacks the file system, at most; its notes about every

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Numbers beside published ones: the measure, its cell and those whose numbers were printed exist.
+//! Numbers next to published ones: the measure, its cell and the contestants exist.
 
 use model::claim::Beside;
 

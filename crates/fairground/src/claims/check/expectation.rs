@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! One expectation: both of its sides exist, and its rule can be kept or broken.
+//! One expectation: both of its sides exist, and its rule can hold and can fail.
 
 use model::Expectation;
 use model::claim::{By, Is};
@@ -14,7 +14,7 @@ pub fn check(one: &mut Expectation, path: &str, asked: &Asked<'_>) -> Result<(),
     rule(one, path, asked)
 }
 
-/// What is measured, of whom, where; on both sides.
+/// Checks measure, contestant, cell and machine of both sides.
 fn sides(one: &mut Expectation, path: &str, asked: &Asked<'_>) -> Result<(), SpecError> {
     let at = |field: &str| format!("{path}.{field}");
     let key = names::key(&one.measure, &at("measure"), asked)?;
@@ -54,7 +54,7 @@ fn sides(one: &mut Expectation, path: &str, asked: &Asked<'_>) -> Result<(), Spe
     Ok(())
 }
 
-/// There is something to compare with, unless a value stands alone.
+/// There is something to compare with, unless it is about a single value.
 fn compared(one: &Expectation, path: &str, asked: &Asked<'_>) -> Result<(), SpecError> {
     let error = |field: &str, text: &str, hint: &str| {
         Err(asked.places.error(&format!("{path}.{field}"), text).hint(hint))

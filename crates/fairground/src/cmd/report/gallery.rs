@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use model::{Clock, Record, SchedulerChoice};
+use model::{Record, SchedulerChoice};
 use report::html::gallery::{Contribution, Gallery, Refused, pages};
 use stats::Comparison;
+use stats::records::processor::name_processor;
 use stats::view::consensus::{Contribution as Answers, Definitions, definitions, questions};
 use store::Session;
 
@@ -132,24 +133,16 @@ fn compare(
         let first = session.family.and_then(|first| usize::try_from(first).ok()).unwrap_or(place);
         let campaign = campaigns.entry(first).or_default();
         campaign.0.push(session.clone());
-        campaign.1.extend(records.iter().cloned().map(placed));
+        campaign.1.extend(records.iter().cloned());
     }
-    let compare = |(sessions, records): (Vec<Session>, Vec<Record>)| {
+    let compare = |(sessions, mut records): (Vec<Session>, Vec<Record>)| {
+        records.iter_mut().for_each(name_processor);
         let takes_part = |name: &&str| records.iter().any(|r| r.trial.contestant.name == *name);
         let baseline = baseline.filter(takes_part).map(str::to_owned);
         let comparison = summary::answers(&sessions, &records, baseline)?;
         Ok((shared.by(), comparison, definitions(&records)))
     };
     campaigns.into_values().map(compare).collect()
-}
-
-/// Under a real clock the processor is a part of the machine.
-fn placed(mut record: Record) -> Record {
-    let processor = &record.provenance.cpu_model;
-    if stats::clock(&record) == Clock::Real && !processor.is_empty() {
-        record.trial.machine.name = format!("{}, {processor}", record.trial.machine.name);
-    }
-    record
 }
 
 fn write(folder: &Path, gallery: &Gallery) -> Result<()> {
