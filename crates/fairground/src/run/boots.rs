@@ -23,7 +23,7 @@ use spec::plan;
 const DEFAULT_KERNEL: &str = "7";
 
 /// What all boots share on the host.
-struct Host<'a, 'sink> {
+struct BootRunner<'a, 'sink> {
     kernels: BTreeMap<String, Kernel>,
     objects: &'a Objects,
     executable: PathBuf,
@@ -51,13 +51,13 @@ pub fn run(
         None => std::env::current_exe().context("cannot find this program's own file")?,
     };
     let sources = locations::source_trees_in(&settings.home);
-    let host = Host { kernels, objects, executable, sources, sink };
+    let runner = BootRunner { kernels, objects, executable, sources, sink };
     let mut boots = VecDeque::new();
     for boot in plan::by_boot(trials) {
-        boots.extend(host.sort_out(boot.trials));
+        boots.extend(runner.sort_out(boot.trials));
     }
     let jobs = settings.jobs.unwrap_or_else(|| default_jobs(trials)).clamp(1, boots.len().max(1));
-    host.run_all(boots, jobs);
+    runner.run_all(boots, jobs);
     Ok(())
 }
 
@@ -110,7 +110,7 @@ fn kernel(name: &str, settings: &Settings, sink: &Sink<'_>) -> Result<Kernel> {
     }
 }
 
-impl Host<'_, '_> {
+impl BootRunner<'_, '_> {
     fn kernel(&self, trial: &Trial) -> &Kernel {
         &self.kernels[kernel_name(trial)]
     }
