@@ -23,7 +23,7 @@ pub type Natives = BTreeMap<String, Native>;
 pub type Sources = BTreeMap<String, Source>;
 
 /// Where the guest finds the objects.
-pub const GUEST_FOLDER: &str = "/objects";
+pub const GUEST_FOLDER: &str = vm::initramfs::OBJECTS_FOLDER;
 
 /// A scheduler's text as stores keep it.
 pub fn text(source: &Source) -> SchedulerSource {

@@ -13,7 +13,6 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, sethostname};
 
-
 /// Type, place, and whether a trial is impossible without it.
 const MOUNTS: &[(&str, &str, bool)] = &[
     ("proc", "/proc", true),
