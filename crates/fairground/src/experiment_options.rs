@@ -1,31 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The options that name an experiment and change it; the same for every verb that plans trials.
 
+use std::sync::LazyLock;
+
 use anyhow::Result;
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use model::{Backend, Seed};
 
 use crate::planned_experiment::{Definition, PlannedExperiment};
 use spec::Overrides;
 
-/// The backends that `--on` knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum On {
-    /// The simulator
-    Sim,
-    /// Real kernels in virtual machines
-    Vm,
-    /// The kernel that this machine runs
-    Live,
+/// A backend as `--on` names it: one that can execute trials.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct On(pub Backend);
+
+impl ValueEnum for On {
+    fn value_variants<'a>() -> &'a [On] {
+        static ALL: LazyLock<[On; Backend::EXECUTING.len()]> =
+            LazyLock::new(|| Backend::EXECUTING.map(On));
+        &*ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.word()).help(self.0.about()))
+    }
 }
 
 impl From<On> for Backend {
     fn from(on: On) -> Backend {
-        match on {
-            On::Sim => Backend::Sim,
-            On::Vm => Backend::Vm,
-            On::Live => Backend::Live,
-        }
+        on.0
     }
 }
 

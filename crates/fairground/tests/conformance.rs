@@ -89,7 +89,10 @@ fn publish(kernel: &Kernel, scenarios: &[Scenario]) {
         let whole = format!("{head}{OPENING}{expected}<!-- end -->{tail}");
         std::fs::write(path, whole).expect("the chapter can be written");
     } else if part.contains(&title) {
-        assert_eq!(part, expected, "docs/src/method/simulator.md is out of date; see its mark for the command");
+        assert_eq!(
+            part, expected,
+            "docs/src/method/simulator.md is out of date; see its mark for the command"
+        );
     } else {
         println!("the book is about another kernel; its list was not compared");
     }

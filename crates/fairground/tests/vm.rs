@@ -45,7 +45,7 @@ fn a_guest_has_the_shape_of_its_machine_and_what_it_cannot_have_is_told() {
     bench.write("shaped.toml", &format!("about = \"s\"\n{shape}"));
     let arguments = ["--machine", "shaped.toml", "--scheduler", "fifo", "--workload", "tiny.toml"];
     let said = run(&bench, &[&arguments[..], &["--blocks", "1"]].concat(), 0);
-    assert!(said.contains("hz of shaped is not heeded by vm"), "{said}");
+    assert!(said.contains("hz of shaped is ignored by vm"), "{said}");
     let facts = &bench.records("fairground.db")[0].provenance.kernel_facts;
     let fact = |name: &str| facts.get(name).map_or("", String::as_str);
     assert_eq!([fact("core_of_cpu0"), fact("cache_of_cpu0"), fact("nodes")], ["0-1", "0-3", "0-1"]);

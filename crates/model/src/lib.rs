@@ -15,6 +15,7 @@
 //!
 //! What is not here: files, clocks, threads, SQL, HTML.
 
+pub mod backend;
 mod check;
 pub mod claim;
 pub mod contestant;
@@ -32,6 +33,7 @@ pub mod trace;
 pub mod trial;
 pub mod workload;
 
+pub use backend::Backend;
 pub use claim::{Claim, Expectation};
 pub use contestant::{Contestant, KnobValue, Policy, PolicyClass, SchedulerChoice};
 pub use design::{Design, Scatter};
@@ -45,5 +47,5 @@ pub use seed::Seed;
 pub use series::Series;
 pub use total::Total;
 pub use trace::{Trace, TraceEvent};
-pub use trial::{Backend, Trial};
+pub use trial::Trial;
 pub use workload::{Channel, Program, Step, TaskGroup, Workload};

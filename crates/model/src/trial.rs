@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{Clock, Contestant, Machine, Seed, Workload};
+use crate::{Backend, Clock, Contestant, Machine, Seed, Workload};
 
 /// The version of the trial's and the record's JSON form.
 pub const SCHEMA: u32 = 1;
@@ -47,33 +47,6 @@ pub struct Trial {
     pub trace: bool,
 }
 
-/// The three ways of answering, and answers that somebody else has found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Backend {
-    /// The simulator.
-    Sim,
-    /// A real kernel in a virtual machine.
-    Vm,
-    /// The kernel that we are on.
-    Live,
-    /// Another program's result, read from its file by `fairground import`. Nothing can be asked of
-    /// it again.
-    Imported,
-}
-
-impl Backend {
-    /// Its name in one word, as in files and tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            Backend::Sim => "sim",
-            Backend::Vm => "vm",
-            Backend::Live => "live",
-            Backend::Imported => "imported",
-        }
-    }
-}
-
 impl Trial {
     /// The trial's identity: the first 16 hexadecimal digits of the SHA-256 of its JSON form. The
     /// same trial has the same identity on every host, which is what `--resume` relies on.
@@ -84,16 +57,12 @@ impl Trial {
     /// Block and seed, which the trials share that may be paired with it; `None` where nobody
     /// planned a block, as of others' results.
     pub fn met(&self) -> Option<(u32, Seed)> {
-        (self.backend != Backend::Imported).then_some((self.block, self.seed))
+        self.backend.can_execute().then_some((self.block, self.seed))
     }
 
     /// The clock that counts: a virtual one exists only in the VM and the simulator.
     pub fn clock(&self) -> Clock {
-        match self.backend {
-            Backend::Live | Backend::Imported => Clock::Real,
-            Backend::Sim => Clock::Virtual,
-            Backend::Vm => self.machine.clock,
-        }
+        self.backend.clock(&self.machine)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use model::{Backend, Record};
 use stats::view::agreement::{Agreement, Aspect, Figure, Within, agreement};
-use stats::{Cell, Comparison, Row, backend_word};
+use stats::{Cell, Comparison, Row};
 
 use crate::cells::takes_part;
 use crate::sentence::Sentence;
@@ -12,8 +12,8 @@ use crate::units;
 /// The agreement of the simulator with the real kernel, if the records are of both.
 pub fn agreed(comparison: &Comparison, records: &[Record]) -> Option<Agreement> {
     let has = |backend| comparison.cells.iter().any(|cell| cell.backend == backend);
-    let real = [Backend::Vm, Backend::Live].into_iter().find(|&backend| has(backend))?;
-    has(Backend::Sim).then(|| agreement(records, comparison, real, Backend::Sim))
+    let real = Backend::EXECUTING.into_iter().find(|&on| !on.is_model() && has(on))?;
+    has(Backend::MODEL).then(|| agreement(records, comparison, real, Backend::MODEL))
 }
 
 /// The figure of one entry.
@@ -74,7 +74,7 @@ pub fn in_short(comparison: &Comparison, agreement: &Agreement) -> Vec<Sentence>
 
 fn signs(agreement: &Agreement) -> Sentence {
     let (agreeing, all) = agreement.signs_agreeing();
-    let real = backend_word(agreement.reference);
+    let real = agreement.reference.word();
     let sentence = Sentence::default();
     if all == 0 {
         let nothing = "make no claim about the same contestant and measure";

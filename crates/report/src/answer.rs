@@ -4,7 +4,6 @@
 //!
 //! Only headline measures speak here, and only intervals make a claim.
 
-use model::Backend;
 use stats::view::ranking::counted;
 use stats::{Comparison, Entry, Row, Verdict};
 
@@ -227,7 +226,7 @@ fn silent(comparison: &Comparison, standings: &[Standing]) -> Option<Sentence> {
 
 /// A model's answer must not pass for a machine's.
 fn only_simulated(comparison: &Comparison) -> Option<Sentence> {
-    let simulated = comparison.cells.iter().all(|cell| cell.backend == Backend::Sim);
+    let simulated = comparison.cells.iter().all(|cell| cell.backend.is_model());
     let words = "All numbers are the simulator’s; no real kernel was asked.";
     simulated.then(|| Sentence::default().text(words))
 }

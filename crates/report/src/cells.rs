@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Cells: which of them ask the same question on different backends, and who takes part in each.
 
-use model::{Backend, Record};
-use stats::{Cell, Comparison, Entry, Row, backend_word};
+use model::Record;
+use stats::{Cell, Comparison, Entry, Row};
 
 /// Whether several backends answered.
 pub fn have_several_backends(comparison: &Comparison) -> bool {
@@ -22,7 +22,7 @@ pub fn same_question(comparison: &Comparison) -> Vec<Vec<&Cell>> {
         }
     }
     for question in &mut questions {
-        question.sort_by_key(|cell| cell.backend == Backend::Sim);
+        question.sort_by_key(|cell| cell.backend.is_model());
     }
     questions
 }
@@ -44,7 +44,7 @@ pub fn is_elsewhere(comparison: &Comparison, cell: &Cell, contestant: &str) -> b
 
 /// What stands in the place of a number that there cannot be: `not on sim`.
 pub fn not_here(cell: &Cell) -> String {
-    format!("not on {}", backend_word(cell.backend))
+    format!("not on {}", cell.backend.word())
 }
 
 /// The row of the same measure, and the contestant's entry in it.
@@ -69,7 +69,7 @@ pub fn have_several_places(comparison: &Comparison) -> bool {
 
 /// The label of a record's cell, equal to [`Cell::label`].
 pub(crate) fn label_of(record: &Record) -> String {
-    let backend = backend_word(record.trial.backend);
+    let backend = record.trial.backend.word();
     format!("{} on {} ({backend})", record.trial.workload.cell(), record.trial.machine.name)
 }
 

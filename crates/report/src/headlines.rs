@@ -24,7 +24,7 @@ pub fn by_workload(comparison: &Comparison) -> Vec<WorkloadHeadline<'_>> {
         let place = if several_backends {
             cell.machine.clone()
         } else {
-            format!("{} ({})", cell.machine, stats::backend_word(cell.backend))
+            format!("{} ({})", cell.machine, cell.backend.word())
         };
         for row in cell.headline() {
             let same = |headline: &&mut WorkloadHeadline<'_>| {

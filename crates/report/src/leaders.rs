@@ -2,7 +2,6 @@
 //! Who is best for which load on which machine: at most one line for each, with all that cannot be
 //! told apart named together.
 
-use model::Backend;
 use stats::{Cell, Comparison, Row};
 
 use crate::cells::have_several_backends;
@@ -61,7 +60,7 @@ pub fn lines(comparison: &Comparison) -> Vec<WorkloadLeaders> {
 
 fn line(comparison: &Comparison, headline: &WorkloadHeadline) -> WorkloadLeaders {
     let of = |simulated: bool| {
-        let ours = |(cell, _): &&(&Cell, &Row)| (cell.backend == Backend::Sim) == simulated;
+        let ours = |(cell, _): &&(&Cell, &Row)| cell.backend.is_model() == simulated;
         headline.rows.iter().filter(ours).map(|(_, row)| *row).collect::<Vec<&Row>>()
     };
     let (real, simulated) = (of(false), of(true));
@@ -86,7 +85,7 @@ fn line(comparison: &Comparison, headline: &WorkloadHeadline) -> WorkloadLeaders
 /// The machine; where others were asked of a real kernel, also that this was not.
 fn place(comparison: &Comparison, headline: &WorkloadHeadline) -> String {
     let machine = headline.rows[0].0.machine.clone();
-    let simulated = headline.rows.iter().all(|(cell, _)| cell.backend == Backend::Sim);
+    let simulated = headline.rows.iter().all(|(cell, _)| cell.backend.is_model());
     if simulated && have_several_backends(comparison) {
         format!("{machine} (sim)")
     } else {

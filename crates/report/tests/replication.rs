@@ -65,7 +65,7 @@ fn numbers() -> Vec<Number> {
 
 fn tested(on: Backend, verdict: Verdict, value: f64) -> Tested {
     let test = Test {
-        name: stats::backend_word(on).into(),
+        name: on.word().into(),
         on,
         full: false,
         experiment: Some("messages".into()),

@@ -12,8 +12,7 @@ use super::near::advice;
 use super::source::{Document, Places, unknown_name};
 use super::{Host, Overrides, SpecError, contestant, machine};
 use crate::assets::{self, Kind};
-use crate::capability::machines as heed;
-use crate::capability::runnable as able;
+use crate::capability;
 
 /// Unless the file says otherwise.
 const BLOCKS: u32 = 10;
@@ -94,11 +93,11 @@ fn resolve(
     host: &Host,
 ) -> Result<Resolved, SpecError> {
     let backends = backends(&file, over)?;
-    if backends.contains(&Backend::Imported) {
+    if !backends.iter().all(|backend| backend.can_execute()) {
         let error = places.error("on", "nothing can be asked of imported results");
         return Err(error.hint("write sim, vm or live"));
     }
-    let live = backends.contains(&Backend::Live);
+    let live = backends.iter().any(|backend| backend.uses_running_kernel());
     let (machines, only_on) = machines(&file, live, base, places, over, host)?;
     let choices = choices(&file, base, places, over)?;
     let mut notes = Vec::new();
@@ -131,12 +130,12 @@ fn resolve(
         trace,
         design: Design { exploratory: over.exploratory, ..Design::default() },
     };
-    if let Some(reason) = heed::impossible(&experiment) {
+    if let Some(reason) = capability::why_impossible(&experiment) {
         return Err(places.error("on", reason).hint("leave the vm backend out: --on sim"));
     }
-    notes.extend(heed::unheeded(&experiment));
-    notes.extend(able::left_out(&experiment));
-    if able::able(&experiment).is_empty() {
+    notes.extend(capability::ignored_fields(&experiment));
+    notes.extend(capability::left_out(&experiment));
+    if capability::runnable(&experiment).is_empty() {
         let reason = notes.last().cloned().unwrap_or_default();
         let error = places.error("on", format!("nothing can be simulated: {reason}"));
         return Err(error.hint("write on = \"vm\", or --on vm"));
@@ -148,7 +147,7 @@ fn resolve(
 /// All backends compare with the same contestant: when one cannot run the baseline, with the first
 /// that all can run, if there is any. The sentence says so.
 fn common_baseline(experiment: &mut Experiment) -> Option<String> {
-    let everywhere = able::everywhere(experiment);
+    let everywhere = capability::on_every_backend(experiment);
     let wanted = &experiment.baseline;
     let new = everywhere.first().filter(|_| !everywhere.contains(wanted))?.clone();
     let note = format!("{wanted} does not run on all backends, so the baseline is {new}");
@@ -172,7 +171,7 @@ fn backends(file: &File, over: &Overrides) -> Result<Vec<Backend>, SpecError> {
         return Err(SpecError::new("--on", "the same backend twice").hint("name each once"));
     }
     let chosen = [&over.on, &file.on].into_iter().find(|list| !list.is_empty());
-    Ok(chosen.cloned().unwrap_or_else(|| vec![Backend::Sim]))
+    Ok(chosen.cloned().unwrap_or_else(|| vec![Backend::default()]))
 }
 
 /// The machines, and those of them that only one backend has: `sim:desktop_16`. `live` runs on the
@@ -217,10 +216,9 @@ fn machines(
 
 /// The backend before a machine's name, if there is one, and the name.
 fn restricted(text: &str) -> (Option<Backend>, &str) {
-    let only = |word: &str| match word {
-        "sim" => Some(Backend::Sim),
-        "vm" => Some(Backend::Vm),
-        _ => None,
+    let only = |word: &str| {
+        let mut shaping = Backend::EXECUTING.into_iter().filter(|on| on.shapes_machine());
+        shaping.find(|backend| backend.word() == word)
     };
     match text.split_once(':').map(|(word, name)| (only(word), name)) {
         Some((Some(backend), name)) => (Some(backend), name),

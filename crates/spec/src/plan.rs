@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use model::trial::SCHEMA;
 use model::{Backend, Contestant, Experiment, Machine, Seed, Trial, Workload};
 
-use crate::capability::runnable as able;
+use crate::capability;
 
 /// Trials that share a boot.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,7 +88,7 @@ fn boots(experiment: &Experiment, mut seed: Seed) -> Vec<Vec<Draft<'_>>> {
 /// Every combination that its backend can run, once per run.
 fn drafts(experiment: &Experiment) -> Vec<Draft<'_>> {
     let mut drafts = Vec::new();
-    for (backend, contestant, workload) in able::able(experiment) {
+    for (backend, contestant, workload) in capability::runnable(experiment) {
         for machine in experiment.machines.iter().filter(|one| experiment.has(backend, one)) {
             let workload = experiment.on_machine(workload, machine);
             let draft = |run| Draft { backend, contestant, workload, machine, run };
@@ -98,12 +98,9 @@ fn drafts(experiment: &Experiment) -> Vec<Draft<'_>> {
     drafts
 }
 
-/// What needs a boot of its own; `live` cannot change the kernel, `sim` has none.
+/// What needs a boot of its own. A backend that boots no kernels cannot change it.
 fn kernel(contestant: &Contestant, backend: Backend) -> Option<&str> {
-    match backend {
-        Backend::Vm => contestant.kernel.as_deref(),
-        Backend::Live | Backend::Sim | Backend::Imported => None,
-    }
+    contestant.kernel.as_deref().filter(|_| backend.boots_kernels())
 }
 
 /// Where a trial stands.

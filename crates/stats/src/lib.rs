@@ -31,13 +31,12 @@ pub mod series;
 pub mod view;
 
 pub use compare::comparison::{
-    Cell, Comparison, Entry, Interval, OutcomeCount, PValue, Pairs, Row, Shift, backend_word,
+    Cell, Comparison, Entry, Interval, OutcomeCount, PValue, Pairs, Row, Shift,
 };
 pub use compare::{Options, compare};
 pub use decide::leaders::Leaders;
 pub use decide::recommend::{Aim, Recommendation, Watched, recommend};
 pub use decide::verdict::Verdict;
-pub use records::columns::clock;
 pub use records::measures::{MeasureKey, Statistic};
 pub use view::agreement::{Agreement, Aspect, Figure, Sign, Tally, Tolerance, Within, agreement};
 pub use view::counterpart::control;

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use model::{Backend, Clock, Outcome, Record, SchedulerChoice};
+use model::{Clock, Outcome, Record, SchedulerChoice};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -143,9 +143,7 @@ impl Owner {
 
 /// The facts of a record that are not shared.
 fn record_facts(record: &mut Record, left_out: &mut BTreeSet<&'static str>) {
-    let backend = record.trial.backend;
-    let real = matches!(backend, Backend::Live | Backend::Imported)
-        || (backend == Backend::Vm && record.trial.machine.clock == Clock::Real);
+    let real = record.trial.clock() == Clock::Real;
     let provenance = &mut record.provenance;
     let facts = provenance.kernel_facts.len();
     provenance.kernel_facts.retain(|name, _| PUBLIC_FACTS.contains(&name.as_str()));
@@ -158,7 +156,7 @@ fn record_facts(record: &mut Record, left_out: &mut BTreeSet<&'static str>) {
         provenance.boot_id = format!("boot {}", &hash[..12]);
         left_out.insert("identities of boots");
     }
-    if backend == Backend::Live {
+    if record.trial.backend.uses_running_kernel() {
         if !provenance.printed.is_empty() {
             left_out.insert("what was printed on the live kernel");
             provenance.printed.clear();

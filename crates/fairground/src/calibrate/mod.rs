@@ -152,7 +152,7 @@ pub fn fit(start: &Costs, records: &[Record], natives: &Natives) -> Result<Fit> 
 fn simulated(costs: &Costs, records: &[Record], natives: &Natives) -> BTreeMap<String, f64> {
     let simulate = |record: &Record| {
         let mut trial = record.trial.clone();
-        (trial.backend, trial.machine.costs) = (Backend::Sim, *costs);
+        (trial.backend, trial.machine.costs) = (Backend::MODEL, *costs);
         sim::native::run(&trial, native_of(&trial, natives))
     };
     observe::times(&records.iter().map(simulate).collect::<Vec<_>>())

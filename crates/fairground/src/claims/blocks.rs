@@ -37,7 +37,7 @@ impl Blocks {
     fn closeness(&self, session: &Session) -> Option<u8> {
         match self.which.as_deref() {
             Some(which) if which == session.experiment => Some(2),
-            Some(which) if which == stats::backend_word(session.on) => Some(1),
+            Some(which) if which == session.on.word() => Some(1),
             Some(_) => None,
             None => Some(0),
         }

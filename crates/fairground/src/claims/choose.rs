@@ -136,7 +136,7 @@ fn choice(name: &str, test: &Test, named: &BTreeSet<String>, wanted: &Wanted) ->
     if !wanted.on.is_empty() && !wanted.on.contains(&test.on) {
         return leave(OTHERS_ASKED[1]);
     }
-    if wanted.quick && test.on != Backend::Sim {
+    if wanted.quick && !test.on.is_model() {
         return leave("--quick asks the simulator only");
     }
     if test.full && !wanted.full && !is_named {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use model::claim::Test;
-use model::{Backend, Expectation, Record};
+use model::{Expectation, Record};
 use report::replication::{Judged, Tested};
 use stats::decide::replication::{Finding, Verdict, beside, disagree, judge, of_claim, of_test};
 
@@ -103,7 +103,7 @@ fn tested(test: &Test, choice: Choice, answers: &Answers) -> Tested {
 
 /// The releases of the kernels that the records are from.
 pub fn kernels<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<String> {
-    let records = records.filter(|record| record.trial.backend != Backend::Sim);
+    let records = records.filter(|record| !record.trial.backend.is_model());
     let releases = records.map(|record| record.provenance.kernel_release.clone());
     let mut releases: Vec<String> = releases.filter(|release| !release.is_empty()).collect();
     releases.sort();

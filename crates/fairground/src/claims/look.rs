@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use model::claim::Test;
-use model::{Backend, KnobValue, Record, SchedulerChoice, Trial};
+use model::{KnobValue, Record, SchedulerChoice, Trial};
 
 use super::judge::Answers;
 use crate::command_line::quoted;
@@ -53,11 +53,10 @@ fn explain(test: &Test, records: &[Record], answers: &Answers) -> Option<String>
 fn again(trial: &Trial, seed: u64) -> Option<String> {
     let has = |kind, name: &String| assets::names(kind).contains(name);
     let (workload, machine) = (&trial.workload, &trial.machine.name);
-    let on = match trial.backend {
-        Backend::Sim => "sim",
-        Backend::Vm => "vm",
-        Backend::Live | Backend::Imported => return None,
-    };
+    let on = trial.backend.word();
+    if !trial.backend.shapes_machine() {
+        return None;
+    }
     if !has(Kind::Workload, &workload.name) || !has(Kind::Machine, machine) {
         return None;
     }
@@ -86,6 +85,6 @@ fn scheduler(trial: &Trial) -> Option<String> {
             format!("{file}{}", knobs.collect::<String>())
         }
     };
-    let simulated = trial.backend == Backend::Sim || kernel.is_empty();
+    let simulated = trial.backend.is_model() || kernel.is_empty();
     Some(if simulated { words } else { format!("{words}@{kernel}") })
 }

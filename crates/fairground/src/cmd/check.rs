@@ -141,7 +141,7 @@ fn simulate_all(sources: &[Source]) -> Result<Vec<Finding>> {
         }
     }
     if !able.is_empty() {
-        let records = load(&able, Backend::Sim, None, data_folder()?)?;
+        let records = load(&able, Backend::MODEL, None, data_folder()?)?;
         findings.extend(records.iter().map(loaded));
     }
     Ok(findings)
@@ -230,13 +230,12 @@ fn loading(sources: &[Source], backend: Backend, kernel: Option<&Kernel>) -> Res
 }
 
 fn loaded(record: &Record) -> Finding {
+    let simulated = record.trial.backend.is_model();
     let result = match &record.outcome {
-        Outcome::Ok => Ok(match record.trial.backend {
-            Backend::Sim => "runs".into(),
-            _ => format!("runs on {}", record.provenance.kernel_release),
-        }),
+        Outcome::Ok if simulated => Ok("runs".into()),
+        Outcome::Ok => Ok(format!("runs on {}", record.provenance.kernel_release)),
         other => Err(format!("{}: {}", other.word(), other.reason())),
     };
-    let kind = if record.trial.backend == Backend::Sim { "simulator" } else { "scheduler" };
+    let kind = if simulated { "simulator" } else { "scheduler" };
     Finding { kind, name: record.trial.contestant.name.clone(), result }
 }

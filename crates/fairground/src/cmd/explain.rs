@@ -87,7 +87,7 @@ fn run_now(args: &Args, scheduler: &str, workload: &str) -> Result<Option<Record
 /// A plan of the one trial that the options describe.
 fn one_trial(args: &Args, scheduler: &str, workload: &str) -> Result<PlannedExperiment> {
     let overrides = Overrides {
-        on: vec![args.on.unwrap_or(On::Sim).into()],
+        on: vec![args.on.unwrap_or_default().into()],
         schedulers: vec![scheduler.into()],
         workloads: vec![workload.into()],
         machines: args.machine.iter().cloned().collect(),
@@ -134,7 +134,7 @@ fn show(record: &Record, waits: usize, format: Format) -> Result<()> {
 fn label(record: &Record) -> String {
     let trial = &record.trial;
     let (contestant, cell) = (&trial.contestant.name, trial.workload.cell());
-    let (machine, backend) = (&trial.machine.name, stats::backend_word(trial.backend));
+    let (machine, backend) = (&trial.machine.name, trial.backend.word());
     format!("{contestant} in {cell} on {machine} ({backend})")
 }
 

@@ -19,7 +19,6 @@ use crate::output::{self, Format};
 use crate::planned_experiment::{Definition, host_cpus};
 use crate::run::programs;
 use spec::assets::{self, Kind};
-use spec::capability::machines::VM_CPUS_MAX;
 
 /// Options of `list`.
 #[derive(clap::Args)]
@@ -137,16 +136,17 @@ fn live_has_sched_ext() -> bool {
     Path::new("/sys/kernel/sched_ext").exists()
 }
 
-/// The names of the backends that can run something.
-fn backends(sim: bool, vm: bool, live: bool) -> Vec<&'static str> {
-    let all = [("sim", sim), ("vm", vm), ("live", live)];
-    all.into_iter().filter_map(|(name, can)| can.then_some(name)).collect()
+/// The names of the backends that can.
+fn backends(can: impl Fn(Backend) -> bool) -> Vec<&'static str> {
+    Backend::EXECUTING.into_iter().filter(|&backend| can(backend)).map(Backend::word).collect()
 }
 
 /// Built-in files with their headers' titles, installed programs, and what every kernel has.
 fn schedulers() -> Vec<Item> {
     let live = live_has_sched_ext();
-    let (simulated, installed) = (backends(true, true, live), backends(false, true, live));
+    let loads = |backend: Backend| live || !backend.uses_running_kernel();
+    let simulated = backends(loads);
+    let installed = backends(|backend| loads(backend) && !backend.is_model());
     let item = |name: &str, backends: &[&'static str], about: &str| Item {
         name: name.into(),
         backends: backends.to_vec(),
@@ -161,12 +161,12 @@ fn schedulers() -> Vec<Item> {
     let kernels = [
         item(
             "kernel",
-            &backends(false, true, true),
+            &backends(|backend| !backend.is_model()),
             "The fair scheduler that the kernel has built in.",
         ),
         item(
             "policy:CLASS",
-            &backends(true, true, true),
+            &backends(|_| true),
             "other, batch, idle, fifo, rr, deadline: given to tasks (sim: the last three).",
         ),
     ];
@@ -179,7 +179,7 @@ fn workloads() -> Result<Vec<Item>> {
         let asset = assets::find(Kind::Workload, &name, Path::new(""))?;
         let workload = spec::workload::resolve(&asset, &BTreeMap::new(), cpus)?.workload;
         let simulated = workload.program.is_none() && workload.reloads == 0;
-        let backends = backends(simulated, true, true);
+        let backends = backends(|backend| simulated || !backend.is_model());
         Ok(Item { name, backends, about: with_parameters(&workload) })
     });
     items.collect()
@@ -198,7 +198,9 @@ fn with_parameters(workload: &Workload) -> String {
 fn machines() -> Result<Vec<Item>> {
     let items = assets::names(Kind::Machine).into_iter().map(|name| {
         let machine = spec::machine::load(&name, Path::new(""), host_cpus())?;
-        let backends = backends(true, machine.cpus <= VM_CPUS_MAX, false);
+        let backends = backends(|on| {
+            on.shapes_machine() && on.cpus_max().is_none_or(|most| machine.cpus <= most)
+        });
         Ok(Item { name, backends, about: machine.about })
     });
     items.collect()
@@ -207,7 +209,7 @@ fn machines() -> Result<Vec<Item>> {
 fn experiments() -> Result<Vec<Item>> {
     let items = assets::names(Kind::Experiment).into_iter().map(|name| {
         let experiment = Definition::of_file(&name)?.experiment;
-        let backends = experiment.backends.iter().copied().map(stats::backend_word).collect();
+        let backends = experiment.backends.iter().copied().map(model::Backend::word).collect();
         Ok(Item { name, backends, about: experiment.question })
     });
     items.collect()
@@ -218,7 +220,7 @@ fn all_claims() -> Result<Vec<Item>> {
     let items = assets::names(Kind::Claim).into_iter().map(|name| {
         let claim = claims::read(&name)?;
         let asks = |on| claim.tests.iter().any(|test| test.on == on && test.experiment.is_some());
-        let backends = backends(asks(Backend::Sim), asks(Backend::Vm), asks(Backend::Live));
+        let backends = backends(asks);
         Ok(Item { name, backends, about: claim.about })
     });
     items.collect()
@@ -228,7 +230,7 @@ fn all_claims() -> Result<Vec<Item>> {
 fn cares() -> Result<Vec<Item>> {
     let items = assets::names(Kind::Care).into_iter().map(|name| {
         let care = spec::care::read(&name, Path::new(""), host_cpus())?;
-        Ok(Item { name, backends: backends(true, true, true), about: care.about })
+        Ok(Item { name, backends: backends(|_| true), about: care.about })
     });
     items.collect()
 }

@@ -181,7 +181,7 @@ fn care_names(args: &Args, read: &dyn Fn(&String) -> Result<Care>) -> Result<Vec
 
 /// Asks before schedulers are loaded on the kernel that people work on.
 fn agree(args: &Args, backend: Backend, budget: Duration) -> Result<()> {
-    if backend != Backend::Live || args.on.is_some() || args.yes {
+    if !backend.uses_running_kernel() || args.on.is_some() || args.yes {
         return Ok(());
     }
     if !io::stdin().is_terminal() {
@@ -201,7 +201,7 @@ fn agree(args: &Args, backend: Backend, budget: Duration) -> Result<()> {
 }
 
 fn budget(args: &Args, backend: Backend) -> Duration {
-    let usual = if backend == Backend::Sim { SIMULATED_S } else { ON_KERNELS_S };
+    let usual = if backend.is_model() { SIMULATED_S } else { ON_KERNELS_S };
     args.budget.unwrap_or(Duration::from_secs(usual))
 }
 
@@ -244,13 +244,15 @@ fn measured(race: &Race, host: &Host, place: &Place) -> Vec<String> {
     let (machine, release) = (Host::words(&experiment.machines[0]), &host.release);
     let because = place.because.as_ref().map(|why| format!(", because {why}")).unwrap_or_default();
     let blocks = place.blocks;
-    let first = match place.backend {
-        Backend::Live => format!("{blocks} blocks on this kernel, Linux {release}."),
-        Backend::Vm => format!(
+    let first = if place.backend.uses_running_kernel() {
+        format!("{blocks} blocks on this kernel, Linux {release}.")
+    } else if place.backend.boots_kernels() {
+        format!(
             "{blocks} blocks on kernels of their own in virtual machines, not on Linux \
              {release}{because}; {machine}."
-        ),
-        _ => format!("{blocks} blocks in the simulator{because}; {machine}."),
+        )
+    } else {
+        format!("{blocks} blocks in {}{because}; {machine}.", place.backend.noun())
     };
     std::iter::once(first).chain(caveat(race, host, place.backend)).collect()
 }
@@ -259,20 +261,20 @@ fn measured(race: &Race, host: &Host, place: &Place) -> Vec<String> {
 fn caveat(race: &Race, host: &Host, backend: Backend) -> Option<String> {
     let experiment = &race.planned.experiment;
     match backend {
-        Backend::Sim => Some(format!(
+        _ if backend.is_model() => Some(format!(
             "These are predictions by a model of such a machine, and {} is the file that was \
              written after this kernel's own scheduler. METHOD.md says how far they are from \
              kernels: near on one CPU, far on more. Intervals say how much the answer depends on \
              arrivals, not how wrong the model is.",
             experiment.baseline
         )),
-        Backend::Vm if experiment.machines[0].clock == Clock::Virtual => Some(
+        _ if backend.clock(&experiment.machines[0]) == Clock::Virtual => Some(
             "Its CPU takes 1 ns for each instruction. That is exact, and the same everywhere; but \
              it has no caches, and there is no other CPU. Intervals say how much the answer \
              depends on arrivals."
                 .into(),
         ),
-        Backend::Live if !host.can_load() => {
+        _ if backend.uses_running_kernel() && !host.can_load() => {
             Some(format!("Schedulers that must be loaded were left out: {}.", host.why_not_load()))
         }
         _ => None,

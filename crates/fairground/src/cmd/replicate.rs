@@ -88,7 +88,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let mut answers = Answers { sessions: Default::default(), store, seed };
     let mut failed = None;
     for ((session, claims), planned) in sessions.iter().zip(planned) {
-        let (on, claims) = (stats::backend_word(session.on), claims.join(", "));
+        let (on, claims) = (session.on.word(), claims.join(", "));
         output::tell(format_args!("{} on {on}, for {claims}", session.experiment));
         let answer = match measure(&args, planned) {
             Ok(Ended::Complete(id)) => answer(&args, id)?,

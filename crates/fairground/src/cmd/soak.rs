@@ -58,9 +58,9 @@ pub fn run(mut args: Args) -> Result<ExitCode> {
 fn on_all_kernels(options: CampaignOptions) -> Result<Vec<CampaignOptions>> {
     let planned = options.experiment.plan()?;
     let mut all = vec![options];
-    if planned.experiment.backends.contains(&Backend::Vm) {
+    if let Some(&on) = planned.experiment.backends.iter().find(|on| on.boots_kernels()) {
         let others = other_kernels()?;
-        let others: Vec<_> = others.iter().map(|kernel| on_kernel(&all[0], kernel)).collect();
+        let others: Vec<_> = others.iter().map(|kernel| on_kernel(&all[0], on, kernel)).collect();
         all.extend(others);
     }
     Ok(all)
@@ -76,14 +76,14 @@ fn other_kernels() -> Result<Vec<String>> {
 }
 
 /// The same on another kernel, for schedulers that name none.
-fn on_kernel(options: &CampaignOptions, kernel: &str) -> CampaignOptions {
+fn on_kernel(options: &CampaignOptions, on: Backend, kernel: &str) -> CampaignOptions {
     let mut options = options.clone();
     let experiment = &mut options.experiment;
     let names = experiment.schedulers.iter().filter(|text| !text.contains('@'));
     let mut schedulers: Vec<String> = names.map(|text| format!("{text}@{kernel}")).collect();
     schedulers.push(format!("kernel:{kernel}"));
     experiment.schedulers = schedulers;
-    experiment.backends = Backends { on: vec![On::Vm] };
+    experiment.backends = Backends { on: vec![On(on)] };
     options
 }
 
@@ -130,7 +130,7 @@ fn place(record: &Record) -> Placing {
 }
 
 fn machine(record: &Record) -> String {
-    let backend = stats::backend_word(record.trial.backend);
+    let backend = record.trial.backend.word();
     format!("{} ({backend})", record.trial.machine.name)
 }
 

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use model::{Backend, Trial};
+use model::Trial;
 
 use crate::exit::{self, bad_input};
 use crate::experiment_options::On;
@@ -34,7 +34,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if let Some(on) = args.on {
         trial.backend = on.into();
     }
-    if trial.backend == Backend::Imported {
+    if !trial.backend.can_execute() {
         return Err(bad_input("standard input: an imported trial cannot be run here"));
     }
     let settings = Settings {

@@ -161,7 +161,7 @@ impl<'a> Sessions<'a> {
         self.tell(&format!("the records so far are in {}", self.execution.store.display()));
         self.tell(&format!("to continue: {}", command_line::resume_command()));
         let backends = &planned.experiment.backends;
-        if backends.len() > 1 && backends.contains(&Backend::Sim) {
+        if backends.len() > 1 && backends.contains(&Backend::MODEL) {
             self.tell("--on sim needs no virtual machine: it runs the simulator's part alone");
         }
     }

@@ -103,7 +103,7 @@ impl Host {
     /// # Errors
     /// When `live` is wanted and another scheduler is loaded.
     pub fn backend(&self, on: Option<On>, elsewhere: bool) -> Result<(Backend, Option<String>)> {
-        if let (Some(On::Live), SchedExt::Taken(name)) = (on, &self.sched_ext) {
+        if let (Some(On(Backend::Live)), SchedExt::Taken(name)) = (on, &self.sched_ext) {
             return Err(bad_input(format!(
                 "--on live: the sched_ext scheduler `{name}` is running; stop it first, or write \
                  --on sim"
@@ -113,12 +113,12 @@ impl Host {
             return Ok((on.into(), None));
         }
         if elsewhere {
-            return Ok((Backend::Sim, Some("the machine is not this one".into())));
+            return Ok((Backend::MODEL, Some("the machine is not this one".into())));
         }
         if self.can_load() {
             return Ok((Backend::Live, None));
         }
-        Ok((Backend::Sim, Some(self.why_not_load())))
+        Ok((Backend::MODEL, Some(self.why_not_load())))
     }
 
     /// Why schedulers cannot be loaded.
@@ -159,10 +159,13 @@ mod tests {
     #[test]
     fn the_backend_of_the_option_is_used_unless_a_scheduler_is_loaded() {
         let free = host(SchedExt::Free, true);
-        assert_eq!(free.backend(Some(On::Vm), false).expect("a choice"), (Backend::Vm, None));
+        assert_eq!(
+            free.backend(Some(On(Backend::Vm)), false).expect("a choice"),
+            (Backend::Vm, None)
+        );
         assert_eq!(free.backend(None, true).expect("a choice").0, Backend::Sim);
         let taken = host(SchedExt::Taken("lavd".into()), true);
-        let error = taken.backend(Some(On::Live), false).expect_err("refused").to_string();
+        let error = taken.backend(Some(On(Backend::Live)), false).expect_err("refused").to_string();
         assert!(error.contains("stop it first"), "{error}");
     }
 

@@ -22,7 +22,7 @@ const COUNTING: &str = "uniprocessor";
 pub fn machine(backend: Backend, named: Option<&str>) -> Result<(String, Option<String>)> {
     match (named, backend) {
         (Some(named), _) => Ok((named.into(), None)),
-        (None, Backend::Vm) => virtual_machine(),
+        (None, backend) if backend.boots_kernels() => virtual_machine(),
         (None, _) => Ok((HERE.into(), None)),
     }
 }

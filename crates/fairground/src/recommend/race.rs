@@ -86,7 +86,7 @@ impl Wish {
         experiment.name = NAME.into();
         experiment.question = QUESTION.into();
         let here = |one: &&mut model::Machine| one.name == machine::HERE;
-        if self.backend != Backend::Live
+        if !self.backend.uses_running_kernel()
             && let Some(one) = experiment.machines.iter_mut().find(here)
         {
             *one = host.machine.clone();
@@ -97,7 +97,7 @@ impl Wish {
     fn can_run(&self, experiment: &Experiment, host: &Host) -> Result<()> {
         let mut contestants = experiment.contestants.iter();
         let loaded = contestants.find(|one| one.scheduler.is_sched_ext());
-        match loaded.filter(|_| self.backend == Backend::Live && !host.can_load()) {
+        match loaded.filter(|_| self.backend.uses_running_kernel() && !host.can_load()) {
             None => Ok(()),
             Some(one) => Err(bad_input(format!(
                 "--scheduler {}: {}; write --on sim or --on vm, or leave it out",
@@ -134,10 +134,12 @@ impl Wish {
             return Ok(all);
         }
         Err(bad_input(match self.backend {
-            Backend::Live => "--on live: this kernel and user can load no scheduler, and there is \
+            on if on.uses_running_kernel() => {
+                "--on live: this kernel and user can load no scheduler, and there is \
                               nothing else to compare; write --on sim, or use sudo on a kernel \
                               with sched_ext"
-                .to_owned(),
+                    .to_owned()
+            }
             _ => format!("no other scheduler runs against {now}; name one by --scheduler"),
         }))
     }
@@ -145,7 +147,7 @@ impl Wish {
     /// The cares' candidates that can run; on this kernel the installed ones, too.
     fn usual(&self, host: &Host) -> Vec<String> {
         let all = self.cares.iter().flat_map(|care| &care.schedulers).cloned();
-        let live = self.backend == Backend::Live;
+        let live = self.backend.uses_running_kernel();
         let loads = |name: &String| !live || host.can_load() || name.starts_with("policy:");
         let mut names: Vec<String> = all.filter(loads).collect();
         if live && host.can_load() {
@@ -186,12 +188,12 @@ fn now(backend: Backend, host: &Host) -> String {
     let mut numbers = host.release.split(|c: char| !c.is_ascii_digit());
     let mut number = || numbers.next().and_then(|word| word.parse::<u32>().ok()).unwrap_or(0);
     let version = (number(), number());
-    match (backend, version) {
-        (Backend::Vm, _) => format!("kernel:{VM_KERNEL}"),
-        (Backend::Live, (major, minor)) => format!("kernel:{major}.{minor}"),
+    match version {
+        _ if backend.boots_kernels() => format!("kernel:{VM_KERNEL}"),
+        (major, minor) if backend.uses_running_kernel() => format!("kernel:{major}.{minor}"),
         _ if host.fair == "cfs" => "cfs".into(),
-        (_, (6, 6..12)) => "eevdf era=60600".into(),
-        (_, (6, 12..)) => "eevdf era=61200".into(),
+        (6, 6..12) => "eevdf era=60600".into(),
+        (6, 12..) => "eevdf era=61200".into(),
         _ => "eevdf".into(),
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use anyhow::{Context, Result, anyhow};
-use model::{Backend, Clock, Progress, Trial};
+use model::{Clock, Progress, Trial};
 use vm::kernels::{self, Kernel};
 use vm::{Accelerator, BootRequest, Event};
 
@@ -63,7 +63,7 @@ pub fn run(
 
 /// How many boots of these trials run at a time if there are enough of them; 1 without boots.
 pub fn at_once(trials: &[Trial], jobs: Option<usize>) -> usize {
-    if trials.iter().all(|trial| trial.backend == Backend::Vm) {
+    if trials.iter().all(|trial| trial.backend.boots_kernels()) {
         jobs.unwrap_or_else(|| default_jobs(trials)).max(1)
     } else {
         1

@@ -65,12 +65,16 @@ pub fn execute(
     settings: &Settings,
     sink: &Sink<'_>,
 ) -> Result<()> {
-    let of = |backend| -> Vec<Trial> {
-        trials.iter().filter(|trial| trial.backend == backend).cloned().collect()
-    };
-    simulated::run(&of(Backend::Sim), &prepared.native, settings.jobs, sink);
-    boots::run(&of(Backend::Vm), &prepared.bpf, settings, sink)?;
-    live::run(&of(Backend::Live), sink);
+    for backend in Backend::EXECUTING {
+        let own = trials.iter().filter(|trial| trial.backend == backend);
+        let own: Vec<Trial> = own.cloned().collect();
+        match backend {
+            Backend::Sim => simulated::run(&own, &prepared.native, settings.jobs, sink),
+            Backend::Vm => boots::run(&own, &prepared.bpf, settings, sink)?,
+            Backend::Live => live::run(&own, sink),
+            Backend::Imported => {}
+        }
+    }
     sink.error()
 }
 

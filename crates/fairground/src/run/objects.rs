@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use compile::native::Native;
 use compile::{Compiled, Source};
-use model::{Backend, SchedulerChoice, Trial};
+use model::{SchedulerChoice, Trial};
 use store::SchedulerSource;
 
 use crate::exit::bad_input;
@@ -63,7 +63,7 @@ pub fn prepare(trials: &[Trial], sources: &Sources) -> Result<Prepared> {
         let SchedulerChoice::File { file, sha256, .. } = &trial.contestant.scheduler else {
             continue;
         };
-        let simulated = trial.backend == Backend::Sim;
+        let simulated = trial.backend.is_model();
         if simulated && !prepared.native.contains_key(sha256) {
             let native = compile::native::native(&source(file, sha256, sources)?)?;
             prepared.native.insert(sha256.clone(), native);

@@ -4,8 +4,8 @@
 
 use std::cmp::Ordering;
 
+use stats::Comparison;
 use stats::view::agreement::{Agreement, Aspect, Figure, Sign, Tally, Within};
-use stats::{Comparison, backend_word};
 
 use super::escape::text;
 use crate::{agreement, units};
@@ -83,9 +83,9 @@ fn contradictions(agreement: &Agreement) -> String {
             text(&units::measure(&sign.measure)),
             text(&sign.cell),
             sign.reference.words(),
-            backend_word(agreement.reference),
+            agreement.reference.word(),
             sign.model.words(),
-            backend_word(agreement.model),
+            agreement.model.word(),
             names.join(", ")
         )
     };
@@ -121,8 +121,8 @@ fn outside(agreement: &Agreement) -> String {
          scope=\"col\" class=\"n\">{}</th><th scope=\"col\" class=\"n\">{}</th><th scope=\"col\" \
          class=\"n\">error</th></tr></thead><tbody>{lines}</tbody></table></div>{more}</details>",
         wrong.len(),
-        backend_word(agreement.reference),
-        backend_word(agreement.model)
+        agreement.reference.word(),
+        agreement.model.word()
     )
 }
 

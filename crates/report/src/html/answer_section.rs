@@ -3,7 +3,7 @@
 //! measure against the baseline at once.
 
 use stats::view::agreement::Agreement;
-use stats::{Cell, Comparison, Entry, Row, Verdict, backend_word};
+use stats::{Cell, Comparison, Entry, Row, Verdict};
 
 use super::escape::{anchor, text};
 use super::markup::{class, sentence};
@@ -107,7 +107,7 @@ fn workload_rows(comparison: &Comparison, headline: &WorkloadHeadline) -> String
     }
     let columns = comparison.contestants.len() + 1;
     let row = |(cell, row): &(&Cell, &Row)| {
-        let backend = if both { backend_word(cell.backend) } else { "" };
+        let backend = if both { cell.backend.word() } else { "" };
         let title = format!("{} <small>{backend}</small>", text(&setting(cell)));
         matrix_row(comparison, cell, row, &title, "setting")
     };

@@ -3,7 +3,7 @@
 
 use model::metric::measure;
 use stats::view::agreement::Agreement;
-use stats::{Cell, Comparison, Entry, Row, Verdict, backend_word};
+use stats::{Cell, Comparison, Entry, Row, Verdict};
 
 use super::escape::text;
 use super::markup::class;
@@ -36,14 +36,14 @@ fn table(comparison: &Comparison, cells: &[&Cell], row: &Row, agreement: &Agreem
         text(definition),
         text(&units::measure(&row.measure)),
         units::direction(row.direction).unwrap_or("neither is better"),
-        backend_word(agreement.reference)
+        agreement.reference.word()
     )
 }
 
 fn head(cell: &Cell, baseline: &str) -> String {
     format!(
         "<th scope=\"col\" class=\"n\">{}</th><th scope=\"col\">against {}</th>",
-        backend_word(cell.backend),
+        cell.backend.word(),
         text(baseline)
     )
 }

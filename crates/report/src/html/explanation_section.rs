@@ -2,10 +2,10 @@
 //! Why tasks waited, for the traced trials: cell by cell where each group's time went under every
 //! contestant, then trial by trial who ran instead and how the longest waits came about.
 
+use model::Record;
 use model::metric::Unit;
-use model::{Backend, Record};
+use stats::Comparison;
 use stats::explain::{Explanation, Spent, Wait, explain};
-use stats::{Comparison, backend_word};
 
 use super::escape::text;
 use crate::explain::sentences;
@@ -27,7 +27,7 @@ pub fn section(comparison: &Comparison, records: &[Record]) -> String {
         let trial = &one.record.trial;
         let name = &trial.contestant.name;
         let place = comparison.contestants.iter().position(|other| other == name);
-        (place, trial.backend == Backend::Sim)
+        (place, trial.backend.is_model())
     });
     if told.is_empty() {
         return String::new();
@@ -106,7 +106,7 @@ fn group_rows(name: &str, told: &[&ExplainedTrial<'_>]) -> String {
 
 /// `vtime · sim`.
 fn who(record: &Record) -> String {
-    format!("{} · {}", record.trial.contestant.name, backend_word(record.trial.backend))
+    format!("{} · {}", record.trial.contestant.name, record.trial.backend.word())
 }
 
 fn fields(group: &Spent) -> String {

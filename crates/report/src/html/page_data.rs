@@ -7,7 +7,7 @@ use model::metric::{Direction, Unit, measure};
 use model::{Clock, Histogram, Record};
 use serde::{Serialize, Serializer};
 use stats::records::measures::values;
-use stats::{Cell, Comparison, MeasureKey, Row, backend_word};
+use stats::{Cell, Comparison, MeasureKey, Row};
 
 use super::detail_level::DetailLevel;
 use super::knees::{self, Ramp};
@@ -249,7 +249,7 @@ fn cell_data<'a>(
         workload: &cell.workload,
         machine: &cell.machine,
         cpus: ours.first().map_or(0, |record| record.trial.machine.cpus),
-        backend: backend_word(cell.backend),
+        backend: cell.backend.word(),
         clock: cell.clock,
         parameters: &cell.parameters,
         trials: trials.to_vec(),

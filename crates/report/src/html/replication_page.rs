@@ -3,7 +3,6 @@
 
 use model::Backend;
 use model::claim::{Expectation, Source};
-use stats::backend_word;
 use stats::decide::replication::{Finding, Verdict};
 
 use super::escape::text;
@@ -25,8 +24,6 @@ const SCRIPT: &str =
     concat!(include_str!("../../assets/copy.js"), include_str!("../../assets/replication.js"));
 
 const TITLE: &str = "Which published findings hold?";
-
-const BACKENDS: [Backend; 3] = [Backend::Sim, Backend::Vm, Backend::Live];
 
 /// The page.
 pub fn page(replication: &Replication) -> String {
@@ -85,12 +82,12 @@ fn answer(replication: &Replication) -> String {
 fn row(judged: &Judged) -> String {
     let cell = |backend| match judged.on(backend) {
         Some(tested) => {
-            let on = backend_word(backend);
+            let on = backend.word();
             format!("<td data-on=\"{on}\">{}</td>", badge(tested.verdict))
         }
         None => "<td class=\"none\">–</td>".into(),
     };
-    let cells: String = BACKENDS.map(cell).concat();
+    let cells: String = Backend::EXECUTING.map(cell).concat();
     format!(
         "<tr data-verdict=\"{}\"><th scope=\"row\"><a href=\"#claim-{id}\">{id}</a></th><td>{}{}\
          </td>{cells}<td class=\"why\">{}</td></tr>",
@@ -196,7 +193,7 @@ fn test(tested: &Tested) -> String {
     } else {
         format!("<details><summary>Look closer</summary>{looks}</details>")
     };
-    let (name, on) = (text(&tested.test.name), backend_word(tested.test.on));
+    let (name, on) = (text(&tested.test.name), tested.test.on.word());
     let place = if name == on { name } else { format!("{name} ({on})") };
     format!(
         "<section class=\"test\"><h4>{place} {} <small>{}</small></h4>{expectations}{}{}{}\

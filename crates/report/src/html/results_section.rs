@@ -67,13 +67,13 @@ fn both(
             "<details class=\"more\" id=\"{}\"><summary>Intervals and all measures of {} alone \
              {}</summary>{}</details>",
             anchor(&cell.label()),
-            stats::backend_word(cell.backend),
+            cell.backend.word(),
             tally(cell),
             body(cell, detail)
         )
     };
     let own: String = cells.iter().map(own).collect();
-    let backends: Vec<&str> = cells.iter().map(|cell| stats::backend_word(cell.backend)).collect();
+    let backends: Vec<&str> = cells.iter().map(|cell| cell.backend.word()).collect();
     format!(
         "<details class=\"cell\"{open}><summary><span class=\"cell-name\">{}</span> <span \
          class=\"where\">{} · {}</span></summary><p class=\"aside\">{}</p>{pairs}{own}</details>\n",
@@ -106,7 +106,7 @@ fn fold(cell: &Cell, body: &str, open: bool) -> String {
         anchor(&cell.label()),
         text(&cell.name),
         text(&cell.machine),
-        stats::backend_word(cell.backend),
+        cell.backend.word(),
         tally(cell)
     )
 }

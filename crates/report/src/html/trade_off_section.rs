@@ -3,8 +3,8 @@
 //! both.
 
 use model::Record;
+use stats::Comparison;
 use stats::view::trade_off::{Point, Spread, TradeOff, trade_offs};
-use stats::{Comparison, backend_word};
 
 use super::escape::text;
 use super::figure::{Figure, Numbers, field, line, point, short, words};
@@ -35,7 +35,7 @@ pub fn section(comparison: &Comparison, records: &[Record]) -> String {
 }
 
 fn figure(picture: &TradeOff, baseline: &str) -> String {
-    let title = format!("{} ({})", picture.machine, backend_word(picture.backend));
+    let title = format!("{} ({})", picture.machine, picture.backend.word());
     let scales = [RatioAxis::across(picture), RatioAxis::down(picture)];
     let places: Vec<(f64, f64)> = picture.points.iter().map(|it| place(it, &scales)).collect();
     let marks = [

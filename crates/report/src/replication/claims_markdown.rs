@@ -5,7 +5,6 @@ use std::fmt::Write;
 
 use model::Backend;
 use model::claim::Source;
-use stats::backend_word;
 use stats::decide::replication::Verdict;
 
 use super::judged::{Judged, OTHERS_ASKED, Replication, Tested};
@@ -44,7 +43,7 @@ fn beside(replication: &Replication) -> String {
     let mut text = String::new();
     for judged in &replication.claims {
         for tested in judged.tests.iter().filter(|tested| !rows(tested).is_empty()) {
-            let name = format!("{} on {}", judged.claim.id, backend_word(tested.test.on));
+            let name = format!("{} on {}", judged.claim.id, tested.test.on.word());
             let _ = write!(text, "\n**{}**: {}\n\n", clean(&name), clean(&judged.claim.protocol));
             text += &beside_table(tested);
         }
@@ -75,23 +74,23 @@ fn afterwards(replication: &Replication) -> String {
 }
 
 fn table(claims: &[&Judged]) -> String {
-    let mut text = String::from(
-        "| claim | published | measured | verdict | sim | vm | live | why |\n\
-         |---|---|---|---|---|---|---|---|\n",
+    let backends = Backend::EXECUTING.map(Backend::word).join(" | ");
+    let rules = "|---".repeat(Backend::EXECUTING.len());
+    let mut text = format!(
+        "| claim | published | measured | verdict | {backends} | why |\n\
+         |---|---|---|---{rules}|---|\n",
     );
     for judged in claims {
         let claim = &judged.claim;
         let on = |backend| judged.on(backend).map_or("–", |tested| tested.verdict.words());
         let _ = writeln!(
             text,
-            "| [{id}]({id}.toml): {} | {} | {} | **{}** | {} | {} | {} | {} |",
+            "| [{id}]({id}.toml): {} | {} | {} | **{}** | {} | {} |",
             clean(&claim.about),
             clean(&published(&claim.published)),
             measured(judged),
             judged.verdict.words(),
-            on(Backend::Sim),
-            on(Backend::Vm),
-            on(Backend::Live),
+            Backend::EXECUTING.map(on).join(" | "),
             clean(&reasons(judged)),
             id = claim.id,
         );

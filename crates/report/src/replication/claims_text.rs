@@ -2,7 +2,6 @@
 //! Claims on a terminal: each with what was published and what was found, the sentence last.
 
 use model::claim::{Expectation, Test};
-use stats::backend_word;
 use stats::decide::replication::{Finding, Verdict};
 
 use super::judged::{Judged, Replication, Tested};
@@ -33,7 +32,7 @@ fn claim(judged: &Judged, paint: Paint) -> String {
 }
 
 fn tested(tested: &Tested, paint: Paint) -> String {
-    let on = backend_word(tested.test.on);
+    let on = tested.test.on.word();
     let name = match tested.test.name.as_str() {
         name if name == on => name.to_owned(),
         name => format!("{name} ({on})"),

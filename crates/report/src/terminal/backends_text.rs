@@ -2,7 +2,7 @@
 //! One cell on two backends: the medians side by side, each with its shift against the baseline.
 
 use stats::view::agreement::Agreement;
-use stats::{Cell, Comparison, Entry, Row, Verdict, backend_word};
+use stats::{Cell, Comparison, Entry, Row, Verdict};
 
 use super::layout::{COLUMNS, Paint, fit, pad, pad_left};
 use super::outcomes_text::bad_outcomes;
@@ -31,14 +31,14 @@ pub fn tables(
     agreement: &Agreement,
     paint: Paint,
 ) -> String {
-    let words: Vec<&str> = cells.iter().map(|cell| backend_word(cell.backend)).collect();
+    let words: Vec<&str> = cells.iter().map(|cell| cell.backend.word()).collect();
     let title = format!("{} on {} ({})", cells[0].name, cells[0].machine, words.join(" beside "));
     let mut text = format!("{}\n", paint.bold(&fit(&title, COLUMNS)));
     for row in cells[0].headline() {
         text += &table(comparison, cells, row, agreement, paint);
     }
     for cell in cells {
-        text += &bad_outcomes(cell, &format!("{}: ", backend_word(cell.backend)), paint);
+        text += &bad_outcomes(cell, &format!("{}: ", cell.backend.word()), paint);
     }
     text + "\n"
 }
@@ -56,10 +56,9 @@ fn table(
         return text + "    no run has the samples for it\n";
     }
     let against = format!("against {}", fit(&comparison.baseline, NAME));
-    let side =
-        |cell: &&Cell| format!(" {:>10} {}", backend_word(cell.backend), pad(&against, SHIFT));
+    let side = |cell: &&Cell| format!(" {:>10} {}", cell.backend.word(), pad(&against, SHIFT));
     let sides: String = cells.iter().map(side).collect();
-    let error = format!("sim − {}", backend_word(agreement.reference));
+    let error = format!("sim − {}", agreement.reference.word());
     let heading = format!("    {}{sides} {}", pad("contestant", NAME), pad_left(&error, ERROR));
     text += &format!("{}\n", paint.dim(&fit(&heading, COLUMNS)));
     let lines = comparison.contestants.iter();

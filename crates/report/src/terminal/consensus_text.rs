@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Several stores' answers to the same questions, as text.
 
-use stats::backend_word;
 use stats::view::consensus::{Answer, Consent, Question};
 
 use super::layout::wrapped;
@@ -57,6 +56,6 @@ fn line(answer: &Answer, question: &Question) -> String {
         shift.0,
         shift.1,
         answer.machine,
-        backend_word(answer.backend)
+        answer.backend.word()
     )
 }

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a backend cannot take over from a machine's file, known before anything runs: the user is
-//! told, or refused where it could not run at all.
+//! The fields of a machine's file that a backend ignores. The user is told, or refused if the
+//! machine is impossible there.
 
 use model::{Backend, Experiment, Machine};
 
-/// What QEMU's `q35` carries.
-pub const VM_CPUS_MAX: u32 = 255;
-
-/// A sentence for each machine's field that a backend of the experiment does not heed.
-pub fn unheeded(experiment: &Experiment) -> Vec<String> {
+/// A sentence for each machine and backend of the experiment with fields that the backend ignores.
+pub fn ignored_fields(experiment: &Experiment) -> Vec<String> {
     let mut notes = Vec::new();
     for &backend in &experiment.backends {
         for machine in experiment.machines.iter().filter(|one| experiment.has(backend, one)) {
@@ -21,25 +18,22 @@ pub fn unheeded(experiment: &Experiment) -> Vec<String> {
     notes
 }
 
-/// Why a machine cannot be had on a backend at all.
-pub fn impossible(experiment: &Experiment) -> Option<String> {
-    let vm = experiment.backends.contains(&Backend::Vm);
-    let too_large =
-        |machine: &&Machine| machine.cpus > VM_CPUS_MAX && experiment.has(Backend::Vm, machine);
-    let large = experiment.machines.iter().find(too_large);
-    large.filter(|_| vm).map(|machine| {
-        format!(
-            "{} has {} CPUs, and a virtual machine has at most {VM_CPUS_MAX}",
-            machine.name, machine.cpus
-        )
+/// Why a machine of the experiment is larger than one of its backends can have; `None` if all fit.
+pub fn why_impossible(experiment: &Experiment) -> Option<String> {
+    experiment.backends.iter().find_map(|&backend| {
+        let most = backend.cpus_max()?;
+        let mut machines = experiment.machines.iter();
+        let large = machines.find(|one| one.cpus > most && experiment.has(backend, one))?;
+        let (name, cpus, noun) = (&large.name, large.cpus, backend.noun());
+        Some(format!("{name} has {cpus} CPUs, and {noun} has at most {most}"))
     })
 }
 
-/// The fields that are set and not heeded.
+/// The fields that are set and ignored.
 fn fields(backend: Backend, machine: &Machine) -> Vec<&'static str> {
     let usual = Machine::default();
-    let shape = backend == Backend::Live;
-    let kernels = backend != Backend::Sim;
+    let shape = !backend.shapes_machine();
+    let kernels = !backend.is_model();
     let all = [
         ("smt", shape && machine.smt != usual.smt),
         ("llcs", shape && machine.llcs != usual.llcs),
@@ -48,17 +42,18 @@ fn fields(backend: Backend, machine: &Machine) -> Vec<&'static str> {
         ("hz", kernels && machine.hz != usual.hz),
         ("rt_runtime_us", shape && machine.rt_runtime_us != usual.rt_runtime_us),
     ];
-    all.into_iter().filter(|(_, is_unheeded)| *is_unheeded).map(|(name, _)| name).collect()
+    all.into_iter().filter(|(_, is_ignored)| *is_ignored).map(|(name, _)| name).collect()
 }
 
 fn sentence(backend: Backend, machine: &Machine, fields: &[&str]) -> String {
-    let why = match backend {
-        Backend::Live => "the machine that we are on has its own",
-        _ => "a real kernel has its own",
+    let why = if backend.shapes_machine() {
+        "a real kernel has its own"
+    } else {
+        "the machine that we are on has its own"
     };
     let verb = if fields.len() == 1 { "is" } else { "are" };
     let (name, fields, backend) = (&machine.name, fields.join(", "), backend.word());
-    format!("{fields} of {name} {verb} not heeded by {backend}: {why}")
+    format!("{fields} of {name} {verb} ignored by {backend}: {why}")
 }
 
 #[cfg(test)]
@@ -66,7 +61,7 @@ mod tests {
     use super::*;
 
     fn said(backends: &[Backend], machine: Machine) -> Vec<String> {
-        unheeded(&Experiment {
+        ignored_fields(&Experiment {
             name: String::new(),
             question: String::new(),
             backends: backends.to_vec(),
@@ -91,11 +86,11 @@ mod tests {
         assert!(said(&[Backend::Sim], machine.clone()).is_empty());
         assert_eq!(
             said(&[Backend::Sim, Backend::Vm], machine.clone()),
-            ["hz of big is not heeded by vm: a real kernel has its own"]
+            ["hz of big is ignored by vm: a real kernel has its own"]
         );
         assert_eq!(
             said(&[Backend::Live], machine),
-            ["smt, nodes, hz of big are not heeded by live: the machine that we are on has its \
+            ["smt, nodes, hz of big are ignored by live: the machine that we are on has its \
                 own"]
         );
         assert!(said(&[Backend::Vm, Backend::Live], Machine::default()).is_empty());

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What each backend can do, known before anything runs: [`runnable`] says which contestants and
-//! workloads it can execute, [`machines`] which fields of a machine's file it cannot take over.
+//! What each backend can do, known before anything runs: which contestants and workloads it can
+//! execute, and which fields of a machine's file it ignores.
 
-pub mod machines;
-pub mod runnable;
+mod machines;
+mod runnable;
+
+pub use machines::{ignored_fields, why_impossible};
+pub use runnable::{left_out, on_every_backend, runnable, why_not};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which backend can answer what, known before anything runs: what one of them never can is left
-//! out of its part of the plan, and the user is told.
+//! Which combinations of contestant and workload a backend can execute. The others are left out of
+//! its part of the plan, and the user is told.
 
 use std::collections::BTreeSet;
 
@@ -10,17 +10,17 @@ use model::{Backend, Contestant, Experiment, PolicyClass, SchedulerChoice, TaskG
 pub type Part<'a> = (Backend, &'a Contestant, &'a Workload);
 
 /// Every combination that its backend can run, in the experiment's order.
-pub fn able(experiment: &Experiment) -> Vec<Part<'_>> {
+pub fn runnable(experiment: &Experiment) -> Vec<Part<'_>> {
     let all = parts(experiment).into_iter();
     all.filter(|&(backend, contestant, workload)| why_not(backend, contestant, workload).is_none())
         .collect()
 }
 
 /// The contestants that every backend can run in some cell, in the experiment's order.
-pub fn everywhere(experiment: &Experiment) -> Vec<String> {
-    let able = able(experiment);
+pub fn on_every_backend(experiment: &Experiment) -> Vec<String> {
+    let runnable = runnable(experiment);
     let runs = |backend, name: &str| {
-        able.iter().any(|(other, one, _)| *other == backend && one.name == name)
+        runnable.iter().any(|(other, one, _)| *other == backend && one.name == name)
     };
     let names = experiment.contestants.iter().map(|contestant| &contestant.name);
     names.filter(|name| experiment.backends.iter().all(|&on| runs(on, name))).cloned().collect()
@@ -54,7 +54,7 @@ pub fn why_not(backend: Backend, contestant: &Contestant, workload: &Workload) -
             workload.name
         ));
     }
-    if backend != Backend::Sim {
+    if !backend.is_model() {
         return None;
     }
     match &contestant.scheduler {

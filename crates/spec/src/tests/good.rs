@@ -8,7 +8,7 @@ use model::{Backend, Machine, PolicyClass, SchedulerChoice, Step};
 
 use super::{asset, host, json, toml};
 use crate::assets::{self, Kind};
-use crate::capability::runnable::able;
+use crate::capability::runnable;
 use crate::experiment::Resolved;
 use crate::expression::Names;
 use crate::workload::{self, parameters};
@@ -217,13 +217,13 @@ fn the_simulator_answers_unless_somebody_else_is_asked() {
     let Resolved { experiment, notes, .. } = adhoc(&over, &host()).unwrap();
     assert_eq!(experiment.backends, [Backend::Sim]);
     // The kernel's own scheduler and a real program are told and left out.
-    let names: Vec<&str> = able(&experiment).iter().map(|part| part.1.name.as_str()).collect();
+    let names: Vec<&str> = runnable(&experiment).iter().map(|part| part.1.name.as_str()).collect();
     assert_eq!(names, ["vtime", "fifo-3"]);
     assert_eq!(experiment.baseline, "vtime");
     assert_eq!(notes.len(), 3, "{notes:?}");
     let both = Overrides { on: vec![Backend::Sim, Backend::Vm], ..over };
     let both = adhoc(&both, &host()).unwrap().experiment;
-    assert_eq!(able(&both).len(), 2 + 6);
+    assert_eq!(runnable(&both).len(), 2 + 6);
     let trials = crate::plan::plan(&both, model::Seed(1));
     let seeds = |on| -> std::collections::BTreeSet<u64> {
         let on = trials.iter().filter(|trial| trial.backend == on);

@@ -197,7 +197,7 @@ impl PValue {
 impl Cell {
     /// The cell with its machine, unique in a comparison.
     pub fn label(&self) -> String {
-        let backend = backend_word(self.backend);
+        let backend = self.backend.word();
         format!("{} on {} ({backend})", self.name, self.machine)
     }
 
@@ -222,9 +222,4 @@ impl Row {
     pub fn is_measured(&self) -> bool {
         self.entries.iter().any(|entry| entry.median.is_some())
     }
-}
-
-/// `sim`, `vm`, `live` or `imported`.
-pub fn backend_word(backend: Backend) -> &'static str {
-    backend.word()
 }

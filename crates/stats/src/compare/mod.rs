@@ -24,7 +24,7 @@ use crate::decide::leaders::leaders;
 use crate::decide::verdict::{RUNS_NEEDED, Verdict};
 use crate::number::interval::CONFIDENCE;
 use crate::number::median::median;
-use crate::records::columns::{CellKey, Column, cells, clock, columns};
+use crate::records::columns::{CellKey, Column, cells, columns};
 use crate::records::measures::MeasureKey;
 use crate::records::pairing::paired;
 
@@ -97,7 +97,7 @@ fn compare_cell(
     options: &Options,
 ) -> Cell {
     let trial = &records[0].trial;
-    let clock = clock(records[0]);
+    let clock = records[0].trial.clock();
     let headlines = headlines(records);
     let judge = Judge { contestants, options, clock, scatter: scatter(options, trial) };
     let wanted = |measure: &MeasureKey| !options.headlines_only || headlines.contains(measure);

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::compare::headlines;
 use crate::decide::gate::judges;
 use crate::number::distributions::student_quantile;
-use crate::records::columns::{Column, cells, clock, columns};
+use crate::records::columns::{Column, cells, columns};
 use crate::records::measures::MeasureKey;
 
 /// Fewer runs say nothing about their scatter.
@@ -65,7 +65,7 @@ pub fn scatter(records: &[Record]) -> Vec<Scatter> {
     let mut all = Vec::new();
     for (key, records) in cells(records) {
         let columns = columns(&records);
-        if clock(records[0]) == Clock::Virtual {
+        if records[0].trial.clock() == Clock::Virtual {
             continue;
         }
         for measure in headlines(&records).into_iter().filter(judges) {

@@ -10,7 +10,7 @@ use crate::compare::comparison::Cell;
 use crate::compare::family::powerless;
 use crate::decide::verdict::RUNS_NEEDED;
 use crate::number::outliers::flags;
-use crate::records::columns::{self as samples, Column, clock, columns};
+use crate::records::columns::{self as samples, Column, columns};
 use crate::records::measures::MeasureKey;
 use crate::series::warm_up::{Course, course};
 
@@ -49,7 +49,7 @@ fn lost_samples(records: &[Record]) -> Option<String> {
 /// Trials that a virtual clock should have repeated exactly and did not.
 fn unrepeatable(records: &[Record]) -> Option<String> {
     let mut hashes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for record in records.iter().filter(|record| clock(record) == Clock::Virtual) {
+    for record in records.iter().filter(|record| record.trial.clock() == Clock::Virtual) {
         hashes.entry(record.trial.id()).or_default().insert(record.measured.hash());
     }
     let differing = hashes.values().filter(|hashes| hashes.len() > 1).count();

@@ -22,14 +22,14 @@ use model::metric::{Direction, Unit};
 use model::{Clock, Record};
 use serde::{Deserialize, Serialize};
 
-use crate::compare::comparison::{Interval, backend_word};
+use crate::compare::comparison::Interval;
 use crate::compare::headlines;
 use crate::decide::verdict::RUNS_NEEDED;
 use crate::number::median::median;
 use crate::rank::holm::{ALPHA, adjust};
 use crate::rank::rank_interval;
 use crate::rank::rank_sum::rank_sum;
-use crate::records::columns::{CellKey, Column, Columns, cells, clock, columns};
+use crate::records::columns::{CellKey, Column, Columns, cells, columns};
 use crate::records::measures::MeasureKey;
 
 /// What has become of a number.
@@ -147,13 +147,13 @@ pub fn gate(before: &[Record], now: &[Record], margin_percent: f64) -> Gate {
 /// The cell with its machine, as lines name it.
 pub(crate) fn label(key: &CellKey, record: &Record) -> String {
     let cell = record.trial.workload.cell();
-    format!("{cell} on {} ({})", key.machine, backend_word(key.backend))
+    format!("{cell} on {} ({})", key.machine, key.backend.word())
 }
 
 /// One cell that both sides have.
 fn look(gate: &mut Gate, label: &str, before: &[&Record], now: &[&Record]) {
     let (then, today) = (columns(before), columns(now));
-    let clock = clock(now[0]);
+    let clock = now[0].trial.clock();
     let absent = Column::default();
     for name in contestants(now) {
         if !before.iter().any(|record| record.trial.contestant.name == name) {

@@ -42,11 +42,6 @@ pub(crate) fn cells(records: &[Record]) -> BTreeMap<CellKey, Vec<&Record>> {
     cells
 }
 
-/// The clock that counted in a cell.
-pub fn clock(record: &Record) -> Clock {
-    record.trial.clock()
-}
-
 /// A run's number with what it is a replicate of.
 #[derive(Clone)]
 pub(crate) struct Sample {
@@ -90,7 +85,7 @@ pub(crate) fn columns(records: &[&Record]) -> Columns {
     let mut columns = Columns::new();
     let mut seen = BTreeSet::new();
     for record in records.iter().filter(|record| record.outcome.is_ok()) {
-        if clock(record) == Clock::Virtual && !seen.insert(record.trial.id()) {
+        if record.trial.clock() == Clock::Virtual && !seen.insert(record.trial.id()) {
             continue;
         }
         for (key, value) in values(record) {

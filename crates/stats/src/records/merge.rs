@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Clock, Record};
 
-use crate::records::columns::{CellKey, clock};
+use crate::records::columns::CellKey;
 
 /// How many cells of one reason are named.
 const NAMED: usize = 3;
@@ -110,7 +110,7 @@ fn by_cell(parts: Vec<Part>) -> BTreeMap<CellKey, BTreeMap<usize, Vec<Record>>> 
 }
 
 fn clock_of(records: &[Record]) -> Clock {
-    records.first().map_or(Clock::Real, clock)
+    records.first().map_or(Clock::Real, |record| record.trial.clock())
 }
 
 fn name(records: &[Record]) -> String {
@@ -137,7 +137,7 @@ type Run = (String, Option<(String, u64, String)>);
 fn run(record: &Record) -> Run {
     let provenance = &record.provenance;
     let when = || (provenance.boot_id.clone(), provenance.started_unix_s, record.measured.hash());
-    (record.trial.id(), (clock(record) == Clock::Real).then(when))
+    (record.trial.id(), (record.trial.clock() == Clock::Real).then(when))
 }
 
 /// Why two sets of records of one cell cannot stand together; `None` if they can.

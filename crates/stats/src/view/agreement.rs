@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::compare::comparison::{Comparison, Entry};
 use crate::decide::verdict::Verdict;
 use crate::number::median::median;
-use crate::records::columns::{CellKey, Column, Columns, cells, clock, columns};
+use crate::records::columns::{CellKey, Column, Columns, cells, columns};
 use crate::records::measures::{MeasureKey, Statistic};
 
 /// Of shares (CPU shares, Jain's index, the part of missed deadlines): 1 % of the share itself.
@@ -303,7 +303,7 @@ fn figure(
     Some(Figure {
         cell: trial.workload.cell(),
         machine: trial.machine.name.clone(),
-        clock: clock(record),
+        clock: record.trial.clock(),
         contestant: String::new(),
         measure: measure.clone(),
         unit: measure.unit_and_direction().0,

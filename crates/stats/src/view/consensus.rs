@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::comparison::{Cell, Comparison, Shift};
 use crate::decide::verdict::Verdict;
-use crate::records::columns::{cells, clock};
+use crate::records::columns::cells;
 use crate::records::measures::MeasureKey;
 
 /// One contributor's comparison.
@@ -54,7 +54,7 @@ fn definition(record: &Record) -> String {
     let workload =
         Workload { about: String::new(), headline: Vec::new(), ..trial.workload.clone() };
     let machine = Machine { about: String::new(), ..trial.machine.clone() };
-    hex16(&(workload, (clock(record) == Clock::Virtual).then_some(machine)))
+    hex16(&(workload, (record.trial.clock() == Clock::Virtual).then_some(machine)))
 }
 
 /// One answer.

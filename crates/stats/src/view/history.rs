@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::compare::headlines;
 use crate::decide::gate::{Broken, Change, Gate, Line, contestants, gate, judges, label};
 use crate::number::median::median;
-use crate::records::columns::{cells, clock, columns};
+use crate::records::columns::{cells, columns};
 use crate::records::measures::MeasureKey;
 use crate::series::change_points::change_points;
 
@@ -150,7 +150,7 @@ pub fn history(runs: &[Run], margin_percent: f64) -> History {
 fn add(series: &mut BTreeMap<Key, Series>, index: usize, run: &Run, runs: usize) {
     for (key, records) in cells(run.records) {
         let cell = label(&key, records[0]);
-        let (columns, clock) = (columns(&records), clock(records[0]));
+        let (columns, clock) = (columns(&records), records[0].trial.clock());
         for measure in headlines(&records).into_iter().filter(judges) {
             for name in contestants(&records) {
                 let column = columns.get(&measure).and_then(|of| of.get(name));

@@ -2,7 +2,6 @@
 //! The ranking of contestants over all cells, by [`critical_difference`]. There is no other: a
 //! score that weighs loads against each other would answer a question that nobody asked.
 
-use model::Backend;
 use model::metric::Direction;
 
 use crate::compare::comparison::{Cell, Comparison, Row};
@@ -62,7 +61,7 @@ pub fn rankings(comparison: &Comparison) -> Vec<Ranking> {
 
 /// Cells whose answers count: of two backends that were asked the same, the real kernel.
 pub fn counted(comparison: &Comparison) -> Vec<&Cell> {
-    let real = |cell: &Cell| cell.backend != Backend::Sim;
+    let real = |cell: &Cell| !cell.backend.is_model();
     let has_twin = |cell: &Cell| {
         let mut others = comparison.cells.iter().filter(|other| real(other));
         others.any(|other| (&other.name, &other.machine) == (&cell.name, &cell.machine))

@@ -5,7 +5,7 @@
 //! ejected or never came to an end, when a task was lost, when it did not come back after a reload,
 //! and when a CPU idled for long while a task waited that could have used it.
 
-use model::{Backend, PolicyClass, Record, Step, TaskGroup, Workload};
+use model::{PolicyClass, Record, Step, TaskGroup, Workload};
 
 use crate::explain::explain;
 
@@ -81,9 +81,10 @@ fn not_reloaded(record: &Record) -> Option<String> {
 }
 
 fn idle(record: &Record, control_ns: u64) -> Option<String> {
-    let most_ns = match record.trial.backend {
-        Backend::Sim => IDLE_SIMULATED_NS,
-        _ => IDLE_REAL_NS.max(control_ns.saturating_mul(IDLE_OF_CONTROL)),
+    let most_ns = if record.trial.backend.is_model() {
+        IDLE_SIMULATED_NS
+    } else {
+        IDLE_REAL_NS.max(control_ns.saturating_mul(IDLE_OF_CONTROL))
     };
     let idle_ns = idle_ns(record).filter(|&idle_ns| idle_ns > most_ns)?;
     let ms = |ns: u64| ns as f64 / 1e6;

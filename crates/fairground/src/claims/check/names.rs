@@ -7,7 +7,7 @@ use stats::MeasureKey;
 
 use super::Asked;
 use spec::SpecError;
-use spec::capability::runnable as able;
+use spec::capability;
 use spec::experiment::matches;
 use spec::source::unknown_name;
 
@@ -103,7 +103,7 @@ pub fn contestant(
         let names: Vec<&str> = all.iter().map(|contestant| contestant.name.as_str()).collect();
         return Err(unknown_name(asked.places, path, "contestant", name, &names));
     };
-    match able::why_not(asked.on, contestant, workload) {
+    match capability::why_not(asked.on, contestant, workload) {
         None => Ok(()),
         Some(reason) => {
             let hint = "name another contestant, or write another backend in the test's on";

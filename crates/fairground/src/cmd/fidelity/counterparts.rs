@@ -38,7 +38,7 @@ impl Sides {
                 experiment.name
             )));
         }
-        let kernel = experiment.backends.iter().find(|&&backend| backend != Backend::Sim);
+        let kernel = experiment.backends.iter().find(|backend| !backend.is_model());
         let backend = *kernel.ok_or_else(|| {
             bad_input(format!(
                 "{}: the counterparts are parts of kernels; write on = \"vm\", or --on vm",
@@ -58,7 +58,7 @@ impl Sides {
         if all {
             text.push_str(&report::agreement_markdown::figures_of_copies(&tax));
         }
-        let mut error = stats::agreement(records, comparison, self.backend, Backend::Sim);
+        let mut error = stats::agreement(records, comparison, self.backend, Backend::MODEL);
         error.figures.retain(|figure| self.counterparts.contains_key(&figure.contestant));
         if !error.figures.is_empty() {
             text.push_str("\nThe same files, on the kernel and in the simulator:\n\n");
@@ -81,7 +81,7 @@ impl Sides {
 fn release<'a>(records: &'a [Record], contestant: &str) -> &'a str {
     let of_contestant = |record: &&Record| {
         let trial = &record.trial;
-        trial.backend != Backend::Sim && trial.contestant.name == contestant
+        !trial.backend.is_model() && trial.contestant.name == contestant
     };
     let measured = records.iter().filter(of_contestant);
     let releases = measured.map(|record| record.provenance.kernel_release.as_str());

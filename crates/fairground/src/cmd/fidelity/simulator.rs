@@ -25,8 +25,8 @@ impl Sides {
     /// When it does not run on both.
     pub fn of(experiment: &Experiment) -> Result<Sides> {
         let backends = &experiment.backends;
-        let other = backends.iter().copied().find(|&backend| backend != Backend::Sim);
-        match other.filter(|_| backends.contains(&Backend::Sim)) {
+        let other = backends.iter().copied().find(|backend| !backend.is_model());
+        match other.filter(|_| backends.contains(&Backend::MODEL)) {
             Some(reference) => Ok(Sides { reference }),
             None => Err(bad_input(format!(
                 "{}: fidelity compares the simulator with a kernel; write on = [\"sim\", \"vm\"], \
@@ -39,7 +39,7 @@ impl Sides {
     /// The tables, with the kernels that were measured above them.
     pub fn text(&self, measured: &Measured<'_>) -> String {
         let Measured { records, comparison, all } = *measured;
-        let agreement = stats::agreement(records, comparison, self.reference, Backend::Sim);
+        let agreement = stats::agreement(records, comparison, self.reference, Backend::MODEL);
         let mut text = format!("Kernel: {}.\n\n", self.kernels(records));
         text.push_str(&report::agreement_markdown::tables(&agreement));
         if all {

@@ -53,7 +53,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let trials = plan::plan(&experiment, Seed(1));
     let mut both = trials.clone();
     // The simulator needs the same schedulers.
-    both.extend(trials.iter().cloned().map(|trial| Trial { backend: Backend::Sim, ..trial }));
+    both.extend(trials.iter().cloned().map(|trial| Trial { backend: Backend::MODEL, ..trial }));
     let prepared = objects::prepare(&both, &sources)?;
     let Some(records) = measure(&args, &trials, &prepared, sources)? else {
         return Ok(exit::interrupted());

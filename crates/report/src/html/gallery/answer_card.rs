@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One question with all answers to it, and their intervals on one scale.
 
-use stats::backend_word;
 use stats::view::consensus::{Answer, Question};
 
 use super::super::escape::{anchor, text};
@@ -72,7 +71,7 @@ fn row(answer: &Answer, question: &Question, scale: RatioScale, dissents: bool) 
         class(answer.verdict),
         text(&answer.contributor),
         Subject::Machine.link(&answer.machine),
-        backend_word(answer.backend),
+        answer.backend.word(),
         answer.runs,
         text(&median),
         text(&shift),

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use stats::Verdict;
 use stats::view::consensus::{Answer, Question};
-use stats::{Verdict, backend_word};
 
 use super::super::escape::{anchor, text};
 use super::super::frame::{fact, labelled_fact};
@@ -159,7 +159,7 @@ fn machine_row(question: &Question, answer: &Answer) -> String {
         text(&units::measure(&question.measure)),
         text(&question.baseline),
         text(&answer.contributor),
-        backend_word(answer.backend),
+        answer.backend.word(),
         text(&shift),
         text(&interval),
         answer.verdict.words(),

@@ -26,7 +26,7 @@ use model::metric::{Direction, Unit};
 
 use crate::compare::comparison::{Comparison, PValue, Shift};
 use crate::decide::leaders::{Leaders, leaders};
-use crate::records::columns::{Column, cells, clock, columns};
+use crate::records::columns::{Column, cells, columns};
 use crate::records::measures::MeasureKey;
 
 /// What somebody cares about.
@@ -243,7 +243,7 @@ fn best_of(
         let none = std::collections::BTreeMap::<String, Column>::new();
         let columns = columns(cell).remove(&watched.measure).unwrap_or(none);
         let (_, direction) = watched.measure.unit_and_direction();
-        leaders(&columns, &names, direction, clock(cell[0]))
+        leaders(&columns, &names, direction, cell[0].trial.clock())
     });
     let Some(Leaders { mut best, behind }) = found else { return names };
     let top = gain(&best[0]);

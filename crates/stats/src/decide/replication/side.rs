@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Absence, Verdict};
 use crate::number::median::median;
-use crate::records::columns::{Column, clock, columns};
+use crate::records::columns::{Column, columns};
 use crate::records::measures::MeasureKey;
 
 /// One side's numbers.
@@ -38,7 +38,7 @@ impl Side {
         let chosen: Vec<&Record> =
             records.iter().filter(|record| holds(place, backend, record)).collect();
         let column = column(place, &chosen);
-        let units = column.units(chosen.first().map_or(Clock::Real, |one| clock(one)));
+        let units = column.units(chosen.first().map_or(Clock::Real, |one| one.trial.clock()));
         let bad = || chosen.iter().map(|record| &record.outcome).filter(|outcome| !outcome.is_ok());
         let mut failed = BTreeMap::new();
         for outcome in bad() {
