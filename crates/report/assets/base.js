@@ -8,7 +8,7 @@ let data = null;
 // What the reader has chosen: a cell, a measure of it, and which contestants are shown.
 const state = { cell: 0, key: null, shown: new Set() };
 
-// What is large stands in the page packed; every browser can unpack it since 2023.
+// Large data is compressed in the page; every browser can unpack it since 2023.
 async function unpack(id) {
   const letters = atob(byId(id).textContent);
   const packed = new Uint8Array(letters.length);
@@ -118,7 +118,7 @@ function contestantColour(index) {
   return colour(`c${contestantPlace(index)}`);
 }
 
-// Task groups have colours of their own, so that nobody takes them for contestants.
+// Task groups have colours of their own, so that they are not taken for contestants.
 function groupColour(place) {
   return colour(`g${(place % 6) + 1}`);
 }

@@ -30,7 +30,7 @@ function drawRamp() {
   if (points.length < 2 || medians.length === 0) return draw("ramp", []);
   const { axis: scaleAxis, place } = valueAxis(medians, chosen.unit);
   const lines = (index) => rampLines(index, points, place, chosen.unit);
-  caption("ramp", "Under growing load", chosen.label);
+  caption("ramp", "By parameter", chosen.label);
   const log = scaleAxis.type === "log";
   const marks = shownContestants().flatMap((index) =>
     kneeMark(index, points, place, kneesOf(found, chosen)[index], log));
@@ -127,7 +127,7 @@ function drawShares() {
     const words = (value) => `${percent(100 * value).replace("+", "")} ${plain(group)}`;
     return bars(plain(group), own, (index) => of.entries[index][0], words);
   });
-  caption("share", "Who got the CPU", "by task group");
+  caption("share", "CPU time by task group", "by task group");
   const settings = barLayout();
   settings.xaxis = axis({ tickformat: ".0%", rangemode: "tozero" });
   draw("share", traces, settings);

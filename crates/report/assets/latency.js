@@ -62,7 +62,7 @@ function curve(index, chosen) {
     line: { color: contestantColour(index), width: 2, dash: dash(index) },
     text: pooled.map((value, point) => `${percentile(point)}: ${format(value, "nanoseconds")}`),
     hovertemplate: `<b>${plain(data.contestants[index])}</b><br>%{text}<br>` +
-      `${NUMBERS.plain.format(samples)} samples, ${runs} runs<extra></extra>`,
+      `${NUMBERS.plain.format(samples)} samples, ${runs} trials<extra></extra>`,
   };
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// One look for all charts, axes for times, and the chart of every run.
+// One look for all charts, axes for times, and the chart of every trial.
 "use strict";
 
 const CONFIGURATION = {
@@ -51,7 +51,7 @@ function draw(id, traces, settings, then) {
   place(chart, () => traces, settings, then);
 }
 
-// A title with the measure beside it, also for screen readers.
+// A title with the measure next to it, also for screen readers.
 function caption(id, title, subject) {
   const heading = byId(`figure-${id}`).querySelector("h3");
   heading.replaceChildren(title, element("small", {}, subject), element("small", {}, cell().name));
@@ -101,10 +101,10 @@ function runsOf(row, contestant, of = cell()) {
   return runs;
 }
 
-const RUNS_CAPTION = "Each point is one run; the box spans the middle half of the runs, its line " +
-  "is the median. Nothing is left out.";
+const RUNS_CAPTION = "Each point is one trial; the box spans the middle half of the trials, its " +
+  "line is the median. No trial is left out.";
 
-// Horizontal boxes with every run as a point; a click opens the trial.
+// Horizontal boxes with every trial as a point; a click opens the trial.
 function drawRuns() {
   const chosen = row();
   const groups = shownContestants().map((index) => ({ index, runs: runsOf(chosen, index) }));
@@ -116,8 +116,8 @@ function drawRuns() {
   const without = groups.filter((group) => group.runs.length === 0);
   const names = without.map((group) => data.contestants[group.index]).join(", ");
   byId("figure-runs").querySelector("figcaption").textContent = RUNS_CAPTION +
-    (names ? ` No run has a number: ${names}.` : "");
-  caption("runs", "Every run", chosen.label);
+    (names ? ` No trial has a number: ${names}.` : "");
+  caption("runs", "Every trial", chosen.label);
   draw("runs", traces, {
     height: 92 + 34 * filled.length,
     xaxis: scaleAxis,

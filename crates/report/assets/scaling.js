@@ -10,7 +10,7 @@ function machines() {
   return new Set(found.map(({ cpus }) => cpus)).size < 3 ? [] : found;
 }
 
-// Rates are divided by the number of CPUs: who scales keeps a level line.
+// Rates are divided by the number of CPUs: a scheduler that scales keeps a level line.
 function perCpu(entry, cpus) {
   const [median, interval] = entry;
   const divided = (value) => value / cpus;

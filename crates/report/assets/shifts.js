@@ -106,18 +106,18 @@ function shiftWords(place, [ratio, ratioEnds, value, ends, p]) {
 }
 
 function shiftCaption(found) {
-  const exact = "Time is virtual: every run is exact, runs differ by their seed only, and a band " +
-    "is the 95 % interval over seeds. ";
-  const noisy = "Bands are 95 % intervals: boots are drawn again first, then runs within. ";
+  const exact = "The clock is virtual: every trial is exact, trials differ by their seed only, " +
+    "and a band is the 95 % interval over seeds. ";
+  const noisy = "Bands are 95 % intervals: a bootstrap of boots, then of trials within them. ";
   const marks = found.can_claim
-    ? `A filled point: chance makes such a difference at most one time in twenty, corrected for ` +
-      `all ${found.comparisons} comparisons of this picture (Holm).`
-    : `No point is filled: ${found.comparisons} comparisons need more runs for any claim.`;
-  return "The shift of each quantile over runs (Hodges and Lehmann’s); above the line is later. " +
+    ? `A filled point is significant: p below 5 %, corrected for all ` +
+      `${found.comparisons} comparisons of this picture (Holm).`
+    : `No point is filled: ${found.comparisons} comparisons need more trials for any claim.`;
+  return "The Hodges–Lehmann shift of each quantile over trials; above the line is later. " +
     (cell().clock === "virtual" ? exact : noisy) + marks;
 }
 
-// What the picture rests on, for a spreadsheet.
+// The numbers of the picture, for a spreadsheet.
 function shiftNumbers(found, shown) {
   const head = ["contestant", "quantile", "shift_percent", "low_percent", "high_percent",
     "shift_ns", "low_ns", "high_ns", "p_corrected"];

@@ -30,7 +30,7 @@ pub fn figure<'a>(
     })
 }
 
-/// How far a model's median is from the reference's: `+3.2 %`, or in the unit beside 0.
+/// The error of a simulated median: `+3.2 %` of the real one, or in the unit where that is 0.
 pub fn error(figure: &Figure) -> String {
     match figure.relative_error() {
         Some(error) => units::percent(100.0 * error),
@@ -105,21 +105,21 @@ fn only_real(comparison: &Comparison, agreement: &Agreement) -> Option<Sentence>
     let simulated = |name: &String| of(agreement.model).any(|cell| takes_part(cell, name));
     let contestants: Vec<&String> =
         comparison.contestants.iter().filter(|name| !simulated(name)).collect();
-    let mut loads: Vec<&str> = Vec::new();
+    let mut workloads: Vec<&str> = Vec::new();
     for cell in of(agreement.reference) {
-        let known = loads.contains(&cell.workload.as_str());
+        let known = workloads.contains(&cell.workload.as_str());
         if !known && !of(agreement.model).any(|other| other.workload == cell.workload) {
-            loads.push(&cell.workload);
+            workloads.push(&cell.workload);
         }
     }
-    if contestants.is_empty() && loads.is_empty() {
+    if contestants.is_empty() && workloads.is_empty() {
         return None;
     }
     let mut sentence =
         Sentence::default().text("Only on the real kernel: ").names(contestants.iter().copied());
-    for (index, load) in loads.iter().enumerate() {
+    for (index, workload) in workloads.iter().enumerate() {
         let comma = if index > 0 || !contestants.is_empty() { ", " } else { "" };
-        sentence = sentence.text(comma).term((*load).into());
+        sentence = sentence.text(comma).term((*workload).into());
     }
     Some(sentence.text("."))
 }

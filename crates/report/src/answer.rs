@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The answer in plain sentences: what did best, by how much, what it costs, what could not be
-//! told.
+//! The answer in plain sentences: which contestant is best, by how much, what it costs, and which
+//! differences the trials do not show.
 //!
-//! Only headline measures speak here, and only intervals make a claim.
+//! Only headline measures count here, and only an interval makes a claim.
 
 use stats::view::ranking::counted;
 use stats::{Comparison, Entry, Row, Verdict};
@@ -24,7 +24,8 @@ pub struct Standing {
     pub worse: usize,
     /// In which no difference is claimed: inconclusive, equivalent, or exactly equal.
     pub alike: usize,
-    /// In which nothing can be said: few runs, nothing measured, or a measure that does not judge.
+    /// In which nothing can be said: too few trials, nothing measured, or a measure without a
+    /// direction.
     pub silent: usize,
 }
 
@@ -62,7 +63,7 @@ fn headline_entries(comparison: &Comparison) -> impl Iterator<Item = (String, &R
         let rows = cell.headline();
         rows.flat_map(move |row| {
             let label = label.clone();
-            // Who cannot run on this backend is not unknown here, but judged elsewhere.
+            // A contestant that cannot run on this backend is judged on another.
             let here = |entry: &&Entry| !is_elsewhere(comparison, cell, &entry.contestant);
             row.entries.iter().filter(here).map(move |entry| (label.clone(), row, entry))
         })
@@ -89,7 +90,7 @@ pub fn answer(comparison: &Comparison) -> Vec<Sentence> {
     sentences
 }
 
-/// Who is among the best most often; counted where anybody is told apart.
+/// The contestant that is most often among the best; counted where contestants are distinguishable.
 fn leader(
     comparison: &Comparison,
     lines: &[WorkloadLeaders],
@@ -98,14 +99,14 @@ fn leader(
     let known = lines.iter().filter(|line| line.group.is_known()).count();
     let telling = lines.iter().filter(|line| line.group.tells()).count();
     let several = have_several_places(comparison);
-    let thing = if several { "load and machine" } else { "load" };
+    let thing = if several { "combination of workload and machine" } else { "workload" };
     let sentence = Sentence::default();
     if known == 0 {
         return None;
     }
     if telling == 0 {
-        let nothing = format!("Nothing tells the contestants apart, under any {thing}");
-        return Some(sentence.strong(nothing).text(", by the first measure of each."));
+        let nothing = format!("No contestant is distinguishable from the best under any {thing}");
+        return Some(sentence.strong(nothing).text(", by the first headline measure of each."));
     }
     let all: Vec<&String> =
         often.iter().filter(|(_, times)| *times == telling).map(|(name, _)| *name).collect();
@@ -115,14 +116,15 @@ fn leader(
         return Some(match (telling, telling == known) {
             (1, true) => sentence.text("."),
             (_, true) => sentence.text(format!(" for every {thing}, {telling} in all.")),
-            _ => sentence.text(format!(" wherever anybody is told apart: {telling} of {known}.")),
+            _ => sentence
+                .text(format!(" wherever contestants are distinguishable: {telling} of {known}.")),
         });
     }
-    let plural = if several { "pairs of load and machine" } else { "loads" };
+    let plural = if several { "combinations of workload and machine" } else { "workloads" };
     let mut sentence = sentence
-        .strong("No one is best everywhere.".into())
-        .text(format!(" Among the best most often, of {telling} {plural} that tell them apart: "));
-    // The first three, and each that is as often among the best as the third.
+        .strong("No contestant is best everywhere.".into())
+        .text(format!(" Most often among the best, of {telling} {plural} that distinguish them: "));
+    // The first three, and those that tie with the third.
     let least = often.get(2).or(often.last()).map_or(1, |(_, times)| (*times).max(1));
     let leading = often.iter().filter(|(_, times)| *times >= least);
     for (index, (name, times)) in leading.enumerate() {
@@ -132,7 +134,7 @@ fn leader(
     Some(sentence.text("."))
 }
 
-/// The largest gain and the largest cost of who is among the best most often.
+/// The largest gain and the largest loss of the contestant that is most often among the best.
 fn extremes(comparison: &Comparison, often: &[(&String, usize)]) -> Vec<Sentence> {
     let others = often.iter().filter(|(name, times)| **name != comparison.baseline && *times > 0);
     let Some((best, _)) = others.copied().next() else { return Vec::new() };
@@ -153,11 +155,11 @@ fn extremes(comparison: &Comparison, often: &[(&String, usize)]) -> Vec<Sentence
     };
     let opening = Sentence::default().text("Against ").name(&comparison.baseline).text(", ");
     let gain = largest(Verdict::Better).map(|(_, cell, row, entry)| {
-        extreme(opening.clone().name(best).text(" gains most in "), &cell, row, entry)
+        extreme(opening.clone().name(best).text(" improves most in "), &cell, row, entry)
     });
     let cost = match largest(Verdict::Worse) {
         Some((_, cell, row, entry)) => {
-            extreme(Sentence::default().text("It costs most in "), &cell, row, entry)
+            extreme(Sentence::default().text("It loses most in "), &cell, row, entry)
         }
         None => Sentence::default().text("It is worse in no headline measure."),
     };
@@ -169,19 +171,19 @@ fn ranks(comparison: &Comparison) -> Option<Sentence> {
     let rankings = stats::view::ranking::rankings(comparison);
     let ranking = rankings.first().filter(|ranking| ranking.measure.is_none())?;
     let (result, order) = (&ranking.result, ranking.result.order());
-    let sentence = Sentence::default().text(format!("By rank over {} cells ", result.cells));
+    let sentence = Sentence::default().text(format!("Ranked over {} cells, ", result.cells));
     if !result.tells() {
-        let chance = format!("(Friedman, p = {:.2}).", result.chance);
-        return Some(sentence.text("nothing can be told ").text(chance));
+        let chance = format!("(Friedman test, p = {:.2}).", result.chance);
+        return Some(sentence.text("no contestant is distinguishable ").text(chance));
     }
     let name = |place: usize| &ranking.contestants[order[place]];
     let with_first = result.groups().first().filter(|(first, _)| *first == 0).map_or(0, |it| it.1);
     let sentence = sentence.name(name(0)).text(" comes first");
     let sentence = match order.len() - 1 - with_first {
-        0 => sentence.text(", and nobody could be told from it").text("."),
+        0 => sentence.text(", and no other is distinguishable from it."),
         _ => {
             let behind: Vec<&String> = (with_first + 1..order.len()).map(name).collect();
-            sentence.text("; only ").names(behind).text(" could be told from it.")
+            sentence.text("; distinguishable from it: ").names(behind).text(".")
         }
     };
     Some(sentence)
@@ -199,14 +201,14 @@ fn extreme(opening: Sentence, cell: &str, row: &Row, entry: &Entry) -> Sentence 
     sentence.text(format!("{ours} instead of {theirs}."))
 }
 
-/// Contestants of which every headline measure is known and none is decided.
+/// Contestants with headline measures, none of them better or worse than the baseline.
 fn indistinguishable(comparison: &Comparison, standings: &[Standing]) -> Option<Sentence> {
     let alike = |s: &&Standing| s.better + s.worse == 0 && s.alike > 0;
     let names: Vec<_> = standings.iter().filter(alike).map(|s| &s.contestant).collect();
     if names.is_empty() || names.len() == standings.len() {
         return None;
     }
-    let sentence = Sentence::default().text("Not told apart from ").name(&comparison.baseline);
+    let sentence = Sentence::default().text("Not distinguishable from ").name(&comparison.baseline);
     Some(sentence.text(" in any headline measure: ").names(names).text("."))
 }
 
@@ -218,16 +220,14 @@ fn silent(comparison: &Comparison, standings: &[Standing]) -> Option<Sentence> {
     }
     let short = [Verdict::TooFewRuns, Verdict::Differs];
     let few = headline_entries(comparison).any(|(_, _, entry)| short.contains(&entry.verdict));
-    let why = if few { " (fewer than six runs that ended well, or no number)" } else { "" };
-    Some(
-        Sentence::default().text("Nothing can be said about ").names(names).text(format!("{why}.")),
-    )
+    let why = if few { " (fewer than six trials that ended well, or no number)" } else { "" };
+    Some(Sentence::default().text("No verdict on ").names(names).text(format!("{why}.")))
 }
 
-/// A model's answer must not pass for a machine's.
+/// A warning where the simulator alone was measured: its numbers are a model's.
 fn only_simulated(comparison: &Comparison) -> Option<Sentence> {
     let simulated = comparison.cells.iter().all(|cell| cell.backend.is_model());
-    let words = "All numbers are the simulator’s; no real kernel was asked.";
+    let words = "All numbers come from the simulator; no real kernel was measured.";
     simulated.then(|| Sentence::default().text(words))
 }
 

@@ -67,8 +67,8 @@ pub struct About {
     pub commands: Vec<String>,
     /// When and by what the page was made; the caller's words, as reports have no clock.
     pub generated: String,
-    /// All schedulers that have a place in the family tree, whether they take part or not.
-    pub family: Vec<Member>,
+    /// The lineage of all schedulers, whether they take part or not.
+    pub lineage: Vec<Member>,
     /// Whether the plan was declared to prove nothing.
     pub exploratory: bool,
     /// The experiment's runs in time, where there are several.
@@ -139,12 +139,12 @@ fn page_with(
         over_time,
         separation_section::section(comparison, records),
         history_section::section(about.history.as_ref()),
-        scaling_section::section(comparison, records, &about.family),
+        scaling_section::section(comparison, records, &about.lineage),
         explanation_section::section(comparison, records),
         timeline_section::section(records, detail.slices),
         failures_section::section(records, detail),
         method_section::section(comparison, records),
-        lineage_section::section(&about.family, records),
+        lineage_section::section(&about.lineage, records),
         trials(records.len()),
         provenance_section::section(records),
         reproduce(about),
@@ -180,14 +180,14 @@ fn header(comparison: &Comparison, about: &About, body: &str) -> String {
         ("results", "Results"),
         ("pictures", "Pictures"),
         ("over-time", "Over time"),
-        ("apart", "Apart"),
+        ("apart", "Pairs"),
         ("history", "History"),
         ("scaling", "Scaling"),
         ("why", "Why"),
         ("timeline", "Timeline"),
         ("failures", "Failures"),
         ("method", "Method"),
-        ("family", "Family"),
+        ("lineage", "Lineage"),
         ("trials", "Trials"),
         ("provenance", "Provenance"),
         ("reproduce", "Reproduce"),

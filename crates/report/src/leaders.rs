@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Who is best for which load on which machine: at most one line for each, with all that cannot be
-//! told apart named together.
+//! The best contestants under each workload on each machine: the one with the best median, with all
+//! that are not distinguishable from it.
 
 use stats::{Cell, Comparison, Row};
 
@@ -10,22 +10,22 @@ use crate::headlines::{WorkloadHeadline, by_workload};
 use crate::sentence::Sentence;
 use crate::units;
 
-/// So many names are written out.
+/// How many names are written out.
 const NAMES: usize = 5;
 
-/// One load on one machine, over all settings of its parameters, by the first measure that its
+/// One workload on one machine, over all settings of its parameters, by the first measure that its
 /// workload names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkloadLeaders {
     /// The workload's name.
     pub workload: String,
-    /// The machine, with a word where only the simulator was asked and elsewhere not.
+    /// The machine; marked where only the simulator was measured, and a real kernel elsewhere.
     pub place: String,
     /// The measure in words.
     pub measure: String,
     /// The cell that the line is about, or the first of several.
     pub cell: String,
-    /// Who is best.
+    /// The leaders, and the contestants behind them.
     pub group: LeadingGroup,
     /// How far the best is from the baseline, with an interval; empty if the baseline is one of
     /// them.
@@ -36,14 +36,14 @@ pub struct WorkloadLeaders {
     pub simulated: Option<LeadingGroup>,
 }
 
-/// Who is best, and who is behind.
+/// The contestants in front and those behind, over the settings of one workload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeadingGroup {
     /// The best in most settings, the best median first.
     pub best: Vec<String>,
-    /// Those that were told apart from the best, the nearest first.
+    /// Those that are distinguishable from the best, the nearest first.
     pub behind: Vec<String>,
-    /// In how many settings, and of how many that have runs enough.
+    /// In how many settings, and of how many that have enough trials.
     pub settings: (usize, usize),
 }
 
@@ -137,25 +137,25 @@ fn last(comparison: &Comparison, rows: &[&Row], group: &LeadingGroup) -> Option<
 }
 
 impl LeadingGroup {
-    /// Whether anything tells the contestants apart.
+    /// Whether any contestant is distinguishable from the best.
     pub fn tells(&self) -> bool {
         !self.behind.is_empty()
     }
 
-    /// Whether there are runs enough to say anything.
+    /// Whether any setting has enough trials for a verdict.
     pub fn is_known(&self) -> bool {
         self.settings.1 > 0
     }
 
-    /// `pds, bmq and echo`, `all but ule`, `all 14 alike`.
+    /// `pds, bmq and echo`, `all but ule`, `all 14, not distinguishable`.
     pub fn words(&self) -> Sentence {
         let sentence = Sentence::default();
         let (best, behind) = (&self.best, &self.behind);
         if !self.is_known() {
-            return sentence.text("too few runs to tell");
+            return sentence.text("too few trials for a verdict");
         }
         let sentence = match (best.len(), behind.len()) {
-            (all, 0) => sentence.text(format!("all {all} alike")),
+            (all, 0) => sentence.text(format!("all {all}, not distinguishable")),
             (many, few) if many > NAMES && few <= NAMES => {
                 sentence.text("all but ").names(behind.iter().rev())
             }
@@ -185,7 +185,7 @@ impl LeadingGroup {
 }
 
 impl WorkloadLeaders {
-    /// What it says, without load and machine.
+    /// What it says, without workload and machine.
     pub fn words(&self, baseline: &str) -> Sentence {
         let mut sentence = self.group.words();
         if !self.gain.is_empty() {
@@ -209,7 +209,7 @@ impl WorkloadLeaders {
         Some(if agrees { Sentence::default() } else { simulated.words() })
     }
 
-    /// The load with its machine and measure.
+    /// The workload with its machine and measure.
     pub fn subject(&self) -> String {
         format!("{} on {}, {}", self.workload, self.place, self.measure)
     }
@@ -221,7 +221,7 @@ pub fn most_often<'a>(
     lines: &[WorkloadLeaders],
 ) -> Vec<(&'a String, usize)> {
     let times = |name: &String| {
-        lines.iter().filter(|it| it.group.tells() && it.group.best.contains(name)).count()
+        lines.iter().filter(|line| line.group.tells() && line.group.best.contains(name)).count()
     };
     let mut counts: Vec<_> =
         comparison.contestants.iter().map(|name| (name, times(name))).collect();
@@ -229,20 +229,21 @@ pub fn most_often<'a>(
     counts
 }
 
-/// Loads that tell nobody apart, with the machines where they do not.
+/// Workloads under which no contestant is distinguishable from the best, with their machines.
 pub fn undecided(lines: &[WorkloadLeaders]) -> Option<Sentence> {
-    let alike = lines.iter().filter(|it| it.group.is_known() && !it.group.tells());
-    let mut loads: Vec<(&str, Vec<&str>)> = Vec::new();
-    for line in alike {
-        match loads.iter_mut().find(|(workload, _)| *workload == line.workload) {
+    let undecided = lines.iter().filter(|line| line.group.is_known() && !line.group.tells());
+    let mut workloads: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in undecided {
+        match workloads.iter_mut().find(|(workload, _)| *workload == line.workload) {
             Some((_, places)) => places.push(&line.place),
-            None => loads.push((&line.workload, vec![&line.place])),
+            None => workloads.push((&line.workload, vec![&line.place])),
         }
     }
-    let mut sentence = Sentence::default().text("Nobody could be told from the best under ");
-    for (index, (workload, places)) in loads.iter().enumerate() {
+    let mut sentence =
+        Sentence::default().text("No contestant is distinguishable from the best under ");
+    for (index, (workload, places)) in workloads.iter().enumerate() {
         sentence = if index > 0 { sentence.text("; ") } else { sentence };
         sentence = sentence.term((*workload).into()).text(format!(" on {}", places.join(", ")));
     }
-    (!loads.is_empty()).then(|| sentence.text("."))
+    (!workloads.is_empty()).then(|| sentence.text("."))
 }

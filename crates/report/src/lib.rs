@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Reports: a comparison as a terminal table, as Markdown, or as one HTML file. Pure functions only.
+//! Reports: a comparison as a terminal table, as Markdown, or as one HTML file. Pure functions
+//! only.
 //!
 //! What several forms of a report share:
-//! [`units`] formats numbers, [`sentence`] marks the names in a sentence, [`cells`] finds the cells
-//! that ask the same question on different backends, [`leaders`] names the best contestants under
+//! [`units`] formats numbers, [`sentence`] marks the names in a sentence, `cells` finds the cells
+//! that ask the same question on different backends, `leaders` names the best contestants under
 //! each workload, [`answer`] states the result in sentences, [`explain`] states why tasks waited,
 //! [`lineage`] orders schedulers by descent, and [`replication`] states which published findings
 //! hold.
@@ -16,12 +17,12 @@
 pub mod agreement;
 pub mod agreement_markdown;
 pub mod answer;
-pub mod cells;
+mod cells;
 pub mod explain;
 mod gains;
 mod headlines;
 pub mod html;
-pub mod leaders;
+mod leaders;
 pub mod lineage;
 pub mod markdown;
 pub mod replication;

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Who comes from whom: the schedulers' family tree as text; [`crate::html`] has it as a picture.
+//! Lineage: which scheduler descends from which, as text; [`crate::html`] has it as a picture.
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-/// One scheduler's place in history.
+/// One scheduler with its origins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Member {
     /// Its name.
     pub name: String,
     /// The year of its first release.
     pub year: u16,
-    /// Who made it.
+    /// The author.
     pub author: String,
-    /// Whose ideas or code it took up, the nearest first. Names that are no member's do not count.
+    /// The schedulers whose ideas or code it took up, the nearest first. Unknown names do not
+    /// count.
     pub after: Vec<String>,
     /// Its run queue in words, and what using it costs.
     pub queue: String,
@@ -23,7 +24,7 @@ pub struct Member {
 /// A line of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Branch<'a> {
-    /// Who stands here.
+    /// The scheduler of this line.
     pub member: &'a Member,
     /// The branch in the row above or further up that it grows from.
     pub parent: Option<usize>,
@@ -76,7 +77,7 @@ impl Branch<'_> {
         lines
     }
 
-    /// The members that it also comes after, beside the one that it grows from.
+    /// The members that it also comes after, other than the one that it grows from.
     pub fn also_after<'a>(&'a self, tree: &'a [Branch<'_>]) -> impl Iterator<Item = usize> + 'a {
         let others = self
             .member

@@ -28,8 +28,8 @@ pub mod separation_text;
 /// How much of a contestant's name is shown.
 const NAME: usize = 20;
 
-/// The headline measures of every cell, what did not end well, what to know, and the answer last,
-/// where a terminal's reader looks first.
+/// The headline measures of every cell, bad outcomes, notes, and the answer last, where the reader
+/// of a terminal looks first.
 pub fn table(comparison: &Comparison, agreement: Option<&Agreement>, colour: bool) -> String {
     let paint = Paint(colour);
     let mut text = String::new();
@@ -99,14 +99,20 @@ fn row_table(row: &Row, baseline: &str, paint: Paint) -> String {
     text
 }
 
-/// Why nobody has a number, each reason once.
+/// Why no contestant has a number, each reason once.
 fn unmeasured(row: &Row) -> String {
     let mut reasons: BTreeMap<&str, u32> = BTreeMap::new();
     for (reason, runs) in row.entries.iter().flat_map(|entry| &entry.missing) {
         *reasons.entry(reason).or_default() += runs;
     }
     let line = |(reason, runs): (&str, u32)| {
-        fit(&format!("    nobody has a number; {runs} run(s): {reason}"), COLUMNS) + "\n"
+        fit(
+            &format!(
+                "    no contestant has a number; {}: {reason}",
+                units::count(runs.into(), "trial")
+            ),
+            COLUMNS,
+        ) + "\n"
     };
     reasons.into_iter().map(line).collect()
 }
@@ -141,7 +147,7 @@ fn verdict(entry: &Entry) -> String {
     }
 }
 
-/// `↓ −70.1 % [−72.0, −68.3]`: the arrow says which way, the verdict whether it is good.
+/// `↓ −70.1 % [−72.0, −68.3]`: the arrow shows the sign, the verdict whether it is better.
 fn shift(row: &Row, entry: &Entry) -> String {
     let Some(shift) = &entry.shift else { return String::new() };
     let arrow = match shift.value {
@@ -159,7 +165,7 @@ fn missing(entry: &Entry) -> String {
         return String::new();
     }
     let line = |(reason, runs): (&String, &u32)| {
-        fit(&format!("      {runs} run(s): {reason}"), COLUMNS) + "\n"
+        fit(&format!("      {}: {reason}", units::count((*runs).into(), "trial")), COLUMNS) + "\n"
     };
     entry.missing.iter().map(line).collect()
 }

@@ -47,10 +47,10 @@ pub fn p_value(p: PValue) -> String {
     }
 }
 
-/// A noise floor: `noise ±1.3 % (A/A, 8 runs)`.
+/// A noise floor: `noise floor ±1.3 % (A/A, 8 trials)`.
 pub fn noise(noise: &Noise) -> String {
-    let from = if noise.before { "A/A" } else { "the baseline's" };
-    format!("noise ±{} % ({from}, {} runs)", digits_of(noise.percent), noise.runs)
+    let from = if noise.before { "A/A" } else { "baseline" };
+    format!("noise floor ±{} % ({from}, {} trials)", digits_of(noise.percent), noise.runs)
 }
 
 fn digits_of(percent: f64) -> String {

@@ -74,7 +74,7 @@ fn pages_fit_a_desktop_and_a_phone_and_run_nothing() {
         std::fs::write(folder.path().join(&page.file), html).expect("written");
     }
     // The index, and one page of each kind.
-    let kinds = ["index", "scheduler", "machine", "load"];
+    let kinds = ["index", "scheduler", "machine", "workload"];
     for kind in kinds {
         let page = site.iter().find(|page| page.file.starts_with(kind)).expect("a page");
         for size in ["--window-size=1280,900", "--window-size=500,900"] {

@@ -101,7 +101,7 @@ fn a_page_of_any_store_keeps_its_limit_and_says_what_is_missing() {
     println!("{} trials: {} bytes", records.len(), page.len());
     assert!(page.len() <= LIMIT_BYTES, "{}", page.len());
     for needle in [
-        "There is very much data: single runs and distributions",
+        "There is very much data: single trials and distributions",
         "There is too much data for this cell’s tables",
         "There is too much data for the pictures of",
         "more such trials here; the table of all trials has them",
@@ -152,7 +152,7 @@ fn growing_machines_have_a_picture_and_a_table_of_what_each_cpu_does() {
         .to_vec();
     assert!(places.is_sorted(), "smallest first: {scaling}");
     assert!(page.contains("href=\"#scaling\""));
-    assert!(scaling.contains("of what a CPU gets done on 1 CPU(s), it gets done on 64: "));
+    assert!(scaling.contains("throughput per CPU on 64 CPUs, in percent of that on 1: "));
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn measures_that_nobody_has_are_a_sentence_and_no_row() {
     }
     let page = page_of(&records);
     let results = section(&page, "results");
-    assert!(results.contains("Nobody has a number for"), "{results}");
+    assert!(results.contains("No contestant has a number for"), "{results}");
     assert!(results.contains("(nothing was reloaded)"));
     assert!(!results.contains("<th scope=\"row\">unload</th>"));
 }
@@ -266,7 +266,7 @@ fn how_runs_went_over_time_is_drawn_where_it_was_measured() {
     assert_eq!(section.matches("<details class=\"cell\"").count(), 11);
     assert_eq!(section.matches("<figure class=\"drawn\"").count(), 10);
     assert_eq!(section.matches("class=\"course\"").count(), 10 * 8 * 3);
-    assert!(section.contains("Missing in some runs: no probes &lt;here&gt;."));
+    assert!(section.contains("Missing in some trials: no probes &lt;here&gt;."));
     assert_eq!(section.matches("What is measured").count(), 1, "said once for all cells");
     assert!(!section.contains("NaN") && !section.contains("inf"), "numbers are numbers");
     assert!(page.contains("<a href=\"#over-time\">"), "the contents lead there");

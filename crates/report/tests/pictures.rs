@@ -102,7 +102,7 @@ fn a_knee_is_marked_and_said_in_words() {
     for needle in [
         "<b class=\"name\">vtime</b>: from background = ",
         "on deadline miss ratio · player grows 10.0 times faster",
-        "No knee, one line does as well: eevdf-7",
+        "No knee; one line fits as well: eevdf-7",
     ] {
         assert!(words.contains(needle), "{needle} in {words}");
     }
@@ -122,7 +122,7 @@ fn passes_that_lack_a_load_are_left_out() {
     }
     let page = page_of(&records);
     let words = section(&page, "pictures");
-    assert!(words.contains("No pass is whole: rr"), "{words}");
+    assert!(words.contains("No complete block: rr"), "{words}");
     assert!(words.contains("vtime</b>: from background = "), "seven passes are enough");
 }
 

@@ -139,7 +139,7 @@ fn charts_follow_the_dark_and_their_numbers_can_be_saved() {
 
     let words = "document.querySelector('#figure-shift figcaption').textContent";
     let words = reader.evaluate(words);
-    assert!(words.as_str().expect("text").contains("boots are drawn again"), "{words}");
+    assert!(words.as_str().expect("text").contains("a bootstrap of boots"), "{words}");
     is_quiet(&reader);
 }
 

@@ -147,7 +147,7 @@ fn no_table_is_wider_than_its_paper() {
     reader.evaluate("document.querySelectorAll('details').forEach((it) => { it.open = true; })");
     reader.call("Emulation.setEmulatedMedia", json!({ "media": "print" }));
     // A4 upright less its margins, and Letter across, in CSS pixels: the narrower of each.
-    let upright = "section:not(.wide) > :not(.wide) table, .family";
+    let upright = "section:not(.wide) > :not(.wide) table, .lineage";
     assert_eq!(sticking_out(&mut reader, upright, 687), json!([]));
     assert_eq!(sticking_out(&mut reader, ".wide table", 965), json!([]));
     let wide = reader.evaluate("document.querySelectorAll('.wide table').length");

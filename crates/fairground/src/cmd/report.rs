@@ -67,7 +67,7 @@ fn about(sessions: &[Session]) -> About {
         question: experiment.map(|e| e.question.clone()).unwrap_or_default(),
         commands: commands.chain([command_line::command()]).collect(),
         generated: dates::today(),
-        family: lineage::members(),
+        lineage: lineage::members(),
         exploratory: experiment.is_some_and(|e| e.design.exploratory),
         history: None,
     }

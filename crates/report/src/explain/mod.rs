@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! An explanation in words: where the time went, who ran instead, why the longest waits were long.
+//! An explanation in words: where the time went, what ran instead, why the longest waits were long.
 //!
 //! [`sentences`] are shared with the HTML page; [`text`] is the terminal's form.
 
@@ -88,13 +88,13 @@ fn spent(spent: &Spent, name: &str) -> String {
 }
 
 fn who_ran_instead(explanation: &Explanation, paint: Paint) -> String {
-    // Which CPUs strangers may use is not known.
+    // The affinity of tasks outside the workload is not recorded.
     let ours = explanation.groups.iter().filter(|group| !group.name.is_empty());
     let waited = ours.filter(|group| group.waiting_ns > 0);
     let lines: String = waited.map(|group| wrapped_in(&instead(group), 4)).collect();
     match lines.as_str() {
         "" => String::new(),
-        lines => format!("{}\n{lines}", paint.bold("Why those who could run did not")),
+        lines => format!("{}\n{lines}", paint.bold("What ran instead of waiting tasks")),
     }
 }
 

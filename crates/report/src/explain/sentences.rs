@@ -68,7 +68,7 @@ pub fn instead(sums: &BTreeMap<String, u64>, idle_ns: u64, whole: u64) -> String
 pub fn elsewhere(other_idle_ns: u64, whole: u64) -> String {
     match other_idle_ns {
         0 => String::new(),
-        ns => format!(" For {} of it another CPU idled that it may use.", share(ns, whole)),
+        ns => format!(" For {} of it another CPU that it may use was idle.", share(ns, whole)),
     }
 }
 
@@ -80,7 +80,7 @@ pub fn wait(wait: &Wait) -> Vec<String> {
     if wait.other_idle_ns > 0 {
         let (ns, all) = (time(wait.other_idle_ns), wait.to_ns - wait.from_ns);
         let part = share(wait.other_idle_ns, all);
-        sentences.push(format!("For {ns} ({part}) another CPU idled that it may use."));
+        sentences.push(format!("For {ns} ({part}) another CPU that it may use was idle."));
     }
     sentences.push(end(wait));
     sentences
@@ -146,7 +146,7 @@ pub fn queue(queue: &Queue) -> String {
     }
 }
 
-/// Why a task was preempted.
+/// Why a task lost its CPU.
 fn reason(why: Preemption, cause: Option<&str>) -> String {
     let who = cause.unwrap_or("a task");
     match why {
@@ -157,7 +157,7 @@ fn reason(why: Preemption, cause: Option<&str>) -> String {
         Preemption::MoreImportant { .. } => format!("{who} is more important"),
         Preemption::Moved => "it may not use that CPU any more".into(),
         Preemption::Reservation => "a reservation of CPU time began or ended".into(),
-        Preemption::Other => "the CPU had to choose anew".into(),
+        Preemption::Other => "the CPU had to choose again".into(),
     }
 }
 
@@ -230,7 +230,7 @@ fn ended(ended: Ended) -> Option<&'static str> {
 fn end(wait: &Wait) -> String {
     let (at, cpu) = (moment(wait.to_ns), wait.cpu);
     if wait.open {
-        return format!("At the end of the run, at {at}, it was still waiting.");
+        return format!("At the end of the trial, at {at}, it was still waiting.");
     }
     let slice = wait.slice_ns.map_or(String::new(), |ns| format!(", for at most {}", time(ns)));
     match last_move(wait).and_then(|last| last.from) {
@@ -280,26 +280,25 @@ pub fn legend(explanation: &Explanation) -> String {
         .map(|(place, group)| format!("{} {}", stats::explain::group_letter(place), group.name));
     let letters: Vec<String> = letters.chain(["* others".into(), ". idle".into()]).collect();
     let length = time(explanation.column_ns);
-    format!("Who had the CPU longest in each {length}: {}.", letters.join(", "))
+    format!("What had the CPU longest in each {length}: {}.", letters.join(", "))
 }
 
 /// What the closer timeline shows.
 pub fn view(view: &View) -> String {
-    format!("The longest wait, each {} a sign: # runs, - waits, · sleeps.", time(view.column_ns))
+    format!("The longest wait, one sign per {}: # runs, - waits, · sleeps.", time(view.column_ns))
 }
 
-/// What a reader must know before believing.
+/// Limits of the trace that a reader must know.
 pub fn notes(explanation: &Explanation) -> Vec<String> {
     let mut notes = Vec::new();
     if explanation.lost > 0 {
         let lost = explanation.lost;
-        notes
-            .push(format!("{lost} events were lost, so the trace has holes and these numbers too"));
+        notes.push(format!("{lost} events were lost, so these numbers are incomplete"));
     }
     if !explanation.decisions {
         notes.push(
-            "a real kernel's trace does not say which queue a task was put into and why somebody \
-             had to go; the simulator's does"
+            "a real kernel's trace does not say which queue a task was put into or why a task \
+             lost its CPU; the simulator's does"
                 .into(),
         );
     }

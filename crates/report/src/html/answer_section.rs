@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The first screen: the answer in sentences, who is best for which load, then every headline
-//! measure against the baseline at once.
+//! The first screen: the answer in sentences, the best contestants under each workload, then every
+//! headline measure against the baseline at once.
 
 use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
@@ -65,12 +65,14 @@ fn matrix(comparison: &Comparison) -> String {
          <figure class=\"matrix\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" \
          aria-label=\"All \
          headline measures\"><table class=\"columns\" style=\"--columns: {columns}\"><thead>\
-         <tr><th scope=\"col\">median and shifts</th><th \
+         <tr><th scope=\"col\">measure</th><th \
          scope=\"col\" \
          class=\"base\"><span>{}</span></th>{heads}</tr></thead>{rows}<tfoot>{}</tfoot>\
          </table></div>\
-         <figcaption>Shift of each contestant against <b class=\"name\">{}</b>, in percent of its \
-         median. \
+         <figcaption>The column of the baseline holds its medians; the others hold the shift \
+         against <b class=\"name\">{}</b>, in percent of that median. A negative shift is a \
+         smaller value; whether that is better is said \
+         in the table of the cell. The interval is in the tooltip and in the tables below. \
          {LEGEND}</figcaption></figure></details>",
         text(&comparison.baseline),
         text(&comparison.baseline),
@@ -81,11 +83,13 @@ fn matrix(comparison: &Comparison) -> String {
 
 const LEGEND: &str = "<span class=\"key v-better\">better</span> <span class=\"key \
 v-worse\">worse</span> \
-     <span class=\"key v-more\">differs, no better or worse</span> <span class=\"key v-none\">≈ \
-     equivalent: within 1 %</span> <span class=\"key v-none\">~ inconclusive</span> <span \
-     class=\"key v-none\">= exactly equal</span> <span class=\"key v-none\">· too few runs</span>. \
-     Every claim rests on a 95 % interval that excludes zero, and on a p value that is corrected \
-     for all contestants and settings.";
+     <span class=\"key v-more\">differs; neither direction is better</span> <span class=\"key \
+     v-none\">≈ equivalent: 95 % interval within 1 %</span> <span class=\"key v-none\">~ not \
+     distinguishable: the trials do not show a difference</span> <span \
+     class=\"key v-none\">= exactly equal</span> <span class=\"key v-none\">· too few \
+     trials</span>. \
+     A claim (better, worse, differs) needs a 95 % interval that \
+     excludes zero and a p value below 5 %, corrected for all contestants and settings.";
 
 /// The rows of one load: a heading and one row per setting, or a single row.
 fn workload_rows(comparison: &Comparison, headline: &WorkloadHeadline) -> String {
@@ -173,7 +177,7 @@ fn field(cell: &Cell, row: &Row, entry: &Entry) -> String {
 fn bad_outcomes(cell: &Cell, entry: &Entry) -> Option<String> {
     let ours = cell.outcomes.iter().filter(|count| count.contestant == entry.contestant);
     let bad: usize = ours.filter(|count| count.outcome != "ok").map(|count| count.trials).sum();
-    (bad > 0).then(|| format!("{bad} trial(s) did not end well"))
+    (bad > 0).then(|| format!("{} did not end well", units::count(bad as u64, "trial")))
 }
 
 fn tally(comparison: &Comparison) -> String {

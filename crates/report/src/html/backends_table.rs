@@ -17,7 +17,7 @@ pub fn tables(comparison: &Comparison, cells: &[&Cell], agreement: &Agreement) -
 fn table(comparison: &Comparison, cells: &[&Cell], row: &Row, agreement: &Agreement) -> String {
     if !cells::is_measured(cells, row) {
         let measure = text(&units::measure(&row.measure));
-        return format!("<p class=\"aside\"><b>{measure}</b>: no run has the samples for it.</p>");
+        return format!("<p class=\"aside\"><b>{measure}</b>: no trial has enough samples.</p>");
     }
     let lines: String = comparison
         .contestants
@@ -29,9 +29,9 @@ fn table(comparison: &Comparison, cells: &[&Cell], row: &Row, agreement: &Agreem
     format!(
         "<div class=\"scroll\"><table class=\"data result beside\"><caption><span \
          title=\"{}\">{}</span> <small>{}</small></caption><thead><tr><th \
-         scope=\"col\">contestant</th>{heads}<th scope=\"col\" class=\"n\" title=\"median of the \
-         simulator against that of the real kernel; a tick: within the tolerance, in brackets: \
-         only by the allowance for small numbers\">sim − {}</th></tr></thead><tbody>{lines}</tbody>\
+         scope=\"col\">contestant</th>{heads}<th scope=\"col\" class=\"n\" title=\"error of the \
+         simulated median; ✓ within the tolerance, (✓) only by the \
+         allowance for small numbers, ✗ outside\">sim − {}</th></tr></thead><tbody>{lines}</tbody>\
          </table></div>\n",
         text(definition),
         text(&units::measure(&row.measure)),

@@ -14,40 +14,44 @@ use crate::cells;
 const FIGURES: [(&str, &str, &str); 7] = [
     (
         "runs",
-        "Every run",
-        "Each point is one run; the box spans the middle half of the runs, its line is the median. \
-         Nothing is left out.",
+        "Every trial",
+        "Each point is one trial; the box spans the middle half of the trials, its line is the \
+         median. \
+         No trial is left out.",
     ),
     (
         "curve",
         "Latency by percentile",
         "The horizontal axis stretches the tail: each step to the right is ten times rarer. Lines \
-         pool all runs and end where the samples do; bands span the lowest and the highest single \
-         run.",
+         pool all trials and end where the samples are too few; bands span the lowest and the \
+         highest single trial.",
     ),
     (
         "histogram",
         "Distribution",
-        "Samples of all runs, in bins of equal ratio; both axes are logarithmic, so that a single \
+        "Samples of all trials, in bins of equal ratio; both axes are logarithmic, so that a \
+         single \
          late wake-up stays visible.",
     ),
     ("shift", "Shift by quantile", ""),
     (
         "ramp",
-        "Under growing load",
-        "Medians over runs; bands are their 95 % intervals. A diamond is a knee with its interval, \
-         where a headline measure has one; below they are said in words.",
+        "By parameter",
+        "Medians over trials; bands are their 95 % intervals. A diamond is a knee with its \
+         interval, where a \
+         headline measure has one; the knees are listed below.",
     ),
     (
         "switches",
         "Context switches",
-        "Medians over runs of switches away from tasks that blocked (voluntary) and from tasks \
-         that could have run on (involuntary).",
+        "Medians over trials: switches away from tasks that blocked (voluntary) and from tasks \
+         that could \
+         have continued (involuntary).",
     ),
     (
         "share",
-        "Who got the CPU",
-        "Medians over runs of each task group's part of the machine's CPU time.",
+        "CPU time by task group",
+        "Medians over trials of each task group's share of the machine's CPU time.",
     ),
 ];
 

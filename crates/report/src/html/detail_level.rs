@@ -55,7 +55,7 @@ const HEADLINE_RUNS: DetailLevel = DetailLevel {
     points_per_decade: 20,
     intervals: 40,
     dumps: 3,
-    cut: "There is much data: single runs are shown for headline measures only.",
+    cut: "There is much data: single trials are shown for headline measures only.",
     ..ALL
 };
 
@@ -66,7 +66,8 @@ const HEADLINE_CHARTS: DetailLevel = DetailLevel {
     intervals: 30,
     interval_numbers: false,
     dumps: 1,
-    cut: "There is much data: single runs and distributions are shown for headline measures only.",
+    cut: "There is much data: single trials and distributions are shown for headline measures \
+        only.",
     ..HEADLINE_RUNS
 };
 
@@ -77,8 +78,8 @@ const COARSE: DetailLevel = DetailLevel {
     intervals: 20,
     other_measures: false,
     dump: 4_000,
-    cut: "There is very much data: single runs and distributions are shown for headline measures \
-          only, and coarsely; there are no shift functions.",
+    cut: "There is very much data: single trials and distributions are shown for headline measures \
+          only, with fewer points; there are no shift functions.",
     ..HEADLINE_CHARTS
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Text from strangers, made harmless.
+//! Escaping of untrusted text.
 
 /// For text between tags and for quoted attributes.
 pub fn text(raw: &str) -> String {

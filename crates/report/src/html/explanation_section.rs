@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Why tasks waited, for the traced trials: cell by cell where each group's time went under every
-//! contestant, then trial by trial who ran instead and how the longest waits came about.
+//! Why tasks waited, for the traced trials: cell by cell where the time of each task group went
+//! under every contestant, then trial by trial what ran instead and how the longest waits came
+//! about.
 
 use model::Record;
 use model::metric::Unit;
@@ -42,7 +43,7 @@ pub fn section(comparison: &Comparison, records: &[Record]) -> String {
     let cells: String = places.iter().map(|place| cell(place, &told)).collect();
     format!(
         "<section id=\"why\"><h2>Why</h2><p class=\"aside\">Where the time of the traced trials \
-         went: one run of each contestant, so these are stories, not statistics. {LEGEND}</p>\
+         went: one trial of each contestant, so these are examples, not statistics. {LEGEND}</p>\
          {cells}</section>\n"
     )
 }
@@ -76,7 +77,7 @@ fn cell(place: &str, told: &[ExplainedTrial<'_>]) -> String {
          scope=\"col\">tasks</th><th scope=\"col\">under</th><th scope=\"col\">where their time \
          went</th><th scope=\"col\" class=\"n\">running</th><th scope=\"col\" \
          class=\"n\">waiting</th><th scope=\"col\" class=\"n\">longest wait</th><th scope=\"col\" \
-         >who ran meanwhile</th></tr></thead>{rows}</table></div>{trials}",
+         >what ran meanwhile</th></tr></thead>{rows}</table></div>{trials}",
         text(place)
     )
 }
@@ -116,7 +117,7 @@ fn fields(group: &Spent) -> String {
         ns => sentences::time(ns),
     };
     let instead = match group.waiting_ns {
-        0 => "nobody waited".into(),
+        0 => "no task waited".into(),
         all => sentences::instead(&group.instead_ns, group.cpu_idle_ns, all),
     };
     format!(
@@ -158,7 +159,7 @@ fn trial(one: &ExplainedTrial<'_>) -> String {
     let explanation = &one.explanation;
     let waits: String = explanation.waits.iter().map(story).collect();
     let waits = if waits.is_empty() {
-        "<p>Nobody waited.</p>".into()
+        "<p>No task waited.</p>".into()
     } else {
         format!("<ol class=\"waits\">{waits}</ol>")
     };

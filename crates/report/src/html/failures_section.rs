@@ -18,9 +18,8 @@ pub fn section(records: &[Record], detail: &DetailLevel) -> String {
         alike.entry(key).or_default().push(record);
     }
     if alike.is_empty() {
-        return "<section id=\"failures\"><h2>What did not end well</h2><p>Nothing: every trial ran \
-        to its \
-                end, and the scheduler under test was running before and after it.</p></section>\n"
+        return "<section id=\"failures\"><h2>What did not end well</h2><p>Every trial ran to its \
+            end, with the scheduler under test active before and after it.</p></section>\n"
             .into();
     }
     let rows: String = alike
@@ -38,9 +37,9 @@ pub fn section(records: &[Record], detail: &DetailLevel) -> String {
         ),
     };
     format!(
-        "<section id=\"failures\"><h2>What did not end well</h2><p class=\"aside\">A failure is a \
-         result. \
-         These trials are in no median.</p><div class=\"scroll\"><table class=\"data \
+        "<section id=\"failures\"><h2>What did not end well</h2><p class=\"aside\">These trials \
+         are in no median; their failure is a finding of its own.</p><div class=\"scroll\"><table \
+         class=\"data \
          failures\"><thead><tr>\
          <th scope=\"col\">contestant</th><th scope=\"col\">cell</th><th \
          scope=\"col\">outcome</th><th \
@@ -70,7 +69,7 @@ fn row(
     let shown = dumps.len().min(detail.dumps);
     let more = match dumps.len() - shown {
         0 => String::new(),
-        more => format!("<small>The page has no room for {more} more dumps.</small>"),
+        more => format!("<small>{more} more dumps are left out.</small>"),
     };
     let dumps = dumps[..shown].concat() + &more;
     format!(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is large stands in the page packed: a page should be small enough to be sent by mail. The
-//! page's script unpacks it with what every browser has since 2023.
+//! Large data is compressed in the page, so that it is small enough for mail. The script unpacks it
+//! with `DecompressionStream`, which every browser has since 2023.
 
 use std::io::Write;
 

@@ -28,9 +28,11 @@ pub fn section(history: Option<&History>) -> String {
     let runs = history.runs.iter().map(|run| format!("<li>{}</li>", text(run)));
     format!(
         "<section id=\"history\"><h2>History</h2><p>{}.</p><p class=\"aside\">Each point is the \
-         median of a run of the experiment. A run is compared with the one before as <code>\
-         fairground history --gate</code> does; a filled point is a step that is no chance, a dotted \
-         line a jump of the level that may be.</p><details><summary>The {} runs</summary><ol \
+         median of one session of the experiment. A session is compared with the one before as \
+         <code>\
+         fairground history --gate</code> does; a filled point is a significant step, a dotted \
+         line a change of level that may be chance.</p><details><summary>The {} \
+         sessions</summary><ol \
          class=\"plain\">{}</ol></details><div class=\"figures\">{}</div>{}</section>\n",
         text(&verdict(history)),
         history.runs.len(),
@@ -103,7 +105,7 @@ fn frame(series: &Series, scale: &HistoryScale) -> String {
         level((top + bottom) / 2.0, known[0])
     };
     let last = scale.runs - 1;
-    ends + &words("tick", (scale.x(0), bottom + 20.0), "middle", "run 1")
+    ends + &words("tick", (scale.x(0), bottom + 20.0), "middle", "session 1")
         + &words("tick", (scale.x(last), bottom + 20.0), "middle", &format!("{}", last + 1))
 }
 
@@ -172,8 +174,9 @@ fn table(series: &[&Series], history: &History) -> String {
     format!(
         "<details><summary>All {} series</summary><div class=\"scroll\"><table \
          class=\"data\"><thead><tr><th scope=\"col\">contestant</th><th scope=\"col\">cell</th>\
-         <th scope=\"col\">measure</th><th scope=\"col\" class=\"n\">run 1</th><th scope=\"col\" \
-         class=\"n\">run {}</th><th scope=\"col\">what happened</th></tr></thead><tbody>{rows}\
+         <th scope=\"col\">measure</th><th scope=\"col\" class=\"n\">session 1</th><th \
+         scope=\"col\" \
+         class=\"n\">session {}</th><th scope=\"col\">what happened</th></tr></thead><tbody>{rows}\
          </tbody></table></div></details>",
         series.len(),
         history.runs.len()

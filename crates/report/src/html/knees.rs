@@ -171,7 +171,7 @@ fn bend(
     let measure = units::measure(measure);
     let words = format!(
         "from {parameter} = {at}{} on {measure} {}: {} for each more, {} before",
-        range.unwrap_or_else(|| " (passes differ on where)".into()),
+        range.unwrap_or_else(|| " (no interval: blocks differ)".into()),
         course(knee.below, knee.above),
         slope(knee.above),
         slope(knee.below),
@@ -204,10 +204,11 @@ pub fn section(ramps: &[Ramp], comparison: &Comparison) -> String {
     }
     let all: String = ramps.iter().map(|ramp| listed(ramp, &comparison.contestants)).collect();
     format!(
-        "<div id=\"knees\"><h3>Knees</h3><p class=\"aside\">Where a growing load bends a headline \
-         measure: two straight lines that meet leave less than half of what one line leaves. In \
-         brackets the {:.0} % interval, from drawing whole passes over the ramp (blocks) again; \
-         a pass that lacks a load is left out.</p>{all}</div>",
+        "<div id=\"knees\"><h3>Knees</h3><p class=\"aside\">Where a headline measure bends as the \
+         parameter grows: two straight lines that meet leave less than \
+         half of the residuals of one line. In brackets the {:.0} % interval, from a bootstrap of \
+         whole blocks; a \
+         block that lacks a setting is left out.</p>{all}</div>",
         100.0 * comparison.confidence
     )
 }
@@ -227,8 +228,8 @@ fn listed(ramp: &Ramp, contestants: &[String]) -> String {
     format!(
         "<p><b>{}</b></p><ul class=\"plain\">{items}{}{}</ul>",
         text(&ramp.title),
-        rest(&ramp.straight, "No knee, one line does as well"),
-        rest(&ramp.unknown, "No pass is whole")
+        rest(&ramp.straight, "No knee; one line fits as well"),
+        rest(&ramp.unknown, "No complete block")
     )
 }
 

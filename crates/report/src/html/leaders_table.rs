@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The table of the first screen: a line for each load and machine that says who is best, by how
-//! much, and who is last.
+//! The table of the first screen: for each workload and machine the best contestants, their gain,
+//! and the last one.
 
 use stats::Comparison;
 
@@ -8,7 +8,7 @@ use super::escape::{anchor, text};
 use super::markup::sentence;
 use crate::leaders::{WorkloadLeaders, lines};
 
-/// The table; empty where no measure judges.
+/// The table; empty where no headline measure has a direction.
 pub fn table(comparison: &Comparison) -> String {
     let lines = lines(comparison);
     if lines.is_empty() || comparison.contestants.len() < 2 {
@@ -30,12 +30,16 @@ pub fn table(comparison: &Comparison) -> String {
     }
     let simulator = if both { "<th scope=\"col\">simulator</th>" } else { "" };
     format!(
-        "<table class=\"best\"><thead><tr><th scope=\"col\">load</th><th \
-         scope=\"col\">machine</th><th scope=\"col\">best, with all that are not told apart from \
-         it</th><th scope=\"col\">the first of them against {}</th><th scope=\"col\">last</th>\
-         {simulator}</tr></thead>{body}</table><p class=\"aside small\">Behind is who differs from \
-         the best median by {:.0} % or more and by exact rank tests at {:.0} %, corrected for \
-         all that are held against it (Holm). Brackets are {:.0} % intervals.</p>",
+        "<table class=\"best\"><thead><tr><th scope=\"col\">workload</th><th \
+         scope=\"col\">machine</th><th scope=\"col\">best, with all that are not distinguishable \
+         from it</th><th scope=\"col\">the first of them, against {}</th><th \
+         scope=\"col\">last</th>\
+         {simulator}</tr></thead>{body}</table><p class=\"aside small\">A contestant is \
+         distinguishable from the best if its median differs by {:.0} % or more and an \
+         exact rank test at {:.0} %, corrected for all such comparisons (Holm), confirms it. “Not \
+         distinguishable” means that these trials show no difference; it does not mean equal. \
+         Brackets are {:.0} % \
+         intervals.</p>",
         text(&comparison.baseline),
         100.0 * stats::decide::separation::WORTH,
         100.0 * stats::decide::separation::CHANCE,

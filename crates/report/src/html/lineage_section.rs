@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The family tree as a picture: a column for each year in which somebody was born, a row for each
+//! The lineage as a picture: a column for each year with a first release, a row for each
 //! scheduler, in the order of the tree.
 
 use std::collections::BTreeSet;
@@ -22,8 +22,9 @@ pub fn section(members: &[Member], records: &[Record]) -> String {
         return String::new();
     }
     format!(
-        "<section id=\"family\"><h2>Family</h2><p class=\"aside\">Who took up whose ideas or code. \
-         Those in bold take part here; a dashed line is a further parent.</p>\
+        "<section id=\"lineage\"><h2>Lineage</h2><p class=\"aside\">Which scheduler descends from \
+         which in ideas or code. Bold schedulers take part here; a dashed line \
+         is a further parent.</p>\
          <div class=\"scroll\">{}</div></section>\n",
         picture(&tree(members), &present)
     )
@@ -49,8 +50,8 @@ fn picture(tree: &[Branch], present: &BTreeSet<&str>) -> String {
         .map(|(branch, place)| node(branch.member, *place, present))
         .collect();
     format!(
-        "<svg class=\"family\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-         height=\"{height}\" role=\"img\" aria-label=\"The schedulers' family tree\">\
+        "<svg class=\"lineage\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+         height=\"{height}\" role=\"img\" aria-label=\"The lineage of the schedulers\">\
          {lines}{nodes}</svg>"
     )
 }

@@ -38,8 +38,8 @@ fn design(comparison: &Comparison, records: &[Record]) -> String {
         (
             "Seeds",
             format!(
-                "{}; trials of one block and cell share theirs, so that contestants meet the \
-            same arrivals",
+                "{}; trials of one block and cell share theirs, so that all contestants face the \
+                 same arrivals",
                 count(|record| record.trial.seed.0)
             ),
         ),
@@ -48,7 +48,7 @@ fn design(comparison: &Comparison, records: &[Record]) -> String {
         (
             "Intervals",
             format!(
-                "{:.0} %, cluster bootstrap of boots, then runs; {} resamples, seed {}",
+                "{:.0} %, cluster bootstrap: boots, then trials within them; {} resamples, seed {}",
                 comparison.confidence * 100.0,
                 comparison.resamples,
                 comparison.seed.0
@@ -57,8 +57,9 @@ fn design(comparison: &Comparison, records: &[Record]) -> String {
         (
             "Differences",
             format!(
-                "Hodges–Lehmann shift against {}, of all runs or of the pairs of each block, \
-                 whichever is known better",
+                "Hodges–Lehmann shift against {}, of independent trials or of matched pairs, \
+                 whichever has the \
+                 narrower interval",
                 comparison.baseline
             ),
         ),
@@ -185,28 +186,28 @@ fn definition(workload: &Workload) -> String {
     format!("<details><summary>{cell}</summary><pre>{}</pre></details>", text(&json))
 }
 
-/// What the reader must not read into the numbers.
+/// What the numbers do not show.
 fn limits(comparison: &Comparison) -> String {
     let families = families(&comparison.cells, |row| row.headline);
     let (count, comparisons) = (families.len(), families.values().sum::<usize>());
     let expected = count as f64 * ALPHA;
     format!(
-        "<h3>How this might be wrong</h3><ul><li>“Inconclusive” does not mean equal: it means that \
-         these runs do not tell. “Equivalent” means a 95 % interval within 1 % of the baseline's \
-         median; it is not corrected for many comparisons.</li><li>Headline measures are compared \
+        "<h3>How this might be wrong</h3><ul><li>“Inconclusive” (not distinguishable) does not \
+         mean equal: these trials do not show a difference. “Equivalent” means a 95 % interval \
+         within 1 % of the baseline's \
+         median; it is not corrected for multiple comparisons.</li><li>Headline measures are \
+         compared \
          {comparisons} times, in {count} families: one measure of one workload on one machine, for \
          all contestants and settings. Within a family the chance of even one false claim is at \
-         most 5 % (exact rank tests of boots and of blocks' pairs, Holm's correction); with no \
+         most 5 % (exact rank tests of boots and of matched pairs, Holm's correction); with no \
          real difference \
          anywhere, up to {expected:.1} families would still be expected to hold one.</\
-         li><li>Samples inside a run are never counted as replicates; \
-         quantiles \
-         are refused where a run has too few samples for them.</li><li>Under a virtual clock every \
-         number is \
-         exact and repeatable; intervals then speak about other seeds and start phases, not about \
-         noise.\
-         </li><li>The largest value of a distribution grows with the number of samples: look at \
-         it, do not \
+         li><li>Samples within a trial are never counted as replicates; quantiles are refused \
+         where a trial has \
+         too few samples.</li><li>Under a virtual clock every number is exact and repeatable; \
+         intervals then describe the spread over \
+         seeds and start phases, not noise.\
+         </li><li>The largest value of a distribution grows with the number of samples: do not \
          rank by it.</li></ul>"
     )
 }

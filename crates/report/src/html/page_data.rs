@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the charts and the table of trials need, once, as compact JSON: not whole records.
+//! The numbers of the charts and of the table of trials, once, as compact JSON; not whole records.
 
 use std::collections::BTreeMap;
 

@@ -107,7 +107,7 @@ fn active(scheduler: &ActiveScheduler) -> String {
     match scheduler.sched_ext_ops.as_str() {
         "" if state.is_empty() => scheduler.fair.clone(),
         "" => format!("{} (sched_ext {state})", scheduler.fair),
-        ops => format!("{ops} (sched_ext {state}, beside {})", scheduler.fair),
+        ops => format!("{ops} (sched_ext {state}, with {})", scheduler.fair),
     }
 }
 
@@ -119,7 +119,7 @@ fn probe_cost(records: &[&Record]) -> String {
         *sum = (sum.0 + cost.runs, sum.1 + cost.mean_ns * cost.runs as f64);
     }
     let cost = |(name, (runs, total)): (&str, (u64, f64))| {
-        format!("{name}: {:.0} ns in each of {runs} runs", total / runs.max(1) as f64)
+        format!("{name}: {:.0} ns in each of {runs} calls", total / runs.max(1) as f64)
     };
     costs.into_iter().map(cost).collect::<Vec<_>>().join("; ")
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The ranking over all cells as a critical-difference diagram: mean ranks, and bars that join
-//! those who cannot be told apart. It stands upright, so that it fits a telephone.
+//! contestants that are not distinguishable. It is vertical, so that it fits a telephone.
 
 use stats::Comparison;
 use stats::rank::critical_difference::CHANCE;
@@ -33,10 +33,12 @@ pub fn section(comparison: &Comparison) -> String {
     };
     format!(
         "<section id=\"ranking\"><h2>Ranking</h2><p class=\"aside\">In each cell the contestants \
-         are ranked by their medians, and the ranks are averaged: each load and machine has one \
-         vote, however large its differences are. Bars join those whose mean ranks differ by less \
-         than the critical difference: they cannot be told apart (Friedman’s test, then \
-         Nemenyi’s at {:.0} %; Demšar 2006). No other ranking is made here.</p><div \
+         are ranked by their medians, and the ranks are averaged: every combination of workload \
+         and machine counts once, however large its differences are. A lower \
+         mean rank is better. Bars join contestants whose mean ranks differ by less than the \
+         critical difference: \
+         they are not distinguishable (Friedman’s test, then Nemenyi’s at {:.0} %; Demšar \
+         2006).</p><div \
          class=\"figures\">{}</div>{others}</section>\n",
         100.0 * CHANCE,
         figure(first)
@@ -118,7 +120,7 @@ fn test(ranking: &Ranking) -> String {
         chance if chance < 0.001 => "p < 0.001".into(),
         chance => format!("p = {chance:.3}"),
     };
-    let verdict = if result.tells() { "they differ" } else { "no difference can be told" };
+    let verdict = if result.tells() { "they differ" } else { "no difference is shown" };
     format!("Friedman’s χ² = {:.1}, {chance}: {verdict}.", result.statistic)
 }
 
@@ -132,7 +134,7 @@ fn caption(ranking: &Ranking) -> String {
                 format!("<b class=\"name\">{}</b> ({cells})", text(name))
             };
             let names: Vec<String> = left_out.iter().map(name).collect();
-            format!(" Not ranked, for want of a number in so many cells: {}.", names.join(", "))
+            format!(" Not ranked, because a number is missing in (cells): {}.", names.join(", "))
         }
     };
     let without: String =
@@ -140,7 +142,9 @@ fn caption(ranking: &Ranking) -> String {
     let (without, not) = match ranking.cells_left_out.len() {
         0 => (without, String::new()),
         not => (
-            format!("<p>Left out, as several have no number:</p><ul>{without}</ul>"),
+            format!(
+                "<p>Left out, because several contestants have no number:</p><ul>{without}</ul>"
+            ),
             format!(", {not} left out"),
         ),
     };

@@ -47,7 +47,7 @@ fn header(replication: &Replication) -> String {
     format!(
         "<header class=\"masthead\"><div class=\"inner\"><p class=\"kicker\">Fairground \
          replication</p><h1>{TITLE}</h1><p class=\"question\">What others have published about \
-         Linux CPU schedulers, asked again.</p><p class=\"facts\">{facts}</p></div></header>\n\
+         Linux CPU schedulers, measured again.</p><p class=\"facts\">{facts}</p></div></header>\n\
          <nav class=\"contents\" aria-label=\"Contents\"><div class=\"inner\"><a \
          href=\"#answer\">Answer</a>{links}<a href=\"#rule\">Rule</a><a \
          href=\"#reproduce\">Reproduce</a></div></nav>\n"
@@ -249,15 +249,18 @@ fn because(one: &Expectation, finding: &Finding) -> String {
 
 fn rule() -> String {
     "<section id=\"rule\"><h2>Rule</h2><ul class=\"plain\"><li>The number is the Hodges–Lehmann \
-     shift of the independent runs (of their logarithms for a ratio), with its exact 95 % \
-     rank-sum interval. Simulated runs differ by their seeds only.</li><li><b>Reproduced</b>: the \
-     interval lies on the published side, and the number in the size that the claim's file \
-     names; for “equal”, the interval lies in the size.</li><li><b>Direction only</b>: the right \
-     side, another size.</li><li><b>Contradicted</b>: the interval lies on the wrong \
-     side.</li><li><b>Not reproduced</b>: the runs do not tell.</li><li>A test has the verdict of \
+     shift of the independent trials (of their logarithms for a ratio), with its exact 95 % \
+     rank-sum interval. Simulated trials differ by their seeds only.</li><li><b>Reproduced</b>: \
+     the \
+     interval lies on the published side, and the number lies in the range that the claim's file \
+     gives; for “equal”, the interval lies in that range.</li><li><b>Direction only</b>: the \
+     published side, outside that range.</li><li><b>Contradicted</b>: the interval lies on the \
+     opposite side.</li><li><b>Not reproduced</b>: the trials do not decide.</li><li>A test has \
+     the verdict of \
      its worst expectation, a claim that of its first test with data. The rules were written \
      before measuring.</li></ul><p class=\"aside\">In the pictures the band is the published \
-     size, the upright line is where both sides are alike, the bar is the interval.</p></section>\n"
+     range, the vertical line is no difference, the bar \
+     is the interval.</p></section>\n"
         .into()
 }
 

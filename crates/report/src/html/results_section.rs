@@ -33,16 +33,21 @@ pub fn section(
         }
     });
     format!(
-        "<section id=\"results\"{}><h2>Results</h2><p class=\"aside\">Medians over runs with \
+        "<section id=\"results\"{}><h2>Results</h2><p class=\"aside\">Medians over trials with \
          {:.0} % intervals \
-         (boots resampled first, then runs within), and the Hodges–Lehmann shift against <b \
-         class=\"name\">{}</b>. The bars show the shift on a scale of ratios; the line is \
-         zero{}.</p>{}\
+         (bootstrap: boots first, then trials within them), and the Hodges–Lehmann shift against \
+         <b \
+         class=\"name\">{}</b>. The bars show the shift with its interval on a scale of ratios; \
+         the line is no difference{}.</p>{}\
          </section>\n",
         if super::frame::is_wide(comparison) { " class=\"wide\"" } else { "" },
         comparison.confidence * 100.0,
         text(&comparison.baseline),
-        if has_noise(comparison) { ", the band is the noise floor: what equals show" } else { "" },
+        if has_noise(comparison) {
+            ", the band is the noise floor: the largest difference that A/A trials show"
+        } else {
+            ""
+        },
         questions.collect::<String>()
     )
 }
@@ -133,7 +138,7 @@ fn body(cell: &Cell, detail: &DetailLevel) -> String {
     headlines + &others + &unmeasured(cell)
 }
 
-/// What nobody has a number for, and why.
+/// Measures without any number, and why.
 fn unmeasured(cell: &Cell) -> String {
     let mut by_reason: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for row in cell.rows.iter().filter(|row| !row.is_measured()) {
@@ -150,7 +155,10 @@ fn unmeasured(cell: &Cell) -> String {
     match words.as_slice() {
         [] => String::new(),
         words => {
-            format!("<p class=\"aside small\">Nobody has a number for {}.</p>", words.join("; "))
+            format!(
+                "<p class=\"aside small\">No contestant has a number for {}.</p>",
+                words.join("; ")
+            )
         }
     }
 }
@@ -179,7 +187,8 @@ fn table(row: &Row, cell: &Cell) -> String {
          <small>{}{}\
          </small></caption><thead><tr><th scope=\"col\">contestant</th><th scope=\"col\" \
          class=\"n\" \
-         title=\"runs with a number / boots they come from\">runs/boots</th><th scope=\"col\" \
+         title=\"trials with a number / boots that they come from\">trials/boots</th><th \
+         scope=\"col\" \
          class=\"n\">median</th><th \
          scope=\"col\">95 % interval</th><th scope=\"col\" class=\"n\">shift</th><th \
          scope=\"col\">interval</th><th scope=\"col\" class=\"bar\"><span \
@@ -280,7 +289,7 @@ impl RatioScale {
         format!("<rect class=\"noise\" x=\"{low:.1}\" y=\"1\" width=\"{width:.1}\" height=\"14\"/>")
     }
 
-    /// The same over a band that is as wide as what equals show.
+    /// The same over a band as wide as the noise floor.
     fn bar_over(self, noise_percent: Option<f64>, shift: Option<&Shift>) -> String {
         let band = noise_percent.map_or_else(String::new, |percent| self.band(percent));
         let Some(shift) = shift else { return zero_line("") };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How a load that grows with the machine fares on growing machines: a table of what each CPU gets
-//! done, beside the chart that the scripts draw. Only where a cell ran on three sizes or more.
+//! How a workload that grows with the machine scales: a table of the throughput per CPU, and the
+//! frame of the chart that the scripts draw. Only where a cell ran on three machine sizes or more.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(super) fn cpus(records: &[Record]) -> BTreeMap<&str, u32> {
 }
 
 /// The frame of the chart, and a table for each cell that ran on enough sizes; empty if none did.
-pub fn section(comparison: &Comparison, records: &[Record], family: &[Member]) -> String {
+pub fn section(comparison: &Comparison, records: &[Record], lineage: &[Member]) -> String {
     let mut series = series(comparison, &cpus(records));
     series.retain(|series| grows(series, records));
     let tables: String = series.iter().filter_map(|it| table(it, comparison)).collect();
@@ -33,15 +33,16 @@ pub fn section(comparison: &Comparison, records: &[Record], family: &[Member]) -
     }
     let title = "On growing machines";
     format!(
-        "<section id=\"scaling\"><h2>Scaling</h2><p class=\"aside\">Medians over runs; bands are \
-         their {:.0} % intervals. A rate is divided by the number of CPUs: who scales keeps a \
-         level line. The chart shows the cell and the measure chosen under Pictures.</p>\
+        "<section id=\"scaling\"><h2>Scaling</h2><p class=\"aside\">Medians over trials; bands \
+         are their {:.0} % intervals. A rate is divided by the number of CPUs: a scheduler that \
+         scales keeps a level line. The chart shows the cell and the measure chosen under \
+         Pictures.</p>\
          <div class=\"figures\"><figure id=\"figure-scaling\" hidden><h3>{title}</h3>\
          <div class=\"chart\" id=\"chart-scaling\" \
          role=\"img\" aria-label=\"{title}\"></div>{SAVE}</figure></div>{words}{tables}{}\
          </section>\n",
         comparison.confidence * 100.0,
-        queues(comparison, records, family)
+        queues(comparison, records, lineage)
     )
 }
 
@@ -79,20 +80,20 @@ fn kept(series: &MachineLadder, comparison: &Comparison) -> Option<String> {
     };
     let words: Vec<String> = parts.iter().map(words).collect();
     Some(format!(
-        "<p><i>{}</i>: of what a CPU gets done on {few} CPU(s), it gets done on {many}: {}.</p>",
+        "<p><i>{}</i>: throughput per CPU on {many} CPUs, in percent of that on {few}: {}.</p>",
         text(&first.name),
         words.join(", ")
     ))
 }
 
 /// Why: the schedulers' own words about their queues, as far as they are known.
-fn queues(comparison: &Comparison, records: &[Record], family: &[Member]) -> String {
+fn queues(comparison: &Comparison, records: &[Record], lineage: &[Member]) -> String {
     let queue = |name: &String| {
         let ours = records.iter().find(|record| record.trial.contestant.name == *name)?;
         let SchedulerChoice::File { file, .. } = &ours.trial.contestant.scheduler else {
             return None;
         };
-        let member = family.iter().find(|it| it.name == *file && !it.queue.is_empty())?;
+        let member = lineage.iter().find(|known| known.name == *file && !known.queue.is_empty())?;
         Some(format!(
             "<dt><b class=\"name\">{}</b></dt><dd>{}</dd>",
             text(name),
@@ -104,9 +105,11 @@ fn queues(comparison: &Comparison, records: &[Record], family: &[Member]) -> Str
         queues
     } else {
         format!(
-            "<p>Why: a queue’s lock is held by one CPU at a time, the others wait for it, and the \
-             longer a choice looks around in the queue, the longer they wait. With one queue for \
-             all, CPUs add to both. These are the queues, n tasks long:</p><dl \
+            "<p>A possible reason: only one CPU at a time holds the lock of a run queue, and the \
+             others wait for it; the \
+             longer a decision searches the queue, the longer they wait. With one queue for all \
+             CPUs, both grow with \
+             the machine. The run queues, with n tasks:</p><dl \
              class=\"facts\">{queues}</dl>"
         )
     }

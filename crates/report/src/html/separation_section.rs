@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How to tell the contestants apart: who cannot be told from whom, and what shows it best for each
-//! other pair.
+//! Pairs of contestants: which are distinguishable, and the measure that shows it best.
 
 use model::Record;
 use stats::Comparison;
@@ -20,10 +19,10 @@ pub fn section(comparison: &Comparison, records: &[Record]) -> String {
     }
     let rows: String = pairs.iter().map(row).collect();
     let table = format!(
-        "<div class=\"scroll\"><table class=\"data\"><thead><tr><th scope=\"col\">one</th>\
-         <th scope=\"col\">other</th><th scope=\"col\">where they differ most</th>\
-         <th scope=\"col\">measure</th><th scope=\"col\" class=\"n\">one</th>\
-         <th scope=\"col\" class=\"n\">other</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        "<div class=\"scroll\"><table class=\"data\"><thead><tr><th scope=\"col\">A</th>\
+         <th scope=\"col\">B</th><th scope=\"col\">where they differ most</th>\
+         <th scope=\"col\">measure</th><th scope=\"col\" class=\"n\">A</th>\
+         <th scope=\"col\" class=\"n\">B</th></tr></thead><tbody>{rows}</tbody></table></div>"
     );
     let table = if pairs.len() > PAIRS_OPEN {
         format!("<details><summary>All {} pairs</summary>{table}</details>", pairs.len())
@@ -31,10 +30,13 @@ pub fn section(comparison: &Comparison, records: &[Record]) -> String {
         table
     };
     format!(
-        "<section id=\"apart\"><h2>How to tell them apart</h2><p>{}</p><p class=\"aside\">Two are \
-         told apart by a headline measure in which every run of the one is below every run of the \
-         other, by {:.0} % of the larger median or more, with so many runs that chance does that \
-         in less than {:.0} % of pairs.</p>{table}</section>\n",
+        "<section id=\"apart\"><h2>Which pairs are distinguishable</h2><p>{}</p><p \
+         class=\"aside\">Two contestants are distinguishable here if in one headline measure \
+         every trial of the one is \
+         below every trial of the other, the medians differ by {:.0} % of the larger one or more, \
+         and there \
+         are enough trials that chance does this in less than {:.0} % of \
+         pairs.</p>{table}</section>\n",
         summary(&pairs),
         WORTH * 100.0,
         CHANCE * 100.0,
@@ -46,17 +48,18 @@ fn summary(pairs: &[Apart]) -> String {
         .map(|pair| format!("{} and {}", name(&pair.one), name(&pair.other)))
         .collect();
     match alike.as_slice() {
-        [] => "Every pair can be told apart.".into(),
+        [] => "Every pair is distinguishable.".into(),
         _ if alike.len() == pairs.len() => {
             let measures = pairs.iter().map(|pair| pair.looked_at).max().unwrap_or_default();
             format!(
-                "No two can be told apart here. With {measures} measures to look at, that takes {} \
-                 runs of each.",
+                "No two contestants are distinguishable here. With {measures} measures, that \
+                 takes {} \
+                 trials of each.",
                 runs_needed(measures)
             )
         }
         _ => format!(
-            "{} of {} pairs can be told apart. These cannot, here: {}.",
+            "{} of {} pairs are distinguishable. These are not: {}.",
             pairs.len() - alike.len(),
             pairs.len(),
             alike.join(", ")

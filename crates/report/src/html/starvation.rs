@@ -13,7 +13,9 @@ const SAYS: &str = " failed to run for ";
 pub fn sentence(record: &Record) -> Option<String> {
     let (name, time) = starved(record.outcome.reason())?;
     let instead = instead(record, name).unwrap_or_else(|| {
-        "Who ran instead, <code>fairground explain</code> tells of the same load in the simulator."
+        "To see what ran instead, use <code>fairground explain</code> with the same workload in \
+         the \
+         simulator."
             .into()
     });
     Some(format!(

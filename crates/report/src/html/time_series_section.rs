@@ -59,11 +59,12 @@ fn whole(folds: &str, left_out: usize) -> String {
         ),
     };
     format!(
-        "<section id=\"over-time\"><h2>Over time</h2><p class=\"aside\">What <code>sar</code> \
-         shows of a machine, for the workload’s tasks: how busy they keep the CPUs, how many wait \
-         for one, how often they switch, and how many tasks they make. Lines are medians over runs \
-         in each interval, bands span the lowest and the highest run; a line ends where fewer \
-         than half of the runs were still going on. A column’s pictures share its scale.</p>\
+        "<section id=\"over-time\"><h2>Over time</h2><p class=\"aside\">Like <code>sar</code>, \
+         but for the tasks of the workload: CPU use, waiting tasks, context switches \
+         and new tasks. Lines are medians over trials in each interval, bands span the lowest and \
+         the highest trial; a \
+         line ends where fewer than half of the trials still ran. The pictures of a column share \
+         one scale.</p>\
          {}{folds}{left_out}</section>\n",
         definitions()
     )
@@ -124,7 +125,7 @@ fn missing(records: &[&Record]) -> String {
     reasons.sort_unstable();
     reasons.dedup();
     let paragraph =
-        |why: &&str| format!("<p class=\"aside\">Missing in some runs: {}.</p>", text(why));
+        |why: &&str| format!("<p class=\"aside\">Missing in some trials: {}.</p>", text(why));
     reasons.iter().map(paragraph).collect()
 }
 
@@ -179,11 +180,11 @@ fn figure(label: &str, rows: &[ContestantRow], columns: &[Column], numbers: Numb
     let runs = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
     Figure {
         title: &format!("Over time: {label}"),
-        label: &format!("How {} contestants went over time on {label}", rows.len()),
+        label: &format!("{} contestants over time on {label}", rows.len()),
         size: (width, height),
         marks: &marks,
         numbers,
-        caption: &format!("{runs} runs of each; what is not drawn was 0 throughout."),
+        caption: &format!("{runs} trials of each; what is not drawn was 0 throughout."),
     }
     .html()
 }
@@ -252,7 +253,7 @@ fn summary(contestant: &str, band: &Band) -> String {
     let high = band.median.iter().copied().fold(0.0, f64::max);
     let mean = band.median.iter().sum::<f64>() / band.median.len().max(1) as f64;
     format!(
-        "{contestant}: {}, median over {} runs: {} to {}, mean {}",
+        "{contestant}: {}, median over {} trials: {} to {}, mean {}",
         name(band.definition),
         band.runs,
         number(low),

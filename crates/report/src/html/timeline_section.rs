@@ -47,11 +47,10 @@ pub fn section(records: &[Record], slices: usize) -> String {
         .map(|(index, it)| format!("<option value=\"{index}\">{}</option>", text(&label(it))))
         .collect();
     format!(
-        "<section id=\"timeline\"><h2>Timeline</h2><p class=\"aside\">Who ran where: CPUs above, \
-         tasks \
-         below, coloured by task group. Thin grey lines are waits: able to run, and not running. \
-         Drag to \
-         zoom, double-click to see all.</p><div class=\"controls\"><label>Trial <select \
+        "<section id=\"timeline\"><h2>Timeline</h2><p class=\"aside\">Which task ran where: CPUs \
+         above, tasks below, coloured by task group. Thin grey lines are waits: \
+         runnable, but not running. Drag to zoom, double-click to see all.</p><div \
+         class=\"controls\"><label>Trial <select \
          id=\"pick-timeline\">{options}</select></label></div><figure><div class=\"chart tall\" \
          id=\"chart-timeline\" style=\"min-height: {height}px\" role=\"img\" \
          aria-label=\"Timeline of a traced \
@@ -113,7 +112,7 @@ fn note(shown_ns: Option<u64>, end_ns: u64, all: usize, most: usize, lost: u64) 
         ),
         None => format!("Shown: all {all} slices and waits of {}.", ms(end_ns)),
     };
-    let holes = format!(" The trace has holes: {lost} events were lost.");
+    let holes = format!(" The trace is incomplete: {lost} events were lost.");
     shown + if lost > 0 { &holes } else { "" }
 }
 

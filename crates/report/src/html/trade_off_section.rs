@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Throughput against tail latency, a picture for each machine, with the front that nobody beats in
-//! both.
+//! Throughput against tail latency, a picture for each machine, with the Pareto front.
 
 use model::Record;
 use stats::Comparison;
@@ -25,11 +24,14 @@ pub fn section(comparison: &Comparison, records: &[Record]) -> String {
     let figures: String = pictures.iter().map(|it| figure(it, &comparison.baseline)).collect();
     format!(
         "<section id=\"trade-off\"><h2>Throughput against latency</h2><p class=\"aside\">Ratios to \
-         <b class=\"name\">{}</b>: to the right is more throughput, further down less tail \
-         latency. Each is the geometric mean over the machine’s headline measures of its kind, \
-         taken in each block; points are medians over blocks, thin lines span all blocks. The \
-         line joins those whom nobody beats in both. It weighs all loads alike, so look at it, \
-         and do not rank by it.</p><div class=\"figures\">{figures}</div></section>\n",
+         <b class=\"name\">{}</b>: to the right is more throughput, downwards less tail latency. \
+         Each ratio is the geometric mean over \
+         the machine’s headline measures of that kind, taken in each block; points are medians \
+         over blocks, thin lines \
+         span all blocks. The line joins the Pareto front: contestants that no other beats in \
+         both. All workloads have \
+         the same weight, so this is an overview, not a ranking.</p><div \
+         class=\"figures\">{figures}</div></section>\n",
         text(&comparison.baseline)
     )
 }
@@ -51,7 +53,7 @@ fn figure(picture: &TradeOff, baseline: &str) -> String {
     Figure {
         title: &title,
         label: &format!(
-            "Throughput against tail latency on {title}. Nobody beats: {}",
+            "Throughput against tail latency on {title}. On the Pareto front: {}",
             names.join(", ")
         ),
         size: SIZE,
@@ -246,7 +248,7 @@ fn caption(picture: &TradeOff) -> String {
         names => {
             let names: Vec<String> =
                 names.iter().map(|name| format!("<b class=\"name\">{}</b>", text(name))).collect();
-            format!("Not shown, for want of some of the numbers: {}. ", names.join(", "))
+            format!("Not shown, because numbers are missing: {}. ", names.join(", "))
         }
     };
     let list = |cells: &[String]| cells.iter().map(|it| format!("<li>{}</li>", text(it))).collect();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Claims as Markdown, for the page beside their files.
+//! Claims as Markdown, for a document in the folder of their files.
 
 use std::fmt::Write;
 
@@ -20,7 +20,7 @@ pub fn markdown(replication: &Replication) -> String {
     let _ = writeln!(text, "{}\n", sentence(replication));
     let _ = writeln!(
         text,
-        "Made on {} from {} trials. Kernels: {}. The rule of each claim stands in its file, was \
+        "Made on {} from {} trials. Kernels: {}. The rule of each claim is in its file, was \
          written\nbefore anything was measured, and is explained in \
          [the book](../docs/src/method/claims.md#how-a-claim-is-judged).\n",
         replication.generated,
@@ -38,7 +38,7 @@ pub fn markdown(replication: &Replication) -> String {
     text + &beside(replication) + &afterwards(replication) + &untested(replication)
 }
 
-/// Our numbers beside the published ones, a table for each test that has some.
+/// Our numbers and the published ones, a table for each test that has some.
 fn beside(replication: &Replication) -> String {
     let mut text = String::new();
     for judged in &replication.claims {
@@ -48,7 +48,7 @@ fn beside(replication: &Replication) -> String {
             text += &beside_table(tested);
         }
     }
-    if text.is_empty() { text } else { format!("\n## Beside the published numbers\n{text}") }
+    if text.is_empty() { text } else { format!("\n## Compared with the published numbers\n{text}") }
 }
 
 fn beside_table(tested: &Tested) -> String {

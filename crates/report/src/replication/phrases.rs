@@ -50,7 +50,7 @@ fn places(ratios: [f64; 3]) -> Option<usize> {
     near.then(|| (2..6).find(|&places| least >= 10f64.powi(1 - places as i32)).unwrap_or(6))
 }
 
-/// What was found: `completion: muqss 1.31 × cfs [1.28, 1.35], 6 and 6 runs`.
+/// What was found: `completion: muqss 1.31 × cfs [1.28, 1.35], 6 and 6 trials`.
 pub fn found(expectation: &Expectation, finding: &Finding) -> String {
     number(expectation, finding, "", &cells(expectation).collect::<Vec<_>>())
 }
@@ -96,14 +96,16 @@ fn number(expectation: &Expectation, finding: &Finding, place: &str, cells: &[&s
     let runs = finding.of.units.len();
     match (expectation.by, &finding.over) {
         (By::Ratio, Some(over)) => format!(
-            "{measure}: {ours} {value} {other} {ends}, {runs} and {} runs",
+            "{measure}: {ours} {value} {other} {ends}, {runs} and {} trials",
             over.units.len()
         ),
         (_, Some(over)) => format!(
-            "{measure}: {ours} {value} against {other} {ends}, {runs} and {} runs",
+            "{measure}: {ours} {value} against {other} {ends}, {runs} and {} trials",
             over.units.len()
         ),
-        (_, None) => format!("{measure}: {ours} {value} {ends}, {runs} runs"),
+        (_, None) => {
+            format!("{measure}: {ours} {value} {ends}, {}", units::count(runs as u64, "trial"))
+        }
     }
 }
 
@@ -157,16 +159,16 @@ pub fn expected(expectation: &Expectation) -> String {
     }
 }
 
-/// What the number means beside what is expected.
+/// What the number means, compared with what is expected.
 pub fn consequence(expectation: &Expectation, finding: &Finding) -> String {
     let neutral = expectation.neutral().map(|value| amount(expectation, value));
     let neutral = neutral.unwrap_or_default();
     match (finding.verdict, expectation.is) {
         (Verdict::Reproduced, _) => "as published".into(),
-        (Verdict::DirectionOnly, _) => "the direction, in another size".into(),
-        (Verdict::NotReproduced, Is::Equal) => "the interval reaches beyond the size".into(),
+        (Verdict::DirectionOnly, _) => "same direction, another size".into(),
+        (Verdict::NotReproduced, Is::Equal) => "the interval exceeds the size".into(),
         (Verdict::NotReproduced, _) => format!("the interval holds {neutral}"),
-        (Verdict::Contradicted, Is::Equal) => "the interval lies beyond the size".into(),
+        (Verdict::Contradicted, Is::Equal) => "the interval lies outside the size".into(),
         (Verdict::Contradicted, _) => "the opposite".into(),
         (Verdict::NoData | Verdict::Untested, _) => "no number".into(),
     }
@@ -184,7 +186,7 @@ pub fn published(numbers: &[Published]) -> String {
         let separator = if text.is_empty() { "" } else { "; " };
         text += &format!("{separator}{}: {}", group[0].what, numbers.join(", "));
     }
-    if text.is_empty() { "no numbers, see the protocol".into() } else { text }
+    if text.is_empty() { "no numbers; see the protocol".into() } else { text }
 }
 
 /// A number as its author printed it.
@@ -234,7 +236,7 @@ fn decisive(tested: &Tested, reasons: &mut Vec<String>) {
     }
     match pairs().filter(decides).count().saturating_sub(1) {
         0 => {}
-        more => reasons.push(format!("and so {more} more")),
+        more => reasons.push(format!("and {more} more likewise")),
     }
     reasons.extend(pairs().flat_map(|(_, finding)| finding.against.iter().cloned()));
     let held = tested.test.because.iter().zip(&tested.because);

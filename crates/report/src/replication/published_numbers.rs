@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Our numbers beside published ones, as tables: a row for each measure in a cell, a column for
-//! each contestant.
+//! Our numbers next to the published ones, as tables: a row for each measure in a cell, a column
+//! for each contestant.
 
 use std::collections::BTreeSet;
 
@@ -71,7 +71,7 @@ fn spread(number: &Number, median: f64, unit: Unit) -> String {
             let (low, high) = (units::number(ends.low, unit), units::number(ends.high, unit));
             format!(" ({low} … {high})")
         }
-        Some(Spread::Range(_)) => " (one run)".into(),
+        Some(Spread::Range(_)) => " (one trial)".into(),
         None => String::new(),
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! One cell on two backends: the medians side by side, each with its shift against the baseline.
+//! One cell on two backends: both medians in one table, each with its shift against the baseline.
 
 use stats::view::agreement::Agreement;
 use stats::{Cell, Comparison, Entry, Row, Verdict};
@@ -8,7 +8,7 @@ use super::layout::{COLUMNS, Paint, fit, pad, pad_left};
 use super::outcomes_text::bad_outcomes;
 use crate::{agreement, cells, units};
 
-/// How much of a contestant's name is shown beside two backends.
+/// Characters of a contestant's name that fit next to two backends.
 const NAME: usize = 17;
 
 /// The width of a median.
@@ -32,7 +32,7 @@ pub fn tables(
     paint: Paint,
 ) -> String {
     let words: Vec<&str> = cells.iter().map(|cell| cell.backend.word()).collect();
-    let title = format!("{} on {} ({})", cells[0].name, cells[0].machine, words.join(" beside "));
+    let title = format!("{} on {} ({})", cells[0].name, cells[0].machine, words.join(" and "));
     let mut text = format!("{}\n", paint.bold(&fit(&title, COLUMNS)));
     for row in cells[0].headline() {
         text += &table(comparison, cells, row, agreement, paint);
@@ -53,7 +53,7 @@ fn table(
     let title = units::title(&row.measure.to_string(), row.direction);
     let mut text = format!("  {}\n", fit(&title, COLUMNS - 2));
     if !cells::is_measured(cells, row) {
-        return text + "    no run has the samples for it\n";
+        return text + "    no trial has enough samples\n";
     }
     let against = format!("against {}", fit(&comparison.baseline, NAME));
     let side = |cell: &&Cell| format!(" {:>10} {}", cell.backend.word(), pad(&against, SHIFT));

@@ -19,7 +19,7 @@ pub fn history(history: &History) -> String {
         text += &format!("  broken  {name}, {cell}: {failed} of {all} trials, {outcome}\n");
     }
     for (index, run) in history.runs.iter().enumerate() {
-        text += &wrapped(&format!("  run {}: {run}", index + 1), "    ");
+        text += &wrapped(&format!("  session {}: {run}", index + 1), "    ");
     }
     let mut series: Vec<&Series> = history.series.iter().collect();
     series.sort_by_key(|one| (!one.has_regressed(), one.steps.is_empty()));
@@ -29,14 +29,14 @@ pub fn history(history: &History) -> String {
     text
 }
 
-/// What has become of the newest run.
+/// The verdict on the newest session.
 pub fn verdict(history: &History) -> String {
     let worse = history.series.iter().filter(|one| one.has_regressed()).count();
     let word = if history.has_regressed() { "regressed" } else { "no regression" };
     let (all, runs) = (history.series.len(), history.runs.len());
     let (margin, broken) = (history.margin_percent, history.broken.len());
     format!(
-        "{word}: {worse} of {all} numbers worse in the newest of {runs} runs by more than \
+        "{word}: {worse} of {all} numbers worse in the newest of {runs} sessions by more than \
          {margin} %, {broken} broken"
     )
 }
@@ -64,7 +64,7 @@ fn shown(series: &Series) -> String {
     }
     if let Some(drift) = series.drift_percent {
         let percent = units::percent(drift);
-        text += &format!("    drift: worse by {percent} since run 1, without a step\n");
+        text += &format!("    drift: worse by {percent} since session 1, without a step\n");
     }
     text
 }
@@ -80,9 +80,9 @@ pub fn words(step: &Step) -> String {
     let with = if step.with.is_empty() {
         String::new()
     } else {
-        format!("; changed with it: {}", step.with.join(", "))
+        format!("; also changed: {}", step.with.join(", "))
     };
-    format!("run {}: {change}{}{with}", step.at + 1, percent.unwrap_or_default())
+    format!("session {}: {change}{}{with}", step.at + 1, percent.unwrap_or_default())
 }
 
 /// A line of blocks, the lowest number at the bottom; a gap where there is none.

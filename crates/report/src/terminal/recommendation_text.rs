@@ -50,24 +50,25 @@ fn headline(it: &Recommendation) -> String {
     match &it.advice {
         Advice::Switch(names) => format!("Use {} instead of {now}.", names[0]),
         Advice::Keep(Reason::NoDifference) => {
-            format!("Keep {now}: it makes no measurable difference.")
+            format!("Keep {now}: no candidate makes a measurable difference.")
         }
         Advice::Keep(Reason::NobodyBetter) if others == 1 => {
-            format!("Keep {now}: the other is not better.")
+            format!("Keep {now}: the other candidate is not better.")
         }
         Advice::Keep(Reason::NobodyBetter) => {
-            format!("Keep {now}: none of {others} others is better.")
+            format!("Keep {now}: none of the {others} other candidates is better.")
         }
         Advice::Keep(Reason::TooLittle) => {
-            format!("Keep {now}: who is better is so by less than matters.")
+            format!("Keep {now}: others are better, but by less than matters.")
         }
         Advice::Keep(Reason::TooDear) => {
-            format!("Keep {now}: who is better pays for it with what must not be paid with.")
+            format!("Keep {now}: others are better, but worse in what must not get worse.")
         }
         Advice::Silent(Silence::TooFewRuns(runs, needed)) => format!(
-            "No recommendation: {} of each prove nothing among so many candidates, {needed} are \
+            "No recommendation: {} of each candidate prove nothing; with this many candidates \
+             {needed} are \
              needed. Give it more time.",
-            units::count(*runs as u64, "run")
+            units::count(*runs as u64, "trial")
         ),
         Advice::Silent(Silence::NothingMeasured) => {
             "No recommendation: there are no numbers to judge by.".into()
@@ -80,7 +81,7 @@ fn why(it: &Recommendation) -> String {
     match &it.advice {
         Advice::Switch(names) => it.candidate(&names[0]).map_or_else(String::new, |best| {
             let equals = labelled_if("as good", &names[1..], |names| {
-                format!("{names}: no difference from {} that matters was found", best.name)
+                format!("{names}: no difference from {} that matters", best.name)
             });
             gains(it, best) + &equals + &sure(it, best) + &prices(it, best)
         }),
@@ -119,9 +120,9 @@ fn word(judged: &Judged) -> &'static str {
     match judged.finding {
         Finding::Better => "better",
         Finding::Worse => "worse",
-        Finding::Slight if gains => "a bit better",
-        Finding::Slight => "a bit worse",
-        Finding::Alike => "alike",
+        Finding::Slight if gains => "slightly better",
+        Finding::Slight => "slightly worse",
+        Finding::Alike => "equivalent",
         Finding::Open => "open",
         Finding::Unknown => "not known",
     }
@@ -153,16 +154,17 @@ fn sure(it: &Recommendation, one: &Candidate) -> String {
     let p = if p < 0.001 { "p < 0.001".into() } else { format!("p = {p:.3}") };
     let runs = one.decides.iter().map(|judged| judged.runs).min().unwrap_or(0);
     let sentence = format!(
-        "{p} after the correction for {}; {} of each. Among equals somebody would be called better \
-         in at most {:.0} % of such races.",
+        "{p} after correction for {}; {} of each. If all candidates were equal, one would be \
+         called \
+         better in at most {:.0} % of such races.",
         units::count(it.comparisons as u64, "comparison"),
-        units::count(runs as u64, "run"),
+        units::count(runs as u64, "trial"),
         ALPHA * 100.0,
     );
     labelled("how sure", &sentence)
 }
 
-/// What a candidate costs in what must not be paid with.
+/// What a candidate costs in the measures that must not get worse.
 fn prices(it: &Recommendation, one: &Candidate) -> String {
     let pairs = it.aims.iter().zip(&one.keeps);
     let pairs = pairs.flat_map(|(aim, keeps)| aim.keeps.iter().zip(keeps));
@@ -193,7 +195,7 @@ fn price(name: &str, watched: &Watched, judged: &Judged) -> String {
     match judged.finding {
         Finding::Worse => format!("{words}: {change}. That is too much: more than {allowed}"),
         Finding::Open => {
-            format!("{words}, perhaps: {change}. These runs do not exclude more than {allowed}")
+            format!("{words}, perhaps: {change}. These trials do not exclude more than {allowed}")
         }
         Finding::Unknown => format!("{words}: not known"),
         _ => unpaid(watched, judged),
@@ -223,7 +225,8 @@ fn holes(it: &Recommendation) -> String {
     text
 }
 
-/// The first of those who gain by less than matters; the evidence has the others' numbers.
+/// The first candidate whose gain is smaller than what matters; the evidence has the numbers of the
+/// others.
 fn slight(it: &Recommendation) -> String {
     let mut ones = it.candidates.iter().filter(|one| one.standing == Standing::Slight);
     let first = ones.next().map_or_else(String::new, |one| gains(it, one));
@@ -238,15 +241,17 @@ fn resolution(it: &Recommendation) -> String {
         let Some(width) = it.resolution(at) else { continue };
         let size = match width {
             Width::Percent(0.0) | Width::Value(0.0, _) => {
-                text += &labelled("seen", &format!("{}: all have the same", aim.decides.words));
+                text +=
+                    &labelled("seen", &format!("{}: all have the same value", aim.decides.words));
                 continue;
             }
             Width::Percent(size) => units::percent(size).trim_start_matches('+').to_owned(),
             Width::Value(size, unit) => units::number(size, unit),
         };
         let sentence = format!(
-            "a difference of {size} would have been seen in {} (the widest interval); smaller \
-             ones may be there",
+            "a difference of {size} would have been seen in {} (the widest interval); there may \
+             be smaller \
+             differences",
             aim.decides.words
         );
         text += &labelled("seen", &sentence);
@@ -262,7 +267,7 @@ fn evidence(it: &Recommendation) -> String {
         text += &table(it, aim, "decides", &aim.decides, &decides);
         for (place, watched) in aim.keeps.iter().enumerate() {
             let kept = |one: &Candidate| one.keeps.get(at)?.get(place).cloned();
-            text += &table(it, aim, "must not be paid with", watched, &kept);
+            text += &table(it, aim, "must not get worse", watched, &kept);
         }
     }
     text
@@ -313,7 +318,7 @@ fn line(one: &Candidate, judged: &Judged) -> String {
     format!("{}\n", fit(text.trim_end(), COLUMNS))
 }
 
-/// Who did not end all trials well, and is out for it.
+/// Trials that did not end well, and put their candidate out.
 fn failures(it: &Recommendation) -> String {
     let mut text = String::new();
     let now = (&it.now, &it.failures);

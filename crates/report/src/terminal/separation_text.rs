@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Pairs of contestants and what tells them apart, as text.
+//! Pairs of contestants and the measure that distinguishes them best, as text.
 
 use stats::decide::separation::Apart;
 
 use crate::units;
 
-/// A line for each pair, and how many cannot be told apart.
+/// A line for each pair, and how many are distinguishable.
 pub fn pairs(pairs: &[Apart]) -> String {
     let named = |pair: &Apart| format!("{} | {}", pair.one, pair.other);
     let width = pairs.iter().map(|pair| named(pair).chars().count()).max().unwrap_or(0);
     let lines: String =
         pairs.iter().map(|pair| format!("{:width$}  {}\n", named(pair), evidence(pair))).collect();
     let apart = pairs.iter().filter(|pair| pair.evidence.is_some()).count();
-    format!("{lines}\n{apart} of {} pairs can be told apart\n", pairs.len())
+    format!("{lines}\n{apart} of {} pairs are distinguishable\n", pairs.len())
 }
 
 fn evidence(pair: &Apart) -> String {
@@ -52,7 +52,7 @@ mod tests {
         let text = pairs(&[pair("bc", Some(evidence)), pair("d", None)]);
         let expected = "a | bc  1.00 ms | 2.50 s  longest wait, nice on one (sim)\n\
                         a | d   not distinguishable (7 measures)\n\n\
-                        1 of 2 pairs can be told apart\n";
+                        1 of 2 pairs are distinguishable\n";
         assert_eq!(text, expected);
     }
 }

@@ -48,7 +48,7 @@ pub fn card(question: &Question) -> String {
         "<article class=\"asked\" id=\"{}\"><header><h3>{}</h3>{consent}</header><p>{} against \
          {}</p><div class=\"scroll\"><table class=\"data result\"><thead><tr><th \
          scope=\"col\">who</th><th scope=\"col\">where</th><th scope=\"col\" \
-         class=\"n\">runs</th><th scope=\"col\" class=\"n\">median</th><th scope=\"col\" \
+         class=\"n\">trials</th><th scope=\"col\" class=\"n\">median</th><th scope=\"col\" \
          class=\"n\">difference</th><th scope=\"col\">95 % interval</th><th scope=\"col\" \
          class=\"bar\"></th><th scope=\"col\">verdict</th></tr></thead><tbody>{lines}</tbody>\
          </table></div></article>\n",

@@ -41,7 +41,7 @@ pub fn page(gallery: &Gallery) -> String {
     let frame = GalleryFrame {
         kicker: "Fairground gallery",
         title: "Linux CPU schedulers, measured by many",
-        question: "Do those who ask the same question find the same answer?",
+        question: "Do contributors find the same answer to the same question?",
         facts: vec![
             fact(gallery.contributions.len(), "shared file"),
             fact(who.len(), "contributor"),
@@ -72,11 +72,12 @@ fn answer(gallery: &Gallery, contributors: usize) -> String {
     format!(
         "<section id=\"answer\"><h2>Answer</h2><p class=\"lead\">{sentence}</p><p \
          class=\"aside\">A question is: is this scheduler better than the baseline under this \
-         load, by the measure that the load names first? An answer counts if its 95 % interval, \
-         corrected for the number of comparisons, lies on one side, or wholly within what makes no \
-         difference. <b>Agree</b>: all that count say the same. <b>Partly</b>: some see a \
-         difference, others see that there is none. <b>Disagree</b>: some say better, others \
-         worse. <b>Open</b>: fewer than two contributors have an answer that counts. Answers are \
+         workload, by its first headline \
+         measure? An answer counts if its 95 % interval, \
+         corrected for the number of comparisons, excludes zero, or lies wholly within the \
+         equivalence margin. <b>Agree</b>: all answers that count agree. <b>Partly</b>: some find \
+         a difference, others find equivalence. <b>Disagree</b>: some find better, others worse. \
+         <b>Open</b>: fewer than two contributors have an answer that counts. Answers are \
          never pooled.</p></section>\n"
     )
 }
@@ -93,9 +94,9 @@ fn disputed(gallery: &Gallery) -> String {
         return String::new();
     }
     format!(
-        "<section id=\"disputed\"><h2>Disputed</h2><p class=\"aside\">Some find better what others \
-         find worse; a ≠ marks who is outnumbered. Machines, kernels and versions are on the way \
-         to the reason.</p>{cards}</section>\n"
+        "<section id=\"disputed\"><h2>Disputed</h2><p class=\"aside\">Some contributors find \
+         better what others find worse; ≠ marks the minority. Compare machines, \
+         kernels and versions to find the reason.</p>{cards}</section>\n"
     )
 }
 
@@ -133,7 +134,7 @@ fn contributions(list: &[Contribution]) -> String {
     format!(
         "<section id=\"contributions\"><h2>Contributions</h2><p class=\"aside\">Names and notes \
          are the contributors' own words. Take a file into your store with <code>fairground \
-         import</code>; nothing in it is ever run.</p><div \
+         import</code>; nothing in it is ever executed.</p><div \
          class=\"folded\">{rows}</div></section>\n"
     )
 }

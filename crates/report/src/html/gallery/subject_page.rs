@@ -66,8 +66,8 @@ fn versions(gallery: &Gallery, name: &str) -> String {
     };
     let items: String = versions.iter().map(item).collect();
     let warning = match versions.len() {
-        1 => "All contributors ran the same text.",
-        _ => "These are different texts under one name: where answers differ, this may be why.",
+        1 => "All contributors ran the same source.",
+        _ => "These are different sources under one name: answers may differ for this reason.",
     };
     format!(
         "<section><h2>Source</h2><p class=\"aside\">{warning}</p><ul \
@@ -117,11 +117,12 @@ fn workload(questions: &[&Question]) -> String {
     };
     let rows: String = questions.iter().map(row).collect();
     format!(
-        "<section><h2>Who says what</h2><p class=\"aside\">Answers by verdict; a scheduler's name \
+        "<section><h2>Answers by contributor</h2><p class=\"aside\">Answers by verdict; a \
+         scheduler's name \
          leads to the answers themselves.</p><div class=\"scroll\"><table class=\"data \
          subjects\"><thead><tr><th scope=\"col\">scheduler</th><th scope=\"col\">workload</th><th \
          scope=\"col\">by</th><th scope=\"col\" class=\"n\">better</th><th scope=\"col\" \
-         class=\"n\">alike</th><th scope=\"col\" class=\"n\">worse</th><th scope=\"col\" \
+         class=\"n\">equal</th><th scope=\"col\" class=\"n\">worse</th><th scope=\"col\" \
          class=\"n\">open</th><th scope=\"col\">contributors</th></tr></thead><tbody>{rows}\
          </tbody></table></div></section>\n"
     )
@@ -136,7 +137,8 @@ fn machine(questions: &[&Question], name: &str) -> String {
         }
     }
     format!(
-        "<section><h2>What was found here</h2><p class=\"aside\">The last column says whether \
+        "<section><h2>Answers from this machine</h2><p class=\"aside\">The last column says \
+         whether \
          contributors agree, on all machines.</p><div class=\"scroll\"><table class=\"data result \
          subjects\"><thead><tr><th scope=\"col\">scheduler</th><th scope=\"col\">workload</th><th \
          scope=\"col\">by</th><th scope=\"col\">who</th><th scope=\"col\" \
