@@ -104,11 +104,11 @@ fn a_switch_has_everything() {
     expect![[r#"
         Use bfs instead of eevdf.
           better        how late a program gets the CPU: 1.04 ms with bfs, 8.00 ms now (−87.0 % [−95.8, −78.3])
-          as good       muqss: no difference from bfs that matters was found
-          how sure      p < 0.001 after the correction for 4 comparisons; 12 runs of each. Among equals somebody
-                        would be called better in at most 5 % of such races.
+          as good       muqss: no difference from bfs that matters
+          how sure      p < 0.001 after correction for 4 comparisons; 12 trials of each. If all candidates were
+                        equal, one would be called better in at most 5 % of such races.
           it costs      how long a build takes, perhaps: 2.06 s with bfs, 2.00 s now (+3.0 % [+2.7, +3.2]). These
-                        runs do not exclude more than 5 %
+                        trials do not exclude more than 5 %
           it keeps      how evenly hogs are served (+0.1 % [+0.1, +0.2])
           measured      12 rounds on this kernel. That is all.
 
@@ -120,18 +120,18 @@ fn a_switch_has_everything() {
             muqss                 1.12 ms  −86.0 % [−94.7, −77.4]       p < 0.001 better
             dear                   400 µs  −95.0 % [−105, −85.5]        p < 0.001 better
             broken                8.00 ms  0.0 % [−0.1, 0.0]            p < 0.001 out, see below
-          desktop, must not be paid with: completion, lower is better
+          desktop, must not get worse: completion, lower is better
             in build jobs=4; what matters is more than 5 %
             eevdf                  2.00 s  used now
             bfs                    2.06 s  +3.0 % [+2.7, +3.2]                    open
-            muqss                  1.99 s  −0.5 % [−0.7, −0.5]                    alike
+            muqss                  1.99 s  −0.5 % [−0.7, −0.5]                    equivalent
             dear                   2.80 s  +40.0 % [+36.0, +43.9]                 worse
             broken                 2.00 s  0.0 % [−0.1, 0.0]                      out, see below
-          desktop, must not be paid with: jain index · hog, higher is better
+          desktop, must not get worse: jain index · hog, higher is better
             in hogs; what matters is more than 5 %
             eevdf                   0.900  used now
-            bfs                     0.901  +0.1 % [+0.1, +0.2]                    alike
-            muqss                   0.900  0.0 % [0.0, +0.1]                      alike
+            bfs                     0.901  +0.1 % [+0.1, +0.2]                    equivalent
+            muqss                   0.900  0.0 % [0.0, +0.1]                      equivalent
             dear                    0.900  0.0 % [0.0, +0.1]                      not known
             broken                  0.900  0.0 % [0.0, +0.1]                      out, see below
           ! eevdf: 1 × hung: why
@@ -149,7 +149,7 @@ fn a_switch_has_everything() {
 #[test]
 fn who_stays_is_told_why() {
     expect![[r#"
-        Keep eevdf: who is better pays for it with what must not be paid with.
+        Keep eevdf: others are better, but worse in what must not get worse.
           better        how late a program gets the CPU: 400 µs with dear, 8.00 ms now (−95.0 % [−105, −85.5])
           it costs      how long a build takes: 2.80 s with dear, 2.00 s now (+40.0 % [+36.0, +43.9]). That is too
                         much: more than 5 %
@@ -158,19 +158,19 @@ fn who_stays_is_told_why() {
     let open = [(Finding::Open, 0.9), (Finding::Alike, 0.5), (Finding::Alike, 0.0)];
     let alike = vec![candidate("cfs", Standing::Alike, open)];
     expect![[r#"
-        Keep eevdf: it makes no measurable difference.
+        Keep eevdf: no candidate makes a measurable difference.
           seen          a difference of 0.3 % would have been seen in how late a program gets the CPU (the widest
-                        interval); smaller ones may be there
+                        interval); there may be smaller differences
     "#]].assert_eq(&first_part(Advice::Keep(Reason::NoDifference), alike.clone()));
     expect![[r#"
-        Keep eevdf: the other is not better.
+        Keep eevdf: the other candidate is not better.
           seen          a difference of 0.3 % would have been seen in how late a program gets the CPU (the widest
-                        interval); smaller ones may be there
+                        interval); there may be smaller differences
     "#]].assert_eq(&first_part(Advice::Keep(Reason::NobodyBetter), alike));
     let slight = [(Finding::Slight, 3.0), (Finding::Alike, 0.5), (Finding::Alike, 0.0)];
     let slight = vec![candidate("cfs", Standing::Slight, slight)];
     expect![[r#"
-        Keep eevdf: who is better is so by less than matters.
+        Keep eevdf: others are better, but by less than matters.
           a bit better  how late a program gets the CPU: 7.76 ms with cfs, 8.00 ms now (−3.0 % [−3.4, −2.7])
     "#]].assert_eq(&first_part(Advice::Keep(Reason::TooLittle), slight));
 }
@@ -179,7 +179,8 @@ fn who_stays_is_told_why() {
 fn silence_is_told_too() {
     let few = Advice::Silent(Silence::TooFewRuns(4, 7));
     expect![[r#"
-        No recommendation: 4 runs of each prove nothing among so many candidates, 7 are needed. Give it more time.
+        No recommendation: 4 trials of each candidate prove nothing; with this many candidates 7 are needed. Give it
+        more time.
     "#]].assert_eq(&first_part(few, Vec::new()));
     expect![[r#"
         No recommendation: there are no numbers to judge by.

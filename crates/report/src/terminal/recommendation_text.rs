@@ -120,8 +120,8 @@ fn word(judged: &Judged) -> &'static str {
     match judged.finding {
         Finding::Better => "better",
         Finding::Worse => "worse",
-        Finding::Slight if gains => "slightly better",
-        Finding::Slight => "slightly worse",
+        Finding::Slight if gains => "a bit better",
+        Finding::Slight => "a bit worse",
         Finding::Alike => "equivalent",
         Finding::Open => "open",
         Finding::Unknown => "not known",
