@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use model::trace::{Preemption, Queue};
 use model::{Policy, PolicyClass};
 
-use super::events::Kind;
+use super::events::EventKind;
 use super::task::{Class, State};
 use super::{Core, TaskId};
 use crate::flags::ENQ_WAKEUP;
@@ -170,7 +170,7 @@ impl Core {
         let given = parameters(&this.policy);
         let next = this.dl_deadline - given.deadline + given.period;
         let time = next.max(self.now);
-        self.events.push(time, Kind::Replenish, task.0, 0);
+        self.events.push(time, EventKind::Replenish, task.0, 0);
         self.because(cpu, Preemption::SliceEnd);
         self.resched(cpu);
     }

@@ -9,7 +9,7 @@
 use model::trace::Preemption;
 
 use super::Core;
-use super::events::{Kind, holds};
+use super::events::{EventKind, holds};
 use super::task::Class;
 
 const PERIOD_NS: u64 = 1_000_000_000;
@@ -36,7 +36,7 @@ impl Core {
         }
         here.server.armed = true;
         let (time, generation) = (now + PERIOD_NS - RUNTIME_NS, here.server.generation);
-        self.events.push(time, Kind::Server, cpu, generation);
+        self.events.push(time, EventKind::Server, cpu, generation);
     }
 
     fn restart_server(&mut self, cpu: u32, delay_ns: u64, already_ns: u64) {
@@ -44,7 +44,7 @@ impl Core {
         server.generation = server.generation.wrapping_add(1);
         (server.active, server.armed, server.ran_ns) = (false, true, already_ns);
         let generation = server.generation;
-        self.events.push(self.now + delay_ns, Kind::Server, cpu, generation);
+        self.events.push(self.now + delay_ns, EventKind::Server, cpu, generation);
     }
 
     /// Sched_ext tasks have run for so long on the CPU.

@@ -4,11 +4,11 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::{CStr, c_char};
 
+use super::bpf_timers;
 use super::format::format;
 use super::kfuncs::kfuncs;
 use super::maps::{Map, errno};
 use super::simulator::{This, core, memory, task};
-use super::timers;
 
 /// The variable in the scheduler, whose first word points to the map.
 type MapVariable = *mut u8;
@@ -89,7 +89,7 @@ kfuncs! {
 
     fn map_delete(map: MapVariable, key: *const u8; this) -> i64 {
         let key_bytes = std::slice::from_raw_parts(key, (*of(map)).key_size());
-        timers::forget(this, map, key_bytes);
+        bpf_timers::forget(this, map, key_bytes);
         (*of(map)).delete(key)
     }
 

@@ -14,10 +14,10 @@ use model::{KnobValue, Seed};
 use super::abi::{self, MAX_LOOPS, State};
 use super::callbacks::{self, Callbacks, Settings};
 use super::fault::{CALLBACK, CALLBACKS, CALLS};
-use super::load::Loaded;
 use super::maps::Map;
+use super::object::Loaded;
 use super::simulator::{Simulator, This, memory};
-use super::{table, timers};
+use super::{bpf_timers, table};
 use crate::core::{Core, TaskId};
 
 /// What a scheduler is loaded into.
@@ -289,7 +289,7 @@ impl NativeScheduler {
     /// A timer that [`Core::timer_new`] has numbered has expired.
     pub fn timer(&self, core: &mut Core, timer: u32) {
         let number = const { number("a timer") };
-        self.call(core, number, |this| unsafe { timers::expire(this, timer) })
+        self.call(core, number, |this| unsafe { bpf_timers::expire(this, timer) })
     }
 
     /// A task's storage ends with it.
