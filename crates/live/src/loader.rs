@@ -23,9 +23,9 @@ mod tests;
 pub(crate) mod variable;
 
 use crate::active::sched_ext;
-use crate::btf::Kernel;
+use crate::btf::KernelBtf;
 pub use exit::ExitInfo;
-use exit::{DUMP_BYTES, KernelLog, Place};
+use exit::{DUMP_BYTES, ExitVariables, KernelLog};
 
 use crate::printed::{self, Printed};
 use log::Listener;
@@ -65,7 +65,7 @@ pub struct Loaded {
     object: Object,
     ops_name: String,
     notes: Vec<String>,
-    place: Option<Place>,
+    place: Option<ExitVariables>,
     kernel_log: KernelLog,
     printed: Option<Printed>,
 }
@@ -91,7 +91,7 @@ pub fn load(compiled: &Compiled, knobs: &BTreeMap<String, KnobValue>) -> Result<
     let listener = Listener::new();
     let mut open = Open::new(&compiled.name, &compiled.object, &listener)?;
     open.set_knobs(knobs)?;
-    let kernel = Kernel::read(&open.wanted()).map_err(unsupported)?;
+    let kernel = KernelBtf::read(&open.wanted()).map_err(unsupported)?;
     open.set_enumerators(&kernel);
     open.set_ops(&kernel);
     open.make_room_for_dump()?;
@@ -121,7 +121,7 @@ struct Open {
     object: OpenObject,
     variables: Vec<Variable>,
     ops_members: Vec<Member>,
-    place: Option<Place>,
+    place: Option<ExitVariables>,
     notes: Vec<String>,
 }
 
@@ -133,7 +133,7 @@ impl Open {
         let btf = Btf::from_raw(name, bytes).map_err(cannot)?;
         let btf = btf.ok_or(format!("{name} has no BTF: compile it with -g"))?;
         let variables = variable::variables(&btf);
-        let place = Place::find(&variables, variable::members(&btf, "user_exit_info"));
+        let place = ExitVariables::find(&variables, variable::members(&btf, "user_exit_info"));
         let ops_members = variable::members(&btf, "sched_ext_ops").unwrap_or_default();
         let object = ObjectBuilder::default().open_memory(bytes).map_err(cannot)?;
         Ok(Open { object, variables, ops_members, place, notes: Vec::new() })
@@ -190,7 +190,7 @@ impl Open {
 
     /// Writes the kernel's numbers to the weak variables of the headers. A number that this kernel
     /// lacks stays 0.
-    fn set_enumerators(&mut self, kernel: &Kernel) {
+    fn set_enumerators(&mut self, kernel: &KernelBtf) {
         let known: Vec<(Variable, u64)> = self
             .enumerator_variables()
             .filter_map(|(name, variable)| Some((variable.clone(), *kernel.enumerators.get(name)?)))
@@ -202,7 +202,7 @@ impl Open {
     }
 
     /// Clears members and flags that this kernel lacks, and sets the hot-plug sequence number.
-    fn set_ops(&mut self, kernel: &Kernel) {
+    fn set_ops(&mut self, kernel: &KernelBtf) {
         let hotplug_seq = sched_ext("hotplug_seq").and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
         for map in self.object.maps_mut() {
             if map.map_type() == MapType::StructOps {

@@ -12,8 +12,8 @@ mod lines;
 mod make;
 mod store;
 
-pub use facts::{Facts, Kind, Map, Place, Variable};
-pub use lines::{Line, find_line};
+pub use facts::{Facts, Map, SymbolRange, Variable, VariableKind};
+pub use lines::{SourceLine, find_line};
 
 use crate::{CompileError, Compiled, Source, clang, toolkit};
 
