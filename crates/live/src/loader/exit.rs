@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use libbpf_rs::{MapCore, MapFlags, Object};
 
-use super::variable::{Kind, Member, Variable, is_section};
+use super::variable::{Member, Variable, VariableKind, is_section};
 
 /// `SCX_EXIT_UNREG`.
 const UNREGISTERED: u64 = 64;
@@ -56,7 +56,7 @@ pub struct ExitVariables {
 impl ExitVariables {
     /// Finds them by their type, so that any name will do.
     pub fn find(variables: &[Variable], members: Option<Vec<Member>>) -> Option<ExitVariables> {
-        let kind = Kind::Structure("user_exit_info".into());
+        let kind = VariableKind::Structure("user_exit_info".into());
         let structure = variables.iter().find(|variable| variable.kind == kind)?.clone();
         let length = format!("{}_dump_len", structure.name);
         Some(ExitVariables {

@@ -154,7 +154,7 @@ pub struct Recorder {
     /// By the groups' numbers.
     pub groups: Vec<GroupTally>,
     /// The groups' tasks over time.
-    pub series: series::DenseHistogram,
+    pub series: series::Counts,
     /// Time at which the last finite task ended so far.
     pub last_end: Option<u64>,
     /// Why the workload could not go on.
@@ -169,7 +169,7 @@ impl Recorder {
     pub fn new(groups: usize, trace: bool) -> Recorder {
         Recorder {
             groups: vec![GroupTally::default(); groups],
-            series: series::DenseHistogram::default(),
+            series: series::Counts::default(),
             last_end: None,
             refusal: None,
             switches: 0,

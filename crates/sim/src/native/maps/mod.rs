@@ -11,8 +11,8 @@ mod values;
 
 use compile::native::Map as Fact;
 
+use constants::NOEXIST;
 pub use constants::errno;
-use constants::{EXIST, NOEXIST};
 use hash::Hash;
 use queue::Queue;
 use ring::Ring;
