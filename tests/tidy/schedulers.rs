@@ -25,7 +25,7 @@ fn questions(header: &Header) -> [(&'static str, &str); 11] {
         ("Good at", &header.good_at),
         ("Bad at", &header.bad_at),
         ("Origin", &header.origin),
-        ("Family", header.family.as_ref().map_or("", |family| &family.author)),
+        ("Family", header.lineage.as_ref().map_or("", |family| &family.author)),
         ("Queue", &header.queue),
         ("Slice", &header.slice),
         ("Wake-up", &header.wake_up),
@@ -39,11 +39,11 @@ fn parents_exist_and_are_not_younger() {
     let all = compile::builtin();
     let year = |name: &str| {
         let found = all.iter().find(|source| source.name == name)?;
-        Some(found.header.family.as_ref()?.year)
+        Some(found.header.lineage.as_ref()?.year)
     };
     let mut complaints = Vec::new();
     for source in &all {
-        let Some(family) = &source.header.family else { continue };
+        let Some(family) = &source.header.lineage else { continue };
         for parent in &family.after {
             if year(parent).is_none_or(|born| born > family.year) {
                 complaints.push(format!("{}: after {parent}?", source.path));

@@ -1,51 +1,51 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The comment at the top of a scheduler: the same questions for all.
+//! The comment at the top of a scheduler, which answers the same questions in every file.
 
-/// The answers of a scheduler's top comment. A stranger's file without them has an empty header.
+/// The answers in a scheduler's top comment. All are empty for a file without such a comment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// One sentence, from the first line `name: …`.
+    /// One sentence, from the first line (`name: …`).
     pub title: String,
-    /// How it decides.
+    /// How the policy decides.
     pub idea: String,
-    /// Where it shines.
+    /// Workloads that the policy suits.
     pub good_at: String,
-    /// Where it does not.
+    /// Workloads that it does not suit.
     pub bad_at: String,
     /// Where the policy comes from.
     pub origin: String,
-    /// When it was made, by whom, and from what.
-    pub family: Option<Family>,
+    /// Year, author and predecessors.
+    pub lineage: Option<Lineage>,
     /// The run queue: structure, key, and what enqueueing and picking cost.
     pub queue: String,
-    /// How long a turn is.
+    /// Length of a slice.
     pub slice: String,
-    /// What a wake-up does.
+    /// Placement and preemption at a wake-up.
     pub wake_up: String,
-    /// How tasks get from CPU to CPU.
+    /// How tasks move between CPUs.
     pub balancing: String,
-    /// Where it departs from its original.
+    /// Differences from its original.
     pub differs: String,
 }
 
-/// A scheduler's place in history: `Family: 2007, Ingo Molnar; after o1`.
+/// A scheduler's ancestry, from the header field `Family: 2007, Ingo Molnar; after o1`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Family {
+pub struct Lineage {
     /// The year of the first release.
     pub year: u16,
-    /// Who made it.
+    /// The author or authors.
     pub author: String,
     /// The schedulers whose ideas or code it took up, the nearest first.
     pub after: Vec<String>,
 }
 
-impl Family {
-    /// `None` where the year is none.
-    fn parse(text: &str) -> Option<Family> {
+impl Lineage {
+    /// `None` for a text that does not begin with a year.
+    fn parse(text: &str) -> Option<Lineage> {
         let (year, rest) = text.trim_end_matches('.').split_once(',')?;
         let (author, after) = rest.split_once("; after ").unwrap_or((rest, ""));
         let names = after.split(',').map(str::trim).filter(|name| !name.is_empty());
-        Some(Family {
+        Some(Lineage {
             year: year.trim().parse().ok()?,
             author: author.trim().to_owned(),
             after: names.map(str::to_owned).collect(),
@@ -82,7 +82,7 @@ impl Header {
             good_at: answer("Good at"),
             bad_at: answer("Bad at"),
             origin: answer("Origin"),
-            family: Family::parse(&answer("Family")),
+            lineage: Lineage::parse(&answer("Family")),
             queue: answer("Queue"),
             slice: answer("Slice"),
             wake_up: answer("Wake-up"),
@@ -179,13 +179,13 @@ mod tests {
     fn a_family_has_a_year_an_author_and_perhaps_parents() {
         let of = |year, author: &str, after: &[&str]| {
             let after = after.iter().map(|&name| name.into()).collect();
-            Some(Family { year, author: author.into(), after })
+            Some(Lineage { year, author: author.into(), after })
         };
         let header = Header::parse("toy", FILE);
-        assert_eq!(header.family, of(2009, "Ada, Grace and others", &["tin", "clay"]));
-        assert_eq!(Family::parse("1961, Fernando"), of(1961, "Fernando", &[]));
-        assert_eq!(Family::parse("long ago, somebody"), None);
-        assert_eq!(Family::parse(""), None);
+        assert_eq!(header.lineage, of(2009, "Ada, Grace and others", &["tin", "clay"]));
+        assert_eq!(Lineage::parse("1961, Fernando"), of(1961, "Fernando", &[]));
+        assert_eq!(Lineage::parse("long ago, somebody"), None);
+        assert_eq!(Lineage::parse(""), None);
     }
 
     #[test]

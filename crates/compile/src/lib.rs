@@ -31,7 +31,7 @@ mod embedded {
     include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 }
 
-pub use header::{Family, Header};
+pub use header::{Header, Lineage};
 pub use object::{Compiled, OBJECTS_VARIABLE, find_object, write_object};
 pub use source::{Source, builtin, files, resolve};
 

@@ -6,8 +6,8 @@ use report::lineage::Member;
 /// Those whose header tells it.
 pub fn members() -> Vec<Member> {
     let member = |source: compile::Source| {
-        let family = source.header.family?;
-        let compile::Family { year, author, after } = family;
+        let family = source.header.lineage?;
+        let compile::Lineage { year, author, after } = family;
         Some(Member { name: source.name, year, author, after, queue: source.header.queue })
     };
     compile::builtin().into_iter().filter_map(member).collect()

@@ -9,24 +9,24 @@ use libbpf_rs::btf::types::{Enum, Enum64};
 use crate::loader::variable::members;
 
 /// The kernel's side of the contract.
-pub struct Kernel {
+pub struct KernelBtf {
     /// The values of the enumerators that were asked for and exist.
     pub enumerators: BTreeMap<String, u64>,
     /// The members of `struct sched_ext_ops`.
     pub ops_members: BTreeSet<String>,
 }
 
-impl Kernel {
+impl KernelBtf {
     /// Reads `/sys/kernel/btf/vmlinux`.
     ///
     /// # Errors
     /// When the kernel has no BTF, or no `struct sched_ext_ops` in it.
-    pub fn read(wanted: &BTreeSet<String>) -> Result<Kernel, String> {
+    pub fn read(wanted: &BTreeSet<String>) -> Result<KernelBtf, String> {
         let btf = Btf::from_vmlinux()
             .map_err(|error| format!("this kernel has no BTF (CONFIG_DEBUG_INFO_BTF): {error}"))?;
         let ops = members(&btf, "sched_ext_ops")
             .ok_or("this kernel's BTF has no struct sched_ext_ops (CONFIG_SCHED_CLASS_EXT)")?;
-        Ok(Kernel {
+        Ok(KernelBtf {
             enumerators: enumerators(&btf, wanted),
             ops_members: ops.into_iter().map(|member| member.name).collect(),
         })

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! One loader for every `.bpf.c` scheduler: it knows none by name.
+//! One loader for every `.bpf.c` scheduler. It knows no scheduler by name.
 //!
-//! It does what the skeletons of the scx project do for one scheduler each, driven by the object's
-//! own BTF: knobs and enumerators become constants, flags that this kernel has are set, callbacks
-//! that it lacks are left out, and room is made for the exit information.
+//! The skeletons of the scx project do the same for one scheduler each. This loader follows the
+//! object's own BTF: it writes knobs and enumerators into constants, sets the flags that this kernel
+//! has, clears callbacks that it lacks, and makes room for the exit information.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -23,31 +23,31 @@ mod tests;
 pub(crate) mod variable;
 
 use crate::active::sched_ext;
-use crate::btf::Kernel;
+use crate::btf::KernelBtf;
 pub use exit::ExitInfo;
-use exit::{DUMP_BYTES, KernelLog, Place};
+use exit::{DUMP_BYTES, ExitVariables, KernelLog};
 
 use crate::printed::{self, Printed};
 use log::Listener;
 pub use variable::Knob;
 use variable::{Member, Variable, is_section};
 
-/// How long enabling and disabling may take.
+/// Longest time that enabling or disabling may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Why a scheduler could not be loaded.
 #[derive(Clone, Debug, Default, thiserror::Error)]
 #[error("{message}")]
 pub struct LoadError {
-    /// What failed, and what to do about it.
+    /// The failure and a remedy.
     pub message: String,
-    /// The verifier's last lines, when it was the verifier.
+    /// The verifier's last lines; empty if it did not refuse.
     pub verifier_tail: Vec<String>,
-    /// What was noticed before.
+    /// Flags and callbacks that this kernel lacks.
     pub notes: Vec<String>,
-    /// Whether no sched_ext scheduler at all can be loaded here.
+    /// Whether this machine cannot load any sched_ext scheduler.
     pub unsupported: bool,
-    /// Why the kernel threw it out while it was being enabled, if it came so far.
+    /// The kernel's reason for ejecting the scheduler while it was being enabled.
     pub exit: Option<Box<ExitInfo>>,
 }
 
@@ -59,18 +59,19 @@ impl From<String> for LoadError {
 
 /// A loaded and enabled scheduler. Dropping it unloads it.
 pub struct Loaded {
-    // The order of dropping: first the scheduler leaves, then its helpers, then the object.
+    // Fields are dropped in this order: the scheduler, its helpers, the object.
     scheduler: Option<Link>,
     _helpers: Vec<Link>,
     object: Object,
     ops_name: String,
     notes: Vec<String>,
-    place: Option<Place>,
+    place: Option<ExitVariables>,
     kernel_log: KernelLog,
     printed: Option<Printed>,
 }
 
-/// The knobs of a compiled scheduler, in the order of the source. Needs no kernel and no privilege.
+/// The knobs of a compiled scheduler, in the order of the source. It needs neither sched_ext nor
+/// privileges.
 ///
 /// # Errors
 /// When the object cannot be read.
@@ -82,14 +83,15 @@ pub fn knobs(object: &[u8]) -> Result<Vec<Knob>, LoadError> {
 
 /// Loads a scheduler, sets its knobs, and waits until the kernel has enabled it.
 ///
-/// # Errors When this kernel or process cannot (`unsupported`), when a knob is wrong, when the
-/// verifier refuses, or when the scheduler's own `init` does.
+/// # Errors
+/// This kernel or process cannot load schedulers (`unsupported`), a knob is unknown or out of range,
+/// the verifier refuses the object, or the scheduler's `init` fails.
 pub fn load(compiled: &Compiled, knobs: &BTreeMap<String, KnobValue>) -> Result<Loaded, LoadError> {
     host::check()?;
     let listener = Listener::new();
     let mut open = Open::new(&compiled.name, &compiled.object, &listener)?;
     open.set_knobs(knobs)?;
-    let kernel = Kernel::read(&open.wanted()).map_err(unsupported)?;
+    let kernel = KernelBtf::read(&open.wanted()).map_err(unsupported)?;
     open.set_enumerators(&kernel);
     open.set_ops(&kernel);
     open.make_room_for_dump()?;
@@ -114,12 +116,12 @@ pub fn load(compiled: &Compiled, knobs: &BTreeMap<String, KnobValue>) -> Result<
     loaded.attach(&listener)
 }
 
-/// An object that is opened but not loaded: the time to change its constants.
+/// An object that is opened but not loaded, so that its constants can still be changed.
 struct Open {
     object: OpenObject,
     variables: Vec<Variable>,
     ops_members: Vec<Member>,
-    place: Option<Place>,
+    place: Option<ExitVariables>,
     notes: Vec<String>,
 }
 
@@ -131,7 +133,7 @@ impl Open {
         let btf = Btf::from_raw(name, bytes).map_err(cannot)?;
         let btf = btf.ok_or(format!("{name} has no BTF: compile it with -g"))?;
         let variables = variable::variables(&btf);
-        let place = Place::find(&variables, variable::members(&btf, "user_exit_info"));
+        let place = ExitVariables::find(&variables, variable::members(&btf, "user_exit_info"));
         let ops_members = variable::members(&btf, "sched_ext_ops").unwrap_or_default();
         let object = ObjectBuilder::default().open_memory(bytes).map_err(cannot)?;
         Ok(Open { object, variables, ops_members, place, notes: Vec::new() })
@@ -186,8 +188,9 @@ impl Open {
         })
     }
 
-    /// The headers read the kernel's numbers from weak variables; what this kernel lacks stays 0.
-    fn set_enumerators(&mut self, kernel: &Kernel) {
+    /// Writes the kernel's numbers to the weak variables of the headers. A number that this kernel
+    /// lacks stays 0.
+    fn set_enumerators(&mut self, kernel: &KernelBtf) {
         let known: Vec<(Variable, u64)> = self
             .enumerator_variables()
             .filter_map(|(name, variable)| Some((variable.clone(), *kernel.enumerators.get(name)?)))
@@ -199,7 +202,7 @@ impl Open {
     }
 
     /// Clears members and flags that this kernel lacks, and sets the hot-plug sequence number.
-    fn set_ops(&mut self, kernel: &Kernel) {
+    fn set_ops(&mut self, kernel: &KernelBtf) {
         let hotplug_seq = sched_ext("hotplug_seq").and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
         for map in self.object.maps_mut() {
             if map.map_type() == MapType::StructOps {
@@ -213,8 +216,8 @@ impl Open {
         }
     }
 
-    /// What `UEI_SET_SIZE` of the scx headers does: the dump's section grows, and the scheduler is
-    /// told.
+    /// Does what `UEI_SET_SIZE` of the scx headers does: enlarges the dump's section, and writes its
+    /// size to the scheduler's variable.
     fn make_room_for_dump(&mut self) -> Result<(), LoadError> {
         let Some(place) = self.place.clone() else { return Ok(()) };
         let asked = self.exit_dump_bytes();
@@ -241,8 +244,8 @@ impl Open {
     }
 }
 
-/// The ops table of an opened object. libbpf shows function pointers as pointers to its own
-/// programs.
+/// The ops table of an opened object. In it, libbpf has replaced function pointers by pointers to
+/// its own programs.
 struct Ops<'a> {
     map: libbpf_rs::OpenMapMut<'a>,
     members: &'a [Member],
@@ -254,14 +257,15 @@ impl Ops<'_> {
         self.map.initial_value_mut()?.get_mut(member.offset..member.end)
     }
 
-    /// Ors a number into a member.
+    /// Sets the bits in a member.
     fn put(&mut self, name: &str, bits: u64) {
         for (byte, more) in self.member(name).into_iter().flatten().zip(bits.to_le_bytes()) {
             *byte |= more;
         }
     }
 
-    /// A member that this kernel lacks must be zero, or libbpf refuses. Returns what was cleared.
+    /// Clears members that this kernel lacks, because libbpf refuses others than zero. Returns a note
+    /// for each of them.
     fn clear_unknown(&mut self, known: &BTreeSet<String>) -> Vec<String> {
         let unknown: Vec<&Member> =
             self.members.iter().filter(|m| !known.contains(&m.name)).collect();
@@ -284,7 +288,7 @@ fn unsupported(message: String) -> LoadError {
 }
 
 impl Loaded {
-    /// Attaches first the helpers (probes and tracepoints of the object), then the scheduler.
+    /// Attaches the helpers (probes and tracepoints of the object), then the scheduler.
     fn attach(mut self, listener: &Listener) -> Result<Loaded, LoadError> {
         self.attach_helpers();
         let mut maps = self.object.maps_mut();
@@ -320,7 +324,7 @@ impl Loaded {
         }
     }
 
-    /// The kernel's own reason is better than the error number.
+    /// The error with the kernel's own reason, if there is one, instead of the error number.
     fn not_enabled(&self, error: &str, said: &str) -> LoadError {
         let exit = self.exit_info();
         let why = match &exit {
@@ -335,22 +339,22 @@ impl Loaded {
         }
     }
 
-    /// The name that the kernel has for it (`/sys/kernel/sched_ext/root/ops`).
+    /// The scheduler's name in `/sys/kernel/sched_ext/root/ops`.
     pub fn ops_name(&self) -> &str {
         &self.ops_name
     }
 
-    /// What was noticed while loading: flags and callbacks that this kernel lacks.
+    /// Notes about flags and callbacks that this kernel lacks.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Where what it prints is kept, to be read after it has left.
+    /// The buffer of what the scheduler prints, to be read after it was unloaded.
     pub(crate) fn take_printed(&mut self) -> Option<Printed> {
         self.printed.take()
     }
 
-    /// Why the kernel threw it out; `None` while it runs.
+    /// Why the scheduler ended; `None` while it runs.
     pub fn exit_info(&self) -> Option<ExitInfo> {
         match &self.place {
             Some(place) => place.read(&self.object),
@@ -358,12 +362,12 @@ impl Loaded {
         }
     }
 
-    /// Unloads it and waits until the kernel has. Returns why it left: `kind` 64 when it was we who
-    /// unloaded it.
+    /// Unloads the scheduler and waits until the kernel has disabled it. Returns why it ended: `kind`
+    /// 64 (`SCX_EXIT_UNREG`) for an unload from user space.
     pub fn unload(mut self) -> Option<ExitInfo> {
         if let Some(link) = self.scheduler.take() {
-            // Processes that were forked meanwhile hold the link too, so closing ours may not do.
-            // A kernel that cannot detach takes it out when the last of them ends.
+            // Processes that were forked in the meantime hold the link too, so closing it here may
+            // not be enough. A kernel that cannot detach unloads when the last of them ends.
             let _ = link.detach();
         }
         wait_for(|| sched_ext("state").is_none_or(|state| state == "disabled"));
@@ -371,7 +375,7 @@ impl Loaded {
     }
 }
 
-/// Asks every millisecond until the answer is yes; `false` when patience ends.
+/// Checks every millisecond until the condition holds; `false` after [`PATIENCE`].
 fn wait_for(is_so: impl Fn() -> bool) -> bool {
     let begin = Instant::now();
     while begin.elapsed() < PATIENCE {

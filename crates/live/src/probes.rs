@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the kernel's scheduler does to the workload's tasks, counted inside the kernel.
+//! Counts inside the kernel what its scheduler does to the workload's tasks.
 //!
-//! `probes.bpf.c` counts; this side says which threads belong to which group, when counting starts
-//! and ends, and adds up. Nothing is sent anywhere while it counts, so that the probes disturb as
-//! little as they can.
+//! `probes.bpf.c` counts. This side assigns threads to groups, starts and ends the counting, and adds
+//! up. Nothing is transferred while the probes count, so that they disturb as little as possible.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -33,7 +32,7 @@ use shared::Shared;
 
 /// Attached probes. Dropping them detaches them.
 pub struct Probes {
-    // The order of dropping: links first.
+    // Fields are dropped in order: the links first.
     links: Vec<Link>,
     object: Object,
     groups: Vec<String>,
@@ -46,14 +45,15 @@ pub struct Probes {
     statistics: Option<OwnedFd>,
 }
 
-/// See [`Probes::announcer`]. Async-signal-safe.
+/// Lets tasks announce the group of their next child, see [`Probes::announcer`]. Its method is
+/// async-signal-safe.
 #[derive(Clone, Copy)]
 pub struct Announcer {
     first: *mut Task,
     mask: usize,
 }
 
-// SAFETY: it points into memory shared with the kernel; every task writes its own slot only.
+// SAFETY: it points into memory shared with the kernel; each task writes only its own slot.
 unsafe impl Send for Announcer {}
 // SAFETY: as above.
 unsafe impl Sync for Announcer {}
@@ -69,31 +69,32 @@ impl Announcer {
     }
 }
 
-/// What was counted between start and finish.
+/// The counts between start and finish.
 #[derive(Clone, Debug, Default)]
 pub struct Readings {
-    /// One for each group, in the order given to [`Probes::attach`].
+    /// Counts of each group, in the order given to [`Probes::attach`].
     pub groups: Vec<GroupReadings>,
-    /// How all groups together went over time.
+    /// Counts of all groups together over time.
     pub series: series::Counts,
-    /// For how long was counted.
+    /// Duration of the counting, ns.
     pub counted_ns: u64,
-    /// The events, if asked for.
+    /// The events, if a trace was demanded.
     pub trace: Option<Trace>,
-    /// What each probe cost, if [`Probes::count_cost`] was asked.
+    /// Cost of each probe by its name, after [`Probes::count_cost`].
     pub cost: BTreeMap<String, ProbeCost>,
-    /// Forked tasks that could not be accounted, because their slot belongs to a living task. 0
-    /// unless task numbers go above [`maps::SLOTS_MOST`] and wrap round; not 0 means that counts
+    /// Forked tasks that could not be counted, because a living task has their slot. It can only
+    /// differ from 0 when task numbers exceed [`maps::SLOTS_MOST`] and wrap round; then the counts
     /// are too small.
     pub untracked: u64,
 }
 
 impl Probes {
-    /// Loads and attaches the probes for these groups of tasks; with `trace`, every switch,
-    /// wake-up, fork and exit of every task is kept as well.
+    /// Loads and attaches the probes for these groups of tasks. With `trace`, they also keep every
+    /// switch, wake-up, fork and exit of every task.
     ///
-    /// # Errors Why not, in one sentence: no BTF, no privilege, too many groups. The trial can go
-    /// on without probes.
+    /// # Errors
+    /// The reason in one sentence: no BTF, no privilege, too many groups. The trial can go on
+    /// without probes.
     pub fn attach(groups: &[String], trace: bool) -> Result<Probes, String> {
         check_host(groups)?;
         let listener = Listener::new();
@@ -134,8 +135,8 @@ impl Probes {
         Ok(probes)
     }
 
-    /// Asks the kernel to time the probes (and every other BPF program), which itself costs two
-    /// clock readings a run.
+    /// Makes the kernel time the probes (and every other BPF program). That costs two clock readings
+    /// per execution of a program.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -150,8 +151,8 @@ impl Probes {
         Ok(())
     }
 
-    /// Accounts a thread to a group, before the common start. Threads and processes that it makes
-    /// later belong to the same group, or to the one that [`Probes::set_fork_group`] says.
+    /// Assigns a thread to a group, before the common start. Threads and processes that it makes
+    /// later belong to the same group, or to the group set by [`Probes::set_fork_group`].
     ///
     /// # Errors
     /// When there is no such thread or group, or when its slot is taken.
@@ -174,13 +175,13 @@ impl Probes {
             ..Task::default()
         };
         self.tasks.set(index, task);
-        // The number comes last: from then on the kernel's side writes to the slot.
+        // The task number is written last: from then on the kernel writes to the slot.
         fence(Ordering::SeqCst);
         self.tasks.set(index, Task { pid: tid, ..task });
         Ok(())
     }
 
-    /// Says to which group the children of a group's tasks belong; at first to their parents'.
+    /// Sets the group of the children of a group's tasks. The default is the parents' group.
     ///
     /// # Errors
     /// When there is no such group.
@@ -192,8 +193,8 @@ impl Probes {
         Ok(())
     }
 
-    /// How tasks say, before they fork, to which group the child belongs. It must not be used when
-    /// the probes are gone.
+    /// Returns what tasks use to announce, before they fork, the group of the child. It must not be
+    /// used after the probes were dropped.
     pub fn announcer(&self) -> Announcer {
         Announcer { first: self.tasks.place(0), mask: self.tasks.len() - 1 }
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The boundary: what the core asks a scheduler (`struct sched_ext_ops`).
+//! The interface between the core and a scheduler (`struct sched_ext_ops`).
 //!
 //! Methods take `&self` because they nest: a kfunc called inside `dispatch` may make the core call
-//! `dequeue`. State belongs into the scheduler's own memory (or cells).
+//! `dequeue`. A scheduler keeps its state in its own memory (or in cells).
 
 use crate::core::{Core, TaskId};
 
-/// Which callbacks a scheduler has. The core never calls an absent one and follows the kernel's
-/// default.
+/// Which callbacks a scheduler has. The core never calls an absent callback and follows the kernel's
+/// default instead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct OpsPresent {
@@ -32,7 +32,7 @@ pub struct OpsPresent {
     pub cpu_offline: bool,
 }
 
-/// What the exit callback is told (`struct scx_exit_info`).
+/// Why a scheduler exited (`struct scx_exit_info`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExitInfo {
     /// `SCX_EXIT_*`, see [`crate::flags`].
@@ -41,7 +41,7 @@ pub struct ExitInfo {
     pub code: i64,
     /// The kind in words, e.g. `runtime error`.
     pub reason: String,
-    /// What exactly happened.
+    /// The details.
     pub message: String,
 }
 
@@ -67,8 +67,8 @@ pub trait Ops {
     fn dispatch_max_batch(&self) -> u32 {
         0
     }
-    /// Which callback runs now, and from where in its source it has called the core; empty if
-    /// none does or nobody knows. For messages.
+    /// The running callback and the source line from which it called the core, for messages. Empty
+    /// if no callback runs or the line is unknown.
     fn place(&self) -> String {
         String::new()
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From a trial to its record, in this process.
+//! Runs a trial in this process and makes its record.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use crate::core::task::Class;
 use crate::ops::Ops;
 
 /// Runs a trial under a scheduler that is a table of callbacks; `None` for policies of the kernel.
-/// The task memory has the given layout.
+/// `layout` is that of the scheduler's `struct task_struct`.
 pub fn run_ops(trial: &Trial, ops: Option<Rc<dyn Ops>>, layout: TaskLayout) -> Record {
     let mut core = match Core::new(trial, layout) {
         Ok(core) => core,
@@ -36,13 +36,13 @@ pub fn run_ops(trial: &Trial, ops: Option<Rc<dyn Ops>>, layout: TaskLayout) -> R
     record
 }
 
-/// A record that says only why there is no measurement.
+/// The record of a trial that could not be measured.
 pub fn without(trial: &Trial, outcome: Outcome) -> Record {
     Record::without_measurement(trial.clone(), outcome, provenance(trial, ""))
 }
 
 impl Core {
-    /// Loads, plays, unloads.
+    /// Loads the scheduler, plays the workload, and unloads the scheduler.
     pub fn perform_trial(&mut self, ops: Option<Rc<dyn Ops>>) {
         let main = self.add_main();
         if let Some(ops) = ops {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// An address in the object, and a size, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct SymbolRange {
     /// Relative to where the object is loaded.
     pub address: u64,
     /// 0 where it is unknown.
@@ -25,7 +25,7 @@ pub struct Map {
     /// The variable's name.
     pub name: String,
     /// Where the variable is.
-    pub place: Place,
+    pub place: SymbolRange,
     /// `BPF_MAP_TYPE_*`.
     pub kind: u32,
     /// Bytes of a key.
@@ -41,7 +41,7 @@ pub struct Map {
 /// What a global variable holds, as far as a knob can set it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum VariableKind {
     /// A number that cannot be negative; also an enumeration.
     Unsigned,
     /// A number that can.
@@ -58,16 +58,16 @@ pub struct Variable {
     /// The name.
     pub name: String,
     /// Where it is.
-    pub place: Place,
+    pub place: SymbolRange,
     /// What it holds.
-    pub kind: Kind,
+    pub kind: VariableKind,
 }
 
 /// What the loader needs to know about a native object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// The `struct sched_ext_ops` variables, by name.
-    pub ops: BTreeMap<String, Place>,
+    pub ops: BTreeMap<String, SymbolRange>,
     /// The maps, by name.
     pub maps: Vec<Map>,
     /// The `const volatile` globals, by name.
@@ -120,17 +120,17 @@ fn refuse_other_programs(open: &OpenObject) -> Result<(), String> {
 }
 
 /// The symbols of data, by name.
-fn symbols(native: &[u8]) -> Result<BTreeMap<String, Place>, String> {
+fn symbols(native: &[u8]) -> Result<BTreeMap<String, SymbolRange>, String> {
     let file = object::File::parse(native).map_err(|error| format!("no ELF object: {error}"))?;
     let of = |symbol: object::Symbol| {
-        let place = Place { address: symbol.address(), size: symbol.size() };
+        let place = SymbolRange { address: symbol.address(), size: symbol.size() };
         Some((symbol.name().ok()?.to_owned(), place))
     };
     let data = file.symbols().filter(|symbol| symbol.kind() == object::SymbolKind::Data);
     Ok(data.filter_map(of).collect())
 }
 
-fn maps(open: &OpenObject, symbols: &BTreeMap<String, Place>) -> Vec<Map> {
+fn maps(open: &OpenObject, symbols: &BTreeMap<String, SymbolRange>) -> Vec<Map> {
     let of = |map: libbpf_rs::OpenMap| {
         let name = map.name().to_string_lossy().into_owned();
         Some(Map {
@@ -150,7 +150,10 @@ fn maps(open: &OpenObject, symbols: &BTreeMap<String, Place>) -> Vec<Map> {
 const STRUCT_OPS: u32 = 26;
 
 /// The variables of a data section and what they hold.
-fn of_section<'a>(btf: &'a Btf, name: &'a str) -> impl Iterator<Item = (String, Kind)> + 'a {
+fn of_section<'a>(
+    btf: &'a Btf,
+    name: &'a str,
+) -> impl Iterator<Item = (String, VariableKind)> + 'a {
     let sections = btf.type_by_kind::<DataSec>();
     let named = sections.filter(move |section| section.name().is_some_and(|found| found == name));
     named.flat_map(move |section| {
@@ -163,15 +166,15 @@ fn of_section<'a>(btf: &'a Btf, name: &'a str) -> impl Iterator<Item = (String, 
     })
 }
 
-fn kind(ty: BtfType) -> Kind {
+fn kind(ty: BtfType) -> VariableKind {
     let bare = ty.skip_mods_and_typedefs();
     match bare.kind() {
         BtfKind::Int => match Int::try_from(bare).map(|int| int.encoding) {
-            Ok(IntEncoding::Bool) => Kind::Bool,
-            Ok(IntEncoding::Signed) => Kind::Signed,
-            _ => Kind::Unsigned,
+            Ok(IntEncoding::Bool) => VariableKind::Bool,
+            Ok(IntEncoding::Signed) => VariableKind::Signed,
+            _ => VariableKind::Unsigned,
         },
-        BtfKind::Enum | BtfKind::Enum64 => Kind::Signed,
-        _ => Kind::Other,
+        BtfKind::Enum | BtfKind::Enum64 => VariableKind::Signed,
+        _ => VariableKind::Other,
     }
 }

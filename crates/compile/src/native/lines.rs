@@ -8,7 +8,7 @@ use object::{Object, ObjectSection};
 
 /// A place in a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct SourceLine {
     /// The file, as the compiler was told.
     pub file: String,
     /// The line.
@@ -20,7 +20,7 @@ const OWN: &str = ".bpf.c";
 
 /// The source line of an address in a native object: where functions of headers are inlined, the
 /// scheduler's line that calls them. `None` for what is not the scheduler's.
-pub fn find_line(native: &[u8], address: u64) -> Option<Line> {
+pub fn find_line(native: &[u8], address: u64) -> Option<SourceLine> {
     let file = object::File::parse(native).ok()?;
     let load = |id: gimli::SectionId| -> Result<Cow<[u8]>, gimli::Error> {
         let section = file.section_by_name(id.name());
@@ -35,7 +35,7 @@ pub fn find_line(native: &[u8], address: u64) -> Option<Line> {
         let Some((Some(file), Some(line))) = frame.location.map(|at| (at.file, at.line)) else {
             continue;
         };
-        let found = Line { file: file.trim_start_matches("./").to_owned(), line };
+        let found = SourceLine { file: file.trim_start_matches("./").to_owned(), line };
         if found.file.ends_with(OWN) {
             return Some(found);
         }

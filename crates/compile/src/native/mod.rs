@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From the same `.bpf.c` file to a native object that the simulator loads.
+//! Compiles a `.bpf.c` file to a native object that the simulator loads.
 //!
-//! The source is compiled with the ecosystem's own headers, before which a few of ours stand on the
-//! include path (`native/shim/`), and linked with one file of trampolines (`fairground/kfuncs.c`).
-//! What the object does not say about itself, the types of maps and knobs, is taken from its BPF
-//! twin's BTF.
+//! The source is compiled with the scx headers, in front of which the include path has a few of ours
+//! (`native/shim/`), and linked with one file of trampolines (`fairground/kfuncs.c`). The types of
+//! maps and knobs, which the native object does not contain, come from the BTF of the BPF object.
 //!
-//! What is not here: running it. See the `sim` crate.
+//! What is not here: running the object. See the `sim` crate.
 
 mod facts;
 mod lines;
 mod make;
 mod store;
 
-pub use facts::{Facts, Kind, Map, Place, Variable};
-pub use lines::{Line, find_line};
+pub use facts::{Facts, Map, SymbolRange, Variable, VariableKind};
+pub use lines::{SourceLine, find_line};
 
 use crate::{CompileError, Compiled, Source, clang, toolkit};
 
@@ -25,33 +24,34 @@ pub struct Native {
     pub name: String,
     /// The identity of its source.
     pub sha256: String,
-    /// A shared object without dependencies.
+    /// The shared object; it has no dependencies.
     pub object: Vec<u8>,
-    /// What the loader needs to know about it.
+    /// Places and types of its ops table, maps and knobs.
     pub facts: Facts,
 }
 
-/// Compiles a scheduler for the simulator, or finds it compiled: built in, in
+/// Compiles a scheduler for the simulator, unless there is a compiled one: built in, in
 /// `$FAIRGROUND_OBJECTS`, or in the cache.
 ///
-/// # Errors When clang refuses the source; when it uses a kfunc, a helper, a field or a kind of
-/// program that the model lacks (the message names it, the file and the line); when there is no
-/// clang.
+/// # Errors
+/// There is no clang, clang refuses the source, or the source uses a kfunc, a helper, a field or a
+/// kind of program that the model lacks (the message names it, with file and line).
 pub fn native(source: &Source) -> Result<Native, CompileError> {
     if let Some((object, facts)) = store::find(&source.sha256) {
         return Ok(named(source, object, facts));
     }
     let twin = crate::compile(source)?;
     let (object, facts) = fresh(source, &twin)?;
-    // A cache that cannot be written costs time, nothing else.
+    // Without a writable cache, compiling is repeated; nothing else is lost.
     let _ = store::write(&crate::object::cache(), &source.sha256, &object, &facts);
     Ok(named(source, object, facts))
 }
 
-/// Puts a native object into a folder of objects (`$FAIRGROUND_OBJECTS`), which is made if needed.
+/// Writes a native object to a folder of objects (`$FAIRGROUND_OBJECTS`), which is created if
+/// needed.
 ///
 /// # Errors
-/// When the folder cannot be written.
+/// The folder cannot be written.
 pub fn write_native(folder: &std::path::Path, native: &Native) -> std::io::Result<()> {
     store::write(folder, &native.sha256, &native.object, &native.facts)
 }

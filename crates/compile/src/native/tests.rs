@@ -46,9 +46,9 @@ fn knobs_and_maps_are_known() {
             scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, lazy ? slice_us : v ? *v : 0, flags); }";
     let facts = check("facts", body).unwrap_or_else(|error| panic!("{error}")).facts;
     let kind = |name: &str| facts.variables.iter().find(|v| v.name == name).map(|v| v.kind);
-    assert_eq!(kind("slice_us"), Some(Kind::Unsigned));
-    assert_eq!(kind("lazy"), Some(Kind::Bool));
-    assert_eq!(kind("shift"), Some(Kind::Signed));
+    assert_eq!(kind("slice_us"), Some(VariableKind::Unsigned));
+    assert_eq!(kind("lazy"), Some(VariableKind::Bool));
+    assert_eq!(kind("shift"), Some(VariableKind::Signed));
     let map = &facts.maps[0];
     assert_eq!((map.name.as_str(), map.kind, map.key_size, map.value_size), ("seen", 1, 4, 8));
     assert_eq!(map.max_entries, 7);

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use libbpf_rs::{MapCore, MapFlags, Object};
 
-use super::variable::{Kind, Member, Variable, is_section};
+use super::variable::{Member, Variable, VariableKind, is_section};
 
 /// `SCX_EXIT_UNREG`.
 const UNREGISTERED: u64 = 64;
@@ -42,7 +42,7 @@ pub const DUMP_BYTES: u32 = 32768;
 
 /// Where the scheduler's `UEI_DEFINE` variables are.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct ExitVariables {
     /// The structure itself.
     pub structure: Variable,
     /// Its members.
@@ -53,13 +53,13 @@ pub struct Place {
     pub dump_length: Option<Variable>,
 }
 
-impl Place {
+impl ExitVariables {
     /// Finds them by their type, so that any name will do.
-    pub fn find(variables: &[Variable], members: Option<Vec<Member>>) -> Option<Place> {
-        let kind = Kind::Structure("user_exit_info".into());
+    pub fn find(variables: &[Variable], members: Option<Vec<Member>>) -> Option<ExitVariables> {
+        let kind = VariableKind::Structure("user_exit_info".into());
         let structure = variables.iter().find(|variable| variable.kind == kind)?.clone();
         let length = format!("{}_dump_len", structure.name);
-        Some(Place {
+        Some(ExitVariables {
             dump_section: format!(".data.{}_dump", structure.name),
             dump_length: variables.iter().find(|variable| variable.name == length).cloned(),
             members: members?,

@@ -69,7 +69,7 @@ fn enumerators_reach_the_object() {
     let value = 0x8765_4321_0000_0001_u64;
     let (name, place) = open.enumerator_variables().next().expect("it uses one");
     let (enumerators, place) = (BTreeMap::from([(name.to_owned(), value)]), place.clone());
-    open.set_enumerators(&Kernel { enumerators, ops_members: BTreeSet::new() });
+    open.set_enumerators(&KernelBtf { enumerators, ops_members: BTreeSet::new() });
     let is_constants = |name: &std::ffi::OsStr| is_section(&name.to_string_lossy(), ".rodata");
     let map = open.object.maps().find(|map| is_constants(map.name())).expect("it has constants");
     let bytes = &map.initial_value().expect("with values")[place.offset..place.offset + 8];
@@ -82,7 +82,7 @@ fn what_a_kernel_lacks_is_left_out_and_said() {
     let mut members: BTreeSet<String> = open.ops_members.iter().map(|m| m.name.clone()).collect();
     members.remove("exit");
     let enumerators = BTreeMap::from([("SCX_OPS_ENQ_LAST".to_owned(), 2)]);
-    let kernel = Kernel { enumerators, ops_members: members };
+    let kernel = KernelBtf { enumerators, ops_members: members };
     for map in open.object.maps_mut().filter(|map| map.map_type() == MapType::StructOps) {
         // SCX_OPS_ENQ_LAST and SCX_OPS_TID_TO_TASK.
         Ops { map, members: &open.ops_members }.put("flags", 2 | 1 << 8);

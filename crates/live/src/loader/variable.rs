@@ -8,7 +8,7 @@ use model::KnobValue;
 
 /// What a variable holds, as far as the loader cares.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum VariableKind {
     /// A number; also an enumeration.
     Integer {
         /// Whether it can be negative.
@@ -34,7 +34,7 @@ pub struct Variable {
     /// How long it is, bytes.
     pub size: usize,
     /// What it holds.
-    pub kind: Kind,
+    pub kind: VariableKind,
     /// The name of its type, `u64`.
     pub type_name: String,
 }
@@ -71,17 +71,17 @@ pub fn variables(btf: &Btf) -> Vec<Variable> {
     found
 }
 
-fn kind(ty: &BtfType) -> Kind {
+fn kind(ty: &BtfType) -> VariableKind {
     let bare = ty.skip_mods_and_typedefs();
     match bare.kind() {
         BtfKind::Int => match Int::try_from(bare).map(|int| int.encoding) {
-            Ok(IntEncoding::Bool) => Kind::Bool,
-            Ok(IntEncoding::Signed) => Kind::Integer { signed: true },
-            _ => Kind::Integer { signed: false },
+            Ok(IntEncoding::Bool) => VariableKind::Bool,
+            Ok(IntEncoding::Signed) => VariableKind::Integer { signed: true },
+            _ => VariableKind::Integer { signed: false },
         },
-        BtfKind::Enum | BtfKind::Enum64 => Kind::Integer { signed: is_signed(bare) },
-        BtfKind::Struct => Kind::Structure(text(bare.name())),
-        _ => Kind::Other,
+        BtfKind::Enum | BtfKind::Enum64 => VariableKind::Integer { signed: is_signed(bare) },
+        BtfKind::Struct => VariableKind::Structure(text(bare.name())),
+        _ => VariableKind::Other,
     }
 }
 
@@ -150,7 +150,7 @@ pub fn is_knob(variable: &Variable) -> bool {
     let own = variable.name.starts_with("__")
         || variable.name.starts_with("scx_lib_")
         || variable.name.ends_with("_dump_len");
-    let scalar = matches!(variable.kind, Kind::Integer { .. } | Kind::Bool);
+    let scalar = matches!(variable.kind, VariableKind::Integer { .. } | VariableKind::Bool);
     variable.section == ".rodata" && scalar && !own
 }
 
@@ -164,14 +164,14 @@ pub fn knob(variable: &Variable, section: &[u8]) -> Knob {
     }
 }
 
-fn default(kind: &Kind, bytes: &[u8]) -> String {
+fn default(kind: &VariableKind, bytes: &[u8]) -> String {
     let mut wide = [0; 8];
     wide[..bytes.len().min(8)].copy_from_slice(&bytes[..bytes.len().min(8)]);
     let unsigned = u64::from_le_bytes(wide);
     let unused_bits = 64 - 8 * bytes.len().clamp(1, 8) as u32;
     match kind {
-        Kind::Bool => (unsigned != 0).to_string(),
-        Kind::Integer { signed: true } => {
+        VariableKind::Bool => (unsigned != 0).to_string(),
+        VariableKind::Integer { signed: true } => {
             (((unsigned << unused_bits) as i64) >> unused_bits).to_string()
         }
         _ => unsigned.to_string(),
@@ -202,12 +202,14 @@ pub fn write(object: &mut OpenObject, variable: &Variable, bytes: &[u8]) {
 pub fn encode(variable: &Variable, value: KnobValue) -> Result<Vec<u8>, String> {
     let bits = 8 * variable.size as u32;
     let (lowest, highest) = match variable.kind {
-        Kind::Integer { signed: true } => (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1),
-        Kind::Integer { signed: false } => (0, (1_i128 << bits) - 1),
+        VariableKind::Integer { signed: true } => {
+            (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1)
+        }
+        VariableKind::Integer { signed: false } => (0, (1_i128 << bits) - 1),
         _ => (0, 1),
     };
     let number = match (value, &variable.kind) {
-        (KnobValue::Bool(value), Kind::Bool) => i128::from(value),
+        (KnobValue::Bool(value), VariableKind::Bool) => i128::from(value),
         (KnobValue::Bool(_), _) => {
             return Err(format!("{} is a number ({})", variable.name, variable.type_name));
         }
@@ -227,7 +229,7 @@ pub fn encode(variable: &Variable, value: KnobValue) -> Result<Vec<u8>, String> 
 mod tests {
     use super::*;
 
-    fn variable(kind: Kind, size: usize) -> Variable {
+    fn variable(kind: VariableKind, size: usize) -> Variable {
         Variable {
             section: ".rodata".into(),
             name: "slice_us".into(),
@@ -241,7 +243,7 @@ mod tests {
     #[test]
     fn every_width_and_sign_is_encoded() {
         let encode = |signed, size, value| {
-            encode(&variable(Kind::Integer { signed }, size), KnobValue::Int(value))
+            encode(&variable(VariableKind::Integer { signed }, size), KnobValue::Int(value))
         };
         assert_eq!(encode(false, 1, 255), Ok(vec![255]));
         assert_eq!(encode(true, 2, -2), Ok(vec![0xfe, 0xff]));
@@ -252,9 +254,9 @@ mod tests {
 
     #[test]
     fn truth_values_are_not_numbers() {
-        let number = variable(Kind::Integer { signed: false }, 4);
+        let number = variable(VariableKind::Integer { signed: false }, 4);
         assert!(encode(&number, KnobValue::Bool(true)).unwrap_err().contains("is a number"));
-        let flag = variable(Kind::Bool, 1);
+        let flag = variable(VariableKind::Bool, 1);
         assert_eq!(encode(&flag, KnobValue::Bool(true)), Ok(vec![1]));
         assert_eq!(encode(&flag, KnobValue::Int(0)), Ok(vec![0]));
         assert!(encode(&flag, KnobValue::Int(2)).is_err());
@@ -262,9 +264,9 @@ mod tests {
 
     #[test]
     fn defaults_keep_their_sign() {
-        assert_eq!(default(&Kind::Integer { signed: true }, &[0xff, 0xff]), "-1");
-        assert_eq!(default(&Kind::Integer { signed: false }, &[0xff, 0xff]), "65535");
-        assert_eq!(default(&Kind::Bool, &[1]), "true");
+        assert_eq!(default(&VariableKind::Integer { signed: true }, &[0xff, 0xff]), "-1");
+        assert_eq!(default(&VariableKind::Integer { signed: false }, &[0xff, 0xff]), "65535");
+        assert_eq!(default(&VariableKind::Bool, &[1]), "true");
     }
 
     #[test]

@@ -22,14 +22,14 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// What has been brought in.
 pub struct UnderTest {
-    kind: Kind,
+    kind: LoadedFrom,
     /// Why the kernel threw it out, once it is known.
     exit: Option<ExitInfo>,
     /// What it has printed, once it has left, every time that it was loaded.
     printed: Vec<String>,
 }
 
-enum Kind {
+enum LoadedFrom {
     /// The kernel's own, or gone already.
     Builtin,
     File(Box<Loaded>),
@@ -49,10 +49,10 @@ pub fn start(choice: &SchedulerChoice) -> Result<UnderTest, Outcome> {
     let kind = match choice {
         SchedulerChoice::File { file, sha256, knobs } => {
             let compiled = compiled(file, sha256).map_err(|reason| Outcome::Failed { reason })?;
-            Kind::File(Box::new(loader::load(&compiled, knobs).map_err(refused)?))
+            LoadedFrom::File(Box::new(loader::load(&compiled, knobs).map_err(refused)?))
         }
-        SchedulerChoice::Program { command } => Kind::Program(start_program(command)?),
-        SchedulerChoice::Kernel | SchedulerChoice::Policy { .. } => Kind::Builtin,
+        SchedulerChoice::Program { command } => LoadedFrom::Program(start_program(command)?),
+        SchedulerChoice::Kernel | SchedulerChoice::Policy { .. } => LoadedFrom::Builtin,
         SchedulerChoice::Claimed { name } => {
             let reason = format!("`{name}` is a name in somebody's result, which nothing can run");
             return Err(Outcome::Unsupported { reason });
@@ -77,7 +77,7 @@ impl UnderTest {
     /// What was noticed while loading.
     pub fn notes(&self) -> Vec<String> {
         match &self.kind {
-            Kind::File(loaded) => loaded.notes().to_vec(),
+            LoadedFrom::File(loaded) => loaded.notes().to_vec(),
             _ => Vec::new(),
         }
     }
@@ -86,9 +86,9 @@ impl UnderTest {
     pub fn verify_before(&mut self, before: &ActiveScheduler) -> Result<(), Outcome> {
         let enabled = before.sched_ext_state == "enabled";
         let right = match &self.kind {
-            Kind::Builtin => !enabled,
-            Kind::File(loaded) => enabled && before.sched_ext_ops == loaded.ops_name(),
-            Kind::Program(_) => enabled && !before.sched_ext_ops.is_empty(),
+            LoadedFrom::Builtin => !enabled,
+            LoadedFrom::File(loaded) => enabled && before.sched_ext_ops == loaded.ops_name(),
+            LoadedFrom::Program(_) => enabled && !before.sched_ext_ops.is_empty(),
         };
         if right {
             return Ok(());
@@ -142,7 +142,7 @@ impl UnderTest {
             await_disabled();
         }
         let now = match &self.kind {
-            Kind::File(loaded) => loaded.exit_info(),
+            LoadedFrom::File(loaded) => loaded.exit_info(),
             _ => None,
         };
         now.or_else(|| self.exit.clone()).filter(|exit| !exit.was_asked_for())
@@ -151,7 +151,7 @@ impl UnderTest {
     /// What an installed scheduler printed, which is where it tells the kernel's reason.
     fn last_words(&mut self) -> String {
         match &mut self.kind {
-            Kind::Program(running) => {
+            LoadedFrom::Program(running) => {
                 running.look();
                 running.said()
             }
@@ -162,13 +162,13 @@ impl UnderTest {
     /// Takes it out and waits until the kernel's own scheduler is back. Can be called twice.
     pub fn stop(&mut self) {
         let mut printed = None;
-        match std::mem::replace(&mut self.kind, Kind::Builtin) {
-            Kind::Builtin => return,
-            Kind::File(mut loaded) => {
+        match std::mem::replace(&mut self.kind, LoadedFrom::Builtin) {
+            LoadedFrom::Builtin => return,
+            LoadedFrom::File(mut loaded) => {
                 printed = loaded.take_printed();
                 self.exit = loaded.unload();
             }
-            Kind::Program(running) => drop(running.finish()),
+            LoadedFrom::Program(running) => drop(running.finish()),
         }
         await_disabled();
         self.printed.extend(printed.into_iter().flat_map(|printed| printed.lines()));

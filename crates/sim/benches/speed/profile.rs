@@ -14,7 +14,7 @@ use crate::one::{self, Answer, Load};
 /// The parts, by the beginning of a function's name; the first that fits counts.
 const PARTS: [(&str, &str); 9] = [
     ("sim::core::events", "event queue"),
-    ("sim::core::run", "main loop"),
+    ("sim::core::event_loop", "main loop"),
     ("sim::core", "machine: switches, wake-ups, ticks, memory"),
     ("sim::ext", "sched_ext core"),
     ("sim::player", "workload"),

@@ -9,7 +9,7 @@ use super::task::{Class, State, class_of};
 use super::{Core, TaskId};
 use crate::flags::*;
 
-/// What was true before the change.
+/// The task's state before the change.
 pub(crate) struct Scope {
     queued: bool,
     running: bool,
@@ -40,7 +40,7 @@ impl Core {
         }
     }
 
-    /// `sched_setscheduler()` and `setpriority()`. False when admission control refuses.
+    /// `sched_setscheduler()` and `setpriority()`. Returns false if admission control refuses.
     pub(crate) fn set_policy(&mut self, task: TaskId, policy: Policy) -> bool {
         let (old, new) = (self.task(task).class, class_of(&policy));
         if new == Class::Deadline && (!super::deadline::is_valid(&policy) || !self.admits(&policy))
@@ -48,7 +48,7 @@ impl Core {
             return false;
         }
         let (old_prio, prio) = (self.task(task).prio, super::task::prio_of(&policy));
-        // A nice value alone is `setpriority()`, which moves nobody.
+        // A new nice value alone is `setpriority()`, which moves no task.
         let is_nice = Policy { nice: policy.nice, ..self.task(task).policy } == policy;
         let class = if old == new { 0 } else { ENQ_CLASS };
         let moves = if is_nice || prio == old_prio { 0 } else { ENQ_MOVE };
@@ -82,7 +82,7 @@ impl Core {
         true
     }
 
-    /// Somebody else may have become more important than the changed task, or the other way round.
+    /// Reschedules if the change altered which task should run.
     fn after_change(&mut self, task: TaskId, old: Class) {
         let (cpu, state) = (self.task(task).cpu, self.task(task).state);
         if state != State::Runnable {
@@ -120,8 +120,8 @@ impl Core {
         }
     }
 
-    /// The stopper thread moves a task away from a CPU that it may no longer use. It preempts the
-    /// task if that is running there.
+    /// The stopper thread moves a task away from a CPU that it may not use any more, and preempts it
+    /// first if it is running.
     fn evict(&mut self, task: TaskId, from: u32) {
         let target = self.cpus_allowed(task).first().unwrap_or(from);
         if self.cpus[from as usize].curr == task {

@@ -1,60 +1,60 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A CPU: its clock, its run queue, and the work that its task is doing.
 //!
-//! DIVERGES: what one event does is visible to other CPUs at once, while its cost moves the clock
-//! of its own CPU ahead; so an effect can be seen earlier than it was made, by at most that event's
-//! kernel work (microseconds; a fork or an end lets its time pass first). User work never runs
+//! DIVERGES: the effects of an event are visible to other CPUs at once, while its cost moves the
+//! clock of its own CPU ahead. So another CPU can see an effect too early, by at most that event's
+//! kernel work (microseconds; a fork or an exit lets its time pass first). User work never runs
 //! ahead.
 //!
-//! DIVERGES: siblings of a core run at full speed side by side, caches matter only at a migration,
-//! and CPUs neither change their frequency nor come and go.
+//! DIVERGES: the siblings of a core both run at full speed, caches matter only at a migration, and
+//! CPUs have a fixed frequency and no hot-plug.
 
 use super::deadline::DeadlineQueue;
 use super::rt::RtQueue;
 use super::server::Server;
 use super::task::Class;
 use super::{Core, NO_TASK, TaskId};
-use crate::core::events::Kind;
+use crate::core::events::EventKind;
 
-/// A CPU. Fields are only changed by code that runs on it or holds, in the kernel, its lock.
+/// A CPU. Only code that runs on it, or that holds its run-queue lock in the kernel, changes fields.
 pub struct Cpu {
-    /// Who runs; its idle task when nobody does.
+    /// The running task; the idle task on an idle CPU.
     pub curr: TaskId,
-    /// It must schedule as soon as it can.
+    /// The CPU must call the scheduler as soon as possible.
     pub need_resched: bool,
-    /// A tick is on its way.
+    /// A tick event is queued.
     pub tick_armed: bool,
-    /// The stopper thread runs (as far as classes care), not the idle task.
+    /// For the classes, the stopper thread runs instead of the idle task.
     pub stopper: bool,
-    /// Inside the dispatch path.
+    /// The CPU is inside the dispatch path.
     pub in_balance: bool,
-    /// The dispatch path has decided that the previous task runs on.
+    /// The dispatch path has decided to keep the previous task running.
     pub keep: bool,
     /// `rq->scx.in_wakeup`.
     pub in_wakeup: bool,
     /// The scheduler's `select_cpu` runs.
     pub in_select_cpu: bool,
-    /// The local queue's tasks are to be enqueued again.
+    /// The tasks of the local queue have to be enqueued again.
     pub reenqueue_local: bool,
-    /// Kernel work keeps it busy until then; its clock.
+    /// Kernel work keeps the CPU busy until this time.
     pub free_at: u64,
-    /// When the task's piece of work is done, if nothing intervenes; `u64::MAX`: no piece.
+    /// Time at which the task's current work is done without interruption; `u64::MAX`: no work.
     pub done_at: u64,
-    /// The earliest [`Kind::Work`] event on its way; `u64::MAX`: none.
+    /// Time of the earliest queued [`EventKind::Work`]; `u64::MAX`: none.
     pub armed_at: u64,
-    /// The current task works since then.
+    /// Time since which the current task works.
     pub resumed_at: u64,
-    /// Sched_ext tasks on its run queue, the running one included.
+    /// Number of sched_ext tasks on its run queue, including the running one.
     pub nr_ext: u32,
-    /// Hand-overs so far.
+    /// Number of times that a task of this CPU was handed to the scheduler.
     pub qseq: u64,
-    /// Flags that the next enqueue on it gets besides its own.
+    /// Flags that the next enqueue on this CPU gets in addition.
     pub extra_enq_flags: u64,
     /// Kicks that wait for the end of the current operation: target and `KICK_*`.
     pub kicks: Vec<(u32, u64)>,
-    /// Sched_ext tasks that wait to run, first the one that has waited longest.
+    /// Head of the watchdog's list: the sched_ext task that has waited longest.
     pub watch_head: u32,
-    /// See above.
+    /// Tail of that list.
     pub watch_tail: u32,
     /// The rotating start of searches for idle CPUs (`distribute_cpu_mask_prev`).
     pub cursor: u32,
@@ -62,9 +62,9 @@ pub struct Cpu {
     pub rt: RtQueue,
     /// Deadline tasks.
     pub deadline: DeadlineQueue,
-    /// The reservation that keeps sched_ext tasks from starving.
+    /// The deadline server that protects sched_ext tasks from starvation.
     pub server: Server,
-    /// Counts switches, so that late events are recognised.
+    /// Counts context switches, so that outdated events are recognised.
     pub switches: u32,
 }
 
@@ -102,7 +102,7 @@ impl Cpu {
 
 /// Time.
 impl Core {
-    /// The time on a CPU: kernel work puts it ahead of the event that is being handled.
+    /// The time on a CPU. Kernel work moves it ahead of the event that is being handled.
     #[inline]
     pub(crate) fn clock(&self, cpu: u32) -> u64 {
         self.now.max(self.cpus[cpu as usize].free_at)
@@ -182,7 +182,7 @@ impl Core {
         let here = &mut self.cpus[cpu as usize];
         if here.done_at < here.armed_at {
             here.armed_at = here.done_at;
-            self.events.push(here.done_at, Kind::Work, cpu, 0);
+            self.events.push(here.done_at, EventKind::Work, cpu, 0);
         }
     }
 
@@ -193,7 +193,7 @@ impl Core {
             here.tick_armed = true;
             let since = self.now.saturating_sub(self.tick_phase);
             let next = self.tick_phase + (since / self.tick_ns + 1) * self.tick_ns;
-            self.events.push(next, Kind::Tick, cpu, 0);
+            self.events.push(next, EventKind::Tick, cpu, 0);
         }
     }
 }

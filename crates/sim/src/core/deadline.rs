@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! SCHED_DEADLINE: constant bandwidth servers, earliest deadline first, over all CPUs.
 //!
-//! DIVERGES: only tasks reserve bandwidth. The kernel's servers, 5 % of a CPU each, do so, too, and
-//! while they are active nobody reclaims theirs. Who ends gives its bandwidth back at once, not at
-//! its 0-lag time.
+//! DIVERGES: only tasks reserve bandwidth. The kernel's servers reserve 5 % of a CPU each, which no
+//! task reclaims while they are active. A task that exits returns its bandwidth at once, not at its
+//! 0-lag time.
 
 use std::collections::BTreeSet;
 
 use model::trace::{Preemption, Queue};
 use model::{Policy, PolicyClass};
 
-use super::events::Kind;
+use super::events::EventKind;
 use super::task::{Class, State};
 use super::{Core, TaskId};
 use crate::flags::ENQ_WAKEUP;
 
-/// The deadline tasks of a CPU by deadline, the running one included.
+/// The deadline tasks of a CPU in order of deadline, including the running task.
 #[derive(Default)]
 pub struct DeadlineQueue {
     tasks: BTreeSet<(u64, TaskId)>,
 }
 
 impl DeadlineQueue {
-    /// Who runs next.
+    /// The task with the earliest deadline.
     pub fn first(&self) -> Option<TaskId> {
         self.tasks.first().map(|&(_, task)| task)
     }
@@ -39,7 +39,7 @@ struct Parameters {
     period: u64,
 }
 
-/// `sched_rt_runtime_us` of a period, in the numbers of bandwidths; −1 is no limit.
+/// `sched_rt_runtime_us` as a share of its period, in units of bandwidth; -1 means no limit.
 pub fn limit(rt_runtime_us: i64) -> Option<u64> {
     u64::try_from(rt_runtime_us).ok().map(|us| us * ONE / PERIOD_US)
 }
@@ -54,14 +54,14 @@ fn parameters(policy: &Policy) -> Parameters {
     }
 }
 
-/// Whether the kernel would take the parameters (`__checkparam_dl`).
+/// Whether the kernel would accept the parameters (`__checkparam_dl`).
 pub fn is_valid(policy: &Policy) -> bool {
     let Parameters { runtime, deadline, period } = parameters(policy);
     deadline > 0 && runtime >= LEAST_RUNTIME_NS && runtime <= deadline && deadline <= period
 }
 
-/// What is left of the budget could not be used up before the deadline at the reserved rate:
-/// `dl_entity_overflow()`, in the same reduced precision.
+/// Whether the remaining budget is too large for the time to the deadline at the reserved rate:
+/// `dl_entity_overflow()`, with the same reduced precision.
 fn overflows(
     left: i64,
     until_deadline: u64,
@@ -85,14 +85,14 @@ impl Core {
         }
     }
 
-    /// Whether the machine has room for the policy besides what is reserved already.
+    /// Whether the machine has enough unreserved bandwidth for the policy.
     pub(crate) fn admits(&self, policy: &Policy) -> bool {
         let wanted = self.dl_bandwidth + self.bandwidth_of(policy);
         self.dl_limit.is_none_or(|limit| wanted <= limit * u64::from(self.topology.cpus))
     }
 
-    /// What running for so long costs a task that reclaims: `grub_reclaim()`. Its budget shrinks
-    /// more slowly the more of what can be reserved is not, or is by others that are not active.
+    /// The budget that a reclaiming task uses while it runs: `grub_reclaim()`. The budget shrinks the
+    /// more slowly the more bandwidth is unreserved, or reserved by inactive tasks.
     pub(crate) fn reclaimed(&self, cpu: u32, task: TaskId, ns: u64) -> u64 {
         let most = self.dl_limit.unwrap_or(ONE);
         let free = most as i64 - (self.dl_bandwidth / u64::from(self.topology.cpus)) as i64;
@@ -101,8 +101,8 @@ impl Core {
         (u128::from(ns) * u128::from(active) / u128::from(most.max(1))) as u64
     }
 
-    /// What tasks of a CPU have reserved that sleep, and whose budgets would by now be used up if
-    /// they had used them at an even rate (from the 0-lag time on).
+    /// The bandwidth of a CPU's sleeping tasks whose 0-lag time has passed: at an even rate their
+    /// budgets would be used up by now.
     fn inactive_bandwidth(&self, cpu: u32) -> u64 {
         let now = self.clock(cpu);
         let is_inactive = |&task: &TaskId| {
@@ -136,7 +136,7 @@ impl Core {
         self.trace_deadline(cpu, task);
     }
 
-    /// The task's place in the run queue, for the trace.
+    /// The task's position in the run queue, for the trace.
     #[inline(always)]
     pub(crate) fn trace_deadline(&mut self, cpu: u32, task: TaskId) {
         if self.is_tracing() {
@@ -154,7 +154,7 @@ impl Core {
         self.cpu_mut(cpu).deadline.tasks.remove(&key);
     }
 
-    /// An exhausted budget is noticed at the tick.
+    /// Checks the budget at the tick.
     pub(crate) fn tick_deadline(&mut self, cpu: u32) {
         let task = self.cpus[cpu as usize].curr;
         if self.task(task).dl_runtime <= 0 {
@@ -162,7 +162,7 @@ impl Core {
         }
     }
 
-    /// Out until the next period begins.
+    /// Throttles the task until its next period.
     fn throttle(&mut self, cpu: u32, task: TaskId) {
         self.dequeue_deadline(cpu, task);
         let this = self.task_mut(task);
@@ -170,12 +170,12 @@ impl Core {
         let given = parameters(&this.policy);
         let next = this.dl_deadline - given.deadline + given.period;
         let time = next.max(self.now);
-        self.events.push(time, Kind::Replenish, task.0, 0);
+        self.events.push(time, EventKind::Replenish, task.0, 0);
         self.because(cpu, Preemption::SliceEnd);
         self.resched(cpu);
     }
 
-    /// `sched_yield()`: the rest of the budget is given up.
+    /// `sched_yield()`: gives up the rest of the budget.
     pub(crate) fn yield_deadline(&mut self, cpu: u32, task: TaskId) {
         self.update_curr(cpu);
         let this = self.task_mut(task);
@@ -213,7 +213,7 @@ impl Core {
         self.task(task).dl_deadline < self.task(current).dl_deadline
     }
 
-    /// The latest deadline on a CPU that runs deadline tasks; others are later still.
+    /// The earliest deadline on a CPU; later than any deadline if it has no deadline tasks.
     fn cpu_deadline(&self, cpu: u32) -> u64 {
         let first = self.cpus[cpu as usize].deadline.tasks.first();
         first.map_or(u64::MAX, |&(deadline, _)| deadline)
@@ -245,7 +245,7 @@ impl Core {
         waiting.filter(|&task| task != here.curr).find(|&task| self.task(task).nr_allowed > 1)
     }
 
-    /// Sends waiting tasks to CPUs with later deadlines.
+    /// Pushes waiting tasks to CPUs with later deadlines.
     pub(crate) fn push_deadline(&mut self, cpu: u32) {
         while let Some(task) = self.waiting_deadline(cpu) {
             if self.curr_class(cpu) != Class::Deadline || self.deadline_preempts(cpu, task) {
@@ -260,7 +260,7 @@ impl Core {
         }
     }
 
-    /// Fetches a waiting task with an earlier deadline than this CPU has.
+    /// Pulls a waiting task whose deadline is earlier than this CPU's earliest.
     pub(crate) fn pull_deadline(&mut self, cpu: u32) {
         for source in (0..self.topology.cpus).filter(|&source| source != cpu) {
             let Some(task) = self.waiting_deadline(source) else { continue };

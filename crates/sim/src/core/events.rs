@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What happens next: a 4-ary heap of moments.
+//! The event queue: a 4-ary heap, ordered by time.
 //!
-//! Four children per node fit two cache lines, and the heap of a thousand CPUs is six levels deep.
-//! Events cannot be taken back; the one who made them checks on arrival whether they still hold.
+//! The four children of a node fit into two cache lines, and the heap of a thousand CPUs has six
+//! levels. Events cannot be removed; their handler checks on arrival whether they are still valid.
 
-/// What happens.
+/// What an event does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
-    /// A CPU's task has done its current piece of work. Index: CPU.
+pub enum EventKind {
+    /// A CPU's task has finished its current work. Index: CPU.
     Work,
     /// A scheduler tick. Index: CPU.
     Tick,
@@ -16,47 +16,48 @@ pub enum Kind {
     Resched,
     /// Kicks and deferred work of a CPU (`irq_work`). Index: CPU.
     IrqWork,
-    /// A sleeping task's time is over. Index: task.
+    /// A sleeping task's timer expires. Index: task.
     Wake,
     /// A scheduler's timer. Index: timer.
     SchedulerTimer,
-    /// The watchdog looks round.
+    /// The watchdog checks for starving tasks.
     Watchdog,
     /// A deadline task gets a new budget. Index: task.
     Replenish,
-    /// A CPU's reservation for sched_ext tasks begins. Index: CPU.
+    /// A CPU's deadline server for sched_ext tasks starts. Index: CPU.
     Server,
-    /// The workload's duration is over; generation 1: the time limit of one without duration.
+    /// The workload's duration is over; generation 1: the time limit of a workload without duration.
     End,
 }
 
-const KINDS: [Kind; 10] = [
-    Kind::Work,
-    Kind::Tick,
-    Kind::Resched,
-    Kind::IrqWork,
-    Kind::Wake,
-    Kind::SchedulerTimer,
-    Kind::Watchdog,
-    Kind::Replenish,
-    Kind::Server,
-    Kind::End,
+const KINDS: [EventKind; 10] = [
+    EventKind::Work,
+    EventKind::Tick,
+    EventKind::Resched,
+    EventKind::IrqWork,
+    EventKind::Wake,
+    EventKind::SchedulerTimer,
+    EventKind::Watchdog,
+    EventKind::Replenish,
+    EventKind::Server,
+    EventKind::End,
 ];
 
 /// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When, ns.
+    /// Time of the event, ns.
     pub time: u64,
-    /// Whose.
+    /// Index of the task, CPU or timer.
     pub index: u32,
-    /// The maker's counter, by which it recognises events that no longer hold.
+    /// Counter of the task, CPU or timer when the event was made: the event is outdated if the counter
+    /// has changed.
     pub generation: u32,
-    /// What.
-    pub kind: Kind,
+    /// What the event does.
+    pub kind: EventKind,
 }
 
-/// An event in the heap, small because much of the run time goes into moving them.
+/// An event in the heap. It is small because moving events takes much of the run time.
 #[derive(Clone, Copy)]
 struct Packed {
     time: u64,
@@ -110,7 +111,7 @@ impl Events {
     }
 
     /// Adds one.
-    pub fn push(&mut self, time: u64, kind: Kind, index: u32, generation: u32) {
+    pub fn push(&mut self, time: u64, kind: EventKind, index: u32, generation: u32) {
         self.made += 1;
         // Multiplicative hashing by the seed: a different, repeatable order for each seed.
         let chance = self.made.wrapping_mul(self.seed) >> 13 & ((1 << (64 - MADE_BITS)) - 1);
@@ -197,7 +198,7 @@ mod tests {
     fn drain(seed: u64, times: &[u64]) -> Vec<(u64, u32)> {
         let mut events = Events::new(seed);
         for (index, &time) in times.iter().enumerate() {
-            events.push(time, Kind::Wake, index as u32, 0);
+            events.push(time, EventKind::Wake, index as u32, 0);
         }
         std::iter::from_fn(|| events.pop().map(|event| (event.time, event.index))).collect()
     }

@@ -9,19 +9,19 @@ pub struct CpuMask {
 }
 
 impl CpuMask {
-    /// The empty set for a machine with so many CPUs.
+    /// The empty set of a machine with this number of CPUs.
     pub fn empty(cpus: u32) -> CpuMask {
         CpuMask { words: vec![0; cpus.div_ceil(64) as usize] }
     }
 
-    /// The set of these CPUs; numbers beyond the machine are left out.
+    /// The set of these CPUs; numbers outside the machine are ignored.
     pub fn of(cpus: u32, members: impl IntoIterator<Item = u32>) -> CpuMask {
         let mut mask = CpuMask::empty(cpus);
         members.into_iter().filter(|&cpu| cpu < cpus).for_each(|cpu| mask.set(cpu));
         mask
     }
 
-    /// The set as a bitmap has it; bits beyond the machine's CPUs are left out.
+    /// The set of a bitmap; bits outside the machine are ignored.
     pub fn from_words(cpus: u32, words: &[u64]) -> CpuMask {
         let mut words = words.to_vec();
         words.resize(cpus.div_ceil(64) as usize, 0);
@@ -31,12 +31,12 @@ impl CpuMask {
         CpuMask { words }
     }
 
-    /// The bitmap.
+    /// The bitmap's words.
     pub fn words(&self) -> &[u64] {
         &self.words
     }
 
-    /// Whether the CPU is in it; CPUs beyond it are not.
+    /// Whether the set contains the CPU.
     pub fn test(&self, cpu: u32) -> bool {
         self.words.get(cpu as usize / 64).is_some_and(|word| word >> (cpu % 64) & 1 == 1)
     }
@@ -46,27 +46,27 @@ impl CpuMask {
         self.words[cpu as usize / 64] |= 1 << (cpu % 64);
     }
 
-    /// Takes a CPU out.
+    /// Removes a CPU.
     pub fn clear(&mut self, cpu: u32) {
         self.words[cpu as usize / 64] &= !(1 << (cpu % 64));
     }
 
-    /// Takes every CPU out.
+    /// Removes all CPUs.
     pub fn clear_all(&mut self) {
         self.words.fill(0);
     }
 
-    /// How many CPUs are in it.
+    /// Number of CPUs in the set.
     pub fn count(&self) -> u32 {
         self.words.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Whether it is empty.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|&word| word == 0)
     }
 
-    /// The first CPU; `None` when empty.
+    /// The lowest CPU; `None` for an empty set.
     pub fn first(&self) -> Option<u32> {
         self.iter().next()
     }
@@ -83,12 +83,12 @@ impl CpuMask {
         })
     }
 
-    /// Whether every CPU of this one is in the other.
+    /// Whether the other set contains all CPUs of this one.
     pub fn is_subset(&self, other: &CpuMask) -> bool {
         self.words.iter().zip(&other.words).all(|(a, b)| a & !b == 0)
     }
 
-    /// Whether they have a CPU in common.
+    /// Whether the sets share a CPU.
     pub fn intersects(&self, other: &CpuMask) -> bool {
         self.words.iter().zip(&other.words).any(|(a, b)| a & b != 0)
     }
@@ -98,12 +98,12 @@ impl CpuMask {
         self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a |= b);
     }
 
-    /// Takes every CPU out that the other has not.
+    /// Removes the CPUs that the other set lacks.
     pub fn keep(&mut self, other: &CpuMask) {
         self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a &= b);
     }
 
-    /// Takes the other's CPUs out.
+    /// Removes the CPUs of the other set.
     pub fn remove(&mut self, other: &CpuMask) {
         self.words.iter_mut().zip(&other.words).for_each(|(a, b)| *a &= !b);
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The machine: CPUs, clock, events, tasks and the classes above sched_ext.
 //!
-//! Read in this order: [`events`] is the clock; [`task`] and [`cpu`] are what there is; `run` is
-//! the main loop; `schedule`, `wake`, `change` and `tick` are the kernel's `core.c`; `rt`,
-//! `deadline` and `server` are the classes above sched_ext, which itself is [`crate::ext`].
+//! Read in this order: [`events`] is the event queue; [`task`] and [`cpu`] hold the state; `event_loop`
+//! is the main loop; `schedule`, `wake`, `change` and `tick` are the kernel's `core.c`; `rt`,
+//! `deadline` and `server` are the classes above sched_ext. sched_ext itself is [`crate::ext`].
 //!
-//! DIVERGES: the machine has no kernel threads, interrupts from devices or daemons of its own; a
-//! real one has some eighty, which wake now and then.
+//! DIVERGES: the machine has no kernel threads, device interrupts or daemons; a real machine has
+//! about eighty threads, which wake now and then.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -17,11 +17,11 @@ use play::{Script, Setting};
 pub(crate) mod change;
 pub mod cpu;
 pub(crate) mod deadline;
+pub(crate) mod event_loop;
 pub mod events;
 pub mod mask;
 pub mod memory;
 pub(crate) mod rt;
-pub(crate) mod run;
 pub(crate) mod schedule;
 pub(crate) mod server;
 pub mod task;
@@ -48,11 +48,11 @@ pub struct TaskId(pub u32);
 /// "No task" in lists.
 pub const NO_TASK: u32 = u32::MAX;
 
-/// The simulated kernel. Its methods with the names of kfuncs have the kernel's meaning.
+/// The simulated kernel. Methods with the name of a kfunc do what the kfunc does.
 pub struct Core {
-    /// The time of the event that is being handled, ns since the common start.
+    /// Time of the event that is being handled, ns since the common start.
     pub(crate) now: u64,
-    /// The CPU on which it is handled.
+    /// The CPU that handles it.
     pub(crate) this_cpu: u32,
     pub(crate) events: events::Events,
     pub(crate) cpus: Vec<cpu::Cpu>,
@@ -63,11 +63,11 @@ pub struct Core {
     pub(crate) costs: Costs,
     pub(crate) tick_ns: u64,
     pub(crate) tick_phase: u64,
-    /// Tasks of the classes above sched_ext that exist.
+    /// Number of tasks in the classes above sched_ext.
     pub(crate) nr_real_time: u32,
     /// Bandwidth that deadline tasks have reserved, parts in 2^20.
     pub(crate) dl_bandwidth: u64,
-    /// What deadline tasks may reserve of each CPU, in the same parts; `None`: there is no limit.
+    /// Bandwidth that deadline tasks may reserve of each CPU, parts in 2^20; `None`: no limit.
     pub(crate) dl_limit: Option<u64>,
 
     pub(crate) ops: Rc<dyn Ops>,
@@ -76,24 +76,24 @@ pub struct Core {
     pub(crate) max_batch: u32,
     pub(crate) watchdog_ns: u64,
     pub(crate) loaded: bool,
-    /// One was loaded at the start.
+    /// A scheduler was loaded at the start.
     pub(crate) has_scheduler: bool,
-    /// The core schedules by itself: while a scheduler is being loaded or unloaded.
+    /// The core schedules without the scheduler, while that is being loaded or unloaded.
     pub(crate) bypass: bool,
     pub(crate) exit: Option<ExitInfo>,
-    /// Where in its source the scheduler was then, if it is known.
+    /// The scheduler's source line at that time, if it is known.
     pub(crate) exit_place: String,
-    /// Where it has named a queue that does not exist.
+    /// The source line where the scheduler named a queue that does not exist.
     pub(crate) suspect: String,
-    /// It came to that while the scheduler was being loaded.
+    /// The scheduler exited while it was being loaded.
     pub(crate) refused: bool,
-    /// The scheduler is being unloaded; why is settled.
+    /// The scheduler is being unloaded; its exit reason does not change any more.
     pub(crate) leaving: bool,
-    /// What the machine looked like then.
+    /// The debug dump at the exit.
     pub(crate) dump: String,
 
     pub(crate) queues: Queues,
-    /// User queues by number; a queue is found in the table if its number is small.
+    /// User queues: small numbers are looked up in the table, others in the map.
     pub(crate) queue_table: Vec<u32>,
     pub(crate) queue_map: BTreeMap<u64, u32>,
     pub(crate) buffer: Vec<Dispatch>,
@@ -131,7 +131,7 @@ impl Core {
     /// A machine that is about to start the trial's workload, without a scheduler yet.
     ///
     /// # Errors
-    /// When the workload cannot be played; the sentence says why.
+    /// The reason why the workload cannot be played, as a sentence.
     pub fn new(trial: &Trial, layout: memory::TaskLayout) -> Result<Core, String> {
         let topology = topology::Topology::new(&trial.machine);
         if trial.workload.program.is_some() {
@@ -218,7 +218,7 @@ impl Core {
         }
     }
 
-    /// Every task but the idle ones.
+    /// All tasks except the idle tasks.
     pub(crate) fn all_tasks(&self) -> impl DoubleEndedIterator<Item = TaskId> + use<> {
         (self.topology.cpus..self.tasks.len() as u32).map(TaskId)
     }

@@ -2,8 +2,8 @@
 //! SCHED_FIFO and SCHED_RR: one list per priority on each CPU, and pushing and pulling between CPUs
 //! so that the highest N tasks run on N CPUs.
 //!
-//! DIVERGES: no throttling of real-time tasks and no groups of them: kernels of 7.x have the fair
-//! and ext servers in its place unless they are built with `CONFIG_RT_GROUP_SCHED`. No priority
+//! DIVERGES: there is no real-time throttling and no real-time group: kernels 7.x have the fair and
+//! ext servers instead, unless they are built with `CONFIG_RT_GROUP_SCHED`. There is no priority
 //! inheritance.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -13,18 +13,18 @@ use model::trace::{Preemption, Queue};
 use super::task::Class;
 use super::{Core, TaskId};
 
-/// The real-time tasks of a CPU, the running one included.
+/// The real-time tasks of a CPU, including the running task.
 #[derive(Default)]
 pub struct RtQueue {
-    /// By `p->prio`: 0 is best. Empty lists are kept, with their memory.
+    /// One list per `p->prio`, 0 is the highest. Empty lists keep their memory.
     lists: BTreeMap<i32, VecDeque<TaskId>>,
     len: u32,
 }
 
-/// `p->prio` that stands for a CPU with nothing but sched_ext tasks, or nothing at all.
+/// The priority of a CPU without real-time and deadline tasks, on the scale of `p->prio`.
 const NORMAL: i32 = 100;
 const IDLE: i32 = 140;
-/// Better than every real-time priority: a deadline task.
+/// The priority of a CPU with a deadline task: above every real-time priority.
 const DEADLINE: i32 = -1;
 
 impl RtQueue {
@@ -45,12 +45,12 @@ impl RtQueue {
         }
     }
 
-    /// Who runs next.
+    /// The first task of the highest priority.
     pub fn first(&self) -> Option<TaskId> {
         self.iter().next()
     }
 
-    /// The best priority that is waiting or running here.
+    /// The highest priority of the CPU's waiting and running tasks.
     fn best(&self) -> i32 {
         let mut lists = self.lists.iter().filter(|(_, list)| !list.is_empty());
         lists.next().map_or(IDLE, |(&prio, _)| prio)
@@ -60,7 +60,7 @@ impl RtQueue {
         self.lists.values().flatten().copied()
     }
 
-    /// To the tail of its list; false when it is alone there.
+    /// Moves the task to the tail of its list; false if it is alone there.
     pub fn rotate(&mut self, task: TaskId, prio: i32) -> bool {
         if self.lists.get(&prio).is_none_or(|list| list.len() < 2) {
             return false;
@@ -78,7 +78,7 @@ impl Core {
         self.trace_rt(cpu, task);
     }
 
-    /// The task's place in the run queue, for the trace.
+    /// The task's position in the run queue, for the trace.
     #[inline(always)]
     pub(crate) fn trace_rt(&mut self, cpu: u32, task: TaskId) {
         if self.is_tracing() {
@@ -95,7 +95,7 @@ impl Core {
         self.cpu_mut(cpu).rt.remove(prio, task);
     }
 
-    /// A CPU's priority as `cpupri` keeps it: higher numbers are easier prey.
+    /// A CPU's priority as `cpupri` has it: a higher number is a lower priority.
     fn cpu_prio(&self, cpu: u32) -> i32 {
         let here = &self.cpus[cpu as usize];
         if here.deadline.first().is_some() {
@@ -109,7 +109,7 @@ impl Core {
         }
     }
 
-    /// The lowest-priority CPU that the task would win: its own first, then the nearest.
+    /// The CPU with the lowest priority below the task's: its own CPU first, then the nearest.
     fn find_lowest(&self, task: TaskId, home: u32) -> Option<u32> {
         let prio = self.task(task).prio;
         let candidates = self.cpus_allowed(task).iter().map(|cpu| (self.cpu_prio(cpu), cpu));
@@ -118,7 +118,7 @@ impl Core {
         prey.min_by_key(|&(level, cpu)| (-level, near(cpu))).map(|(_, cpu)| cpu)
     }
 
-    /// Stays on its CPU unless that would make a real-time task wait that cannot go elsewhere.
+    /// The task stays on its CPU, unless a real-time task that cannot migrate would have to wait.
     pub(crate) fn select_rq_rt(&mut self, task: TaskId) -> u32 {
         let home = self.task(task).cpu;
         let current = self.task(self.cpus[home as usize].curr);
@@ -128,8 +128,8 @@ impl Core {
         if test { self.find_lowest(task, home).unwrap_or(home) } else { home }
     }
 
-    /// Strictly higher priority wins; at equal priority only one that cannot move wins against one
-    /// that can.
+    /// A higher priority preempts. At equal priority, a task that cannot migrate preempts one that
+    /// can.
     pub(crate) fn rt_preempts(&mut self, cpu: u32, task: TaskId) -> bool {
         let current = self.cpus[cpu as usize].curr;
         let (running, waking) = (self.task(current), self.task(task));
@@ -146,13 +146,13 @@ impl Core {
         true
     }
 
-    /// The best waiting task that may leave the CPU.
+    /// The waiting task of highest priority that may leave the CPU.
     fn pushable(&self, cpu: u32) -> Option<TaskId> {
         let here = &self.cpus[cpu as usize];
         here.rt.iter().find(|&task| task != here.curr && self.task(task).nr_allowed > 1)
     }
 
-    /// Sends waiting tasks to CPUs that run something less important (`push_rt_tasks`).
+    /// Pushes waiting tasks to CPUs of lower priority (`push_rt_tasks`).
     pub(crate) fn push_rt(&mut self, cpu: u32) {
         while self.cpus[cpu as usize].rt.len > 1 || self.curr_class(cpu) == Class::Deadline {
             let Some(task) = self.pushable(cpu) else { break };
@@ -169,7 +169,7 @@ impl Core {
         }
     }
 
-    /// Fetches waiting tasks that are more important than what this CPU has (`pull_rt_task`).
+    /// Pulls waiting tasks with a higher priority than this CPU's (`pull_rt_task`).
     pub(crate) fn pull_rt(&mut self, cpu: u32) {
         for source in 0..self.topology.cpus {
             if source == cpu || self.cpus[source as usize].rt.len < 2 {
@@ -205,14 +205,14 @@ impl Core {
         }
     }
 
-    /// A task has left them.
+    /// A task has left the classes above sched_ext.
     pub(crate) fn leave_real_time(&mut self, task: TaskId) {
         self.nr_real_time -= 1;
         self.dl_bandwidth -= self.bandwidth(task);
         self.task_mut(task).dl_throttled = false;
     }
 
-    /// After a switch: what waits here may run elsewhere.
+    /// After a switch: pushes waiting tasks to other CPUs.
     pub(crate) fn after_switch(&mut self, cpu: u32, next: TaskId) {
         if self.task(next).class <= Class::Rt {
             self.push_deadline(cpu);

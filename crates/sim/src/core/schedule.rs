@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `__schedule()`: who runs next on a CPU.
+//! `__schedule()`: picks the next task of a CPU and switches to it.
 
 use super::task::{Class, State};
 use super::topology::Distance;
@@ -8,8 +8,8 @@ use crate::core::memory::{get, put};
 use crate::flags::{DEQ_NOCLOCK, DEQ_SLEEP, DEQ_SPECIAL};
 
 impl Core {
-    /// Chooses the next task for a CPU. `end` says that the current one stops being runnable, and
-    /// how.
+    /// Chooses the next task of a CPU. With `end`, the current task stops being runnable and gets
+    /// this state.
     pub(crate) fn schedule(&mut self, cpu: u32, end: Option<State>) {
         let previous = self.cpus[cpu as usize].curr;
         self.pause(cpu);
@@ -49,7 +49,7 @@ impl Core {
         self.pick_ext(cpu, previous).unwrap_or(TaskId(cpu))
     }
 
-    /// The classes above sched_ext, and the reservation between them.
+    /// Picks from the classes above sched_ext, and from the deadline server of sched_ext.
     fn pick_real_time(&mut self, cpu: u32, previous: TaskId) -> Option<TaskId> {
         let was = self.task(previous).class;
         if was <= Class::Rt {
@@ -97,7 +97,7 @@ impl Core {
         }
     }
 
-    /// `context_switch()`, with what it costs and what it is measured by.
+    /// `context_switch()`, with its cost and its measurement.
     fn switch(&mut self, cpu: u32, previous: TaskId, next: TaskId) {
         let clock = self.clock(cpu);
         self.count_off(cpu, previous, clock);

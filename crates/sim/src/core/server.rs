@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The reservation that keeps sched_ext tasks from starving under real-time ones (`ext_server`):
-//! 50 ms in each second on each CPU, deferred until they have really starved.
+//! The deadline server that protects sched_ext tasks from starvation by real-time tasks
+//! (`ext_server`): 50 ms per second on each CPU, deferred until tasks have starved.
 //!
-//! DIVERGES: the server yields to every deadline task, whatever the deadlines; in the kernel it
-//! takes part in EDF with a deadline of one second, which differs only when deadline tasks have
-//! longer ones.
+//! DIVERGES: every deadline task has precedence over the server. In the kernel the server takes part
+//! in EDF with a deadline of one second, which makes a difference only for deadline tasks with longer
+//! deadlines.
 
 use model::trace::Preemption;
 
 use super::Core;
-use super::events::{Kind, holds};
+use super::events::{EventKind, holds};
 use super::task::Class;
 
 const PERIOD_NS: u64 = 1_000_000_000;
 const RUNTIME_NS: u64 = 50_000_000;
 
-/// A CPU's reservation.
+/// A CPU's deadline server.
 #[derive(Default)]
 pub struct Server {
-    /// Sched_ext tasks run before real-time ones now.
+    /// The server is active: sched_ext tasks run before real-time tasks.
     pub active: bool,
-    /// Time that they have had in this period.
+    /// CPU time of sched_ext tasks in this period, ns.
     ran_ns: u64,
     armed: bool,
     generation: u32,
 }
 
 impl Core {
-    /// Waits for starvation, if there is something to protect.
+    /// Starts to wait for starvation if the CPU has sched_ext tasks.
     pub(crate) fn start_server(&mut self, cpu: u32) {
         let now = self.now;
         let here = &mut self.cpus[cpu as usize];
@@ -36,7 +36,7 @@ impl Core {
         }
         here.server.armed = true;
         let (time, generation) = (now + PERIOD_NS - RUNTIME_NS, here.server.generation);
-        self.events.push(time, Kind::Server, cpu, generation);
+        self.events.push(time, EventKind::Server, cpu, generation);
     }
 
     fn restart_server(&mut self, cpu: u32, delay_ns: u64, already_ns: u64) {
@@ -44,10 +44,10 @@ impl Core {
         server.generation = server.generation.wrapping_add(1);
         (server.active, server.armed, server.ran_ns) = (false, true, already_ns);
         let generation = server.generation;
-        self.events.push(self.now + delay_ns, Kind::Server, cpu, generation);
+        self.events.push(self.now + delay_ns, EventKind::Server, cpu, generation);
     }
 
-    /// Sched_ext tasks have run for so long on the CPU.
+    /// Accounts CPU time of sched_ext tasks.
     pub(crate) fn serve(&mut self, cpu: u32, ns: u64) {
         let server = &mut self.cpus[cpu as usize].server;
         if !server.armed && !server.active {
@@ -59,7 +59,7 @@ impl Core {
         }
         let over = server.ran_ns - RUNTIME_NS;
         if server.active {
-            // The next reservation begins with the next period; an overrun is paid back then.
+            // The next budget comes with the next period, minus the overrun.
             self.restart_server(cpu, PERIOD_NS - RUNTIME_NS, over);
             self.because(cpu, Preemption::Reservation);
             self.resched(cpu);
@@ -68,7 +68,7 @@ impl Core {
         }
     }
 
-    /// They have starved for most of a period.
+    /// The server's timer: sched_ext tasks have starved for most of a period.
     pub(crate) fn on_server(&mut self, cpu: u32, generation: u32) {
         let here = &mut self.cpus[cpu as usize];
         if !holds(generation, here.server.generation) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Tasks, as far as scheduling needs them often.
+//! Tasks: the part of their state that scheduling uses often.
 
 use model::{Policy, PolicyClass};
 
@@ -14,7 +14,7 @@ pub enum Class {
     Deadline,
     /// SCHED_FIFO, SCHED_RR.
     Rt,
-    /// Everything else, once a sched_ext scheduler is loaded.
+    /// All other policies, while a sched_ext scheduler is loaded.
     Ext,
     /// The idle tasks.
     Idle,
@@ -23,7 +23,7 @@ pub enum Class {
 /// What a task is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Made, not yet woken.
+    /// Created, not yet woken.
     New,
     /// Running or waiting to run.
     Runnable,
@@ -38,68 +38,68 @@ pub enum State {
 /// `p->scx.ops_state` without its counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpsState {
-    /// Not with the scheduler.
+    /// The scheduler does not have the task.
     None,
-    /// Handed to the scheduler, which decides where to.
+    /// The scheduler has the task and decides about its queue.
     Queued,
 }
 
 /// `SCX_TASK_QUEUED`: on the CPU's run queue.
 pub const QUEUED: u8 = 1;
-/// The runnable time starts anew at the next enqueue, because the task has run.
+/// The task has run, so its waiting time starts again at the next enqueue.
 pub const RESET_RUNNABLE_AT: u8 = 2;
 /// In the scheduler's custody: `ops.dequeue` is due when it leaves.
 pub const IN_CUSTODY: u8 = 4;
-/// Directly dispatched to another CPU's local queue, still to be moved there.
+/// Directly dispatched to another CPU's local queue, but not moved there yet.
 pub const DEFERRED: u8 = 8;
 /// `ops.enable` was called.
 pub const ENABLED: u8 = 16;
 /// On the watchdog's list.
 pub const WATCHED: u8 = 32;
 
-/// A task. Two cache lines hold what every switch touches.
+/// A task. All fields that a context switch uses fit into two cache lines.
 pub struct Task {
-    /// Its block of shared memory.
+    /// Its `struct task_struct`, which the scheduler sees.
     pub memory: *mut u8,
-    /// The CPU that it is on, or was last on.
+    /// The CPU of its run queue, or of its last one.
     pub cpu: u32,
-    /// What it is doing.
+    /// Running, sleeping, ended, ….
     pub state: State,
-    /// Its class.
+    /// Its scheduling class.
     pub class: Class,
-    /// [`QUEUED`] and the others.
+    /// Flags: [`QUEUED`] and those after it.
     pub scx: u8,
-    /// Who has it.
+    /// Whether the scheduler has it.
     pub ops_state: OpsState,
-    /// The number of its last hand-over.
+    /// [`Cpu::qseq`](super::cpu::Cpu::qseq) at its last hand-over to the scheduler.
     pub qseq: u64,
-    /// Where a direct dispatch sends it, or `DSQ_INVALID`.
+    /// Target queue of a direct dispatch, or `DSQ_INVALID`.
     pub ddsp_dsq: u64,
-    /// And its flags.
+    /// Enqueue flags of the direct dispatch.
     pub ddsp_flags: u64,
-    /// The CPU whose local queue it must go to, −1 for none.
+    /// The CPU whose local queue it must join; -1: any.
     pub sticky_cpu: i32,
-    /// What `select_cpu` said.
+    /// The result of `select_cpu`.
     pub selected_cpu: i32,
     /// The watchdog's list.
     pub watch_next: u32,
     /// See above.
     pub watch_previous: u32,
-    /// When it became runnable without having run since.
+    /// Time since which it is runnable without having run.
     pub runnable_at: u64,
-    /// Its CPU time is counted up to here.
+    /// Time up to which its CPU time is counted.
     pub exec_start: u64,
-    /// CPU time so far.
+    /// CPU time so far, ns.
     pub cpu_ns: u64,
-    /// Work left in the current piece, at full speed.
+    /// Remaining work of the current step, ns at full speed.
     pub work_left: u64,
-    /// `run_until`: the piece ends at this time, whichever task runs. 0: it is work.
+    /// `run_until`: the step ends at this time, even if the task does not run. 0: the step is work.
     pub until: u64,
-    /// Counts sleeps, so that late timers are recognised.
+    /// Counts sleeps, so that outdated timers are recognised.
     pub wakes: u32,
-    /// The CPUs that it may use: a number in `Core::masks`.
+    /// Its allowed CPUs: an index into `Core::masks`.
     pub mask: u32,
-    /// How many these are.
+    /// Number of its allowed CPUs.
     pub nr_allowed: u32,
     /// `p->prio`: 0 … 98 real-time, 100 … 139 others, −1 deadline.
     pub prio: i32,
@@ -107,15 +107,15 @@ pub struct Task {
     pub policy: Policy,
     /// Remaining quantum of SCHED_RR, ticks.
     pub rr_ticks: u32,
-    /// SCHED_DEADLINE: what is left of the budget.
+    /// SCHED_DEADLINE: the remaining budget, ns.
     pub dl_runtime: i64,
     /// SCHED_DEADLINE: the absolute deadline.
     pub dl_deadline: u64,
-    /// SCHED_DEADLINE: out of budget.
+    /// SCHED_DEADLINE: throttled because its budget is used up.
     pub dl_throttled: bool,
-    /// It is ending.
+    /// Whether it is exiting.
     pub exiting: bool,
-    /// The group's number in the workload; `u32::MAX` for none.
+    /// Index of its group in the workload; `u32::MAX`: none.
     pub group: u32,
 }
 
@@ -171,30 +171,30 @@ pub fn policy_number(class: PolicyClass) -> u32 {
     }
 }
 
-/// What a new task is made of.
+/// The attributes of a new task.
 pub struct NewTask<'a> {
-    /// Its thread number.
+    /// Thread number (`pid`).
     pub pid: i32,
-    /// Its process number.
+    /// Process number (`tgid`).
     pub tgid: i32,
     /// Its name; 15 bytes are kept.
     pub comm: &'a str,
     /// Its policy.
     pub policy: Policy,
-    /// Its CPUs, see `Core::masks`.
+    /// Its allowed CPUs: an index into `Core::masks`.
     pub mask: u32,
-    /// Who made it.
+    /// The task that forked it.
     pub parent: Option<TaskId>,
-    /// The CPU that it is made on.
+    /// The CPU on which it is created.
     pub cpu: u32,
     /// `PF_*`.
     pub flags: u32,
-    /// The group's number.
+    /// Index of its group; `u32::MAX`: none.
     pub group: u32,
 }
 
 impl Core {
-    /// Makes a task that nobody has woken yet.
+    /// Creates a task that is not woken yet.
     pub(crate) fn add_task(&mut self, new: &NewTask) -> TaskId {
         let id = TaskId(self.tasks.len() as u32);
         let memory = self.arena.add();
@@ -212,7 +212,7 @@ impl Core {
         id
     }
 
-    /// Writes the fields that stay as they are.
+    /// Writes the fields that never change.
     fn describe(&mut self, id: TaskId, new: &NewTask) {
         let (block, at) = (self.tasks[id.0 as usize].memory, self.arena.layout);
         put(block, at.pid, new.pid);
@@ -265,7 +265,7 @@ impl Core {
         put(task.memory, at.cpus_ptr, inside);
     }
 
-    /// The number of a set of CPUs; equal sets have one number.
+    /// The index of a CPU set; equal sets share an index.
     pub(crate) fn intern(&mut self, mask: super::mask::CpuMask) -> u32 {
         let known = self.masks.iter().position(|other| *other == mask);
         known.unwrap_or_else(|| {
@@ -327,7 +327,7 @@ impl Core {
         task.nr_allowed == self.topology.cpus || self.masks[task.mask as usize].test(cpu)
     }
 
-    /// Moves the task's idea of its CPU (`set_task_cpu`).
+    /// Sets the task's CPU (`set_task_cpu`).
     pub(crate) fn set_task_cpu(&mut self, id: TaskId, cpu: u32) {
         let at = self.arena.layout;
         let task = &mut self.tasks[id.0 as usize];

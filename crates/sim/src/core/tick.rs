@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Counting time: `update_curr()` and the scheduler tick.
+//! Accounting of CPU time (`update_curr()`) and the scheduler tick.
 
 use model::PolicyClass;
 use model::trace::Preemption;
 
 use super::Core;
-use super::events::Kind;
+use super::events::EventKind;
 use super::memory::put;
 use super::task::Class;
 use crate::flags::SLICE_INF;
@@ -14,7 +14,7 @@ use crate::flags::SLICE_INF;
 const RR_QUANTUM_NS: u64 = 100_000_000;
 
 impl Core {
-    /// Charges the current task for the time since the last look.
+    /// Charges the current task with the time since the last call.
     pub(crate) fn update_curr(&mut self, cpu: u32) {
         let clock = self.clock(cpu);
         let id = self.cpus[cpu as usize].curr;
@@ -52,13 +52,13 @@ impl Core {
     pub(crate) fn on_tick(&mut self, cpu: u32) {
         self.cpus[cpu as usize].tick_armed = false;
         if self.is_idle(cpu) {
-            // The tick stops with the CPU's work, and starts again with it.
+            // An idle CPU has no tick.
             return;
         }
         self.interrupt(cpu, self.costs.tick_ns, |core| core.tick(cpu));
         if !self.is_idle(cpu) && !self.cpus[cpu as usize].tick_armed {
             self.cpus[cpu as usize].tick_armed = true;
-            self.events.push(self.now + self.tick_ns, Kind::Tick, cpu, 0);
+            self.events.push(self.now + self.tick_ns, EventKind::Tick, cpu, 0);
         }
     }
 

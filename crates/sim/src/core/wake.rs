@@ -34,7 +34,7 @@ impl Core {
         self.after_wakeup(cpu, task);
     }
 
-    /// The task's state, and `p->__state`.
+    /// Sets the task's state, also in `p->__state`.
     pub(crate) fn set_state(&mut self, task: TaskId, state: State) {
         let at = self.arena.layout.state;
         let this = self.task_mut(task);
@@ -49,7 +49,7 @@ impl Core {
         put(this.memory, at, number);
     }
 
-    /// The CPU for a woken or new task, and whether its class was asked (`select_task_rq`).
+    /// The CPU for a woken or new task, and whether its class selected it (`select_task_rq`).
     fn select_rq(&mut self, task: TaskId, wake_flags: u64) -> (u32, bool) {
         let sleeper = self.task(task);
         let previous = sleeper.cpu;
@@ -94,8 +94,8 @@ impl Core {
         }
     }
 
-    /// A task of a higher class takes the CPU at once; inside a class it is the class that decides,
-    /// and sched_ext never does by itself.
+    /// Checks for preemption by a woken task (`wakeup_preempt`). A task of a higher class preempts at
+    /// once. Within a class the class decides; sched_ext never preempts by itself.
     pub(crate) fn wakeup_preempt(&mut self, cpu: u32, task: TaskId) {
         let (current, class) = (self.curr_class(cpu), self.task(task).class);
         let wins = class < current
@@ -120,7 +120,7 @@ impl Core {
         let decided = self.cpus[cpu as usize].need_resched;
         match self.task(task).class {
             Class::Ext => self.run_deferred(),
-            // Who stays and who goes is seen after the switch.
+            // Which task has to move is decided after the switch.
             Class::Rt | Class::Deadline if decided => {}
             Class::Rt => self.push_rt(cpu),
             Class::Deadline => self.push_deadline(cpu),

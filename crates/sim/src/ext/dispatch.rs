@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a CPU runs next: `balance_one()` and its loop round `ops.dispatch`.
+//! Finding a task for a CPU: `balance_one()` and its loop around `ops.dispatch`.
 
 use super::dsq::NONE;
 use crate::core::task::{Class, OpsState, QUEUED};
 use crate::core::{Core, TaskId};
 use crate::flags::*;
 
-/// An insertion that waits for the end of `ops.dispatch`.
+/// An insertion in the dispatch buffer, which is flushed after `ops.dispatch`.
 #[derive(Clone, Copy, Debug)]
 pub struct Dispatch {
-    /// Whom.
+    /// The task.
     pub task: TaskId,
-    /// The hand-over that it answers; a later one makes it stale.
+    /// The task's `qseq` at the insertion; it is stale if the task was enqueued again.
     pub qseq: u64,
-    /// Where to.
+    /// The target queue.
     pub dsq_id: u64,
     /// `SCX_ENQ_*`.
     pub flags: u64,
 }
 
 impl Core {
-    /// Makes sure that the local queue holds a task, or that the previous one runs on. False:
-    /// nothing.
+    /// Makes sure that the local queue holds a task or that the previous task keeps running. Returns
+    /// false if there is neither.
     pub(crate) fn balance(&mut self, cpu: u32, previous: TaskId) -> bool {
         let on_ext = self.task(previous).class == Class::Ext;
         let mut queued = false;
@@ -61,7 +61,7 @@ impl Core {
         self.bypass && self.consume(cpu, bypass, 0)
     }
 
-    /// Asks the scheduler until there is something, or until it dispatches nothing any more.
+    /// Calls `ops.dispatch` until there is a task, or until it dispatches nothing.
     fn dispatch_loop(&mut self, cpu: u32, previous: Option<TaskId>, queued: bool) -> Option<bool> {
         for round in 1..=DSP_MAX_LOOPS {
             self.nr_dispatched = 0;
@@ -80,7 +80,7 @@ impl Core {
                 break;
             }
             if round == DSP_MAX_LOOPS {
-                // Other work gets a chance before this CPU tries again.
+                // Other work runs before this CPU tries again.
                 self.kick_cpu(cpu as i32, 0);
             }
         }
@@ -101,7 +101,7 @@ impl Core {
         self.buffer = buffer;
     }
 
-    /// `finish_dispatch()`: tasks that are not the scheduler's, or not any more, are left alone.
+    /// `finish_dispatch()`. Tasks that the scheduler does not have (any more) are ignored.
     fn finish(&mut self, entry: &Dispatch) {
         let this = self.task(entry.task);
         if this.ops_state != OpsState::Queued || this.qseq != entry.qseq {
@@ -112,7 +112,7 @@ impl Core {
         self.dispatch_to(self.this_cpu, queue, entry.task, entry.flags);
     }
 
-    /// Into a queue from the dispatch path; local queues of other CPUs take the whole task along
+    /// Inserts a task from the dispatch path; for another CPU's local queue, the task migrates
     /// (`dispatch_to_local_dsq`).
     pub(crate) fn dispatch_to(&mut self, here: u32, queue: u32, task: TaskId, flags: u64) {
         let flags = flags | ENQ_CLEAR_OPSS;
@@ -147,10 +147,10 @@ impl Core {
         allowed
     }
 
-    /// To another CPU's local queue: off one run queue, onto the other
+    /// Moves a task from its run queue to another CPU's run queue and local queue
     /// (`move_remote_task_to_local_dsq`).
     pub(crate) fn move_remote(&mut self, task: TaskId, cpu: u32, flags: u64) {
-        // The mark tells the callbacks' side that this is a move, not a change.
+        // This marks a migration, for which `ops.dequeue` is not called.
         self.task_mut(task).sticky_cpu = cpu as i32;
         let from = self.task(task).cpu;
         self.dequeue_ext(from, task, ENQ_MIGRATING);
@@ -160,8 +160,8 @@ impl Core {
         self.cpu_mut(cpu).extra_enq_flags = 0;
     }
 
-    /// `consume_dispatch_q()`: the first task of a queue that may run on the CPU moves to its local
-    /// one.
+    /// `consume_dispatch_q()`: moves the first task of a queue that may run on the CPU to the CPU's
+    /// local queue.
     pub(crate) fn consume(&mut self, cpu: u32, queue: u32, flags: u64) -> bool {
         if self.queues.len(queue) == 0 {
             return false;
@@ -196,7 +196,7 @@ impl Core {
         self.after_local(cpu, task, flags);
     }
 
-    /// `scx_bpf_dsq_move_to_local()`. False when there was nothing for this CPU.
+    /// `scx_bpf_dsq_move_to_local()`. False if the queue has no task for this CPU.
     pub fn dsq_move_to_local(&mut self, dsq_id: u64, enq_flags: u64) -> bool {
         if !self.may_insert(enq_flags) {
             return false;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Dispatch queues: ordered lists of tasks, by arrival or by virtual time.
 //!
-//! As in the kernel every queue is a doubly linked list in its final order; a tree over the same
-//! tasks only finds the place of a newcomer in a queue that is ordered by virtual time. Nodes are
-//! numbered by task, so nothing is allocated while tasks come and go. The tree is a treap whose
-//! priorities are hashes of the task's number: balanced in expectation, and the same in every run.
+//! As in the kernel, every queue is a doubly linked list in its final order. In a queue ordered by
+//! virtual time, a tree over the same tasks finds the position of a new task. Nodes are indexed by
+//! task, so that inserting allocates nothing. The tree is a treap whose priorities are hashes of the
+//! task's number: balanced in expectation, and the same in every trial.
 
 /// "No task", "no queue".
 pub const NONE: u32 = u32::MAX;
@@ -56,7 +56,7 @@ pub struct Cursor {
     queue: u32,
     next: u32,
     reverse: bool,
-    /// Tasks that joined later are not seen.
+    /// Tasks that joined later are skipped.
     sequence: u32,
     open: bool,
 }
@@ -64,9 +64,9 @@ pub struct Cursor {
 /// Why a task could not join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mixed {
-    /// It would be ordered by virtual time among tasks in order of arrival.
+    /// An insertion by virtual time into a queue in order of arrival.
     HasFifo,
-    /// The other way round.
+    /// An insertion in order of arrival into a queue ordered by virtual time.
     HasOrdered,
 }
 
@@ -81,7 +81,7 @@ pub struct Queues {
 }
 
 impl Queues {
-    /// Makes room for one more task, numbered in order.
+    /// Adds the node of the next task.
     pub fn add_task(&mut self) {
         self.nodes.push(FREE);
     }
@@ -116,7 +116,7 @@ impl Queues {
         self.nodes[task as usize].next
     }
 
-    /// How many tasks wait in it.
+    /// Number of tasks in the queue.
     pub fn len(&self, queue: u32) -> u32 {
         self.queues[queue as usize].len
     }
@@ -139,7 +139,7 @@ impl Queues {
         Ok(())
     }
 
-    /// Adds a task ordered by virtual time, after all that are equal.
+    /// Adds a task ordered by virtual time, after all tasks with an equal key.
     ///
     /// # Errors
     /// When the queue holds tasks in order of arrival.
@@ -155,7 +155,7 @@ impl Queues {
         Ok(())
     }
 
-    /// Takes a task out of its queue; nothing happens if it is in none.
+    /// Removes a task from its queue, if it is in one.
     pub fn remove(&mut self, task: u32) {
         let Node { queue, next, previous, ordered, .. } = self.nodes[task as usize];
         if queue == NONE {
@@ -198,7 +198,7 @@ impl Queues {
         (node.queue, node.next, node.previous, node.sequence) = (queue, next, after, sequence);
     }
 
-    /// Hangs the task into the tree and says whom it follows.
+    /// Inserts the task into the tree and returns the task before it.
     fn attach(&mut self, queue: u32, task: u32, key: u64) -> u32 {
         let Queue { root, tail, .. } = self.queues[queue as usize];
         let node = &mut self.nodes[task as usize];
@@ -207,7 +207,7 @@ impl Queues {
             self.queues[queue as usize].root = task;
             return NONE;
         }
-        // Virtual time mostly grows, so the end is the likeliest place.
+        // Virtual time mostly grows, so the tail is the most likely position.
         let (mut at, mut follows) = (root, NONE);
         if !earlier(key, self.nodes[tail as usize].key) {
             (at, follows) = (tail, tail);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Where a runnable task goes: `do_enqueue_task()`, direct dispatch, and the kfuncs that insert.
+//! Enqueueing a runnable task: `do_enqueue_task()`, direct dispatch, and the kfuncs that insert.
 //!
-//! DIVERGES: no task is ever migration-disabled, no CPU offline, and `SCX_ENQ_IMMED` is refused, so
-//! their cases do not appear.
+//! DIVERGES: there are no migration-disabled tasks and no offline CPUs, and `SCX_ENQ_IMMED` is
+//! refused; so these cases are missing.
 
 use model::trace::Preemption;
 
@@ -15,11 +15,11 @@ use crate::flags::*;
 /// Whether an insertion is a direct dispatch (`direct_dispatch_task`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direct {
-    /// No: it goes into the dispatch buffer.
+    /// No: it goes to the dispatch buffer.
     None,
-    /// Of this task, which is being woken or enqueued.
+    /// Yes, for this task, which is being woken or enqueued.
     Of(TaskId),
-    /// It has been dispatched already.
+    /// The task was directly dispatched already.
     Done,
 }
 
@@ -74,7 +74,8 @@ impl Core {
         }
     }
 
-    /// `ops.enqueue`: the task is the scheduler's from now on, unless that dispatches it at once.
+    /// Calls `ops.enqueue`. Afterwards the scheduler has the task, unless it dispatched the task
+    /// directly.
     fn hand_over(&mut self, cpu: u32, task: TaskId, flags: u64) {
         self.cpus[cpu as usize].qseq += 1;
         let qseq = self.cpus[cpu as usize].qseq;
@@ -90,7 +91,7 @@ impl Core {
         }
     }
 
-    /// `direct_dispatch()`: at once, or deferred when it is another CPU's local queue.
+    /// `direct_dispatch()`: at once; deferred for another CPU's local queue.
     fn direct_dispatch(&mut self, cpu: u32, task: TaskId, flags: u64) {
         let wanted = self.task(task).ddsp_dsq;
         let queue = self.find_queue(cpu, wanted, task);
@@ -108,7 +109,7 @@ impl Core {
         self.dispatch_enqueue(queue, task, flags | ENQ_CLEAR_OPSS);
     }
 
-    /// Direct dispatches to other CPUs, now that nothing is locked.
+    /// Does the deferred direct dispatches to other CPUs, now that no lock is held.
     pub(crate) fn run_deferred(&mut self) {
         if self.deferred.is_empty() {
             return;
@@ -131,7 +132,7 @@ impl Core {
         }
     }
 
-    /// `dispatch_enqueue()`: into a queue.
+    /// `dispatch_enqueue()`: inserts the task into a queue.
     pub(crate) fn dispatch_enqueue(&mut self, queue: u32, task: TaskId, flags: u64) {
         let mut queue = queue;
         let id = self.queues.queues[queue as usize].id;
@@ -177,7 +178,7 @@ impl Core {
         self.dispatch_enqueue(queue, task, 0);
     }
 
-    /// `local_dsq_post_enq()`: the CPU may have to look.
+    /// `local_dsq_post_enq()`: reschedules the CPU if the insertion demands it.
     pub(crate) fn after_local(&mut self, cpu: u32, task: TaskId, flags: u64) {
         self.leave_custody(task, 0);
         let here = &self.cpus[cpu as usize];
@@ -198,7 +199,7 @@ impl Core {
 
 /// The kfuncs that insert.
 impl Core {
-    /// `scx_bpf_dsq_insert()`. False when it was refused; an error has been raised then.
+    /// `scx_bpf_dsq_insert()`. False if it was refused, with an error.
     pub fn dsq_insert(&mut self, task: TaskId, dsq_id: u64, slice: u64, enq_flags: u64) -> bool {
         if !self.may_insert(enq_flags) {
             return false;
@@ -233,7 +234,7 @@ impl Core {
         enq_flags & (ENQ_INTERNAL_MASK | ENQ_IMMED) == 0
     }
 
-    /// 0 keeps what is left of the slice, and at least a nanosecond.
+    /// Sets the slice; 0 keeps the remaining slice, but at least 1 ns.
     fn give_slice(&mut self, task: TaskId, slice: u64) {
         let slice = if slice == 0 { self.slice(task).max(1) } else { slice };
         self.set_slice(task, slice);
@@ -275,7 +276,7 @@ impl Core {
         }
     }
 
-    /// The kernel's way to name a task in errors.
+    /// A task in error messages, as the kernel writes it.
     pub(crate) fn name(&self, task: TaskId) -> String {
         format!("{}[{}]", self.comm(task), self.pid(task))
     }

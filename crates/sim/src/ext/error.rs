@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How a scheduler ends: its own wish, its mistakes, and the watchdog.
+//! How a scheduler exits: at its own request, by an error, or by the watchdog.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use crate::flags::*;
 use crate::ops::ExitInfo;
 
 impl Core {
-    /// The scheduler made a mistake (`scx_error`). Only the first one counts.
+    /// Ejects the scheduler because of an error (`scx_error`). Only the first error counts.
     pub fn error(&mut self, message: String) {
         self.end(EXIT_ERROR, 0, "runtime error", message);
     }
@@ -27,12 +27,12 @@ impl Core {
         if self.exit.is_none() && !self.leaving {
             self.exit = Some(ExitInfo { kind, code, reason: reason.into(), message });
             let now = self.ops.place();
-            // The core looks at a destination after the callback that has named it is over.
+            // The core checks a destination only after the callback that named it has returned.
             self.exit_place = if now.is_empty() { std::mem::take(&mut self.suspect) } else { now };
         }
     }
 
-    /// Remembers where an insertion into a queue comes from that does not exist.
+    /// Remembers the source line of an insertion into a queue that does not exist.
     pub(crate) fn suspect(&mut self, dsq_id: u64) {
         let is_known = match dsq_id {
             DSQ_LOCAL | DSQ_GLOBAL => true,
@@ -55,9 +55,8 @@ impl Core {
         valid
     }
 
-    /// Where everybody was when the scheduler was thrown out, in the manner of the kernel's debug
-    /// dump: each CPU with work, and below it the tasks that wait to run on it, the longest waiting
-    /// first.
+    /// The state at the ejection, like the kernel's debug dump: each CPU with work, and below it the
+    /// tasks that wait for it, the longest waiting first.
     pub(crate) fn dump(&self) -> String {
         const LINES_MAX: usize = 200;
         let mut text = String::new();

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The built-in idle tracking and CPU selection of Linux 7.x (`idle.c`).
 //!
-//! DIVERGES: `SCX_OPS_BUILTIN_IDLE_PER_NODE` is taken as a wish: the masks are always global.
+//! DIVERGES: `SCX_OPS_BUILTIN_IDLE_PER_NODE` is ignored: the masks are always global.
 
 use crate::core::mask::{CpuMask, next_in_all};
 use crate::core::topology::{Distance, Topology};
 use crate::core::{Core, TaskId};
 use crate::flags::*;
 
-/// Which CPUs are idle, as far as schedulers are told.
+/// The idle CPUs that schedulers see.
 pub struct IdleMasks {
-    /// Whether the core keeps them.
+    /// Whether the core tracks idle CPUs.
     pub(crate) enabled: bool,
     /// Idle CPUs.
     pub(crate) cpus: CpuMask,
-    /// CPUs of wholly idle cores; only kept with SMT.
+    /// CPUs of cores that are idle as a whole; only tracked with SMT.
     pub(crate) cores: CpuMask,
     smt: bool,
     by_llc: bool,
@@ -35,7 +35,7 @@ impl IdleMasks {
     }
 }
 
-/// A search's bounds: the task's CPUs and, inside them, the neighbourhood.
+/// The bounds of a search: the task's CPUs and, within them, a cache or node.
 struct Bounds<'a> {
     allowed: &'a CpuMask,
     within: Option<&'a CpuMask>,
@@ -43,7 +43,7 @@ struct Bounds<'a> {
 }
 
 impl Core {
-    /// `__scx_update_idle()`: masks first, then the scheduler, which hears of real changes only.
+    /// `__scx_update_idle()`: updates the masks, then calls the scheduler if the state changed.
     pub(crate) fn update_idle(&mut self, cpu: u32, idle: bool, notify: bool) {
         if self.idle.enabled {
             self.update_masks(cpu, idle);
@@ -88,7 +88,7 @@ impl Core {
         was_idle
     }
 
-    /// `cpumask_any_and_distribute()`: the next after the one found last from this CPU.
+    /// `cpumask_any_and_distribute()`: the next CPU after the one that this CPU found last.
     fn next_idle(&mut self, cores: bool, bounds: [Option<&CpuMask>; 3]) -> Option<u32> {
         let idle = if cores { &self.idle.cores } else { &self.idle.cpus };
         let start = self.cpus[self.this_cpu as usize].cursor.wrapping_add(1);
@@ -136,7 +136,7 @@ impl Core {
         extra: Option<&CpuMask>,
         flags: u64,
     ) -> Option<u32> {
-        // Masks are taken out for the time of the search; nothing else looks at them meanwhile.
+        // Moving the masks out avoids copies; nothing else reads them during the search.
         let masks = std::mem::take(&mut self.masks);
         let llcs = std::mem::take(&mut self.topology.llcs);
         let nodes = std::mem::take(&mut self.topology.nodes);
@@ -157,7 +157,7 @@ impl Core {
         found
     }
 
-    /// A waker that is about to sleep attracts the woken task.
+    /// The waker's CPU for a synchronous wake-up, whose waker is about to sleep.
     fn select_synchronous(
         &mut self,
         previous: u32,
@@ -182,7 +182,7 @@ impl Core {
         Some(here)
     }
 
-    /// A wholly idle core: the previous one, then a near one.
+    /// A CPU of an idle core: the previous CPU, then a near one.
     fn select_core(
         &mut self,
         previous: u32,
@@ -221,21 +221,21 @@ impl Core {
         self.pick_near(places, flags & !PICK_IDLE_CORE)
     }
 
-    /// In the last-level cache, in the node, anywhere; levels that do not exist are left out.
+    /// Searches the last-level cache, the node, then all CPUs; missing levels are skipped.
     fn pick_near(&mut self, places: &[Bounds; 3], flags: u64) -> Option<u32> {
         let [llc, node, anywhere] = places;
         let near = [llc, node].into_iter().filter(|place| place.within.is_some());
         near.chain([anywhere]).find_map(|place| self.pick(place, flags))
     }
 
-    /// `scx_bpf_select_cpu_dfl()`: the CPU, and whether it was idle and is claimed now.
+    /// `scx_bpf_select_cpu_dfl()`: the CPU, and whether it was idle and is now claimed.
     pub fn select_cpu_dfl(&mut self, task: TaskId, previous: i32, wake_flags: u64) -> (i32, bool) {
         let picked = self.select_from_kfunc(task, previous, wake_flags, None, 0);
         if picked >= 0 { (picked, true) } else { (previous, false) }
     }
 
-    /// `scx_bpf_select_cpu_and()`: an idle CPU of the task's that is also in the mask, claimed, or
-    /// a negative error number.
+    /// `scx_bpf_select_cpu_and()`: claims an idle CPU that the task may use and that is in the mask;
+    /// otherwise a negative error number.
     pub fn select_cpu_and(
         &mut self,
         task: TaskId,
@@ -273,7 +273,7 @@ impl Core {
         picked.map_or(EBUSY, |cpu| cpu as i32)
     }
 
-    /// `scx_bpf_pick_idle_cpu()`: claimed, or a negative error number.
+    /// `scx_bpf_pick_idle_cpu()`: claims an idle CPU of the mask; otherwise a negative error number.
     pub fn pick_idle_cpu(&mut self, mask: &CpuMask, flags: u64) -> i32 {
         const EBUSY: i32 = -16;
         self.charge_look();
@@ -284,7 +284,7 @@ impl Core {
         self.pick(&bounds, flags).map_or(EBUSY, |cpu| cpu as i32)
     }
 
-    /// `scx_bpf_pick_any_cpu()`: an idle CPU, claimed, or else just one of the mask.
+    /// `scx_bpf_pick_any_cpu()`: claims an idle CPU of the mask; otherwise any CPU of the mask.
     pub fn pick_any_cpu(&mut self, mask: &CpuMask, flags: u64) -> i32 {
         const EBUSY: i32 = -16;
         if self.idle.enabled {
@@ -311,7 +311,7 @@ impl Core {
         if self.idle.smt { &self.idle.cores } else { &self.idle.cpus }
     }
 
-    /// Whether the core tracks idle CPUs; if not, asking for them is the scheduler's mistake.
+    /// Whether the core tracks idle CPUs. If not, the scheduler must not ask, and is ejected.
     pub fn idle_tracked(&mut self) -> bool {
         if !self.idle.enabled {
             self.error("built-in idle tracking is disabled".into());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Kicks, and the small kfuncs.
+//! Kicks, and the small kfuncs about CPUs and tasks.
 
 use model::trace::Preemption;
 
@@ -9,7 +9,7 @@ use crate::core::{Core, NO_TASK, TaskId};
 use crate::flags::*;
 
 impl Core {
-    /// `scx_bpf_kick_cpu()`: takes effect when the current operation has ended.
+    /// `scx_bpf_kick_cpu()`: takes effect after the current operation.
     ///
     /// DIVERGES: `SCX_KICK_WAIT` does not wait; nothing here runs between the kick and its effect.
     pub fn kick_cpu(&mut self, cpu: i32, flags: u64) {
@@ -31,8 +31,8 @@ impl Core {
         self.cpu_mut(here).kicks.push((cpu, flags));
     }
 
-    /// Whether the callback that runs holds the lock of the CPU's run queue, so that nobody can
-    /// look at what the CPU does: all but `select_cpu` hold their task's.
+    /// Whether the running callback holds the lock of the CPU's run queue: all callbacks except
+    /// `select_cpu` hold their task's.
     fn is_locked(&self, cpu: u32) -> bool {
         match self.direct {
             _ if self.cpus[self.this_cpu as usize].in_select_cpu => false,
@@ -41,7 +41,8 @@ impl Core {
         }
     }
 
-    /// A busy CPU goes through sched_ext before it idles (`can_skip_idle_kick`).
+    /// Whether an idle kick is unnecessary: a busy CPU passes through sched_ext before it becomes idle
+    /// (`can_skip_idle_kick`).
     fn passes_by_itself(&self, cpu: u32) -> bool {
         !self.is_idle(cpu) && !self.cpus[cpu as usize].in_balance
     }
@@ -85,8 +86,8 @@ impl Core {
         self.resched(cpu);
     }
 
-    /// `scx_bpf_reenqueue_local()`: how many tasks of this CPU's local queue go back to the
-    /// scheduler. It happens when the current operation has ended.
+    /// `scx_bpf_reenqueue_local()`: returns how many tasks of this CPU's local queue go back to the
+    /// scheduler. They do so after the current operation.
     pub fn reenqueue_local(&mut self) -> u32 {
         let here = self.this_cpu;
         self.cpu_mut(here).reenqueue_local = true;
@@ -104,8 +105,8 @@ impl Core {
         }
     }
 
-    /// `scx_bpf_now()` and `bpf_ktime_get_ns()`: ns on the CPU that runs the current code. It
-    /// starts well above zero, as on a machine that has been up for a while.
+    /// `scx_bpf_now()` and `bpf_ktime_get_ns()`: ns on the current CPU. It starts well above zero, as
+    /// on a machine that was booted some time ago.
     pub fn now(&self) -> u64 {
         BOOTED_NS + self.clock(self.this_cpu)
     }
@@ -140,7 +141,8 @@ impl Core {
         self.cpus[self.task(task).cpu as usize].curr == task
     }
 
-    /// `scx_bpf_cpu_curr()`: who runs on a CPU, its idle task included; `None` for a wrong number.
+    /// `scx_bpf_cpu_curr()`: the running task of a CPU, possibly the idle task; `None` for a wrong
+    /// number.
     pub fn cpu_curr(&self, cpu: i32) -> Option<TaskId> {
         self.cpus.get(cpu as usize).map(|cpu| cpu.curr)
     }
@@ -166,5 +168,5 @@ impl Core {
     }
 }
 
-/// What the clock shows at the workload's common start.
+/// The clock at the workload's common start, ns.
 const BOOTED_NS: u64 = 1_000_000_000;

@@ -3,8 +3,8 @@
 //!
 //! Read in this order: this file is the class itself (enqueue, dequeue, pick, put, set, tick);
 //! [`enqueue`] decides where a task goes, [`dispatch`] what a CPU runs; [`dsq`] are the queues and
-//! `queues` their kfuncs; [`idle`] chooses idle CPUs; `kick`, [`timer`], `watchdog`, `load`,
-//! `unload` and `error` are the rest.
+//! `queues` their kfuncs; [`idle`] chooses idle CPUs; `kick`, [`timer`], `watchdog`, `enable`,
+//! `disable` and `error` are the rest.
 
 use model::trace::Preemption;
 
@@ -14,7 +14,7 @@ use crate::core::{Core, NO_TASK, TaskId};
 use crate::flags::*;
 use crate::ops::{Ops, OpsPresent};
 
-/// Calls one of the scheduler's callbacks, and lets it cost.
+/// Calls one of the scheduler's callbacks and charges its cost.
 macro_rules! call {
     ($core:expr, $op:ident($($argument:expr),*)) => {{
         let ops = std::rc::Rc::clone(&$core.ops);
@@ -23,19 +23,19 @@ macro_rules! call {
     }};
 }
 
+pub(crate) mod disable;
 pub mod dispatch;
 pub mod dsq;
+pub(crate) mod enable;
 pub mod enqueue;
 pub(crate) mod error;
 pub mod idle;
 pub(crate) mod kick;
-pub(crate) mod load;
 pub(crate) mod queues;
 pub mod timer;
-pub(crate) mod unload;
 pub(crate) mod watchdog;
 
-/// Before a scheduler is loaded, and for trials without one.
+/// The table without callbacks: before a scheduler is loaded, and for trials without a scheduler.
 pub struct NoScheduler;
 
 impl Ops for NoScheduler {
@@ -50,7 +50,7 @@ impl Core {
         self.charge(self.this_cpu, self.costs.callback_ns);
     }
 
-    /// A callback calls a function of the kernel.
+    /// Charges the cost of a kfunc to the current CPU.
     #[inline]
     pub(crate) fn charge_look(&mut self) {
         self.charge(self.this_cpu, self.costs.look_ns);
@@ -69,7 +69,7 @@ impl Core {
         let this = &mut self.tasks[task.0 as usize];
         let mut sticky = std::mem::replace(&mut this.sticky_cpu, -1);
         if restored {
-            // A running task starts again through the local queue, not through the scheduler.
+            // A running task that is restored goes to the local queue, not to the scheduler.
             sticky = cpu as i32;
             flags |= ENQ_IGNORE_CAPS;
         }
@@ -111,14 +111,14 @@ impl Core {
         self.unlink(task);
     }
 
-    /// `ops_dequeue()`: the task leaves the scheduler's hands, which is told if it had it.
+    /// `ops_dequeue()`: takes the task from the scheduler, which is told if it had the task.
     fn leave_scheduler(&mut self, task: TaskId, flags: u64) {
         self.unwatch(task, false);
         self.leave_custody(task, flags);
         self.task_mut(task).ops_state = OpsState::None;
     }
 
-    /// `ops.dequeue`, exactly once for each stay in the scheduler's custody.
+    /// Calls `ops.dequeue`, exactly once per stay in the scheduler's custody.
     pub(crate) fn leave_custody(&mut self, task: TaskId, flags: u64) {
         let this = self.task(task);
         if this.scx & IN_CUSTODY == 0 || this.sticky_cpu >= 0 {
@@ -131,7 +131,7 @@ impl Core {
         self.publish_flags(task);
     }
 
-    /// The task is in the scheduler's hands from now on.
+    /// Gives the task into the scheduler's custody.
     pub(crate) fn take_custody(&mut self, task: TaskId) {
         self.task_mut(task).scx |= IN_CUSTODY;
         self.publish_flags(task);
@@ -140,7 +140,7 @@ impl Core {
     /// `p->scx.flags` as schedulers read it: `SCX_TASK_QUEUED`, `SCX_TASK_IN_CUSTODY` and the
     /// task's state, `SCX_TASK_READY` or `SCX_TASK_ENABLED`.
     ///
-    /// DIVERGES: the flags that only the core uses are always 0.
+    /// DIVERGES: flags that only the core uses are always 0.
     pub(crate) fn publish_flags(&self, task: TaskId) {
         let this = self.task(task);
         let queued = if this.scx & QUEUED != 0 { 1 } else { 0 };
@@ -149,7 +149,7 @@ impl Core {
         put::<u32>(this.memory, self.arena.layout.scx_flags, queued | in_custody | state);
     }
 
-    /// `pick_task_scx()`: what the CPU would run of this class, if anything.
+    /// `pick_task_scx()`: the task of this class that the CPU would run.
     pub(crate) fn pick_ext(&mut self, cpu: u32, previous: TaskId) -> Option<TaskId> {
         self.cpu_mut(cpu).in_balance = true;
         let found = self.balance(cpu, previous);
@@ -177,7 +177,7 @@ impl Core {
         self.set_slice(task, if self.bypass { SLICE_BYPASS } else { SLICE_DFL });
     }
 
-    /// `put_prev_task_scx()`: the task that ran makes room.
+    /// `put_prev_task_scx()`: the previous task leaves the CPU.
     pub(crate) fn put_previous_ext(&mut self, cpu: u32, task: TaskId, next: Option<TaskId>) {
         self.update_curr(cpu);
         if self.task(task).scx & QUEUED == 0 {
@@ -188,7 +188,7 @@ impl Core {
         }
         self.watch(cpu, task);
         if self.slice(task) > 0 && !self.bypass {
-            // A higher class takes the CPU: the task keeps its place and its slice.
+            // A higher class preempts: the task keeps its slice and goes to the head of the queue.
             self.dispatch_enqueue(cpu, task, ENQ_HEAD);
             return;
         }
@@ -197,7 +197,7 @@ impl Core {
         let last = last && !stopper;
         self.do_enqueue(cpu, task, if last { ENQ_LAST } else { 0 }, -1);
         if last && self.queues.queue_of(task.0) == cpu {
-            // What is in the local queue runs, whatever has been picked meanwhile.
+            // The local queue has a task now, although the idle task was picked.
             self.cpu_mut(cpu).need_resched = true;
         }
     }
@@ -238,7 +238,7 @@ impl Core {
         }
     }
 
-    /// Takes the task out of whatever queue it waits in (`dispatch_dequeue`).
+    /// Removes the task from the queue in which it waits, if any (`dispatch_dequeue`).
     pub(crate) fn unlink(&mut self, task: TaskId) {
         self.task_mut(task).scx &= !crate::core::task::DEFERRED;
         let queue = self.queues.queue_of(task.0);
@@ -248,7 +248,7 @@ impl Core {
         }
     }
 
-    /// Joins the list of tasks that wait to run, at its end (`set_task_runnable`).
+    /// Appends the task to the watchdog's list (`set_task_runnable`).
     fn watch(&mut self, cpu: u32, task: TaskId) {
         let now = self.now;
         let tail = self.cpus[cpu as usize].watch_tail;
@@ -266,7 +266,8 @@ impl Core {
         self.cpus[cpu as usize].watch_tail = task.0;
     }
 
-    /// Leaves it; having run is what starts the time anew (`clr_task_runnable`).
+    /// Removes the task from the watchdog's list. `ran`: its waiting time starts again
+    /// (`clr_task_runnable`).
     fn unwatch(&mut self, task: TaskId, ran: bool) {
         let this = &mut self.tasks[task.0 as usize];
         if ran {

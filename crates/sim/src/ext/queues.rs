@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The kfuncs about dispatch queues, and what their locks cost.
+//! The kfuncs about dispatch queues, and the cost of the queues' locks.
 
 use super::dsq::NONE;
 use crate::core::task::OpsState;
@@ -14,7 +14,7 @@ const ENOENT: i32 = -2;
 /// Queue numbers below this are found in a table, others in a map.
 const TABLE: u64 = 1 << 16;
 
-/// A lock that CPUs contend for: a CPU that comes while it is held waits its turn.
+/// A lock that CPUs contend for, in order of arrival.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedLock {
     free_at: u64,
@@ -28,8 +28,8 @@ impl Default for SharedLock {
 }
 
 impl Core {
-    /// Takes and releases a lock on the CPU that runs the current code, and charges what it costs
-    /// there: waiting for those who came before, fetching its cache line, and holding it.
+    /// Takes and releases a lock on the current CPU and charges the cost: waiting for earlier CPUs,
+    /// fetching the cache line, and holding the lock.
     pub fn pass_lock(&mut self, lock: &mut SharedLock) {
         let hold = self.costs.queue_lock_ns;
         if hold == 0 {
@@ -44,7 +44,7 @@ impl Core {
         self.charge(here, start + hold - clock);
     }
 
-    /// The lock of a queue. Local queues have none of their own.
+    /// The lock of a queue. Local queues have no lock of their own.
     #[inline]
     pub(crate) fn lock_queue(&mut self, queue: u32) {
         if queue >= self.topology.cpus && self.costs.queue_lock_ns > 0 {
@@ -68,8 +68,8 @@ impl Core {
         self.topology.cpus + self.topology.node_of[cpu as usize]
     }
 
-    /// DIVERGES: one queue for all CPUs; the newest kernels have one per CPU and balance between
-    /// them every 500 ms. Bypass lasts only as long as loading and unloading here.
+    /// DIVERGES: one queue for all CPUs; the newest kernels have one per CPU and balance them every
+    /// 500 ms. In the simulator, bypass mode only lasts for loading and unloading.
     pub(crate) fn bypass_queue(&self) -> u32 {
         self.topology.cpus + self.topology.nodes.len() as u32
     }
@@ -86,7 +86,7 @@ impl Core {
         found.filter(|&queue| queue != NONE)
     }
 
-    /// `find_dsq_for_dispatch()`; a mistake sends the task to the global queue.
+    /// `find_dsq_for_dispatch()`. For a wrong number the task goes to the global queue.
     pub(crate) fn find_queue(&mut self, cpu: u32, id: u64, task: TaskId) -> u32 {
         let global = self.global_queue(self.task(task).cpu);
         if id == DSQ_LOCAL {
@@ -154,7 +154,7 @@ impl Core {
         self.queues.queues[queue as usize].id = DSQ_INVALID;
     }
 
-    /// `scx_bpf_dsq_nr_queued()`: how many tasks, or a negative error number.
+    /// `scx_bpf_dsq_nr_queued()`: the number of tasks, or a negative error number.
     pub fn dsq_nr_queued(&self, id: u64) -> i32 {
         self.queue_to_ask(id).map_or(ENOENT, |queue| self.queues.len(queue) as i32)
     }
@@ -191,9 +191,9 @@ impl Core {
         self.queues.close_cursor(iterator);
     }
 
-    /// `scx_bpf_dsq_move()` and, with a virtual time, `scx_bpf_dsq_move_vtime()`: moves a task that
-    /// an iterator shows. `slice` as set by `scx_bpf_dsq_move_set_slice()`. False when it was no
-    /// longer there.
+    /// `scx_bpf_dsq_move()` and, with a virtual time, `scx_bpf_dsq_move_vtime()`: moves a task that an
+    /// iterator returned. `slice` is the value of `scx_bpf_dsq_move_set_slice()`. False if the task
+    /// has left the queue.
     pub fn dsq_move(
         &mut self,
         iterator: u32,

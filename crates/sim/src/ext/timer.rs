@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The scheduler's timers (`bpf_timer`): exact events, which is what gives a policy slices finer
-//! than the tick.
+//! The scheduler's timers (`bpf_timer`). They expire exactly, so a policy can have slices that are
+//! finer than the tick.
 
 use crate::core::Core;
-use crate::core::events::{Kind, holds};
+use crate::core::events::{EventKind, holds};
 
-/// A timer.
+/// A timer and its expiry.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SchedulerTimer {
     cpu: u32,
@@ -20,18 +20,18 @@ impl Core {
         self.timers.len() as u32 - 1
     }
 
-    /// `bpf_timer_start()`, so many ns from now: it expires on the CPU that runs the current code.
-    /// An armed timer is moved.
+    /// `bpf_timer_start()` with a delay in ns. The timer expires on the current CPU. An armed timer is
+    /// moved.
     pub fn timer_start(&mut self, timer: u32, delay_ns: u64) {
         let here = self.this_cpu;
         let time = self.clock(here).saturating_add(delay_ns);
         let this = &mut self.timers[timer as usize];
         let generation = this.generation.wrapping_add(1);
         *this = SchedulerTimer { cpu: here, generation, armed: true };
-        self.events.push(time, Kind::SchedulerTimer, timer, generation);
+        self.events.push(time, EventKind::SchedulerTimer, timer, generation);
     }
 
-    /// `bpf_timer_cancel()`: whether it was armed.
+    /// `bpf_timer_cancel()`: returns whether the timer was armed.
     pub fn timer_cancel(&mut self, timer: u32) -> bool {
         let this = &mut self.timers[timer as usize];
         this.generation = this.generation.wrapping_add(1);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The watchdog: a runnable task that does not get to run ends the scheduler.
+//! The watchdog: ejects the scheduler if a runnable task does not run in time.
 
-use crate::core::events::Kind;
+use crate::core::events::EventKind;
 use crate::core::{Core, NO_TASK, TaskId};
 use crate::flags::EXIT_ERROR_STALL;
 
 impl Core {
     pub(crate) fn start_watchdog(&mut self) {
-        self.events.push(self.now + self.watchdog_ns / 2, Kind::Watchdog, 0, 0);
+        self.events.push(self.now + self.watchdog_ns / 2, EventKind::Watchdog, 0, 0);
     }
 
-    /// Looks at the task that has waited longest on each CPU: the first of its list.
+    /// Checks the first task of each CPU's list, which has waited longest.
     pub(crate) fn on_watchdog(&mut self) {
         let now = self.now;
         for cpu in 0..self.cpus.len() {

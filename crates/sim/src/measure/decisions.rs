@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Decisions in the trace: which task was put where, which was chosen, which was preempted and why.
+//! Scheduling decisions in the trace: into which queue a task was put, which task was picked, and
+//! which was preempted and why.
 //!
-//! Each hook costs one branch when nobody traces.
+//! Without a trace each hook costs one branch.
 
 use model::trace::{Preemption, Queue, What};
 
@@ -15,7 +16,7 @@ impl Core {
         self.recorder.trace.is_some()
     }
 
-    /// The task is about to be taken from the queue that it is in, into another one.
+    /// The task is about to move from its queue to another one.
     #[inline(always)]
     pub(crate) fn trace_taken(&mut self, task: TaskId) {
         if self.is_tracing() {
@@ -31,7 +32,7 @@ impl Core {
         }
     }
 
-    /// The task is in this dispatch queue now.
+    /// The task was put into this dispatch queue.
     #[inline(always)]
     pub(crate) fn trace_enqueued(&mut self, queue: u32, task: TaskId, ordered: bool) {
         if self.is_tracing() {
@@ -39,7 +40,7 @@ impl Core {
         }
     }
 
-    /// The scheduler has the task, in memory of its own.
+    /// The scheduler keeps the task in its own memory.
     #[inline(always)]
     pub(crate) fn trace_kept_by_scheduler(&mut self, task: TaskId) {
         if self.is_tracing() {
@@ -47,7 +48,7 @@ impl Core {
         }
     }
 
-    /// A CPU has been asked to schedule, for this reason. The first reason counts.
+    /// A CPU has to reschedule for this reason. The first reason counts.
     #[inline(always)]
     pub(crate) fn because(&mut self, cpu: u32, why: Preemption) {
         if self.is_tracing() {
@@ -55,7 +56,7 @@ impl Core {
         }
     }
 
-    /// The CPU has decided who runs; `left` is who has to go although it could run on.
+    /// The CPU has picked a task; `left` is the task that was preempted, if any.
     #[inline(always)]
     pub(crate) fn trace_choice(&mut self, cpu: u32, next: TaskId, left: Option<TaskId>) {
         if self.is_tracing() {
@@ -64,7 +65,7 @@ impl Core {
     }
 }
 
-/// What they do. All of it stays out of the way of the code that is not traced.
+/// The work of the hooks, kept out of line so that it does not slow down untraced trials.
 impl Core {
     #[cold]
     fn note_taken(&mut self, task: TaskId) {
@@ -89,8 +90,8 @@ impl Core {
         self.push_enqueue(self.queue_name(queue), task, vtime, Some(ahead));
     }
 
-    /// The task waits in the run queue of a higher class, at this place from 0; nowhere, if it has
-    /// ended or is out of budget.
+    /// The task waits in the run queue of a higher class, at this position from 0; no position if it
+    /// has ended or is throttled.
     #[cold]
     pub(crate) fn note_run_queue(&mut self, queue: Queue, task: TaskId, place: Option<usize>) {
         if let Some(place) = place {
@@ -156,7 +157,7 @@ impl Core {
         Some(self.slice(task)).filter(|&slice| ext && slice != SLICE_INF)
     }
 
-    /// Newcomers stand at the end as a rule, so those behind are counted.
+    /// Counts the tasks behind it, because most insertions are near the end.
     fn tasks_before(&self, queue: u32, task: TaskId) -> u32 {
         let next = |&at: &u32| Some(self.queues.next(at)).filter(|&next| next != NO_TASK);
         let from_here_on = std::iter::successors(Some(task.0), next).count() as u32;

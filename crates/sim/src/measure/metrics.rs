@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From the counters to the record. The only place with floating-point numbers: the simulation is
-//! over.
+//! Computes the record's measures from the counters. Only this module uses floating-point numbers: it
+//! runs after the simulation.
 
 use model::{Histogram, Measured, Metric};
 use play::{ALL, sums};
@@ -21,7 +21,7 @@ struct TaskSums {
 }
 
 impl Core {
-    /// Counts what is still going on when the run ends.
+    /// Adds waits and CPU times that are unfinished when the workload ends.
     pub(crate) fn close_measurement(&mut self) {
         let end_ns = self.now;
         for cpu in 0..self.topology.cpus {
@@ -67,7 +67,7 @@ impl Core {
         }
     }
 
-    /// Everything measured, in the record's order.
+    /// All measures, in the record's order.
     pub(crate) fn measured(&self) -> Measured {
         let mut measured = Measured::default();
         let mut sums = vec![TaskSums::default(); self.script.groups.len()];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Counting while the simulation runs: dense histograms and plain counters.
+//! Counters and dense histograms that are filled while the simulation runs.
 
 use model::Histogram;
 use model::histogram::SUB_BUCKETS;
@@ -9,29 +9,29 @@ use super::trace::TraceLog;
 use crate::core::TaskId;
 use crate::core::task::Task;
 
-/// What is counted for each task.
+/// Counters of one task.
 #[derive(Clone, Copy, Debug)]
 pub struct Stat {
-    /// CPU time of its own work.
+    /// CPU time of its own work, ns.
     pub user_ns: u64,
-    /// CPU time from switch to switch, which holds the kernel's work on both sides; what the
-    /// scheduler is told of ([`Task::cpu_ns`]) holds less.
+    /// CPU time between switches, ns. It includes kernel work before and after the task's own work,
+    /// which the time that the scheduler sees ([`Task::cpu_ns`]) does not.
     pub ran_ns: u64,
-    /// It runs since then.
+    /// Time since which it runs.
     pub runs_since: u64,
-    /// When its wake-up began; `u64::MAX`: it is not waking.
+    /// Time of its wake-up; `u64::MAX`: no wake-up is in progress.
     pub waking_at: u64,
-    /// When it began to wait for a CPU.
+    /// Time since which it waits for a CPU.
     pub runnable_at: u64,
-    /// The longest such wait.
+    /// The longest wait for a CPU, ns.
     pub longest_wait: u64,
-    /// The CPU that it ran on last.
+    /// The CPU on which it last ran.
     pub last_cpu: u32,
     /// Switches away because it blocked.
     pub voluntary: u32,
-    /// Switches away although it could have run on.
+    /// Switches away while it was runnable.
     pub involuntary: u32,
-    /// Times that it ran on another CPU than before.
+    /// Number of times that it started to run on another CPU than before.
     pub migrations: u32,
 }
 
@@ -52,16 +52,16 @@ impl Default for Stat {
     }
 }
 
-/// A [`Histogram`] being filled: the same buckets, dense.
+/// A [`Histogram`] with dense buckets, to be filled.
 #[derive(Clone, Debug, Default)]
-pub struct Counts {
+pub struct DenseHistogram {
     buckets: Vec<u64>,
     min: u64,
     max: u64,
     count: u64,
 }
 
-impl Counts {
+impl DenseHistogram {
     /// Adds a sample.
     #[inline]
     pub fn record(&mut self, value: u64) {
@@ -91,7 +91,8 @@ impl Counts {
 
 const HALF: u64 = SUB_BUCKETS / 2;
 
-/// The bucket of a value: the first 2048 values have their own, then 1024 per power of two.
+/// The bucket of a value: each of the first 2048 values has its own bucket, then each power of two
+/// has 1024.
 #[inline]
 fn place(value: u64) -> usize {
     let shift = 64 - (value | (SUB_BUCKETS - 1)).leading_zeros() - SUB_BUCKETS.trailing_zeros();
@@ -105,16 +106,16 @@ fn value(place: usize) -> u64 {
     (place - shift * HALF) << shift
 }
 
-/// What is counted for each group.
+/// Counters of one group.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)]
 pub struct GroupTally {
-    pub wakeup: Counts,
-    pub delay: Counts,
-    pub lateness: Counts,
-    pub response: Counts,
-    pub turnaround: Counts,
-    pub span: Counts,
+    pub wakeup: DenseHistogram,
+    pub delay: DenseHistogram,
+    pub lateness: DenseHistogram,
+    pub response: DenseHistogram,
+    pub turnaround: DenseHistogram,
+    pub span: DenseHistogram,
     pub timeouts: u64,
     pub deadlines: u64,
     pub missed: u64,
@@ -148,23 +149,23 @@ impl play::Tally for GroupTally {
     }
 }
 
-/// Everything that is measured.
+/// All counters of a trial.
 pub struct Recorder {
     /// By the groups' numbers.
     pub groups: Vec<GroupTally>,
     /// The groups' tasks over time.
     pub series: series::Counts,
-    /// The end of the last finite task so far.
+    /// Time at which the last finite task ended so far.
     pub last_end: Option<u64>,
     /// Why the workload could not go on.
     pub refusal: Option<String>,
-    /// Switches of tasks, to and from idle ones included.
+    /// Context switches, including those from and to idle tasks.
     pub switches: u64,
     pub(crate) trace: Option<TraceLog>,
 }
 
 impl Recorder {
-    /// Nothing yet.
+    /// Empty counters.
     pub fn new(groups: usize, trace: bool) -> Recorder {
         Recorder {
             groups: vec![GroupTally::default(); groups],
@@ -249,7 +250,7 @@ mod tests {
         for sample in [0, 1, 2_047, 2_048, 2_049, 4_095, 4_096, 123_456_789, u64::MAX / 3] {
             assert_eq!(value(place(sample)), lowest_equivalent(sample), "{sample}");
         }
-        let mut counts = Counts::default();
+        let mut counts = DenseHistogram::default();
         [5_001, 7, 5_001].into_iter().for_each(|sample| counts.record(sample));
         let histogram = counts.histogram("x", "y");
         assert_eq!((histogram.min, histogram.max, histogram.count), (7, 5_001, 3));

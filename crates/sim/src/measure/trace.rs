@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The event trace, in the form that all backends share, and the decisions, which only we see.
+//! The event trace in the form that all backends share, with scheduling decisions, which only the
+//! simulator can see.
 
 use model::trace::{Preemption, Queue, Trace, TraceEvent, TraceTask, What};
 
 use crate::core::task::{State, Task};
 use crate::core::{Core, TaskId};
 
-/// Events as they happen; task numbers become process numbers at the end.
+/// Events in order of time. Task numbers are replaced by process numbers at the end.
 #[derive(Default)]
 pub struct TraceLog {
     pub(super) events: Vec<TraceEvent>,
-    /// Of the task that is about to be put into a queue: the queue that it was in, and whether it
-    /// is being dispatched directly.
+    /// For the task that is about to be put into a queue: the queue that it leaves, and whether it is
+    /// dispatched directly.
     pub(super) source: Option<(TaskId, Option<Queue>, bool)>,
-    /// Why each CPU has been asked to schedule since it last did.
+    /// For each CPU: why it has to reschedule.
     pub(super) why: Vec<Option<Preemption>>,
 }
 

@@ -155,8 +155,8 @@ pub const NR_CPUS: u32 = 8192;
 
 /// The set behind a `struct cpumask *`.
 ///
-/// # Safety `mask` must point to a whole `struct cpumask` that lives as long as what is done with
-/// the answer.
+/// # Safety
+/// `mask` must point to a whole `struct cpumask` that lives as long as the returned slice.
 pub unsafe fn cpus<'a>(mask: *const u64, cpus: u32) -> &'a [u64] {
     // SAFETY: the caller's.
     unsafe { std::slice::from_raw_parts(mask, cpus.div_ceil(64) as usize) }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From the engine to native schedulers: their table of callbacks.
+//! The engine's view of a native scheduler: its callbacks as [`Ops`], and its task layout.
 
 use crate::core::memory::{self, TaskLayout};
 use crate::core::{Core, TaskId};
 use crate::ops::{ExitInfo, Ops, OpsPresent};
 
-use super::NativeScheduler;
+use super::scheduler::NativeScheduler;
 
 impl Ops for NativeScheduler {
     fn present(&self) -> OpsPresent {
@@ -142,7 +142,7 @@ impl Ops for NativeScheduler {
     }
 }
 
-/// Where a scheduler's `struct task_struct` has its fields.
+/// Offsets of the fields in a scheduler's `struct task_struct`.
 pub fn layout(scheduler: &NativeScheduler) -> TaskLayout {
     let fields = scheduler.task_fields();
     let at = |name: &str| fields.get(name).copied().unwrap_or(memory::ABSENT);

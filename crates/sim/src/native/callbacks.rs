@@ -15,7 +15,7 @@ pub type OfTask = unsafe extern "C" fn(Task);
 /// Functions of one CPU.
 pub type OfCpu = unsafe extern "C" fn(i32);
 
-/// The callbacks. What is absent is `None`; the types are the kernel's.
+/// The callbacks with the kernel's types; `None` for absent ones.
 #[derive(Clone, Copy, Default)]
 #[allow(missing_docs)]
 pub struct Callbacks {
@@ -42,7 +42,7 @@ pub struct Callbacks {
     pub cpu_offline: Option<OfCpu>,
 }
 
-/// What else is in the table.
+/// The other members of the table.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// `ops.name`.
@@ -55,10 +55,10 @@ pub struct Settings {
     pub dispatch_max_batch: u32,
 }
 
-/// Callbacks that the model would never make though a kernel would.
+/// Callbacks that a kernel makes and the model does not.
 ///
 /// DIVERGES: there are no control groups and no nested schedulers. `dump*` and `core_sched_before`
-/// may be there: they are for kernels' debug dumps and for core scheduling, which is off.
+/// are allowed: they serve debug dumps and core scheduling, which is off.
 const LACKING: &[&str] = &[
     "cgroup_init",
     "cgroup_exit",
@@ -79,7 +79,7 @@ const LACKING: &[&str] = &[
 /// Reads a table.
 ///
 /// # Errors
-/// When it has callbacks that the model lacks; they are named.
+/// The table has callbacks that the model lacks; the message names them.
 ///
 /// # Safety
 /// `ops` must be a `struct sched_ext_ops` of the object that exports `export`.

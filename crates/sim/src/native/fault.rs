@@ -70,7 +70,7 @@ pub const STATUS: c_int = 70;
 /// What went wrong.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fault {
+pub struct SchedulerFault {
     /// The signal; `SIGPROF` for a callback that does not end.
     pub signal: i32,
     /// The number of the callback, see [`CALLBACKS`].
@@ -83,14 +83,14 @@ pub struct Fault {
     pub in_kfunc: u64,
 }
 
-impl Fault {
-    /// As many bytes as [`Fault::from_bytes`] needs.
-    pub const SIZE: usize = size_of::<Fault>();
+impl SchedulerFault {
+    /// As many bytes as [`SchedulerFault::from_bytes`] needs.
+    pub const SIZE: usize = size_of::<SchedulerFault>();
 
     /// Reads what a worker wrote.
-    pub fn from_bytes(bytes: &[u8; Fault::SIZE]) -> Fault {
+    pub fn from_bytes(bytes: &[u8; SchedulerFault::SIZE]) -> SchedulerFault {
         // SAFETY: plain numbers; every pattern of bits is a value.
-        unsafe { bytes.as_ptr().cast::<Fault>().read_unaligned() }
+        unsafe { bytes.as_ptr().cast::<SchedulerFault>().read_unaligned() }
     }
 
     /// In words: what, in which callback, where.
@@ -250,7 +250,7 @@ fn report(signal: c_int, address: u64, context: *mut c_void) -> ! {
         true => 0,
         false => instruction,
     };
-    let fault = Fault {
+    let fault = SchedulerFault {
         signal,
         callback: CALLBACK.load(Relaxed),
         address,
@@ -259,7 +259,7 @@ fn report(signal: c_int, address: u64, context: *mut c_void) -> ! {
     };
     // SAFETY: both calls may be made by signal handlers.
     unsafe {
-        libc::write(REPORT.load(Relaxed), (&raw const fault).cast(), Fault::SIZE);
+        libc::write(REPORT.load(Relaxed), (&raw const fault).cast(), SchedulerFault::SIZE);
         libc::_exit(STATUS)
     }
 }

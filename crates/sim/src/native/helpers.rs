@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Helpers that are not sched_ext's own: time, chance, maps, memory, printing.
+//! Helpers outside sched_ext: time, random numbers, maps, memory, printing.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::{CStr, c_char};
 
+use super::bpf_timers;
 use super::format::format;
 use super::kfuncs::kfuncs;
 use super::maps::{Map, errno};
 use super::simulator::{This, core, memory, task};
-use super::timers;
 
-/// The variable in the scheduler, whose first word points to the map.
+/// A map variable of the scheduler. Its first word points to the map.
 type MapVariable = *mut u8;
 
 /// `BPF_LOCAL_STORAGE_GET_F_CREATE`.
@@ -89,7 +89,7 @@ kfuncs! {
 
     fn map_delete(map: MapVariable, key: *const u8; this) -> i64 {
         let key_bytes = std::slice::from_raw_parts(key, (*of(map)).key_size());
-        timers::forget(this, map, key_bytes);
+        bpf_timers::forget(this, map, key_bytes);
         (*of(map)).delete(key)
     }
 
@@ -159,13 +159,13 @@ kfuncs! {
         if kept { 0 } else { errno::E2BIG }
     }
 
-    // Nothing ever waits to be read.
+    // User space reads at once, so nothing is pending.
     fn ringbuf_query(map: MapVariable, flags: u64; this) -> u64 {
         let _ = (map, flags, this);
         0
     }
 
-    // Nobody in user space ever writes.
+    // The model has no writer in user space.
     fn user_ringbuf_drain(
         map: MapVariable, callback: *const u8, context: *mut u8, flags: u64; this
     ) -> i64 {
@@ -212,7 +212,7 @@ kfuncs! {
 /// `long callback(struct bpf_map *map, void *key, void *value, void *context)`.
 type MapCallback = unsafe extern "C" fn(MapVariable, *mut u8, *mut u8, *mut u8) -> i64;
 
-/// Of the scheduler's own objects.
+/// Alignment of memory that the scheduler allocates, bytes.
 const ALIGNMENT: usize = 16;
 
 /// The map of a variable.
@@ -232,7 +232,7 @@ unsafe fn settle(this: This, data: *const u8, submit: bool) {
     }
 }
 
-/// Fills a format in.
+/// Formats a text like `bpf_printk`.
 unsafe fn text(fmt: *const c_char, data: *const u64, size: u32) -> String {
     // SAFETY: the macros of the ecosystem's headers give a literal and as many words as they say.
     unsafe {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use worker::Process;
 
-use super::fault::{self, Fault};
+use super::fault::{self, SchedulerFault};
 
 /// How the work in the other process ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Ending {
     /// The work's answer.
     Answer(Vec<u8>),
     /// The scheduler's code crashed or did not end.
-    Fault(Fault),
+    Fault(SchedulerFault),
     /// The simulator's own code panicked; the panic's message.
     Panic(String),
     /// The process ended without an answer, by this signal (0: none).
@@ -104,9 +104,9 @@ fn wait(
         process.kill(libc::SIGKILL);
     }
     let status = process.wait();
-    let mut report = [0; Fault::SIZE];
+    let mut report = [0; SchedulerFault::SIZE];
     if std::fs::File::from(fault).read_exact(&mut report).is_ok() {
-        return Ending::Fault(Fault::from_bytes(&report));
+        return Ending::Fault(SchedulerFault::from_bytes(&report));
     }
     match bytes.split_first() {
         _ if given_up.is_some() => given_up.unwrap_or(Ending::TimedOut),

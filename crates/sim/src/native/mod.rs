@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The scheduler's own `.bpf.c` file, compiled to native code and run inside the simulator.
 //!
-//! `load` loads the object that `compile::native` made into a [`NativeScheduler`] (`scheduler`).
+//! `object` loads the object that `compile::native` made into a [`NativeScheduler`] (`scheduler`).
 //! The engine calls it through [`crate::Ops`] (`bridge`), and it calls kfuncs and helpers: `table`
-//! maps their names to functions; `kfuncs`, `arguments`, `helpers`, `timers` and `maps` are these
+//! maps their names to functions; `kfuncs`, `arguments`, `helpers`, `bpf_timers` and `maps` are these
 //! functions; `simulator` is their state; `abi` is what the object and this crate both know.
 //! `isolate` runs each trial in a process of its own, in which [`fault`] reports crashes.
 //!
@@ -15,6 +15,7 @@
 
 mod abi;
 mod arguments;
+mod bpf_timers;
 mod bridge;
 mod callbacks;
 #[cfg(target_arch = "x86_64")]
@@ -24,15 +25,14 @@ mod format;
 mod helpers;
 mod isolate;
 mod kfuncs;
-mod load;
 mod maps;
-mod run;
+mod object;
 mod scheduler;
 mod simulator;
+mod supervision;
 mod table;
-mod timers;
 
 pub use bridge::layout;
-pub use load::knobs;
-pub use run::{run, supervise};
+pub use object::knobs;
 pub use scheduler::{Host, NativeScheduler};
+pub use supervision::{run, supervise};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A loaded scheduler: callbacks in, kfuncs out.
+//! A loaded scheduler: the engine calls its callbacks, and they call kfuncs.
 //!
-//! On the way in nothing is locked, allocated or looked up: a callback is a few stores and an
+//! Calling a callback neither locks, allocates nor looks anything up: it takes a few stores and an
 //! indirect call.
 
 use std::collections::BTreeMap;
@@ -14,18 +14,18 @@ use model::{KnobValue, Seed};
 use super::abi::{self, MAX_LOOPS, State};
 use super::callbacks::{self, Callbacks, Settings};
 use super::fault::{CALLBACK, CALLBACKS, CALLS};
-use super::load::Loaded;
 use super::maps::Map;
+use super::object::Loaded;
 use super::simulator::{Simulator, This, memory};
-use super::{table, timers};
+use super::{bpf_timers, table};
 use crate::core::{Core, TaskId};
 
-/// What a scheduler is loaded into.
+/// The machine that a scheduler is loaded on.
 #[derive(Clone, Copy, Debug)]
 pub struct Host {
-    /// CPUs of the machine.
+    /// Number of CPUs.
     pub cpus: u32,
-    /// Its tick.
+    /// Ticks per second.
     pub hz: u32,
     /// The seed of `bpf_get_prandom_u32`.
     pub seed: Seed,
@@ -40,7 +40,7 @@ pub struct NativeScheduler {
     simulator: This,
     state: *mut State,
     object: Vec<u8>,
-    // Unloaded last: everything above points into it.
+    // Dropped last, because the fields above point into it.
     loaded: Loaded,
 }
 
@@ -48,8 +48,8 @@ impl NativeScheduler {
     /// Loads a scheduler with fresh globals, sets its knobs and makes its maps.
     ///
     /// # Errors
-    /// When a knob or flag is unknown, a map or callback is not modelled, or the system refuses the
-    /// object. The sentence names what it is.
+    /// A knob or flag is unknown, a map or callback is not modelled, or the system refuses the object.
+    /// The sentence names it.
     pub fn load(
         native: &Native,
         knobs: &BTreeMap<String, KnobValue>,
@@ -98,12 +98,12 @@ impl NativeScheduler {
         })
     }
 
-    /// Its shared object, with the lines of its source.
+    /// The shared object, with debug information about source lines.
     pub fn object(&self) -> &[u8] {
         &self.object
     }
 
-    /// Which callbacks it has.
+    /// The scheduler's callbacks.
     pub fn callbacks(&self) -> &Callbacks {
         &self.callbacks
     }
@@ -118,14 +118,14 @@ impl NativeScheduler {
         &self.fields
     }
 
-    /// What it printed with `bpf_printk` so far.
+    /// The lines printed with `bpf_printk` so far.
     pub fn notes(&self) -> Vec<String> {
         // SAFETY: ours, and no callback runs.
         let notes = unsafe { &(*self.simulator).notes };
         notes.clone()
     }
 
-    /// The records of a ring buffer that nobody has taken yet; empty if there is no such map.
+    /// Takes the records of a ring buffer since the last call; empty if there is no such map.
     pub fn ring(&self, name: &str) -> Vec<Vec<u8>> {
         // SAFETY: ours, and no callback runs.
         let maps = unsafe { &mut (*self.simulator).maps };
@@ -133,8 +133,7 @@ impl NativeScheduler {
         found.and_then(|map| map.ring()).map(|ring| ring.take()).unwrap_or_default()
     }
 
-    /// Calls into the scheduler. Callbacks nest: a kfunc may make the kernel tell the scheduler
-    /// something.
+    /// Calls a callback. Callbacks nest: a kfunc may make the kernel call another one.
     #[inline]
     fn call<R>(&self, core: &mut Core, number: u32, callback: impl FnOnce(This) -> R) -> R {
         let cpu = core.this_cpu();
@@ -155,7 +154,7 @@ impl NativeScheduler {
     }
 }
 
-/// The numbers of the callbacks.
+/// The number of a callback: its index in [`CALLBACKS`].
 const fn number(name: &str) -> u32 {
     let mut index = 0;
     while index < CALLBACKS.len() {
@@ -175,7 +174,7 @@ const fn is_same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && index == a.len()
 }
 
-/// Callbacks whose arguments are tasks (given as pointers) and plain numbers.
+/// Defines callbacks whose arguments are tasks (passed as pointers) and numbers.
 macro_rules! plain {
     ($($name:ident($($task:ident: TaskId),*; $($plain:ident: $type:ty),*);)*) => {
         /// The callbacks, by the kernel's names. An absent one does nothing.
@@ -277,7 +276,7 @@ impl NativeScheduler {
         self.call(core, const { number("yield") }, |_| unsafe { callback(from, to) })
     }
 
-    /// The new mask stands in the task's memory.
+    /// The new mask is in the task's memory.
     pub fn set_cpumask(&self, core: &mut Core, task: TaskId) {
         let Some(callback) = self.callbacks.set_cpumask else { return };
         let task = core.task_memory(task);
@@ -286,10 +285,10 @@ impl NativeScheduler {
         self.call(core, number, |_| unsafe { callback(task, mask) })
     }
 
-    /// A timer that [`Core::timer_new`] has numbered has expired.
+    /// Calls the callback of an expired timer, by its number from [`Core::timer_new`].
     pub fn timer(&self, core: &mut Core, timer: u32) {
         let number = const { number("a timer") };
-        self.call(core, number, |this| unsafe { timers::expire(this, timer) })
+        self.call(core, number, |this| unsafe { bpf_timers::expire(this, timer) })
     }
 
     /// A task's storage ends with it.
@@ -347,7 +346,7 @@ fn maps(native: &Native, loaded: &Loaded, cpus: u32) -> Result<Vec<Box<Map>>, St
     native.facts.maps.iter().map(make).collect()
 }
 
-/// Gives the object our functions and its trial.
+/// Writes the addresses of the kfuncs and of the trial's state into the object.
 fn connect(
     loaded: &Loaded,
     simulator: This,

@@ -5,17 +5,31 @@ use model::Seed;
 
 use super::abi::{self, NR_CPUS, State};
 use super::maps::Map;
-use super::timers::Timer;
 use crate::core::{Core, TaskId};
 
 /// A `struct cpumask`.
 pub type Cpumask = [u64; NR_CPUS as usize / 64];
 
-/// How many sets of idle CPUs a scheduler can hold at the same time.
+/// Number of sets of idle CPUs that a scheduler can hold at the same time.
 const MASKS: usize = 8;
 
-/// How many lines of `bpf_printk` are kept.
+/// Number of lines of `bpf_printk` that are kept.
 const MOST_NOTES: usize = 10_000;
+
+/// A `struct bpf_timer` that was initialised.
+pub struct Timer {
+    /// The scheduler's map variable.
+    pub map: *mut u8,
+    /// The key of the map's entry that contains the timer.
+    pub key: Vec<u8>,
+    /// The value of that entry.
+    pub value: *mut u8,
+    /// What the timer calls when it expires, once it is set.
+    pub callback: Option<TimerCallback>,
+}
+
+/// `int callback(void *map, int *key, void *value)`.
+pub type TimerCallback = unsafe extern "C" fn(*mut u8, *mut u8, *mut u8) -> i32;
 
 /// The state of one trial. The object keeps a pointer to it; nothing here is shared between trials.
 pub struct Simulator {
@@ -25,11 +39,11 @@ pub struct Simulator {
     pub state: *mut State,
     /// The scheduler's maps.
     pub maps: Vec<Box<Map>>,
-    /// Its timers, by number.
+    /// The scheduler's timers, by number.
     pub timers: Vec<Timer>,
-    /// What it printed.
+    /// What the scheduler printed.
     pub notes: Vec<String>,
-    /// What its `dump` callbacks wrote.
+    /// What the scheduler's `dump` callbacks wrote.
     pub dump: String,
     /// `bpf_get_prandom_u32`.
     pub random: Seed,
@@ -40,7 +54,7 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// For a machine with so many CPUs.
+    /// The state of a trial on a machine with this number of CPUs.
     pub fn new(state: *mut State, cpus: u32, seed: Seed) -> Simulator {
         let mut possible = Box::new([0; NR_CPUS as usize / 64]);
         for cpu in 0..cpus {
@@ -81,7 +95,7 @@ impl Simulator {
     }
 }
 
-/// How our functions get at the trial: the object hands the pointer back with every call.
+/// The pointer that the object passes to every kfunc and helper.
 pub type This = *mut Simulator;
 
 /// The kernel that runs the present callback.
@@ -93,7 +107,7 @@ pub unsafe fn core<'a>(this: This) -> &'a mut Core {
     unsafe { &mut *(*this).core }
 }
 
-/// The task that the scheduler means; if there is none, the scheduler is thrown out.
+/// The task at the scheduler's pointer. If there is none, the scheduler is ejected.
 ///
 /// # Safety
 /// As for [`core`].
@@ -113,7 +127,7 @@ pub fn memory(core: &Core, task: Option<TaskId>) -> *mut u8 {
     task.map_or(std::ptr::null_mut(), |task| core.task_memory(task))
 }
 
-/// The set behind a mask that the scheduler gave; without one, it is thrown out.
+/// The words of the scheduler's mask. A null pointer ejects the scheduler.
 ///
 /// # Safety
 /// As for [`core`]; `mask` must be null or a whole `struct cpumask`.

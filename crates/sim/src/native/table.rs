@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which of our functions answers which name of the shim's `FAIRGROUND_CALLS`.
 
-use super::{helpers, kfuncs, timers};
+use super::{bpf_timers, helpers, kfuncs};
 
 /// A function of ours, by the name that the object knows it by; `None` if there is none.
 pub fn function(name: &str) -> Option<*const ()> {
@@ -73,10 +73,10 @@ fn general(name: &str) -> Option<*const ()> {
         "scx_bpf_dump_bstr" => helpers::dump_bstr as *const (),
         "bpf_trace_vprintk" => helpers::trace_vprintk as *const (),
         "bpf_snprintf" => helpers::snprintf as *const (),
-        "bpf_timer_init" => timers::timer_init as *const (),
-        "bpf_timer_set_callback" => timers::timer_set_callback as *const (),
-        "bpf_timer_start" => timers::timer_start as *const (),
-        "bpf_timer_cancel" => timers::timer_cancel as *const (),
+        "bpf_timer_init" => bpf_timers::timer_init as *const (),
+        "bpf_timer_set_callback" => bpf_timers::timer_set_callback as *const (),
+        "bpf_timer_start" => bpf_timers::timer_start as *const (),
+        "bpf_timer_cancel" => bpf_timers::timer_cancel as *const (),
         "fairground_llc_id" => kfuncs::llc_id as *const (),
         "fairground_llc_size" => kfuncs::llc_size as *const (),
         "fairground_allocate" => helpers::allocate as *const (),

@@ -6,7 +6,7 @@ use play::{Op, TimerState};
 
 use super::main_task::Gate;
 use super::progress::{Ending, Flow, Progress};
-use crate::core::events::Kind;
+use crate::core::events::EventKind;
 use crate::core::mask::CpuMask;
 use crate::core::memory::{get, put};
 use crate::core::task::{NewTask, State};
@@ -28,8 +28,8 @@ impl Core {
         // Without a duration the trial's time limit holds for virtual time, as it does on a real
         // kernel.
         match self.script.duration_ns {
-            Some(end) => self.events.push(end, Kind::End, 0, 0),
-            None => self.events.push(self.time_limit_ns, Kind::End, 0, 1),
+            Some(end) => self.events.push(end, EventKind::End, 0, 0),
+            None => self.events.push(self.time_limit_ns, EventKind::End, 0, 1),
         }
     }
 

@@ -4,7 +4,7 @@
 use play::Op;
 
 use super::progress::Flow;
-use crate::core::events::Kind;
+use crate::core::events::EventKind;
 use crate::core::task::State;
 use crate::core::{Core, TaskId};
 use crate::flags::WAKE_SYNC;
@@ -82,7 +82,7 @@ impl Core {
         let wakes = self.task(task).wakes;
         // A time that has passed meanwhile is over at once.
         let until = until.max(self.clock(self.this_cpu));
-        self.events.push(until, Kind::Wake, task.0, wakes);
+        self.events.push(until, EventKind::Wake, task.0, wakes);
         Flow::Sleep(State::Sleeping)
     }
 

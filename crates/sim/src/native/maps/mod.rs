@@ -2,6 +2,7 @@
 //! BPF maps. Values have stable addresses, because schedulers keep pointers to them during a
 //! callback and timers beyond it.
 
+mod constants;
 mod hash;
 mod queue;
 mod ring;
@@ -10,29 +11,15 @@ mod values;
 
 use compile::native::Map as Fact;
 
+use constants::NOEXIST;
+pub use constants::errno;
 use hash::Hash;
 use queue::Queue;
 use ring::Ring;
 use storage::Storage;
 use values::Values;
 
-/// `EINVAL`, `ENOENT`, … as kfuncs return them.
-pub mod errno {
-    #![allow(missing_docs)]
-    pub const ENOENT: i64 = -2;
-    pub const E2BIG: i64 = -7;
-    pub const EBUSY: i64 = -16;
-    pub const EEXIST: i64 = -17;
-    pub const EINVAL: i64 = -22;
-    pub const EOPNOTSUPP: i64 = -95;
-}
-
-/// `BPF_NOEXIST`: only a new key.
-pub const NOEXIST: u64 = 1;
-/// `BPF_EXIST`: only a known key; for queues: make room.
-pub const EXIST: u64 = 2;
-
-/// What `struct fairground_map` of the shim tells the object.
+/// The part of a map that the object reads: `struct fairground_map` of the shim.
 #[repr(C)]
 pub struct Shared {
     /// 0: an array, which the object looks up by itself.
@@ -45,7 +32,7 @@ pub struct Shared {
     pieces_count: u64,
 }
 
-/// A map: what the object sees of it comes first, so that its address is the map's.
+/// A map. The part that the object reads comes first, so that both have the same address.
 #[repr(C)]
 pub struct Map {
     shared: Shared,
@@ -57,13 +44,13 @@ pub struct Map {
     form: Form,
 }
 
-/// How it keeps its entries.
+/// How a map keeps its entries.
 enum Form {
     Array(Values),
     Hash(Hash),
     Queue(Queue),
     Ring(Ring),
-    /// From user space, where nobody is: always empty.
+    /// A ring buffer written by user space, which the model lacks: always empty.
     UserRing,
     Storage(Storage),
 }

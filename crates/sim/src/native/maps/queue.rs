@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::{EXIST, errno};
+use super::constants::{EXIST, errno};
 
 /// Values without keys.
 pub struct Queue {

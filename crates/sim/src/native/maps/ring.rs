@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! RINGBUF: records for user space.
 
-/// What is kept at most, so that a scheduler that talks a lot does not fill the memory.
+/// Limit of the kept bytes, so that a verbose scheduler does not fill the memory.
 const MOST_BYTES: usize = 256 << 20;
 
-/// Records in the order of their submission. User space is imagined to read at once: a record never
-/// waits for room, as it does not in a kernel whose reader keeps up.
+/// Records in order of submission. The model assumes that user space reads at once, so there is
+/// always space for a record.
 #[derive(Default)]
 pub struct Ring {
     reserved: Vec<Box<[u64]>>,

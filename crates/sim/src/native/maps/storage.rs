@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! TASK_STORAGE: one value for each task, found by the task's number.
+//! TASK_STORAGE: one value per task, indexed by the task's number.
 
 use super::values::Values;
 
@@ -63,7 +63,7 @@ impl Storage {
         slot.wrapping_add(HEADER)
     }
 
-    /// Forgets a task's value; whether it had one.
+    /// Deletes a task's value; returns whether it had one.
     pub fn delete(&mut self, task: u32) -> bool {
         let Some(value) = self.find(task) else { return false };
         // SAFETY: the header stands before the value.

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Maps as schedulers use them.
 
-use compile::native::{Map as Fact, Place};
+use compile::native::{Map as Fact, SymbolRange};
 
+use super::constants::EXIST;
 use super::*;
 
 fn map(kind: u32, max_entries: u32) -> Box<Map> {
     let fact = Fact {
         name: "tested".into(),
-        place: Place::default(),
+        place: SymbolRange::default(),
         kind,
         key_size: 4,
         value_size: 8,
@@ -131,7 +132,7 @@ fn ring_buffers_keep_submitted_records() {
 fn a_kind_that_the_model_lacks_is_named() {
     let fact = Fact {
         name: "groups".into(),
-        place: Place::default(),
+        place: SymbolRange::default(),
         kind: 32,
         key_size: 4,
         value_size: 8,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Zeroed memory for equal elements, which never moves.
+//! Zeroed memory for elements of equal size. It never moves.
 
-/// Elements side by side. The system gives their pages when they are first touched, so a large map
-/// that is hardly used costs hardly anything.
+/// Contiguous elements. The system provides a page at its first use, so a large map that is hardly
+/// used costs little.
 pub struct Values {
     base: *mut u8,
     bytes: usize,
@@ -13,7 +13,7 @@ pub struct Values {
 const ALIGNMENT: usize = 8;
 
 impl Values {
-    /// So many elements; `None` if there is no memory.
+    /// Allocates the elements; `None` if there is not enough memory.
     pub fn new(count: usize, size: usize) -> Option<Values> {
         let stride = size.max(1).next_multiple_of(ALIGNMENT);
         let bytes = count.max(1).checked_mul(stride)?;
@@ -29,7 +29,7 @@ impl Values {
         self.base
     }
 
-    /// From one element to the next, bytes.
+    /// Distance between two elements, bytes.
     pub fn stride(&self) -> usize {
         self.stride
     }
@@ -40,7 +40,7 @@ impl Values {
         self.base.wrapping_add(index * self.stride)
     }
 
-    /// The element that an address lies in.
+    /// The index of the element that contains an address.
     pub fn index_of(&self, inside: *const u8) -> Option<usize> {
         let offset = (inside as usize).checked_sub(self.base as usize)?;
         (offset < self.bytes).then(|| offset / self.stride)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Loading a scheduler, and a task's way into and out of it.
+//! Loading a scheduler, and the tasks' way into and out of sched_ext.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use crate::ops::Ops;
 const MS: u64 = 1_000_000;
 
 impl Core {
-    /// Loads a scheduler (`scx_enable`). What goes wrong is in `self.exit` afterwards.
+    /// Loads a scheduler (`scx_enable`). If that fails, `self.exit` says why.
     pub(crate) fn load(&mut self, ops: Rc<dyn Ops>) {
         self.has = ops.present();
         self.ops_flags = ops.flags();
@@ -59,8 +59,8 @@ impl Core {
         }
     }
 
-    /// Every idle CPU goes through its idle loop once, which fills the masks and tells the
-    /// scheduler.
+    /// Sends every idle CPU through its idle loop once, which fills the masks and calls
+    /// `ops.update_idle`.
     fn lift_bypass(&mut self) {
         self.bypass = false;
         for cpu in 0..self.topology.cpus {
@@ -96,7 +96,7 @@ impl Core {
         self.reweight(task);
     }
 
-    /// At loading, and when a task joins from another class.
+    /// Enables a task, at loading and when it joins from another class.
     pub(crate) fn enable_task_with_mask(&mut self, task: TaskId) {
         self.enable_task(task);
         self.tell_cpumask(task);

@@ -1,26 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `bpf_timer`: the structure in the scheduler's map holds the number (plus one) of an entry here.
+//! `bpf_timer`. The structure in the scheduler's map holds the timer's number plus one; 0 means that
+//! it was not initialised.
 
 use super::maps::{Map, errno};
-use super::simulator::{This, core};
+use super::simulator::{This, Timer, TimerCallback, core};
 
-/// A timer that was initialised.
-pub struct Timer {
-    /// The scheduler's map variable.
-    map: *mut u8,
-    key: Vec<u8>,
-    value: *mut u8,
-    callback: Option<Callback>,
-}
-
-/// `int callback(void *map, int *key, void *value)`.
-type Callback = unsafe extern "C" fn(*mut u8, *mut u8, *mut u8) -> i32;
-
-/// `BPF_F_TIMER_ABS`: the time is a point, not a distance.
+/// `BPF_F_TIMER_ABS`: the time is absolute.
 const ABSOLUTE: u64 = 1;
-/// `BPF_F_TIMER_CPU_PIN`: ours never leave their CPU.
+/// `BPF_F_TIMER_CPU_PIN`: simulated timers never leave their CPU anyway.
 const PINNED: u64 = 2;
-/// Besides `CLOCK_REALTIME` (0), which the model has not.
+/// `CLOCK_MONOTONIC` and `CLOCK_BOOTTIME`. The model has no `CLOCK_REALTIME` (0).
 const CLOCKS: [u64; 2] = [1, 7];
 
 /// The number of an initialised timer.
@@ -58,7 +47,7 @@ pub(super) unsafe extern "C" fn timer_init(
 
 pub(super) unsafe extern "C" fn timer_set_callback(
     timer: *mut u64,
-    callback: Option<Callback>,
+    callback: Option<TimerCallback>,
     this: This,
 ) -> i64 {
     // SAFETY: as above.

@@ -9,13 +9,14 @@ use std::time::Duration;
 use compile::native::Native;
 use model::{KnobValue, Outcome, Record, SchedulerChoice, Trial};
 
+use super::bridge::layout;
 use super::isolate::{Ending, isolated};
-use super::{Host, NativeScheduler, layout};
+use super::scheduler::{Host, NativeScheduler};
 use crate::core::memory::TaskLayout;
 use crate::trial::{run_ops, without};
 
-/// Runs a trial in this process; without a scheduler, under policies of the kernel alone. A
-/// scheduler that crashes takes the process with it: see [`supervise`].
+/// Runs a trial in this process; without a scheduler, under the kernel's own policies. A scheduler
+/// that crashes ends the process: see [`supervise`].
 pub fn run(trial: &Trial, scheduler: Option<&Native>) -> Record {
     let Some(native) = scheduler else {
         return run_ops(trial, None, TaskLayout::compact());
@@ -43,8 +44,8 @@ fn knobs(trial: &Trial) -> BTreeMap<String, KnobValue> {
     }
 }
 
-/// Runs a trial in a process of its own, so that whatever the scheduler does costs this trial only.
-/// There is always a record; that of a trial that was told to `stop` says nothing.
+/// Runs a trial in a process of its own, so that a faulty scheduler costs this trial only. There is
+/// always a record. If `stop` becomes true, the outcome is `failed: interrupted`.
 pub fn supervise(
     trial: &Trial,
     scheduler: Option<&Native>,

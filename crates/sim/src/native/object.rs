@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::io::Write;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use compile::native::{Kind, Native, Place, Variable};
+use compile::native::{Native, SymbolRange, Variable, VariableKind};
 use model::KnobValue;
 
 use super::abi::Export;
@@ -53,7 +53,7 @@ impl Loaded {
     }
 
     /// Where a place of the object is in memory.
-    pub fn at(&self, place: Place) -> *mut u8 {
+    pub fn at(&self, place: SymbolRange) -> *mut u8 {
         (self.base + place.address) as *mut u8
     }
 
@@ -81,7 +81,7 @@ impl Loaded {
     }
 
     /// Writes to memory that may be read-only.
-    fn write(&self, place: Place, bytes: &[u8]) -> std::io::Result<()> {
+    fn write(&self, place: SymbolRange, bytes: &[u8]) -> std::io::Result<()> {
         let page = 4096u64;
         let begin = (self.base + place.address) & !(page - 1);
         let length = self.base + place.address + place.size - begin;
@@ -108,7 +108,7 @@ impl Drop for Loaded {
 pub fn knobs(native: &Native) -> BTreeMap<&str, &Variable> {
     let is_own = |v: &&Variable| {
         let loaders = v.name.starts_with("__") || v.name.starts_with("scx_lib_");
-        v.kind != Kind::Other && !loaders && !v.name.ends_with("_dump_len")
+        v.kind != VariableKind::Other && !loaders && !v.name.ends_with("_dump_len")
     };
     native.facts.variables.iter().filter(is_own).map(|v| (v.name.as_str(), v)).collect()
 }
@@ -116,14 +116,14 @@ pub fn knobs(native: &Native) -> BTreeMap<&str, &Variable> {
 /// The bytes of a value, if it fits.
 fn encode(knob: &Variable, value: KnobValue) -> Option<Vec<u8>> {
     let number = match (value, knob.kind) {
-        (KnobValue::Bool(value), Kind::Bool) => i64::from(value),
-        (KnobValue::Int(value), Kind::Unsigned | Kind::Signed) => value,
+        (KnobValue::Bool(value), VariableKind::Bool) => i64::from(value),
+        (KnobValue::Int(value), VariableKind::Unsigned | VariableKind::Signed) => value,
         _ => return None,
     };
     let size = knob.place.size as usize;
     let unused = 64u32.checked_sub(size as u32 * 8)?;
     let fits = match knob.kind {
-        Kind::Unsigned => number >= 0 && (unused == 0 || number >> (64 - unused) == 0),
+        VariableKind::Unsigned => number >= 0 && (unused == 0 || number >> (64 - unused) == 0),
         _ => number << unused >> unused == number,
     };
     fits.then(|| number.to_le_bytes()[..size].to_vec())

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Unloading a scheduler (`scx_root_disable`).
 //!
-//! DIVERGES: time stands still meanwhile, so no CPU switches between the steps; on a real machine
-//! tasks go on under the bypass, and `running` and `stopping` show their switches.
+//! DIVERGES: unloading takes no time, so no CPU switches between its steps. On a real machine tasks
+//! continue to run in bypass mode, and `running` and `stopping` report their switches.
 
 use crate::core::task::{Class, State};
 use crate::core::{Core, NO_TASK, TaskId};
@@ -10,8 +10,8 @@ use crate::flags::*;
 use crate::ops::ExitInfo;
 
 impl Core {
-    /// Takes the scheduler off again. Why it ends is settled by now: mistakes that it makes on its
-    /// way out change nothing.
+    /// Unloads the scheduler. Its exit reason does not change any more: errors while unloading are
+    /// ignored.
     pub(crate) fn unload(&mut self) {
         if !self.loaded {
             return;
@@ -24,7 +24,7 @@ impl Core {
         };
         let info = self.exit.clone().unwrap_or(normal);
         self.leaving = true;
-        // The measurement is closed: nothing that happens now is to cost anybody time.
+        // The measurement is over, so nothing costs time any more.
         self.costs = model::Costs::FREE;
         self.enter_bypass();
         for task in self.all_tasks() {
@@ -37,8 +37,8 @@ impl Core {
         self.loaded = false;
     }
 
-    /// `scx_bypass(true)`: each waiting task goes once through dequeue and enqueue, which takes him out
-    /// of the scheduler's hands and queues.
+    /// `scx_bypass(true)`: dequeues and enqueues every waiting task, which takes it from the scheduler
+    /// and its queues.
     fn enter_bypass(&mut self) {
         self.bypass = true;
         for cpu in 0..self.topology.cpus {
@@ -51,8 +51,8 @@ impl Core {
         self.this_cpu = 0;
     }
 
-    /// The CPU's tasks that wait to run. Each joins the end of the list again when it is cycled, so
-    /// the kernel goes backwards.
+    /// The CPU's waiting tasks in reverse order: a task that is cycled is appended to the list again,
+    /// so the kernel iterates backwards.
     fn waiting_last_first(&self, cpu: u32) -> Vec<TaskId> {
         let known = |at: u32| (at != NO_TASK).then_some(at);
         let last = known(self.cpus[cpu as usize].watch_tail);
@@ -60,8 +60,8 @@ impl Core {
         std::iter::successors(last, before).map(TaskId).collect()
     }
 
-    /// The change of class: the task is dequeued as one of sched_ext and comes back as a fair one,
-    /// of which nothing is to be seen here.
+    /// Moves a task to the fair class: it is dequeued from sched_ext. The fair class is not modelled,
+    /// so nothing follows.
     fn leave_ext(&mut self, task: TaskId) {
         if self.task(task).class == Class::Ext && self.is_enabled(task) {
             self.this_cpu = self.task(task).cpu;

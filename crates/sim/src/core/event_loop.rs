@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The main loop: one event after the other, each on its CPU, each followed by what its interrupt's
-//! end would bring.
+//! The main loop: handles one event after another on its CPU, and after each the work that is due
+//! at the end of an interrupt.
 
-use super::events::{Event, Kind, holds};
+use super::events::{Event, EventKind, holds};
 use super::task::State;
 use super::{Core, TaskId};
 
 impl Core {
-    /// Runs until the workload is over, the scheduler has been thrown out, or nothing happens any
-    /// more.
+    /// Runs until the workload is over, the scheduler exits, or no event is left.
     pub(crate) fn run(&mut self) {
         while !self.over && self.exit.is_none() {
             let Some(event) = self.events.pop() else { break };
@@ -18,22 +17,22 @@ impl Core {
         }
     }
 
-    /// With thousands of tasks, most of the data that an event needs is not in the cache. It can be
-    /// on its way while this event is handled. The next event's maker is known already, so the data
-    /// that depends on it is fetched; of the events that may come after it, the makers are.
+    /// Prefetches memory for the next events. With thousands of tasks most of what an event needs is
+    /// not in the cache. The task or CPU of the next event is loaded already, so the memory that
+    /// depends on it is fetched; for the events after it, their task or CPU is fetched.
     #[inline]
     fn fetch_next(&self) {
         let mut coming = self.events.soonest();
         let Some(next) = coming.next() else { return };
         match next.kind {
-            Kind::Wake => {
+            EventKind::Wake => {
                 let task = &self.tasks[next.index as usize];
                 fetch(&self.stats[next.index as usize]);
                 fetch(&self.progress[next.index as usize]);
                 fetch(&self.cpus[task.cpu as usize]);
                 fetch_at(task.memory);
             }
-            Kind::Work | Kind::Resched => {
+            EventKind::Work | EventKind::Resched => {
                 let current = self.cpus[next.index as usize].curr.0 as usize;
                 fetch(&self.tasks[current]);
                 fetch(&self.stats[current]);
@@ -43,8 +42,8 @@ impl Core {
         }
         for event in coming {
             match event.kind {
-                Kind::Wake => fetch(&self.tasks[event.index as usize]),
-                Kind::Work | Kind::Resched => fetch(&self.cpus[event.index as usize]),
+                EventKind::Wake => fetch(&self.tasks[event.index as usize]),
+                EventKind::Work | EventKind::Resched => fetch(&self.cpus[event.index as usize]),
                 _ => {}
             }
         }
@@ -52,20 +51,20 @@ impl Core {
 
     fn handle(&mut self, event: Event) {
         match event.kind {
-            Kind::Work => self.on_work(event),
-            Kind::Tick => self.on_tick(event.index),
-            Kind::Resched => self.on_resched(event.index),
-            Kind::Wake => self.on_wake(TaskId(event.index), event.generation),
-            Kind::IrqWork => self.interrupt(event.index, 0, |_| ()),
-            Kind::SchedulerTimer => self.on_scheduler_timer(event.index, event.generation),
-            Kind::Watchdog => self.on_watchdog(),
-            Kind::Replenish => self.on_replenish(TaskId(event.index), event.generation),
-            Kind::Server => self.on_server(event.index, event.generation),
-            Kind::End => self.on_end(event.generation > 0),
+            EventKind::Work => self.on_work(event),
+            EventKind::Tick => self.on_tick(event.index),
+            EventKind::Resched => self.on_resched(event.index),
+            EventKind::Wake => self.on_wake(TaskId(event.index), event.generation),
+            EventKind::IrqWork => self.interrupt(event.index, 0, |_| ()),
+            EventKind::SchedulerTimer => self.on_scheduler_timer(event.index, event.generation),
+            EventKind::Watchdog => self.on_watchdog(),
+            EventKind::Replenish => self.on_replenish(TaskId(event.index), event.generation),
+            EventKind::Server => self.on_server(event.index, event.generation),
+            EventKind::End => self.on_end(event.generation > 0),
         }
     }
 
-    /// Handles something in interrupt context on a CPU, and what is due at its end.
+    /// Runs code in interrupt context on a CPU, and then the work that is due at its end.
     pub(crate) fn interrupt(&mut self, cpu: u32, cost_ns: u64, what: impl FnOnce(&mut Core)) {
         self.this_cpu = cpu;
         let idle = if self.is_idle(cpu) { self.costs.idle_exit_ns } else { 0 };
@@ -75,7 +74,8 @@ impl Core {
         self.arm_work(cpu);
     }
 
-    /// What waits for the end of the current operation: kicks, deferred moves, rescheduling.
+    /// Does the work that waits for the end of the current operation: kicks, deferred moves,
+    /// rescheduling.
     pub(crate) fn settle(&mut self, cpu: u32) {
         loop {
             self.run_deferred();
@@ -105,7 +105,7 @@ impl Core {
         self.arm_work(cpu);
     }
 
-    /// The interrupt that another CPU has sent. It may find that the work has been done already.
+    /// Handles the interrupt that another CPU sent. The work may have been done already.
     fn on_resched(&mut self, cpu: u32) {
         if self.cpus[cpu as usize].need_resched {
             self.interrupt(cpu, 0, |_| ());
@@ -125,7 +125,7 @@ impl Core {
         }
     }
 
-    /// Makes a CPU schedule as soon as it can (`resched_curr`).
+    /// Makes a CPU reschedule as soon as possible (`resched_curr`).
     pub(crate) fn resched(&mut self, cpu: u32) {
         let here = &mut self.cpus[cpu as usize];
         if here.need_resched {
@@ -134,12 +134,12 @@ impl Core {
         here.need_resched = true;
         if cpu != self.this_cpu {
             let time = self.clock(self.this_cpu) + self.costs.ipi_ns;
-            self.events.push(time, Kind::Resched, cpu, 0);
+            self.events.push(time, EventKind::Resched, cpu, 0);
         }
     }
 }
 
-/// Asks for the memory of a value, its first two cache lines at most.
+/// Prefetches a value, at most its first two cache lines.
 #[inline]
 fn fetch<T>(value: &T) {
     fetch_at(std::ptr::from_ref(value).cast());
