@@ -37,8 +37,8 @@ pub fn table(comparison: &Comparison) -> String {
          the best median by {:.0} % or more and by exact rank tests at {:.0} %, corrected for \
          all that are held against it (Holm). Brackets are {:.0} % intervals.</p>",
         text(&comparison.baseline),
-        100.0 * stats::decide::separation::WORTH,
-        100.0 * stats::decide::separation::CHANCE,
+        100.0 * stats::decide::margin::NOTICEABLE,
+        100.0 * stats::rank::holm::ALPHA,
         100.0 * comparison.confidence
     )
 }

@@ -3,7 +3,7 @@
 //! those who cannot be told apart. It stands upright, so that it fits a telephone.
 
 use stats::Comparison;
-use stats::rank::critical_difference::CHANCE;
+use stats::rank::holm::ALPHA;
 use stats::view::ranking::{Ranking, rankings};
 
 use super::escape::text;
@@ -38,7 +38,7 @@ pub fn section(comparison: &Comparison) -> String {
          than the critical difference: they cannot be told apart (Friedman’s test, then \
          Nemenyi’s at {:.0} %; Demšar 2006). No other ranking is made here.</p><div \
          class=\"figures\">{}</div>{others}</section>\n",
-        100.0 * CHANCE,
+        100.0 * ALPHA,
         figure(first)
     )
 }

@@ -11,10 +11,14 @@ use model::metric::{Direction, Unit};
 use model::{Backend, Clock, Seed};
 use serde::{Deserialize, Serialize};
 
-use crate::compare::evidence::Evidence;
+use crate::compare::evidence::PValue;
 use crate::compare::noise_floor::Noise;
+use crate::compare::shift::Shift;
 use crate::decide::leaders::Leaders;
-use crate::{MeasureKey, Verdict};
+use crate::decide::verdict::Verdict;
+use crate::number::interval::Interval;
+use crate::records::measures::MeasureKey;
+use crate::records::pairing::SeedCounts;
 
 /// Everything that the records say about the contestants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -99,65 +103,13 @@ pub struct Entry {
     pub shift: Option<Shift>,
     /// How often chance makes such a difference; `None` with too few runs for any claim.
     pub p_value: Option<PValue>,
-    /// Under a virtual clock, the runs paired with the baseline's run of the same seed.
-    pub pairs: Option<Pairs>,
+    /// Under a virtual clock: seed by seed against the baseline.
+    #[serde(rename = "pairs")]
+    pub by_seed: Option<SeedCounts>,
     /// What may be said.
     pub verdict: Verdict,
     /// Why `ok` runs have no number here, and how many.
     pub missing: BTreeMap<String, u32>,
-}
-
-/// A closed interval in the row's unit, or in percent.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Interval {
-    /// The lower end.
-    pub low: f64,
-    /// The upper end.
-    pub high: f64,
-}
-
-/// A difference between a contestant and the baseline, with its intervals.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Shift {
-    /// The shift in the row's unit; below 0: the contestant's values are lower.
-    pub value: f64,
-    /// Its interval.
-    pub interval: Option<Interval>,
-    /// The shift in percent of the baseline's median; `None` when that is 0.
-    pub percent: Option<f64>,
-    /// Its interval, with the baseline's median resampled along.
-    pub percent_interval: Option<Interval>,
-    /// How many pairs it is of; `None` where all runs of the one side stand against all of the
-    /// other.
-    #[serde(default)]
-    pub pairs: Option<usize>,
-}
-
-/// How often chance alone makes a difference as large as one that was found, 0 … 1.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PValue {
-    /// Two-sided, of the tests that a family of this size asks, not yet corrected for it.
-    pub raw: f64,
-    /// Corrected for all comparisons of the family (Holm).
-    pub adjusted: f64,
-    /// How many comparisons the family has: all contestants against the baseline in one measure of
-    /// one workload on one machine, over all settings of the workload's parameters.
-    pub comparisons: usize,
-    /// Independent runs: boots, or runs where all are of one boot; the smaller side's.
-    pub units: usize,
-    /// What it comes from.
-    pub evidence: Evidence,
-}
-
-/// How runs compare one by one with the baseline's run of the same seed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pairs {
-    /// Pairs in which the contestant's number is lower.
-    pub lower: usize,
-    /// Pairs with the very same number.
-    pub equal: usize,
-    /// Pairs in which the contestant's number is higher.
-    pub higher: usize,
 }
 
 /// How one contestant's trials in one cell ended.
@@ -171,27 +123,6 @@ pub struct OutcomeCount {
     pub reason: String,
     /// How many trials.
     pub trials: usize,
-}
-
-impl Shift {
-    /// The same from the other side: what was more is less.
-    pub fn turned(self) -> Shift {
-        let turn = |ends: Interval| Interval { low: -ends.high, high: -ends.low };
-        Shift {
-            value: -self.value,
-            interval: self.interval.map(turn),
-            percent: self.percent.map(|value| -value),
-            percent_interval: self.percent_interval.map(turn),
-            pairs: self.pairs,
-        }
-    }
-}
-
-impl PValue {
-    /// Whether so few units can support any claim in so large a family.
-    pub fn can_claim(&self) -> bool {
-        crate::rank::holm::can_claim(self.units, self.units, self.comparisons)
-    }
 }
 
 impl Cell {

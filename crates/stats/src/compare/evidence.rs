@@ -12,11 +12,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::compare::comparison::PValue;
-use crate::rank::holm::{ALPHA, adjust};
+use crate::rank::holm::{ALPHA, adjust, can_claim};
 use crate::rank::rank_sum::{Tails, rank_sum};
 use crate::rank::signed_rank::signed_rank;
-use crate::records::pairing::Paired;
+use crate::records::pairing::MatchedPairs;
 
 /// What the tests say of one comparison, uncorrected.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,7 +38,11 @@ pub struct ByPairs {
 impl Evidence {
     /// Of the independent runs of both sides, and of their pairs if they have been paired; `None`
     /// when a side has no number.
-    pub(crate) fn of(ours: &[f64], baseline: &[f64], pairs: Option<&Paired>) -> Option<Evidence> {
+    pub(crate) fn of(
+        ours: &[f64],
+        baseline: &[f64],
+        pairs: Option<&MatchedPairs>,
+    ) -> Option<Evidence> {
         let by_ranks = rank_sum(ours, baseline)?.two_sided();
         let by_pairs = pairs.map(|pairs| ByPairs {
             // Where all differences are 0 there are no ranks, and nothing to claim.
@@ -67,6 +70,29 @@ pub fn pairs_tell(pairs: usize, comparisons: usize) -> bool {
 /// The smallest two-sided p value that so many pairs can give.
 pub fn smallest_of_pairs(pairs: usize) -> f64 {
     (2.0 * 0.5_f64.powi(pairs.try_into().unwrap_or(i32::MAX))).min(1.0)
+}
+
+/// How often chance alone makes a difference as large as one that was found, 0 … 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PValue {
+    /// Two-sided, of the tests that a family of this size asks, not yet corrected for it.
+    pub raw: f64,
+    /// Corrected for all comparisons of the family (Holm).
+    pub adjusted: f64,
+    /// How many comparisons the family has: all contestants against the baseline in one measure of
+    /// one workload on one machine, over all settings of the workload's parameters.
+    pub comparisons: usize,
+    /// Independent runs: boots, or runs where all are of one boot; the smaller side's.
+    pub units: usize,
+    /// What it comes from.
+    pub evidence: Evidence,
+}
+
+impl PValue {
+    /// Whether so few units can support any claim in so large a family.
+    pub fn can_claim(&self) -> bool {
+        can_claim(self.units, self.units, self.comparisons)
+    }
 }
 
 /// Gives every comparison of a family its p value, and corrects it for the family (Holm).

@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 
 use model::Backend;
 
-use crate::compare::comparison::{Cell, PValue, Row};
+use crate::compare::comparison::{Cell, Row};
 use crate::compare::evidence;
+use crate::compare::evidence::PValue;
 use crate::decide::verdict::{Verdict, judge};
 use crate::rank::holm::units_needed;
 use crate::records::measures::MeasureKey;
@@ -75,7 +76,7 @@ pub(crate) fn judge_all(cells: &mut [Cell]) {
         for entry in row.entries.iter_mut().filter(|entry| entry.verdict != Verdict::Baseline) {
             let (shift, runs) = (entry.shift.as_ref(), entry.runs.min(baseline_runs));
             let p = entry.p_value.map(|p| p.adjusted);
-            entry.verdict = judge(shift, p, entry.pairs, runs, row.direction);
+            entry.verdict = judge(shift, p, entry.by_seed, runs, row.direction);
         }
     }
 }

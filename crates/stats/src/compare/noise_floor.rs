@@ -12,9 +12,8 @@ use std::collections::BTreeMap;
 use model::{Clock, Record, Scatter};
 use serde::{Deserialize, Serialize};
 
-use crate::compare::headlines;
-use crate::decide::gate::judges;
 use crate::number::distributions::student_quantile;
+use crate::records::columns::headlines;
 use crate::records::columns::{Column, cells, columns};
 use crate::records::measures::MeasureKey;
 
@@ -34,7 +33,7 @@ pub struct Noise {
 
 /// The floor for `units` independent runs on either side, in percent; `deviation` is that of
 /// natural logarithms. `None` for fewer than two runs.
-pub fn floor_percent(deviation: f64, units: usize) -> Option<f64> {
+fn floor_percent(deviation: f64, units: usize) -> Option<f64> {
     let degrees = units.checked_sub(1).filter(|&more| more > 0)? * 2;
     let half_width = student_quantile(degrees) * deviation * (2.0 / units as f64).sqrt();
     Some(half_width.exp_m1() * 100.0)
@@ -68,7 +67,7 @@ pub fn scatter(records: &[Record]) -> Vec<Scatter> {
         if records[0].trial.clock() == Clock::Virtual {
             continue;
         }
-        for measure in headlines(&records).into_iter().filter(judges) {
+        for measure in headlines(&records).into_iter().filter(MeasureKey::judges) {
             let groups = columns.get(&measure).map(units).unwrap_or_default();
             let Some(deviation) = deviation(&groups) else { continue };
             all.push(Scatter {
@@ -85,7 +84,7 @@ pub fn scatter(records: &[Record]) -> Vec<Scatter> {
 }
 
 fn units(columns: &BTreeMap<String, Column>) -> Vec<Vec<f64>> {
-    columns.values().map(|column| column.units(Clock::Real)).collect()
+    columns.values().map(|column| column.independent_values(Clock::Real)).collect()
 }
 
 /// The noise floor of a row: by what was found before, else by the baseline's own runs.
@@ -95,10 +94,10 @@ pub(crate) fn noise(
     measure: &MeasureKey,
     clock: Clock,
 ) -> Option<Noise> {
-    if clock == Clock::Virtual || !judges(measure) {
+    if clock == Clock::Virtual || !measure.judges() {
         return None;
     }
-    let own = baseline.units(clock);
+    let own = baseline.independent_values(clock);
     let (deviation, runs) = match before {
         Some(found) => (found.deviation, found.runs),
         None => (deviation(std::slice::from_ref(&own))?, own.len()),

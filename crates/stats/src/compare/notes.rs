@@ -8,7 +8,7 @@ use model::{Clock, Histogram, Record};
 
 use crate::compare::comparison::Cell;
 use crate::compare::family::powerless;
-use crate::decide::verdict::RUNS_NEEDED;
+use crate::number::interval::RUNS_NEEDED;
 use crate::number::outliers::flags;
 use crate::records::columns::{self as samples, Column, columns};
 use crate::records::measures::MeasureKey;

@@ -2,17 +2,48 @@
 //! Medians and shifts with their intervals, from runs and the boots and blocks they belong to.
 
 use model::Seed;
+use serde::{Deserialize, Serialize};
 
-use crate::compare::comparison::{Interval, PValue, Shift};
-use crate::compare::evidence::Evidence;
-use crate::number::interval::expanded_percentile;
+use crate::compare::evidence::{Evidence, PValue};
+use crate::number::interval::{Interval, expanded_percentile};
 use crate::number::median::weighted;
 use crate::rank::hodges_lehmann::Differences;
 use crate::rank::walsh::Averages;
 use crate::records::columns::Sample;
-use crate::records::pairing::Paired;
+use crate::records::pairing::MatchedPairs;
 use crate::resample::batched_medians::{Drawn, MOST_WEIGHT, batches, medians};
 use crate::resample::bootstrap::Clusters;
+
+/// A difference between a contestant and the baseline, with its intervals.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shift {
+    /// The shift in the row's unit; below 0: the contestant's values are lower.
+    pub value: f64,
+    /// Its interval.
+    pub interval: Option<Interval>,
+    /// The shift in percent of the baseline's median; `None` when that is 0.
+    pub percent: Option<f64>,
+    /// Its interval, with the baseline's median resampled along.
+    pub percent_interval: Option<Interval>,
+    /// How many pairs it is of; `None` where all runs of the one side stand against all of the
+    /// other.
+    #[serde(default, rename = "pairs")]
+    pub matched_pairs: Option<usize>,
+}
+
+impl Shift {
+    /// The same from the other side: what was more is less.
+    pub fn turned(self) -> Shift {
+        let turn = |ends: Interval| Interval { low: -ends.high, high: -ends.low };
+        Shift {
+            value: -self.value,
+            interval: self.interval.map(turn),
+            percent: self.percent.map(|value| -value),
+            percent_interval: self.percent_interval.map(turn),
+            matched_pairs: self.matched_pairs,
+        }
+    }
+}
 
 /// Which runs belong to which boot.
 pub(crate) fn clusters<K: Ord>(runs: &[(K, f64)]) -> Clusters {
@@ -78,7 +109,7 @@ impl Ascending {
 pub(crate) fn shift(
     ours: &[Sample],
     baseline: &[Sample],
-    pairs: Option<&Paired>,
+    pairs: Option<&MatchedPairs>,
     resamples: u32,
     seed: Seed,
 ) -> Option<Shift> {
@@ -105,7 +136,7 @@ pub(crate) fn by_boot(samples: &[Sample]) -> Vec<(&(u32, String), f64)> {
 }
 
 /// Of pairs; `None` of too few for an interval.
-fn shift_of_pairs(pairs: &Paired, resamples: u32, seed: Seed) -> Option<Shift> {
+fn shift_of_pairs(pairs: &MatchedPairs, resamples: u32, seed: Seed) -> Option<Shift> {
     let averages = Averages::new(&pairs.differences);
     let interval = averages.interval(pairs.differences.len())?;
     let order = Ascending::new(&pairs.base);
@@ -122,7 +153,7 @@ fn shift_of_pairs(pairs: &Paired, resamples: u32, seed: Seed) -> Option<Shift> {
         high: high.max(drawn.high),
     });
     let interval = Some(interval);
-    Some(Shift { interval, percent_interval: percents, pairs: Some(ones.len()), ..drawn })
+    Some(Shift { interval, percent_interval: percents, matched_pairs: Some(ones.len()), ..drawn })
 }
 
 /// Shifts, each with the baseline's median of the same pairs.
@@ -182,7 +213,7 @@ fn summary(value: f64, base: f64, replicates: &[(f64, f64)], units: usize) -> Sh
         interval: expanded_percentile(&mut shifts, units),
         percent: percent(value, base),
         percent_interval: percents.as_mut().and_then(|p| expanded_percentile(p, units)),
-        pairs: None,
+        matched_pairs: None,
     }
 }
 
@@ -242,7 +273,7 @@ fn percent(shift: f64, baseline: f64) -> Option<f64> {
 pub(crate) fn p_value(
     ours: &[Sample],
     baseline: &[Sample],
-    pairs: Option<&Paired>,
+    pairs: Option<&MatchedPairs>,
 ) -> Option<PValue> {
     let units = |runs: &[Sample]| {
         let runs = by_boot(runs);

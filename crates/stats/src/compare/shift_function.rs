@@ -11,12 +11,13 @@
 
 use model::{Histogram, Seed};
 
-use crate::compare::comparison::{PValue, Shift};
 use crate::compare::evidence;
+use crate::compare::evidence::PValue;
+use crate::compare::shift::Shift;
 use crate::compare::shift::{p_value, shift};
 use crate::number::quantile::quantile;
 use crate::records::columns::Sample;
-use crate::records::pairing::paired;
+use crate::records::pairing::MatchedPairs;
 
 /// The quantiles that are looked at by default.
 pub const QUANTILES: [f64; 12] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
@@ -26,8 +27,8 @@ pub const QUANTILES: [f64; 12] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 
 pub struct Run<'a> {
     /// Runs of one boot resemble each other.
     pub boot: u32,
-    /// What it shares with the runs that it may be paired with: [`model::Trial::met`].
-    pub met: Option<(u32, Seed)>,
+    /// See [`model::Trial::pairing_key`].
+    pub pairing_key: Option<(u32, Seed)>,
     /// The samples.
     pub histogram: &'a Histogram,
 }
@@ -96,7 +97,7 @@ fn uncorrected(
             Err(why) => (Err(why), None),
             Ok((ours, baseline)) => {
                 let seed = seed.derive(&format!("quantile {at}"));
-                let pairs = paired(&ours, &baseline);
+                let pairs = MatchedPairs::of(&ours, &baseline);
                 let shift = shift(&ours, &baseline, pairs.as_ref(), resamples, seed);
                 let p = p_value(&ours, &baseline, pairs.as_ref());
                 (shift.ok_or_else(|| "no runs".into()), p)
@@ -120,8 +121,8 @@ fn corrected(mut all: Vec<Vec<Raw>>) -> Vec<Vec<Step>> {
 fn values(runs: &[Run], at: f64) -> Result<Vec<Sample>, String> {
     let sample = |run: &Run| {
         let value = quantile(run.histogram, at)?;
-        let seed = run.met.map_or(Seed(0), |(_, seed)| seed);
-        Ok(Sample { boot: (run.boot, String::new()), seed, met: run.met, value })
+        let seed = run.pairing_key.map_or(Seed(0), |(_, seed)| seed);
+        Ok(Sample { boot: (run.boot, String::new()), seed, pairing_key: run.pairing_key, value })
     };
     runs.iter().map(sample).collect()
 }
@@ -139,7 +140,7 @@ mod tests {
     }
 
     fn runs(all: &[Histogram]) -> Vec<Run<'_>> {
-        let run = |(histogram, boot)| Run { boot, met: Some((boot, Seed(1))), histogram };
+        let run = |(histogram, boot)| Run { boot, pairing_key: Some((boot, Seed(1))), histogram };
         all.iter().zip(0..).map(run).collect()
     }
 

@@ -7,28 +7,23 @@
 //! Mathematical Statistics 18(1), 1947, the outermost value of U). As many measures are looked at,
 //! so much rarer it has to be (Bonferroni).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use model::metric::Unit;
 use model::{Clock, Record};
 use serde::{Deserialize, Serialize};
 
 use crate::compare::comparison::{Cell, Comparison};
+use crate::decide::margin::NOTICEABLE;
 use crate::number::median::median;
+use crate::rank::holm::ALPHA;
 use crate::rank::rank_sum::smallest;
 use crate::records::columns::{Column, cells, columns};
 use crate::records::measures::MeasureKey;
 
-/// The chance of a false difference in a pair, over all that is looked at.
-pub const CHANCE: f64 = 0.05;
-
-/// Medians that are nearer than this, as a part of the larger, are alike to a user, even if they
-/// differ each time.
-pub const WORTH: f64 = 0.02;
-
 /// A pair of contestants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Apart {
+pub struct Separation {
     /// The one that comes first in [`Comparison::contestants`].
     pub one: String,
     /// The other.
@@ -36,12 +31,12 @@ pub struct Apart {
     /// Measures of which both have numbers.
     pub looked_at: usize,
     /// What tells them apart best, if anything does.
-    pub evidence: Option<Evidence>,
+    pub evidence: Option<Separator>,
 }
 
 /// Where two contestants differ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Evidence {
+pub struct Separator {
     /// The cell with its machine, [`Cell::label`].
     pub cell: String,
     /// The measure.
@@ -55,7 +50,7 @@ pub struct Evidence {
 }
 
 /// Every pair of the comparison that was made of the records, in the contestants' order.
-pub fn apart(records: &[Record], comparison: &Comparison) -> Vec<Apart> {
+pub fn separations(records: &[Record], comparison: &Comparison) -> Vec<Separation> {
     let looks = looks(records, comparison);
     let names = &comparison.contestants;
     let pair = |one: &String, other: &String| judge(one, other, &looks);
@@ -96,16 +91,15 @@ fn looks<'a>(records: &[Record], comparison: &'a Comparison) -> Vec<Look<'a>> {
 
 fn side(column: &Column, clock: Clock) -> Option<Side> {
     let values = column.values();
-    let boots: BTreeSet<_> = column.samples.iter().map(|sample| &sample.boot).collect();
     Some(Side {
         low: values.iter().copied().reduce(f64::min)?,
         high: values.iter().copied().reduce(f64::max)?,
         median: median(&values)?,
-        runs: if clock == Clock::Virtual { values.len() } else { boots.len() },
+        runs: column.seeds_or_boots(clock),
     })
 }
 
-fn judge(one: &str, other: &str, looks: &[Look]) -> Apart {
+fn judge(one: &str, other: &str, looks: &[Look]) -> Separation {
     let both =
         looks.iter().filter_map(|look| Some((look, look.sides.get(one)?, look.sides.get(other)?)));
     let both: Vec<_> = both.collect();
@@ -114,14 +108,14 @@ fn judge(one: &str, other: &str, looks: &[Look]) -> Apart {
         .into_iter()
         .filter(|(_, a, b)| tells(a, b, looked_at))
         .max_by(|x, y| gap(x.1, x.2).total_cmp(&gap(y.1, y.2)));
-    let evidence = best.map(|(look, a, b)| Evidence {
+    let evidence = best.map(|(look, a, b)| Separator {
         cell: look.cell.label(),
         measure: look.measure.clone(),
         unit: look.unit,
         one: a.median,
         other: b.median,
     });
-    Apart { one: one.into(), other: other.into(), looked_at, evidence }
+    Separation { one: one.into(), other: other.into(), looked_at, evidence }
 }
 
 /// The difference of the medians, as a part of the larger.
@@ -132,12 +126,12 @@ fn gap(a: &Side, b: &Side) -> f64 {
 
 fn tells(a: &Side, b: &Side, looked_at: usize) -> bool {
     let separate = a.high < b.low || b.high < a.low;
-    separate && gap(a, b) >= WORTH && smallest(a.runs, b.runs) * looked_at as f64 <= CHANCE
+    separate && gap(a, b) >= NOTICEABLE && smallest(a.runs, b.runs) * looked_at as f64 <= ALPHA
 }
 
 /// How many runs of each of two contestants it takes to tell them apart by one of so many measures.
 pub fn runs_needed(measures: usize) -> usize {
-    let too_few = |runs: &usize| smallest(*runs, *runs) * measures as f64 > CHANCE;
+    let too_few = |runs: &usize| smallest(*runs, *runs) * measures as f64 > ALPHA;
     (1..).find(|runs| !too_few(runs)).unwrap_or(usize::MAX)
 }
 

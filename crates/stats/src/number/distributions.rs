@@ -8,7 +8,7 @@
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI};
 
 /// The 97.5 % quantile of the normal distribution.
-pub const NORMAL_QUANTILE: f64 = 1.959_963_984_540_054;
+const NORMAL_QUANTILE: f64 = 1.959_963_984_540_054;
 
 /// The probability that a standard normal number is below `z`; relatively precise in the lower
 /// tail.

@@ -8,10 +8,24 @@
 
 use std::sync::LazyLock;
 
-use crate::compare::comparison::Interval;
+use serde::{Deserialize, Serialize};
+
 use crate::number::distributions::{normal_below, student_quantile};
 
-/// The confidence of every interval.
+/// The fewest runs of each contestant that a claim may rest on: fewer have no finite 95 % interval
+/// for their median by order statistics (`0.5^n ≤ 0.025`).
+pub const RUNS_NEEDED: usize = 6;
+
+/// A closed interval in the unit of the numbers that it is for, or in percent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// The confidence of every interval, 0 … 1.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// The interval that replicates of a statistic give when it rests on so many independent units;

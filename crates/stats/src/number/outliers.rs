@@ -13,7 +13,7 @@ use crate::number::median::median;
 pub const NORMAL_SCALE: f64 = 1.482_602_218_505_602;
 
 /// How many robust standard deviations from the median a flagged value lies, more than.
-pub const FAR: f64 = 10.0;
+const FAR: f64 = 10.0;
 
 /// The median absolute deviation, in the values' unit; `None` of an empty slice.
 pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {

@@ -115,7 +115,8 @@ impl Differences {
 }
 
 /// The shift from the baseline to ours, in the values' unit; `None` when a sample is empty.
-pub fn shift(ours: &[f64], baseline: &[f64]) -> Option<f64> {
+#[cfg(test)]
+fn shift(ours: &[f64], baseline: &[f64]) -> Option<f64> {
     let differences = Differences::new(ours, baseline);
     differences.shift(&vec![1; ours.len()], &vec![1; baseline.len()])
 }

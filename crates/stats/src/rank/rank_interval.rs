@@ -9,7 +9,7 @@
 //! few runs too: with equal values it is only the wider for it. With fewer than four runs on each
 //! side there is none.
 
-use crate::compare::comparison::Interval;
+use crate::number::interval::Interval;
 use crate::rank::hodges_lehmann::Differences;
 use crate::rank::rank_sum::sums_within;
 

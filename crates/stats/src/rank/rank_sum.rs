@@ -16,7 +16,7 @@ use crate::number::distributions::normal_below;
 
 /// Up to so many runs on both sides together the p value is exact; beyond, it is normal with
 /// corrections for ties and continuity. There the two differ by less than 0.001.
-pub const EXACT_RUNS: usize = 60;
+const EXACT_RUNS: usize = 60;
 
 /// One-sided p values, each 0 … 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,21 +52,6 @@ fn exact(ranks: &[usize], ours: usize) -> Tails {
     let unit = if ranks.iter().all(|rank| rank % 2 == 0) { 2 } else { 1 };
     let ranks: Vec<usize> = ranks.iter().map(|rank| rank / unit).collect();
     tails(&choices(&ranks, ours), ranks[..ours].iter().sum())
-}
-
-/// The same when runs may be exchanged only within their block; each block has both sides' values.
-/// Blocks without one of the sides say nothing; `None` when there are no others.
-pub fn blocked(blocks: &[(Vec<f64>, Vec<f64>)]) -> Option<Tails> {
-    let whole = blocks.iter().filter(|(ours, baseline)| !ours.is_empty() && !baseline.is_empty());
-    let (mut sum, mut ways) = (0, vec![1.0]);
-    let mut any = false;
-    for (ours, baseline) in whole {
-        let ranks = doubled_ranks(&[ours.as_slice(), baseline].concat());
-        sum += ranks[..ours.len()].iter().sum::<usize>();
-        ways = convolve(&ways, &choices(&ranks, ours.len()));
-        any = true;
-    }
-    any.then(|| tails(&ways, sum))
 }
 
 /// The smallest two-sided p value that so many runs can give: all of one side below the other.
@@ -131,14 +116,6 @@ fn largest_sum(ranks: &[usize], chosen: usize) -> usize {
     sorted[ranks.len() - chosen..].iter().sum()
 }
 
-fn convolve(one: &[f64], other: &[f64]) -> Vec<f64> {
-    let mut product = vec![0.0; one.len() + other.len() - 1];
-    for (i, a) in one.iter().enumerate().filter(|(_, a)| **a != 0.0) {
-        product[i..].iter_mut().zip(other).for_each(|(sum, b)| *sum += a * b);
-    }
-    product
-}
-
 fn tails(ways: &[f64], sum: usize) -> Tails {
     let all: f64 = ways.iter().sum();
     let below = ways[..=sum].iter().sum::<f64>() / all;
@@ -180,16 +157,6 @@ mod tests {
     fn equal_values_are_no_evidence() {
         assert_eq!(rank_sum(&[5.0; 6], &[5.0; 6]).unwrap().two_sided(), 1.0);
         assert_eq!(rank_sum(&[5.0; 40], &[5.0; 40]).unwrap().two_sided(), 1.0);
-    }
-
-    #[test]
-    fn pairs_in_blocks_are_a_sign_test() {
-        let block = |shift: f64| {
-            (0..8).map(move |b| (vec![f64::from(b) * 9.0 + shift], vec![f64::from(b) * 9.0]))
-        };
-        let tails = blocked(&block(1.0).collect::<Vec<_>>()).unwrap();
-        assert!((tails.above - 0.5f64.powi(8)).abs() < 1e-15);
-        assert_eq!(blocked(&[(vec![1.0], vec![])]), None);
     }
 
     #[test]
@@ -235,12 +202,6 @@ mod tests {
         fn sides_exchange_their_tails(a in sample(), b in sample()) {
             let (one, other) = (rank_sum(&a, &b).unwrap(), rank_sum(&b, &a).unwrap());
             prop_assert!((one.below - other.above).abs() < 1e-12);
-        }
-
-        #[test]
-        fn one_block_is_no_blocks(a in sample(), b in sample()) {
-            let (one, none) = (blocked(&[(a.clone(), b.clone())]), rank_sum(&a, &b));
-            prop_assert!((one.unwrap().below - none.unwrap().below).abs() < 1e-12);
         }
     }
 }

@@ -7,8 +7,8 @@
 //! and Wolfe, "Nonparametric Statistical Methods", 2nd edition 1999, section 3.2). What a block
 //! does to both runs of a pair alike is not in it.
 
-use crate::compare::comparison::Interval;
 use crate::number::interval::CONFIDENCE;
+use crate::number::interval::Interval;
 use crate::number::median::weighted;
 use crate::rank::signed_rank::signed_within;
 use crate::resample::batched_medians::{Drawn, LANES, MOST_WEIGHT, medians_of_averages};
@@ -77,7 +77,8 @@ impl Averages {
 }
 
 /// The shift of paired runs, from the differences ours − baseline; `None` without any.
-pub fn shift(differences: &[f64]) -> Option<f64> {
+#[cfg(test)]
+fn shift(differences: &[f64]) -> Option<f64> {
     Averages::new(differences).shift(&vec![1; differences.len()])
 }
 

@@ -79,6 +79,11 @@ impl MeasureKey {
         measure(&self.name).map_or((Unit::Count, Direction::Neutral), |m| (m.unit, m.direction))
     }
 
+    /// Whether one direction of this measure is better than the other.
+    pub fn judges(&self) -> bool {
+        self.unit_and_direction().1 != Direction::Neutral
+    }
+
     /// The place in tables: as in [`MEASURES`], the group `all` first, then the statistic.
     pub fn order(&self) -> impl Ord + use<> {
         let place = MEASURES.iter().position(|measure| measure.name == self.name);

@@ -32,7 +32,7 @@ pub struct Part {
 
 /// All of it.
 #[derive(Clone, Debug, Default)]
-pub struct Together {
+pub struct Merged {
     /// The records, each run once; machines of cells that stay apart have the store in their name.
     pub records: Vec<Record>,
     /// What a reader must know about how they were put together, a sentence each.
@@ -57,9 +57,9 @@ struct Group {
 }
 
 /// Puts parts together, in their order.
-pub fn together(parts: Vec<Part>) -> Together {
+pub fn merge(parts: Vec<Part>) -> Merged {
     let labels: Vec<String> = parts.iter().map(|part| part.label.clone()).collect();
-    let mut all = Together::default();
+    let mut all = Merged::default();
     let mut reasons: BTreeMap<Why, Vec<String>> = BTreeMap::new();
     let mut twice: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     for (key, shares) in by_cell(parts) {

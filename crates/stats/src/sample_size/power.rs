@@ -16,17 +16,18 @@ use std::f64::consts::{PI, TAU};
 
 use model::Seed;
 
-use crate::compare::comparison::Interval;
 use crate::compare::evidence::{ByPairs, Evidence, pairs_tell, smallest_of_pairs};
-use crate::decide::verdict::{PERCENT_THAT_MATTERS, RUNS_NEEDED};
+use crate::decide::margin::PERCENT_THAT_MATTERS;
 use crate::number::distributions::student_quantile;
+use crate::number::interval::Interval;
+use crate::number::interval::RUNS_NEEDED;
 use crate::rank::holm::ALPHA;
 use crate::rank::rank_sum::{smallest, sums_within};
 use crate::rank::signed_rank::signed_within;
 use crate::rank::walsh::Averages;
 
 /// How often the smallest difference is found.
-pub const POWER: f64 = 0.8;
+const POWER: f64 = 0.8;
 
 /// Experiments that are drawn.
 const EXPERIMENTS: usize = 500;
@@ -49,7 +50,7 @@ pub fn smallest_p(units: usize, comparisons: usize) -> f64 {
 /// The smallest shift that is claimed in 80 % of experiments, in standard deviations between runs;
 /// `None` where no claim is possible. The comparison is judged as the most certain one of its
 /// family, which is multiplied by the family's whole size.
-pub fn smallest_shift(units: usize, comparisons: usize) -> Option<f64> {
+fn smallest_shift(units: usize, comparisons: usize) -> Option<f64> {
     if units < RUNS_NEEDED {
         return None;
     }

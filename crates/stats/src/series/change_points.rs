@@ -13,12 +13,12 @@ use crate::number::median::median;
 use crate::number::outliers::NORMAL_SCALE;
 
 /// No segment is shorter: one run alone is an outlier, not a level.
-pub const SHORTEST: usize = 2;
+const SHORTEST: usize = 2;
 
 /// The penalty for a cut, as a multiple of variance · ln n. The criterion of Schwarz (1978) has 2
 /// for a mean and a place; series of runs are short and their variance is estimated poorly, so that
 /// 2 would find a change in every fifth series without one.
-pub const PENALTY: f64 = 5.0;
+const PENALTY: f64 = 5.0;
 
 /// The starts of all segments but the first, ascending. The variance inside segments is estimated
 /// from the differences between neighbours, which jumps hardly touch.

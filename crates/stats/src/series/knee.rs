@@ -11,12 +11,12 @@
 
 use model::Seed;
 
-use crate::compare::comparison::Interval;
+use crate::number::interval::Interval;
 use crate::number::interval::expanded_percentile;
 use crate::number::median::median;
 
 /// Two lines must leave less than this part of one line's sum of squares.
-pub const WORTH: f64 = 0.5;
+const WORTH: f64 = 0.5;
 
 /// The fewest loads: two lines have four numbers.
 pub const LOADS_NEEDED: usize = 5;

@@ -10,10 +10,10 @@ use model::metric::Direction;
 use crate::series::change_points::change_points;
 
 /// Levels that differ by less than this part of the last one are one level.
-pub const SAME_LEVEL: f64 = 0.01;
+const SAME_LEVEL: f64 = 0.01;
 
 /// A series whose level still changes in its last quarter has no steady state.
-pub const LAST_PART: f64 = 0.25;
+const LAST_PART: f64 = 0.25;
 
 /// How a series of runs behaves over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,17 +55,6 @@ pub fn course(values: &[f64], direction: Direction) -> Course {
     }
 }
 
-/// After how many runs every boot has warmed up; `None` unless all of at least two boots show a
-/// warm-up.
-pub fn agreed(courses: &[Course]) -> Option<usize> {
-    let settled = |course: &Course| match course {
-        Course::WarmUp(runs) => Some(*runs),
-        _ => None,
-    };
-    let all: Option<Vec<usize>> = courses.iter().map(settled).collect();
-    all.filter(|all| all.len() >= 2).and_then(|all| all.into_iter().max())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,14 +76,6 @@ mod tests {
         assert_eq!(lower(&[(9.0, 4), (7.0, 4), (5.0, 12)]), Course::WarmUp(8));
         assert_eq!(course(&series(&[(5.0, 4), (9.0, 16)]), Direction::Higher), Course::WarmUp(4));
         assert_eq!(course(&[], Direction::Lower), Course::Flat);
-    }
-
-    #[test]
-    fn only_what_all_boots_show_may_be_left_out() {
-        use Course::{Flat, WarmUp};
-        assert_eq!(agreed(&[WarmUp(2), WarmUp(4), WarmUp(3)]), Some(4));
-        assert_eq!(agreed(&[WarmUp(2), Flat]), None);
-        assert_eq!((agreed(&[WarmUp(2)]), agreed(&[])), (None, None));
     }
 
     proptest! {

@@ -20,19 +20,19 @@ use crate::records::columns::{CellKey, Column, Columns, cells, columns};
 use crate::records::measures::{MeasureKey, Statistic};
 
 /// Of shares (CPU shares, Jain's index, the part of missed deadlines): 1 % of the share itself.
-pub const SHARE_RELATIVE: f64 = 0.01;
+const SHARE_RELATIVE: f64 = 0.01;
 /// … or one percentage point of the whole: a task that needs 0.4 % of a CPU may err by more than
 /// 0.004 points without anybody getting less.
-pub const SHARE_POINTS: f64 = 0.01;
+const SHARE_POINTS: f64 = 0.01;
 /// Of context switches: 5 %.
-pub const SWITCHES_RELATIVE: f64 = 0.05;
+const SWITCHES_RELATIVE: f64 = 0.05;
 /// … or one switch: between 3 and 4 there is no 5 %.
-pub const SWITCHES_EVENTS: f64 = 1.0;
+const SWITCHES_EVENTS: f64 = 1.0;
 /// Of latencies and turn-around: 10 %. The allowance is one tick of the machine, the grain of every
 /// decision about slices.
-pub const TIME_RELATIVE: f64 = 0.10;
+const TIME_RELATIVE: f64 = 0.10;
 /// Of rates: 5 %, without allowance.
-pub const RATE_RELATIVE: f64 = 0.05;
+const RATE_RELATIVE: f64 = 0.05;
 
 /// What a figure is about, which decides its tolerance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -16,7 +16,8 @@ use model::trial::hex16;
 use model::{Backend, Clock, Machine, Record, Workload};
 use serde::{Deserialize, Serialize};
 
-use crate::compare::comparison::{Cell, Comparison, Shift};
+use crate::compare::comparison::{Cell, Comparison};
+use crate::compare::shift::Shift;
 use crate::decide::verdict::Verdict;
 use crate::records::columns::cells;
 use crate::records::measures::MeasureKey;

@@ -14,7 +14,7 @@ use crate::view::agreement::{Agreement, compare_cell};
 
 /// Sets contestants beside those that they stand for, on one backend. `pairs` has the original's
 /// name by the copy's; a figure's contestant is the copy.
-pub fn control(
+pub fn counterparts(
     records: &[Record],
     backend: Backend,
     pairs: &BTreeMap<String, String>,

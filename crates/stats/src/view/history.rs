@@ -19,9 +19,11 @@ use model::metric::{Direction, Unit};
 use model::{Record, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 
-use crate::compare::headlines;
-use crate::decide::gate::{Broken, Change, Gate, Line, contestants, gate, judges, label};
+use crate::decide::gate::{Broken, Gate, Line, gate};
+use crate::decide::verdict::Verdict;
 use crate::number::median::median;
+use crate::records::columns::contestants;
+use crate::records::columns::headlines;
 use crate::records::columns::{cells, columns};
 use crate::records::measures::MeasureKey;
 use crate::series::change_points::change_points;
@@ -64,7 +66,7 @@ pub struct Step {
     /// By how much, in percent.
     pub percent: Option<f64>,
     /// Worse or better by the gate's rule; anything else: not confirmed.
-    pub change: Change,
+    pub change: Verdict,
     /// Whether a new level begins here.
     pub level: bool,
     /// What else has changed between the two runs.
@@ -94,8 +96,8 @@ pub struct History {
 
 impl Step {
     /// Whether the gate's rule says so.
-    pub fn is_confirmed(&self) -> bool {
-        matches!(self.change, Change::Worse | Change::Better)
+    fn is_confirmed(&self) -> bool {
+        matches!(self.change, Verdict::Worse | Verdict::Better)
     }
 }
 
@@ -103,7 +105,7 @@ impl Series {
     /// Whether the newest run is worse: by a step of its own, or by a drift.
     pub fn has_regressed(&self) -> bool {
         let newest = self.medians.len().saturating_sub(1);
-        let step = self.steps.iter().any(|it| it.at == newest && it.change == Change::Worse);
+        let step = self.steps.iter().any(|it| it.at == newest && it.change == Verdict::Worse);
         step || self.drift_percent.is_some()
     }
 }
@@ -134,8 +136,8 @@ pub fn history(runs: &[Run], margin_percent: f64) -> History {
     for one in &mut series {
         one.steps = found(one, &steps, runs);
         let drift = ends.as_ref().and_then(|ends| line(ends, one));
-        let stepped = one.steps.iter().any(|step| step.change == Change::Worse);
-        let drift = drift.filter(|drift| drift.change == Change::Worse && !stepped);
+        let stepped = one.steps.iter().any(|step| step.change == Verdict::Worse);
+        let drift = drift.filter(|drift| drift.change == Verdict::Worse && !stepped);
         one.drift_percent = drift.map(|drift| drift.percent.unwrap_or(f64::INFINITY));
     }
     History {
@@ -149,9 +151,9 @@ pub fn history(runs: &[Run], margin_percent: f64) -> History {
 /// Adds a run's medians.
 fn add(series: &mut BTreeMap<Key, Series>, index: usize, run: &Run, runs: usize) {
     for (key, records) in cells(run.records) {
-        let cell = label(&key, records[0]);
+        let cell = key.label(records[0]);
         let (columns, clock) = (columns(&records), records[0].trial.clock());
-        for measure in headlines(&records).into_iter().filter(judges) {
+        for measure in headlines(&records).into_iter().filter(MeasureKey::judges) {
             for name in contestants(&records) {
                 let column = columns.get(&measure).and_then(|of| of.get(name));
                 let (unit, direction) = measure.unit_and_direction();
@@ -166,7 +168,8 @@ fn add(series: &mut BTreeMap<Key, Series>, index: usize, run: &Run, runs: usize)
                     steps: Vec::new(),
                     drift_percent: None,
                 });
-                one.medians[index] = column.and_then(|column| median(&column.units(clock)));
+                one.medians[index] =
+                    column.and_then(|column| median(&column.independent_values(clock)));
             }
         }
     }
@@ -193,7 +196,7 @@ fn found(series: &Series, gates: &[Gate], runs: &[Run]) -> Vec<Step> {
     let step = |(index, gate): (usize, &Gate)| {
         let at = index + 1;
         let (change, percent) =
-            line(gate, series).map_or((Change::NotMeasured, None), |it| (it.change, it.percent));
+            line(gate, series).map_or((Verdict::NotMeasured, None), |it| (it.change, it.percent));
         let level = levels.contains(&at);
         let step = Step { at, percent, change, level, with: Vec::new() };
         (step.level || step.is_confirmed())

@@ -5,7 +5,7 @@
 use model::metric::Direction;
 
 use crate::compare::comparison::{Cell, Comparison, Row};
-use crate::decide::verdict::PERCENT_THAT_MATTERS;
+use crate::decide::margin::PERCENT_THAT_MATTERS;
 use crate::rank::critical_difference::{CriticalDifference, critical_difference};
 use crate::view::complete_table::complete;
 

@@ -20,7 +20,7 @@ pub const IDLE_SIMULATED_NS: u64 = 1_000_000;
 pub const IDLE_REAL_NS: u64 = 100_000_000;
 
 /// How many times as long as under the kernel's own scheduler it may be.
-pub const IDLE_OF_CONTROL: u64 = 2;
+const IDLE_OF_CONTROL: u64 = 2;
 
 /// What the scheduler did wrong in a trial, a sentence each; none if it survived. `control_ns`: the
 /// longest time of [`idle_ns`] under the kernel's own scheduler on the same machine, 0 if unknown.

@@ -13,7 +13,7 @@ use model::metric::Direction;
 use model::{Backend, Record};
 
 use crate::compare::comparison::{Cell, Comparison, Row};
-use crate::decide::separation::WORTH;
+use crate::decide::margin::NOTICEABLE;
 use crate::number::median::median;
 use crate::records::measures::{MeasureKey, Statistic, values};
 use crate::view::complete_table::complete;
@@ -124,7 +124,7 @@ fn without_holes<'a>(
     let base = |row: &Row| row.entries.first().and_then(|entry| entry.median);
     let moves = |row: &Row| {
         let shifts = row.entries.iter().filter_map(|entry| entry.shift?.percent);
-        shifts.into_iter().any(|percent| percent.abs() >= 100.0 * WORTH)
+        shifts.into_iter().any(|percent| percent.abs() >= 100.0 * NOTICEABLE)
     };
     let rows: Vec<_> =
         rows.into_iter().filter(|(_, row, _)| base(row).is_some() && moves(row)).collect();

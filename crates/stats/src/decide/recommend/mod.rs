@@ -24,7 +24,9 @@ mod find;
 use model::Record;
 use model::metric::{Direction, Unit};
 
-use crate::compare::comparison::{Comparison, PValue, Shift};
+use crate::compare::comparison::Comparison;
+use crate::compare::evidence::PValue;
+use crate::compare::shift::Shift;
 use crate::decide::leaders::{Leaders, leaders};
 use crate::records::columns::{Column, cells, columns};
 use crate::records::measures::MeasureKey;
@@ -59,7 +61,7 @@ pub struct Watched {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
     /// What it means.
-    pub finding: Finding,
+    pub finding: Effect,
     /// The measure's unit.
     pub unit: Unit,
     /// Which way is better.
@@ -88,7 +90,7 @@ impl Judged {
 
 /// What a difference means to somebody who has an aim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Finding {
+pub enum Effect {
     /// Surely better, by so much that it matters.
     Better,
     /// Surely another number, by less than matters.
@@ -120,6 +122,32 @@ pub enum Standing {
     Unknown,
     /// Not all its trials ended well.
     Failed,
+}
+
+impl Standing {
+    /// All, the best first.
+    pub const ALL: [Standing; 7] = [
+        Self::Good,
+        Self::Dear,
+        Self::Slight,
+        Self::Alike,
+        Self::Worse,
+        Self::Unknown,
+        Self::Failed,
+    ];
+
+    /// In one word.
+    pub fn words(self) -> &'static str {
+        match self {
+            Standing::Good => "good",
+            Standing::Dear => "good at a price",
+            Standing::Slight => "slightly better",
+            Standing::Alike => "alike",
+            Standing::Worse => "worse",
+            Standing::Unknown => "unknown",
+            Standing::Failed => "failed",
+        }
+    }
 }
 
 /// One candidate.
@@ -211,7 +239,7 @@ pub fn recommend(
         let keeps = candidates.iter().filter(|one| one.name == *name).flat_map(|one| &one.keeps);
         keeps.flatten().filter(|judged| what(judged)).count()
     };
-    let is_open = |judged: &Judged| judged.finding == Finding::Open;
+    let is_open = |judged: &Judged| judged.finding == Effect::Open;
     best.sort_by_cached_key(|name| {
         (!easy.contains(name), count(name, is_open), count(name, Judged::is_loss))
     });
@@ -283,7 +311,7 @@ impl Recommendation {
     /// interval of those that were not told apart, in percent of what is used now, or in the
     /// measure's unit where that is 0. `None` where there is nobody of that kind.
     pub fn resolution(&self, aim: usize) -> Option<Width> {
-        let alike = |one: &&Judged| matches!(one.finding, Finding::Alike | Finding::Open);
+        let alike = |one: &&Judged| matches!(one.finding, Effect::Alike | Effect::Open);
         let decides = self.candidates.iter().filter_map(|one| one.decides.get(aim));
         let widths: Vec<Width> = decides.filter(alike).filter_map(Width::of).collect();
         widths.into_iter().max_by(|one, other| one.size().total_cmp(&other.size()))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Numbers that stand beside published ones: a median for each contestant, and no verdict.
 
+use crate::number::interval::Interval;
 use std::collections::BTreeSet;
 
 use model::claim::{Beside, Place};
@@ -8,7 +9,6 @@ use model::{Backend, Record};
 use serde::{Deserialize, Serialize};
 
 use super::{Side, alone};
-use crate::compare::comparison::Interval;
 
 /// One contestant's number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

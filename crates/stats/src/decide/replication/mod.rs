@@ -20,7 +20,7 @@ use model::claim::{By, Expectation, Is};
 use model::{Backend, Record};
 use serde::{Deserialize, Serialize};
 
-use crate::compare::comparison::Interval;
+use crate::number::interval::Interval;
 use crate::number::median::median;
 use crate::number::order_statistic;
 use crate::rank::rank_interval;
@@ -32,7 +32,7 @@ pub use side::Side;
 /// What came of an expectation, a test or a claim; of several the last in this order decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum Reproduction {
     /// The published direction in the published size.
     Reproduced,
     /// The published direction, in another size.
@@ -47,9 +47,9 @@ pub enum Verdict {
     Contradicted,
 }
 
-impl Verdict {
+impl Reproduction {
     /// All, the best first.
-    pub const ALL: [Verdict; 6] = [
+    pub const ALL: [Reproduction; 6] = [
         Self::Reproduced,
         Self::DirectionOnly,
         Self::NotReproduced,
@@ -60,18 +60,18 @@ impl Verdict {
 
     /// Whether numbers stand behind it.
     pub fn has_data(self) -> bool {
-        !matches!(self, Verdict::Untested | Verdict::NoData)
+        !matches!(self, Reproduction::Untested | Reproduction::NoData)
     }
 
     /// In the words of tables.
     pub fn words(self) -> &'static str {
         match self {
-            Verdict::Reproduced => "reproduced",
-            Verdict::DirectionOnly => "direction only",
-            Verdict::NotReproduced => "not reproduced",
-            Verdict::Untested => "not tested",
-            Verdict::NoData => "no data",
-            Verdict::Contradicted => "contradicted",
+            Reproduction::Reproduced => "reproduced",
+            Reproduction::DirectionOnly => "direction only",
+            Reproduction::NotReproduced => "not reproduced",
+            Reproduction::Untested => "not tested",
+            Reproduction::NoData => "no data",
+            Reproduction::Contradicted => "contradicted",
         }
     }
 }
@@ -95,7 +95,7 @@ pub struct Finding {
     /// The number; `None` where there is none, see `why`.
     pub estimate: Option<Estimate>,
     /// What it means.
-    pub verdict: Verdict,
+    pub verdict: Reproduction,
     /// Why there is no number.
     pub why: Option<String>,
     /// What a reader must know before believing: trials and numbers that are left out.
@@ -122,10 +122,10 @@ pub fn judge(expectation: &Expectation, backend: Backend, records: &[Record]) ->
 }
 
 /// A verdict without a number, and its reason.
-type Absence = (Verdict, String);
+type Absence = (Reproduction, String);
 
 fn no_data<T>(why: impl Into<String>) -> Result<T, Absence> {
-    Err((Verdict::NoData, why.into()))
+    Err((Reproduction::NoData, why.into()))
 }
 
 fn measured(
@@ -198,29 +198,29 @@ fn exp(interval: Interval) -> Interval {
 
 /// The rule: `more` and `less` need the whole interval on their side of what is neutral, and the
 /// estimate inside the size; `equal` needs the whole interval inside the size.
-pub fn verdict(expectation: &Expectation, Estimate { value, interval }: Estimate) -> Verdict {
+pub fn verdict(expectation: &Expectation, Estimate { value, interval }: Estimate) -> Reproduction {
     let size = expectation.ends();
     if expectation.is == Is::Equal {
         return match size {
             Some((low, high)) if low <= interval.low && interval.high <= high => {
-                Verdict::Reproduced
+                Reproduction::Reproduced
             }
             Some((low, high)) if interval.high < low || high < interval.low => {
-                Verdict::Contradicted
+                Reproduction::Contradicted
             }
-            _ => Verdict::NotReproduced,
+            _ => Reproduction::NotReproduced,
         };
     }
-    let Some(neutral) = expectation.neutral() else { return Verdict::NotReproduced };
+    let Some(neutral) = expectation.neutral() else { return Reproduction::NotReproduced };
     let (above, below) = (interval.low > neutral, interval.high < neutral);
     let more = expectation.is == Is::More;
     let (right, wrong) = if more { (above, below) } else { (below, above) };
     match (right, wrong) {
         (true, _) if size.is_none_or(|(low, high)| low <= value && value <= high) => {
-            Verdict::Reproduced
+            Reproduction::Reproduced
         }
-        (true, _) => Verdict::DirectionOnly,
-        (_, true) => Verdict::Contradicted,
-        _ => Verdict::NotReproduced,
+        (true, _) => Reproduction::DirectionOnly,
+        (_, true) => Reproduction::Contradicted,
+        _ => Reproduction::NotReproduced,
     }
 }
