@@ -17,7 +17,7 @@
 //!
 //! One statistic is one file with the reference of its formula.
 //!
-//! What is not here: wording for readers, charts, and any exclusion of inconvenient runs.
+//! What is not here: wording for readers, charts, and any exclusion of inconvenient trials.
 
 pub mod compare;
 pub mod decide;

@@ -29,9 +29,10 @@ pub struct Comparison {
     pub contestants: Vec<String>,
     /// One part per cell, ordered by workload, parameters, machine.
     pub cells: Vec<Cell>,
-    /// What a reader must know before believing: missing blocks, lost samples, single boots.
+    /// What a reader must know before relying on the numbers: missing blocks, lost samples, single
+    /// boots.
     pub notes: Vec<String>,
-    /// How many records went in.
+    /// The number of records that were compared.
     pub records: usize,
     /// The confidence of every interval, 0 … 1.
     pub confidence: f64,
@@ -54,7 +55,7 @@ pub struct Cell {
     pub parameters: BTreeMap<String, i64>,
     /// The machine's name.
     pub machine: String,
-    /// Who answered.
+    /// The backend that the trials ran on.
     pub backend: Backend,
     /// The clock that counted. Under a virtual one every number is exact and only seeds differ.
     pub clock: Clock,
@@ -67,20 +68,21 @@ pub struct Cell {
 /// One measure in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// What is measured.
+    /// The measure.
     pub measure: MeasureKey,
     /// The unit of every number in the entries.
     pub unit: Unit,
-    /// Which way is better.
+    /// Which direction is better.
     pub direction: Direction,
     /// Whether the workload names it as what to look at first.
     pub headline: bool,
     /// One entry per contestant of [`Comparison::contestants`], in that order.
     pub entries: Vec<Entry>,
-    /// Who is best, in headline measures that judge.
+    /// The best contestants. Only of headline measures with a better direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leaders: Option<Leaders>,
-    /// What equals show, too; of headline measures that judge, under a real clock.
+    /// The noise floor. Only of headline measures with a better direction, and only under a real
+    /// clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
 }
@@ -90,25 +92,25 @@ pub struct Row {
 pub struct Entry {
     /// The contestant's name.
     pub contestant: String,
-    /// Runs with a number. Under a virtual clock repeats of one trial count once.
+    /// Trials with a number. Under a virtual clock repeats of one trial count once.
     pub runs: usize,
-    /// Boots that these runs come from.
+    /// Boots that these trials come from.
     pub boots: usize,
-    /// The median over runs.
+    /// The median over trials.
     pub median: Option<f64>,
     /// The median's interval: cluster bootstrap, expanded percentile.
     pub interval: Option<Interval>,
     /// Hodges–Lehmann shift against the baseline, of pairs where blocks are whole; `None` for the
     /// baseline itself.
     pub shift: Option<Shift>,
-    /// How often chance makes such a difference; `None` with too few runs for any claim.
+    /// How often chance makes such a difference; `None` with too few trials for any claim.
     pub p_value: Option<PValue>,
     /// Under a virtual clock: seed by seed against the baseline.
     #[serde(rename = "pairs")]
     pub by_seed: Option<SeedCounts>,
-    /// What may be said.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why `ok` runs have no number here, and how many.
+    /// Why `ok` trials have no number here, and how many.
     pub missing: BTreeMap<String, u32>,
 }
 
@@ -137,19 +139,20 @@ impl Cell {
         self.rows.iter().filter(|row| row.headline)
     }
 
-    /// The first of these that judges and that somebody has a number for: what the cell is about.
+    /// The first headline measure with a better direction for which any contestant has a number:
+    /// what the cell is about.
     pub fn primary(&self) -> Option<&Row> {
         self.headline().find(|row| row.judges() && row.is_measured())
     }
 }
 
 impl Row {
-    /// Whether one way is better.
+    /// Whether one direction is better than the other.
     pub fn judges(&self) -> bool {
         self.direction != Direction::Neutral
     }
 
-    /// Whether anybody has a number.
+    /// Whether any contestant has a number.
     pub fn is_measured(&self) -> bool {
         self.entries.iter().any(|entry| entry.median.is_some())
     }

@@ -3,8 +3,8 @@
 //!
 //! A family is what a reader takes in as one question: one measure of one workload on one machine,
 //! for all contestants against the baseline and over all settings of the workload's parameters. In
-//! each family the chance of even one false claim is at most 5 %. A report has many families, and
-//! says how many.
+//! each family the chance of even one false claim is at most 5 %. A report has many families and
+//! states their number.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub struct Family {
     pub workload: String,
     /// The machine's name.
     pub machine: String,
-    /// Who answered.
+    /// The backend that the trials ran on.
     pub backend: Backend,
     /// What was measured.
     pub measure: MeasureKey,
@@ -82,7 +82,7 @@ pub(crate) fn judge_all(cells: &mut [Cell]) {
 }
 
 /// A note on the families of headline measures in which no claim is possible, whatever was
-/// measured: more comparisons than their runs can carry.
+/// measured: more comparisons than their trials can carry.
 pub(crate) fn powerless(cells: &[Cell]) -> Option<String> {
     let mut hopeless: BTreeMap<Family, (usize, usize)> = BTreeMap::new();
     for cell in cells {

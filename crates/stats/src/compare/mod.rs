@@ -38,11 +38,11 @@ pub struct Options {
     pub seed: Seed,
     /// Bootstrap resamples behind every interval.
     pub resamples: u32,
-    /// The order of contestants in tables; those that are not named follow alphabetically.
+    /// The order of contestants in tables; the others follow alphabetically.
     pub order: Vec<String>,
     /// What A/A trials have shown before.
     pub scatter: Vec<Scatter>,
-    /// Leave out all measures but those that the workloads name first. What is left is the same.
+    /// Compare headline measures only. Their numbers do not change.
     pub headlines_only: bool,
 }
 
@@ -81,7 +81,7 @@ pub fn compare(records: &[Record], options: &Options) -> Comparison {
     }
 }
 
-/// The baseline, then the wished order, then the rest; only names that have records.
+/// The baseline, then the requested order, then the rest; only contestants with records.
 fn contestants(records: &[Record], options: &Options) -> Vec<String> {
     let mut rest: BTreeSet<&str> =
         records.iter().map(|r| r.trial.contestant.name.as_str()).collect();
@@ -179,7 +179,7 @@ impl Judge<'_> {
             let (shift, p_value) = against(column, baseline, self.options.resamples, seed_of_shift);
             let by_seed = (self.clock == Clock::Virtual)
                 .then(|| SeedCounts::of(&column.samples, &baseline.samples));
-            // What may be said is known once all comparisons of the family are.
+            // The verdict follows when all comparisons of the family are known.
             Entry {
                 shift,
                 p_value,
@@ -214,7 +214,8 @@ impl Judge<'_> {
     }
 }
 
-/// The shift against the baseline with its p value; `None` when a side has no number.
+/// The shift against the baseline with its p value; `None` if the contestant or the baseline has no
+/// number.
 fn against(
     ours: &Column,
     baseline: &Column,

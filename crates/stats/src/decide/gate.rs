@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether what was measured now is worse than what was measured before: a gate for changes.
+//! The gate: whether what was measured now is worse than what was measured before.
 //!
-//! Both sides are records of the same contestants under the same loads; only what lies between them
-//! has changed. Looked at are the measures that the workloads name first and that judge.
+//! Both sets of records are of the same contestants in the same cells. The gate looks at the
+//! headline measures that have a better direction.
 //!
-//! - Where the clock is virtual a number is exact, and a seed is a parameter, not noise. Runs are
-//!   paired by seed: equal pairs are equal. Different ones are a change if their median lies beyond
-//!   the margin and nearly all pairs agree on the side, as the sign test at 2.5 % wants it
-//!   (Conover, "Practical Nonparametric Statistics", 3rd edition 1999, section 3.4); with fewer
-//!   than six pairs all have to. A chaotic measure that falls anywhere with each change is none.
-//! - Where it is real, the boots of both sides are compared by the exact rank-sum test, corrected
-//!   (Holm) for everything that the gate looks at, and the shift must lie beyond the margin. If
-//!   nothing has changed, at most 5 % of gates say that anything has, and half of them that it is
-//!   worse.
+//! - Under a virtual clock a number is exact, and a seed is a parameter, not noise. Numbers are
+//!   compared by seed. They have changed if the median change lies beyond the margin and nearly all
+//!   seeds agree on its direction, as the sign test at 2.5 % requires (Conover, "Practical
+//!   Nonparametric Statistics", 3rd edition 1999, section 3.4); with fewer than six seeds all must
+//!   agree. A chaotic measure that moves in any direction with each change has not changed.
+//! - Under a real clock the boots of both are compared by the exact rank-sum test, corrected (Holm)
+//!   for everything that the gate looks at, and the shift must lie beyond the margin. If nothing
+//!   has changed, at most 5 % of gates report any change, and half of them report a worse number.
 //!
-//! A contestant that used to end its trials well and now does not is worse, whatever its numbers.
+//! A contestant whose trials ended well before and do not now is worse, whatever its numbers.
 
 use model::metric::{Direction, Unit};
 use model::{Clock, Record};
@@ -36,27 +35,27 @@ use crate::records::pairing::by_seed;
 pub struct Line {
     /// The cell with its machine.
     pub cell: String,
-    /// Whose number.
+    /// The contestant.
     pub contestant: String,
-    /// What is measured.
+    /// The measure.
     pub measure: MeasureKey,
     /// The unit of the medians.
     pub unit: Unit,
-    /// Which way is better.
+    /// Which direction is better.
     pub direction: Direction,
-    /// The median before, over independent runs.
+    /// The median before, over independent trials.
     pub before: Option<f64>,
     /// The median now.
     pub now: Option<f64>,
     /// The change in percent: the median of the pairs, or the Hodges–Lehmann shift of logarithms.
     pub percent: Option<f64>,
-    /// The latter's exact 95 % interval.
+    /// The exact 95 % interval of the Hodges–Lehmann shift; real clock only.
     pub interval: Option<Interval>,
     /// How often chance makes such a difference, corrected for the whole gate; real clock only.
     pub p_value: Option<f64>,
-    /// Pairs of the same seed, or the smaller side's independent runs.
+    /// Pairs of the same seed, or the smaller side's independent trials.
     pub runs: usize,
-    /// What it means.
+    /// The verdict.
     pub change: Verdict,
 }
 
@@ -65,7 +64,7 @@ pub struct Line {
 pub struct Broken {
     /// The cell with its machine.
     pub cell: String,
-    /// Whose trials.
+    /// The contestant.
     pub contestant: String,
     /// How one of them ended.
     pub outcome: String,
@@ -73,16 +72,17 @@ pub struct Broken {
     pub failed: (usize, usize),
 }
 
-/// Everything that the gate has looked at.
+/// The result of the gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gate {
     /// What counts as a change, in percent.
     pub margin_percent: f64,
     /// Cell by cell.
     pub lines: Vec<Line>,
-    /// Who does not end well any more.
+    /// Contestants whose trials do not end well any more.
     pub broken: Vec<Broken>,
-    /// Contestants in cells that only one side has, which nobody can compare.
+    /// Contestants in cells that were measured only before or only now, so that nothing can be
+    /// compared.
     pub one_sided: Vec<String>,
 }
 
@@ -111,7 +111,7 @@ pub fn gate(before: &[Record], now: &[Record], margin_percent: f64) -> Gate {
     gate
 }
 
-/// One cell that both sides have.
+/// Compares one cell that was measured before and now.
 fn look(gate: &mut Gate, label: &str, before: &[&Record], now: &[&Record]) {
     let (then, today) = (columns(before), columns(now));
     let clock = now[0].trial.clock();
@@ -155,7 +155,7 @@ fn broken(label: &str, name: &str, before: &[&Record], now: &[&Record]) -> Optio
     })
 }
 
-/// Of what a line is.
+/// What a line is about.
 struct Place<'a> {
     label: &'a str,
     name: &'a str,
@@ -185,7 +185,7 @@ fn line(place: &Place, (before, now): (&Column, &Column), clock: Clock, margin: 
     }
 }
 
-/// By pairs of the same seed.
+/// Compares by seed, under a virtual clock.
 fn exact(line: Line, before: &Column, now: &Column, margin: f64) -> Line {
     let pairs = by_seed(&now.samples, &before.samples);
     if pairs.is_empty() {
@@ -209,7 +209,7 @@ fn exact(line: Line, before: &Column, now: &Column, margin: f64) -> Line {
     Line { percent, runs: pairs.len(), change, ..line }
 }
 
-/// How much more the second is, in percent of the first; from 0 to anything is endless.
+/// The change in percent of the first number; infinite from 0 to another number.
 fn percent(before: f64, now: f64) -> f64 {
     match (before == now, before == 0.0) {
         (true, _) => 0.0,
@@ -218,8 +218,8 @@ fn percent(before: f64, now: f64) -> f64 {
     }
 }
 
-/// How many of so many pairs may disagree with the others: the sign test at 2.5 % on each side.
-/// With fewer than six pairs it never could be passed, and nobody may.
+/// How many of this many seeds may disagree with the others: the sign test at 2.5 % on each side.
+/// With fewer than six seeds the test can never be passed, and none may disagree.
 fn other_side_at_most(pairs: usize) -> Option<usize> {
     let all = 0.5_f64.powi(pairs as i32);
     let (mut ways, mut sum) = (1.0, 0.0);
@@ -243,7 +243,7 @@ fn towards(direction: Direction, up: bool) -> Verdict {
     }
 }
 
-/// By boots: the shift and its p value, still without a meaning.
+/// Compares boots, under a real clock: the shift and its p value, not yet corrected.
 fn noisy(line: Line, before: &Column, now: &Column) -> Line {
     let (before, now) =
         (before.independent_values(Clock::Real), now.independent_values(Clock::Real));
@@ -266,7 +266,7 @@ fn noisy(line: Line, before: &Column, now: &Column) -> Line {
     Line { percent, interval, p_value, runs, change: Verdict::Unchanged, ..line }
 }
 
-/// Corrects the p values of all noisy lines together, and says what they mean.
+/// Corrects the p values of all lines of a real clock together, and sets their verdicts.
 fn correct(gate: &mut Gate) {
     let raw: Vec<f64> = gate.lines.iter().filter_map(|line| line.p_value).collect();
     let mut adjusted = adjust(&raw).into_iter();
@@ -274,7 +274,7 @@ fn correct(gate: &mut Gate) {
     for line in gate.lines.iter_mut().filter(|line| line.p_value.is_some()) {
         line.p_value = adjusted.next();
         let is_chance = line.p_value.is_none_or(|p| p > ALPHA);
-        // Where some numbers are 0 there are no percents, and any sure difference counts.
+        // If some numbers are 0 there are no percents, and every significant difference counts.
         let shift = line.percent.unwrap_or_else(|| {
             f64::INFINITY.copysign(line.now.unwrap_or(0.0) - line.before.unwrap_or(0.0))
         });

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Who is best in one measure of one cell: the best median, and everybody who cannot be told apart
-//! from it.
+//! The leaders in one measure of one cell: the best median, and every contestant that cannot be
+//! told apart from it.
 //!
-//! Told apart is who differs by the exact rank tests ([`crate::evidence`]), Holm's correction over
-//! all that are held against the best, and by [`NOTICEABLE`] of the larger median. The best is chosen by
-//! the same numbers that it is tested with, so the error is a little above the nominal one when all
-//! are alike; Holm's correction keeps it small (compare Hsu, "Simultaneous Confidence Intervals for
-//! all Distances from the Best", Annals of Statistics 9(5), 1981).
+//! Two contestants are told apart by the exact rank tests ([`crate::compare::evidence`]), with
+//! Holm's correction over all that are compared with the best, and by [`NOTICEABLE`] of the larger
+//! median. The best is chosen by the same numbers that it is tested with, so the error rate is
+//! slightly above the nominal one when all are alike; Holm's correction keeps it small (compare
+//! Hsu, "Simultaneous Confidence Intervals for all Distances from the Best", Annals of Statistics
+//! 9(5), 1981).
 
 use std::collections::BTreeMap;
 
@@ -23,12 +24,12 @@ use crate::rank::holm::ALPHA;
 use crate::records::columns::Column;
 use crate::records::pairing::MatchedPairs;
 
-/// The contestants of a row that have runs enough, in two groups, each by its medians.
+/// The contestants of a row with enough trials, in two groups, each in the order of the medians.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leaders {
     /// The best median, then all that cannot be told apart from it.
     pub best: Vec<String>,
-    /// Those that can, the nearest first.
+    /// All others, the nearest first.
     pub behind: Vec<String>,
 }
 
@@ -40,8 +41,8 @@ struct Side<'a> {
     median: f64,
 }
 
-/// The leaders of a row; `None` where the measure does not judge, or fewer than two contestants
-/// have runs enough.
+/// The leaders of a row; `None` if the measure has no better direction, or if fewer than two
+/// contestants have enough trials.
 pub(crate) fn leaders(
     columns: &BTreeMap<String, Column>,
     contestants: &[String],

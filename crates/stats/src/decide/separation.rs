@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How to tell two contestants apart: for each pair the headline measure that does it best.
+//! Which headline measure separates two contestants best, for each pair of contestants.
 //!
-//! A measure tells two apart where every run of the one is below every run of the other. With n and
-//! m runs that happens by chance in 2 of (n + m choose n) cases (Mann and Whitney, "On a Test of
-//! Whether one of Two Random Variables is Stochastically Larger than the Other", Annals of
-//! Mathematical Statistics 18(1), 1947, the outermost value of U). As many measures are looked at,
-//! so much rarer it has to be (Bonferroni).
+//! A measure separates two contestants if every trial of one is below every trial of the other.
+//! With n and m trials chance does that in 2 of (n + m choose n) cases (Mann and Whitney, "On a
+//! Test of Whether one of Two Random Variables is Stochastically Larger than the Other", Annals of
+//! Mathematical Statistics 18(1), 1947, the outermost value of U). The chance is corrected for the
+//! number of measures that are looked at (Bonferroni).
 
 use std::collections::BTreeMap;
 
@@ -24,17 +24,17 @@ use crate::records::measures::MeasureKey;
 /// A pair of contestants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Separation {
-    /// The one that comes first in [`Comparison::contestants`].
+    /// The contestant that comes first in [`Comparison::contestants`].
     pub one: String,
-    /// The other.
+    /// The other contestant.
     pub other: String,
-    /// Measures of which both have numbers.
+    /// The number of headline measures that both contestants have.
     pub looked_at: usize,
-    /// What tells them apart best, if anything does.
+    /// The measure that separates them best; `None` if no measure separates them.
     pub evidence: Option<Separator>,
 }
 
-/// Where two contestants differ.
+/// A measure in which two contestants do not overlap.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Separator {
     /// The cell with its machine, [`Cell::label`].
@@ -43,9 +43,9 @@ pub struct Separator {
     pub measure: MeasureKey,
     /// The unit of the medians.
     pub unit: Unit,
-    /// The first one's median.
+    /// The first contestant's median.
     pub one: f64,
-    /// The other's.
+    /// The other contestant's median.
     pub other: f64,
 }
 
@@ -58,7 +58,7 @@ pub fn separations(records: &[Record], comparison: &Comparison) -> Vec<Separatio
     names.iter().enumerate().flat_map(with_rest).collect()
 }
 
-/// A headline measure of a cell, with every contestant's runs.
+/// A headline measure of a cell, with every contestant's trials.
 struct Look<'a> {
     cell: &'a Cell,
     measure: MeasureKey,
@@ -66,12 +66,12 @@ struct Look<'a> {
     sides: BTreeMap<String, Side>,
 }
 
-/// One contestant's runs.
+/// One contestant's trials.
 struct Side {
     low: f64,
     high: f64,
     median: f64,
-    /// Runs that are independent: under a real clock those of one boot are not.
+    /// Trials that are independent: under a real clock those of one boot are not.
     runs: usize,
 }
 
@@ -129,7 +129,8 @@ fn tells(a: &Side, b: &Side, looked_at: usize) -> bool {
     separate && gap(a, b) >= NOTICEABLE && smallest(a.runs, b.runs) * looked_at as f64 <= ALPHA
 }
 
-/// How many runs of each of two contestants it takes to tell them apart by one of so many measures.
+/// How many trials of each of two contestants it takes to tell them apart by one of this many
+/// measures.
 pub fn runs_needed(measures: usize) -> usize {
     let too_few = |runs: &usize| smallest(*runs, *runs) * measures as f64 > ALPHA;
     (1..).find(|runs| !too_few(runs)).unwrap_or(usize::MAX)
@@ -144,7 +145,7 @@ mod tests {
         Side { low, high, median: f64::midpoint(low, high), runs }
     }
 
-    /// Mann and Whitney's table for n = m = 4: P(U = 0) = 1 of 70 on either side.
+    /// Mann and Whitney's table for n = m = 4: P(U = 0) = 1 of 70 of either contestant.
     #[test]
     fn the_chance_is_the_outermost_of_the_rank_test() {
         assert!((smallest(4, 4) - 2.0 / 70.0).abs() < 1e-12);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What may be said about one contestant beside the baseline, in one measure of one cell.
+//! The verdict on a contestant compared with the baseline, in one measure of one cell.
 
 use model::metric::Direction;
 use serde::{Deserialize, Serialize};
@@ -27,10 +27,10 @@ pub enum Verdict {
     Less,
     /// The interval lies wholly within [`PERCENT_EQUIVALENT`].
     Equivalent,
-    /// These runs do not tell: the interval reaches 0, or nearly, and beyond what is equivalent; or
-    /// chance would make such a difference too often in so many comparisons.
+    /// The interval contains 0, or nearly, and reaches beyond what is equivalent; or chance makes
+    /// such a difference too often in a family of this size.
     Inconclusive,
-    /// Under a virtual clock: the same number in every pair of runs with the same seed.
+    /// Under a virtual clock: the same number in every pair of trials with the same seed.
     Equal,
     /// Under a virtual clock, with too few seeds for an interval: the numbers differ, exactly as
     /// shown.
@@ -40,7 +40,7 @@ pub enum Verdict {
     Unchanged,
     /// The baseline or the contestant has fewer than [`RUNS_NEEDED`] trials.
     TooFewRuns,
-    /// A side has no number at all.
+    /// The contestant or the baseline has no number.
     NotMeasured,
 }
 
@@ -85,8 +85,8 @@ impl Verdict {
     }
 }
 
-/// The verdict on a shift. `p` is the corrected p value, `runs` the smaller side's number of runs;
-/// `by_seed` is there under a virtual clock.
+/// The verdict on a shift. `p` is the corrected p value, `trials` the smaller side's number of
+/// trials; `by_seed` is there under a virtual clock.
 pub fn judge(
     shift: Option<&Shift>,
     p: Option<f64>,
@@ -125,7 +125,7 @@ enum Position {
     Lower,
     /// It lies wholly above 0, and reaches beyond the margin.
     Higher,
-    /// It reaches both 0 and beyond the margin: these runs do not tell.
+    /// It contains 0 and reaches beyond the margin.
     Inconclusive,
 }
 

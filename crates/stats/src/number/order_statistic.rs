@@ -4,13 +4,13 @@
 //! Of n samples the number below the true quantile is binomial with chance q. So the l-th smallest
 //! lies above it with probability P(B ≤ l − 1), and the u-th below it with P(B ≥ u). The interval
 //! takes the innermost samples for which either is at most 2.5 % (David and Nagaraja, "Order
-//! Statistics", 3rd edition 2003, section 7.1). Where there are none it is refused: p99 needs 368
+//! Statistics", 3rd edition 2003, section 7.1). Without such samples it is refused: p99 needs 368
 //! samples, p99.9 3,688, see [`samples_needed`].
 
 use crate::number::distributions::binomial;
 use crate::number::quantile::samples_needed;
 
-/// What may be missed on each side.
+/// The probability that is left out on each side.
 const TAIL: f64 = 0.025;
 
 /// The two ranks, counted from 1, whose samples bound the quantile (0 < q < 1) with 95 %

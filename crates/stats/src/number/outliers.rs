@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Outliers are flagged and never dropped: a run that is far off happened, and only its cause (the
+//! Outliers are flagged and never dropped: an extreme trial did happen, and only its cause (the
 //! machine throttled, the scheduler was ejected) may excuse it.
 //!
 //! The rule is the modified z score: the distance from the median in units of the median absolute
 //! deviation (Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993). The cut is ten
-//! robust standard deviations, because heavy tails are the rule for latencies.
+//! robust standard deviations, because latencies usually have heavy tails.
 
 use crate::number::median::median;
 

@@ -73,7 +73,7 @@ fn above_by_fraction(a: f64, x: f64) -> f64 {
     fraction * (a * x.ln() - x - ln_gamma(a)).exp()
 }
 
-/// The chance of a χ² of so many degrees of freedom beyond x (26.4.19).
+/// The chance of a χ² of this many degrees of freedom beyond x (26.4.19).
 pub(crate) fn chi_squared_above(x: f64, degrees: f64) -> f64 {
     gamma_above(degrees / 2.0, x / 2.0)
 }

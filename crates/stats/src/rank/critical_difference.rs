@@ -21,7 +21,7 @@ pub struct CriticalDifference {
     pub statistic: f64,
     /// The chance of so large a χ² if all contestants were alike.
     pub chance: f64,
-    /// Two whose mean ranks differ by less cannot be told apart.
+    /// Contestants whose mean ranks differ by less cannot be told apart.
     pub difference: f64,
 }
 
@@ -75,13 +75,13 @@ impl CriticalDifference {
         order
     }
 
-    /// Whether the ranks tell anything at all.
+    /// Whether Friedman's test finds any difference.
     pub fn tells(&self) -> bool {
         self.chance < ALPHA
     }
 
     /// The largest groups that cannot be told apart, as first and last place of [`Self::order`];
-    /// nobody alone.
+    /// groups of one are left out.
     pub fn groups(&self) -> Vec<(usize, usize)> {
         let order = self.order();
         let rank = |place: usize| self.mean_ranks[order[place]];

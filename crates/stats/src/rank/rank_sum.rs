@@ -1,29 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The exact rank-sum test: how often chance alone separates two samples as far as they are.
+//! The exact rank-sum test: how often chance alone separates two samples as far as they are
+//! separated.
 //!
-//! If nothing but chance decided which runs are whose, every choice of so many of them would be
-//! equally likely. The test counts the choices whose ranks sum to as little, or as much, as ours
-//! (Mann and Whitney, "On a Test of Whether one of Two Random Variables is Stochastically Larger
-//! than the Other", Annals of Mathematical Statistics 18(1), 1947). Equal values share the mean of
-//! their ranks, and the counting respects that, so the p value is exact with ties too. It counts by
-//! adding one run at a time, not by enumeration.
-//!
-//! [`blocked`] exchanges runs only within their block (Lehmann, "Nonparametrics: Statistical
-//! Methods Based on Ranks", 1975, section 3.3). Where blocks differ much it sees more; but with one
-//! run per side and block it has only 2 to the power of the blocks choices.
+//! If only chance decided which trial belongs to which sample, every choice of that many trials
+//! would be equally likely. The test counts the choices whose ranks sum to as little, or as much,
+//! as ours (Mann and Whitney, "On a Test of Whether one of Two Random Variables is Stochastically
+//! Larger than the Other", Annals of Mathematical Statistics 18(1), 1947). Equal values share the
+//! mean of their ranks, and the count respects that, so the p value is exact with ties too. It
+//! counts by adding one trial at a time, not by enumeration.
 
 use crate::number::distributions::normal_below;
 
-/// Up to so many runs on both sides together the p value is exact; beyond, it is normal with
+/// Up to this many trials on both sides together the p value is exact; beyond, it is normal with
 /// corrections for ties and continuity. There the two differ by less than 0.001.
 const EXACT_RUNS: usize = 60;
 
 /// One-sided p values, each 0 … 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tails {
-    /// How often chance puts ours as low as it is, or lower.
+    /// The chance of a rank sum as low as ours, or lower.
     pub below: f64,
-    /// How often chance puts ours as high as it is, or higher.
+    /// The chance of a rank sum as high as ours, or higher.
     pub above: f64,
 }
 
@@ -34,7 +31,7 @@ impl Tails {
     }
 }
 
-/// The tails for independent runs of two sides; `None` when a side is empty.
+/// The tails for independent trials of two sides; `None` if a sample is empty.
 pub fn rank_sum(ours: &[f64], baseline: &[f64]) -> Option<Tails> {
     if ours.is_empty() || baseline.is_empty() {
         return None;
@@ -54,7 +51,7 @@ fn exact(ranks: &[usize], ours: usize) -> Tails {
     tails(&choices(&ranks, ours), ranks[..ours].iter().sum())
 }
 
-/// The smallest two-sided p value that so many runs can give: all of one side below the other.
+/// The smallest two-sided p value that this many trials can give: all of one side below the other.
 pub fn smallest(ours: usize, baseline: usize) -> f64 {
     let ways: f64 = (1..=ours).map(|k| (baseline + k) as f64 / k as f64).product();
     (2.0 / ways).min(1.0)
@@ -174,7 +171,7 @@ mod tests {
         prop::collection::vec((0..8i32).prop_map(f64::from), 1..7)
     }
 
-    /// The definition: every choice of so many positions, one by one.
+    /// The definition: every choice of this many positions, one by one.
     fn enumerated(ours: &[f64], base: &[f64]) -> Tails {
         let ranks = doubled_ranks(&[ours, base].concat());
         let sum: usize = ranks[..ours.len()].iter().sum();

@@ -20,7 +20,7 @@ pub fn signed_rank(differences: &[f64]) -> Option<Tails> {
     Some(Tails { below: chance[..=sum].iter().sum(), above: chance[sum..].iter().sum() })
 }
 
-/// How many of the smallest sums chance gives so many pairs in at most `tail` of cases, where no
+/// How many of the smallest sums chance gives this many pairs in at most `tail` of cases, where no
 /// two differences are equally large: from 0 on.
 pub fn signed_within(pairs: usize, tail: f64) -> usize {
     let mut sum = 0.0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Sorting records into cells, and their numbers into columns of one measure and one contestant.
+//! Records sorted into cells, and their numbers into columns of one measure and one contestant.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,7 +69,7 @@ pub(crate) fn contestants<'a>(records: &[&'a Record]) -> Vec<&'a str> {
     names
 }
 
-/// A run's number with what it is a replicate of.
+/// A trial's number with what it is a replicate of.
 #[derive(Clone)]
 pub(crate) struct Sample {
     /// Planned boot and real boot: a crash in between makes two.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether the runs of a boot settle: flat, warming up, slowing down, or never steady.
+//! Whether the trials of a boot settle: flat, warming up, slowing down, or never steady.
 //!
 //! The classes are those of Barrett et al., "Virtual machine warmup blows hot and cold", OOPSLA
-//! 2017, on the segments of [`change_points`](mod@crate::series::change_points). They are flags: nothing is
-//! dropped. A prefix may be left out only where all boots agree that there is one, see [`agreed`].
+//! 2017, on the segments of [`change_points`](mod@crate::series::change_points). They are flags:
+//! nothing is dropped.
 
 use model::metric::Direction;
 
@@ -15,20 +15,20 @@ const SAME_LEVEL: f64 = 0.01;
 /// A series whose level still changes in its last quarter has no steady state.
 const LAST_PART: f64 = 0.25;
 
-/// How a series of runs behaves over time.
+/// How a series of trials behaves over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Course {
     /// One level.
     Flat,
-    /// The last level is better than those before; it begins after so many runs.
+    /// The last level is better than those before; it begins after this many trials.
     WarmUp(usize),
-    /// The last level is worse than one before; it begins after so many runs.
+    /// The last level is worse than one before; it begins after this many trials.
     SlowDown(usize),
     /// The level still changes near the end.
     Unsteady,
 }
 
-/// The course of one boot's runs in their order. A direction that does not judge is taken as
+/// The course of one boot's trials in their order. A direction that does not judge is taken as
 /// “lower is better”.
 pub fn course(values: &[f64], direction: Direction) -> Course {
     let cuts = change_points(values);

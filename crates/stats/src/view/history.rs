@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The same experiment, run after run: how its numbers have gone, and where they have jumped.
+//! The numbers of one experiment, session after session: how they moved, and where they jumped.
 //!
-//! A run's median is a point of a series. Two things are looked for:
+//! The median of a session is one point of a series. The view looks for two things:
 //!
-//! - **Steps**: each run is compared with the one before by the gate's rule ([`crate::gate`]),
-//!   which says worse or better and is seldom wrong. A step of the newest run that is worse is a
-//!   regression.
-//! - **Levels**: [`mod@crate::change_points`] cuts the series of medians where its level jumps. A
-//!   cut that is no step is shown and not confirmed.
+//! - **Steps**: each session is compared with the one before by the gate's rule
+//!   ([`crate::decide::gate`]), which says worse or better and is seldom wrong. A step of the
+//!   newest session that is worse is a regression.
+//! - **Levels**: [`mod@crate::series::change_points`] cuts the series of medians where its level
+//!   jumps. A cut that is no step is shown and not confirmed.
 //!
-//! Small steps can pass the gate one by one and be a regression together. The newest run is
-//! therefore compared with the oldest too: what is worse without a worse step on the way is a
+//! Small steps can pass the gate one by one and be a regression together. The newest session is
+//! therefore also compared with the oldest: a worse number without a worse step in between is a
 //! **drift**, and a regression as well. An old step that was accepted is neither.
 
 use std::collections::BTreeMap;
@@ -28,40 +28,40 @@ use crate::records::columns::{cells, columns};
 use crate::records::measures::MeasureKey;
 use crate::series::change_points::change_points;
 
-/// One run of the experiment.
+/// One session of the experiment.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// What to call it, e.g. its date and session.
+    /// Its label, e.g. its date and session.
     pub label: &'a str,
     /// What it measured.
     pub records: &'a [Record],
 }
 
-/// One measure of one contestant in one cell, run after run.
+/// One measure of one contestant in one cell, session after session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// The cell with its machine.
     pub cell: String,
-    /// Whose numbers.
+    /// The contestant.
     pub contestant: String,
-    /// What is measured.
+    /// The measure.
     pub measure: MeasureKey,
     /// The unit of the medians.
     pub unit: Unit,
-    /// Which way is better.
+    /// Which direction is better.
     pub direction: Direction,
-    /// A median for each run; `None` where it has none.
+    /// A median for each session; `None` where it has none.
     pub medians: Vec<Option<f64>>,
     /// Where something happened, oldest first.
     pub steps: Vec<Step>,
-    /// The newest run against the oldest, where that is worse without a worse step on the way.
+    /// The newest session against the oldest, where that is worse without a worse step on the way.
     pub drift_percent: Option<f64>,
 }
 
 /// A place where a series changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// The first run that is different, from 0.
+    /// The first session that is different, from 0.
     pub at: usize,
     /// By how much, in percent.
     pub percent: Option<f64>,
@@ -69,11 +69,11 @@ pub struct Step {
     pub change: Verdict,
     /// Whether a new level begins here.
     pub level: bool,
-    /// What else has changed between the two runs.
+    /// What else has changed between the two sessions.
     pub with: Vec<String>,
 }
 
-/// What a contestant was run with.
+/// The versions that a contestant was measured with.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Build {
     source: String,
@@ -81,16 +81,16 @@ struct Build {
     fairground: String,
 }
 
-/// All of it.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct History {
-    /// The runs' labels, oldest first.
+    /// The sessions' labels, oldest first.
     pub runs: Vec<String>,
     /// What counts as a change, in percent.
     pub margin_percent: f64,
     /// By cell, contestant and measure.
     pub series: Vec<Series>,
-    /// Who ended well in the run before the newest and does not now.
+    /// Who ended well in the session before the newest and does not now.
     pub broken: Vec<Broken>,
 }
 
@@ -102,7 +102,7 @@ impl Step {
 }
 
 impl Series {
-    /// Whether the newest run is worse: by a step of its own, or by a drift.
+    /// Whether the newest session is worse: by a step of its own, or by a drift.
     pub fn has_regressed(&self) -> bool {
         let newest = self.medians.len().saturating_sub(1);
         let step = self.steps.iter().any(|it| it.at == newest && it.change == Verdict::Worse);
@@ -111,7 +111,7 @@ impl Series {
 }
 
 impl History {
-    /// Whether the newest run is worse than what was before.
+    /// Whether the newest session is worse than what was before.
     pub fn has_regressed(&self) -> bool {
         !self.broken.is_empty() || self.series.iter().any(Series::has_regressed)
     }
@@ -120,7 +120,7 @@ impl History {
 /// Where a line belongs.
 type Key = (String, String, String);
 
-/// Looks at runs, oldest first.
+/// Looks at sessions, oldest first.
 pub fn history(runs: &[Run], margin_percent: f64) -> History {
     let steps: Vec<Gate> =
         runs.windows(2).map(|two| gate(two[0].records, two[1].records, margin_percent)).collect();
@@ -148,7 +148,7 @@ pub fn history(runs: &[Run], margin_percent: f64) -> History {
     }
 }
 
-/// Adds a run's medians.
+/// Adds a session's medians.
 fn add(series: &mut BTreeMap<Key, Series>, index: usize, run: &Run, runs: usize) {
     for (key, records) in cells(run.records) {
         let cell = key.label(records[0]);
@@ -205,7 +205,7 @@ fn found(series: &Series, gates: &[Gate], runs: &[Run]) -> Vec<Step> {
     gates.iter().enumerate().filter_map(step).collect()
 }
 
-/// What has changed for a contestant between two runs, in words.
+/// What has changed for a contestant between two sessions, in words.
 fn changed(contestant: &str, before: &Run, now: &Run) -> Vec<String> {
     let (Some(before), Some(now)) = (build(contestant, before), build(contestant, now)) else {
         return Vec::new();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The ranking of contestants over all cells, by [`critical_difference`]. There is no other: a
-//! score that weighs loads against each other would answer a question that nobody asked.
+//! score that weighs workloads against each other would answer a question that no user has asked.
 
 use model::metric::Direction;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is found of each candidate in each measure that somebody watches.
+//! The effect of each candidate in each measure that an aim names.
 
 use model::metric::Direction;
 
@@ -118,13 +118,13 @@ fn decided(judged: &Judged, watched: &Watched) -> Effect {
         Verdict::Better | Verdict::Worse => Effect::Slight,
         Verdict::Equivalent | Verdict::Equal => Effect::Alike,
         Verdict::TooFewRuns | Verdict::NotMeasured => Effect::Unknown,
-        // So few runs could not have supported any claim among so many comparisons.
+        // So few trials could not have supported any claim among this many comparisons.
         _ if !judged.p.is_some_and(|p| p.can_claim()) => Effect::Unknown,
         _ => Effect::Open,
     }
 }
 
-/// What a loss means in a measure that must not be paid with.
+/// What a loss means in a measure that must not get worse.
 fn kept(judged: &Judged, watched: &Watched) -> Effect {
     let Some(gain) = judged.gain.filter(|_| judged.runs >= RUNS_NEEDED) else {
         return Effect::Unknown;
@@ -156,7 +156,7 @@ fn standing(candidate: &Candidate) -> Standing {
     }
     match decides(Effect::Better) {
         true if decides(Effect::Worse) || keeps(Effect::Worse) => Standing::Dear,
-        // What it costs is not known, and nobody shall pay an unknown price.
+        // Its cost is unknown, and an unknown cost cannot be recommended.
         true if keeps(Effect::Unknown) => Standing::Unknown,
         true => Standing::Good,
         false if decides(Effect::Worse) => Standing::Worse,
@@ -169,7 +169,7 @@ fn is_slight_gain(judged: &Judged) -> bool {
     judged.finding == Effect::Slight && judged.gain.is_some_and(|gain| gain.value > 0.0)
 }
 
-/// Why nobody could be judged.
+/// Why no candidate could be judged.
 pub(super) fn silence(candidates: &[Candidate]) -> Silence {
     let decides = || candidates.iter().flat_map(|one| &one.decides);
     let comparisons = decides().filter(|one| one.gain.is_some()).count();

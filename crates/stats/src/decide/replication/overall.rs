@@ -5,21 +5,21 @@ use model::Backend;
 
 use super::{Finding, Reproduction};
 
-/// A test says what the worst of its expectations says.
+/// The result of a test: that of the worst of its expectations.
 pub fn of_test(findings: &[Finding]) -> Reproduction {
     findings.iter().map(|finding| finding.verdict).max().unwrap_or(Reproduction::Untested)
 }
 
-/// A claim has the verdict of its first test with data; without any it is no data if a test was
-/// asked in vain, else not tested.
+/// A claim has the verdict of its first test with data; without any it is "no data" if a test was
+/// measured, else "not tested".
 pub fn of_claim(tests: &[Reproduction]) -> Reproduction {
     let with_data = tests.iter().copied().find(|verdict| verdict.has_data());
     with_data.or(tests.iter().copied().max()).unwrap_or(Reproduction::Untested)
 }
 
 /// Whether of two backends that answered the same experiment one finds the published direction and
-/// the other its opposite. Other experiments are other questions: a smaller form may well come out
-/// differently.
+/// the other its opposite. Other experiments are other questions: a smaller form may have another
+/// result.
 pub fn disagree(tests: &[(Backend, Option<&str>, Reproduction)]) -> bool {
     let found = |verdict: Reproduction| {
         matches!(verdict, Reproduction::Reproduced | Reproduction::DirectionOnly)

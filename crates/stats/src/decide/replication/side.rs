@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! One side of a comparison: which records it is made of, and its independent numbers.
+//! One side of an expectation: the records that belong to it, and its independent numbers.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::records::measures::MeasureKey;
 /// One side's numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Side {
-    /// Whose they are.
+    /// The contestant.
     pub contestant: String,
     /// A number for each independent run, in the measure's unit: a seed under a virtual clock, a
     /// boot under a real one.
