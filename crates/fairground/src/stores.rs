@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use model::Record;
 use stats::Comparison;
-use stats::records::merge::{Part, Together, together};
+use stats::records::merge::{Merged, Part, merge};
 use stats::view::consensus::{Contribution, Definitions, Question, definitions, questions};
 use store::{Session, Store};
 
@@ -110,8 +110,8 @@ impl Several {
         let mut notes: Vec<String> = sources.iter().map(Source::describe).collect();
         let sessions = sources.iter().flat_map(|source| source.sessions.clone()).collect();
         let part = |one: &Source| Part { label: one.label.clone(), records: one.records.clone() };
-        let Together { records, notes: remarks, contradictions } =
-            together(sources.iter().map(part).collect());
+        let Merged { records, notes: remarks, contradictions } =
+            merge(sources.iter().map(part).collect());
         notes.extend(remarks);
         Ok(Opened { sessions, records, notes, contradictions, sources })
     }

@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::{Bench, stdout};
-use stats::decide::separation::Apart;
+use stats::decide::separation::Separation;
 
 #[test]
 fn any_two_schedulers_can_be_told_apart() {
@@ -16,7 +16,7 @@ fn any_two_schedulers_can_be_told_apart() {
     let asked = ["compare", "look_alikes", "--store", "alike.db", "--apart"];
     println!("{}", stdout(&bench.run(&asked).success()));
     let json = stdout(&bench.run(&[&asked[..], &["--format", "json"]].concat()).success());
-    let pairs: Vec<Apart> = serde_json::from_str(&json).expect("pairs");
+    let pairs: Vec<Separation> = serde_json::from_str(&json).expect("pairs");
     let alike: Vec<String> = (pairs.iter().filter(|pair| pair.evidence.is_none()))
         .map(|pair| format!("{} and {}", pair.one, pair.other))
         .collect();

@@ -54,9 +54,9 @@ impl Trial {
         hex16(self)
     }
 
-    /// Block and seed, which the trials share that may be paired with it; `None` where nobody
-    /// planned a block, as of others' results.
-    pub fn met(&self) -> Option<(u32, Seed)> {
+    /// Trials with the same key faced the same arrivals in the same block. `None` for imported
+    /// results: nobody planned their blocks.
+    pub fn pairing_key(&self) -> Option<(u32, Seed)> {
         self.backend.can_execute().then_some((self.block, self.seed))
     }
 

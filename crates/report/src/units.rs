@@ -219,8 +219,13 @@ mod tests {
     fn shifts_from_zero_are_absolute() {
         let interval = Some(Interval { low: -0.2, high: 0.3 });
         let percent_interval = interval;
-        let shift =
-            |percent| Shift { value: 0.25, interval, percent, percent_interval, pairs: None };
+        let shift = |percent| Shift {
+            value: 0.25,
+            interval,
+            percent,
+            percent_interval,
+            matched_pairs: None,
+        };
         assert_eq!(
             super::shift(&shift(None), Unit::Ratio),
             ("+0.250".into(), "[−0.200, 0.300]".into())

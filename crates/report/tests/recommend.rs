@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use expect_test::expect;
 use model::metric::{Direction, Unit};
 use report::terminal::recommendation_text::{RecommendationContext, recommendation};
-use stats::compare::comparison::PValue;
+use stats::PValue;
 use stats::compare::evidence::Evidence;
-use stats::decide::recommend::{Advice, Candidate, Finding, Judged, Reason, Silence, Standing};
+use stats::decide::recommend::{Advice, Candidate, Effect, Judged, Reason, Silence, Standing};
 use stats::{Aim, Interval, Recommendation, Shift, Watched};
 
 fn watched(cell: &str, measure: &str, words: &str, least: f64) -> Watched {
@@ -29,7 +29,7 @@ fn aim() -> Aim {
 }
 
 /// A gain of so many percent of `now`, give or take a tenth of it.
-fn judged(finding: Finding, unit: Unit, now: f64, percent: f64) -> Judged {
+fn judged(finding: Effect, unit: Unit, now: f64, percent: f64) -> Judged {
     let direction = if unit == Unit::Nanoseconds { Direction::Lower } else { Direction::Higher };
     let sign = if direction == Direction::Lower { -1.0 } else { 1.0 };
     let about = |value: f64| {
@@ -38,7 +38,8 @@ fn judged(finding: Finding, unit: Unit, now: f64, percent: f64) -> Judged {
     };
     let value = now * percent / 100.0;
     let (interval, percent_interval) = (Some(about(value)), Some(about(percent)));
-    let gain = Shift { value, interval, percent: Some(percent), percent_interval, pairs: None };
+    let gain =
+        Shift { value, interval, percent: Some(percent), percent_interval, matched_pairs: None };
     let evidence = Evidence { by_ranks: 0.0001, by_pairs: None };
     let p = Some(PValue { raw: 0.0001, adjusted: 0.0004, comparisons: 4, units: 12, evidence });
     let median = Some(now + sign * value);
@@ -55,7 +56,7 @@ fn judged(finding: Finding, unit: Unit, now: f64, percent: f64) -> Judged {
     }
 }
 
-fn candidate(name: &str, standing: Standing, findings: [(Finding, f64); 3]) -> Candidate {
+fn candidate(name: &str, standing: Standing, findings: [(Effect, f64); 3]) -> Candidate {
     let [decides, build, even] = findings;
     let without_p = |judged: Judged| Judged { p: None, ..judged };
     Candidate {
@@ -83,12 +84,12 @@ fn told(advice: Advice, candidates: Vec<Candidate>) -> String {
 }
 
 fn bfs() -> Candidate {
-    let findings = [(Finding::Better, 87.0), (Finding::Open, -3.0), (Finding::Alike, 0.1)];
+    let findings = [(Effect::Better, 87.0), (Effect::Open, -3.0), (Effect::Alike, 0.1)];
     candidate("bfs", Standing::Good, findings)
 }
 
 fn dear() -> Candidate {
-    let findings = [(Finding::Better, 95.0), (Finding::Worse, -40.0), (Finding::Unknown, 0.0)];
+    let findings = [(Effect::Better, 95.0), (Effect::Worse, -40.0), (Effect::Unknown, 0.0)];
     candidate("dear", Standing::Dear, findings)
 }
 
@@ -96,9 +97,9 @@ fn dear() -> Candidate {
 fn a_switch_has_everything() {
     let broken = Candidate {
         failures: vec![("timeout: 30 s".into(), 12)],
-        ..candidate("broken", Standing::Failed, [(Finding::Unknown, 0.0); 3])
+        ..candidate("broken", Standing::Failed, [(Effect::Unknown, 0.0); 3])
     };
-    let alike = [(Finding::Better, 86.0), (Finding::Alike, 0.5), (Finding::Alike, 0.0)];
+    let alike = [(Effect::Better, 86.0), (Effect::Alike, 0.5), (Effect::Alike, 0.0)];
     let muqss = candidate("muqss", Standing::Good, alike);
     let advice = Advice::Switch(vec!["bfs".into(), "muqss".into()]);
     expect![[r#"
@@ -155,7 +156,7 @@ fn who_stays_is_told_why() {
                         much: more than 5 %
           it costs      how evenly hogs are served: not known
     "#]].assert_eq(&first_part(Advice::Keep(Reason::TooDear), vec![dear()]));
-    let open = [(Finding::Open, 0.9), (Finding::Alike, 0.5), (Finding::Alike, 0.0)];
+    let open = [(Effect::Open, 0.9), (Effect::Alike, 0.5), (Effect::Alike, 0.0)];
     let alike = vec![candidate("cfs", Standing::Alike, open)];
     expect![[r#"
         Keep eevdf: no candidate makes a measurable difference.
@@ -167,7 +168,7 @@ fn who_stays_is_told_why() {
           seen          a difference of 0.3 % would have been seen in how late a program gets the CPU (the widest
                         interval); there may be smaller differences
     "#]].assert_eq(&first_part(Advice::Keep(Reason::NobodyBetter), alike));
-    let slight = [(Finding::Slight, 3.0), (Finding::Alike, 0.5), (Finding::Alike, 0.0)];
+    let slight = [(Effect::Slight, 3.0), (Effect::Alike, 0.5), (Effect::Alike, 0.0)];
     let slight = vec![candidate("cfs", Standing::Slight, slight)];
     expect![[r#"
         Keep eevdf: others are better, but by less than matters.

@@ -5,7 +5,7 @@ use model::claim::{Beside, Expectation, Published, Source, Test};
 use model::{Backend, Claim};
 use report::replication::{Judged, Replication, Tested, markdown, sentence, text};
 use stats::Interval;
-use stats::decide::replication::{Estimate, Finding, Number, Side, Spread, Verdict};
+use stats::decide::replication::{Estimate, Finding, Number, Reproduction, Side, Spread};
 
 const NASTY: &str = "</script><img src=x onerror=alert(1)>'\"&|";
 
@@ -20,7 +20,7 @@ fn expectation(size: [f64; 2]) -> Expectation {
     }
 }
 
-fn finding(verdict: Verdict, value: f64) -> Finding {
+fn finding(verdict: Reproduction, value: f64) -> Finding {
     let side = |name: &str| Side {
         contestant: name.into(),
         units: vec![1.0; 6],
@@ -63,7 +63,7 @@ fn numbers() -> Vec<Number> {
     ]
 }
 
-fn tested(on: Backend, verdict: Verdict, value: f64) -> Tested {
+fn tested(on: Backend, verdict: Reproduction, value: f64) -> Tested {
     let test = Test {
         name: on.word().into(),
         on,
@@ -78,7 +78,7 @@ fn tested(on: Backend, verdict: Verdict, value: f64) -> Tested {
     Tested {
         verdict,
         expect: vec![finding(verdict, value)],
-        because: vec![finding(Verdict::Reproduced, 2.0)],
+        because: vec![finding(Reproduction::Reproduced, 2.0)],
         beside: vec![numbers()],
         why: None,
         command: None,
@@ -112,17 +112,19 @@ fn replication() -> Replication {
         because: Vec::new(),
         beside: Vec::new(),
         trials: 0,
-        ..tested(Backend::Live, Verdict::Untested, 1.0)
+        ..tested(Backend::Live, Reproduction::Untested, 1.0)
     };
     let (sim, vm) = (Backend::Sim, Backend::Vm);
-    let disputed =
-        vec![tested(sim, Verdict::Contradicted, 0.5), tested(vm, Verdict::Reproduced, 1.3)];
+    let disputed = vec![
+        tested(sim, Reproduction::Contradicted, 0.5),
+        tested(vm, Reproduction::Reproduced, 1.3),
+    ];
     let judged =
         |id: &str, verdict, disagree, tests| Judged { claim: claim(id), verdict, disagree, tests };
     Replication {
         claims: vec![
-            judged("s3-one", Verdict::Contradicted, true, disputed),
-            judged("s3-two", Verdict::Untested, false, vec![untested]),
+            judged("s3-one", Reproduction::Contradicted, true, disputed),
+            judged("s3-two", Reproduction::Untested, false, vec![untested]),
         ],
         commands: vec!["fairground replicate".into()],
         kernels: vec!["7.3.4".into()],

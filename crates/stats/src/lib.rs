@@ -17,7 +17,7 @@
 //!
 //! One statistic is one file with the reference of its formula.
 //!
-//! What is not here: wording for readers, charts, and any exclusion of inconvenient runs.
+//! What is not here: wording for readers, charts, and any exclusion of inconvenient trials.
 
 pub mod compare;
 pub mod decide;
@@ -30,14 +30,17 @@ pub mod sample_size;
 pub mod series;
 pub mod view;
 
-pub use compare::comparison::{
-    Cell, Comparison, Entry, Interval, OutcomeCount, PValue, Pairs, Row, Shift,
-};
+pub use compare::comparison::{Cell, Comparison, Entry, OutcomeCount, Row};
+pub use compare::evidence::PValue;
+pub use compare::shift::Shift;
 pub use compare::{Options, compare};
 pub use decide::leaders::Leaders;
 pub use decide::recommend::{Aim, Recommendation, Watched, recommend};
 pub use decide::verdict::Verdict;
+pub use number::interval::Interval;
+pub use records::columns::headlines;
 pub use records::measures::{MeasureKey, Statistic};
+pub use records::pairing::SeedCounts;
 pub use view::agreement::{Agreement, Aspect, Figure, Sign, Tally, Tolerance, Within, agreement};
-pub use view::counterpart::control;
+pub use view::counterpart::counterparts;
 pub use view::identical::{Difference, Identity, identical};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use common::{record, runs, with};
 use model::{Backend, Record};
-use stats::{Agreement, Aspect, Options, Within, agreement, compare, control};
+use stats::{Agreement, Aspect, Options, Within, agreement, compare, counterparts};
 
 const SIX: [f64; 6] = [100.0, 101.0, 102.0, 103.0, 104.0, 105.0];
 
@@ -96,11 +96,11 @@ fn a_copy_stands_beside_its_original_and_nobody_else() {
         [runs("cfs-6.1", &times(1e6)), runs("cfs", &times(1.2e6)), runs("vtime", &times(2e6))]
             .concat();
     let pairs = BTreeMap::from([("cfs".to_owned(), "cfs-6.1".to_owned())]);
-    let figures = control(&records, Backend::Vm, &pairs).figures;
+    let figures = counterparts(&records, Backend::Vm, &pairs).figures;
     let [figure] = &figures[..] else { panic!("one figure: {figures:?}") };
     assert_eq!((figure.contestant.as_str(), figure.within), ("cfs", Within::Outside));
     assert_eq!((figure.reference, figure.runs), (102.5e6, [6, 6]));
     assert!((figure.relative_error().unwrap() - 0.2).abs() < 1e-9);
     // The simulator was not asked.
-    assert!(control(&records, Backend::Sim, &pairs).figures.is_empty());
+    assert!(counterparts(&records, Backend::Sim, &pairs).figures.is_empty());
 }

@@ -5,7 +5,7 @@ mod common;
 
 use common::{record, runs};
 use model::{Metric, Record};
-use stats::decide::separation::apart;
+use stats::decide::separation::separations;
 use stats::{Options, compare};
 
 /// Six runs of a contestant with a number for each headline measure.
@@ -25,11 +25,11 @@ fn measured(contestant: &str, completion_ns: f64, wakeup_ns: f64) -> Vec<Record>
 
 fn pairs(records: &[Record]) -> Vec<String> {
     let comparison = compare(records, &Options { resamples: 10, ..Options::against("a") });
-    let word = |pair: stats::decide::separation::Apart| match pair.evidence {
+    let word = |pair: stats::decide::separation::Separation| match pair.evidence {
         Some(found) => format!("{} {} {}", pair.one, pair.other, found.measure),
         None => format!("{} {} alike in {}", pair.one, pair.other, pair.looked_at),
     };
-    apart(records, &comparison).into_iter().map(word).collect()
+    separations(records, &comparison).into_iter().map(word).collect()
 }
 
 #[test]

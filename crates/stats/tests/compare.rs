@@ -190,10 +190,10 @@ fn virtual_clock(mut records: Vec<Record>) -> Vec<Record> {
 fn a_virtual_clock_says_equal_or_not_equal() {
     let comparison = compared(&virtual_clock(two(&SIX, &SIX)));
     let equal = entry(&comparison, "completion_ns all", "ours");
-    assert_eq!((equal.verdict, equal.pairs.unwrap().equal), (Verdict::Equal, 6));
+    assert_eq!((equal.verdict, equal.by_seed.unwrap().equal), (Verdict::Equal, 6));
     let comparison = compared(&virtual_clock(two(&[100.0, 101.0], &[100.0, 99.0])));
     let differs = entry(&comparison, "completion_ns all", "ours");
-    assert_eq!((differs.verdict, differs.pairs.unwrap().lower), (Verdict::Differs, 1));
+    assert_eq!((differs.verdict, differs.by_seed.unwrap().lower), (Verdict::Differs, 1));
 }
 
 #[test]
@@ -272,7 +272,10 @@ fn only_what_was_planned_in_blocks_is_paired() {
         values.iter().zip(1..).map(|(v, at)| v + 4.0 + 0.1 * f64::from(at)).collect();
     let mut records = [runs("base", &values), runs("ours", &slower)].concat();
     let pairs = |records: &[Record]| {
-        compare(records, &Options::against("base")).cells[0].rows[0].entries[1].shift.unwrap().pairs
+        compare(records, &Options::against("base")).cells[0].rows[0].entries[1]
+            .shift
+            .unwrap()
+            .matched_pairs
     };
     assert_eq!(pairs(&records), Some(10));
     records.iter_mut().for_each(|record| record.trial.backend = Backend::Imported);

@@ -6,7 +6,8 @@ mod common;
 
 use common::{record, with};
 use model::{Clock, Outcome, Record, Seed};
-use stats::decide::gate::{Change, Gate, gate};
+use stats::Verdict;
+use stats::decide::gate::{Gate, gate};
 
 /// As in the field: where a change of two per cent is worth a look.
 const MARGIN: f64 = 1.0;
@@ -21,7 +22,7 @@ fn runs(values: impl IntoIterator<Item = f64>, clock: Clock) -> Vec<Record> {
 }
 
 /// What the gate says of the only line that has a number.
-fn change(gate: &Gate) -> Change {
+fn change(gate: &Gate) -> Verdict {
     gate.lines[0].change
 }
 
@@ -44,12 +45,12 @@ fn three_per_cent_are_found_where_every_number_is_exact() {
     let before: Vec<f64> = (0..8).map(|seed| 1e6 * 1.3_f64.powi(seed)).collect();
     let now = before.iter().map(|value| value * 1.03);
     let said = gate(&runs(before.clone(), Clock::Virtual), &runs(now, Clock::Virtual), MARGIN);
-    assert_eq!(change(&said), Change::Worse);
+    assert_eq!(change(&said), Verdict::Worse);
     assert!(said.is_shut());
     assert!((said.lines[0].percent.unwrap() - 3.0).abs() < 1e-9);
     let back = before.iter().map(|value| value / 1.03);
     let said = gate(&runs(before.clone(), Clock::Virtual), &runs(back, Clock::Virtual), MARGIN);
-    assert_eq!(change(&said), Change::Better);
+    assert_eq!(change(&said), Verdict::Better);
     assert!(!said.is_shut());
 }
 
@@ -61,16 +62,19 @@ fn exact_numbers_are_equal_or_not_and_small_changes_are_none() {
         let before = runs(values.clone(), Clock::Virtual);
         change(&gate(&before, &runs(now, Clock::Virtual), MARGIN))
     };
-    assert_eq!([said(1.0), said(1.005), said(1.02)], [Change::Equal, Change::None, Change::Worse]);
+    assert_eq!(
+        [said(1.0), said(1.005), said(1.02)],
+        [Verdict::Equal, Verdict::Unchanged, Verdict::Worse]
+    );
 }
 
 #[test]
 fn a_chaotic_number_does_not_pass_for_worse() {
     let before = runs([1.0; 6], Clock::Virtual);
     let now = runs([2.0, 0.5, 1.9, 1.8, 1.7, 1.6], Clock::Virtual);
-    assert_eq!(change(&gate(&before, &now, MARGIN)), Change::None);
+    assert_eq!(change(&gate(&before, &now, MARGIN)), Verdict::Unchanged);
     let one = gate(&runs([1.0], Clock::Virtual), &runs([1.1], Clock::Virtual), MARGIN);
-    assert_eq!(change(&one), Change::Worse, "the only trial there is, and it is exact");
+    assert_eq!(change(&one), Verdict::Worse, "the only trial there is, and it is exact");
 }
 
 #[test]
@@ -78,7 +82,7 @@ fn fifteen_per_cent_are_found_in_noise() {
     let mut seed = Seed(3);
     let found = (0..200).filter(|_| {
         let (before, now) = (noisy(&mut seed, 10, 1.0), noisy(&mut seed, 10, 1.15));
-        change(&gate(&before, &now, MARGIN)) == Change::Worse
+        change(&gate(&before, &now, MARGIN)) == Verdict::Worse
     });
     let found = found.count();
     assert!(found >= 190, "{found} of 200");
@@ -105,7 +109,7 @@ fn where_nothing_has_changed_it_keeps_its_promise() {
         };
         let (before, now) = (side(), side());
         let gate = gate(&before, &now, 0.0);
-        let changes = [Change::Worse, Change::Better];
+        let changes = [Verdict::Worse, Verdict::Better];
         said += u32::from(gate.lines.iter().any(|line| changes.contains(&line.change)));
     }
     let rate = f64::from(said) / f64::from(gates);
@@ -115,9 +119,9 @@ fn where_nothing_has_changed_it_keeps_its_promise() {
 #[test]
 fn few_boots_say_nothing_and_missing_numbers_are_said() {
     let (before, now) = (runs([1.0; 5], Clock::Real), runs([9.0; 5], Clock::Real));
-    assert_eq!(change(&gate(&before, &now, MARGIN)), Change::TooFewRuns);
+    assert_eq!(change(&gate(&before, &now, MARGIN)), Verdict::TooFewRuns);
     let without = vec![record("mine", 0)];
-    assert_eq!(change(&gate(&before, &without, MARGIN)), Change::NotMeasured);
+    assert_eq!(change(&gate(&before, &without, MARGIN)), Verdict::NotMeasured);
 }
 
 #[test]

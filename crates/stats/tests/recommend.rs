@@ -6,7 +6,7 @@ mod common;
 use common::{record, with};
 use model::{Outcome, Record};
 use stats::decide::recommend::{
-    Advice, Finding, Reason, Recommendation, Silence, Standing, recommend,
+    Advice, Effect, Reason, Recommendation, Silence, Standing, recommend,
 };
 use stats::{Aim, Options, Watched, compare};
 
@@ -67,7 +67,7 @@ fn a_clear_winner_is_recommended() {
     assert!((gain.percent.expect("percent") - 50.0).abs() < 1.0, "{gain:?}");
     assert!(gain.interval.expect("an interval").low > 0.0, "better is above 0");
     assert_eq!((it.comparisons, judged.p.expect("p").comparisons), (2, 2));
-    assert_eq!(it.candidates[0].keeps[0][0].finding, Finding::Alike);
+    assert_eq!(it.candidates[0].keeps[0][0].finding, Effect::Alike);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn who_pays_with_what_must_not_be_paid_with_is_not() {
     let dear = runs("dear", &about(50.0), &about(0.7));
     let it = advised(&[now(), dear.clone()].concat(), &[aim()]);
     assert_eq!(it.advice, Advice::Keep(Reason::TooDear));
-    assert_eq!(it.candidates[0].keeps[0][0].finding, Finding::Worse);
+    assert_eq!(it.candidates[0].keeps[0][0].finding, Effect::Worse);
     // The second best, who pays nothing, is then the best.
     let honest = runs("honest", &about(80.0), &about(0.89));
     let it = advised(&[now(), dear, honest].concat(), &[aim()]);
@@ -91,7 +91,7 @@ fn a_price_below_what_matters_is_none_and_an_open_one_is_told() {
     let noisy: Vec<f64> = (0..RUNS).map(|run| if run % 2 == 0 { 0.5 } else { 1.2 }).collect();
     let it = advised(&[now(), runs("noisy", &about(50.0), &noisy)].concat(), &[aim()]);
     assert_eq!(it.advice, switch(&["noisy"]));
-    assert_eq!(it.candidates[0].keeps[0][0].finding, Finding::Open);
+    assert_eq!(it.candidates[0].keeps[0][0].finding, Effect::Open);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn where_all_others_are_worse_or_hardly_better_it_stays() {
     let hardly = runs("hardly", &about(98.3), &about(0.9));
     let it = advised(&[now(), hardly].concat(), &[aim()]);
     assert_eq!(it.advice, Advice::Keep(Reason::TooLittle));
-    assert_eq!(it.candidates[0].decides[0].finding, Finding::Slight);
+    assert_eq!(it.candidates[0].decides[0].finding, Effect::Slight);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use common::{histogram, record, runs};
 use model::claim::{By, Expectation, Is};
 use model::{Backend, Clock, Metric, Outcome, Record, Seed};
 use proptest::prelude::*;
-use stats::decide::replication::{Verdict, judge};
+use stats::decide::replication::{Reproduction, judge};
 
 /// Whether `o1` takes more of it than `cfs`.
 fn expectation() -> Expectation {
@@ -29,7 +29,7 @@ fn both(o1: &[f64], cfs: &[f64]) -> Vec<Record> {
     [runs("o1", o1), runs("cfs", cfs)].concat()
 }
 
-fn verdict_of(expectation: &Expectation, o1: &[f64], cfs: &[f64]) -> Verdict {
+fn verdict_of(expectation: &Expectation, o1: &[f64], cfs: &[f64]) -> Reproduction {
     judge(expectation, Backend::Vm, &both(o1, cfs)).verdict
 }
 
@@ -48,7 +48,7 @@ fn a_ratio_is_the_shift_of_logarithms() {
     assert!((estimate.interval.low - quotients[5]).abs() < 1e-9);
     assert!((estimate.interval.high - quotients[30]).abs() < 1e-9);
     assert_eq!((finding.of.units.len(), finding.of.median), (6, Some(205.0)));
-    assert_eq!((finding.verdict, finding.against.len()), (Verdict::Reproduced, 0));
+    assert_eq!((finding.verdict, finding.against.len()), (Reproduction::Reproduced, 0));
 }
 
 #[test]
@@ -58,16 +58,16 @@ fn the_rules() {
         ..expectation()
     };
     let is = |is, size: [f64; 2]| Expectation { is, ..more(Some(size)) };
-    assert_eq!(verdict_of(&more(Some([1.5, 2.5])), &HIGH, &LOW), Verdict::Reproduced);
-    assert_eq!(verdict_of(&more(Some([1.05, 1.5])), &HIGH, &LOW), Verdict::DirectionOnly);
-    assert_eq!(verdict_of(&more(None), &LOW, &HIGH), Verdict::Contradicted);
-    assert_eq!(verdict_of(&more(None), &LOW, &LOW), Verdict::NotReproduced);
-    assert_eq!(verdict_of(&is(Is::Less, [0.4, 0.6]), &LOW, &HIGH), Verdict::Reproduced);
-    assert_eq!(verdict_of(&is(Is::Equal, [0.9, 1.1]), &LOW, &LOW), Verdict::Reproduced);
-    assert_eq!(verdict_of(&is(Is::Equal, [0.9, 1.1]), &HIGH, &LOW), Verdict::Contradicted);
-    assert_eq!(verdict_of(&is(Is::Equal, [0.99, 1.01]), &LOW, &LOW), Verdict::NotReproduced);
+    assert_eq!(verdict_of(&more(Some([1.5, 2.5])), &HIGH, &LOW), Reproduction::Reproduced);
+    assert_eq!(verdict_of(&more(Some([1.05, 1.5])), &HIGH, &LOW), Reproduction::DirectionOnly);
+    assert_eq!(verdict_of(&more(None), &LOW, &HIGH), Reproduction::Contradicted);
+    assert_eq!(verdict_of(&more(None), &LOW, &LOW), Reproduction::NotReproduced);
+    assert_eq!(verdict_of(&is(Is::Less, [0.4, 0.6]), &LOW, &HIGH), Reproduction::Reproduced);
+    assert_eq!(verdict_of(&is(Is::Equal, [0.9, 1.1]), &LOW, &LOW), Reproduction::Reproduced);
+    assert_eq!(verdict_of(&is(Is::Equal, [0.9, 1.1]), &HIGH, &LOW), Reproduction::Contradicted);
+    assert_eq!(verdict_of(&is(Is::Equal, [0.99, 1.01]), &LOW, &LOW), Reproduction::NotReproduced);
     let tenfold = Expectation { than: Some(10.0), ..expectation() };
-    assert_eq!(verdict_of(&tenfold, &HIGH, &LOW), Verdict::Contradicted);
+    assert_eq!(verdict_of(&tenfold, &HIGH, &LOW), Reproduction::Contradicted);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_difference_has_the_measures_unit_and_a_value_stands_alone() {
     let estimate = finding.estimate.unwrap();
     assert_eq!((estimate.value, finding.over), (205.0, None));
     assert_eq!((estimate.interval.low, estimate.interval.high), (200.0, 210.0));
-    assert_eq!(finding.verdict, Verdict::Reproduced);
+    assert_eq!(finding.verdict, Reproduction::Reproduced);
     let few = judge(&value, Backend::Vm, &both(&HIGH[..5], &[]));
     assert_eq!(few.why.unwrap(), "5 independent runs are too few for an interval; it needs 6");
 }
@@ -88,14 +88,14 @@ fn a_difference_has_the_measures_unit_and_a_value_stands_alone() {
 #[test]
 fn zeros_have_no_ratio() {
     let finding = judge(&expectation(), Backend::Vm, &both(&HIGH, &[0.0, 0.0, 1.0, 2.0, 3.0, 4.0]));
-    assert_eq!(finding.verdict, Verdict::NoData);
+    assert_eq!(finding.verdict, Reproduction::NoData);
     assert!(finding.why.unwrap().starts_with("cfs has 0 in 2 of 6 independent runs"));
     let difference = Expectation { by: By::Difference, ..expectation() };
-    assert_eq!(verdict_of(&difference, &HIGH, &[0.0; 6]), Verdict::Reproduced);
+    assert_eq!(verdict_of(&difference, &HIGH, &[0.0; 6]), Reproduction::Reproduced);
     // Nobody ever missed one: equal, and no more than that.
     let equal = Expectation { is: Is::Equal, size: Some(vec![0.9, 1.1]), ..expectation() };
-    assert_eq!(verdict_of(&equal, &[0.0; 6], &[0.0; 6]), Verdict::Reproduced);
-    assert_eq!(verdict_of(&expectation(), &[0.0; 6], &[0.0; 6]), Verdict::NotReproduced);
+    assert_eq!(verdict_of(&equal, &[0.0; 6], &[0.0; 6]), Reproduction::Reproduced);
+    assert_eq!(verdict_of(&expectation(), &[0.0; 6], &[0.0; 6]), Reproduction::NotReproduced);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn what_is_missing_is_counted_and_said() {
     hole.measured.metrics.push(Metric::missing("completion_ns", "all", "it never ended"));
     records.push(hole);
     let finding = judge(&expectation(), Backend::Vm, &records);
-    assert_eq!(finding.verdict, Verdict::Reproduced);
+    assert_eq!(finding.verdict, Reproduction::Reproduced);
     assert_eq!(
         finding.against,
         [
@@ -114,7 +114,7 @@ fn what_is_missing_is_counted_and_said() {
         ]
     );
     let finding = judge(&expectation(), Backend::Vm, &[runs("cfs", &LOW), hung("o1", 6)].concat());
-    assert_eq!(finding.verdict, Verdict::NoData);
+    assert_eq!(finding.verdict, Reproduction::NoData);
     assert_eq!(finding.why.unwrap(), "o1 has no number: hung: the guest said nothing");
     let finding = judge(&expectation(), Backend::Vm, &runs("cfs", &LOW));
     assert_eq!(finding.why.unwrap(), "there is no trial of o1");
@@ -132,7 +132,7 @@ fn what_a_machine_cannot_run_is_not_tested_there() {
         record.outcome = Outcome::Unsupported { reason: "it needs root".into() };
     }
     let finding = judge(&expectation(), Backend::Vm, &records);
-    assert_eq!(finding.verdict, Verdict::Untested);
+    assert_eq!(finding.verdict, Reproduction::Untested);
     assert_eq!(finding.why.unwrap(), "o1 has no number: unsupported: it needs root");
 }
 
@@ -156,7 +156,7 @@ fn quantiles_of_distributions_and_groups_of_one_run() {
     assert!((estimate.value - 3.0).abs() < 0.02, "{estimate:?}");
     let tail = Expectation { measure: "wakeup_latency_ns.p999 recorder".into(), ..groups };
     let finding = judge(&tail, Backend::Vm, &records);
-    assert_eq!(finding.verdict, Verdict::NoData);
+    assert_eq!(finding.verdict, Reproduction::NoData);
     assert!(finding.why.unwrap().contains("too few samples in the run for p99.9"));
 }
 
@@ -187,7 +187,7 @@ fn alike_sides_are_seldom_called_different() {
         for (is, claims) in [Is::More, Is::Less].into_iter().zip(&mut claims) {
             let verdict =
                 judge(&Expectation { is, ..expectation() }, Backend::Vm, &records).verdict;
-            *claims += u32::from(verdict == Verdict::Reproduced);
+            *claims += u32::from(verdict == Reproduction::Reproduced);
         }
     }
     let most = f64::from(experiments) * 0.025;
@@ -211,8 +211,8 @@ proptest! {
             prop_assert_eq!(one.verdict, other.verdict);
             let same = Expectation { is: Is::Less, ..more };
             let opposite = judge(&same, Backend::Vm, &records).verdict;
-            let sum = u32::from(opposite == Verdict::Contradicted);
-            prop_assert_eq!(sum, u32::from(one.verdict == Verdict::Reproduced));
+            let sum = u32::from(opposite == Reproduction::Contradicted);
+            prop_assert_eq!(sum, u32::from(one.verdict == Reproduction::Reproduced));
         }
     }
 

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use model::claim::Test;
 use model::{Expectation, Record};
 use report::replication::{Judged, Tested};
-use stats::decide::replication::{Finding, Verdict, beside, disagree, judge, of_claim, of_test};
+use stats::decide::replication::{
+    Finding, Reproduction, beside, disagree, judge, of_claim, of_test,
+};
 
 use super::choose::{self, Choice, Chosen, Session};
 use super::look;
@@ -42,7 +44,7 @@ pub fn claim(chosen: Chosen, answers: &Answers) -> Judged {
         .map(|(test, choice)| tested(test, choice, answers))
         .collect();
     let tests: Vec<Tested> = tests.into_iter().map(|one| with_command(one, &name)).collect();
-    let verdicts: Vec<Verdict> = tests.iter().map(|tested| tested.verdict).collect();
+    let verdicts: Vec<Reproduction> = tests.iter().map(|tested| tested.verdict).collect();
     let answers: Vec<_> = tests
         .iter()
         .map(|one| (one.test.on, one.test.experiment.as_deref(), one.verdict))
@@ -53,7 +55,7 @@ pub fn claim(chosen: Chosen, answers: &Answers) -> Judged {
 
 /// Adds the command to a test that this machine cannot run, for another machine.
 fn with_command(mut tested: Tested, name: &str) -> Tested {
-    let cannot = tested.verdict == Verdict::Untested && tested.trials > 0;
+    let cannot = tested.verdict == Reproduction::Untested && tested.trials > 0;
     if cannot {
         tested.command = Some(choose::command(name, &tested.test));
     }
@@ -75,14 +77,16 @@ fn tested(test: &Test, choice: Choice, answers: &Answers) -> Tested {
     };
     let session = match choice {
         Choice::Leave(why, command) => {
-            return Tested { why: Some(why), command, ..blank(Verdict::Untested) };
+            return Tested { why: Some(why), command, ..blank(Reproduction::Untested) };
         }
         Choice::Run(session) => session,
     };
     let (id, records) = match answers.sessions.get(&session) {
         Some(Ok((id, records))) => (*id, records),
-        Some(Err(why)) => return Tested { why: Some(why.clone()), ..blank(Verdict::NoData) },
-        None => return Tested { why: Some("it did not run".into()), ..blank(Verdict::NoData) },
+        Some(Err(why)) => return Tested { why: Some(why.clone()), ..blank(Reproduction::NoData) },
+        None => {
+            return Tested { why: Some("it did not run".into()), ..blank(Reproduction::NoData) };
+        }
     };
     let all = |expectations: &[Expectation]| -> Vec<Finding> {
         expectations.iter().map(|one| judge(one, test.on, records)).collect()
@@ -97,7 +101,7 @@ fn tested(test: &Test, choice: Choice, answers: &Answers) -> Tested {
         kernels: kernels(records.iter()),
         trials: records.len(),
         expect,
-        ..blank(Verdict::NoData)
+        ..blank(Reproduction::NoData)
     }
 }
 

@@ -68,7 +68,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 }
 
 fn apart(comparison: &Comparison, records: &[Record], format: Format) -> Result<ExitCode> {
-    let pairs = stats::decide::separation::apart(records, comparison);
+    let pairs = stats::decide::separation::separations(records, comparison);
     match format {
         Format::Json => output::print_json(&pairs)?,
         Format::Table => output::print(&report::terminal::separation_text::pairs(&pairs))?,

@@ -12,7 +12,7 @@ use anyhow::Result;
 use model::{Backend, Clock};
 use report::terminal::recommendation_text::RecommendationContext;
 use stats::decide::recommend::{Advice, recommend};
-use stats::decide::verdict::RUNS_NEEDED;
+use stats::number::interval::RUNS_NEEDED;
 use stats::rank::holm;
 
 use crate::exit::{self, bad_input};

@@ -8,7 +8,7 @@ use anyhow::Result;
 use model::Seed;
 use model::claim::Source;
 use report::replication::Replication;
-use stats::decide::replication::Verdict;
+use stats::decide::replication::Reproduction;
 
 use crate::claims::blocks::{self, Blocks};
 use crate::claims::choose::{self, Session, Wanted};
@@ -182,6 +182,6 @@ fn show(args: &Args, replication: &Replication) -> Result<()> {
 
 /// A claim without data is a scheduler or workload that misbehaved.
 fn code(replication: &Replication) -> ExitCode {
-    let without_data = replication.claims.iter().any(|one| one.verdict == Verdict::NoData);
+    let without_data = replication.claims.iter().any(|one| one.verdict == Reproduction::NoData);
     if without_data { ExitCode::from(exit::MISBEHAVED) } else { ExitCode::SUCCESS }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use model::{Backend, Clock, Trial};
-use stats::decide::verdict::RUNS_NEEDED;
+use stats::number::interval::RUNS_NEEDED;
 use stats::rank::holm;
 use stats::sample_size::power;
 

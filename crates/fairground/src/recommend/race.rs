@@ -219,7 +219,7 @@ fn of_workload(workload: &Workload) -> Result<Aim> {
     })?;
     Ok(Aim {
         name: workload.cell(),
-        decides: watched(first, stats::decide::verdict::PERCENT_EQUIVALENT),
+        decides: watched(first, stats::decide::margin::PERCENT_EQUIVALENT),
         keeps: keys.map(|key| watched(key, KEPT_PERCENT)).collect(),
     })
 }

@@ -2,7 +2,7 @@
 //! How the experiment's numbers have gone from run to run: a picture for each series that changed,
 //! and the others in a table.
 
-use stats::decide::gate::Change;
+use stats::Verdict;
 use stats::view::history::{History, Series, Step};
 
 use super::escape::text;
@@ -129,8 +129,8 @@ fn track(series: &Series, scale: &HistoryScale, runs: &[String]) -> String {
     let dot = |one: &(usize, f64)| {
         let step = series.steps.iter().find(|step| step.at == one.0);
         let (class, radius) = match step.map(|step| step.change) {
-            Some(Change::Worse) => ("dot worse", 5.0),
-            Some(Change::Better) => ("dot better", 5.0),
+            Some(Verdict::Worse) => ("dot worse", 5.0),
+            Some(Verdict::Better) => ("dot better", 5.0),
             _ => ("dot", 3.0),
         };
         let number = units::number(one.1, series.unit);

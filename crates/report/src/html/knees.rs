@@ -11,7 +11,7 @@ use serde::Serialize;
 use stats::number::median::median;
 use stats::records::measures::values;
 use stats::series::knee::{Knee, LOADS_NEEDED, with_interval};
-use stats::{Cell, Comparison, Interval, MeasureKey};
+use stats::{Cell, Comparison, Interval, MeasureKey, headlines};
 
 use super::escape::text;
 use super::short_number::Short;
@@ -101,8 +101,7 @@ impl<'a> Passes<'a> {
     }
 
     fn add(&mut self, load: usize, record: &'a Record) {
-        let headlines: Vec<MeasureKey> =
-            record.trial.workload.headline.iter().filter_map(|text| text.parse().ok()).collect();
+        let headlines = headlines(&[record]);
         let known = values(record).into_iter().filter(|(key, _)| headlines.contains(key));
         for (key, value) in known.filter_map(|(key, value)| Some((key, value.ok()?))) {
             let blocks = self.numbers.entry((&record.trial.contestant.name, key)).or_default();

@@ -41,8 +41,8 @@ pub fn table(comparison: &Comparison) -> String {
          Brackets are {:.0} % \
          intervals.</p>",
         text(&comparison.baseline),
-        100.0 * stats::decide::separation::WORTH,
-        100.0 * stats::decide::separation::CHANCE,
+        100.0 * stats::decide::margin::NOTICEABLE,
+        100.0 * stats::rank::holm::ALPHA,
         100.0 * comparison.confidence
     )
 }

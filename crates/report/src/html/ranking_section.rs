@@ -3,7 +3,7 @@
 //! contestants that are not distinguishable. It is vertical, so that it fits a telephone.
 
 use stats::Comparison;
-use stats::rank::critical_difference::CHANCE;
+use stats::rank::holm::ALPHA;
 use stats::view::ranking::{Ranking, rankings};
 
 use super::escape::text;
@@ -40,7 +40,7 @@ pub fn section(comparison: &Comparison) -> String {
          they are not distinguishable (Friedman’s test, then Nemenyi’s at {:.0} %; Demšar \
          2006).</p><div \
          class=\"figures\">{}</div>{others}</section>\n",
-        100.0 * CHANCE,
+        100.0 * ALPHA,
         figure(first)
     )
 }

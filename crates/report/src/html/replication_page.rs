@@ -3,7 +3,7 @@
 
 use model::Backend;
 use model::claim::{Expectation, Source};
-use stats::decide::replication::{Finding, Verdict};
+use stats::decide::replication::{Finding, Reproduction};
 
 use super::escape::text;
 use super::expectation_plot;
@@ -57,7 +57,7 @@ fn header(replication: &Replication) -> String {
 /// The sentence, how many there are of each verdict, and all claims by backend.
 fn answer(replication: &Replication) -> String {
     let counts = VerdictCounts::new(replication);
-    let chip = |verdict: &Verdict| {
+    let chip = |verdict: &Reproduction| {
         let (words, count) = (verdict.words(), counts.of(*verdict));
         let class = class(*verdict);
         format!(
@@ -65,7 +65,7 @@ fn answer(replication: &Replication) -> String {
              aria-pressed=\"true\"><b>{count}</b> {words}</button>"
         )
     };
-    let known = Verdict::ALL.iter().filter(|verdict| counts.of(**verdict) > 0);
+    let known = Reproduction::ALL.iter().filter(|verdict| counts.of(**verdict) > 0);
     let chips: String = known.map(chip).collect();
     let rows: String = replication.claims.iter().map(row).collect();
     format!(
@@ -235,8 +235,8 @@ fn expectation(one: &Expectation, finding: &Finding) -> String {
 
 fn because(one: &Expectation, finding: &Finding) -> String {
     let word = match finding.verdict {
-        Verdict::Reproduced | Verdict::DirectionOnly => "so it is",
-        Verdict::Contradicted => "it is not so",
+        Reproduction::Reproduced | Reproduction::DirectionOnly => "so it is",
+        Reproduction::Contradicted => "it is not so",
         _ => "open",
     };
     format!(
@@ -281,17 +281,17 @@ fn footer(replication: &Replication) -> String {
     )
 }
 
-fn badge(verdict: Verdict) -> String {
+fn badge(verdict: Reproduction) -> String {
     format!("<span class=\"badge {}\">{}</span>", class(verdict), verdict.words())
 }
 
-fn class(verdict: Verdict) -> &'static str {
+fn class(verdict: Reproduction) -> &'static str {
     match verdict {
-        Verdict::Reproduced => "r-yes",
-        Verdict::DirectionOnly => "r-direction",
-        Verdict::NotReproduced => "r-open",
-        Verdict::Untested => "r-untested",
-        Verdict::NoData => "r-none",
-        Verdict::Contradicted => "r-no",
+        Reproduction::Reproduced => "r-yes",
+        Reproduction::DirectionOnly => "r-direction",
+        Reproduction::NotReproduced => "r-open",
+        Reproduction::Untested => "r-untested",
+        Reproduction::NoData => "r-none",
+        Reproduction::Contradicted => "r-no",
     }
 }

@@ -238,7 +238,7 @@ fn line(row: &Row, entry: &Entry, cell: &Cell, scale: RatioScale) -> String {
 /// Pairs under a virtual clock, the corrected p value, why numbers are missing, bad outcomes.
 fn remarks(entry: &Entry, cell: &Cell) -> String {
     let mut remarks = Vec::new();
-    if let Some(pairs) = entry.pairs.filter(|_| entry.verdict != Verdict::Equal) {
+    if let Some(pairs) = entry.by_seed.filter(|_| entry.verdict != Verdict::Equal) {
         let (lower, equal, higher) = (pairs.lower, pairs.equal, pairs.higher);
         if lower + equal + higher > 0 {
             remarks.push(format!("by seed: {lower} lower, {equal} equal, {higher} higher"));

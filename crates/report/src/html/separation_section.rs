@@ -3,7 +3,9 @@
 
 use model::Record;
 use stats::Comparison;
-use stats::decide::separation::{Apart, CHANCE, Evidence, WORTH, apart, runs_needed};
+use stats::decide::margin::NOTICEABLE;
+use stats::decide::separation::{Separation, Separator, runs_needed, separations};
+use stats::rank::holm::ALPHA;
 
 use super::escape::text;
 use crate::units;
@@ -13,7 +15,7 @@ const PAIRS_OPEN: usize = 15;
 
 /// One line for each pair; empty where nothing is compared.
 pub fn section(comparison: &Comparison, records: &[Record]) -> String {
-    let pairs = apart(records, comparison);
+    let pairs = separations(records, comparison);
     if !pairs.iter().any(|pair| pair.looked_at > 0) {
         return String::new();
     }
@@ -38,12 +40,12 @@ pub fn section(comparison: &Comparison, records: &[Record]) -> String {
          are enough trials that chance does this in less than {:.0} % of \
          pairs.</p>{table}</section>\n",
         summary(&pairs),
-        WORTH * 100.0,
-        CHANCE * 100.0,
+        NOTICEABLE * 100.0,
+        ALPHA * 100.0,
     )
 }
 
-fn summary(pairs: &[Apart]) -> String {
+fn summary(pairs: &[Separation]) -> String {
     let alike: Vec<String> = (pairs.iter().filter(|pair| pair.evidence.is_none()))
         .map(|pair| format!("{} and {}", name(&pair.one), name(&pair.other)))
         .collect();
@@ -71,7 +73,7 @@ fn name(name: &str) -> String {
     format!("<b class=\"name\">{}</b>", text(name))
 }
 
-fn row(pair: &Apart) -> String {
+fn row(pair: &Separation) -> String {
     let found = match &pair.evidence {
         None => "<td colspan=\"4\">not distinguishable</td>".into(),
         Some(evidence) => shown(evidence),
@@ -79,8 +81,8 @@ fn row(pair: &Apart) -> String {
     format!("<tr><td>{}</td><td>{}</td>{found}</tr>", name(&pair.one), name(&pair.other))
 }
 
-fn shown(evidence: &Evidence) -> String {
-    let Evidence { cell, measure, unit, one, other } = evidence;
+fn shown(evidence: &Separator) -> String {
+    let Separator { cell, measure, unit, one, other } = evidence;
     format!(
         "<td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>",
         text(cell),

@@ -79,7 +79,7 @@ fn runs<'a>(
             if wanted.contains(&key) {
                 let by_contestant = found.entry(key).or_default();
                 let runs = by_contestant.entry(&record.trial.contestant.name).or_default();
-                runs.push(Run { boot, met: record.trial.met(), histogram });
+                runs.push(Run { boot, pairing_key: record.trial.pairing_key(), histogram });
             }
         }
     }
@@ -138,7 +138,8 @@ mod tests {
     #[test]
     fn runs_of_one_boot_are_one_unit() {
         let histogram = Histogram::of("latency", "all", &[1, 2, 3]);
-        let run = |boot| Run { boot, met: Some((0, model::Seed(1))), histogram: &histogram };
+        let run =
+            |boot| Run { boot, pairing_key: Some((0, model::Seed(1))), histogram: &histogram };
         assert_eq!(units(&[run(1), run(1), run(2)]), 2);
         assert_eq!(units(&[run(1), run(1)]), 2, "of one boot, the runs are all there is");
         assert_eq!(units(&[]), 0);

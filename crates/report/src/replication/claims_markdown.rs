@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use model::Backend;
 use model::claim::Source;
-use stats::decide::replication::Verdict;
+use stats::decide::replication::Reproduction;
 
 use super::judged::{Judged, OTHERS_ASKED, Replication, Tested};
 use super::phrases::{absence, found_in, kernels, published, reasons};
@@ -112,7 +112,7 @@ fn measured(judged: &Judged) -> String {
 fn untested(replication: &Replication) -> String {
     let mut text = String::new();
     for judged in &replication.claims {
-        let tests = judged.tests.iter().filter(|one| one.verdict == Verdict::Untested);
+        let tests = judged.tests.iter().filter(|one| one.verdict == Reproduction::Untested);
         for tested in tests.filter(|one| !OTHERS_ASKED.contains(&absence(one).as_str())) {
             let Tested { test, command, .. } = tested;
             let why = absence(tested);

@@ -2,7 +2,7 @@
 //! Claims on a terminal: each with what was published and what was found, the sentence last.
 
 use model::claim::{Expectation, Test};
-use stats::decide::replication::{Finding, Verdict};
+use stats::decide::replication::{Finding, Reproduction};
 
 use super::judged::{Judged, Replication, Tested};
 use super::phrases::{consequence, expected, found_in, published};
@@ -72,8 +72,10 @@ fn evidence_line(test: &Test, evidence: &Expectation, finding: &Finding) -> Stri
     let says = evidence.says.as_deref().unwrap_or_default();
     let found = found_in(test, evidence, finding);
     match finding.verdict {
-        Verdict::Reproduced | Verdict::DirectionOnly => format!("because {says}: {found}"),
-        Verdict::Contradicted => format!("not because {says}: {found}"),
+        Reproduction::Reproduced | Reproduction::DirectionOnly => {
+            format!("because {says}: {found}")
+        }
+        Reproduction::Contradicted => format!("not because {says}: {found}"),
         _ => format!("whether {says} is open: {found}"),
     }
 }
@@ -82,12 +84,12 @@ fn indented(text: &str) -> String {
     hanging(text, "    ", "      ")
 }
 
-fn painted(verdict: Verdict, paint: Paint) -> String {
+fn painted(verdict: Reproduction, paint: Paint) -> String {
     let words = verdict.words();
     match verdict {
-        Verdict::Reproduced => paint.green(words),
-        Verdict::Contradicted | Verdict::NoData => paint.red(words),
-        Verdict::Untested => paint.dim(words),
-        Verdict::DirectionOnly | Verdict::NotReproduced => paint.bold(words),
+        Reproduction::Reproduced => paint.green(words),
+        Reproduction::Contradicted | Reproduction::NoData => paint.red(words),
+        Reproduction::Untested => paint.dim(words),
+        Reproduction::DirectionOnly | Reproduction::NotReproduced => paint.bold(words),
     }
 }

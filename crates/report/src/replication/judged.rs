@@ -3,7 +3,7 @@
 
 use model::claim::Test;
 use model::{Backend, Claim};
-use stats::decide::replication::{Finding, Number, Verdict};
+use stats::decide::replication::{Finding, Number, Reproduction};
 
 /// Why a test did not run that nobody asked for: another of its claim was, or another backend.
 pub const OTHERS_ASKED: [&str; 2] = ["another test was asked for", "another backend was asked for"];
@@ -29,7 +29,7 @@ pub struct Judged {
     /// As its file says.
     pub claim: Claim,
     /// What its first test with data says.
-    pub verdict: Verdict,
+    pub verdict: Reproduction,
     /// Whether one backend finds the opposite of another.
     pub disagree: bool,
     /// Its tests, in the order of [`Claim::tests`].
@@ -42,7 +42,7 @@ pub struct Tested {
     /// As the claim's file says.
     pub test: Test,
     /// What the worst of its expectations says.
-    pub verdict: Verdict,
+    pub verdict: Reproduction,
     /// Findings, in the order of [`Test::expect`]; none if it did not run.
     pub expect: Vec<Finding>,
     /// Findings, in the order of [`Test::because`].

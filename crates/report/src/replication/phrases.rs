@@ -3,7 +3,7 @@
 
 use model::claim::{By, Expectation, Is, Place, Published, Test};
 use model::metric::Unit;
-use stats::decide::replication::{Estimate, Finding, Verdict};
+use stats::decide::replication::{Estimate, Finding, Reproduction};
 use stats::{Interval, MeasureKey};
 
 use super::judged::{Judged, Tested};
@@ -164,13 +164,13 @@ pub fn consequence(expectation: &Expectation, finding: &Finding) -> String {
     let neutral = expectation.neutral().map(|value| amount(expectation, value));
     let neutral = neutral.unwrap_or_default();
     match (finding.verdict, expectation.is) {
-        (Verdict::Reproduced, _) => "as published".into(),
-        (Verdict::DirectionOnly, _) => "same direction, another size".into(),
-        (Verdict::NotReproduced, Is::Equal) => "the interval exceeds the size".into(),
-        (Verdict::NotReproduced, _) => format!("the interval holds {neutral}"),
-        (Verdict::Contradicted, Is::Equal) => "the interval lies outside the size".into(),
-        (Verdict::Contradicted, _) => "the opposite".into(),
-        (Verdict::NoData | Verdict::Untested, _) => "no number".into(),
+        (Reproduction::Reproduced, _) => "as published".into(),
+        (Reproduction::DirectionOnly, _) => "same direction, another size".into(),
+        (Reproduction::NotReproduced, Is::Equal) => "the interval exceeds the size".into(),
+        (Reproduction::NotReproduced, _) => format!("the interval holds {neutral}"),
+        (Reproduction::Contradicted, Is::Equal) => "the interval lies outside the size".into(),
+        (Reproduction::Contradicted, _) => "the opposite".into(),
+        (Reproduction::NoData | Reproduction::Untested, _) => "no number".into(),
     }
 }
 
@@ -240,8 +240,8 @@ fn decisive(tested: &Tested, reasons: &mut Vec<String>) {
     }
     reasons.extend(pairs().flat_map(|(_, finding)| finding.against.iter().cloned()));
     let held = tested.test.because.iter().zip(&tested.because);
-    let held = held.filter(|(_, finding)| finding.verdict == Verdict::Reproduced);
-    let held = held.filter(|_| tested.verdict == Verdict::Reproduced);
+    let held = held.filter(|(_, finding)| finding.verdict == Reproduction::Reproduced);
+    let held = held.filter(|_| tested.verdict == Reproduction::Reproduced);
     reasons.extend(held.filter_map(|(one, _)| one.says.clone()));
 }
 

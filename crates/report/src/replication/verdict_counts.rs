@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How many claims came out how, as one sentence.
 
-use stats::decide::replication::Verdict;
+use stats::decide::replication::Reproduction;
 
 use super::judged::Replication;
 use crate::units;
 
-/// How many claims have each verdict, in the order of [`Verdict::ALL`].
+/// How many claims have each verdict, in the order of [`Reproduction::ALL`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct VerdictCounts([usize; Verdict::ALL.len()]);
+pub struct VerdictCounts([usize; Reproduction::ALL.len()]);
 
 impl VerdictCounts {
     /// VerdictCounts.
     pub fn new(replication: &Replication) -> VerdictCounts {
         let of = |verdict| replication.claims.iter().filter(|one| one.verdict == verdict).count();
-        VerdictCounts(Verdict::ALL.map(of))
+        VerdictCounts(Reproduction::ALL.map(of))
     }
 
     /// Those with a verdict.
-    pub fn of(&self, verdict: Verdict) -> usize {
-        let at = Verdict::ALL.iter().position(|one| *one == verdict);
+    pub fn of(&self, verdict: Reproduction) -> usize {
+        let at = Reproduction::ALL.iter().position(|one| *one == verdict);
         at.map_or(0, |at| self.0[at])
     }
 
@@ -33,16 +33,16 @@ impl VerdictCounts {
 pub fn sentence(replication: &Replication) -> String {
     let counts = VerdictCounts::new(replication);
     let words = [
-        (Verdict::DirectionOnly, "in direction only"),
-        (Verdict::NotReproduced, "not reproduced"),
-        (Verdict::Contradicted, "contradicted"),
-        (Verdict::NoData, "without data"),
-        (Verdict::Untested, "not tested here"),
+        (Reproduction::DirectionOnly, "in direction only"),
+        (Reproduction::NotReproduced, "not reproduced"),
+        (Reproduction::Contradicted, "contradicted"),
+        (Reproduction::NoData, "without data"),
+        (Reproduction::Untested, "not tested here"),
     ];
     let parts = words.iter().map(|(verdict, words)| (counts.of(*verdict), words));
     let parts =
         parts.filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
-    let (all, reproduced) = (counts.all(), counts.of(Verdict::Reproduced));
+    let (all, reproduced) = (counts.all(), counts.of(Reproduction::Reproduced));
     let noun = units::plural(all as u64, "claim");
     let first = format!("{reproduced} of {all} {noun} reproduced");
     let text = std::iter::once(first).chain(parts).collect::<Vec<_>>().join(", ");

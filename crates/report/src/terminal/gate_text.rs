@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a gate says, as text: the verdict first, then every line.
 
-use stats::decide::gate::{Change, Gate, Line};
+use stats::Verdict;
+use stats::decide::gate::{Gate, Line};
 
 use crate::units;
 
@@ -25,7 +26,8 @@ pub fn gate(gate: &Gate) -> String {
 
 fn verdict(gate: &Gate) -> String {
     let count = |change| gate.lines.iter().filter(|line| line.change == change).count();
-    let (worse, better, broken) = (count(Change::Worse), count(Change::Better), gate.broken.len());
+    let (worse, better, broken) =
+        (count(Verdict::Worse), count(Verdict::Better), gate.broken.len());
     let word = if gate.is_shut() { "regressed" } else { "passed" };
     let looked = gate.lines.len();
     let margin = gate.margin_percent;
@@ -62,7 +64,7 @@ mod tests {
     use model::metric::{Direction, Unit};
     use stats::decide::gate::Broken;
 
-    fn line(change: Change, percent: f64) -> Line {
+    fn line(change: Verdict, percent: f64) -> Line {
         Line {
             cell: "messaging on one (sim)".into(),
             contestant: "mine".into(),
@@ -83,7 +85,7 @@ mod tests {
     fn what_is_worse_stands_first() {
         let gate = Gate {
             margin_percent: 1.0,
-            lines: vec![line(Change::Equal, 0.0), line(Change::Worse, 3.0)],
+            lines: vec![line(Verdict::Equal, 0.0), line(Verdict::Worse, 3.0)],
             broken: vec![Broken {
                 cell: "frames on one (sim)".into(),
                 contestant: "mine".into(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A history as text: the verdict first, then the runs, then every series with a picture of it.
 
-use stats::decide::gate::Change;
+use stats::Verdict;
 use stats::view::history::{History, Series, Step};
 
 use super::layout::wrapped;
@@ -72,8 +72,8 @@ fn shown(series: &Series) -> String {
 /// A step in words.
 pub fn words(step: &Step) -> String {
     let change = match (step.change, step.level) {
-        (Change::Worse, _) => "worse",
-        (Change::Better, _) => "better",
+        (Verdict::Worse, _) => "worse",
+        (Verdict::Better, _) => "better",
         _ => "another level, not confirmed",
     };
     let percent = step.percent.map(|percent| format!(", {}", units::percent(percent)));

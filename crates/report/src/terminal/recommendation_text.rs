@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use model::metric::Direction;
 use stats::Recommendation;
 use stats::decide::recommend::{
-    Advice, Aim, Candidate, Finding, Judged, Reason, Silence, Standing, Watched, Width,
+    Advice, Aim, Candidate, Effect, Judged, Reason, Silence, Standing, Watched, Width,
 };
 use stats::rank::holm::ALPHA;
 
@@ -118,13 +118,13 @@ fn gains(it: &Recommendation, one: &Candidate) -> String {
 fn word(judged: &Judged) -> &'static str {
     let gains = judged.gain.is_some_and(|gain| gain.value > 0.0);
     match judged.finding {
-        Finding::Better => "better",
-        Finding::Worse => "worse",
-        Finding::Slight if gains => "a bit better",
-        Finding::Slight => "a bit worse",
-        Finding::Alike => "equivalent",
-        Finding::Open => "open",
-        Finding::Unknown => "not known",
+        Effect::Better => "better",
+        Effect::Worse => "worse",
+        Effect::Slight if gains => "a bit better",
+        Effect::Slight => "a bit worse",
+        Effect::Alike => "equivalent",
+        Effect::Open => "open",
+        Effect::Unknown => "not known",
     }
 }
 
@@ -148,7 +148,7 @@ fn shift(judged: &Judged) -> (String, String) {
 }
 
 fn sure(it: &Recommendation, one: &Candidate) -> String {
-    let better = one.decides.iter().filter(|judged| judged.finding == Finding::Better);
+    let better = one.decides.iter().filter(|judged| judged.finding == Effect::Better);
     let p = better.clone().filter_map(|judged| judged.p).map(|p| p.adjusted);
     let p = p.fold(0.0, f64::max);
     let p = if p < 0.001 { "p < 0.001".into() } else { format!("p = {p:.3}") };
@@ -169,7 +169,7 @@ fn prices(it: &Recommendation, one: &Candidate) -> String {
     let pairs = it.aims.iter().zip(&one.keeps);
     let pairs = pairs.flat_map(|(aim, keeps)| aim.keeps.iter().zip(keeps));
     let (kept, others): (Vec<_>, Vec<_>) =
-        pairs.partition(|(_, judged)| judged.finding == Finding::Alike);
+        pairs.partition(|(_, judged)| judged.finding == Effect::Alike);
     let told = others
         .into_iter()
         .map(|(watched, judged)| labelled("it costs", &price(&one.name, watched, judged)));
@@ -193,11 +193,11 @@ fn price(name: &str, watched: &Watched, judged: &Judged) -> String {
     let change = change(name, judged);
     let words = &watched.words;
     match judged.finding {
-        Finding::Worse => format!("{words}: {change}. That is too much: more than {allowed}"),
-        Finding::Open => {
+        Effect::Worse => format!("{words}: {change}. That is too much: more than {allowed}"),
+        Effect::Open => {
             format!("{words}, perhaps: {change}. These trials do not exclude more than {allowed}")
         }
-        Finding::Unknown => format!("{words}: not known"),
+        Effect::Unknown => format!("{words}: not known"),
         _ => unpaid(watched, judged),
     }
 }
@@ -302,7 +302,7 @@ fn line(one: &Candidate, judged: &Judged) -> String {
         small if small < 0.001 => "p < 0.001".to_owned(),
         large => format!("p {large:.3}"),
     });
-    let why = judged.missing.as_ref().filter(|_| judged.finding == Finding::Unknown && !out);
+    let why = judged.missing.as_ref().filter(|_| judged.finding == Effect::Unknown && !out);
     let word = match why {
         Some(why) => format!("{}: {why}", word(judged)),
         None => (if out { "out, see below" } else { word(judged) }).to_owned(),

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Pairs of contestants and the measure that distinguishes them best, as text.
 
-use stats::decide::separation::Apart;
+use stats::decide::separation::Separation;
 
 use crate::units;
 
 /// A line for each pair, and how many are distinguishable.
-pub fn pairs(pairs: &[Apart]) -> String {
-    let named = |pair: &Apart| format!("{} | {}", pair.one, pair.other);
+pub fn pairs(pairs: &[Separation]) -> String {
+    let named = |pair: &Separation| format!("{} | {}", pair.one, pair.other);
     let width = pairs.iter().map(|pair| named(pair).chars().count()).max().unwrap_or(0);
     let lines: String =
         pairs.iter().map(|pair| format!("{:width$}  {}\n", named(pair), evidence(pair))).collect();
@@ -15,7 +15,7 @@ pub fn pairs(pairs: &[Apart]) -> String {
     format!("{lines}\n{apart} of {} pairs are distinguishable\n", pairs.len())
 }
 
-fn evidence(pair: &Apart) -> String {
+fn evidence(pair: &Separation) -> String {
     let Some(found) = &pair.evidence else {
         return format!("not distinguishable ({} measures)", pair.looked_at);
     };
@@ -32,18 +32,18 @@ fn evidence(pair: &Apart) -> String {
 mod tests {
     use super::*;
     use model::metric::Unit;
-    use stats::decide::separation::Evidence;
+    use stats::decide::separation::Separator;
 
     #[test]
     fn each_pair_has_a_line_with_both_numbers() {
-        let evidence = Evidence {
+        let evidence = Separator {
             cell: "nice on one (sim)".into(),
             measure: "longest_wait_ns all".parse().expect("a measure"),
             unit: Unit::Nanoseconds,
             one: 1e6,
             other: 2.5e9,
         };
-        let pair = |other: &str, evidence| Apart {
+        let pair = |other: &str, evidence| Separation {
             one: "a".into(),
             other: other.into(),
             looked_at: 7,

@@ -11,10 +11,14 @@ use model::metric::{Direction, Unit};
 use model::{Backend, Clock, Seed};
 use serde::{Deserialize, Serialize};
 
-use crate::compare::evidence::Evidence;
+use crate::compare::evidence::PValue;
 use crate::compare::noise_floor::Noise;
+use crate::compare::shift::Shift;
 use crate::decide::leaders::Leaders;
-use crate::{MeasureKey, Verdict};
+use crate::decide::verdict::Verdict;
+use crate::number::interval::Interval;
+use crate::records::measures::MeasureKey;
+use crate::records::pairing::SeedCounts;
 
 /// Everything that the records say about the contestants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,9 +29,10 @@ pub struct Comparison {
     pub contestants: Vec<String>,
     /// One part per cell, ordered by workload, parameters, machine.
     pub cells: Vec<Cell>,
-    /// What a reader must know before believing: missing blocks, lost samples, single boots.
+    /// What a reader must know before relying on the numbers: missing blocks, lost samples, single
+    /// boots.
     pub notes: Vec<String>,
-    /// How many records went in.
+    /// The number of records that were compared.
     pub records: usize,
     /// The confidence of every interval, 0 … 1.
     pub confidence: f64,
@@ -50,7 +55,7 @@ pub struct Cell {
     pub parameters: BTreeMap<String, i64>,
     /// The machine's name.
     pub machine: String,
-    /// Who answered.
+    /// The backend that the trials ran on.
     pub backend: Backend,
     /// The clock that counted. Under a virtual one every number is exact and only seeds differ.
     pub clock: Clock,
@@ -63,20 +68,21 @@ pub struct Cell {
 /// One measure in one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// What is measured.
+    /// The measure.
     pub measure: MeasureKey,
     /// The unit of every number in the entries.
     pub unit: Unit,
-    /// Which way is better.
+    /// Which direction is better.
     pub direction: Direction,
     /// Whether the workload names it as what to look at first.
     pub headline: bool,
     /// One entry per contestant of [`Comparison::contestants`], in that order.
     pub entries: Vec<Entry>,
-    /// Who is best, in headline measures that judge.
+    /// The best contestants. Only of headline measures with a better direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leaders: Option<Leaders>,
-    /// What equals show, too; of headline measures that judge, under a real clock.
+    /// The noise floor. Only of headline measures with a better direction, and only under a real
+    /// clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
 }
@@ -86,78 +92,26 @@ pub struct Row {
 pub struct Entry {
     /// The contestant's name.
     pub contestant: String,
-    /// Runs with a number. Under a virtual clock repeats of one trial count once.
+    /// Trials with a number. Under a virtual clock repeats of one trial count once.
     pub runs: usize,
-    /// Boots that these runs come from.
+    /// Boots that these trials come from.
     pub boots: usize,
-    /// The median over runs.
+    /// The median over trials.
     pub median: Option<f64>,
     /// The median's interval: cluster bootstrap, expanded percentile.
     pub interval: Option<Interval>,
     /// Hodges–Lehmann shift against the baseline, of pairs where blocks are whole; `None` for the
     /// baseline itself.
     pub shift: Option<Shift>,
-    /// How often chance makes such a difference; `None` with too few runs for any claim.
+    /// How often chance makes such a difference; `None` with too few trials for any claim.
     pub p_value: Option<PValue>,
-    /// Under a virtual clock, the runs paired with the baseline's run of the same seed.
-    pub pairs: Option<Pairs>,
-    /// What may be said.
+    /// Under a virtual clock: seed by seed against the baseline.
+    #[serde(rename = "pairs")]
+    pub by_seed: Option<SeedCounts>,
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why `ok` runs have no number here, and how many.
+    /// Why `ok` trials have no number here, and how many.
     pub missing: BTreeMap<String, u32>,
-}
-
-/// A closed interval in the row's unit, or in percent.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Interval {
-    /// The lower end.
-    pub low: f64,
-    /// The upper end.
-    pub high: f64,
-}
-
-/// A difference between a contestant and the baseline, with its intervals.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Shift {
-    /// The shift in the row's unit; below 0: the contestant's values are lower.
-    pub value: f64,
-    /// Its interval.
-    pub interval: Option<Interval>,
-    /// The shift in percent of the baseline's median; `None` when that is 0.
-    pub percent: Option<f64>,
-    /// Its interval, with the baseline's median resampled along.
-    pub percent_interval: Option<Interval>,
-    /// How many pairs it is of; `None` where all runs of the one side stand against all of the
-    /// other.
-    #[serde(default)]
-    pub pairs: Option<usize>,
-}
-
-/// How often chance alone makes a difference as large as one that was found, 0 … 1.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PValue {
-    /// Two-sided, of the tests that a family of this size asks, not yet corrected for it.
-    pub raw: f64,
-    /// Corrected for all comparisons of the family (Holm).
-    pub adjusted: f64,
-    /// How many comparisons the family has: all contestants against the baseline in one measure of
-    /// one workload on one machine, over all settings of the workload's parameters.
-    pub comparisons: usize,
-    /// Independent runs: boots, or runs where all are of one boot; the smaller side's.
-    pub units: usize,
-    /// What it comes from.
-    pub evidence: Evidence,
-}
-
-/// How runs compare one by one with the baseline's run of the same seed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pairs {
-    /// Pairs in which the contestant's number is lower.
-    pub lower: usize,
-    /// Pairs with the very same number.
-    pub equal: usize,
-    /// Pairs in which the contestant's number is higher.
-    pub higher: usize,
 }
 
 /// How one contestant's trials in one cell ended.
@@ -173,27 +127,6 @@ pub struct OutcomeCount {
     pub trials: usize,
 }
 
-impl Shift {
-    /// The same from the other side: what was more is less.
-    pub fn turned(self) -> Shift {
-        let turn = |ends: Interval| Interval { low: -ends.high, high: -ends.low };
-        Shift {
-            value: -self.value,
-            interval: self.interval.map(turn),
-            percent: self.percent.map(|value| -value),
-            percent_interval: self.percent_interval.map(turn),
-            pairs: self.pairs,
-        }
-    }
-}
-
-impl PValue {
-    /// Whether so few units can support any claim in so large a family.
-    pub fn can_claim(&self) -> bool {
-        crate::rank::holm::can_claim(self.units, self.units, self.comparisons)
-    }
-}
-
 impl Cell {
     /// The cell with its machine, unique in a comparison.
     pub fn label(&self) -> String {
@@ -206,19 +139,20 @@ impl Cell {
         self.rows.iter().filter(|row| row.headline)
     }
 
-    /// The first of these that judges and that somebody has a number for: what the cell is about.
+    /// The first headline measure with a better direction for which any contestant has a number:
+    /// what the cell is about.
     pub fn primary(&self) -> Option<&Row> {
         self.headline().find(|row| row.judges() && row.is_measured())
     }
 }
 
 impl Row {
-    /// Whether one way is better.
+    /// Whether one direction is better than the other.
     pub fn judges(&self) -> bool {
         self.direction != Direction::Neutral
     }
 
-    /// Whether anybody has a number.
+    /// Whether any contestant has a number.
     pub fn is_measured(&self) -> bool {
         self.entries.iter().any(|entry| entry.median.is_some())
     }

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How often chance alone makes a difference, by the ranks of all runs and by the pairs of blocks.
+//! P values: how often chance alone makes a difference, by the ranks of all trials and by matched
+//! pairs.
 //!
-//! The rank-sum test needs no pairs and reaches small p values with few runs, but where blocks
-//! differ it sees their differences and little else. The signed-rank test takes out what a block
-//! does to both of its runs alike; but with n pairs its smallest p value is 2 of 2ⁿ. So both are
-//! asked where either could make a claim, and the smaller p value counts twice: the chance of a
+//! The rank-sum test needs no pairs and reaches small p values with few trials, but where blocks
+//! differ it sees little else than their differences. The signed-rank test removes what a block
+//! does to both trials of a pair, but with n pairs its smallest p value is 2 of 2ⁿ. Both tests are
+//! used where either could make a claim, and the smaller p value counts twice: the chance of a
 //! false claim is at most the sum of theirs (Bonferroni's inequality; Dunn, "Multiple Comparisons
 //! among Means", Journal of the American Statistical Association 56, 1961). Where pairs could not
-//! make a claim the ranks alone are asked. Which of the two it is depends on how many pairs and
-//! comparisons there are, and on nothing that was measured.
+//! make a claim the rank-sum test is used alone. The choice depends on the number of pairs and of
+//! comparisons, and on nothing that was measured.
 
 use serde::{Deserialize, Serialize};
 
-use crate::compare::comparison::PValue;
-use crate::rank::holm::{ALPHA, adjust};
+use crate::rank::holm::{ALPHA, adjust, can_claim};
 use crate::rank::rank_sum::{Tails, rank_sum};
 use crate::rank::signed_rank::signed_rank;
-use crate::records::pairing::Paired;
+use crate::records::pairing::MatchedPairs;
 
 /// What the tests say of one comparison, uncorrected.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The two-sided p value of the exact rank-sum test.
     pub by_ranks: f64,
-    /// That of the signed-rank test; `None` where runs are not paired.
+    /// That of the signed-rank test; `None` where trials are not paired.
     pub by_pairs: Option<ByPairs>,
 }
 
@@ -37,9 +37,13 @@ pub struct ByPairs {
 }
 
 impl Evidence {
-    /// Of the independent runs of both sides, and of their pairs if they have been paired; `None`
-    /// when a side has no number.
-    pub(crate) fn of(ours: &[f64], baseline: &[f64], pairs: Option<&Paired>) -> Option<Evidence> {
+    /// Of the independent trials of both samples, and of their pairs if they have been paired;
+    /// `None` if the contestant or the baseline has no number.
+    pub(crate) fn of(
+        ours: &[f64],
+        baseline: &[f64],
+        pairs: Option<&MatchedPairs>,
+    ) -> Option<Evidence> {
         let by_ranks = rank_sum(ours, baseline)?.two_sided();
         let by_pairs = pairs.map(|pairs| ByPairs {
             // Where all differences are 0 there are no ranks, and nothing to claim.
@@ -49,7 +53,7 @@ impl Evidence {
         Some(Evidence { by_ranks, by_pairs })
     }
 
-    /// The p value as one of so many comparisons of a family, not yet corrected for them.
+    /// The p value as one of this many comparisons of a family, not yet corrected for them.
     pub fn p(&self, comparisons: usize) -> f64 {
         match self.by_pairs.filter(|by| pairs_tell(by.pairs, comparisons)) {
             Some(by) => (2.0 * self.by_ranks.min(by.p)).min(1.0),
@@ -58,15 +62,38 @@ impl Evidence {
     }
 }
 
-/// Whether so many pairs that all agree are enough for a claim among so many comparisons: seven for
-/// one, ten for 12, twelve for 51.
+/// Whether this many pairs that all agree are enough for a claim among this many comparisons: seven
+/// for one, ten for 12, twelve for 51.
 pub fn pairs_tell(pairs: usize, comparisons: usize) -> bool {
     2.0 * smallest_of_pairs(pairs) * comparisons as f64 <= ALPHA
 }
 
-/// The smallest two-sided p value that so many pairs can give.
+/// The smallest two-sided p value that this many pairs can give.
 pub fn smallest_of_pairs(pairs: usize) -> f64 {
     (2.0 * 0.5_f64.powi(pairs.try_into().unwrap_or(i32::MAX))).min(1.0)
+}
+
+/// How often chance alone makes a difference as large as one that was found, 0 … 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PValue {
+    /// Two-sided, of the tests that a family of this size asks, not yet corrected for it.
+    pub raw: f64,
+    /// Corrected for all comparisons of the family (Holm).
+    pub adjusted: f64,
+    /// How many comparisons the family has: all contestants against the baseline in one measure of
+    /// one workload on one machine, over all settings of the workload's parameters.
+    pub comparisons: usize,
+    /// Independent trials: boots, or trials where all are of one boot; the smaller side's.
+    pub units: usize,
+    /// What it comes from.
+    pub evidence: Evidence,
+}
+
+impl PValue {
+    /// Whether so few units can support any claim in so large a family.
+    pub fn can_claim(&self) -> bool {
+        can_claim(self.units, self.units, self.comparisons)
+    }
 }
 
 /// Gives every comparison of a family its p value, and corrects it for the family (Holm).

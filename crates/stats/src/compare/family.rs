@@ -3,15 +3,16 @@
 //!
 //! A family is what a reader takes in as one question: one measure of one workload on one machine,
 //! for all contestants against the baseline and over all settings of the workload's parameters. In
-//! each family the chance of even one false claim is at most 5 %. A report has many families, and
-//! says how many.
+//! each family the chance of even one false claim is at most 5 %. A report has many families and
+//! states their number.
 
 use std::collections::BTreeMap;
 
 use model::Backend;
 
-use crate::compare::comparison::{Cell, PValue, Row};
+use crate::compare::comparison::{Cell, Row};
 use crate::compare::evidence;
+use crate::compare::evidence::PValue;
 use crate::decide::verdict::{Verdict, judge};
 use crate::rank::holm::units_needed;
 use crate::records::measures::MeasureKey;
@@ -23,7 +24,7 @@ pub struct Family {
     pub workload: String,
     /// The machine's name.
     pub machine: String,
-    /// Who answered.
+    /// The backend that the trials ran on.
     pub backend: Backend,
     /// What was measured.
     pub measure: MeasureKey,
@@ -75,13 +76,13 @@ pub(crate) fn judge_all(cells: &mut [Cell]) {
         for entry in row.entries.iter_mut().filter(|entry| entry.verdict != Verdict::Baseline) {
             let (shift, runs) = (entry.shift.as_ref(), entry.runs.min(baseline_runs));
             let p = entry.p_value.map(|p| p.adjusted);
-            entry.verdict = judge(shift, p, entry.pairs, runs, row.direction);
+            entry.verdict = judge(shift, p, entry.by_seed, runs, row.direction);
         }
     }
 }
 
 /// A note on the families of headline measures in which no claim is possible, whatever was
-/// measured: more comparisons than their runs can carry.
+/// measured: more comparisons than their trials can carry.
 pub(crate) fn powerless(cells: &[Cell]) -> Option<String> {
     let mut hopeless: BTreeMap<Family, (usize, usize)> = BTreeMap::new();
     for cell in cells {

@@ -6,27 +6,28 @@ pub mod evidence;
 pub mod family;
 pub mod noise_floor;
 mod notes;
-mod shift;
+pub mod shift;
 pub mod shift_function;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Clock, Record, Scatter, Seed, Trial};
 
-use crate::compare::comparison::{
-    Cell, Comparison, Entry, OutcomeCount, PValue, Pairs, Row, Shift,
-};
+use crate::compare::comparison::{Cell, Comparison, Entry, OutcomeCount, Row};
+use crate::compare::evidence::PValue;
 use crate::compare::family::{correct, judge_all};
 use crate::compare::noise_floor::noise;
 use crate::compare::notes::notes;
+use crate::compare::shift::Shift;
 use crate::compare::shift::{by_boot, clusters, median_interval, p_value, shift};
 use crate::decide::leaders::leaders;
-use crate::decide::verdict::{RUNS_NEEDED, Verdict};
+use crate::decide::verdict::Verdict;
 use crate::number::interval::CONFIDENCE;
+use crate::number::interval::RUNS_NEEDED;
 use crate::number::median::median;
-use crate::records::columns::{CellKey, Column, cells, columns};
+use crate::records::columns::{CellKey, Column, cells, columns, headlines};
 use crate::records::measures::MeasureKey;
-use crate::records::pairing::paired;
+use crate::records::pairing::{MatchedPairs, SeedCounts};
 
 /// What to compare with what, and the resampling.
 #[derive(Clone, Debug)]
@@ -37,11 +38,11 @@ pub struct Options {
     pub seed: Seed,
     /// Bootstrap resamples behind every interval.
     pub resamples: u32,
-    /// The order of contestants in tables; those that are not named follow alphabetically.
+    /// The order of contestants in tables; the others follow alphabetically.
     pub order: Vec<String>,
     /// What A/A trials have shown before.
     pub scatter: Vec<Scatter>,
-    /// Leave out all measures but those that the workloads name first. What is left is the same.
+    /// Compare headline measures only. Their numbers do not change.
     pub headlines_only: bool,
 }
 
@@ -80,7 +81,7 @@ pub fn compare(records: &[Record], options: &Options) -> Comparison {
     }
 }
 
-/// The baseline, then the wished order, then the rest; only names that have records.
+/// The baseline, then the requested order, then the rest; only contestants with records.
 fn contestants(records: &[Record], options: &Options) -> Vec<String> {
     let mut rest: BTreeSet<&str> =
         records.iter().map(|r| r.trial.contestant.name.as_str()).collect();
@@ -121,19 +122,6 @@ fn compare_cell(
         rows,
         outcomes: outcomes(records, contestants),
     }
-}
-
-/// The measures that the cell's workloads name first, in their order.
-pub(crate) fn headlines(records: &[&Record]) -> Vec<MeasureKey> {
-    let mut headlines = Vec::new();
-    for text in records.iter().flat_map(|record| &record.trial.workload.headline) {
-        if let Ok(key) = text.parse()
-            && !headlines.contains(&key)
-        {
-            headlines.push(key);
-        }
-    }
-    headlines
 }
 
 fn outcomes(records: &[&Record], contestants: &[String]) -> Vec<OutcomeCount> {
@@ -189,9 +177,15 @@ impl Judge<'_> {
             }
             let seed_of_shift = seed.derive("shift");
             let (shift, p_value) = against(column, baseline, self.options.resamples, seed_of_shift);
-            let pairs = (self.clock == Clock::Virtual).then(|| pairs(column, baseline));
-            // What may be said is known once all comparisons of the family are.
-            Entry { shift, p_value, pairs, ..self.alone(name, column, Verdict::NotMeasured, seed) }
+            let by_seed = (self.clock == Clock::Virtual)
+                .then(|| SeedCounts::of(&column.samples, &baseline.samples));
+            // The verdict follows when all comparisons of the family are known.
+            Entry {
+                shift,
+                p_value,
+                by_seed,
+                ..self.alone(name, column, Verdict::NotMeasured, seed)
+            }
         };
         let entries = self.contestants.iter().map(entry).collect();
         let leaders = headline.then(|| leaders(columns, self.contestants, direction, self.clock));
@@ -213,14 +207,15 @@ impl Judge<'_> {
             interval: median_interval(&values, self.options.resamples, seed),
             shift: None,
             p_value: None,
-            pairs: None,
+            by_seed: None,
             verdict,
             missing: column.missing.clone(),
         }
     }
 }
 
-/// The shift against the baseline with its p value; `None` when a side has no number.
+/// The shift against the baseline with its p value; `None` if the contestant or the baseline has no
+/// number.
 fn against(
     ours: &Column,
     baseline: &Column,
@@ -228,26 +223,8 @@ fn against(
     seed: Seed,
 ) -> (Option<Shift>, Option<PValue>) {
     let (ours, baseline) = (ours.samples.as_slice(), baseline.samples.as_slice());
-    let pairs = paired(ours, baseline);
+    let pairs = MatchedPairs::of(ours, baseline);
     let enough = ours.len().min(baseline.len()) >= RUNS_NEEDED;
     let p = p_value(ours, baseline, pairs.as_ref()).filter(|_| enough);
     (shift(ours, baseline, pairs.as_ref(), resamples, seed), p)
-}
-
-/// Runs beside the baseline's run of the same seed. Several runs of one seed are paired in order.
-fn pairs(ours: &Column, baseline: &Column) -> Pairs {
-    let mut by_seed: BTreeMap<u64, std::collections::VecDeque<f64>> = BTreeMap::new();
-    for sample in &baseline.samples {
-        by_seed.entry(sample.seed.0).or_default().push_back(sample.value);
-    }
-    let mut pairs = Pairs::default();
-    for sample in &ours.samples {
-        match by_seed.get_mut(&sample.seed.0).and_then(|values| values.pop_front()) {
-            Some(base) if sample.value < base => pairs.lower += 1,
-            Some(base) if sample.value > base => pairs.higher += 1,
-            Some(_) => pairs.equal += 1,
-            None => {}
-        }
-    }
-    pairs
 }

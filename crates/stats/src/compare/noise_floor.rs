@@ -1,47 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The noise floor: how far apart two sets of runs come out to be though nothing differs.
+//! The noise floor: the largest difference that two sets of trials show although nothing differs.
 //!
-//! Between independent runs of one and the same contestant, logarithms of a measure scatter with a
-//! standard deviation `s`. The difference between the means of `n` runs and of `n` others then lies
-//! within `± t · s · √(2/n)` in 95 % of experiments (Student, "The probable error of a mean",
-//! Biometrika 6(1), 1908; `t` with `2n − 2` degrees of freedom). No smaller difference can be told
-//! from none. Under a virtual clock there is no noise: seeds are a parameter.
+//! Between independent trials of one contestant, logarithms of a measure have a standard deviation
+//! `s`. The difference between the means of `n` trials and of `n` others then lies within `± t · s
+//! · √(2/n)` in 95 % of experiments (Student, "The probable error of a mean", Biometrika 6(1),
+//! 1908; `t` with `2n − 2` degrees of freedom). A smaller difference cannot be told from none.
+//! Under a virtual clock there is no noise: seeds are a parameter.
 
 use std::collections::BTreeMap;
 
 use model::{Clock, Record, Scatter};
 use serde::{Deserialize, Serialize};
 
-use crate::compare::headlines;
-use crate::decide::gate::judges;
 use crate::number::distributions::student_quantile;
+use crate::records::columns::headlines;
 use crate::records::columns::{Column, cells, columns};
 use crate::records::measures::MeasureKey;
 
-/// Fewer runs say nothing about their scatter.
+/// The fewest trials from which a scatter is estimated.
 pub const RUNS_NEEDED: usize = 3;
 
 /// The noise floor of a measure in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
-    /// Differences within ± so many percent are what equals show, too.
+    /// The noise floor: differences within ± this many percent are no larger than those between
+    /// trials of the same contestant.
     pub percent: f64,
-    /// Independent runs that it was taken from.
+    /// Independent trials that it was taken from.
     pub runs: usize,
-    /// Whether these were A/A trials before the experiment; else the baseline's own runs.
+    /// Whether these were A/A trials before the experiment; else the baseline's own trials.
     pub before: bool,
 }
 
-/// The floor for `units` independent runs on either side, in percent; `deviation` is that of
-/// natural logarithms. `None` for fewer than two runs.
-pub fn floor_percent(deviation: f64, units: usize) -> Option<f64> {
+/// The floor for `units` independent trials of either contestant, in percent; `deviation` is that
+/// of natural logarithms. `None` for fewer than two trials.
+fn floor_percent(deviation: f64, units: usize) -> Option<f64> {
     let degrees = units.checked_sub(1).filter(|&more| more > 0)? * 2;
     let half_width = student_quantile(degrees) * deviation * (2.0 / units as f64).sqrt();
     Some(half_width.exp_m1() * 100.0)
 }
 
-/// The standard deviation of natural logarithms within groups of runs of the same, pooled. `None`
-/// with fewer than [`RUNS_NEEDED`] runs, and where a number is not above 0.
+/// The standard deviation of natural logarithms within groups of trials of the same, pooled. `None`
+/// with fewer than [`RUNS_NEEDED`] trials, and where a number is not above 0.
 pub fn deviation(groups: &[Vec<f64>]) -> Option<f64> {
     let runs: usize = groups.iter().map(Vec::len).sum();
     let degrees = runs.checked_sub(groups.iter().filter(|group| !group.is_empty()).count())?;
@@ -59,8 +59,8 @@ fn squares(values: &[f64]) -> f64 {
     logarithms.iter().map(|value| (value - mean).powi(2)).sum()
 }
 
-/// What A/A trials show: all their contestants are the same. Headline measures that judge, under a
-/// real clock.
+/// The scatter between A/A trials, whose contestants are all the same. Only of headline measures
+/// with a better direction, and only under a real clock.
 pub fn scatter(records: &[Record]) -> Vec<Scatter> {
     let mut all = Vec::new();
     for (key, records) in cells(records) {
@@ -68,7 +68,7 @@ pub fn scatter(records: &[Record]) -> Vec<Scatter> {
         if records[0].trial.clock() == Clock::Virtual {
             continue;
         }
-        for measure in headlines(&records).into_iter().filter(judges) {
+        for measure in headlines(&records).into_iter().filter(MeasureKey::judges) {
             let groups = columns.get(&measure).map(units).unwrap_or_default();
             let Some(deviation) = deviation(&groups) else { continue };
             all.push(Scatter {
@@ -85,20 +85,21 @@ pub fn scatter(records: &[Record]) -> Vec<Scatter> {
 }
 
 fn units(columns: &BTreeMap<String, Column>) -> Vec<Vec<f64>> {
-    columns.values().map(|column| column.units(Clock::Real)).collect()
+    columns.values().map(|column| column.independent_values(Clock::Real)).collect()
 }
 
-/// The noise floor of a row: by what was found before, else by the baseline's own runs.
+/// The noise floor of a row: from A/A trials before the experiment, else from the baseline's own
+/// trials.
 pub(crate) fn noise(
     before: Option<&Scatter>,
     baseline: &Column,
     measure: &MeasureKey,
     clock: Clock,
 ) -> Option<Noise> {
-    if clock == Clock::Virtual || !judges(measure) {
+    if clock == Clock::Virtual || !measure.judges() {
         return None;
     }
-    let own = baseline.units(clock);
+    let own = baseline.independent_values(clock);
     let (deviation, runs) = match before {
         Some(found) => (found.deviation, found.runs),
         None => (deviation(std::slice::from_ref(&own))?, own.len()),

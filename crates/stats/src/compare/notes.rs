@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a reader must know before believing a comparison.
+//! Notes on a comparison: what a reader must know before relying on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use model::{Clock, Histogram, Record};
 
 use crate::compare::comparison::Cell;
 use crate::compare::family::powerless;
-use crate::decide::verdict::RUNS_NEEDED;
+use crate::number::interval::RUNS_NEEDED;
 use crate::number::outliers::flags;
 use crate::records::columns::{self as samples, Column, columns};
 use crate::records::measures::MeasureKey;
@@ -124,7 +124,7 @@ fn single_boots(cells: &[Cell]) -> Option<String> {
     })
 }
 
-/// Runs that are far off, and levels that change in the course of an experiment, of headline
+/// Trials that are far off, and levels that change in the course of an experiment, of headline
 /// measures. Only where a real clock counts: under a virtual one nothing but the seed differs.
 fn unusual(records: &[Record], cells: &[Cell]) -> Vec<String> {
     let (mut far, mut drifting) = (Vec::new(), Vec::new());
@@ -160,7 +160,7 @@ fn unusual(records: &[Record], cells: &[Cell]) -> Vec<String> {
     far.into_iter().chain(drift).collect()
 }
 
-/// Whether a contestant's runs, in the order of their boots, leave their level.
+/// Whether a contestant's trials, in the order of their boots, leave their level.
 fn changes(column: &Column, direction: Direction) -> bool {
     let mut samples: Vec<_> = column.samples.iter().collect();
     samples.sort_by_key(|sample| sample.boot.0);

@@ -1,20 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Medians and shifts with their intervals, from runs and the boots and blocks they belong to.
+//! Medians and shifts with their intervals, from trials and the boots and blocks that they belong
+//! to.
 
 use model::Seed;
+use serde::{Deserialize, Serialize};
 
-use crate::compare::comparison::{Interval, PValue, Shift};
-use crate::compare::evidence::Evidence;
-use crate::number::interval::expanded_percentile;
+use crate::compare::evidence::{Evidence, PValue};
+use crate::number::interval::{Interval, expanded_percentile};
 use crate::number::median::weighted;
 use crate::rank::hodges_lehmann::Differences;
 use crate::rank::walsh::Averages;
 use crate::records::columns::Sample;
-use crate::records::pairing::Paired;
+use crate::records::pairing::MatchedPairs;
 use crate::resample::batched_medians::{Drawn, MOST_WEIGHT, batches, medians};
 use crate::resample::bootstrap::Clusters;
 
-/// Which runs belong to which boot.
+/// A difference between a contestant and the baseline, with its intervals.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shift {
+    /// The shift in the row's unit; below 0: the contestant's values are lower.
+    pub value: f64,
+    /// Its interval.
+    pub interval: Option<Interval>,
+    /// The shift in percent of the baseline's median; `None` when that is 0.
+    pub percent: Option<f64>,
+    /// Its interval, with the baseline's median resampled along.
+    pub percent_interval: Option<Interval>,
+    /// The number of matched pairs that it was computed from; `None` if all trials were compared
+    /// with all trials of the baseline.
+    #[serde(default, rename = "pairs")]
+    pub matched_pairs: Option<usize>,
+}
+
+impl Shift {
+    /// The shift in the opposite direction, with its intervals.
+    pub fn turned(self) -> Shift {
+        let turn = |ends: Interval| Interval { low: -ends.high, high: -ends.low };
+        Shift {
+            value: -self.value,
+            interval: self.interval.map(turn),
+            percent: self.percent.map(|value| -value),
+            percent_interval: self.percent_interval.map(turn),
+            matched_pairs: self.matched_pairs,
+        }
+    }
+}
+
+/// Which trials belong to which boot.
 pub(crate) fn clusters<K: Ord>(runs: &[(K, f64)]) -> Clusters {
     Clusters::new(runs.iter().map(|(boot, _)| boot))
 }
@@ -23,7 +55,7 @@ fn numbers<K>(runs: &[(K, f64)]) -> Vec<f64> {
     runs.iter().map(|(_, value)| *value).collect()
 }
 
-/// The interval of the median over runs.
+/// The interval of the median over trials.
 pub(crate) fn median_interval<K: Ord>(
     runs: &[(K, f64)],
     resamples: u32,
@@ -49,7 +81,7 @@ pub(crate) fn median_interval<K: Ord>(
     expanded_percentile(&mut replicates, clusters.units())
 }
 
-/// Values in ascending order, each with the run that it belongs to.
+/// Values in ascending order, each with the trial that it belongs to.
 struct Ascending(Vec<(f64, usize)>);
 
 impl Ascending {
@@ -71,14 +103,14 @@ impl Ascending {
     }
 }
 
-/// The shift against the baseline; `None` when a side has no number. Pairs are not touched by what
-/// a block does to both sides, the differences of all runs hardly by single wild ones: where runs
-/// are paired, the narrower of the two intervals is taken. That each holds the truth in 95 % of
-/// cases allows the narrower to miss it more often; `make validate-statistics` counts how often.
+/// The shift against the baseline; `None` if the contestant or the baseline has no number. Matched
+/// pairs are not affected by what a block does to both trials, and the differences of all trials
+/// hardly by single outliers: where trials are matched, the narrower of the two intervals is taken.
+/// Choosing the narrower one could cost coverage; `make validate-statistics` measures how much.
 pub(crate) fn shift(
     ours: &[Sample],
     baseline: &[Sample],
-    pairs: Option<&Paired>,
+    pairs: Option<&MatchedPairs>,
     resamples: u32,
     seed: Seed,
 ) -> Option<Shift> {
@@ -88,7 +120,7 @@ pub(crate) fn shift(
     Some(narrower.unwrap_or(of_all))
 }
 
-/// By percent, which verdicts go by, where both have them.
+/// Compared in percent, which verdicts use, if both have percents.
 fn is_narrower(one: &Shift, other: &Shift) -> bool {
     let widths = |one: Option<Interval>, other: Option<Interval>| {
         let width = |it: Interval| it.high - it.low;
@@ -104,8 +136,8 @@ pub(crate) fn by_boot(samples: &[Sample]) -> Vec<(&(u32, String), f64)> {
     samples.iter().map(|sample| (&sample.boot, sample.value)).collect()
 }
 
-/// Of pairs; `None` of too few for an interval.
-fn shift_of_pairs(pairs: &Paired, resamples: u32, seed: Seed) -> Option<Shift> {
+/// The shift of matched pairs; `None` if they are too few for an interval.
+fn shift_of_pairs(pairs: &MatchedPairs, resamples: u32, seed: Seed) -> Option<Shift> {
     let averages = Averages::new(&pairs.differences);
     let interval = averages.interval(pairs.differences.len())?;
     let order = Ascending::new(&pairs.base);
@@ -122,7 +154,7 @@ fn shift_of_pairs(pairs: &Paired, resamples: u32, seed: Seed) -> Option<Shift> {
         high: high.max(drawn.high),
     });
     let interval = Some(interval);
-    Some(Shift { interval, percent_interval: percents, pairs: Some(ones.len()), ..drawn })
+    Some(Shift { interval, percent_interval: percents, matched_pairs: Some(ones.len()), ..drawn })
 }
 
 /// Shifts, each with the baseline's median of the same pairs.
@@ -172,7 +204,7 @@ fn shift_of_all<K: Ord>(
     Some(summary(value, base, &replicates, units))
 }
 
-/// A shift with its intervals, from replicates that rest on so many independent units.
+/// A shift with its intervals, from replicates that rest on this many independent units.
 fn summary(value: f64, base: f64, replicates: &[(f64, f64)], units: usize) -> Shift {
     let percents = replicates.iter().map(|&(shift, base)| percent(shift, base));
     let mut percents: Option<Vec<f64>> = percents.collect();
@@ -182,11 +214,11 @@ fn summary(value: f64, base: f64, replicates: &[(f64, f64)], units: usize) -> Sh
         interval: expanded_percentile(&mut shifts, units),
         percent: percent(value, base),
         percent_interval: percents.as_mut().and_then(|p| expanded_percentile(p, units)),
-        pairs: None,
+        matched_pairs: None,
     }
 }
 
-/// Two sides that are resampled together.
+/// Two samples that are resampled together.
 struct Both<'a> {
     differences: Differences,
     /// The baseline's values.
@@ -237,12 +269,12 @@ fn percent(shift: f64, baseline: f64) -> Option<f64> {
     (baseline != 0.0).then(|| 100.0 * shift / baseline.abs())
 }
 
-/// How often chance makes such a difference, as if it were the only comparison; `None` when a side
-/// has no number.
+/// How often chance makes such a difference, as if it were the only comparison; `None` if the
+/// contestant or the baseline has no number.
 pub(crate) fn p_value(
     ours: &[Sample],
     baseline: &[Sample],
-    pairs: Option<&Paired>,
+    pairs: Option<&MatchedPairs>,
 ) -> Option<PValue> {
     let units = |runs: &[Sample]| {
         let runs = by_boot(runs);

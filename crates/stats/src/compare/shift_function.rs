@@ -1,42 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The shift function: how far two distributions are apart at each of their quantiles.
+//! The shift function: how far two distributions differ at each of their quantiles.
 //!
-//! One number for a latency hides that a scheduler may shorten the middle and lengthen the tail.
-//! The shift function has the shift of every quantile (Doksum, "Empirical probability plots and
-//! statistical inference for nonlinear models", Annals of Statistics 2(2), 1974; in use: Rousselet,
-//! Pernet, Wilcox, European Journal of Neuroscience 46(2), 2017). Runs are the replicates: a
-//! quantile is taken from each run, the shift is Hodges and Lehmann's of the blocks' pairs or
-//! between all runs, with its interval, and Holm's correction covers all quantiles, and where
-//! several contestants stand in one picture all of theirs ([`shift_functions`]).
+//! A single number for a latency hides that a scheduler may shorten the middle and lengthen the
+//! tail. The shift function is the shift of every quantile (Doksum, "Empirical probability plots
+//! and statistical inference for nonlinear models", Annals of Statistics 2(2), 1974; in use:
+//! Rousselet, Pernet, Wilcox, European Journal of Neuroscience 46(2), 2017). Trials are the
+//! replicates: each trial gives one value of a quantile. The shift is Hodges and Lehmann's, of
+//! matched pairs or between all trials, with its interval. Holm's correction covers all quantiles
+//! and, where one chart shows several contestants, all of theirs ([`shift_functions`]).
 
 use model::{Histogram, Seed};
 
-use crate::compare::comparison::{PValue, Shift};
 use crate::compare::evidence;
+use crate::compare::evidence::PValue;
+use crate::compare::shift::Shift;
 use crate::compare::shift::{p_value, shift};
 use crate::number::quantile::quantile;
 use crate::records::columns::Sample;
-use crate::records::pairing::paired;
+use crate::records::pairing::MatchedPairs;
 
 /// The quantiles that are looked at by default.
 pub const QUANTILES: [f64; 12] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
 
-/// One run's distribution with the boot that it belongs to.
+/// One trial's distribution with the boot that it belongs to.
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
-    /// Runs of one boot resemble each other.
+    /// Trials of one boot resemble each other.
     pub boot: u32,
-    /// What it shares with the runs that it may be paired with: [`model::Trial::met`].
-    pub met: Option<(u32, Seed)>,
+    /// See [`model::Trial::pairing_key`].
+    pub pairing_key: Option<(u32, Seed)>,
     /// The samples.
     pub histogram: &'a Histogram,
 }
 
-/// All runs of one contestant.
+/// All trials of one contestant.
 pub struct Contestant<'a> {
     /// Its name, from which its part of the chance is derived.
     pub name: &'a str,
-    /// Its runs.
+    /// Its trials.
     pub runs: Vec<Run<'a>>,
 }
 
@@ -52,8 +53,8 @@ pub struct Step {
     pub p_adjusted: Option<f64>,
 }
 
-/// The shift function of two sets of runs at ascending quantiles. Where any run has too few samples
-/// for a quantile, there is no shift.
+/// The shift function of two sets of trials at ascending quantiles. Where any trial has too few
+/// samples for a quantile, there is no shift.
 pub fn shift_function(
     ours: &[Run],
     baseline: &[Run],
@@ -96,7 +97,7 @@ fn uncorrected(
             Err(why) => (Err(why), None),
             Ok((ours, baseline)) => {
                 let seed = seed.derive(&format!("quantile {at}"));
-                let pairs = paired(&ours, &baseline);
+                let pairs = MatchedPairs::of(&ours, &baseline);
                 let shift = shift(&ours, &baseline, pairs.as_ref(), resamples, seed);
                 let p = p_value(&ours, &baseline, pairs.as_ref());
                 (shift.ok_or_else(|| "no runs".into()), p)
@@ -116,12 +117,12 @@ fn corrected(mut all: Vec<Vec<Raw>>) -> Vec<Vec<Step>> {
     all.into_iter().map(|steps| steps.into_iter().map(with).collect()).collect()
 }
 
-/// Every run's quantile with what the run belongs to.
+/// Every trial's quantile with what the trial belongs to.
 fn values(runs: &[Run], at: f64) -> Result<Vec<Sample>, String> {
     let sample = |run: &Run| {
         let value = quantile(run.histogram, at)?;
-        let seed = run.met.map_or(Seed(0), |(_, seed)| seed);
-        Ok(Sample { boot: (run.boot, String::new()), seed, met: run.met, value })
+        let seed = run.pairing_key.map_or(Seed(0), |(_, seed)| seed);
+        Ok(Sample { boot: (run.boot, String::new()), seed, pairing_key: run.pairing_key, value })
     };
     runs.iter().map(sample).collect()
 }
@@ -139,7 +140,7 @@ mod tests {
     }
 
     fn runs(all: &[Histogram]) -> Vec<Run<'_>> {
-        let run = |(histogram, boot)| Run { boot, met: Some((boot, Seed(1))), histogram };
+        let run = |(histogram, boot)| Run { boot, pairing_key: Some((boot, Seed(1))), histogram };
         all.iter().zip(0..).map(run).collect()
     }
 
@@ -153,8 +154,8 @@ mod tests {
         // 1,000 less to begin with, and 4 more at each of the samples before the quantile.
         assert_eq!([shift(0), shift(1), shift(2)], [-604.0, 996.0, 2_596.0]);
         assert!(steps[3].shift.as_ref().unwrap_err().contains("too few samples"));
-        // Three quantiles of 8 runs that never overlap, 3 · 2 of 12,870; where 8 pairs could tell,
-        // too, it counts twice.
+        // Three quantiles of 8 trials that never overlap, 3 · 2 of 12,870; where 8 pairs could
+        // tell, too, it counts twice.
         let p = steps[0].p_adjusted.unwrap();
         assert!((p - 12.0 / 12_870.0).abs() < 1e-12, "{p}");
         assert_eq!(steps[3].p_adjusted, None);
@@ -168,7 +169,7 @@ mod tests {
         let contestant = |name| Contestant { name, runs: runs(&ours) };
         let both = [contestant("one"), contestant("other")];
         let all = shift_functions(&both, &runs(&base), &quantiles, 50, Seed(1));
-        // Two quantiles of two contestants of 8 runs that never overlap: 4 · 2 of 12,870.
+        // Two quantiles of two contestants of 8 trials that never overlap: 4 · 2 of 12,870.
         let p: Vec<f64> = all.iter().flatten().filter_map(|step| step.p_adjusted).collect();
         assert_eq!(p.len(), 4);
         assert!(p.iter().all(|p| (p - 8.0 / 12_870.0).abs() < 1e-12), "{p:?}");

@@ -1,96 +1,62 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether what was measured now is worse than what was measured before: a gate for changes.
+//! The gate: whether what was measured now is worse than what was measured before.
 //!
-//! Both sides are records of the same contestants under the same loads; only what lies between them
-//! has changed. Looked at are the measures that the workloads name first and that judge.
+//! Both sets of records are of the same contestants in the same cells. The gate looks at the
+//! headline measures that have a better direction.
 //!
-//! - Where the clock is virtual a number is exact, and a seed is a parameter, not noise. Runs are
-//!   paired by seed: equal pairs are equal. Different ones are a change if their median lies beyond
-//!   the margin and nearly all pairs agree on the side, as the sign test at 2.5 % wants it
-//!   (Conover, "Practical Nonparametric Statistics", 3rd edition 1999, section 3.4); with fewer
-//!   than six pairs all have to. A chaotic measure that falls anywhere with each change is none.
-//! - Where it is real, the boots of both sides are compared by the exact rank-sum test, corrected
-//!   (Holm) for everything that the gate looks at, and the shift must lie beyond the margin. If
-//!   nothing has changed, at most 5 % of gates say that anything has, and half of them that it is
-//!   worse.
+//! - Under a virtual clock a number is exact, and a seed is a parameter, not noise. Numbers are
+//!   compared by seed. They have changed if the median change lies beyond the margin and nearly all
+//!   seeds agree on its direction, as the sign test at 2.5 % requires (Conover, "Practical
+//!   Nonparametric Statistics", 3rd edition 1999, section 3.4); with fewer than six seeds all must
+//!   agree. A chaotic measure that moves in any direction with each change has not changed.
+//! - Under a real clock the boots of both are compared by the exact rank-sum test, corrected (Holm)
+//!   for everything that the gate looks at, and the shift must lie beyond the margin. If nothing
+//!   has changed, at most 5 % of gates report any change, and half of them report a worse number.
 //!
-//! A contestant that used to end its trials well and now does not is worse, whatever its numbers.
-
-use std::collections::BTreeMap;
+//! A contestant whose trials ended well before and do not now is worse, whatever its numbers.
 
 use model::metric::{Direction, Unit};
 use model::{Clock, Record};
 use serde::{Deserialize, Serialize};
 
-use crate::compare::comparison::Interval;
-use crate::compare::headlines;
-use crate::decide::verdict::RUNS_NEEDED;
+use crate::decide::verdict::Verdict;
+use crate::number::interval::Interval;
+use crate::number::interval::RUNS_NEEDED;
 use crate::number::median::median;
 use crate::rank::holm::{ALPHA, adjust};
 use crate::rank::rank_interval;
 use crate::rank::rank_sum::rank_sum;
-use crate::records::columns::{CellKey, Column, Columns, cells, columns};
+use crate::records::columns::{Column, Columns, cells, columns, contestants, headlines};
 use crate::records::measures::MeasureKey;
-
-/// What has become of a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Change {
-    /// It is worse by more than the margin, and that is no chance.
-    Worse,
-    /// It is better by more than the margin, and that is no chance.
-    Better,
-    /// The very same number in every pair.
-    Equal,
-    /// Nothing that can be told from chance, or nothing beyond the margin.
-    None,
-    /// Too few runs on a side to say anything.
-    TooFewRuns,
-    /// A side has no number.
-    NotMeasured,
-}
-
-impl Change {
-    /// In the words of tables.
-    pub fn words(self) -> &'static str {
-        match self {
-            Change::Worse => "worse",
-            Change::Better => "better",
-            Change::Equal => "exactly equal",
-            Change::None => "no change",
-            Change::TooFewRuns => "too few runs",
-            Change::NotMeasured => "not measured",
-        }
-    }
-}
+use crate::records::pairing::by_seed;
 
 /// One measure of one contestant in one cell, before and now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     /// The cell with its machine.
     pub cell: String,
-    /// Whose number.
+    /// The contestant.
     pub contestant: String,
-    /// What is measured.
+    /// The measure.
     pub measure: MeasureKey,
     /// The unit of the medians.
     pub unit: Unit,
-    /// Which way is better.
+    /// Which direction is better.
     pub direction: Direction,
-    /// The median before, over independent runs.
+    /// The median before, over independent trials.
     pub before: Option<f64>,
     /// The median now.
     pub now: Option<f64>,
     /// The change in percent: the median of the pairs, or the Hodges–Lehmann shift of logarithms.
     pub percent: Option<f64>,
-    /// The latter's exact 95 % interval.
+    /// The exact 95 % interval of the Hodges–Lehmann shift; real clock only.
     pub interval: Option<Interval>,
     /// How often chance makes such a difference, corrected for the whole gate; real clock only.
     pub p_value: Option<f64>,
-    /// Pairs of the same seed, or the smaller side's independent runs.
+    /// Pairs of the same seed, or the smaller side's independent trials.
     pub runs: usize,
-    /// What it means.
-    pub change: Change,
+    /// The verdict.
+    pub change: Verdict,
 }
 
 /// A contestant whose trials in a cell ended well before and do not now.
@@ -98,7 +64,7 @@ pub struct Line {
 pub struct Broken {
     /// The cell with its machine.
     pub cell: String,
-    /// Whose trials.
+    /// The contestant.
     pub contestant: String,
     /// How one of them ended.
     pub outcome: String,
@@ -106,23 +72,24 @@ pub struct Broken {
     pub failed: (usize, usize),
 }
 
-/// Everything that the gate has looked at.
+/// The result of the gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gate {
     /// What counts as a change, in percent.
     pub margin_percent: f64,
     /// Cell by cell.
     pub lines: Vec<Line>,
-    /// Who does not end well any more.
+    /// Contestants whose trials do not end well any more.
     pub broken: Vec<Broken>,
-    /// Contestants in cells that only one side has, which nobody can compare.
+    /// Contestants in cells that were measured only before or only now, so that nothing can be
+    /// compared.
     pub one_sided: Vec<String>,
 }
 
 impl Gate {
     /// Whether anything is worse.
     pub fn is_shut(&self) -> bool {
-        !self.broken.is_empty() || self.lines.iter().any(|line| line.change == Change::Worse)
+        !self.broken.is_empty() || self.lines.iter().any(|line| line.change == Verdict::Worse)
     }
 }
 
@@ -132,25 +99,19 @@ pub fn gate(before: &[Record], now: &[Record], margin_percent: f64) -> Gate {
     let mut gate =
         Gate { margin_percent, lines: Vec::new(), broken: Vec::new(), one_sided: Vec::new() };
     for (key, records) in &today {
-        let label = label(key, records[0]);
+        let label = key.label(records[0]);
         match then.get(key) {
             Some(earlier) => look(&mut gate, &label, earlier, records),
             None => gate.one_sided.push(format!("{label}, now only")),
         }
     }
     let gone = then.iter().filter(|(key, _)| !today.contains_key(key));
-    gate.one_sided.extend(gone.map(|(key, r)| format!("{}, before only", label(key, r[0]))));
+    gate.one_sided.extend(gone.map(|(key, r)| format!("{}, before only", key.label(r[0]))));
     correct(&mut gate);
     gate
 }
 
-/// The cell with its machine, as lines name it.
-pub(crate) fn label(key: &CellKey, record: &Record) -> String {
-    let cell = record.trial.workload.cell();
-    format!("{cell} on {} ({})", key.machine, key.backend.word())
-}
-
-/// One cell that both sides have.
+/// Compares one cell that was measured before and now.
 fn look(gate: &mut Gate, label: &str, before: &[&Record], now: &[&Record]) {
     let (then, today) = (columns(before), columns(now));
     let clock = now[0].trial.clock();
@@ -161,7 +122,7 @@ fn look(gate: &mut Gate, label: &str, before: &[&Record], now: &[&Record]) {
             continue;
         }
         gate.broken.extend(broken(label, name, before, now));
-        for measure in headlines(now).into_iter().filter(judges) {
+        for measure in headlines(now).into_iter().filter(MeasureKey::judges) {
             let sides = (
                 column(&then, &measure, name).unwrap_or(&absent),
                 column(&today, &measure, name).unwrap_or(&absent),
@@ -172,21 +133,8 @@ fn look(gate: &mut Gate, label: &str, before: &[&Record], now: &[&Record]) {
     }
 }
 
-/// Whether one way is better.
-pub(crate) fn judges(measure: &MeasureKey) -> bool {
-    measure.unit_and_direction().1 != Direction::Neutral
-}
-
 fn column<'a>(columns: &'a Columns, measure: &MeasureKey, name: &str) -> Option<&'a Column> {
     columns.get(measure)?.get(name)
-}
-
-/// Who takes part, each once.
-pub(crate) fn contestants<'a>(records: &[&'a Record]) -> Vec<&'a str> {
-    let mut names: Vec<&str> = records.iter().map(|r| r.trial.contestant.name.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    names
 }
 
 fn broken(label: &str, name: &str, before: &[&Record], now: &[&Record]) -> Option<Broken> {
@@ -207,7 +155,7 @@ fn broken(label: &str, name: &str, before: &[&Record], now: &[&Record]) -> Optio
     })
 }
 
-/// Of what a line is.
+/// What a line is about.
 struct Place<'a> {
     label: &'a str,
     name: &'a str,
@@ -222,13 +170,13 @@ fn line(place: &Place, (before, now): (&Column, &Column), clock: Clock, margin: 
         measure: place.measure.clone(),
         unit,
         direction,
-        before: median(&before.units(clock)),
-        now: median(&now.units(clock)),
+        before: median(&before.independent_values(clock)),
+        now: median(&now.independent_values(clock)),
         percent: None,
         interval: None,
         p_value: None,
         runs: 0,
-        change: Change::NotMeasured,
+        change: Verdict::NotMeasured,
     };
     match (blank.before, blank.now, clock) {
         (None, ..) | (_, None, _) => blank,
@@ -237,13 +185,13 @@ fn line(place: &Place, (before, now): (&Column, &Column), clock: Clock, margin: 
     }
 }
 
-/// By pairs of the same seed.
+/// Compares by seed, under a virtual clock.
 fn exact(line: Line, before: &Column, now: &Column, margin: f64) -> Line {
-    let pairs = pairs(before, now);
+    let pairs = by_seed(&now.samples, &before.samples);
     if pairs.is_empty() {
-        return Line { change: Change::TooFewRuns, ..line };
+        return Line { change: Verdict::TooFewRuns, ..line };
     }
-    let percents: Vec<f64> = pairs.iter().map(|&(before, now)| percent(before, now)).collect();
+    let percents: Vec<f64> = pairs.iter().map(|&(now, before)| percent(before, now)).collect();
     let (up, down) = (
         percents.iter().filter(|percent| **percent > 0.0).count(),
         percents.iter().filter(|percent| **percent < 0.0).count(),
@@ -252,31 +200,16 @@ fn exact(line: Line, before: &Column, now: &Column, margin: f64) -> Line {
     let agree =
         |side: usize| other_side_at_most(pairs.len()).is_some_and(|n| pairs.len() - side <= n);
     let change = match middle {
-        _ if up + down == 0 => Change::Equal,
+        _ if up + down == 0 => Verdict::Equal,
         middle if middle > margin && agree(up) => towards(line.direction, true),
         middle if middle < -margin && agree(down) => towards(line.direction, false),
-        _ => Change::None,
+        _ => Verdict::Unchanged,
     };
     let percent = middle.is_finite().then_some(middle);
     Line { percent, runs: pairs.len(), change, ..line }
 }
 
-/// The numbers before and now of the seeds that both sides have.
-fn pairs(before: &Column, now: &Column) -> Vec<(f64, f64)> {
-    let by_seed = |column: &Column| {
-        let mut values: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-        for sample in &column.samples {
-            values.entry(sample.seed.0).or_default().push(sample.value);
-        }
-        values
-    };
-    let (before, now) = (by_seed(before), by_seed(now));
-    let pair =
-        |(seed, values): (u64, Vec<f64>)| Some((median(before.get(&seed)?)?, median(&values)?));
-    now.into_iter().filter_map(pair).collect()
-}
-
-/// How much more the second is, in percent of the first; from 0 to anything is endless.
+/// The change in percent of the first number; infinite from 0 to another number.
 fn percent(before: f64, now: f64) -> f64 {
     match (before == now, before == 0.0) {
         (true, _) => 0.0,
@@ -285,8 +218,8 @@ fn percent(before: f64, now: f64) -> f64 {
     }
 }
 
-/// How many of so many pairs may disagree with the others: the sign test at 2.5 % on each side.
-/// With fewer than six pairs it never could be passed, and nobody may.
+/// How many of this many seeds may disagree with the others: the sign test at 2.5 % on each side.
+/// With fewer than six seeds the test can never be passed, and none may disagree.
 fn other_side_at_most(pairs: usize) -> Option<usize> {
     let all = 0.5_f64.powi(pairs as i32);
     let (mut ways, mut sum) = (1.0, 0.0);
@@ -302,20 +235,21 @@ fn other_side_at_most(pairs: usize) -> Option<usize> {
     most.or((pairs < RUNS_NEEDED).then_some(0))
 }
 
-fn towards(direction: Direction, up: bool) -> Change {
+fn towards(direction: Direction, up: bool) -> Verdict {
     match (direction, up) {
-        (Direction::Lower, true) | (Direction::Higher, false) => Change::Worse,
-        (Direction::Lower, false) | (Direction::Higher, true) => Change::Better,
-        (Direction::Neutral, _) => Change::None,
+        (Direction::Lower, true) | (Direction::Higher, false) => Verdict::Worse,
+        (Direction::Lower, false) | (Direction::Higher, true) => Verdict::Better,
+        (Direction::Neutral, _) => Verdict::Unchanged,
     }
 }
 
-/// By boots: the shift and its p value, still without a meaning.
+/// Compares boots, under a real clock: the shift and its p value, not yet corrected.
 fn noisy(line: Line, before: &Column, now: &Column) -> Line {
-    let (before, now) = (before.units(Clock::Real), now.units(Clock::Real));
+    let (before, now) =
+        (before.independent_values(Clock::Real), now.independent_values(Clock::Real));
     let runs = before.len().min(now.len());
     if runs < RUNS_NEEDED {
-        return Line { runs, change: Change::TooFewRuns, ..line };
+        return Line { runs, change: Verdict::TooFewRuns, ..line };
     }
     let p_value = rank_sum(&now, &before).map(|tails| tails.two_sided());
     let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
@@ -329,10 +263,10 @@ fn noisy(line: Line, before: &Column, now: &Column) -> Line {
         ),
         None => (None, None),
     };
-    Line { percent, interval, p_value, runs, change: Change::None, ..line }
+    Line { percent, interval, p_value, runs, change: Verdict::Unchanged, ..line }
 }
 
-/// Corrects the p values of all noisy lines together, and says what they mean.
+/// Corrects the p values of all lines of a real clock together, and sets their verdicts.
 fn correct(gate: &mut Gate) {
     let raw: Vec<f64> = gate.lines.iter().filter_map(|line| line.p_value).collect();
     let mut adjusted = adjust(&raw).into_iter();
@@ -340,7 +274,7 @@ fn correct(gate: &mut Gate) {
     for line in gate.lines.iter_mut().filter(|line| line.p_value.is_some()) {
         line.p_value = adjusted.next();
         let is_chance = line.p_value.is_none_or(|p| p > ALPHA);
-        // Where some numbers are 0 there are no percents, and any sure difference counts.
+        // If some numbers are 0 there are no percents, and every significant difference counts.
         let shift = line.percent.unwrap_or_else(|| {
             f64::INFINITY.copysign(line.now.unwrap_or(0.0) - line.before.unwrap_or(0.0))
         });

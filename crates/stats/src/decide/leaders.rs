@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Who is best in one measure of one cell: the best median, and everybody who cannot be told apart
-//! from it.
+//! The leaders in one measure of one cell: the best median, and every contestant that cannot be
+//! told apart from it.
 //!
-//! Told apart is who differs by the exact rank tests ([`crate::evidence`]), Holm's correction over
-//! all that are held against the best, and by [`WORTH`] of the larger median. The best is chosen by
-//! the same numbers that it is tested with, so the error is a little above the nominal one when all
-//! are alike; Holm's correction keeps it small (compare Hsu, "Simultaneous Confidence Intervals for
-//! all Distances from the Best", Annals of Statistics 9(5), 1981).
+//! Two contestants are told apart by the exact rank tests ([`crate::compare::evidence`]), with
+//! Holm's correction over all that are compared with the best, and by [`NOTICEABLE`] of the larger
+//! median. The best is chosen by the same numbers that it is tested with, so the error rate is
+//! slightly above the nominal one when all are alike; Holm's correction keeps it small (compare
+//! Hsu, "Simultaneous Confidence Intervals for all Distances from the Best", Annals of Statistics
+//! 9(5), 1981).
 
 use std::collections::BTreeMap;
 
@@ -15,19 +16,20 @@ use model::metric::Direction;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::evidence::Evidence;
-use crate::decide::separation::{CHANCE, WORTH};
-use crate::decide::verdict::RUNS_NEEDED;
+use crate::decide::margin::NOTICEABLE;
+use crate::number::interval::RUNS_NEEDED;
 use crate::number::median::median;
 use crate::rank::holm;
+use crate::rank::holm::ALPHA;
 use crate::records::columns::Column;
-use crate::records::pairing::paired;
+use crate::records::pairing::MatchedPairs;
 
-/// The contestants of a row that have runs enough, in two groups, each by its medians.
+/// The contestants of a row with enough trials, in two groups, each in the order of the medians.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leaders {
     /// The best median, then all that cannot be told apart from it.
     pub best: Vec<String>,
-    /// Those that can, the nearest first.
+    /// All others, the nearest first.
     pub behind: Vec<String>,
 }
 
@@ -39,8 +41,8 @@ struct Side<'a> {
     median: f64,
 }
 
-/// The leaders of a row; `None` where the measure does not judge, or fewer than two contestants
-/// have runs enough.
+/// The leaders of a row; `None` if the measure has no better direction, or if fewer than two
+/// contestants have enough trials.
 pub(crate) fn leaders(
     columns: &BTreeMap<String, Column>,
     contestants: &[String],
@@ -59,7 +61,7 @@ pub(crate) fn leaders(
     let chances: Vec<f64> = others.iter().map(chance).collect();
     let mut leaders = Leaders { best: vec![best.name.clone()], behind: Vec::new() };
     for (other, chance) in others.iter().zip(holm::adjust(&chances)) {
-        let apart = chance <= CHANCE && is_worth(best.median, other.median);
+        let apart = chance <= ALPHA && is_worth(best.median, other.median);
         let group = if apart { &mut leaders.behind } else { &mut leaders.best };
         group.push(other.name.clone());
     }
@@ -67,32 +69,22 @@ pub(crate) fn leaders(
 }
 
 fn is_worth(one: f64, other: f64) -> bool {
-    (one - other).abs() >= WORTH * one.abs().max(other.abs())
+    (one - other).abs() >= NOTICEABLE * one.abs().max(other.abs())
 }
 
-/// Under a real clock the runs of one boot are not independent: their median counts.
+/// `None` with fewer seeds or boots than a claim may rest on.
 fn side<'a>(name: &'a String, column: &'a Column, clock: Clock) -> Option<Side<'a>> {
-    let values = match clock {
-        Clock::Virtual => column.values(),
-        Clock::Real => by_boot(column),
-    };
+    let values = column.independent_values(clock);
     let median = median(&values)?;
-    (values.len() >= RUNS_NEEDED).then_some(Side { name, column, values, median })
+    let is_enough = column.seeds_or_boots(clock) >= RUNS_NEEDED;
+    is_enough.then_some(Side { name, column, values, median })
 }
 
 impl Side<'_> {
     fn evidence(&self, other: &Side) -> Option<Evidence> {
-        let pairs = paired(&self.column.samples, &other.column.samples);
+        let pairs = MatchedPairs::of(&self.column.samples, &other.column.samples);
         Evidence::of(&self.values, &other.values, pairs.as_ref())
     }
-}
-
-fn by_boot(column: &Column) -> Vec<f64> {
-    let mut boots: BTreeMap<&(u32, String), Vec<f64>> = BTreeMap::new();
-    for sample in &column.samples {
-        boots.entry(&sample.boot).or_default().push(sample.value);
-    }
-    boots.values().filter_map(|values| median(values)).collect()
 }
 
 #[cfg(test)]
@@ -105,7 +97,7 @@ mod tests {
         let sample = |(at, &value): (u32, &f64)| Sample {
             boot: (at % boots, String::new()),
             seed: Seed(u64::from(at)),
-            met: Some((at, Seed(u64::from(at)))),
+            pairing_key: Some((at, Seed(u64::from(at)))),
             value,
         };
         Column { samples: (0..).zip(values).map(sample).collect(), missing: BTreeMap::new() }

@@ -1,61 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How to tell two contestants apart: for each pair the headline measure that does it best.
+//! Which headline measure separates two contestants best, for each pair of contestants.
 //!
-//! A measure tells two apart where every run of the one is below every run of the other. With n and
-//! m runs that happens by chance in 2 of (n + m choose n) cases (Mann and Whitney, "On a Test of
-//! Whether one of Two Random Variables is Stochastically Larger than the Other", Annals of
-//! Mathematical Statistics 18(1), 1947, the outermost value of U). As many measures are looked at,
-//! so much rarer it has to be (Bonferroni).
+//! A measure separates two contestants if every trial of one is below every trial of the other.
+//! With n and m trials chance does that in 2 of (n + m choose n) cases (Mann and Whitney, "On a
+//! Test of Whether one of Two Random Variables is Stochastically Larger than the Other", Annals of
+//! Mathematical Statistics 18(1), 1947, the outermost value of U). The chance is corrected for the
+//! number of measures that are looked at (Bonferroni).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use model::metric::Unit;
 use model::{Clock, Record};
 use serde::{Deserialize, Serialize};
 
 use crate::compare::comparison::{Cell, Comparison};
+use crate::decide::margin::NOTICEABLE;
 use crate::number::median::median;
+use crate::rank::holm::ALPHA;
 use crate::rank::rank_sum::smallest;
 use crate::records::columns::{Column, cells, columns};
 use crate::records::measures::MeasureKey;
 
-/// The chance of a false difference in a pair, over all that is looked at.
-pub const CHANCE: f64 = 0.05;
-
-/// Medians that are nearer than this, as a part of the larger, are alike to a user, even if they
-/// differ each time.
-pub const WORTH: f64 = 0.02;
-
 /// A pair of contestants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Apart {
-    /// The one that comes first in [`Comparison::contestants`].
+pub struct Separation {
+    /// The contestant that comes first in [`Comparison::contestants`].
     pub one: String,
-    /// The other.
+    /// The other contestant.
     pub other: String,
-    /// Measures of which both have numbers.
+    /// The number of headline measures that both contestants have.
     pub looked_at: usize,
-    /// What tells them apart best, if anything does.
-    pub evidence: Option<Evidence>,
+    /// The measure that separates them best; `None` if no measure separates them.
+    pub evidence: Option<Separator>,
 }
 
-/// Where two contestants differ.
+/// A measure in which two contestants do not overlap.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Evidence {
+pub struct Separator {
     /// The cell with its machine, [`Cell::label`].
     pub cell: String,
     /// The measure.
     pub measure: MeasureKey,
     /// The unit of the medians.
     pub unit: Unit,
-    /// The first one's median.
+    /// The first contestant's median.
     pub one: f64,
-    /// The other's.
+    /// The other contestant's median.
     pub other: f64,
 }
 
 /// Every pair of the comparison that was made of the records, in the contestants' order.
-pub fn apart(records: &[Record], comparison: &Comparison) -> Vec<Apart> {
+pub fn separations(records: &[Record], comparison: &Comparison) -> Vec<Separation> {
     let looks = looks(records, comparison);
     let names = &comparison.contestants;
     let pair = |one: &String, other: &String| judge(one, other, &looks);
@@ -63,7 +58,7 @@ pub fn apart(records: &[Record], comparison: &Comparison) -> Vec<Apart> {
     names.iter().enumerate().flat_map(with_rest).collect()
 }
 
-/// A headline measure of a cell, with every contestant's runs.
+/// A headline measure of a cell, with every contestant's trials.
 struct Look<'a> {
     cell: &'a Cell,
     measure: MeasureKey,
@@ -71,12 +66,12 @@ struct Look<'a> {
     sides: BTreeMap<String, Side>,
 }
 
-/// One contestant's runs.
+/// One contestant's trials.
 struct Side {
     low: f64,
     high: f64,
     median: f64,
-    /// Runs that are independent: under a real clock those of one boot are not.
+    /// Trials that are independent: under a real clock those of one boot are not.
     runs: usize,
 }
 
@@ -96,16 +91,15 @@ fn looks<'a>(records: &[Record], comparison: &'a Comparison) -> Vec<Look<'a>> {
 
 fn side(column: &Column, clock: Clock) -> Option<Side> {
     let values = column.values();
-    let boots: BTreeSet<_> = column.samples.iter().map(|sample| &sample.boot).collect();
     Some(Side {
         low: values.iter().copied().reduce(f64::min)?,
         high: values.iter().copied().reduce(f64::max)?,
         median: median(&values)?,
-        runs: if clock == Clock::Virtual { values.len() } else { boots.len() },
+        runs: column.seeds_or_boots(clock),
     })
 }
 
-fn judge(one: &str, other: &str, looks: &[Look]) -> Apart {
+fn judge(one: &str, other: &str, looks: &[Look]) -> Separation {
     let both =
         looks.iter().filter_map(|look| Some((look, look.sides.get(one)?, look.sides.get(other)?)));
     let both: Vec<_> = both.collect();
@@ -114,14 +108,14 @@ fn judge(one: &str, other: &str, looks: &[Look]) -> Apart {
         .into_iter()
         .filter(|(_, a, b)| tells(a, b, looked_at))
         .max_by(|x, y| gap(x.1, x.2).total_cmp(&gap(y.1, y.2)));
-    let evidence = best.map(|(look, a, b)| Evidence {
+    let evidence = best.map(|(look, a, b)| Separator {
         cell: look.cell.label(),
         measure: look.measure.clone(),
         unit: look.unit,
         one: a.median,
         other: b.median,
     });
-    Apart { one: one.into(), other: other.into(), looked_at, evidence }
+    Separation { one: one.into(), other: other.into(), looked_at, evidence }
 }
 
 /// The difference of the medians, as a part of the larger.
@@ -132,12 +126,13 @@ fn gap(a: &Side, b: &Side) -> f64 {
 
 fn tells(a: &Side, b: &Side, looked_at: usize) -> bool {
     let separate = a.high < b.low || b.high < a.low;
-    separate && gap(a, b) >= WORTH && smallest(a.runs, b.runs) * looked_at as f64 <= CHANCE
+    separate && gap(a, b) >= NOTICEABLE && smallest(a.runs, b.runs) * looked_at as f64 <= ALPHA
 }
 
-/// How many runs of each of two contestants it takes to tell them apart by one of so many measures.
+/// How many trials of each of two contestants it takes to tell them apart by one of this many
+/// measures.
 pub fn runs_needed(measures: usize) -> usize {
-    let too_few = |runs: &usize| smallest(*runs, *runs) * measures as f64 > CHANCE;
+    let too_few = |runs: &usize| smallest(*runs, *runs) * measures as f64 > ALPHA;
     (1..).find(|runs| !too_few(runs)).unwrap_or(usize::MAX)
 }
 
@@ -150,7 +145,7 @@ mod tests {
         Side { low, high, median: f64::midpoint(low, high), runs }
     }
 
-    /// Mann and Whitney's table for n = m = 4: P(U = 0) = 1 of 70 on either side.
+    /// Mann and Whitney's table for n = m = 4: P(U = 0) = 1 of 70 of either contestant.
     #[test]
     fn the_chance_is_the_outermost_of_the_rank_test() {
         assert!((smallest(4, 4) - 2.0 / 70.0).abs() < 1e-12);

@@ -1,25 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What may be said about one contestant beside the baseline, in one measure of one cell.
+//! The verdict on a contestant compared with the baseline, in one measure of one cell.
 
 use model::metric::Direction;
 use serde::{Deserialize, Serialize};
 
-use crate::compare::comparison::{Pairs, Shift};
-use crate::rank::equivalence::{Answer, answer};
+use crate::compare::shift::Shift;
+use crate::decide::margin::{PERCENT_EQUIVALENT, PERCENT_THAT_MATTERS};
+use crate::number::interval::{Interval, RUNS_NEEDED};
 use crate::rank::holm::ALPHA;
-
-/// The fewest runs of each side that a claim may rest on: fewer have no finite 95 % interval for
-/// their median by order statistics (`0.5^n ≤ 0.025`).
-pub const RUNS_NEEDED: usize = 6;
-
-/// A claim needs an interval that lies wholly beyond this, in percent of the baseline. Under a
-/// virtual clock rates differ in their sixth digit because runs end some nanoseconds apart: that is
-/// exact, and it is nobody's difference.
-pub const PERCENT_THAT_MATTERS: f64 = 0.1;
-
-/// An interval wholly within this, in percent of the baseline, is no difference that matters to a
-/// user, even if it is there.
-pub const PERCENT_EQUIVALENT: f64 = 1.0;
+use crate::records::pairing::SeedCounts;
 
 /// A claim, or why there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -38,21 +27,40 @@ pub enum Verdict {
     Less,
     /// The interval lies wholly within [`PERCENT_EQUIVALENT`].
     Equivalent,
-    /// These runs do not tell: the interval reaches 0, or nearly, and beyond what is equivalent; or
-    /// chance would make such a difference too often in so many comparisons.
+    /// The interval contains 0, or nearly, and reaches beyond what is equivalent; or chance makes
+    /// such a difference too often in a family of this size.
     Inconclusive,
-    /// Under a virtual clock: the same number in every pair of runs with the same seed.
+    /// Under a virtual clock: the same number in every pair of trials with the same seed.
     Equal,
     /// Under a virtual clock, with too few seeds for an interval: the numbers differ, exactly as
     /// shown.
     Differs,
-    /// A side has fewer than [`RUNS_NEEDED`] runs.
+    /// Only of the gate: chance makes such a difference too often, or it lies within the margin.
+    #[serde(rename = "none")]
+    Unchanged,
+    /// The baseline or the contestant has fewer than [`RUNS_NEEDED`] trials.
     TooFewRuns,
-    /// A side has no number at all.
+    /// The contestant or the baseline has no number.
     NotMeasured,
 }
 
 impl Verdict {
+    /// All, in the order of [`rules`](crate::decide::rules).
+    pub const ALL: [Verdict; 12] = [
+        Self::Baseline,
+        Self::Better,
+        Self::Worse,
+        Self::More,
+        Self::Less,
+        Self::Equivalent,
+        Self::Equal,
+        Self::Inconclusive,
+        Self::Differs,
+        Self::Unchanged,
+        Self::TooFewRuns,
+        Self::NotMeasured,
+    ];
+
     /// The verdict in words, as tables print it.
     pub fn words(self) -> &'static str {
         match self {
@@ -65,6 +73,7 @@ impl Verdict {
             Verdict::Inconclusive => "inconclusive",
             Verdict::Equal => "exactly equal",
             Verdict::Differs => "differs (few seeds)",
+            Verdict::Unchanged => "no change",
             Verdict::TooFewRuns => "too few runs",
             Verdict::NotMeasured => "not measured",
         }
@@ -76,21 +85,21 @@ impl Verdict {
     }
 }
 
-/// The verdict on a shift. `p` is the corrected p value, `runs` the smaller side's number of runs;
-/// `pairs` is there under a virtual clock.
+/// The verdict on a shift. `p` is the corrected p value, `trials` the smaller side's number of
+/// trials; `by_seed` is there under a virtual clock.
 pub fn judge(
     shift: Option<&Shift>,
     p: Option<f64>,
-    pairs: Option<Pairs>,
+    by_seed: Option<SeedCounts>,
     runs: usize,
     direction: Direction,
 ) -> Verdict {
     let Some(shift) = shift else { return Verdict::NotMeasured };
-    if pairs.is_some_and(|pairs| pairs.equal > 0 && pairs.lower + pairs.higher == 0) {
+    if by_seed.is_some_and(|seeds| seeds.equal > 0 && seeds.lower + seeds.higher == 0) {
         return Verdict::Equal;
     }
     if runs < RUNS_NEEDED {
-        return if pairs.is_some() { Verdict::Differs } else { Verdict::TooFewRuns };
+        return if by_seed.is_some() { Verdict::Differs } else { Verdict::TooFewRuns };
     }
     // Where the baseline is 0 there are no percents, and any distance from 0 counts.
     let (interval, margin, equivalent) = match shift.percent_interval {
@@ -99,11 +108,34 @@ pub fn judge(
     };
     let Some(interval) = interval else { return Verdict::Inconclusive };
     let not_chance = p.is_some_and(|p| p <= ALPHA);
-    match answer(interval, equivalent) {
-        Answer::Equivalent => Verdict::Equivalent,
-        Answer::Higher if not_chance && interval.low > margin => above(direction),
-        Answer::Lower if not_chance && interval.high < -margin => below(direction),
+    match position(interval, equivalent) {
+        Position::Equivalent => Verdict::Equivalent,
+        Position::Higher if not_chance && interval.low > margin => above(direction),
+        Position::Lower if not_chance && interval.high < -margin => below(direction),
         _ => Verdict::Inconclusive,
+    }
+}
+
+/// What an interval says, by a margin in its unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Position {
+    /// It lies wholly inside the margin: no difference that matters.
+    Equivalent,
+    /// It lies wholly below 0, and reaches beyond the margin.
+    Lower,
+    /// It lies wholly above 0, and reaches beyond the margin.
+    Higher,
+    /// It contains 0 and reaches beyond the margin.
+    Inconclusive,
+}
+
+/// What the interval of a shift says; `margin` ≥ 0 is a half-width.
+fn position(interval: Interval, margin: f64) -> Position {
+    match interval {
+        Interval { low, high } if low >= -margin && high <= margin => Position::Equivalent,
+        Interval { low, .. } if low > 0.0 => Position::Higher,
+        Interval { high, .. } if high < 0.0 => Position::Lower,
+        _ => Position::Inconclusive,
     }
 }
 
@@ -126,7 +158,6 @@ fn below(direction: Direction) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::comparison::Interval;
 
     fn shift(low: f64, high: f64) -> Shift {
         let interval = Some(Interval { low, high });
@@ -135,8 +166,18 @@ mod tests {
             interval,
             percent: None,
             percent_interval: None,
-            pairs: None,
+            matched_pairs: None,
         }
+    }
+
+    #[test]
+    fn an_interval_has_one_of_four_positions() {
+        let of = |low, high| position(Interval { low, high }, 1.0);
+        assert_eq!(of(-0.5, 0.9), Position::Equivalent);
+        assert_eq!(of(0.2, 0.9), Position::Equivalent, "a difference that does not matter");
+        assert_eq!((of(0.2, 1.1), of(-3.0, -2.0)), (Position::Higher, Position::Lower));
+        let unclear = Position::Inconclusive;
+        assert_eq!((of(-0.1, 1.1), of(-9.0, 9.0)), (unclear, unclear));
     }
 
     #[test]
@@ -186,8 +227,8 @@ mod tests {
 
     #[test]
     fn a_virtual_clock_has_exact_answers() {
-        let equal = Some(Pairs { lower: 0, equal: 2, higher: 0 });
-        let differs = Some(Pairs { lower: 1, equal: 1, higher: 0 });
+        let equal = Some(SeedCounts { lower: 0, equal: 2, higher: 0 });
+        let differs = Some(SeedCounts { lower: 1, equal: 1, higher: 0 });
         let judged =
             |shift, pairs, runs| judge(Some(&shift), Some(0.01), pairs, runs, Direction::Lower);
         assert_eq!(judged(shift(0.0, 0.0), equal, 2), Verdict::Equal);

@@ -11,7 +11,7 @@ use super::idle::Idle;
 use super::timeline::{Timeline, Waited};
 use super::{Began, Ended, Placed, Turn, Wait};
 
-/// So many turns are told one by one; of more, those of one task are told together.
+/// This many turns are told one by one; of more, those of one task are told together.
 const TURNS: usize = 6;
 
 /// A wait that is shorter than the longest one divided by this is short.

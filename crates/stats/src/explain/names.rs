@@ -3,7 +3,17 @@
 
 use model::trace::TraceTask;
 
-use super::timeline::Past;
+/// A task by its name, and how long it was in each state.
+#[derive(Clone, Debug, Default)]
+pub struct Past {
+    pub pid: u32,
+    pub name: String,
+    pub group: usize,
+    pub running_ns: u64,
+    pub waiting_ns: u64,
+    pub sleeping_ns: u64,
+    pub blocked_ns: u64,
+}
 
 /// The tasks by group and thread number, with their names, and the groups, strangers last.
 pub fn named(known: &[TraceTask]) -> (Vec<Past>, Vec<String>) {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use model::Trace;
 use model::trace::{Preemption, TraceEvent, What};
 
-use super::names::named;
+use super::names::{Past, named};
 use super::{About, Ended};
 
 /// Everybody's past.
@@ -23,18 +23,6 @@ pub struct Timeline {
     pub allowed: Vec<Option<Vec<u32>>>,
     pub end_ns: u64,
     pub switches: u64,
-}
-
-/// A task's sums.
-#[derive(Clone, Debug, Default)]
-pub struct Past {
-    pub pid: u32,
-    pub name: String,
-    pub group: usize,
-    pub running_ns: u64,
-    pub waiting_ns: u64,
-    pub sleeping_ns: u64,
-    pub blocked_ns: u64,
 }
 
 /// A time on a CPU.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The distributions that the statistics rest on: normal, Student's t, binomial. Written here,
-//! because they are short and a table must mean the same in ten years.
+//! The distributions that the statistics need: normal, Student's t, binomial. They are short, and
+//! written here so that a table means the same in ten years.
 //!
 //! Abramowitz and Stegun, "Handbook of Mathematical Functions", 1964: 7.1.6 and 7.1.14 (error
 //! function), 26.7.3 to 26.7.5 (Student's t).
@@ -8,7 +8,7 @@
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI};
 
 /// The 97.5 % quantile of the normal distribution.
-pub const NORMAL_QUANTILE: f64 = 1.959_963_984_540_054;
+const NORMAL_QUANTILE: f64 = 1.959_963_984_540_054;
 
 /// The probability that a standard normal number is below `z`; relatively precise in the lower
 /// tail.
@@ -32,7 +32,7 @@ fn error_complement(x: f64) -> f64 {
     (-x * x).exp() / PI.sqrt() / fraction
 }
 
-/// The probability that Student's t with so many degrees of freedom (≥ 1) lies within ±`t`.
+/// The probability that Student's t with this many degrees of freedom (≥ 1) lies within ±`t`.
 pub fn student_within(t: f64, degrees: usize) -> f64 {
     let angle = (t / (degrees as f64).sqrt()).atan();
     let (sine, cosine) = angle.sin_cos();

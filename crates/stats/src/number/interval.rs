@@ -1,20 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The expanded percentile interval of bootstrap replicates.
+//! Intervals: the type, the confidence that all of them have, and the expanded percentile interval
+//! of bootstrap replicates.
 //!
 //! The plain percentile interval is too narrow for few units: with six boots a "95 %" interval
-//! misses about one time in eight. Hesterberg ("What teachers should know about the bootstrap", The
-//! American Statistician 69(4), 2015, section 5.2) widens the nominal level so that a mean gets the
-//! interval of Student's t: `Φ(−√(n/(n−1)) · t)` in place of 2.5 % on each side.
+//! misses the truth about one time in eight. Hesterberg ("What teachers should know about the
+//! bootstrap", The American Statistician 69(4), 2015, section 5.2) widens the nominal level so that
+//! a mean gets the interval of Student's t: `Φ(−√(n/(n−1)) · t)` instead of 2.5 % on each side.
 
 use std::sync::LazyLock;
 
-use crate::compare::comparison::Interval;
+use serde::{Deserialize, Serialize};
+
 use crate::number::distributions::{normal_below, student_quantile};
 
-/// The confidence of every interval.
+/// The fewest trials of each contestant that a claim may rest on: fewer have no finite 95 %
+/// interval for their median by order statistics (`0.5^n ≤ 0.025`).
+pub const RUNS_NEEDED: usize = 6;
+
+/// A closed interval in the unit of the numbers that it is for, or in percent.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// The confidence of every interval, 0 … 1.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// The interval that replicates of a statistic give when it rests on so many independent units;
+/// The interval that replicates of a statistic give when it rests on this many independent units;
 /// `None` without replicates or with fewer than two units.
 pub fn expanded_percentile(replicates: &mut [f64], units: usize) -> Option<Interval> {
     if replicates.is_empty() || units < 2 {
@@ -28,11 +43,11 @@ pub fn expanded_percentile(replicates: &mut [f64], units: usize) -> Option<Inter
     Some(Interval { low, high })
 }
 
-/// Every interval asks for one of these, and a quantile of Student's t is found by trying.
+/// A cache: every interval needs one of these, and a quantile of Student's t is found by iteration.
 static TAILS: LazyLock<[f64; 256]> =
     LazyLock::new(|| std::array::from_fn(|units| if units < 2 { 0.0 } else { tail_of(units) }));
 
-/// What is cut off on each side for so many units (≥ 2): a part of one, below 2.5 %.
+/// What is cut off on each side for this many units (≥ 2): a part of one, below 2.5 %.
 pub fn tail(units: usize) -> f64 {
     TAILS.get(units).copied().unwrap_or_else(|| tail_of(units))
 }

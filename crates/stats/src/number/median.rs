@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The median: the middle of the ordered values, or the mean of the two middle ones.
 //!
-//! It is the location that tables print, because run times have heavy tails and a mean follows them
+//! Tables print it as the location, because run times have heavy tails and a mean follows them
 //! (Hoefler and Belli, "Scientific benchmarking of parallel computing systems", SC 2015).
 
 /// The median; `None` of an empty slice. The values must be numbers (no NaN).
@@ -37,7 +37,7 @@ pub(crate) struct Ranks {
 }
 
 impl Ranks {
-    /// Of so many values; `None` of none.
+    /// Of this many values; `None` of none.
     pub fn of(total: u64) -> Option<Ranks> {
         (total > 0).then_some(Ranks { low: total.div_ceil(2), high: total / 2 + 1 })
     }

@@ -4,16 +4,13 @@
 //! Of n samples the number below the true quantile is binomial with chance q. So the l-th smallest
 //! lies above it with probability P(B ≤ l − 1), and the u-th below it with P(B ≥ u). The interval
 //! takes the innermost samples for which either is at most 2.5 % (David and Nagaraja, "Order
-//! Statistics", 3rd edition 2003, section 7.1). Where there are none it is refused: p99 needs 368
+//! Statistics", 3rd edition 2003, section 7.1). Without such samples it is refused: p99 needs 368
 //! samples, p99.9 3,688, see [`samples_needed`].
 
-use model::Histogram;
-
-use crate::compare::comparison::Interval;
 use crate::number::distributions::binomial;
 use crate::number::quantile::samples_needed;
 
-/// What may be missed on each side.
+/// The probability that is left out on each side.
 const TAIL: f64 = 0.025;
 
 /// The two ranks, counted from 1, whose samples bound the quantile (0 < q < 1) with 95 %
@@ -43,29 +40,6 @@ fn steps_within<'a>(terms: impl Iterator<Item = &'a f64>) -> u64 {
     within.count() as u64
 }
 
-/// The interval of one run's quantile, in the samples' unit. It speaks about this run alone: how
-/// much runs differ, it does not know.
-///
-/// # Errors
-/// Why there is none.
-pub fn interval(histogram: &Histogram, quantile: f64) -> Result<Interval, String> {
-    let ranks = ranks(histogram.count, quantile);
-    let (low, high) = ranks.map_err(|needed| {
-        format!("too few samples for an interval: {} of {needed}", histogram.count)
-    })?;
-    Ok(Interval { low: at_rank(histogram, low) as f64, high: at_rank(histogram, high) as f64 })
-}
-
-/// The sample of a rank, as the lowest value of its bucket.
-fn at_rank(histogram: &Histogram, rank: u64) -> u64 {
-    let mut seen = 0;
-    let bucket = histogram.buckets.iter().find(|&&(_, samples)| {
-        seen += samples;
-        seen >= rank
-    });
-    bucket.map_or(histogram.max, |&(value, _)| value).clamp(histogram.min, histogram.max)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,16 +61,6 @@ mod tests {
         assert_eq!(ranks(368, 0.99).map(|(_, high)| high), Ok(368));
         assert_eq!(ranks(3_688, 0.999).map(|(_, high)| high), Ok(3_688));
         assert_eq!(ranks(5, 0.5), Err(6));
-    }
-
-    #[test]
-    fn a_histogram_gives_the_samples_of_the_ranks() {
-        let buckets = (1..=400).map(|value| (value, 1)).collect();
-        let all = Histogram { count: 400, min: 1, max: 400, buckets, ..Histogram::default() };
-        let (low, high) = ranks(400, 0.9).unwrap();
-        let expected = Interval { low: low as f64, high: high as f64 };
-        assert_eq!(interval(&all, 0.9), Ok(expected));
-        assert!(interval(&all, 0.999).unwrap_err().contains("400 of 3688"));
     }
 
     proptest! {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Outliers are flagged and never dropped: a run that is far off happened, and only its cause (the
+//! Outliers are flagged and never dropped: an extreme trial did happen, and only its cause (the
 //! machine throttled, the scheduler was ejected) may excuse it.
 //!
 //! The rule is the modified z score: the distance from the median in units of the median absolute
 //! deviation (Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993). The cut is ten
-//! robust standard deviations, because heavy tails are the rule for latencies.
+//! robust standard deviations, because latencies usually have heavy tails.
 
 use crate::number::median::median;
 
@@ -13,7 +13,7 @@ use crate::number::median::median;
 pub const NORMAL_SCALE: f64 = 1.482_602_218_505_602;
 
 /// How many robust standard deviations from the median a flagged value lies, more than.
-pub const FAR: f64 = 10.0;
+const FAR: f64 = 10.0;
 
 /// The median absolute deviation, in the values' unit; `None` of an empty slice.
 pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {

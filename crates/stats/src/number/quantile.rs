@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Quantiles of one run's distribution, refused when the run has too few samples for them.
+//! Quantiles of one trial's distribution, refused when the trial has too few samples for them.
 //!
-//! A quantile is known to be bounded from both sides with 95 % confidence only when order
-//! statistics exist above and below it: `q^n ≤ 0.025` (David and Nagaraja, "Order Statistics", 3rd
-//! edition 2003, section 7.1). That asks for 6 samples for the median, 36 for p90, 368 for p99, and
-//! 3,688 for p99.9. Because a run's quantile is the value that is compared, the samples must be in
-//! that very run; pooling runs would hide how much they differ.
+//! A quantile is bounded from both sides with 95 % confidence only if order statistics exist above
+//! and below it: `q^n ≤ 0.025` (David and Nagaraja, "Order Statistics", 3rd edition 2003, section
+//! 7.1). That takes 6 samples for the median, 36 for p90, 368 for p99, and 3,688 for p99.9. The
+//! value that is compared is a trial's quantile, so the samples must be in that trial; pooling
+//! trials would hide how much they differ.
 
 use model::Histogram;
 
@@ -15,7 +15,7 @@ pub fn samples_needed(quantile: f64) -> u64 {
     (0.025f64.ln() / outer.ln()).ceil() as u64
 }
 
-/// A run's quantile in the samples' unit, or why there is none.
+/// A trial's quantile in the samples' unit, or why there is none.
 pub fn quantile(histogram: &Histogram, quantile: f64) -> Result<f64, String> {
     let needed = samples_needed(quantile);
     if histogram.count < needed {

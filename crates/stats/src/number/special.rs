@@ -33,7 +33,7 @@ fn ln_gamma(x: f64) -> f64 {
 }
 
 /// The part of the gamma integral above x: Q(a, x), by the series 6.5.29 or the fraction 6.5.31.
-pub(crate) fn gamma_above(a: f64, x: f64) -> f64 {
+fn gamma_above(a: f64, x: f64) -> f64 {
     match x {
         x if x <= 0.0 => 1.0,
         x if x < a + 1.0 => 1.0 - below_by_series(a, x),
@@ -73,7 +73,7 @@ fn above_by_fraction(a: f64, x: f64) -> f64 {
     fraction * (a * x.ln() - x - ln_gamma(a)).exp()
 }
 
-/// The chance of a χ² of so many degrees of freedom beyond x (26.4.19).
+/// The chance of a χ² of this many degrees of freedom beyond x (26.4.19).
 pub(crate) fn chi_squared_above(x: f64, degrees: f64) -> f64 {
     gamma_above(degrees / 2.0, x / 2.0)
 }

@@ -7,10 +7,8 @@
 //! is does not count at all.
 
 use crate::number::special::{chi_squared_above, range_exceeded};
+use crate::rank::holm::ALPHA;
 use crate::rank::rank_sum::doubled_ranks;
-
-/// The chance of a false difference anywhere in a ranking.
-pub const CHANCE: f64 = 0.05;
 
 /// Mean ranks and what they tell.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +21,7 @@ pub struct CriticalDifference {
     pub statistic: f64,
     /// The chance of so large a χ² if all contestants were alike.
     pub chance: f64,
-    /// Two whose mean ranks differ by less cannot be told apart.
+    /// Contestants whose mean ranks differ by less cannot be told apart.
     pub difference: f64,
 }
 
@@ -65,7 +63,7 @@ fn friedman(sums: &[f64], ranks: &[Vec<f64>]) -> f64 {
 /// `q √(k (k + 1) / 6 N)`, where q is the range of k normal variables divided by √2.
 pub fn nemenyi(contestants: usize, cells: usize) -> f64 {
     let k = contestants as f64;
-    let q = range_exceeded(CHANCE, contestants as u32) / 2.0f64.sqrt();
+    let q = range_exceeded(ALPHA, contestants as u32) / 2.0f64.sqrt();
     q * (k * (k + 1.0) / (6.0 * cells as f64)).sqrt()
 }
 
@@ -77,13 +75,13 @@ impl CriticalDifference {
         order
     }
 
-    /// Whether the ranks tell anything at all.
+    /// Whether Friedman's test finds any difference.
     pub fn tells(&self) -> bool {
-        self.chance < CHANCE
+        self.chance < ALPHA
     }
 
     /// The largest groups that cannot be told apart, as first and last place of [`Self::order`];
-    /// nobody alone.
+    /// groups of one are left out.
     pub fn groups(&self) -> Vec<(usize, usize)> {
         let order = self.order();
         let rank = |place: usize| self.mean_ranks[order[place]];

@@ -7,21 +7,23 @@
 use crate::number::median::Ranks;
 use crate::resample::batched_medians::{Drawn, LANES, medians_of_pairs};
 
-/// Up to so many differences, which is 32 runs on each side.
+/// Up to this many differences, which is 32 trials on each side.
 const FEW: usize = 1_024;
 
-/// All differences `ours − baseline` in ascending order, each with the two runs that it comes from.
+/// All differences `ours − baseline` in ascending order, each with the two trials that it comes
+/// from.
 ///
-/// A resample gives every run a weight, and the median of the weighted differences is looked for
+/// A resample gives every trial a weight, and the median of the weighted differences is looked for
 /// thousands of times. It is always near the middle of the unweighted ones; so how much weight lies
 /// below that middle is found from a small table, and only the steps from there are walked.
 pub struct Differences {
     values: Vec<f64>,
     pairs: Vec<(u32, u32)>,
-    /// The baseline's runs from the largest value to the smallest: a run of ours has its smallest
-    /// difference from the first.
+    /// The baseline's trials from the largest value to the smallest: a trial of ours has its
+    /// smallest difference from the first.
     descending: Vec<u32>,
-    /// Our runs, each with how many of its differences are in the lower half of all; fewest first.
+    /// Our trials, each with how many of its differences are in the lower half of all; fewest
+    /// first.
     lower_half: Vec<(u32, u32)>,
 }
 
@@ -36,7 +38,7 @@ impl Differences {
                 |(place, &j): (usize, &u32)| (a - baseline[j as usize], i as u32, place as u32);
             sorted.extend(descending.iter().enumerate().map(of));
         }
-        // Equal differences of one run keep the order of the table.
+        // Equal differences of one trial keep the order of the table.
         sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
         let mut lower_half: Vec<(u32, u32)> = (0..ours.len() as u32).map(|i| (i, 0)).collect();
         sorted[..sorted.len() / 2].iter().for_each(|&(_, i, _)| lower_half[i as usize].1 += 1);
@@ -51,20 +53,20 @@ impl Differences {
     }
 
     /// The difference of a rank, counted from 1, and that of the same rank from the other end;
-    /// `None` when there are not so many.
+    /// `None` when there are not this many.
     pub fn ends(&self, rank: usize) -> Option<(f64, f64)> {
         let low = *self.values.get(rank.checked_sub(1)?)?;
         let high = *self.values.get(self.values.len().checked_sub(rank)?)?;
         Some((low, high))
     }
 
-    /// Whether there is only one difference, however the runs are weighed.
+    /// Whether there is only one difference, however the trials are weighed.
     pub fn are_equal(&self) -> bool {
         let ends = self.values.first().zip(self.values.last());
         ends.is_none_or(|(low, high)| low.total_cmp(high).is_eq())
     }
 
-    /// The shift when every run counts as often as the weights say; `None` when a side has no
+    /// The shift when every trial counts as often as the weights say; `None` if a sample has no
     /// weight. It is [`weighted`](crate::number::median::weighted) of all differences.
     pub fn shift(&self, ours: &[u32], baseline: &[u32]) -> Option<f64> {
         let sum = |weights: &[u32]| weights.iter().map(|&w| u64::from(w)).sum::<u64>();
@@ -115,7 +117,8 @@ impl Differences {
 }
 
 /// The shift from the baseline to ours, in the values' unit; `None` when a sample is empty.
-pub fn shift(ours: &[f64], baseline: &[f64]) -> Option<f64> {
+#[cfg(test)]
+fn shift(ours: &[f64], baseline: &[f64]) -> Option<f64> {
     let differences = Differences::new(ours, baseline);
     differences.shift(&vec![1; ours.len()], &vec![1; baseline.len()])
 }

@@ -22,13 +22,14 @@ pub fn adjust(raw: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// How many independent runs of each side a family of so many comparisons needs before the exact
-/// rank-sum test can claim anything in it: 4 for one comparison, 6 for 23, 7 for 85, 10 for 4,618.
+/// How many independent trials of each contestant a family of this many comparisons needs before
+/// the exact rank-sum test can claim anything in it: 4 for one comparison, 6 for 23, 7 for 85, 10
+/// for 4,618.
 pub fn units_needed(comparisons: usize) -> usize {
     (1..).find(|&runs| can_claim(runs, runs, comparisons)).unwrap_or(usize::MAX)
 }
 
-/// Whether any claim is possible with so many independent runs of either side.
+/// Whether any claim is possible with this many independent trials of either side.
 pub fn can_claim(ours: usize, baseline: usize, comparisons: usize) -> bool {
     smallest(ours, baseline) * comparisons as f64 <= ALPHA
 }

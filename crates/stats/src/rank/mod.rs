@@ -6,9 +6,7 @@
 //! [`rank_interval`]. Matched pairs: [`signed_rank`] (test), [`walsh`] (estimate and interval).
 //! Several samples over several cells: [`critical_difference`]. Many tests: [`holm`].
 
-pub mod cliffs_delta;
 pub mod critical_difference;
-pub mod equivalence;
 pub mod hodges_lehmann;
 pub mod holm;
 pub mod rank_interval;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The interval of the Hodges–Lehmann shift by the exact rank-sum test: all shifts that the test
-//! does not refuse.
+//! does not reject.
 //!
 //! Of the m·n differences in ascending order it runs from the k-th smallest to the k-th largest,
-//! where k is how many values of Mann and Whitney's U, from 0 on, chance gives in at most 2.5 % of
-//! cases (Moses's method; Hollander and Wolfe, "Nonparametric Statistical Methods", 2nd edition
-//! 1999, section 4.3). It needs no distribution and no resampling, and holds what it promises with
-//! few runs too: with equal values it is only the wider for it. With fewer than four runs on each
-//! side there is none.
+//! where k is how many values of Mann and Whitney's U, from 0 on, have together a probability of at
+//! most 2.5 % (Moses's method; Hollander and Wolfe, "Nonparametric Statistical Methods", 2nd
+//! edition 1999, section 4.3). It needs no distribution and no resampling, and keeps its coverage
+//! with few trials; ties only make it wider. With fewer than four trials of each contestant there
+//! is none.
 
-use crate::compare::comparison::Interval;
+use crate::number::interval::Interval;
 use crate::rank::hodges_lehmann::Differences;
 use crate::rank::rank_sum::sums_within;
 
-/// What may be missed on each side.
+/// The probability that is left out on each side.
 const TAIL: f64 = 0.025;
 
 /// The shift from the baseline to ours with its 95 % interval, in the values' unit; `None` where so

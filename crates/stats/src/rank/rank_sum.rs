@@ -1,29 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The exact rank-sum test: how often chance alone separates two samples as far as they are.
+//! The exact rank-sum test: how often chance alone separates two samples as far as they are
+//! separated.
 //!
-//! If nothing but chance decided which runs are whose, every choice of so many of them would be
-//! equally likely. The test counts the choices whose ranks sum to as little, or as much, as ours
-//! (Mann and Whitney, "On a Test of Whether one of Two Random Variables is Stochastically Larger
-//! than the Other", Annals of Mathematical Statistics 18(1), 1947). Equal values share the mean of
-//! their ranks, and the counting respects that, so the p value is exact with ties too. It counts by
-//! adding one run at a time, not by enumeration.
-//!
-//! [`blocked`] exchanges runs only within their block (Lehmann, "Nonparametrics: Statistical
-//! Methods Based on Ranks", 1975, section 3.3). Where blocks differ much it sees more; but with one
-//! run per side and block it has only 2 to the power of the blocks choices.
+//! If only chance decided which trial belongs to which sample, every choice of that many trials
+//! would be equally likely. The test counts the choices whose ranks sum to as little, or as much,
+//! as ours (Mann and Whitney, "On a Test of Whether one of Two Random Variables is Stochastically
+//! Larger than the Other", Annals of Mathematical Statistics 18(1), 1947). Equal values share the
+//! mean of their ranks, and the count respects that, so the p value is exact with ties too. It
+//! counts by adding one trial at a time, not by enumeration.
 
 use crate::number::distributions::normal_below;
 
-/// Up to so many runs on both sides together the p value is exact; beyond, it is normal with
+/// Up to this many trials on both sides together the p value is exact; beyond, it is normal with
 /// corrections for ties and continuity. There the two differ by less than 0.001.
-pub const EXACT_RUNS: usize = 60;
+const EXACT_RUNS: usize = 60;
 
 /// One-sided p values, each 0 … 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tails {
-    /// How often chance puts ours as low as it is, or lower.
+    /// The chance of a rank sum as low as ours, or lower.
     pub below: f64,
-    /// How often chance puts ours as high as it is, or higher.
+    /// The chance of a rank sum as high as ours, or higher.
     pub above: f64,
 }
 
@@ -34,7 +31,7 @@ impl Tails {
     }
 }
 
-/// The tails for independent runs of two sides; `None` when a side is empty.
+/// The tails for independent trials of two sides; `None` if a sample is empty.
 pub fn rank_sum(ours: &[f64], baseline: &[f64]) -> Option<Tails> {
     if ours.is_empty() || baseline.is_empty() {
         return None;
@@ -54,22 +51,7 @@ fn exact(ranks: &[usize], ours: usize) -> Tails {
     tails(&choices(&ranks, ours), ranks[..ours].iter().sum())
 }
 
-/// The same when runs may be exchanged only within their block; each block has both sides' values.
-/// Blocks without one of the sides say nothing; `None` when there are no others.
-pub fn blocked(blocks: &[(Vec<f64>, Vec<f64>)]) -> Option<Tails> {
-    let whole = blocks.iter().filter(|(ours, baseline)| !ours.is_empty() && !baseline.is_empty());
-    let (mut sum, mut ways) = (0, vec![1.0]);
-    let mut any = false;
-    for (ours, baseline) in whole {
-        let ranks = doubled_ranks(&[ours.as_slice(), baseline].concat());
-        sum += ranks[..ours.len()].iter().sum::<usize>();
-        ways = convolve(&ways, &choices(&ranks, ours.len()));
-        any = true;
-    }
-    any.then(|| tails(&ways, sum))
-}
-
-/// The smallest two-sided p value that so many runs can give: all of one side below the other.
+/// The smallest two-sided p value that this many trials can give: all of one side below the other.
 pub fn smallest(ours: usize, baseline: usize) -> f64 {
     let ways: f64 = (1..=ours).map(|k| (baseline + k) as f64 / k as f64).product();
     (2.0 / ways).min(1.0)
@@ -131,14 +113,6 @@ fn largest_sum(ranks: &[usize], chosen: usize) -> usize {
     sorted[ranks.len() - chosen..].iter().sum()
 }
 
-fn convolve(one: &[f64], other: &[f64]) -> Vec<f64> {
-    let mut product = vec![0.0; one.len() + other.len() - 1];
-    for (i, a) in one.iter().enumerate().filter(|(_, a)| **a != 0.0) {
-        product[i..].iter_mut().zip(other).for_each(|(sum, b)| *sum += a * b);
-    }
-    product
-}
-
 fn tails(ways: &[f64], sum: usize) -> Tails {
     let all: f64 = ways.iter().sum();
     let below = ways[..=sum].iter().sum::<f64>() / all;
@@ -183,16 +157,6 @@ mod tests {
     }
 
     #[test]
-    fn pairs_in_blocks_are_a_sign_test() {
-        let block = |shift: f64| {
-            (0..8).map(move |b| (vec![f64::from(b) * 9.0 + shift], vec![f64::from(b) * 9.0]))
-        };
-        let tails = blocked(&block(1.0).collect::<Vec<_>>()).unwrap();
-        assert!((tails.above - 0.5f64.powi(8)).abs() < 1e-15);
-        assert_eq!(blocked(&[(vec![1.0], vec![])]), None);
-    }
-
-    #[test]
     fn the_approximation_takes_over_without_a_jump() {
         let ours: Vec<f64> = (0..30).map(|i| f64::from(i) + 5.3).collect();
         let base: Vec<f64> = (0..30).map(f64::from).collect();
@@ -207,7 +171,7 @@ mod tests {
         prop::collection::vec((0..8i32).prop_map(f64::from), 1..7)
     }
 
-    /// The definition: every choice of so many positions, one by one.
+    /// The definition: every choice of this many positions, one by one.
     fn enumerated(ours: &[f64], base: &[f64]) -> Tails {
         let ranks = doubled_ranks(&[ours, base].concat());
         let sum: usize = ranks[..ours.len()].iter().sum();
@@ -235,12 +199,6 @@ mod tests {
         fn sides_exchange_their_tails(a in sample(), b in sample()) {
             let (one, other) = (rank_sum(&a, &b).unwrap(), rank_sum(&b, &a).unwrap());
             prop_assert!((one.below - other.above).abs() < 1e-12);
-        }
-
-        #[test]
-        fn one_block_is_no_blocks(a in sample(), b in sample()) {
-            let (one, none) = (blocked(&[(a.clone(), b.clone())]), rank_sum(&a, &b));
-            prop_assert!((one.unwrap().below - none.unwrap().below).abs() < 1e-12);
         }
     }
 }

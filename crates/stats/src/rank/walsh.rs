@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The shift of paired runs: the median of all Walsh averages of their differences, each difference
-//! with itself and with every other one.
+//! The shift of matched pairs: the median of all Walsh averages of their differences, each
+//! difference averaged with itself and with every other one.
 //!
 //! It is Hodges and Lehmann's shift for one sample ("Estimates of location based on rank tests",
 //! Annals of Mathematical Statistics 34(2), 1963), and belongs to the signed-rank test (Hollander
 //! and Wolfe, "Nonparametric Statistical Methods", 2nd edition 1999, section 3.2). What a block
-//! does to both runs of a pair alike is not in it.
+//! does to both trials of a pair cancels out.
 
-use crate::compare::comparison::Interval;
 use crate::number::interval::CONFIDENCE;
+use crate::number::interval::Interval;
 use crate::number::median::weighted;
 use crate::rank::signed_rank::signed_within;
 use crate::resample::batched_medians::{Drawn, LANES, MOST_WEIGHT, medians_of_averages};
@@ -55,9 +55,9 @@ impl Averages {
         weighted(each, total * (total + 1) / 2)
     }
 
-    /// The exact 95 % interval of the shift of so many pairs, which the signed-rank test does not
-    /// tell from what was found (Tukey's; Hollander and Wolfe 1999, section 3.3); `None` of fewer
-    /// than six, which have none.
+    /// The exact 95 % interval of the shift of `pairs` pairs: the values that the signed-rank test
+    /// does not reject (Tukey's; Hollander and Wolfe 1999, section 3.3); `None` of fewer than six,
+    /// which have none.
     pub fn interval(&self, pairs: usize) -> Option<Interval> {
         let rank = signed_within(pairs, (1.0 - CONFIDENCE) / 2.0).checked_sub(1)?;
         let low = *self.values.get(rank)?;
@@ -65,7 +65,7 @@ impl Averages {
         Some(Interval { low, high })
     }
 
-    /// Whether so many pairs' averages can be looked at for many resamples at once.
+    /// Whether this many pairs' averages can be looked at for many resamples at once.
     pub(crate) fn are_few(pairs: usize) -> bool {
         pairs * (pairs + 1) / 2 <= MOST_WEIGHT
     }
@@ -76,8 +76,9 @@ impl Averages {
     }
 }
 
-/// The shift of paired runs, from the differences ours − baseline; `None` without any.
-pub fn shift(differences: &[f64]) -> Option<f64> {
+/// The shift of paired trials, from the differences ours − baseline; `None` without any.
+#[cfg(test)]
+fn shift(differences: &[f64]) -> Option<f64> {
     Averages::new(differences).shift(&vec![1; differences.len()])
 }
 

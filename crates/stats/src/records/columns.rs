@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Sorting records into cells, and their numbers into columns of one measure and one contestant.
+//! Records sorted into cells, and their numbers into columns of one measure and one contestant.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,6 +31,12 @@ impl CellKey {
             backend: trial.backend,
         }
     }
+
+    /// The cell with its machine and backend as tables name it; `record` is one of the cell's.
+    pub fn label(&self, record: &Record) -> String {
+        let cell = record.trial.workload.cell();
+        format!("{cell} on {} ({})", self.machine, self.backend.word())
+    }
 }
 
 /// Records by cell, in the order of tables.
@@ -42,14 +48,35 @@ pub(crate) fn cells(records: &[Record]) -> BTreeMap<CellKey, Vec<&Record>> {
     cells
 }
 
-/// A run's number with what it is a replicate of.
+/// The measures that the cell's workloads name first, in their order.
+pub fn headlines(records: &[&Record]) -> Vec<MeasureKey> {
+    let mut headlines = Vec::new();
+    for text in records.iter().flat_map(|record| &record.trial.workload.headline) {
+        if let Ok(key) = text.parse()
+            && !headlines.contains(&key)
+        {
+            headlines.push(key);
+        }
+    }
+    headlines
+}
+
+/// The names of the contestants that the records are of, sorted.
+pub(crate) fn contestants<'a>(records: &[&'a Record]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = records.iter().map(|r| r.trial.contestant.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// A trial's number with what it is a replicate of.
 #[derive(Clone)]
 pub(crate) struct Sample {
     /// Planned boot and real boot: a crash in between makes two.
     pub boot: (u32, String),
     pub seed: Seed,
-    /// What it shares with the runs that it may be paired with: [`model::Trial::met`].
-    pub met: Option<(u32, Seed)>,
+    /// See [`model::Trial::pairing_key`].
+    pub pairing_key: Option<(u32, Seed)>,
     pub value: f64,
 }
 
@@ -65,15 +92,30 @@ impl Column {
         self.samples.iter().map(|sample| sample.value).collect()
     }
 
-    /// One number for each independent run: a seed under a virtual clock, a boot under a real one.
-    /// Runs of one seed are the same run, and those of one boot resemble each other.
-    pub fn units(&self, clock: Clock) -> Vec<f64> {
-        let clusters = match clock {
-            Clock::Virtual => Clusters::new(self.samples.iter().map(|sample| sample.seed.0)),
-            Clock::Real => Clusters::new(self.samples.iter().map(|sample| &sample.boot)),
-        };
-        clusters.unit_values(&self.values())
+    /// One number for each independent unit: a seed under a virtual clock, a boot under a real one
+    /// (the trials themselves if all belong to one boot). Trials of one seed are the same trial,
+    /// and those of one boot resemble each other.
+    pub fn independent_values(&self, clock: Clock) -> Vec<f64> {
+        self.clusters(clock).unit_values(&self.values())
     }
+
+    /// How many seeds a virtual clock has measured, or from how many boots a real clock's numbers
+    /// come.
+    pub fn seeds_or_boots(&self, clock: Clock) -> usize {
+        self.clusters(clock).boots()
+    }
+
+    fn clusters(&self, clock: Clock) -> Clusters {
+        match clock {
+            Clock::Virtual => Clusters::new(self.samples.iter().map(|sample| sample.seed.0)),
+            Clock::Real => boots(&self.samples),
+        }
+    }
+}
+
+/// Which samples belong to which boot.
+pub(crate) fn boots(samples: &[Sample]) -> Clusters {
+    Clusters::new(samples.iter().map(|sample| &sample.boot))
 }
 
 /// The columns of a cell, by measure and contestant.
@@ -103,5 +145,5 @@ pub(crate) fn columns(records: &[&Record]) -> Columns {
 fn sample(record: &Record, value: f64) -> Sample {
     let trial = &record.trial;
     let boot = (trial.boot, record.provenance.boot_id.clone());
-    Sample { boot, seed: trial.seed, met: trial.met(), value }
+    Sample { boot, seed: trial.seed, pairing_key: trial.pairing_key(), value }
 }

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::number::quantile::quantile;
 
-/// One number that every run of a cell has: a measure, for a distribution one of its quantiles, of
-/// a task group. It is written as `wakeup_latency_ns.p99 fair_waker`, and read back from that.
+/// One number that every trial of a cell has: a measure, for a distribution one of its quantiles,
+/// of a task group. It is written as `wakeup_latency_ns.p99 fair_waker`, and read back from that.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MeasureKey {
     /// The measure's name, see [`MEASURES`].
@@ -52,7 +52,7 @@ impl Statistic {
         }
     }
 
-    /// The statistic of one run's distribution, or why there is none.
+    /// The statistic of one trial's distribution, or why there is none.
     fn of(self, histogram: &Histogram) -> Result<f64, String> {
         match self {
             Statistic::P50 => quantile(histogram, 0.5),
@@ -77,6 +77,11 @@ impl MeasureKey {
     /// Unit and direction; names that no table knows explain and do not judge.
     pub fn unit_and_direction(&self) -> (Unit, Direction) {
         measure(&self.name).map_or((Unit::Count, Direction::Neutral), |m| (m.unit, m.direction))
+    }
+
+    /// Whether one direction of this measure is better than the other.
+    pub fn judges(&self) -> bool {
+        self.unit_and_direction().1 != Direction::Neutral
     }
 
     /// The place in tables: as in [`MEASURES`], the group `all` first, then the statistic.

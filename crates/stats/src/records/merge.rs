@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Records of several stores as one set: what is the same question asked under the same conditions
-//! comes into one cell, and everything else stays in cells of its own.
+//! Records of several stores as one set: the same question asked under the same conditions becomes
+//! one cell, and everything else stays in cells of its own.
 //!
 //! - Under a virtual clock the same trial gives the same bytes on every host. Records of two stores
-//!   share a cell if load, machine, schedulers, kernels and program are the same, and every trial
-//!   that both have measured the same; it then counts once. Where one of them has measured
-//!   something else, one is wrong, and both are shown.
+//!   share a cell if workload, machine, schedulers, kernels and program are the same, and every
+//!   trial that both have measured has the same measurements; it then counts once. If the
+//!   measurements differ, one store is wrong, and both are shown.
 //! - Under a real clock two stores are two hosts, or one host at two times. Nothing randomised one
-//!   against the other, so that a difference between contestants and one between places cannot be
-//!   told apart: they never share a cell. A run that is in both stores, as in a copy, counts once.
+//!   against the other, so a difference between contestants cannot be told from one between places:
+//!   they never share a cell. A trial that is in both stores, as in a copy, counts once.
 //!
-//! Cells that stay apart carry their store's name behind the machine's: `laptop @ B.db`.
+//! Cells that stay apart carry their store's name after the machine's: `laptop @ B.db`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,10 +30,11 @@ pub struct Part {
     pub records: Vec<Record>,
 }
 
-/// All of it.
+/// The result.
 #[derive(Clone, Debug, Default)]
-pub struct Together {
-    /// The records, each run once; machines of cells that stay apart have the store in their name.
+pub struct Merged {
+    /// The records, each trial once; machines of cells that stay apart have the store in their
+    /// name.
     pub records: Vec<Record>,
     /// What a reader must know about how they were put together, a sentence each.
     pub notes: Vec<String>,
@@ -41,7 +42,7 @@ pub struct Together {
     pub contradictions: Vec<String>,
 }
 
-/// Why two stores' records of a cell cannot stand in one.
+/// Why two stores' records of a cell cannot share one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Why {
     Place,
@@ -49,7 +50,7 @@ enum Why {
     Contradiction(String),
 }
 
-/// Records of a cell that may stand together, and the parts that they are of.
+/// Records that share a cell, and the parts that they come from.
 #[derive(Default)]
 struct Group {
     parts: Vec<usize>,
@@ -57,9 +58,9 @@ struct Group {
 }
 
 /// Puts parts together, in their order.
-pub fn together(parts: Vec<Part>) -> Together {
+pub fn merge(parts: Vec<Part>) -> Merged {
     let labels: Vec<String> = parts.iter().map(|part| part.label.clone()).collect();
-    let mut all = Together::default();
+    let mut all = Merged::default();
     let mut reasons: BTreeMap<Why, Vec<String>> = BTreeMap::new();
     let mut twice: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     for (key, shares) in by_cell(parts) {
@@ -101,7 +102,7 @@ fn by_cell(parts: Vec<Part>) -> BTreeMap<CellKey, BTreeMap<usize, Vec<Record>>> 
     let mut cells: BTreeMap<CellKey, BTreeMap<usize, Vec<Record>>> = BTreeMap::new();
     for (index, part) in parts.into_iter().enumerate() {
         for record in part.records {
-            // One name for machines of two sizes is one more difference to be noticed.
+            // One name for machines of two sizes is a difference, too.
             let key = CellKey { cpus: 0, ..CellKey::of(&record) };
             cells.entry(key).or_default().entry(index).or_default().push(record);
         }
@@ -131,7 +132,7 @@ fn add(group: &mut Group, part: usize, records: Vec<Record>) -> usize {
     before - (group.records.len() - old)
 }
 
-/// What makes two records the same run: under a virtual clock the trial alone.
+/// What makes two records the same trial: under a virtual clock the trial alone.
 type Run = (String, Option<(String, u64, String)>);
 
 fn run(record: &Record) -> Run {
@@ -140,7 +141,7 @@ fn run(record: &Record) -> Run {
     (record.trial.id(), (record.trial.clock() == Clock::Real).then(when))
 }
 
-/// Why two sets of records of one cell cannot stand together; `None` if they can.
+/// Why two sets of records cannot share a cell; `None` if they can.
 fn apart(known: &[Record], new: &[Record], clock: Clock) -> Option<Why> {
     if clock == Clock::Real {
         let runs: BTreeSet<Run> = known.iter().map(run).collect();
@@ -151,7 +152,7 @@ fn apart(known: &[Record], new: &[Record], clock: Clock) -> Option<Why> {
     unlike.map(Why::Definition).or_else(|| contradiction(known, new).map(Why::Contradiction))
 }
 
-/// What is called the same and is not.
+/// Definitions that share a name and differ.
 fn definitions(known: &[Record], new: &[Record]) -> Option<String> {
     let (one, other) = (&known.first()?.trial, &new.first()?.trial);
     if one.workload != other.workload {

@@ -1,49 +1,103 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The pairs of a randomised block design: contestant and baseline in the same block, with the same
-//! arrivals, and on the same kernel in the same boot. What the block does to both is no difference
-//! between them (Fisher, "The Design of Experiments", 1935, chapter 4).
+//! Which samples of a contestant and of the baseline are compared with each other.
+//!
+//! - **By seed** ([`by_seed`]). Under a virtual clock a number is exact, and trials of one seed
+//!   faced the same arrivals, in whatever block or session they ran.
+//! - **By block and seed** ([`MatchedPairs`]): the matched pairs of a randomised block design. Both
+//!   trials ran in the same block with the same arrivals, and on a kernel in the same boot. What the
+//!   block does to both is no difference between them (Fisher, "The Design of Experiments", 1935,
+//!   chapter 4).
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::decide::verdict::RUNS_NEEDED;
-use crate::records::columns::Sample;
+use serde::{Deserialize, Serialize};
+
+use crate::number::interval::RUNS_NEEDED;
+use crate::number::median::median;
+use crate::records::columns::{Sample, boots};
 use crate::resample::bootstrap::Clusters;
 
-/// A number of each side for every independent unit, the baseline's in its place.
+/// The numbers of every seed that both have, ours first, in the order of the seeds. Several samples
+/// of one seed give their median.
+pub(crate) fn by_seed(ours: &[Sample], baseline: &[Sample]) -> Vec<(f64, f64)> {
+    let (ours, baseline) = (values_by_seed(ours), values_by_seed(baseline));
+    let pair =
+        |(seed, values): (u64, Vec<f64>)| Some((median(&values)?, median(baseline.get(&seed)?)?));
+    ours.into_iter().filter_map(pair).collect()
+}
+
+fn values_by_seed(samples: &[Sample]) -> BTreeMap<u64, Vec<f64>> {
+    let mut values: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for sample in samples {
+        values.entry(sample.seed.0).or_default().push(sample.value);
+    }
+    values
+}
+
+/// In how many seeds a contestant's number is below, equal to or above the baseline's number of the
+/// same seed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeedCounts {
+    /// Seeds with a lower number than the baseline's.
+    pub lower: usize,
+    /// Seeds with exactly the baseline's number.
+    pub equal: usize,
+    /// Seeds with a higher number than the baseline's.
+    pub higher: usize,
+}
+
+impl SeedCounts {
+    pub(crate) fn of(ours: &[Sample], baseline: &[Sample]) -> SeedCounts {
+        let pairs = by_seed(ours, baseline);
+        let count = |holds: fn(f64, f64) -> bool| {
+            pairs.iter().filter(|&&(own, base)| holds(own, base)).count()
+        };
+        SeedCounts {
+            lower: count(|own, base| own < base),
+            equal: count(|own, base| own == base),
+            higher: count(|own, base| own > base),
+        }
+    }
+}
+
+/// The matched pairs of a contestant and the baseline: one pair for each independent unit (a boot,
+/// or a trial where all trials belong to one boot).
 #[derive(Debug, PartialEq)]
-pub(crate) struct Paired {
-    /// ours − baseline.
+pub(crate) struct MatchedPairs {
+    /// The contestant's number minus the baseline's.
     pub differences: Vec<f64>,
-    /// The baseline's number.
+    /// The baseline's numbers, in the same order.
     pub base: Vec<f64>,
 }
 
-/// The pairs of two sides; `None` if they are too few to say anything, or if a unit of the smaller
-/// side has no partner: then blocks are not what was planned, and all runs are compared with all.
-pub(crate) fn paired(ours: &[Sample], baseline: &[Sample]) -> Option<Paired> {
-    let pairs = pairs(ours, baseline);
-    let boots = Clusters::new(pairs.iter().map(|(one, other)| (&one.boot, &other.boot)));
-    let difference = |(one, other): &(&Sample, &Sample)| one.value - other.value;
-    let differences = boots.unit_values(&pairs.iter().map(difference).collect::<Vec<_>>());
-    let base = boots.unit_values(&pairs.iter().map(|pair| pair.1.value).collect::<Vec<_>>());
-    let all = units(ours).min(units(baseline));
-    let is_whole = differences.len() >= all && all >= RUNS_NEEDED;
-    is_whole.then_some(Paired { differences, base })
-}
-
-fn units(side: &[Sample]) -> usize {
-    Clusters::new(side.iter().map(|sample| &sample.boot)).units()
-}
-
-/// Runs of the same block and seed, in their order where there are several.
-fn pairs<'a>(ours: &'a [Sample], baseline: &'a [Sample]) -> Vec<(&'a Sample, &'a Sample)> {
-    let key = |sample: &Sample| sample.met.map(|(block, seed)| (block, seed.0));
-    let mut partners: BTreeMap<_, VecDeque<&Sample>> = BTreeMap::new();
-    for (met, sample) in baseline.iter().filter_map(|sample| Some((key(sample)?, sample))) {
-        partners.entry(met).or_default().push_back(sample);
+impl MatchedPairs {
+    /// `None` with fewer than [`RUNS_NEEDED`] pairs, or if a unit of the smaller side has no
+    /// partner: then the blocks are not what was planned, and the samples are compared unpaired.
+    pub fn of(ours: &[Sample], baseline: &[Sample]) -> Option<MatchedPairs> {
+        let pairs = by_block_and_seed(ours, baseline);
+        let units = Clusters::new(pairs.iter().map(|(own, base)| (&own.boot, &base.boot)));
+        let difference = |(own, base): &(&Sample, &Sample)| own.value - base.value;
+        let differences = units.unit_values(&pairs.iter().map(difference).collect::<Vec<_>>());
+        let base = units.unit_values(&pairs.iter().map(|pair| pair.1.value).collect::<Vec<_>>());
+        let planned = boots(ours).units().min(boots(baseline).units());
+        let is_whole = differences.len() >= planned && planned >= RUNS_NEEDED;
+        is_whole.then_some(MatchedPairs { differences, base })
     }
-    let partner = |one: &'a Sample| Some((one, partners.get_mut(&key(one)?)?.pop_front()?));
-    ours.iter().filter_map(partner).collect()
+}
+
+/// Samples with the same [`model::Trial::pairing_key`]; several with one key are paired in their
+/// order.
+fn by_block_and_seed<'a>(
+    ours: &'a [Sample],
+    baseline: &'a [Sample],
+) -> Vec<(&'a Sample, &'a Sample)> {
+    let key = |sample: &Sample| sample.pairing_key.map(|(block, seed)| (block, seed.0));
+    let mut partners: BTreeMap<_, VecDeque<&Sample>> = BTreeMap::new();
+    for (key, sample) in baseline.iter().filter_map(|sample| Some((key(sample)?, sample))) {
+        partners.entry(key).or_default().push_back(sample);
+    }
+    let pair = |own: &'a Sample| Some((own, partners.get_mut(&key(own)?)?.pop_front()?));
+    ours.iter().filter_map(pair).collect()
 }
 
 #[cfg(test)]
@@ -55,7 +109,7 @@ mod tests {
         let sample = |(at, &value): (u32, &f64)| Sample {
             boot: (at / runs_per_boot, String::new()),
             seed: Seed(u64::from(at)),
-            met: Some((at / runs_per_boot, Seed(u64::from(at)))),
+            pairing_key: Some((at / runs_per_boot, Seed(u64::from(at)))),
             value,
         };
         (0..).zip(values).map(sample).collect()
@@ -65,10 +119,10 @@ mod tests {
     const BASE: [f64; 6] = [10.0, 20.0, 30.0, 40.0, 50.0, 60.0];
 
     #[test]
-    fn runs_of_a_block_meet() {
+    fn trials_of_a_block_and_seed_are_matched() {
         let mut shuffled = runs(&OURS, 1);
         shuffled.swap(0, 4);
-        let found = paired(&shuffled, &runs(&BASE, 1)).unwrap();
+        let found = MatchedPairs::of(&shuffled, &runs(&BASE, 1)).unwrap();
         // In the order of the boots.
         assert_eq!(found.differences, [1.0, 2.0, 1.0, 5.0, 1.0, 0.0]);
         assert_eq!(found.base, BASE);
@@ -77,7 +131,7 @@ mod tests {
     #[test]
     fn boots_are_the_units() {
         let values = |by: f64| (0..18).map(|run| f64::from(run) * by).collect::<Vec<_>>();
-        let found = paired(&runs(&values(2.0), 3), &runs(&values(1.0), 3)).unwrap();
+        let found = MatchedPairs::of(&runs(&values(2.0), 3), &runs(&values(1.0), 3)).unwrap();
         assert_eq!(found.differences, [1.0, 4.0, 7.0, 10.0, 13.0, 16.0]);
         assert_eq!(found.base, found.differences);
     }
@@ -85,20 +139,28 @@ mod tests {
     #[test]
     fn a_failed_run_takes_its_block_with_it() {
         let (seven, whole) = ([OURS.as_slice(), &[70.0]].concat(), [&BASE[..], &[70.0]].concat());
-        let found = paired(&runs(&seven, 1)[1..], &runs(&whole, 1)).unwrap();
+        let found = MatchedPairs::of(&runs(&seven, 1)[1..], &runs(&whole, 1)).unwrap();
         assert_eq!(found.differences.len(), 6);
     }
 
     #[test]
-    fn what_did_not_meet_is_not_paired() {
-        assert_eq!(paired(&runs(&OURS[..5], 1), &runs(&BASE[..5], 1)), None, "five say nothing");
+    fn trials_without_a_common_key_are_not_matched() {
+        assert_eq!(
+            MatchedPairs::of(&runs(&OURS[..5], 1), &runs(&BASE[..5], 1)),
+            None,
+            "five say nothing"
+        );
         let (ours, mut base) = (runs(&OURS, 1), runs(&BASE, 1));
-        base[3].met = Some((3, Seed(99)));
-        assert_eq!(paired(&ours, &base), None, "another seed");
+        base[3].pairing_key = Some((3, Seed(99)));
+        assert_eq!(MatchedPairs::of(&ours, &base), None, "another seed");
         let alone = |mut side: Vec<Sample>| {
-            side.iter_mut().for_each(|sample| sample.met = None);
+            side.iter_mut().for_each(|sample| sample.pairing_key = None);
             side
         };
-        assert_eq!(paired(&alone(ours), &alone(runs(&BASE, 1))), None, "no blocks at all");
+        assert_eq!(
+            MatchedPairs::of(&alone(ours), &alone(runs(&BASE, 1))),
+            None,
+            "no blocks at all"
+        );
     }
 }

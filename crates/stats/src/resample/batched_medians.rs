@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Medians of sixteen resamples at a time.
 //!
-//! A comparison looks for tens of millions of weighted medians. Where resamples go side by side
-//! through the same ascending list, a processor adds and compares all of them in one step, and no
-//! branch depends on chance. The medians are those of [`weighted`](crate::number::median::weighted), and the
-//! draws are made in the same order as one by one.
+//! A comparison computes tens of millions of weighted medians. Resamples that go through the same
+//! ascending list in parallel are added and compared in one step of a vector unit, and no branch
+//! depends on chance. The medians are those of [`weighted`](crate::number::median::weighted), and
+//! the draws are made in the same order as one by one.
 
 use model::Seed;
 
@@ -19,11 +19,11 @@ pub type Lanes = [i16; LANES];
 /// The most weight that a resample may have, all together.
 pub const MOST_WEIGHT: usize = i16::MAX as usize;
 
-/// How often each run was drawn, in each resample.
+/// How often each trial was drawn, in each resample.
 pub struct Drawn(Vec<Lanes>);
 
 impl Drawn {
-    /// Nothing drawn from so many runs.
+    /// Nothing drawn from this many trials.
     pub fn nothing(runs: usize) -> Drawn {
         Drawn(vec![[0; LANES]; runs])
     }
@@ -51,7 +51,7 @@ impl Drawn {
     }
 }
 
-/// So many replicates, from batches that are told how many of their lanes count.
+/// This many replicates, from batches that are told how many of their lanes count.
 pub fn batches<T>(resamples: u32, mut batch: impl FnMut(usize) -> [T; LANES]) -> Vec<T> {
     let wanted = resamples as usize;
     let mut replicates = Vec::with_capacity(wanted);
@@ -62,7 +62,7 @@ pub fn batches<T>(resamples: u32, mut batch: impl FnMut(usize) -> [T; LANES]) ->
     replicates
 }
 
-/// The medians of runs in ascending order of their values.
+/// The medians of trials in ascending order of their values.
 pub fn medians(sorted: &[(f64, usize)], drawn: &Drawn) -> [f64; LANES] {
     let (totals, once) = (drawn.totals(), [1; LANES]);
     let places = middles(sorted.iter().map(|&(_, run)| (&drawn.0[run], &once)), &totals);
@@ -82,8 +82,8 @@ pub fn medians_of_pairs(
     at_places(middles(weights, &totals), &totals, |place| values[place])
 }
 
-/// The medians of averages of two runs in ascending order, each with its two places; a run that was
-/// drawn w times meets itself w(w + 1)/2 times.
+/// The medians of averages of two trials in ascending order, each with its two places; a trial that
+/// was drawn w times meets itself w(w + 1)/2 times.
 pub fn medians_of_averages(values: &[f64], pairs: &[(u32, u32)], drawn: &Drawn) -> [f64; LANES] {
     let (once, itself): (_, Vec<Lanes>) = ([1; LANES], drawn.0.iter().map(triangle).collect());
     let totals = triangle(&drawn.totals());
@@ -94,7 +94,7 @@ pub fn medians_of_averages(values: &[f64], pairs: &[(u32, u32)], drawn: &Drawn) 
     at_places(middles(weights, &totals), &totals, |place| values[place])
 }
 
-/// How many pairs so many make, each with itself and with every other one.
+/// How many pairs this many make, each with itself and with every other one.
 fn triangle(counts: &Lanes) -> Lanes {
     counts.map(|count| (i32::from(count) * (i32::from(count) + 1) / 2) as i16)
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The cluster bootstrap: resample boots with replacement, then runs within each drawn boot.
+//! The cluster bootstrap: resample boots with replacement, then trials within each drawn boot.
 //!
-//! Runs of one boot resemble each other, so they are not independent: resampling only runs would
-//! promise a precision that the next boot breaks. The levels follow Kalibera and Jones, "Rigorous
-//! benchmarking in reasonable time", ISMM 2013; resampling clusters and then their members is
-//! Davison and Hinkley, "Bootstrap Methods and their Application", 1997, section 3.8.
+//! Trials of one boot resemble each other, so they are not independent: resampling only trials
+//! would promise a precision that the next boot does not keep. The levels follow Kalibera and
+//! Jones, "Rigorous benchmarking in reasonable time", ISMM 2013; resampling clusters and then their
+//! members is Davison and Hinkley, "Bootstrap Methods and their Application", 1997, section 3.8.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use model::Seed;
 
 use crate::number::median::median;
 
-/// Which runs belong to which boot.
+/// Which trials belong to which boot.
 pub struct Clusters {
     members: Vec<Vec<u32>>,
-    /// The only run of every boot, where none has two: then there is nothing to draw within.
+    /// The only trial of every boot, if no boot has two: then nothing is drawn within boots.
     single: Option<Vec<u32>>,
     /// 0, 1, … for each boot, to draw one.
     places: Vec<u32>,
@@ -23,7 +23,7 @@ pub struct Clusters {
 }
 
 impl Clusters {
-    /// From the boot of every run, in the order of the runs.
+    /// From the boot of every trial, in the order of the trials.
     pub fn new<K: Ord>(boots: impl IntoIterator<Item = K>) -> Clusters {
         let mut by_boot: BTreeMap<K, Vec<u32>> = BTreeMap::new();
         let mut runs = 0;
@@ -37,7 +37,7 @@ impl Clusters {
         Clusters { single: members.iter().map(only).collect(), places, members, runs }
     }
 
-    /// How many runs.
+    /// How many trials.
     pub fn runs(&self) -> usize {
         self.runs
     }
@@ -47,14 +47,14 @@ impl Clusters {
         self.members.len()
     }
 
-    /// How many independent units an interval can rest on: the boots, or the runs when there is
+    /// The number of independent units behind an interval: the boots, or the trials if there is
     /// only one boot (the interval then says nothing about other boots).
     pub fn units(&self) -> usize {
         if self.boots() > 1 { self.boots() } else { self.runs }
     }
 
-    /// One number for each independent unit: the median of each boot's runs, or the runs
-    /// themselves when there is only one boot. `values` are those of the runs, in their order.
+    /// One number for each independent unit: the median of each boot's trials, or the trials
+    /// themselves when there is only one boot. `values` are those of the trials, in their order.
     pub fn unit_values(&self, values: &[f64]) -> Vec<f64> {
         if self.boots() <= 1 {
             return values.to_vec();
@@ -68,7 +68,7 @@ impl Clusters {
         self.members.len() * self.members.iter().map(Vec::len).max().unwrap_or(0)
     }
 
-    /// One resample, as how often each run was drawn.
+    /// One resample, as how often each trial was drawn.
     pub fn resample(&self, seed: &mut Seed, weights: &mut Vec<u32>) {
         weights.clear();
         weights.resize(self.runs, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How many blocks an experiment needs: before it starts ([`power`]) and while it runs
+//! How many blocks an experiment needs: before it starts ([`power`]) and while it trials
 //! ([`precision`]).
 
 pub mod power;

@@ -1,55 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a plan can show before it runs: the smallest p value, and the smallest difference.
+//! What a plan can show before it starts: the smallest p value, and the smallest difference.
 //!
-//! The p value has a floor: with `n` runs on either side, all of one below all of the other, chance
-//! does that in `2 / C(2n, n)` of cases, and Holm's correction multiplies it by the size of the
-//! family. The smallest difference is that which is claimed in 80 % of experiments (Cohen,
-//! "Statistical Power Analysis for the Behavioral Sciences", 2nd edition 1988, section 1.4), by
-//! drawing experiments with normal scatter: with few runs and large families the usual
-//! approximations are far off. A claim needs both that the tests say so ([`crate::evidence`]) and
-//! that the narrower interval excludes zero: the exact one of the pairs, or that of Student's t
-//! with the units of one side, widened by the Hodges-Lehmann shift's efficiency of 3/π. Blocks that
-//! differ are left aside: the pairs take out what they do to both sides, so that such a plan sees
-//! smaller differences than it promises.
+//! The p value has a floor: with `n` trials of either contestant, chance puts all of one below all
+//! of the other in `2 / C(2n, n)` of cases, and Holm's correction multiplies it by the size of the
+//! family. The smallest difference is the one that is claimed in 80 % of experiments (Cohen,
+//! "Statistical Power Analysis for the Behavioral Sciences", 2nd edition 1988, section 1.4). It is
+//! found by drawing experiments with normal noise, because the usual approximations are far off
+//! with few trials and large families. A claim needs both a significant test
+//! ([`crate::compare::evidence`]) and a narrower interval that excludes zero: the exact one of the
+//! matched pairs, or that of Student's t with the units of one contestant, widened by the
+//! Hodges-Lehmann shift's efficiency of 3/π. Differences between blocks are ignored: matched pairs
+//! remove them, so that such a plan sees smaller differences than it promises.
 
 use std::f64::consts::{PI, TAU};
 
 use model::Seed;
 
-use crate::compare::comparison::Interval;
 use crate::compare::evidence::{ByPairs, Evidence, pairs_tell, smallest_of_pairs};
-use crate::decide::verdict::{PERCENT_THAT_MATTERS, RUNS_NEEDED};
+use crate::decide::margin::PERCENT_THAT_MATTERS;
 use crate::number::distributions::student_quantile;
+use crate::number::interval::Interval;
+use crate::number::interval::RUNS_NEEDED;
 use crate::rank::holm::ALPHA;
 use crate::rank::rank_sum::{smallest, sums_within};
 use crate::rank::signed_rank::signed_within;
 use crate::rank::walsh::Averages;
 
 /// How often the smallest difference is found.
-pub const POWER: f64 = 0.8;
+const POWER: f64 = 0.8;
 
 /// Experiments that are drawn.
 const EXPERIMENTS: usize = 500;
 
-/// The bootstrap's interval of a shift comes out so much wider than theory has it for normal
-/// scatter and 6 to 20 runs; `tests/error_rates.rs` holds the promise against the verdicts.
+/// The bootstrap's interval of a shift is wider than theory by this factor, for normal noise and 6
+/// to 20 trials; `tests/error_rates.rs` checks the promise against the verdicts.
 const WIDER: f64 = 1.08;
 
-/// The most blocks that anybody is advised to run.
+/// The largest number of blocks that is ever advised.
 pub const BLOCKS_MAX: usize = 100;
 
-/// The smallest p value that so many independent runs on either side can reach, corrected for a
-/// family of so many comparisons.
+/// The smallest p value that this many independent trials of either contestant can reach, corrected
+/// for a family of this many comparisons.
 pub fn smallest_p(units: usize, comparisons: usize) -> f64 {
     let (by_ranks, pairs) = (smallest(units, units), units);
     let by_pairs = Some(ByPairs { p: smallest_of_pairs(pairs), pairs });
     (Evidence { by_ranks, by_pairs }.p(comparisons) * comparisons as f64).min(1.0)
 }
 
-/// The smallest shift that is claimed in 80 % of experiments, in standard deviations between runs;
-/// `None` where no claim is possible. The comparison is judged as the most certain one of its
-/// family, which is multiplied by the family's whole size.
-pub fn smallest_shift(units: usize, comparisons: usize) -> Option<f64> {
+/// The smallest shift that is claimed in 80 % of experiments, in standard deviations between
+/// trials; `None` where no claim is possible. The comparison is judged as the most certain one of
+/// its family, which is multiplied by the family's whole size.
+fn smallest_shift(units: usize, comparisons: usize) -> Option<f64> {
     if units < RUNS_NEEDED {
         return None;
     }
@@ -60,9 +61,9 @@ pub fn smallest_shift(units: usize, comparisons: usize) -> Option<f64> {
     shifts.get((POWER * EXPERIMENTS as f64) as usize).copied()
 }
 
-/// How much may still speak against a claim.
+/// The largest values of the test statistics that still allow a claim.
 struct Limits {
-    /// Pairs of a run of either side that are the wrong way round: Mann and Whitney's U.
+    /// Pairs of a trial of either side that are the wrong way round: Mann and Whitney's U.
     by_ranks: Option<usize>,
     /// Walsh averages above zero: the signed-rank test's statistic.
     by_pairs: Option<usize>,
@@ -97,7 +98,7 @@ impl Limits {
     }
 }
 
-/// The upper end of the narrower of two intervals: that of the pairs, and that of all runs.
+/// The upper end of the narrower of two intervals: that of the pairs, and that of all trials.
 fn upper_end(ours: &[f64], base: &[f64], of_pairs: Option<Interval>) -> f64 {
     let runs = ours.len() as f64;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / runs;
@@ -114,13 +115,13 @@ fn upper_end(ours: &[f64], base: &[f64], of_pairs: Option<Interval>) -> f64 {
     }
 }
 
-/// The same in percent, where logarithms scatter by `deviation` between runs.
+/// The same in percent, where logarithms scatter by `deviation` between trials.
 pub fn smallest_percent(deviation: f64, units: usize, comparisons: usize) -> Option<f64> {
     let shift = smallest_shift(units, comparisons)?.max(0.0) * deviation;
     Some(shift.exp_m1() * 100.0 + PERCENT_THAT_MATTERS)
 }
 
-/// How many runs on either side show a difference of so many percent; `None` if more than
+/// How many trials of either contestant show a difference of this many percent; `None` if more than
 /// [`BLOCKS_MAX`].
 pub fn units_for(percent: f64, deviation: f64, comparisons: usize) -> Option<usize> {
     let enough = |&units: &usize| {

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Declared precision: blocks are added until the shifts are known well enough.
 //!
-//! Only how wide intervals are is looked at, never where they lie: stopping when a result looks
-//! good would make chance a finding, stopping at a fixed width does not (Anscombe, "Large-sample
-//! theory of sequential estimation", Proceedings of the Cambridge Philosophical Society 48, 1952;
-//! for few runs it holds nearly, and `make validate-statistics` shows how nearly).
+//! The rule looks only at the width of intervals, never at their position: to stop when a result
+//! looks good would turn chance into a finding, to stop at a fixed width does not (Anscombe,
+//! "Large-sample theory of sequential estimation", Proceedings of the Cambridge Philosophical
+//! Society 48, 1952; with few trials it holds approximately, and `make validate-statistics` shows
+//! how closely).
 
 use crate::compare::comparison::Comparison;
 use crate::decide::verdict::Verdict;
 use crate::sample_size::power::BLOCKS_MAX;
 
-/// A step makes a plan at most half as large again: widths shrink by the root only, and what is too
-/// much is wasted.
+/// A step enlarges a plan by at most half: widths shrink with the square root of the blocks, and
+/// superfluous blocks are wasted.
 const STEP: f64 = 1.5;
 
 /// What follows from the widths of the intervals.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
-    /// Every shift is known well enough; the widest is ± so many percent.
+    /// Every shift is known well enough; the widest is ± this many percent.
     Enough {
         /// Half of the widest interval, in percent.
         half_width: f64,
     },
-    /// More blocks, so many in all.
+    /// More blocks are needed.
     Blocks {
         /// Half of the widest interval, in percent.
         half_width: f64,
@@ -31,7 +32,7 @@ pub enum Next {
         /// The plan's new number of blocks.
         blocks: u32,
     },
-    /// It will not come to that.
+    /// The precision cannot be reached.
     Never {
         /// Why.
         why: String,
@@ -39,7 +40,7 @@ pub enum Next {
 }
 
 impl Next {
-    /// For the user.
+    /// The sentence for the user, after this many blocks with ± `percent` wanted.
     pub fn words(&self, blocks: u32, percent: f64) -> String {
         match self {
             Next::Enough { half_width } => format!(
@@ -53,7 +54,7 @@ impl Next {
     }
 }
 
-/// How to go on after so many blocks.
+/// What to do after this many blocks.
 pub fn next(comparison: &Comparison, blocks: u32, percent: f64) -> Next {
     let Some((half_width, of)) = widest(comparison) else {
         return Next::Never { why: "no shift has an interval in percent".into() };

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Change points of a series of runs: where its level jumps.
+//! Change points of a series of trials or sessions: where its level jumps.
 //!
-//! Of all ways to cut the series into segments it finds the one with the least sum of squares about
-//! the segments' means, plus a penalty for each cut. PELT finds it exactly, and drops starts that
-//! can never win (Killick, Fearnhead, Eckley, "Optimal detection of changepoints with a linear
-//! computational cost", JASA 107(500), 2012).
+//! Of all ways to cut the series into segments this finds the one with the least sum of squares
+//! about the segments' means, plus a penalty for each cut. PELT finds it exactly, and drops starts
+//! that cannot win any more (Killick, Fearnhead, Eckley, "Optimal detection of changepoints with a
+//! linear computational cost", JASA 107(500), 2012).
 //!
-//! It needs runs in the order in which they were made, and it sees jumps, not trends: a slow drift
-//! is cut into steps.
+//! The values must be in the order in which they were measured. It sees jumps, not trends: a slow
+//! drift is cut into steps.
 
 use crate::number::median::median;
 use crate::number::outliers::NORMAL_SCALE;
 
-/// No segment is shorter: one run alone is an outlier, not a level.
-pub const SHORTEST: usize = 2;
+/// No segment is shorter: one trial alone is an outlier, not a level.
+const SHORTEST: usize = 2;
 
 /// The penalty for a cut, as a multiple of variance · ln n. The criterion of Schwarz (1978) has 2
-/// for a mean and a place; series of runs are short and their variance is estimated poorly, so that
-/// 2 would find a change in every fifth series without one.
-pub const PENALTY: f64 = 5.0;
+/// for a mean and a place; series of trials are short and their variance is estimated poorly, so
+/// that 2 would find a change in every fifth series without one.
+const PENALTY: f64 = 5.0;
 
 /// The starts of all segments but the first, ascending. The variance inside segments is estimated
 /// from the differences between neighbours, which jumps hardly touch.

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The knee of a load ramp: the load from which on a measure grows, or stops growing, faster.
+//! The knee of a ramp: the load from which a measure grows, or stops growing, faster.
 //!
 //! Two straight lines that meet are fitted by least squares (Hudson, "Fitting segmented curves
 //! whose join points have to be estimated", JASA 61(316), 1966): for each pair of neighbouring
-//! loads the best lines left and right, if they meet between these two; else lines that meet at a
-//! load. Where two lines are hardly better than one there is no knee.
+//! loads the best lines left and right, if they meet between these two, else lines that meet at a
+//! load. If two lines are hardly better than one there is no knee.
 //!
-//! The interval comes from drawing whole passes over the ramp (blocks) again, because the loads of
-//! one pass share its machine and its hour.
+//! The interval comes from resampling whole passes over the ramp (blocks), because the loads of one
+//! pass share the state of the machine.
 
 use model::Seed;
 
-use crate::compare::comparison::Interval;
+use crate::number::interval::Interval;
 use crate::number::interval::expanded_percentile;
 use crate::number::median::median;
 
 /// Two lines must leave less than this part of one line's sum of squares.
-pub const WORTH: f64 = 0.5;
+const WORTH: f64 = 0.5;
 
 /// The fewest loads: two lines have four numbers.
 pub const LOADS_NEEDED: usize = 5;

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How a contestant's runs of a cell went over time: for each interval the median over the runs,
-//! and the lowest and the highest run.
+//! How the trials of a contestant in a cell went over time: for each interval the median over the
+//! trials, and the lowest and the highest trial.
 //!
-//! Runs may differ in length, and longer ones have wider intervals; all are brought to the widest.
-//! Every series is a mean over its interval, so a wider interval has the mean of its parts, each
-//! weighed by its length.
+//! Trials may differ in length, and longer ones have wider intervals; all are brought to the
+//! widest. Every series is a mean over its interval, so a wider interval has the mean of its parts,
+//! each weighted by its length.
 
 use model::series::{Definition, SERIES};
 use model::{Record, Series};
 
 use crate::number::median::median;
 
-/// A series over several runs.
+/// A series over several trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Band {
     /// Which.
     pub definition: &'static Definition,
-    /// How many runs have it.
+    /// How many trials have it.
     pub runs: usize,
     /// How long an interval is, ns.
     pub interval_ns: u64,
     /// Where the longest run ended, ns.
     pub end_ns: u64,
-    /// For each interval the median over the runs that got there; it ends where fewer than half of
-    /// them did.
+    /// For each interval the median over the trials that got there; it ends where fewer than half
+    /// of them did.
     pub median: Vec<f64>,
     /// The lowest of them.
     pub low: Vec<f64>,
@@ -38,8 +38,8 @@ impl Band {
     }
 }
 
-/// The series of a contestant's runs that ended well, with no more intervals than `points_max`;
-/// those that no run has are left out.
+/// The series of a contestant's trials that ended well, with no more intervals than `points_max`;
+/// those that no trial has are left out.
 pub fn bands(runs: &[&Record], points_max: usize) -> Vec<Band> {
     let runs = runs.iter().filter(|run| run.outcome.is_ok());
     let runs: Vec<&Record> = runs.copied().collect();
@@ -74,7 +74,8 @@ fn band(definition: &'static Definition, runs: &[&Record], points_max: usize) ->
     Some(band)
 }
 
-/// Intervals of a run: what is left over is a part of the last one if it is short, as in a record.
+/// Intervals of a trial: what is left over is a part of the last one if it is short, as in a
+/// record.
 fn points(end_ns: u64, interval_ns: u64) -> usize {
     ((end_ns + interval_ns / 2) / interval_ns).max(1) as usize
 }

@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether the runs of a boot settle: flat, warming up, slowing down, or never steady.
+//! Whether the trials of a boot settle: flat, warming up, slowing down, or never steady.
 //!
 //! The classes are those of Barrett et al., "Virtual machine warmup blows hot and cold", OOPSLA
-//! 2017, on the segments of [`change_points`](mod@crate::series::change_points). They are flags: nothing is
-//! dropped. A prefix may be left out only where all boots agree that there is one, see [`agreed`].
+//! 2017, on the segments of [`change_points`](mod@crate::series::change_points). They are flags:
+//! nothing is dropped.
 
 use model::metric::Direction;
 
 use crate::series::change_points::change_points;
 
 /// Levels that differ by less than this part of the last one are one level.
-pub const SAME_LEVEL: f64 = 0.01;
+const SAME_LEVEL: f64 = 0.01;
 
 /// A series whose level still changes in its last quarter has no steady state.
-pub const LAST_PART: f64 = 0.25;
+const LAST_PART: f64 = 0.25;
 
-/// How a series of runs behaves over time.
+/// How a series of trials behaves over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Course {
     /// One level.
     Flat,
-    /// The last level is better than those before; it begins after so many runs.
+    /// The last level is better than those before; it begins after this many trials.
     WarmUp(usize),
-    /// The last level is worse than one before; it begins after so many runs.
+    /// The last level is worse than one before; it begins after this many trials.
     SlowDown(usize),
     /// The level still changes near the end.
     Unsteady,
 }
 
-/// The course of one boot's runs in their order. A direction that does not judge is taken as
+/// The course of one boot's trials in their order. A direction that does not judge is taken as
 /// “lower is better”.
 pub fn course(values: &[f64], direction: Direction) -> Course {
     let cuts = change_points(values);
@@ -55,17 +55,6 @@ pub fn course(values: &[f64], direction: Direction) -> Course {
     }
 }
 
-/// After how many runs every boot has warmed up; `None` unless all of at least two boots show a
-/// warm-up.
-pub fn agreed(courses: &[Course]) -> Option<usize> {
-    let settled = |course: &Course| match course {
-        Course::WarmUp(runs) => Some(*runs),
-        _ => None,
-    };
-    let all: Option<Vec<usize>> = courses.iter().map(settled).collect();
-    all.filter(|all| all.len() >= 2).and_then(|all| all.into_iter().max())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,14 +76,6 @@ mod tests {
         assert_eq!(lower(&[(9.0, 4), (7.0, 4), (5.0, 12)]), Course::WarmUp(8));
         assert_eq!(course(&series(&[(5.0, 4), (9.0, 16)]), Direction::Higher), Course::WarmUp(4));
         assert_eq!(course(&[], Direction::Lower), Course::Flat);
-    }
-
-    #[test]
-    fn only_what_all_boots_show_may_be_left_out() {
-        use Course::{Flat, WarmUp};
-        assert_eq!(agreed(&[WarmUp(2), WarmUp(4), WarmUp(3)]), Some(4));
-        assert_eq!(agreed(&[WarmUp(2), Flat]), None);
-        assert_eq!((agreed(&[WarmUp(2)]), agreed(&[])), (None, None));
     }
 
     proptest! {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether two backends give the same answer to the same question: the simulator beside the kernel.
+//! Whether two backends give the same answer to the same question: the simulator compared with a
+//! kernel.
 //!
-//! A figure is one number of one contestant in one cell, as the median over the runs of either
+//! A figure is one number of one contestant in one cell: the median over the trials of each
 //! backend. It is within its tolerance strictly, by the relative error alone, or by an allowance:
-//! an absolute error that the tolerance forgives where small numbers make relative errors large.
-//! Both are kept apart, because the allowance of a tick forgives every error of a latency that is
+//! an absolute error that is forgiven where small numbers make relative errors large. The two are
+//! reported separately, because the allowance of one tick forgives every error of a latency that is
 //! shorter than a tick.
 
 use std::collections::BTreeMap;
@@ -20,19 +21,19 @@ use crate::records::columns::{CellKey, Column, Columns, cells, columns};
 use crate::records::measures::{MeasureKey, Statistic};
 
 /// Of shares (CPU shares, Jain's index, the part of missed deadlines): 1 % of the share itself.
-pub const SHARE_RELATIVE: f64 = 0.01;
+const SHARE_RELATIVE: f64 = 0.01;
 /// … or one percentage point of the whole: a task that needs 0.4 % of a CPU may err by more than
-/// 0.004 points without anybody getting less.
-pub const SHARE_POINTS: f64 = 0.01;
+/// 0.004 points without any task getting less.
+const SHARE_POINTS: f64 = 0.01;
 /// Of context switches: 5 %.
-pub const SWITCHES_RELATIVE: f64 = 0.05;
+const SWITCHES_RELATIVE: f64 = 0.05;
 /// … or one switch: between 3 and 4 there is no 5 %.
-pub const SWITCHES_EVENTS: f64 = 1.0;
-/// Of latencies and turn-around: 10 %. The allowance is one tick of the machine, the grain of every
-/// decision about slices.
-pub const TIME_RELATIVE: f64 = 0.10;
+const SWITCHES_EVENTS: f64 = 1.0;
+/// Of latencies and turn-around: 10 %. The allowance is one tick of the machine, the resolution of
+/// every decision about slices.
+const TIME_RELATIVE: f64 = 0.10;
 /// Of rates: 5 %, without allowance.
-pub const RATE_RELATIVE: f64 = 0.05;
+const RATE_RELATIVE: f64 = 0.05;
 
 /// What a figure is about, which decides its tolerance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -75,7 +76,7 @@ impl Aspect {
         })
     }
 
-    /// The tolerance on a machine with such a tick.
+    /// The tolerance on a machine with this tick.
     pub fn tolerance(self, tick_ns: f64) -> Tolerance {
         let (relative, allowance) = match self {
             Aspect::Shares => (SHARE_RELATIVE, SHARE_POINTS),
@@ -121,7 +122,7 @@ pub enum Within {
     Strictly,
     /// Only by the absolute allowance.
     ByAllowance,
-    /// Neither.
+    /// Outside the relative tolerance and the allowance.
     Outside,
 }
 
@@ -142,11 +143,11 @@ pub struct Figure {
     pub unit: Unit,
     /// What it is about.
     pub aspect: Aspect,
-    /// The median over the reference's runs.
+    /// The median over the reference's trials.
     pub reference: f64,
-    /// The median over the model's runs.
+    /// The median over the model's trials.
     pub model: f64,
-    /// How many runs the reference has, and the model.
+    /// How many trials the reference has, and the model.
     pub runs: [usize; 2],
     /// What applies.
     pub tolerance: Tolerance,
@@ -166,7 +167,7 @@ impl Figure {
     }
 }
 
-/// What both backends say of one contestant beside the baseline, in a measure that judges.
+/// The verdicts of both backends on one contestant, in a measure with a better direction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sign {
     /// The cell's name.
@@ -190,12 +191,12 @@ impl Sign {
     }
 }
 
-/// Two backends side by side.
+/// The agreement of two backends.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Agreement {
-    /// Who is taken to be right.
+    /// The backend that is taken to be right.
     pub reference: Backend,
-    /// Who is checked.
+    /// The backend that is checked.
     pub model: Backend,
     /// Every number that both have, ordered by cell, machine, contestant, measure.
     pub figures: Vec<Figure>,
@@ -219,7 +220,7 @@ impl Agreement {
 /// How many figures agree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// All.
+    /// The number of figures.
     pub figures: usize,
     /// Within the relative tolerance alone.
     pub strictly: usize,
@@ -228,7 +229,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// With one figure more.
+    /// The tally with one more figure.
     pub fn with(mut self, figure: &Figure) -> Tally {
         self.figures += 1;
         self.strictly += usize::from(figure.within == Within::Strictly);
@@ -247,8 +248,8 @@ impl Tally {
     }
 }
 
-/// Sets the records of two backends side by side. `comparison` is of the same records, and brings
-/// the claims.
+/// Compares the records of two backends. `comparison` is of the same records, and brings the
+/// claims.
 pub fn agreement(
     records: &[Record],
     comparison: &Comparison,
@@ -266,7 +267,7 @@ pub fn agreement(
     Agreement { reference, model, figures, signs: signs(comparison, reference, model) }
 }
 
-/// The figures of a cell. `twin_of` says who stands for a contestant of the reference.
+/// The figures of a cell. `twin_of` gives the model's contestant for one of the reference.
 pub(crate) fn compare_cell(
     theirs: &[&Record],
     ours: &[&Record],
@@ -289,7 +290,7 @@ pub(crate) fn compare_cell(
     figures
 }
 
-/// `None` when a side has no number.
+/// `None` if the contestant or the baseline has no number.
 fn figure(
     record: &Record,
     measure: &MeasureKey,
@@ -316,8 +317,8 @@ fn figure(
     })
 }
 
-/// Adds [`SWITCHES`]. Both columns of a contestant come from the same runs in the same order; where
-/// one of them lacks runs there is no sum.
+/// Adds [`SWITCHES`]. Both columns of a contestant come from the same trials in the same order;
+/// where one of them lacks trials there is no sum.
 fn with_sums(mut columns: Columns) -> Columns {
     let of = |name: &str, group: &str| MeasureKey {
         name: name.into(),

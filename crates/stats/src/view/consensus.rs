@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The same question, answered by several: do they agree?
+//! Whether several contributors give the same answer to the same question.
 //!
-//! A question is: is this contestant better than the baseline under this load, by the measure that
-//! the load names first? Where the clock is virtual, the machine is a part of the question, as all
-//! who ask it must find the same; where it is real, it is not, as everybody has another. What a
-//! load and a machine are, their definitions say and not their names: two loads of one name with
-//! other tasks are two questions. An answer is one contributor's verdict with its interval.
-//! Answers are set side by side and never pooled: machines, kernels and dates differ, and that they
-//! do is what makes agreement worth something.
+//! A question is: is this contestant better than the baseline under this workload, by the
+//! workload's first headline measure? Under a virtual clock the machine is a part of the question,
+//! as all contributors must find the same; under a real clock it is not, as each has another
+//! machine. Workloads and machines are identified by their definitions, not by their names: two
+//! workloads of one name with different tasks are two questions. An answer is one contributor's
+//! verdict with its interval. Answers are listed together and never pooled: machines, kernels and
+//! dates differ, which is why agreement means something.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,8 @@ use model::trial::hex16;
 use model::{Backend, Clock, Machine, Record, Workload};
 use serde::{Deserialize, Serialize};
 
-use crate::compare::comparison::{Cell, Comparison, Shift};
+use crate::compare::comparison::{Cell, Comparison};
+use crate::compare::shift::Shift;
 use crate::decide::verdict::Verdict;
 use crate::records::columns::cells;
 use crate::records::measures::MeasureKey;
@@ -24,7 +25,7 @@ use crate::records::measures::MeasureKey;
 /// One contributor's comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Contribution<'a> {
-    /// Who, or which store.
+    /// The contributor's name, or the store's.
     pub name: &'a str,
     /// What their records say.
     pub comparison: &'a Comparison,
@@ -35,9 +36,9 @@ pub struct Contribution<'a> {
 /// A hash for each cell of a comparison, in its order.
 pub type Definitions = Vec<String>;
 
-/// A hash of what each cell's records define: the load, and under a virtual clock the machine. What
-/// is only said about them does not count, nor does what a reader is shown first. Records of one
-/// cell that define different things give a hash of all of these.
+/// A hash of what each cell's records define: the workload, and under a virtual clock the machine.
+/// Descriptions and headline measures are not part of it. Records of one cell that define different
+/// things give a hash of all of these.
 pub fn definitions(records: &[Record]) -> Definitions {
     let of = |records: Vec<&Record>| {
         let all: BTreeSet<String> = records.into_iter().map(definition).collect();
@@ -60,7 +61,7 @@ fn definition(record: &Record) -> String {
 /// One answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// Who gives it.
+    /// The contributor.
     pub contributor: String,
     /// On which machine.
     pub machine: String,
@@ -68,7 +69,7 @@ pub struct Answer {
     pub backend: Backend,
     /// Which clock counted.
     pub clock: Clock,
-    /// Runs with a number.
+    /// Trials with a number.
     pub runs: usize,
     /// The contestant's median, in the question's unit.
     pub median: Option<f64>,
@@ -78,7 +79,7 @@ pub struct Answer {
     pub verdict: Verdict,
 }
 
-/// How answers stand to each other.
+/// Whether the answers agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Consent {
@@ -86,14 +87,14 @@ pub enum Consent {
     Disagree,
     /// Some claim a difference, others that there is none that matters.
     Partly,
-    /// Two contributors or more say the same, nobody anything else.
+    /// At least two contributors say the same, and none says anything else.
     Agree,
     /// Fewer than two contributors say anything.
     Open,
 }
 
 impl Consent {
-    /// In the words of tables.
+    /// The word that tables print.
     pub fn words(self) -> &'static str {
         match self {
             Consent::Disagree => "disagree",
@@ -107,27 +108,27 @@ impl Consent {
 /// One question with its answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Question {
-    /// The load with its parameters.
+    /// The workload with its parameters.
     pub cell: String,
-    /// The load's name.
+    /// The workload's name.
     pub workload: String,
-    /// What the load is, one sentence.
+    /// What the workload is, one sentence.
     pub about: String,
     /// The machine and the backend where the clock is virtual; empty where it is real.
     pub setting: String,
-    /// The hash of what load and machine are.
+    /// The hash of the definitions of workload and machine.
     pub definition: String,
     /// Whether another question has the same words, and differs in its definition alone.
     pub has_twin: bool,
-    /// Who is compared …
+    /// The contestant …
     pub contestant: String,
-    /// … with whom.
+    /// … and the contestant that it is compared with.
     pub baseline: String,
-    /// By what.
+    /// The measure that decides.
     pub measure: MeasureKey,
     /// The unit of its numbers.
     pub unit: Unit,
-    /// Which way is better.
+    /// Which direction is better.
     pub direction: Direction,
     /// In the order of the contributions.
     pub answers: Vec<Answer>,
@@ -149,12 +150,12 @@ impl Question {
         self.has_twin.then(|| self.definition.get(..VARIANT)).flatten()
     }
 
-    /// Who has answered, each once.
+    /// The contributors that have answered, each once.
     pub fn contributors(&self) -> BTreeSet<&str> {
         self.answers.iter().map(|answer| answer.contributor.as_str()).collect()
     }
 
-    /// How the answers stand to each other.
+    /// Whether the answers agree.
     pub fn consent(&self) -> Consent {
         let signs: BTreeSet<i8> = self.answers.iter().filter_map(sign).collect();
         let clear = |answer: &&Answer| sign(answer).is_some();
@@ -184,10 +185,10 @@ impl Question {
 /// How much of a definition's hash is shown.
 const VARIANT: usize = 6;
 
-/// Load, setting, contestant, baseline, measure; definition.
+/// Workload, setting, contestant, baseline, measure; definition.
 type Key = ([String; 5], String);
 
-/// All questions that anybody answers, sorted by load, contestant and baseline.
+/// All questions that any contributor answers, sorted by workload, contestant and baseline.
 pub fn questions(contributions: &[Contribution]) -> Vec<Question> {
     let mut questions: BTreeMap<Key, Question> = BTreeMap::new();
     for contribution in contributions {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether a copy behaves as its original: a scheduler's file beside the kernel's own scheduler
-//! that it is written after, on the same backend, machines, loads and seeds.
+//! Whether a scheduler's file behaves as its counterpart, the kernel's own scheduler that it was
+//! written after, on the same backend, machines, workloads and seeds.
 //!
-//! The figures and tolerances are those of [`agreement`](mod@crate::view::agreement). A difference is the
-//! sum of two: what the copy does differently, and what sched_ext and another kernel cost.
+//! The figures and tolerances are those of [`agreement`](mod@crate::view::agreement). A difference
+//! is the sum of two: what the file does differently, and what sched_ext and another kernel cost.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use model::{Backend, Record};
 use crate::records::columns::cells;
 use crate::view::agreement::{Agreement, compare_cell};
 
-/// Sets contestants beside those that they stand for, on one backend. `pairs` has the original's
-/// name by the copy's; a figure's contestant is the copy.
-pub fn control(
+/// Compares files with their counterparts on one backend. `pairs` has the counterpart's name by the
+/// file's; the contestant of a figure is the file.
+pub fn counterparts(
     records: &[Record],
     backend: Backend,
     pairs: &BTreeMap<String, String>,

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The same experiment, run after run: how its numbers have gone, and where they have jumped.
+//! The numbers of one experiment, session after session: how they moved, and where they jumped.
 //!
-//! A run's median is a point of a series. Two things are looked for:
+//! The median of a session is one point of a series. The view looks for two things:
 //!
-//! - **Steps**: each run is compared with the one before by the gate's rule ([`crate::gate`]),
-//!   which says worse or better and is seldom wrong. A step of the newest run that is worse is a
-//!   regression.
-//! - **Levels**: [`mod@crate::change_points`] cuts the series of medians where its level jumps. A
-//!   cut that is no step is shown and not confirmed.
+//! - **Steps**: each session is compared with the one before by the gate's rule
+//!   ([`crate::decide::gate`]), which says worse or better and is seldom wrong. A step of the
+//!   newest session that is worse is a regression.
+//! - **Levels**: [`mod@crate::series::change_points`] cuts the series of medians where its level
+//!   jumps. A cut that is no step is shown and not confirmed.
 //!
-//! Small steps can pass the gate one by one and be a regression together. The newest run is
-//! therefore compared with the oldest too: what is worse without a worse step on the way is a
+//! Small steps can pass the gate one by one and be a regression together. The newest session is
+//! therefore also compared with the oldest: a worse number without a worse step in between is a
 //! **drift**, and a regression as well. An old step that was accepted is neither.
 
 use std::collections::BTreeMap;
@@ -19,59 +19,61 @@ use model::metric::{Direction, Unit};
 use model::{Record, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 
-use crate::compare::headlines;
-use crate::decide::gate::{Broken, Change, Gate, Line, contestants, gate, judges, label};
+use crate::decide::gate::{Broken, Gate, Line, gate};
+use crate::decide::verdict::Verdict;
 use crate::number::median::median;
+use crate::records::columns::contestants;
+use crate::records::columns::headlines;
 use crate::records::columns::{cells, columns};
 use crate::records::measures::MeasureKey;
 use crate::series::change_points::change_points;
 
-/// One run of the experiment.
+/// One session of the experiment.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// What to call it, e.g. its date and session.
+    /// Its label, e.g. its date and session.
     pub label: &'a str,
     /// What it measured.
     pub records: &'a [Record],
 }
 
-/// One measure of one contestant in one cell, run after run.
+/// One measure of one contestant in one cell, session after session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// The cell with its machine.
     pub cell: String,
-    /// Whose numbers.
+    /// The contestant.
     pub contestant: String,
-    /// What is measured.
+    /// The measure.
     pub measure: MeasureKey,
     /// The unit of the medians.
     pub unit: Unit,
-    /// Which way is better.
+    /// Which direction is better.
     pub direction: Direction,
-    /// A median for each run; `None` where it has none.
+    /// A median for each session; `None` where it has none.
     pub medians: Vec<Option<f64>>,
     /// Where something happened, oldest first.
     pub steps: Vec<Step>,
-    /// The newest run against the oldest, where that is worse without a worse step on the way.
+    /// The newest session against the oldest, where that is worse without a worse step on the way.
     pub drift_percent: Option<f64>,
 }
 
 /// A place where a series changed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// The first run that is different, from 0.
+    /// The first session that is different, from 0.
     pub at: usize,
     /// By how much, in percent.
     pub percent: Option<f64>,
     /// Worse or better by the gate's rule; anything else: not confirmed.
-    pub change: Change,
+    pub change: Verdict,
     /// Whether a new level begins here.
     pub level: bool,
-    /// What else has changed between the two runs.
+    /// What else has changed between the two sessions.
     pub with: Vec<String>,
 }
 
-/// What a contestant was run with.
+/// The versions that a contestant was measured with.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Build {
     source: String,
@@ -79,37 +81,37 @@ struct Build {
     fairground: String,
 }
 
-/// All of it.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct History {
-    /// The runs' labels, oldest first.
+    /// The sessions' labels, oldest first.
     pub runs: Vec<String>,
     /// What counts as a change, in percent.
     pub margin_percent: f64,
     /// By cell, contestant and measure.
     pub series: Vec<Series>,
-    /// Who ended well in the run before the newest and does not now.
+    /// Who ended well in the session before the newest and does not now.
     pub broken: Vec<Broken>,
 }
 
 impl Step {
     /// Whether the gate's rule says so.
-    pub fn is_confirmed(&self) -> bool {
-        matches!(self.change, Change::Worse | Change::Better)
+    fn is_confirmed(&self) -> bool {
+        matches!(self.change, Verdict::Worse | Verdict::Better)
     }
 }
 
 impl Series {
-    /// Whether the newest run is worse: by a step of its own, or by a drift.
+    /// Whether the newest session is worse: by a step of its own, or by a drift.
     pub fn has_regressed(&self) -> bool {
         let newest = self.medians.len().saturating_sub(1);
-        let step = self.steps.iter().any(|it| it.at == newest && it.change == Change::Worse);
+        let step = self.steps.iter().any(|it| it.at == newest && it.change == Verdict::Worse);
         step || self.drift_percent.is_some()
     }
 }
 
 impl History {
-    /// Whether the newest run is worse than what was before.
+    /// Whether the newest session is worse than what was before.
     pub fn has_regressed(&self) -> bool {
         !self.broken.is_empty() || self.series.iter().any(Series::has_regressed)
     }
@@ -118,7 +120,7 @@ impl History {
 /// Where a line belongs.
 type Key = (String, String, String);
 
-/// Looks at runs, oldest first.
+/// Looks at sessions, oldest first.
 pub fn history(runs: &[Run], margin_percent: f64) -> History {
     let steps: Vec<Gate> =
         runs.windows(2).map(|two| gate(two[0].records, two[1].records, margin_percent)).collect();
@@ -134,8 +136,8 @@ pub fn history(runs: &[Run], margin_percent: f64) -> History {
     for one in &mut series {
         one.steps = found(one, &steps, runs);
         let drift = ends.as_ref().and_then(|ends| line(ends, one));
-        let stepped = one.steps.iter().any(|step| step.change == Change::Worse);
-        let drift = drift.filter(|drift| drift.change == Change::Worse && !stepped);
+        let stepped = one.steps.iter().any(|step| step.change == Verdict::Worse);
+        let drift = drift.filter(|drift| drift.change == Verdict::Worse && !stepped);
         one.drift_percent = drift.map(|drift| drift.percent.unwrap_or(f64::INFINITY));
     }
     History {
@@ -146,12 +148,12 @@ pub fn history(runs: &[Run], margin_percent: f64) -> History {
     }
 }
 
-/// Adds a run's medians.
+/// Adds a session's medians.
 fn add(series: &mut BTreeMap<Key, Series>, index: usize, run: &Run, runs: usize) {
     for (key, records) in cells(run.records) {
-        let cell = label(&key, records[0]);
+        let cell = key.label(records[0]);
         let (columns, clock) = (columns(&records), records[0].trial.clock());
-        for measure in headlines(&records).into_iter().filter(judges) {
+        for measure in headlines(&records).into_iter().filter(MeasureKey::judges) {
             for name in contestants(&records) {
                 let column = columns.get(&measure).and_then(|of| of.get(name));
                 let (unit, direction) = measure.unit_and_direction();
@@ -166,7 +168,8 @@ fn add(series: &mut BTreeMap<Key, Series>, index: usize, run: &Run, runs: usize)
                     steps: Vec::new(),
                     drift_percent: None,
                 });
-                one.medians[index] = column.and_then(|column| median(&column.units(clock)));
+                one.medians[index] =
+                    column.and_then(|column| median(&column.independent_values(clock)));
             }
         }
     }
@@ -193,7 +196,7 @@ fn found(series: &Series, gates: &[Gate], runs: &[Run]) -> Vec<Step> {
     let step = |(index, gate): (usize, &Gate)| {
         let at = index + 1;
         let (change, percent) =
-            line(gate, series).map_or((Change::NotMeasured, None), |it| (it.change, it.percent));
+            line(gate, series).map_or((Verdict::NotMeasured, None), |it| (it.change, it.percent));
         let level = levels.contains(&at);
         let step = Step { at, percent, change, level, with: Vec::new() };
         (step.level || step.is_confirmed())
@@ -202,7 +205,7 @@ fn found(series: &Series, gates: &[Gate], runs: &[Run]) -> Vec<Step> {
     gates.iter().enumerate().filter_map(step).collect()
 }
 
-/// What has changed for a contestant between two runs, in words.
+/// What has changed for a contestant between two sessions, in words.
 fn changed(contestant: &str, before: &Run, now: &Run) -> Vec<String> {
     let (Some(before), Some(now)) = (build(contestant, before), build(contestant, now)) else {
         return Vec::new();

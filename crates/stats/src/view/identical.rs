@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether two sets of records measured the same, byte for byte: what a virtual clock promises.
+//! Whether two sets of records have the same measurements, byte for byte, as a virtual clock
+//! promises.
 
 use std::collections::BTreeMap;
 

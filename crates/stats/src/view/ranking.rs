@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The ranking of contestants over all cells, by [`critical_difference`]. There is no other: a
-//! score that weighs loads against each other would answer a question that nobody asked.
+//! score that weighs workloads against each other would answer a question that no user has asked.
 
 use model::metric::Direction;
 
 use crate::compare::comparison::{Cell, Comparison, Row};
-use crate::decide::verdict::PERCENT_THAT_MATTERS;
+use crate::decide::margin::PERCENT_THAT_MATTERS;
 use crate::rank::critical_difference::{CriticalDifference, critical_difference};
 use crate::view::complete_table::complete;
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Whether a scheduler survived a trial: what no policy may do to its tasks and its CPUs.
 //!
-//! A scheduler may be slow or unfair; that is for [`crate::compare`]. Here it fails when it was
-//! ejected or never came to an end, when a task was lost, when it did not come back after a reload,
-//! and when a CPU idled for long while a task waited that could have used it.
+//! A scheduler may be slow or unfair; that is for [`mod@crate::compare`]. Here it fails if it was
+//! ejected or the trial never ended, if a task was lost, if it did not come back after a reload, or
+//! if a CPU idled for long while a task waited that could have used it.
 
 use model::{PolicyClass, Record, Step, TaskGroup, Workload};
 
 use crate::explain::explain;
 
-/// The longest time for which a CPU may idle beside a waiting task in the simulator, ns. There the
-/// longest that a right scheduler needs is the row of wake-ups at a common start, some 0.6 ms on 16
-/// CPUs; one that forgets to wake a CPU leaves it asleep for a tick (4 ms) at least.
+/// The longest time for which a CPU may idle while a task waits in the simulator, ns. A correct
+/// scheduler needs at most some 0.6 ms, for the wake-ups at a common start on 16 CPUs; one that
+/// forgets to wake a CPU leaves it idle for at least a tick (4 ms).
 pub const IDLE_SIMULATED_NS: u64 = 1_000_000;
 
 /// The same on a real kernel, ns. A virtual CPU that its host does not run looks idle, or is woken
@@ -19,8 +19,8 @@ pub const IDLE_SIMULATED_NS: u64 = 1_000_000;
 /// it.
 pub const IDLE_REAL_NS: u64 = 100_000_000;
 
-/// How many times as long as under the kernel's own scheduler it may be.
-pub const IDLE_OF_CONTROL: u64 = 2;
+/// The factor by which it may exceed the time under the kernel's own scheduler.
+const IDLE_OF_CONTROL: u64 = 2;
 
 /// What the scheduler did wrong in a trial, a sentence each; none if it survived. `control_ns`: the
 /// longest time of [`idle_ns`] under the kernel's own scheduler on the same machine, 0 if unknown.
@@ -36,8 +36,9 @@ pub fn faults(record: &Record, control_ns: u64) -> Vec<String> {
 }
 
 /// The longest time for which a CPU idled while a task waited that could have used it, ns. `None`:
-/// it cannot be known, because there is no whole trace, or because it does not tell who may run
-/// where: tasks move by themselves, or real-time tasks hold CPUs whose own queues wait for them.
+/// it cannot be known, because the trace is missing or incomplete, or because it does not show
+/// which tasks may run where: tasks change their affinity, or real-time tasks hold CPUs whose own
+/// queues wait for them.
 pub fn idle_ns(record: &Record) -> Option<u64> {
     let trace = record.trace.as_ref().filter(|trace| trace.lost == 0)?;
     if !is_free(&record.trial.workload) || trace.events.is_empty() {
@@ -62,8 +63,8 @@ fn restricts(steps: &[Step]) -> bool {
     })
 }
 
-/// Tasks that should have ended and have not. That the run has ended at all says the same of most
-/// workloads: the player waits for every task to leave.
+/// Tasks that should have ended and have not. In most workloads the end of the trial shows the
+/// same: the player waits for every task to exit.
 fn lost(record: &Record, group: &TaskGroup) -> Option<String> {
     let ends = group.repeat.is_some() && group.count > 0 && !group.template;
     if !ends || record.trial.workload.duration_us.is_some() {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Throughput against tail latency on one machine: for each contestant two ratios to the baseline,
-//! and who is on the front that nobody beats in both (Pareto).
+//! and the contestants on the Pareto front, which no other beats in both.
 //!
 //! A ratio is the geometric mean over the headline measures of its kind (Fleming and Wallace, "How
 //! not to lie with statistics: the correct way to summarize benchmark results", Communications of
-//! the ACM 29(3), 1986), taken in each block against the baseline's run of the same block, and the
-//! median over the blocks. It is for looking at, not for ranking: it weighs all loads alike.
+//! the ACM 29(3), 1986), taken in each block against the baseline's trial of the same block, and
+//! the median over the blocks. It is meant to be looked at, not to rank by: it gives all workloads
+//! the same weight.
 
 use std::collections::BTreeMap;
 
@@ -13,21 +14,21 @@ use model::metric::Direction;
 use model::{Backend, Record};
 
 use crate::compare::comparison::{Cell, Comparison, Row};
-use crate::decide::separation::WORTH;
+use crate::decide::margin::NOTICEABLE;
 use crate::number::median::median;
 use crate::records::measures::{MeasureKey, Statistic, values};
 use crate::view::complete_table::complete;
 
-/// One machine's picture.
+/// The trade-off on one machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TradeOff {
     /// The machine.
     pub machine: String,
-    /// Who answered.
+    /// The backend that the trials ran on.
     pub backend: Backend,
-    /// What went into the throughput: cell and measure.
+    /// The cells and measures that the throughput is the mean of.
     pub throughput: Vec<String>,
-    /// What went into the latency.
+    /// The cells and measures that the latency is the mean of.
     pub latency: Vec<String>,
     /// The contestants, in the comparison's order.
     pub points: Vec<Point>,
@@ -44,8 +45,8 @@ pub struct Point {
     pub throughput: Spread,
     /// Tail latency as a part of the baseline's; below 1 is better.
     pub latency: Spread,
-    /// Whether nobody has more throughput at no more latency, or less latency at no less
-    /// throughput.
+    /// Whether no other contestant has more throughput at no more latency, or less latency at no
+    /// less throughput.
     pub on_front: bool,
 }
 
@@ -60,14 +61,14 @@ pub struct Spread {
     pub high: f64,
 }
 
-/// Which way a measure goes into the picture.
+/// Which ratio a measure belongs to.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Throughput,
     Latency,
 }
 
-/// A picture for each machine and backend whose headline measures are of both kinds.
+/// A trade-off for each machine and backend whose headline measures are of both kinds.
 pub fn trade_offs(records: &[Record], comparison: &Comparison) -> Vec<TradeOff> {
     let mut places: Vec<(&str, Backend)> = Vec::new();
     for cell in &comparison.cells {
@@ -116,7 +117,8 @@ fn trade_off(
     (picture.points.len() > 1).then_some(picture)
 }
 
-/// The measures that the baseline has and somebody changes, as far as most contestants have them.
+/// The measures that the baseline has and some contestant changes, without those that most
+/// contestants lack.
 fn without_holes<'a>(
     rows: Vec<(&'a Cell, &'a Row, Kind)>,
     comparison: &Comparison,
@@ -124,7 +126,7 @@ fn without_holes<'a>(
     let base = |row: &Row| row.entries.first().and_then(|entry| entry.median);
     let moves = |row: &Row| {
         let shifts = row.entries.iter().filter_map(|entry| entry.shift?.percent);
-        shifts.into_iter().any(|percent| percent.abs() >= 100.0 * WORTH)
+        shifts.into_iter().any(|percent| percent.abs() >= 100.0 * NOTICEABLE)
     };
     let rows: Vec<_> =
         rows.into_iter().filter(|(_, row, _)| base(row).is_some() && moves(row)).collect();
@@ -151,7 +153,7 @@ fn kind(row: &Row) -> Option<Kind> {
 /// The numbers of a block, by cell and measure.
 type Block = BTreeMap<(String, MeasureKey), f64>;
 
-/// Of a machine's runs: by contestant and block.
+/// Of a machine's trials: by contestant and block.
 struct Numbers<'a>(BTreeMap<(&'a str, u32), Block>);
 
 impl<'a> Numbers<'a> {

@@ -56,10 +56,8 @@ def enumerated_tails(ours, base):
 
 def two_samples(kind, n, m):
     ours, base = sample(kind, n), sample(kind, m)
-    u = stats.mannwhitneyu(ours, base, alternative="two-sided", method="asymptotic").statistic
     answer = {"kind": kind, "ours": ours, "baseline": base,
-              "shift": float(np.median(np.subtract.outer(ours, base))),
-              "delta": float(2 * u / (n * m) - 1)}
+              "shift": float(np.median(np.subtract.outer(ours, base)))}
     untied = len(set(ours + base)) == n + m
     if untied and n + m <= 60:
         tails = [stats.mannwhitneyu(ours, base, alternative=side, method="exact").pvalue

@@ -52,7 +52,7 @@ impl Sides {
     /// simulator if it ran.
     pub fn text(&self, measured: &Measured<'_>) -> String {
         let Measured { records, comparison, all } = *measured;
-        let tax = stats::control(records, self.backend, &self.counterparts);
+        let tax = stats::counterparts(records, self.backend, &self.counterparts);
         let tables = report::agreement_markdown::copies(&tax);
         let mut text = format!("Pairs: {}.\n\n{tables}", self.releases(records));
         if all {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is found of each candidate in each measure that somebody watches.
+//! The effect of each candidate in each measure that an aim names.
 
 use model::metric::Direction;
 
-use super::{Aim, Candidate, Finding, Judged, Silence, Standing, Watched};
-use crate::compare::comparison::{Comparison, Entry, PValue, Row, Shift};
+use super::{Aim, Candidate, Effect, Judged, Silence, Standing, Watched};
+use crate::compare::comparison::{Comparison, Entry, Row};
 use crate::compare::evidence;
-use crate::decide::verdict::{RUNS_NEEDED, Verdict, judge};
+use crate::compare::evidence::PValue;
+use crate::compare::shift::Shift;
+use crate::decide::verdict::{Verdict, judge};
+use crate::number::interval::RUNS_NEEDED;
 use crate::rank::holm::units_needed;
 
 /// All but the baseline, in the comparison's order.
@@ -69,7 +72,7 @@ fn judged(comparison: &Comparison, watched: &Watched, name: &str) -> Judged {
     let (ours, base) = (entry(name), entry(&comparison.baseline));
     let runs = |entry: Option<&Entry>| entry.map_or(0, |entry| entry.runs);
     Judged {
-        finding: Finding::Unknown,
+        finding: Effect::Unknown,
         unit,
         direction,
         median: ours.and_then(|entry| entry.median),
@@ -105,35 +108,35 @@ fn correct(candidates: &mut [Candidate]) {
 
 /// What a gain in a deciding measure means. The gain's good side is above 0, so it is judged as
 /// what is better the higher.
-fn decided(judged: &Judged, watched: &Watched) -> Finding {
+fn decided(judged: &Judged, watched: &Watched) -> Effect {
     let p = judged.p.map(|p| p.adjusted);
-    let Some(gain) = &judged.gain else { return Finding::Unknown };
+    let Some(gain) = &judged.gain else { return Effect::Unknown };
     let matters = matters(gain.value, gain.percent, watched);
     match judge(Some(gain), p, None, judged.runs, Direction::Higher) {
-        Verdict::Better if matters => Finding::Better,
-        Verdict::Worse if matters => Finding::Worse,
-        Verdict::Better | Verdict::Worse => Finding::Slight,
-        Verdict::Equivalent | Verdict::Equal => Finding::Alike,
-        Verdict::TooFewRuns | Verdict::NotMeasured => Finding::Unknown,
-        // So few runs could not have supported any claim among so many comparisons.
-        _ if !judged.p.is_some_and(|p| p.can_claim()) => Finding::Unknown,
-        _ => Finding::Open,
+        Verdict::Better if matters => Effect::Better,
+        Verdict::Worse if matters => Effect::Worse,
+        Verdict::Better | Verdict::Worse => Effect::Slight,
+        Verdict::Equivalent | Verdict::Equal => Effect::Alike,
+        Verdict::TooFewRuns | Verdict::NotMeasured => Effect::Unknown,
+        // So few trials could not have supported any claim among this many comparisons.
+        _ if !judged.p.is_some_and(|p| p.can_claim()) => Effect::Unknown,
+        _ => Effect::Open,
     }
 }
 
-/// What a loss means in a measure that must not be paid with.
-fn kept(judged: &Judged, watched: &Watched) -> Finding {
+/// What a loss means in a measure that must not get worse.
+fn kept(judged: &Judged, watched: &Watched) -> Effect {
     let Some(gain) = judged.gain.filter(|_| judged.runs >= RUNS_NEEDED) else {
-        return Finding::Unknown;
+        return Effect::Unknown;
     };
-    let Some(interval) = gain.interval else { return Finding::Open };
+    let Some(interval) = gain.interval else { return Effect::Open };
     let lost = gain.value < 0.0 && matters(gain.value, gain.percent, watched);
     let far = gain.percent_interval.map(|percents| percents.low);
     let may_be_lost = interval.low < 0.0 && matters(interval.low, far, watched);
     match (lost && judged.is_loss(), may_be_lost) {
-        (true, _) => Finding::Worse,
-        (false, true) => Finding::Open,
-        (false, false) => Finding::Alike,
+        (true, _) => Effect::Worse,
+        (false, true) => Effect::Open,
+        (false, false) => Effect::Alike,
     }
 }
 
@@ -148,25 +151,25 @@ fn standing(candidate: &Candidate) -> Standing {
     if !candidate.failures.is_empty() {
         return Standing::Failed;
     }
-    if decides(Finding::Unknown) {
+    if decides(Effect::Unknown) {
         return Standing::Unknown;
     }
-    match decides(Finding::Better) {
-        true if decides(Finding::Worse) || keeps(Finding::Worse) => Standing::Dear,
-        // What it costs is not known, and nobody shall pay an unknown price.
-        true if keeps(Finding::Unknown) => Standing::Unknown,
+    match decides(Effect::Better) {
+        true if decides(Effect::Worse) || keeps(Effect::Worse) => Standing::Dear,
+        // Its cost is unknown, and an unknown cost cannot be recommended.
+        true if keeps(Effect::Unknown) => Standing::Unknown,
         true => Standing::Good,
-        false if decides(Finding::Worse) => Standing::Worse,
+        false if decides(Effect::Worse) => Standing::Worse,
         false if candidate.decides.iter().any(is_slight_gain) => Standing::Slight,
         false => Standing::Alike,
     }
 }
 
 fn is_slight_gain(judged: &Judged) -> bool {
-    judged.finding == Finding::Slight && judged.gain.is_some_and(|gain| gain.value > 0.0)
+    judged.finding == Effect::Slight && judged.gain.is_some_and(|gain| gain.value > 0.0)
 }
 
-/// Why nobody could be judged.
+/// Why no candidate could be judged.
 pub(super) fn silence(candidates: &[Candidate]) -> Silence {
     let decides = || candidates.iter().flat_map(|one| &one.decides);
     let comparisons = decides().filter(|one| one.gain.is_some()).count();

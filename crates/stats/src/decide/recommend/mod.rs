@@ -1,42 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which scheduler to recommend to somebody who cares about something, or that there is none
-//! better than what is used now.
+//! Which scheduler to recommend to a user with certain aims, or that none is better than the
+//! current one.
 //!
 //! ```text
-//! Comparison + Aims ─► what is found of each candidate, measure by measure ─► standing ─► advice
+//! Comparison + Aims ─► effect of each candidate, measure by measure ─► standing ─► advice
 //! ```
 //!
-//! **What decides** is one measure for each aim. A candidate is better there only by a verdict that
-//! is corrected (Holm) for all candidates in all deciding measures together, and if the shift is as
-//! large as the aim says that it must be to matter. **What must not be paid with** is judged the
-//! other way round: a loss that is large enough to matter and whose interval excludes 0 rules a
+//! **One measure decides** each aim. A candidate is better there only by a verdict that is
+//! corrected (Holm) for all candidates in all deciding measures together, and if the shift is as
+//! large as the aim requires. **Other measures must not get worse.** They are judged by the
+//! opposite rule: a loss that is large enough to matter and whose interval excludes 0 rules a
 //! candidate out, without any correction, because caution costs nothing here.
 //!
-//! Several candidates that cannot be told apart from the best, or that gain less than it by no more
-//! than matters, are equal choices; first of them stands who needs nothing to be loaded, then who
-//! surely pays with nothing. Where nobody is better, what is used now stays: it costs nothing
-//! to keep it.
+//! Several candidates are equal choices if they cannot be told apart from the best, or if their
+//! gain is smaller by no more than matters. Among them, those that need nothing to be loaded come
+//! first, then those with the fewest losses. If no candidate is better, the current scheduler
+//! stays: keeping it costs nothing.
 //!
-//! What is not here: wording, and which candidates there are.
+//! What is not here: wording, and the choice of candidates.
 
 mod find;
 
 use model::Record;
 use model::metric::{Direction, Unit};
 
-use crate::compare::comparison::{Comparison, PValue, Shift};
+use crate::compare::comparison::Comparison;
+use crate::compare::evidence::PValue;
+use crate::compare::shift::Shift;
 use crate::decide::leaders::{Leaders, leaders};
 use crate::records::columns::{Column, cells, columns};
 use crate::records::measures::MeasureKey;
 
-/// What somebody cares about.
+/// An aim of a user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Aim {
     /// Its name.
     pub name: String,
-    /// What decides.
+    /// The measure that decides.
     pub decides: Watched,
-    /// What must not be paid with.
+    /// The measures that must not get worse.
     pub keeps: Vec<Watched>,
 }
 
@@ -49,77 +51,104 @@ pub struct Watched {
     pub measure: MeasureKey,
     /// What it is, in plain words.
     pub words: String,
-    /// Smaller differences do not matter, in percent of what is used now.
+    /// Smaller differences do not matter, in percent of the current scheduler.
     pub percent: f64,
-    /// Nor do these, in the measure's unit. Where what is used now has 0 this alone decides.
+    /// Nor do these, in the measure's unit. If the current scheduler has 0 this alone decides.
     pub least: f64,
 }
 
-/// What is found of one candidate in one measure.
+/// The effect of one candidate in one measure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// What it means.
-    pub finding: Finding,
+    /// The verdict.
+    pub finding: Effect,
     /// The measure's unit.
     pub unit: Unit,
-    /// Which way is better.
+    /// Which direction is better.
     pub direction: Direction,
-    /// The candidate's median over runs.
+    /// The candidate's median over trials.
     pub median: Option<f64>,
-    /// The median of what is used now.
+    /// The median of the current scheduler.
     pub now: Option<f64>,
-    /// The shift from what is used now, **above 0 where it is better**, below where it is worse.
+    /// The shift from the current scheduler, **above 0 where it is better**, below where it is
+    /// worse.
     pub gain: Option<Shift>,
     /// The chance of such a difference; `adjusted` for all candidates in all deciding measures, and
-    /// `None` for what must not be paid with.
+    /// `None` for what must not get worse.
     pub p: Option<PValue>,
-    /// Runs of the side that has fewer.
+    /// Trials of the side that has fewer.
     pub runs: usize,
     /// Why a side has no number, where one has none.
     pub missing: Option<String>,
 }
 
 impl Judged {
-    /// Whether it is surely worse, by however little.
+    /// Whether the interval of the gain excludes 0 on the bad side, whatever the size of the loss.
     pub fn is_loss(&self) -> bool {
         self.gain.and_then(|gain| gain.interval).is_some_and(|interval| interval.high < 0.0)
     }
 }
 
-/// What a difference means to somebody who has an aim.
+/// What a difference means for an aim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Finding {
-    /// Surely better, by so much that it matters.
+pub enum Effect {
+    /// Better, with a corrected p value of at most 5 %, and by more than the aim's margin.
     Better,
-    /// Surely another number, by less than matters.
+    /// Different, with a corrected p value of at most 5 %, but within the aim's margin.
     Slight,
-    /// The interval holds nothing that matters on the bad side, or nothing on either side.
+    /// The interval excludes a difference that matters, or at least a loss that matters.
     Alike,
-    /// These runs do not tell.
+    /// The trials are inconclusive.
     Open,
-    /// Surely worse, by so much that it matters.
+    /// Worse, by more than the aim's margin.
     Worse,
-    /// Too few runs, or no number.
+    /// Too few trials, or no number.
     Unknown,
 }
 
 /// Where a candidate stands, all measures together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
-    /// Better in what decides, and pays with nothing that matters.
+    /// Better in a deciding measure, and not worse in any other.
     Good,
-    /// Better in what decides, and pays for it.
+    /// Better in a deciding measure, and worse in another.
     Dear,
-    /// Better only by less than matters.
+    /// Better, but by less than the aim's margin.
     Slight,
-    /// Not told apart from what is used now.
+    /// Not told apart from the current scheduler.
     Alike,
-    /// Worse in what decides.
+    /// Worse in a deciding measure.
     Worse,
-    /// Too few runs, or no number.
+    /// Too few trials, or no number.
     Unknown,
-    /// Not all its trials ended well.
+    /// At least one of its trials did not end well.
     Failed,
+}
+
+impl Standing {
+    /// All, the best first.
+    pub const ALL: [Standing; 7] = [
+        Self::Good,
+        Self::Dear,
+        Self::Slight,
+        Self::Alike,
+        Self::Worse,
+        Self::Unknown,
+        Self::Failed,
+    ];
+
+    /// In one word.
+    pub fn words(self) -> &'static str {
+        match self {
+            Standing::Good => "good",
+            Standing::Dear => "good at a price",
+            Standing::Slight => "slightly better",
+            Standing::Alike => "alike",
+            Standing::Worse => "worse",
+            Standing::Unknown => "unknown",
+            Standing::Failed => "failed",
+        }
+    }
 }
 
 /// One candidate.
@@ -131,7 +160,7 @@ pub struct Candidate {
     pub standing: Standing,
     /// What decides, aim by aim.
     pub decides: Vec<Judged>,
-    /// What must not be paid with, aim by aim, in the aim's order.
+    /// What must not get worse, aim by aim, in the aim's order.
     pub keeps: Vec<Vec<Judged>>,
     /// How trials ended that did not end well: the outcome with its reason, and how many.
     pub failures: Vec<(String, usize)>,
@@ -140,37 +169,37 @@ pub struct Candidate {
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Advice {
-    /// Use the first; the others are as good, as far as these runs tell.
+    /// Use the first; the others cannot be told apart from it.
     Switch(Vec<String>),
-    /// Keep what is used now.
+    /// Keep the current scheduler.
     Keep(Reason),
     /// Nothing can be said.
     Silent(Silence),
 }
 
-/// Why to keep what is used now.
+/// Why to keep the current scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Nobody is told apart from it.
+    /// No candidate can be told apart from it.
     NoDifference,
-    /// Some are told apart, and all of them are worse.
+    /// Some candidates differ from it, and all of these are worse.
     NobodyBetter,
-    /// Some are better, by less than matters.
+    /// Some candidates are better, but by less than the aim's margin.
     TooLittle,
-    /// Some are better, and all of them pay with what must not be paid with.
+    /// Some candidates are better, and all of these are worse in a measure that must not get worse.
     TooDear,
 }
 
 /// Why nothing can be said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Silence {
-    /// So many runs of each side are too few; the second number is needed.
+    /// Too few trials: the number of trials of each contestant, and the number that is needed.
     TooFewRuns(usize, usize),
     /// What is used now has no number, or nobody else has one.
     NothingMeasured,
 }
 
-/// The advice, and all that it rests on.
+/// The advice with everything that it was derived from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recommendation {
     /// What is used now.
@@ -183,11 +212,11 @@ pub struct Recommendation {
     pub candidates: Vec<Candidate>,
     /// How many comparisons the correction is for.
     pub comparisons: usize,
-    /// How trials of what is used now ended that did not end well.
+    /// How trials of the current scheduler ended that did not end well.
     pub failures: Vec<(String, usize)>,
 }
 
-/// Recommends one of the comparison's contestants in place of its baseline. Of equal choices those
+/// Recommends one of the comparison's contestants in place of its baseline. Of equal choices, those
 /// named in `easy`, which need nothing to be loaded, come first.
 pub fn recommend(
     records: &[Record],
@@ -211,7 +240,7 @@ pub fn recommend(
         let keeps = candidates.iter().filter(|one| one.name == *name).flat_map(|one| &one.keeps);
         keeps.flatten().filter(|judged| what(judged)).count()
     };
-    let is_open = |judged: &Judged| judged.finding == Finding::Open;
+    let is_open = |judged: &Judged| judged.finding == Effect::Open;
     best.sort_by_cached_key(|name| {
         (!easy.contains(name), count(name, is_open), count(name, Judged::is_loss))
     });
@@ -226,8 +255,8 @@ pub fn recommend(
     Recommendation { now, advice, aims, candidates, comparisons, failures }
 }
 
-/// Of these the best by a measure, and those who cannot be told apart from it, or whose gain is
-/// smaller by less than matters.
+/// The best of these candidates by a measure, and those that cannot be told apart from it, or whose
+/// gain is smaller by less than matters.
 fn best_of(
     records: &[Record],
     names: Vec<String>,
@@ -258,7 +287,7 @@ fn best_of(
     best
 }
 
-/// What to say where nobody is good.
+/// The advice if no candidate is good.
 fn stay(candidates: &[Candidate]) -> Advice {
     let any = |standing| candidates.iter().any(|one| one.standing == standing);
     let ladder = [
@@ -280,10 +309,10 @@ impl Recommendation {
     }
 
     /// The smallest difference that would have been seen in what decides an aim: the widest
-    /// interval of those that were not told apart, in percent of what is used now, or in the
-    /// measure's unit where that is 0. `None` where there is nobody of that kind.
+    /// interval of those that were not told apart, in percent of the current scheduler, or in the
+    /// measure's unit where that is 0. `None` if there is no such candidate.
     pub fn resolution(&self, aim: usize) -> Option<Width> {
-        let alike = |one: &&Judged| matches!(one.finding, Finding::Alike | Finding::Open);
+        let alike = |one: &&Judged| matches!(one.finding, Effect::Alike | Effect::Open);
         let decides = self.candidates.iter().filter_map(|one| one.decides.get(aim));
         let widths: Vec<Width> = decides.filter(alike).filter_map(Width::of).collect();
         widths.into_iter().max_by(|one, other| one.size().total_cmp(&other.size()))
@@ -293,7 +322,7 @@ impl Recommendation {
 /// How wide an interval is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Width {
-    /// In percent of what is used now.
+    /// In percent of the current scheduler.
     Percent(f64),
     /// In the measure's unit.
     Value(f64, Unit),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Numbers that stand beside published ones: a median for each contestant, and no verdict.
+//! Numbers to print next to published ones: a median for each contestant, without a verdict.
 
+use crate::number::interval::Interval;
 use std::collections::BTreeSet;
 
 use model::claim::{Beside, Place};
@@ -8,27 +9,26 @@ use model::{Backend, Record};
 use serde::{Deserialize, Serialize};
 
 use super::{Side, alone};
-use crate::compare::comparison::Interval;
 
 /// One contestant's number.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Number {
-    /// Whose it is.
+    /// The contestant.
     pub contestant: String,
-    /// The median of the independent runs in the measure's unit, or why there is none.
+    /// The median of the independent trials in the measure's unit, or why there is none.
     pub median: Result<f64, String>,
-    /// How far the runs lie apart.
+    /// The spread of the trials.
     pub spread: Option<Spread>,
-    /// Independent runs.
+    /// Independent trials.
     pub runs: usize,
 }
 
-/// How sure a median is.
+/// The uncertainty of a median.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Spread {
     /// Its 95 % interval of order statistics.
     Interval(Interval),
-    /// The least and the greatest run, where there are too few for an interval.
+    /// The smallest and the largest trial, if there are too few for an interval.
     Range(Interval),
 }
 

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether records say what somebody has published: an expectation and records to a finding.
+//! Replication: whether the records say what somebody has published.
 //!
 //! ```text
 //! Expectation + records ─► two sides ─► estimate with interval ─► verdict
 //! ```
 //!
-//! The two sides are the runs of two contestants, or of one in two cells, on two machines, or of
-//! two of its groups. Each independent run is one number: a seed under a virtual clock, a boot (the
-//! median of its runs) under a real one. The estimate is the Hodges–Lehmann shift, of logarithms
-//! where a ratio is asked for, with its exact [`rank_interval`]; of one side alone the median, with
-//! its [`order_statistic`](crate::number::order_statistic) interval. Trials that did not end well have no
-//! number; they are counted and said.
+//! The two sides are the trials of two contestants, or of one contestant in two cells, on two
+//! machines, or of two of its groups. Each independent unit gives one number: a seed under a
+//! virtual clock, a boot (the median of its trials) under a real one. The estimate is the
+//! Hodges–Lehmann shift, of logarithms where a ratio is asked for, with its exact
+//! [`rank_interval`]; of one side alone it is the median, with its
+//! [`order_statistic`](crate::number::order_statistic) interval. Trials that did not end well have
+//! no number; they are counted and reported.
 
 mod beside;
 mod overall;
@@ -20,7 +21,7 @@ use model::claim::{By, Expectation, Is};
 use model::{Backend, Record};
 use serde::{Deserialize, Serialize};
 
-use crate::compare::comparison::Interval;
+use crate::number::interval::Interval;
 use crate::number::median::median;
 use crate::number::order_statistic;
 use crate::rank::rank_interval;
@@ -29,27 +30,27 @@ pub use beside::{Number, Spread, beside};
 pub use overall::{disagree, of_claim, of_test};
 pub use side::Side;
 
-/// What came of an expectation, a test or a claim; of several the last in this order decides.
+/// The result of an expectation, a test or a claim; of several the last in this order decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum Reproduction {
     /// The published direction in the published size.
     Reproduced,
     /// The published direction, in another size.
     DirectionOnly,
-    /// The runs do not tell.
+    /// The trials are inconclusive.
     NotReproduced,
-    /// It was not asked here: no backend of this machine can, or nobody wanted it.
+    /// It was not measured: no backend of this machine can do it, or the user did not ask for it.
     Untested,
-    /// It was asked, and there are no numbers to judge by.
+    /// It was measured, and there are no numbers to judge by.
     NoData,
     /// The opposite of what was published.
     Contradicted,
 }
 
-impl Verdict {
+impl Reproduction {
     /// All, the best first.
-    pub const ALL: [Verdict; 6] = [
+    pub const ALL: [Reproduction; 6] = [
         Self::Reproduced,
         Self::DirectionOnly,
         Self::NotReproduced,
@@ -58,20 +59,20 @@ impl Verdict {
         Self::Contradicted,
     ];
 
-    /// Whether numbers stand behind it.
+    /// Whether it was judged by numbers.
     pub fn has_data(self) -> bool {
-        !matches!(self, Verdict::Untested | Verdict::NoData)
+        !matches!(self, Reproduction::Untested | Reproduction::NoData)
     }
 
-    /// In the words of tables.
+    /// The word that tables print.
     pub fn words(self) -> &'static str {
         match self {
-            Verdict::Reproduced => "reproduced",
-            Verdict::DirectionOnly => "direction only",
-            Verdict::NotReproduced => "not reproduced",
-            Verdict::Untested => "not tested",
-            Verdict::NoData => "no data",
-            Verdict::Contradicted => "contradicted",
+            Reproduction::Reproduced => "reproduced",
+            Reproduction::DirectionOnly => "direction only",
+            Reproduction::NotReproduced => "not reproduced",
+            Reproduction::Untested => "not tested",
+            Reproduction::NoData => "no data",
+            Reproduction::Contradicted => "contradicted",
         }
     }
 }
@@ -79,26 +80,26 @@ impl Verdict {
 /// A number in the form of [`By`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// The best guess.
+    /// The point estimate.
     pub value: f64,
-    /// Where it may lie, with 95 % confidence.
+    /// Its 95 % interval.
     pub interval: Interval,
 }
 
-/// What came of one expectation.
+/// The result of one expectation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Our side.
+    /// The side that the expectation is about.
     pub of: Side,
     /// The side that it is compared with.
     pub over: Option<Side>,
     /// The number; `None` where there is none, see `why`.
     pub estimate: Option<Estimate>,
-    /// What it means.
-    pub verdict: Verdict,
+    /// The verdict.
+    pub verdict: Reproduction,
     /// Why there is no number.
     pub why: Option<String>,
-    /// What a reader must know before believing: trials and numbers that are left out.
+    /// Trials and numbers that were left out, a sentence each.
     pub against: Vec<String>,
 }
 
@@ -122,10 +123,10 @@ pub fn judge(expectation: &Expectation, backend: Backend, records: &[Record]) ->
 }
 
 /// A verdict without a number, and its reason.
-type Absence = (Verdict, String);
+type Absence = (Reproduction, String);
 
 fn no_data<T>(why: impl Into<String>) -> Result<T, Absence> {
-    Err((Verdict::NoData, why.into()))
+    Err((Reproduction::NoData, why.into()))
 }
 
 fn measured(
@@ -141,7 +142,7 @@ fn measured(
     }
 }
 
-/// The median of one side's independent runs.
+/// The median of one side's independent trials.
 fn alone(of: &Side) -> Result<Estimate, Absence> {
     let mut sorted = of.units.clone();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -169,7 +170,7 @@ fn difference(of: &[f64], over: &[f64]) -> Result<Estimate, Absence> {
     Ok(Estimate { value, interval })
 }
 
-/// The shift of logarithms. Sides that are 0 in all their runs are equal, and their ratio is 1;
+/// The shift of logarithms. Sides that are 0 in all their trials are equal, and their ratio is 1;
 /// where some are 0 there is none.
 fn ratio(of: &Side, over: &Side) -> Result<Estimate, Absence> {
     let none_above = |side: &Side| side.units.iter().all(|value| *value == 0.0);
@@ -198,29 +199,29 @@ fn exp(interval: Interval) -> Interval {
 
 /// The rule: `more` and `less` need the whole interval on their side of what is neutral, and the
 /// estimate inside the size; `equal` needs the whole interval inside the size.
-pub fn verdict(expectation: &Expectation, Estimate { value, interval }: Estimate) -> Verdict {
+pub fn verdict(expectation: &Expectation, Estimate { value, interval }: Estimate) -> Reproduction {
     let size = expectation.ends();
     if expectation.is == Is::Equal {
         return match size {
             Some((low, high)) if low <= interval.low && interval.high <= high => {
-                Verdict::Reproduced
+                Reproduction::Reproduced
             }
             Some((low, high)) if interval.high < low || high < interval.low => {
-                Verdict::Contradicted
+                Reproduction::Contradicted
             }
-            _ => Verdict::NotReproduced,
+            _ => Reproduction::NotReproduced,
         };
     }
-    let Some(neutral) = expectation.neutral() else { return Verdict::NotReproduced };
+    let Some(neutral) = expectation.neutral() else { return Reproduction::NotReproduced };
     let (above, below) = (interval.low > neutral, interval.high < neutral);
     let more = expectation.is == Is::More;
     let (right, wrong) = if more { (above, below) } else { (below, above) };
     match (right, wrong) {
         (true, _) if size.is_none_or(|(low, high)| low <= value && value <= high) => {
-            Verdict::Reproduced
+            Reproduction::Reproduced
         }
-        (true, _) => Verdict::DirectionOnly,
-        (_, true) => Verdict::Contradicted,
-        _ => Verdict::NotReproduced,
+        (true, _) => Reproduction::DirectionOnly,
+        (_, true) => Reproduction::Contradicted,
+        _ => Reproduction::NotReproduced,
     }
 }

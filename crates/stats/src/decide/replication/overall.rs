@@ -3,29 +3,31 @@
 
 use model::Backend;
 
-use super::{Finding, Verdict};
+use super::{Finding, Reproduction};
 
-/// A test says what the worst of its expectations says.
-pub fn of_test(findings: &[Finding]) -> Verdict {
-    findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Untested)
+/// The result of a test: that of the worst of its expectations.
+pub fn of_test(findings: &[Finding]) -> Reproduction {
+    findings.iter().map(|finding| finding.verdict).max().unwrap_or(Reproduction::Untested)
 }
 
-/// A claim has the verdict of its first test with data; without any it is no data if a test was
-/// asked in vain, else not tested.
-pub fn of_claim(tests: &[Verdict]) -> Verdict {
+/// A claim has the verdict of its first test with data; without any it is "no data" if a test was
+/// measured, else "not tested".
+pub fn of_claim(tests: &[Reproduction]) -> Reproduction {
     let with_data = tests.iter().copied().find(|verdict| verdict.has_data());
-    with_data.or(tests.iter().copied().max()).unwrap_or(Verdict::Untested)
+    with_data.or(tests.iter().copied().max()).unwrap_or(Reproduction::Untested)
 }
 
 /// Whether of two backends that answered the same experiment one finds the published direction and
-/// the other its opposite. Other experiments are other questions: a smaller form may well come out
-/// differently.
-pub fn disagree(tests: &[(Backend, Option<&str>, Verdict)]) -> bool {
-    let found = |verdict: Verdict| matches!(verdict, Verdict::Reproduced | Verdict::DirectionOnly);
+/// the other its opposite. Other experiments are other questions: a smaller form may have another
+/// result.
+pub fn disagree(tests: &[(Backend, Option<&str>, Reproduction)]) -> bool {
+    let found = |verdict: Reproduction| {
+        matches!(verdict, Reproduction::Reproduced | Reproduction::DirectionOnly)
+    };
     tests.iter().any(|&(one, question, verdict)| {
         found(verdict)
             && tests.iter().any(|&(other, asked, opposite)| {
-                one != other && question == asked && opposite == Verdict::Contradicted
+                one != other && question == asked && opposite == Reproduction::Contradicted
             })
     })
 }
@@ -33,7 +35,7 @@ pub fn disagree(tests: &[(Backend, Option<&str>, Verdict)]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Verdict::*;
+    use Reproduction::*;
 
     #[test]
     fn the_first_test_with_data_speaks_for_the_claim() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! One side of a comparison: which records it is made of, and its independent numbers.
+//! One side of an expectation: the records that belong to it, and its independent numbers.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use model::claim::Place;
 use model::{Backend, Clock, Outcome, Record};
 use serde::{Deserialize, Serialize};
 
-use super::{Absence, Verdict};
+use super::{Absence, Reproduction};
 use crate::number::median::median;
 use crate::records::columns::{Column, columns};
 use crate::records::measures::MeasureKey;
@@ -15,7 +15,7 @@ use crate::records::measures::MeasureKey;
 /// One side's numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Side {
-    /// Whose they are.
+    /// The contestant.
     pub contestant: String,
     /// A number for each independent run, in the measure's unit: a seed under a virtual clock, a
     /// boot under a real one.
@@ -38,7 +38,7 @@ impl Side {
         let chosen: Vec<&Record> =
             records.iter().filter(|record| holds(place, backend, record)).collect();
         let column = column(place, &chosen);
-        let units = column.units(chosen.first().map_or(Clock::Real, |one| one.trial.clock()));
+        let units = column.independent_values(chosen.first().map_or(Clock::Real, |one| one.trial.clock()));
         let bad = || chosen.iter().map(|record| &record.outcome).filter(|outcome| !outcome.is_ok());
         let mut failed = BTreeMap::new();
         for outcome in bad() {
@@ -64,9 +64,9 @@ impl Side {
         }
         let (name, reason) = (&self.contestant, self.reason());
         let verdict = match self.trials {
-            0 => return Some((Verdict::NoData, format!("there is no trial of {name}"))),
-            trials if trials == self.unsupported => Verdict::Untested,
-            _ => Verdict::NoData,
+            0 => return Some((Reproduction::NoData, format!("there is no trial of {name}"))),
+            trials if trials == self.unsupported => Reproduction::Untested,
+            _ => Reproduction::NoData,
         };
         Some((verdict, format!("{name} has no number: {reason}")))
     }
