@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `ops.flags`: kernels refuse bits that they do not know.
 
-use crate::btf::Kernel;
+use crate::btf::KernelBtf;
 
 /// `enum scx_ops_flags`, whose bits are the same in every kernel that has them.
 pub const NAMES: [(&str, u64); 11] = [
@@ -20,7 +20,7 @@ pub const NAMES: [(&str, u64); 11] = [
 
 /// Clears the flags in this member of the ops table, a little-endian number, that the kernel lacks.
 /// Returns a note for each.
-pub fn clear_unknown(member: &mut [u8], kernel: &Kernel) -> Vec<String> {
+pub fn clear_unknown(member: &mut [u8], kernel: &KernelBtf) -> Vec<String> {
     let set = member.iter().rev().fold(0, |flags, byte| flags << 8 | u64::from(*byte));
     let lacks = |name: &str| !kernel.enumerators.contains_key(name);
     let unknown = NAMES.iter().filter(|(name, bit)| set & bit != 0 && lacks(name));

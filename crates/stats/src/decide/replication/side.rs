@@ -38,7 +38,8 @@ impl Side {
         let chosen: Vec<&Record> =
             records.iter().filter(|record| holds(place, backend, record)).collect();
         let column = column(place, &chosen);
-        let units = column.independent_values(chosen.first().map_or(Clock::Real, |one| one.trial.clock()));
+        let units =
+            column.independent_values(chosen.first().map_or(Clock::Real, |one| one.trial.clock()));
         let bad = || chosen.iter().map(|record| &record.outcome).filter(|outcome| !outcome.is_ok());
         let mut failed = BTreeMap::new();
         for outcome in bad() {
