@@ -84,7 +84,11 @@ static inline struct burst *burst_of(struct task_struct *p)
 {
 	struct fair_task *task = fair_task(p);
 
-	return task ? &task->burst : NULL;
+	if (!task)
+		return NULL;
+	/* Or the compiler adds the offset before the check, which the verifier refuses. */
+	barrier_var(task);
+	return &task->burst;
 }
 
 /* Nice level and score, 0 to 39 (`effective_prio_bore`). */
