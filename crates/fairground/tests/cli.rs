@@ -233,7 +233,7 @@ fn unknown_names_get_near_ones() {
         &["run", "quikc"],
         2,
         expect![[r#"
-            fairground: quikc: unknown experiment; did you mean 'quick'? looked in ./experiments/ and among the built-in ones: …; a path works too
+            fairground: quikc: unknown experiment; did you mean 'quick'? looked in ./experiments/ and among the built-in ones (`fairground list experiments`); a path works too
         "#]],
     );
     refuses(
@@ -249,7 +249,7 @@ fn unknown_names_get_near_ones() {
         &["plan", "quick", "--workload", "mesaging"],
         2,
         expect![[r#"
-            fairground: --workload mesaging: unknown workload 'mesaging'; did you mean 'messaging'? looked in ./workloads/ and among the built-in ones: …; a path works too
+            fairground: --workload mesaging: unknown workload 'mesaging'; did you mean 'messaging'? looked in ./workloads/ and among the built-in ones (`fairground list workloads`); a path works too
         "#]],
     );
     refuses(
@@ -257,7 +257,7 @@ fn unknown_names_get_near_ones() {
         &["plan", "quick", "--machine", "uniprocesor"],
         2,
         expect![[r#"
-            fairground: uniprocesor: unknown machine; did you mean 'uniprocessor'? looked in ./machines/ and among the built-in ones: …; a path works too
+            fairground: uniprocesor: unknown machine; did you mean 'uniprocessor'? looked in ./machines/ and among the built-in ones (`fairground list machines`); a path works too
         "#]],
     );
     refuses(

@@ -10,13 +10,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::{SpecError, near};
+use crate::SpecError;
+use crate::near::{near, quoted};
 
 /// Every embedded file: `folder/file` and its text.
 const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
 /// What a file describes, which is also where it lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// `workloads/`
     Workload,
@@ -162,17 +163,21 @@ fn embedded(path: &str) -> Option<Asset> {
 fn unknown(kind: Kind, name: &str) -> SpecError {
     let known = names(kind);
     let close = near(name, known.iter().map(String::as_str));
-    let meant = match close.first() {
-        Some(near) => format!("did you mean '{near}'? {}", known_places(kind)),
-        None => known_places(kind),
+    let meant = if close.is_empty() {
+        known_places(kind)
+    } else {
+        format!("did you mean {}? {}", quoted(&close, " or "), known_places(kind))
     };
     SpecError::new(name, format!("unknown {}", kind.noun())).hint(meant)
 }
 
-/// Where a name was looked for, and what is there.
+/// Where a name was looked for, and how to see the names that there are.
 fn known_places(kind: Kind) -> String {
-    let (folder, known) = (kind.folder(), names(kind).join(", "));
-    format!("looked in ./{folder}/ and among the built-in ones: {known}; a path works too")
+    let folder = kind.folder();
+    format!(
+        "looked in ./{folder}/ and among the built-in ones (`fairground list {folder}`); a path works \
+         too"
+    )
 }
 
 #[cfg(test)]
@@ -196,7 +201,7 @@ mod tests {
             error.starts_with("hackbensh: unknown workload; did you mean 'hackbench'?"),
             "{error}"
         );
-        assert!(error.contains("looked in ./workloads/ and among the built-in ones"), "{error}");
+        assert!(error.ends_with("(`fairground list workloads`); a path works too"), "{error}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use model::{Machine, Workload};
 
 use super::expression::Names;
 use super::source::Places;
-use super::{SpecError, workload};
+use super::{SpecError, mentions, workload};
 use crate::assets::{self, Asset, Kind};
 
 /// More cells than this are a mistake.
@@ -163,7 +163,12 @@ fn unknown_workload(choice: &Choice, error: SpecError) -> SpecError {
         return error;
     }
     let message = format!("{} '{}'", error.message, choice.name);
-    SpecError { message, hint: error.hint, ..choice.origin.clone() }
+    let in_a_file = choice.origin.line.is_some();
+    let hint = error.hint.map(|hint| match in_a_file {
+        true => format!("{hint}; {}", mentions::HINT),
+        false => hint,
+    });
+    SpecError { message, hint, ..choice.origin.clone() }
 }
 
 /// Every machine must be able to say the parameters' names.

@@ -7,6 +7,7 @@ use std::path::Path;
 use model::{Contestant, KnobValue, Policy, SchedulerChoice};
 use serde::Deserialize;
 
+use super::mentions;
 use super::policy;
 use super::source::{KNOB_VALUES, Places};
 use super::{Host, SpecError};
@@ -53,7 +54,7 @@ pub fn from_entry(
     }
     if let Some(file) = file {
         let (own, sha256) = (host.resolve)(&file, base)
-            .map_err(|error| places.error(&format!("{path}.file"), error))?;
+            .map_err(|error| places.error(&format!("{path}.file"), error).hint(mentions::HINT))?;
         let scheduler = SchedulerChoice::File { file, sha256, knobs };
         return Ok(contestant(name.unwrap_or(own), kernel, scheduler));
     }

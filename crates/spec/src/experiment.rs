@@ -13,6 +13,7 @@ use super::source::{Document, Places, unknown_name};
 use super::{Host, Overrides, SpecError, contestant, machine};
 use crate::assets::{self, Kind};
 use crate::capability;
+use crate::mentions;
 
 /// Unless the file says otherwise.
 const BLOCKS: u32 = 10;
@@ -215,7 +216,7 @@ fn machines(
 }
 
 /// The backend before a machine's name, if there is one, and the name.
-fn restricted(text: &str) -> (Option<Backend>, &str) {
+pub(crate) fn restricted(text: &str) -> (Option<Backend>, &str) {
     let only = |word: &str| {
         let mut shaping = Backend::EXECUTING.into_iter().filter(|on| on.shapes_machine());
         shaping.find(|backend| backend.word() == word)
@@ -231,7 +232,8 @@ pub fn placed(error: SpecError, name: &str, places: &Places, path: &str) -> Spec
     if error.file != name || path.is_empty() {
         return error;
     }
-    places.error(path, format!("{} '{name}'", error.message)).maybe_hint(error.hint)
+    let hint = error.hint.map(|hint| format!("{hint}; {}", mentions::HINT));
+    places.error(path, format!("{} '{name}'", error.message)).maybe_hint(hint)
 }
 
 fn unique<'a>(

@@ -10,7 +10,7 @@
 //! Read in this order: [`assets`] finds files by name; [`experiment`], [`contestant`],
 //! [`workload`], [`source`] (text, positions and expressions), [`check`] (what a workload must
 //! obey), [`rtapp`], [`machine`], [`care`]; [`capability`] says what each backend can do, [`plan`]
-//! lays out the trials.
+//! lays out the trials. [`mentions`] finds names of what was deleted.
 //!
 //! Every error is a [`SpecError`]: file, line, column, what is wrong, and what to write instead.
 //! What is not here: compiling schedulers (the caller passes a [`Resolve`] function), backends.
@@ -24,6 +24,7 @@ pub mod contestant;
 pub mod experiment;
 pub mod expression;
 pub mod machine;
+pub mod mentions;
 pub mod near;
 pub mod plan;
 pub mod policy;

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The records of the sessions → a verdict on each claim.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-
 use model::claim::Test;
 use model::{Expectation, Record};
 use report::replication::{Judged, Tested};
@@ -11,28 +8,9 @@ use stats::decide::replication::{
     Finding, Reproduction, beside, disagree, judge, of_claim, of_test,
 };
 
-use super::choose::{self, Choice, Chosen, Session};
+use super::answers::Answers;
+use super::choose::{self, Choice, Chosen};
 use super::look;
-
-/// A session's number in the store and its records, or why there are none.
-pub type Answer = Result<(i64, Vec<Record>), String>;
-
-/// The outcomes of all sessions.
-pub struct Answers {
-    /// The outcome of each session.
-    pub sessions: BTreeMap<Session, Answer>,
-    /// Where the records are.
-    pub store: PathBuf,
-    /// The seed of the plans.
-    pub seed: u64,
-}
-
-impl Answers {
-    /// All records, session by session.
-    pub fn records(&self) -> impl Iterator<Item = &Record> {
-        self.sessions.values().flatten().flat_map(|(_, records)| records)
-    }
-}
 
 /// The verdict on a claim.
 pub fn claim(chosen: Chosen, answers: &Answers) -> Judged {

@@ -6,7 +6,7 @@ use std::path::Path;
 use model::claim::Test;
 use model::{KnobValue, Record, SchedulerChoice, Trial};
 
-use super::judge::Answers;
+use super::answers::Answers;
 use crate::command_line::quoted;
 use spec::assets::{self, Kind};
 use spec::policy;

@@ -8,6 +8,7 @@
 //! Everything about the files is checked before anything runs: an expectation names a measure, a
 //! contestant, a cell and a machine that its experiment has on that backend.
 
+pub mod answers;
 pub mod blocks;
 mod check;
 pub mod choose;

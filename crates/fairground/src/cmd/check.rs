@@ -22,7 +22,11 @@ use crate::run::objects;
 use crate::run::sink::Sink;
 use crate::run::{self, Settings, interrupt, programs};
 use spec::assets::{self, Kind};
+use spec::mentions::{self, Missing};
 use spec::plan;
+
+/// Where tests of a checkout name schedulers.
+const ORACLES: &str = "crates/fairground/tests/oracles";
 
 /// Options of `check`.
 #[derive(clap::Args)]
@@ -49,7 +53,8 @@ struct Finding {
 pub fn run(args: Args) -> Result<ExitCode> {
     let is_claim = |file: &String| file.ends_with(".toml");
     let (claims, schedulers) = args.files.iter().cloned().partition::<Vec<_>, _>(is_claim);
-    let mut findings = specs(&claims);
+    let mut findings = missing();
+    findings.extend(specs(&claims));
     let sources = sources(&schedulers, &mut findings);
     let wrong_input = findings.iter().any(|finding| finding.result.is_err());
     findings.extend(simulate_all(&sources)?);
@@ -74,6 +79,22 @@ fn table(findings: &[Finding]) -> String {
         vec![word.into(), finding.kind.into(), finding.name.clone(), text.clone()]
     };
     output::table(&findings.iter().map(row).collect::<Vec<_>>())
+}
+
+/// The schedulers, workloads, machines and experiments that definitions mention and that do not
+/// exist; in a checkout also the schedulers of oracles.
+fn missing() -> Vec<Finding> {
+    let resolve = |file: &str, base: &Path| {
+        let source = compile::resolve(file, base).map_err(|error| error.to_string())?;
+        Ok((source.name, source.sha256))
+    };
+    let finding = |one: Missing| {
+        let places = one.places.join(", ");
+        let result = Err(format!("does not exist, and is mentioned in {places}"));
+        Finding { kind: one.noun, name: one.name, result }
+    };
+    let missing = mentions::missing(&resolve, Path::new(ORACLES));
+    missing.into_iter().map(finding).collect()
 }
 
 /// Every workload, machine, experiment and claim, and the claims that were given.

@@ -10,9 +10,10 @@ use model::claim::Source;
 use report::replication::Replication;
 use stats::decide::replication::Reproduction;
 
+use crate::claims::answers::{Answer, Answers};
 use crate::claims::blocks::{self, Blocks};
 use crate::claims::choose::{self, Session, Wanted};
-use crate::claims::judge::{self, Answer, Answers};
+use crate::claims::judge;
 use crate::exit::{self, bad_input};
 use crate::experiment_options::Backends;
 use crate::measure::{self, Campaign, Ended, Execution, JudgedBy};

@@ -90,7 +90,7 @@ fn files() {
     bad(
         "machine = \"uniprocessor\"",
         "machine = \"uniprocesor\"",
-        expect!["x.toml:3:1: unknown machine 'uniprocesor'; did you mean 'uniprocessor'? looked in ./machines/ and among the built-in ones: desktop_16, four_cpus, here, i5_4570, i5_4570_free_looks, i5_8250u, i5_vm_2012, i7_4700hq, laptop_4, one_cpu, piii_xeon_4, piii_xeon_up, server_1024, server_256, server_64, two_cpus, uniprocessor; a path works too"],
+        expect!["x.toml:3:1: unknown machine 'uniprocesor'; did you mean 'uniprocessor'? looked in ./machines/ and among the built-in ones (`fairground list machines`); a path works too; if it was deleted: `fairground check` names every file that mentions it"],
     );
     bad(
         "machine = \"uniprocessor\"",
@@ -129,7 +129,7 @@ fn schedulers() {
     bad(
         "file = \"vtime\"",
         "file = \"vtme\"",
-        expect!["x.toml:13:1: there is no scheduler 'vtme'; built in are fifo, rr, vtime"],
+        expect!["x.toml:13:1: there is no scheduler 'vtme'; built in are fifo, rr, vtime; if it was deleted: `fairground check` names every file that mentions it"],
     );
     bad(
         "file = \"vtime\"",
@@ -173,7 +173,7 @@ fn workloads() {
     bad(
         "name = \"wake_under_hogs\"",
         "name = \"wake_under_hog\"",
-        expect!["x.toml:15:1: unknown workload 'wake_under_hog'; did you mean 'wake_under_hogs'? looked in ./workloads/ and among the built-in ones: audio, build, cyclictest, everything, ffmpeg_transcode, file_server, fork_storm, frames, frames_duty, hackbench, jitterdebugger, make_bzip2, make_postgresql, many_hogs, messaging, mplayer_frames, nice, perf_messaging, phases, policies, producers, programs, ps_probe, reloading, restless, rt_on_top, semaphores, sevenzip, short_jobs, smb_server, starving, stress_ng, sysbench_cpu, tbench, transcode, wake_under_hogs; a path works too"],
+        expect!["x.toml:15:1: unknown workload 'wake_under_hog'; did you mean 'wake_under_hogs'? looked in ./workloads/ and among the built-in ones (`fairground list workloads`); a path works too"],
     );
     bad(
         "name = \"wake_under_hogs\"",
@@ -217,7 +217,7 @@ fn options() {
     let none = Overrides::default;
     bad_options(
         Overrides { workloads: list(&["hackbensh"]), ..none() },
-        expect!["--workload hackbensh: unknown workload 'hackbensh'; did you mean 'hackbench'? looked in ./workloads/ and among the built-in ones: audio, build, cyclictest, everything, ffmpeg_transcode, file_server, fork_storm, frames, frames_duty, hackbench, jitterdebugger, make_bzip2, make_postgresql, many_hogs, messaging, mplayer_frames, nice, perf_messaging, phases, policies, producers, programs, ps_probe, reloading, restless, rt_on_top, semaphores, sevenzip, short_jobs, smb_server, starving, stress_ng, sysbench_cpu, tbench, transcode, wake_under_hogs; a path works too"],
+        expect!["--workload hackbensh: unknown workload 'hackbensh'; did you mean 'hackbench'? looked in ./workloads/ and among the built-in ones (`fairground list workloads`); a path works too"],
     );
     bad_options(
         Overrides { workloads: list(&["hackbench groups"]), ..none() },
@@ -229,7 +229,7 @@ fn options() {
     );
     bad_options(
         Overrides { workloads: list(&["./nowhere.json"]), ..none() },
-        expect!["--workload ./nowhere.json: no such workload file './nowhere.json'; looked in ./workloads/ and among the built-in ones: audio, build, cyclictest, everything, ffmpeg_transcode, file_server, fork_storm, frames, frames_duty, hackbench, jitterdebugger, make_bzip2, make_postgresql, many_hogs, messaging, mplayer_frames, nice, perf_messaging, phases, policies, producers, programs, ps_probe, reloading, restless, rt_on_top, semaphores, sevenzip, short_jobs, smb_server, starving, stress_ng, sysbench_cpu, tbench, transcode, wake_under_hogs; a path works too"],
+        expect!["--workload ./nowhere.json: no such workload file './nowhere.json'; looked in ./workloads/ and among the built-in ones (`fairground list workloads`); a path works too"],
     );
     bad_options(
         Overrides { schedulers: list(&["vtme"]), ..none() },
@@ -237,7 +237,7 @@ fn options() {
     );
     bad_options(
         Overrides { machines: list(&["uniprocesor"]), ..none() },
-        expect!["uniprocesor: unknown machine; did you mean 'uniprocessor'? looked in ./machines/ and among the built-in ones: desktop_16, four_cpus, here, i5_4570, i5_4570_free_looks, i5_8250u, i5_vm_2012, i7_4700hq, laptop_4, one_cpu, piii_xeon_4, piii_xeon_up, server_1024, server_256, server_64, two_cpus, uniprocessor; a path works too"],
+        expect!["uniprocesor: unknown machine; did you mean 'uniprocessor'? looked in ./machines/ and among the built-in ones (`fairground list machines`); a path works too"],
     );
     bad_options(
         Overrides { baseline: Some("vtim".into()), ..none() },
@@ -270,7 +270,7 @@ fn without_a_file() {
     );
     refused(
         experiment("quik", &Overrides::default(), &host()),
-        &expect!["quik: unknown experiment; did you mean 'quick'? looked in ./experiments/ and among the built-in ones: control, fidelity, field, look_alikes, mainline, peers, policies, quick, s0_desktop, s0_desktop_live, s0_hackbench_live, s0_make_vm, s0_stress, s0_vm, s1_four_way, s1_server_live, s1_smb_vm, s1_uniprocessor, s1_vm, s2_field, s2_jitter_live, s2_latency_live, s2_scores_live, s2_vm, s3_desktop, s3_frames_live, s3_frames_policies, s3_latency_live, s3_make_live, s3_make_policies, s3_make_vm, s3_messaging_policies, s3_pick, s3_vm, s4_live, s4_policies, s4_vm, scale, soak, soak_short, two_cpus; a path works too"],
+        &expect!["quik: unknown experiment; did you mean 'quick'? looked in ./experiments/ and among the built-in ones (`fairground list experiments`); a path works too"],
     );
 }
 

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Names that definitions refer to and nothing has: what must be edited after a scheduler, a
+//! workload, a machine or an experiment was deleted.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::Resolve;
+use crate::assets::{self, Asset, Kind};
+use crate::experiment::restricted;
+use crate::source::line_and_column;
+
+/// A name that definitions refer to and nothing has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// `scheduler`, `workload`, `machine` or `experiment`.
+    pub noun: &'static str,
+    /// The name, or the path of a file.
+    pub name: String,
+    /// Every place that mentions it, as `FILE:LINE`.
+    pub places: Vec<String>,
+}
+
+/// The next step after an error about one such name.
+pub const HINT: &str = "if it was deleted: `fairground check` names every file that mentions it";
+
+/// A file that may mention names.
+struct Text {
+    label: String,
+    /// Every string and every key of a definition, every line of another file.
+    words: Vec<Word>,
+}
+
+/// A string in a definition.
+struct Word {
+    /// Where it is, without positions in lists: `scheduler[].file`; empty for a key.
+    path: String,
+    text: String,
+    line: usize,
+}
+
+/// Every name that an experiment, a care, a claim or a source file of `oracles` refers to and that
+/// does not exist. `resolve` finds schedulers. Files that are no TOML are left to their readers.
+pub fn missing(resolve: &Resolve<'_>, oracles: &Path) -> Vec<Missing> {
+    let kinds = [Kind::Experiment, Kind::Care, Kind::Claim];
+    let definitions = kinds.into_iter().flat_map(|kind| {
+        let names = assets::names(kind).into_iter();
+        names.filter_map(move |name| Some((kind, assets::find(kind, &name, Path::new("")).ok()?)))
+    });
+    let definitions: Vec<(Kind, Asset)> = definitions.collect();
+    among(&definitions, &source_files(oracles), resolve)
+}
+
+fn among(
+    definitions: &[(Kind, Asset)],
+    sources: &[(String, String)],
+    resolve: &Resolve<'_>,
+) -> Vec<Missing> {
+    let mut wanted = BTreeSet::new();
+    let mut texts = Vec::new();
+    for (kind, asset) in definitions {
+        let text = definition(asset);
+        for (noun, name) in text.words.iter().filter_map(|word| reference(*kind, word)) {
+            let exists = match noun {
+                Noun::Scheduler => resolve(name, &asset.base).is_ok(),
+                Noun::Asset(kind) => assets::find(kind, name, &asset.base).is_ok(),
+            };
+            if !exists {
+                wanted.insert((noun, name.to_owned()));
+            }
+        }
+        texts.push(text);
+    }
+    for (label, content) in sources {
+        let text = source_file(label, content);
+        let runs = text.words.iter().filter(|word| word.path == RUN).map(|word| named(&word.text));
+        // A path is a scheduler of the test's own, `kernel:6.1` and the like no file at all.
+        let names = runs.filter(|name| !name.contains(['/', ':']));
+        let unknown = names.filter(|name| resolve(name, Path::new("")).is_err());
+        wanted.extend(unknown.map(|name| (Noun::Scheduler, name.to_owned())));
+        texts.push(text);
+    }
+    let missing = |(noun, name): (Noun, String)| {
+        let places = texts.iter().flat_map(|text| text.places(&name)).collect();
+        Missing { noun: noun.word(), name, places }
+    };
+    wanted.into_iter().map(missing).collect()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Noun {
+    Scheduler,
+    Asset(Kind),
+}
+
+impl Noun {
+    fn word(self) -> &'static str {
+        match self {
+            Noun::Scheduler => "scheduler",
+            Noun::Asset(kind) => kind.noun(),
+        }
+    }
+}
+
+impl Text {
+    /// The lines that mention a name, each once.
+    fn places(&self, name: &str) -> Vec<String> {
+        let of_name = self.words.iter().filter(|word| named(&word.text) == name);
+        let lines: BTreeSet<usize> = of_name.map(|word| word.line).collect();
+        lines.into_iter().map(|line| format!("{}:{line}", self.label)).collect()
+    }
+}
+
+/// What a string of a definition refers to, if its place says so.
+fn reference(kind: Kind, word: &Word) -> Option<(Noun, &str)> {
+    let name = named(&word.text);
+    let noun = match (kind, word.path.as_str()) {
+        (Kind::Experiment, "scheduler[].file") => Noun::Scheduler,
+        // `policy:rr`, `kernel:6.12` and `program:scx_lavd` are no files of ours.
+        (Kind::Care, "schedulers[]") if !name.contains(':') => Noun::Scheduler,
+        (Kind::Experiment | Kind::Care, "workload[].name") => Noun::Asset(Kind::Workload),
+        (Kind::Experiment, "machine" | "machines[]") => Noun::Asset(Kind::Machine),
+        (Kind::Claim, "test[].experiment") => Noun::Asset(Kind::Experiment),
+        _ => return None,
+    };
+    Some((noun, name))
+}
+
+/// The name in `NAME [setting=value …]`, `NAME@KERNEL` or `BACKEND:NAME`.
+fn named(text: &str) -> &str {
+    let (_, text) = restricted(text);
+    text.split([' ', '@']).next().unwrap_or_default()
+}
+
+fn definition(asset: &Asset) -> Text {
+    let label = asset.label.trim_start_matches("<built-in>/").to_owned();
+    let mut words = Vec::new();
+    if let Ok(table) = DeTable::parse(&asset.text) {
+        walk_table("", table.get_ref(), &asset.text, &mut words);
+    }
+    Text { label, words }
+}
+
+fn walk_table(path: &str, table: &DeTable<'_>, text: &str, words: &mut Vec<Word>) {
+    for (key, value) in table {
+        let (line, _) = line_and_column(text, key.span().start);
+        let name = key.get_ref().to_string();
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        words.push(Word { path: String::new(), text: name, line });
+        walk(&path, value, text, words);
+    }
+}
+
+fn walk(path: &str, value: &Spanned<DeValue<'_>>, text: &str, words: &mut Vec<Word>) {
+    match value.get_ref() {
+        DeValue::Table(table) => walk_table(path, table, text, words),
+        DeValue::Array(items) => {
+            let path = format!("{path}[]");
+            items.iter().for_each(|item| walk(&path, item, text, words));
+        }
+        DeValue::String(string) => {
+            let (line, _) = line_and_column(text, value.span().start);
+            words.push(Word { path: path.to_owned(), text: string.to_string(), line });
+        }
+        _ => {}
+    }
+}
+
+/// The place of a scheduler in an oracle: `Run::new("NAME …`.
+const RUN: &str = "run";
+
+/// The strings of a Rust file.
+fn source_file(label: &str, content: &str) -> Text {
+    let mut words = Vec::new();
+    for (line, text) in (1..).zip(content.lines()) {
+        let mut pieces = text.split('"');
+        let mut before = pieces.next().unwrap_or_default();
+        while let (Some(string), Some(after)) = (pieces.next(), pieces.next()) {
+            let is_run = before.ends_with("Run::new(") || before.ends_with("Run::unlimited(");
+            let path = if is_run { RUN } else { "" };
+            words.push(Word { path: path.into(), text: string.into(), line });
+            before = after;
+        }
+    }
+    Text { label: label.trim_start_matches("../").into(), words }
+}
+
+/// The Rust files of a folder with their texts, by name; none if there is no such folder.
+fn source_files(folder: &Path) -> Vec<(String, String)> {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
+    let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "rs"));
+    let mut files: Vec<(String, String)> = files
+        .filter_map(|path| Some((path.display().to_string(), fs::read_to_string(&path).ok()?)))
+        .collect();
+    files.sort();
+    files
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    fn definition(kind: Kind, label: &str, text: &str) -> (Kind, Asset) {
+        let (label, text) = (format!("<built-in>/{label}"), text.to_owned());
+        (kind, Asset { label, stem: "x".into(), base: Default::default(), text })
+    }
+
+    fn resolve(file: &str, _: &Path) -> Result<(String, String), String> {
+        if file == "vtime" { Ok((file.into(), String::new())) } else { Err("gone".into()) }
+    }
+
+    #[test]
+    fn every_file_that_mentions_a_deleted_scheduler_is_named() {
+        let experiment = "[[scheduler]]\nname = \"lost\"\nfile = \"lost\"\n[[scheduler]]\n\
+                          file = \"vtime\"\n[pairs]\nlost = \"vtime\"\n";
+        let care = "schedulers = [\n  \"vtime\",\n  \"lost quick=1\", \"policy:rr\",\n]\n";
+        let claim = "[[test]]\n[[test.expect]]\nof = \"lost\"\nover = \"vtime\"\n";
+        let oracle = "const OWN: &str = \"lost quick=1\";\nRun::new(\"lost\", HOGS)\n\
+                      Run::new(\"./own.bpf.c\", HOGS)\nRun::new(\"kernel:6.1\", HOGS)\n";
+        let definitions = [
+            definition(Kind::Experiment, "experiments/a.toml", experiment),
+            definition(Kind::Care, "cares/b.toml", care),
+            definition(Kind::Claim, "claims/c.toml", claim),
+        ];
+        let places = [
+            "experiments/a.toml:2",
+            "experiments/a.toml:3",
+            "experiments/a.toml:7",
+            "cares/b.toml:3",
+            "claims/c.toml:3",
+            "oracles/lost.rs:1",
+            "oracles/lost.rs:2",
+        ];
+        let expected = Missing {
+            noun: "scheduler",
+            name: "lost".into(),
+            places: places.map(str::to_owned).to_vec(),
+        };
+        let sources = [("../oracles/lost.rs".to_owned(), oracle.to_owned())];
+        assert_eq!(among(&definitions, &sources, &resolve), [expected]);
+    }
+
+    #[test]
+    fn workloads_machines_and_experiments_can_be_missing_too() {
+        let experiment = "machines = [\"uniprocessor\", \"sim:mainframe\"]\n[[workload]]\n\
+                          name = \"opera\"\n[[workload]]\nname = \"hackbench\"\n";
+        let claim = "[[test]]\nexperiment = \"nothing\"\n";
+        let definitions = [
+            definition(Kind::Experiment, "experiments/a.toml", experiment),
+            definition(Kind::Claim, "claims/c.toml", claim),
+        ];
+        let found = among(&definitions, &[], &resolve);
+        let found: Vec<_> = found.iter().map(|one| (one.noun, one.name.as_str())).collect();
+        let expected = [("workload", "opera"), ("machine", "mainframe"), ("experiment", "nothing")];
+        assert_eq!(found, expected);
+    }
+
+    /// Also called by the test that reads every experiment, which would stop at the first name.
+    #[test]
+    pub(crate) fn the_project_mentions_only_what_there_is() {
+        let builtin = compile::builtin();
+        let exists = |file: &str, _: &Path| {
+            let found = builtin.iter().find(|source| source.name == file);
+            found.map(|one| (one.name.clone(), String::new())).ok_or_else(String::new)
+        };
+        let oracles = Path::new("../../crates/fairground/tests/oracles");
+        assert!(!source_files(oracles).is_empty(), "no oracles in {}", oracles.display());
+        let missing = missing(&exists, oracles);
+        let list = |one: &Missing| {
+            format!("no {} '{}':\n  {}\n", one.noun, one.name, one.places.join("\n  "))
+        };
+        let message: String = missing.iter().map(list).collect();
+        assert!(message.is_empty(), "edit the files that still mention what is gone\n{message}");
+    }
+}
