@@ -89,8 +89,8 @@ fn equals_are_measured_before_real_time_is() {
     let run = bench.run(&whole).success();
     let said = stderr(&run);
     assert!(said.contains("A/A: 8 trials of"), "{said}");
-    assert!(said.contains("the smallest difference that 6 runs show"), "{said}");
-    assert!(stdout(&run).contains("noise ±"), "{}", stdout(&run));
+    assert!(said.contains("the smallest difference that 6 replicates show"), "{said}");
+    assert!(stdout(&run).contains("noise floor ±"), "{}", stdout(&run));
     let names = |bench: &Bench| -> Vec<String> {
         sessions(bench).into_iter().map(|session| session.experiment.name).collect()
     };
@@ -100,7 +100,7 @@ fn equals_are_measured_before_real_time_is() {
     assert!(scatter[0].deviation > 0.0);
     bench.run(&["report", "-o", "r.html"]).success();
     let page = std::fs::read_to_string(bench.path("r.html")).unwrap();
-    assert!(page.contains("(A/A, 8 runs)") && page.contains("class=\"noise\""));
+    assert!(page.contains("(A/A, 8 trials)") && page.contains("class=\"noise\""));
     // A machine is believed for a day; a difference that its noise hides is refused.
     let again = live(&["--workload", "hogs.toml", "--blocks", "6", "--effect", "0.000001%"]);
     let said = stderr(&bench.run(&again).code(2));

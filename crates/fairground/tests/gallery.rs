@@ -74,7 +74,7 @@ fn who_agrees_and_who_does_not() {
     assert_eq!(index.matches("class=\"verdict dissent\"").count(), 1);
     assert!(index.contains("broken.fairground") && index.contains("not a shared file"), "{index}");
     assert!(index.contains("the same as ada.fairground"), "{index}");
-    for start in ["scheduler-rr-", "load-hogs-", "machine-"] {
+    for start in ["scheduler-rr-", "workload-hogs-", "machine-"] {
         assert!(pages.iter().any(|(name, _)| name.starts_with(start)), "{start}");
     }
     let machines = pages.iter().filter(|(name, _)| name.starts_with("machine-")).count();

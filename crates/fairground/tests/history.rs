@@ -23,7 +23,10 @@ fn a_step_is_found_and_fails_only_while_it_is_new() {
     run(&bench, 1030);
     let assert = bench.run(&["history", "change"]).code(1);
     let said = stdout(&assert);
-    assert!(said.starts_with("regressed: 1 of 1 numbers worse in the newest of 4 runs"), "{said}");
+    assert!(
+        said.starts_with("regressed: 1 of 1 numbers worse in the newest of 4 sessions"),
+        "{said}"
+    );
     assert!(said.contains("run 4: worse, +3.0 %"), "{said}");
     bench.run(&["history", "--margin", "5"]).success();
     run(&bench, 1030);
@@ -42,7 +45,7 @@ fn many_small_steps_are_a_drift() {
     let said = stdout(&assert);
     assert!(said.contains("drift: worse by +1.2 % since run 1, without a step"), "{said}");
     let assert = bench.run(&["history", "--last", "2"]).success();
-    assert!(stdout(&assert).contains("newest of 2 runs"));
+    assert!(stdout(&assert).contains("newest of 2 sessions"));
 }
 
 #[test]

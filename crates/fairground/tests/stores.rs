@@ -81,7 +81,10 @@ fn another_definition_of_the_same_name_is_another_cell() {
     bench.run(&["run", "./race.toml", "--store", "b.db"]).success();
     let assert = bench.run(&["compare", "a.db", "b.db"]).success();
     let said = words(&stdout(&assert));
-    assert!(said.contains("kept apart, because the load hogs is defined differently"), "{said}");
+    assert!(
+        said.contains("kept apart, because the workload hogs is defined differently"),
+        "{said}"
+    );
 }
 
 #[test]

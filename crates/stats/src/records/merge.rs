@@ -156,7 +156,7 @@ fn apart(known: &[Record], new: &[Record], clock: Clock) -> Option<Why> {
 fn definitions(known: &[Record], new: &[Record]) -> Option<String> {
     let (one, other) = (&known.first()?.trial, &new.first()?.trial);
     if one.workload != other.workload {
-        return Some(format!("the load {} is defined differently", one.workload.name));
+        return Some(format!("the workload {} is defined differently", one.workload.name));
     }
     (one.machine != other.machine)
         .then(|| format!("the machine {} is defined differently", one.machine.name))
