@@ -81,10 +81,10 @@ impl Page {
 }
 
 fn class(words: &[&str]) -> Option<Class> {
-    match words.first()? {
-        &"golden" => Some(Class::Golden),
-        &"run" => Some(Class::Run),
-        &"parse" => Some(Class::Parse),
+    match *words.first()? {
+        "golden" => Some(Class::Golden),
+        "run" => Some(Class::Run),
+        "parse" => Some(Class::Parse),
         _ => None,
     }
 }
