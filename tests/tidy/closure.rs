@@ -9,7 +9,8 @@ use crate::{expect_none, files};
 /// that no other scheduler includes.
 const PRIVATE_LINES: usize = 600;
 
-/// The files of `schedulers/` that a scheduler includes, itself among them, by the scheduler's path.
+/// The files of `schedulers/` that a scheduler includes, itself among them, by the scheduler's
+/// path.
 type Closures = BTreeMap<String, BTreeSet<String>>;
 
 fn texts() -> BTreeMap<String, String> {

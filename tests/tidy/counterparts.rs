@@ -36,8 +36,8 @@ fn complaints(source: &Source) -> Vec<String> {
         .collect()
 }
 
-/// Whether a function's body begins after this line, that of its name. Callbacks need no name: their
-/// place is in the ops table.
+/// Whether a function's body begins after this line, that of its name. Callbacks need no name:
+/// their place is in the ops table.
 fn is_definition(lines: &[&str]) -> bool {
     let [first, rest @ ..] = lines else { return false };
     if !first.starts_with("static ") || !first.contains('(') || first.contains('=') {

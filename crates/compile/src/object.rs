@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{embedded, toolkit};
 
-/// The environment variable that names a folder of objects: a guest gets schedulers from outside the
-/// project in it.
+/// The environment variable that names a folder of objects: a guest gets schedulers from outside
+/// the project in it.
 pub const OBJECTS_VARIABLE: &str = "FAIRGROUND_OBJECTS";
 
 /// A compiled scheduler. In a folder it is two files: `<sha256>.bpf.o`, and `<sha256>.json` for the

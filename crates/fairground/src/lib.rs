@@ -6,14 +6,14 @@
 //! ```
 //!
 //! Read in this order: [`cmd`] is the table of verbs; [`experiment_options`] and
-//! [`planned_experiment`] turn a command line into trials, with the crate `spec`; [`measure`] is the
-//! service behind every verb that measures, and [`run`] executes trials on the backends.
+//! [`planned_experiment`] turn a command line into trials, with the crate `spec`; [`measure`] is
+//! the service behind every verb that measures, and [`run`] executes trials on the backends.
 //! [`records`], [`stores`], [`sessions`] and [`summary`] are what the reading verbs share,
 //! [`lineage`] tells which scheduler descends from which. [`claims`] tests what others have
 //! published, [`recommend`] finds the scheduler for a user, [`calibrate`] the costs of the
 //! simulator. [`command_line`], [`dates`], [`duration`], [`exit`], [`locations`], [`output`] and
-//! [`ui`] are small things that many verbs need. Other tools' files, and files for other people, are
-//! in the crate `exchange`.
+//! [`ui`] are small things that many verbs need. Other tools' files, and files for other people,
+//! are in the crate `exchange`.
 
 pub mod calibrate;
 pub mod claims;

@@ -2,8 +2,8 @@
 //! One loader for every `.bpf.c` scheduler. It knows no scheduler by name.
 //!
 //! The skeletons of the scx project do the same for one scheduler each. This loader follows the
-//! object's own BTF: it writes knobs and enumerators into constants, sets the flags that this kernel
-//! has, clears callbacks that it lacks, and makes room for the exit information.
+//! object's own BTF: it writes knobs and enumerators into constants, sets the flags that this
+//! kernel has, clears callbacks that it lacks, and makes room for the exit information.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -84,8 +84,8 @@ pub fn knobs(object: &[u8]) -> Result<Vec<Knob>, LoadError> {
 /// Loads a scheduler, sets its knobs, and waits until the kernel has enabled it.
 ///
 /// # Errors
-/// This kernel or process cannot load schedulers (`unsupported`), a knob is unknown or out of range,
-/// the verifier refuses the object, or the scheduler's `init` fails.
+/// This kernel or process cannot load schedulers (`unsupported`), a knob is unknown or out of
+/// range, the verifier refuses the object, or the scheduler's `init` fails.
 pub fn load(compiled: &Compiled, knobs: &BTreeMap<String, KnobValue>) -> Result<Loaded, LoadError> {
     host::check()?;
     let listener = Listener::new();
@@ -216,8 +216,8 @@ impl Open {
         }
     }
 
-    /// Does what `UEI_SET_SIZE` of the scx headers does: enlarges the dump's section, and writes its
-    /// size to the scheduler's variable.
+    /// Does what `UEI_SET_SIZE` of the scx headers does: enlarges the dump's section, and writes
+    /// its size to the scheduler's variable.
     fn make_room_for_dump(&mut self) -> Result<(), LoadError> {
         let Some(place) = self.place.clone() else { return Ok(()) };
         let asked = self.exit_dump_bytes();
@@ -264,8 +264,8 @@ impl Ops<'_> {
         }
     }
 
-    /// Clears members that this kernel lacks, because libbpf refuses others than zero. Returns a note
-    /// for each of them.
+    /// Clears members that this kernel lacks, because libbpf refuses others than zero. Returns a
+    /// note for each of them.
     fn clear_unknown(&mut self, known: &BTreeSet<String>) -> Vec<String> {
         let unknown: Vec<&Member> =
             self.members.iter().filter(|m| !known.contains(&m.name)).collect();
@@ -362,8 +362,8 @@ impl Loaded {
         }
     }
 
-    /// Unloads the scheduler and waits until the kernel has disabled it. Returns why it ended: `kind`
-    /// 64 (`SCX_EXIT_UNREG`) for an unload from user space.
+    /// Unloads the scheduler and waits until the kernel has disabled it. Returns why it ended:
+    /// `kind` 64 (`SCX_EXIT_UNREG`) for an unload from user space.
     pub fn unload(mut self) -> Option<ExitInfo> {
         if let Some(link) = self.scheduler.take() {
             // Processes that were forked in the meantime hold the link too, so closing it here may

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Counts inside the kernel what its scheduler does to the workload's tasks.
 //!
-//! `probes.bpf.c` counts. This side assigns threads to groups, starts and ends the counting, and adds
-//! up. Nothing is transferred while the probes count, so that they disturb as little as possible.
+//! `probes.bpf.c` counts. This side assigns threads to groups, starts and ends the counting, and
+//! adds up. Nothing is transferred while the probes count, so that they disturb as little as
+//! possible.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -135,8 +136,8 @@ impl Probes {
         Ok(probes)
     }
 
-    /// Makes the kernel time the probes (and every other BPF program). That costs two clock readings
-    /// per execution of a program.
+    /// Makes the kernel time the probes (and every other BPF program). That costs two clock
+    /// readings per execution of a program.
     ///
     /// # Errors
     /// When the kernel refuses.

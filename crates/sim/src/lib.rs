@@ -9,11 +9,12 @@
 //! ```
 //!
 //! Read in this order: [`trial`] runs a whole trial; [`core`] is the machine with the classes above
-//! sched_ext; [`ext`] is sched_ext itself; [`ops`] is the interface to the scheduler, and [`native`]
-//! implements it for compiled schedulers; [`player`] plays the workload; [`measure`] counts.
+//! sched_ext; [`ext`] is sched_ext itself; [`ops`] is the interface to the scheduler, and
+//! [`native`] implements it for compiled schedulers; [`player`] plays the workload; [`measure`]
+//! counts.
 //!
-//! Where the model differs from the kernel, a comment says `DIVERGES:` and why. The model may do less
-//! than Linux, but never something that Linux could not do.
+//! Where the model differs from the kernel, a comment says `DIVERGES:` and why. The model may do
+//! less than Linux, but never something that Linux could not do.
 //!
 //! What is not here: clocks, threads, root, compilation.
 

@@ -6,8 +6,8 @@
 
 use crate::core::{Core, TaskId};
 
-/// Which callbacks a scheduler has. The core never calls an absent callback and follows the kernel's
-/// default instead.
+/// Which callbacks a scheduler has. The core never calls an absent callback and follows the
+/// kernel's default instead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct OpsPresent {

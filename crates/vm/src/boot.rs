@@ -100,8 +100,9 @@ impl<'a> BootRun<'a> {
         End::Broken("the guest says that it has finished, but has not".into())
     }
 
-    /// How long the guest may be silent now, in wall time. The guest enforces a trial's time limit by
-    /// its own clock; with instruction counting that may take several times as long in wall time.
+    /// How long the guest may be silent now, in wall time. The guest enforces a trial's time limit
+    /// by its own clock; with instruction counting that may take several times as long in wall
+    /// time.
     fn patience(&self) -> Duration {
         match self.started {
             Some(_) => {
@@ -230,8 +231,8 @@ impl<'a> BootRun<'a> {
         self.setup.accelerator == Accelerator::Tcg && is_real && machine.cpus > 1
     }
 
-    /// Ends a boot after too many faults of QEMU: the trial in flight gets its record; without one, the
-    /// boot counts as broken.
+    /// Ends a boot after too many faults of QEMU: the trial in flight gets its record; without one,
+    /// the boot counts as broken.
     pub fn give_up(&mut self, on_event: &mut dyn FnMut(Event)) -> End {
         if self.started.is_none() {
             return End::Broken(STALE_CODE.into());

@@ -114,8 +114,8 @@ pub fn arguments(image: &Path, machine: &Machine, accelerator: Accelerator) -> V
     arguments
 }
 
-/// Sockets, cores and threads. A socket of QEMU has one last-level cache, so there is one socket per
-/// cache. The machine's numbers divide each other.
+/// Sockets, cores and threads. A socket of QEMU has one last-level cache, so there is one socket
+/// per cache. The machine's numbers divide each other.
 fn processors(machine: &Machine) -> String {
     let (cpus, sockets, threads) = (machine.cpus.max(1), machine.llcs.max(1), machine.smt.max(1));
     let cores = (cpus / sockets / threads).max(1);
@@ -140,8 +140,9 @@ fn nodes(machine: &Machine) -> Vec<(&'static str, String)> {
     (0..count).flat_map(node).collect()
 }
 
-/// With a virtual clock, one instruction takes one nanosecond, the clock of an idle machine jumps to
-/// its next timer, and everything that differs between hosts (date, random instructions) is fixed.
+/// With a virtual clock, one instruction takes one nanosecond, the clock of an idle machine jumps
+/// to its next timer, and everything that differs between hosts (date, random instructions) is
+/// fixed.
 fn time_arguments(clock: Clock, accelerator: Accelerator) -> Vec<String> {
     let arguments: &[&str] = match (clock, accelerator) {
         (Clock::Virtual, _) => &[

@@ -130,8 +130,8 @@ fn choose(
     }
 }
 
-/// Checks once per process that KVM boots a kernel here. Callers use it to choose a machine: without
-/// KVM, a machine with a real clock runs at the emulator's speed.
+/// Checks once per process that KVM boots a kernel here. Callers use it to choose a machine:
+/// without KVM, a machine with a real clock runs at the emulator's speed.
 ///
 /// # Errors
 /// The reason why KVM does not work.

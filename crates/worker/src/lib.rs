@@ -2,8 +2,8 @@
 //! Work in a forked process, so that a crash, a hang or corrupted memory costs that process only.
 //!
 //! The pieces are shared by the supervisors of the simulator and of the live backend: [`pipe`] for
-//! the answer, [`Process::fork`] for the work, [`caught`] for its panics, and [`await_readable`] for
-//! a supervisor that waits with a limit.
+//! the answer, [`Process::fork`] for the work, [`caught`] for its panics, and [`await_readable`]
+//! for a supervisor that waits with a limit.
 //!
 //! What is not here: when a worker is told to stop or is killed, and what its answer means. The two
 //! backends differ in that.
@@ -51,8 +51,8 @@ impl Process {
     /// Forks. The new process runs `work` and exits with its result, without the exit handlers of
     /// the parent. It is killed when the thread that forked it dies.
     ///
-    /// `work` runs in a copy of the calling thread alone: locks that other threads hold stay locked.
-    /// The parent drops `work`, and with it all descriptors that were moved into it.
+    /// `work` runs in a copy of the calling thread alone: locks that other threads hold stay
+    /// locked. The parent drops `work`, and with it all descriptors that were moved into it.
     ///
     /// # Errors
     /// There can be no further process.

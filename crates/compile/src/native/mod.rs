@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Compiles a `.bpf.c` file to a native object that the simulator loads.
 //!
-//! The source is compiled with the scx headers, in front of which the include path has a few of ours
-//! (`native/shim/`), and linked with one file of trampolines (`fairground/kfuncs.c`). The types of
-//! maps and knobs, which the native object does not contain, come from the BTF of the BPF object.
+//! The source is compiled with the scx headers, in front of which the include path has a few of
+//! ours (`native/shim/`), and linked with one file of trampolines (`fairground/kfuncs.c`). The
+//! types of maps and knobs, which the native object does not contain, come from the BTF of the BPF
+//! object.
 //!
 //! What is not here: running the object. See the `sim` crate.
 

@@ -6,8 +6,8 @@
 //!     └──────► simulator ─────────► times ─┴─► solver ─► costs
 //! ```
 //!
-//! Read in this order: `witnesses.toml` are the workloads, [`observe`] takes their times from records,
-//! [`solve`] fits the costs, [`table`] writes them into a machine's file.
+//! Read in this order: `witnesses.toml` are the workloads, [`observe`] takes their times from
+//! records, [`solve`] fits the costs, [`table`] writes them into a machine's file.
 //!
 //! What is not here: costs that one CPU in virtual time cannot show (caches, interrupts between
 //! CPUs, the disk). They keep their values, and the table says that they are guesses.

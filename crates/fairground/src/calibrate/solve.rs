@@ -12,8 +12,8 @@
 const ROUNDS: u32 = 8;
 /// Sweeps over all costs within a round.
 const SWEEPS: u32 = 4_000;
-/// How strongly a round pulls a cost towards its present value, as a part of the error that a change
-/// by its own size makes: a cost that no measurement depends on keeps its value.
+/// How strongly a round pulls a cost towards its present value, as a part of the error that a
+/// change by its own size makes: a cost that no measurement depends on keeps its value.
 const INERTIA: f64 = 1e-4;
 
 /// Fits `start` to `measured` times; `model` gives the times of some costs, in the same order.

@@ -31,8 +31,8 @@ pub fn commands(
     commands
 }
 
-/// The command that explains the first trial of the first expectation: from its trace, or by running
-/// it again with the same seed.
+/// The command that explains the first trial of the first expectation: from its trace, or by
+/// running it again with the same seed.
 fn explain(test: &Test, records: &[Record], answers: &Answers) -> Option<String> {
     let place = test.expect.first()?.place();
     let is_it = |trial: &Trial| {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground generate completions|manual`: files for shells and `man`, made from the definition of
-//! the command line.
+//! `fairground generate completions|manual`: files for shells and `man`, made from the definition
+//! of the command line.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

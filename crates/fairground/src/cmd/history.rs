@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground history [EXPERIMENT] [STORE …]`: how an experiment's numbers have changed from run to
-//! run, and whether the newest run is worse. With `--gate` only the last two runs are compared, for
-//! a change under review.
+//! `fairground history [EXPERIMENT] [STORE …]`: how an experiment's numbers have changed from run
+//! to run, and whether the newest run is worse. With `--gate` only the last two runs are compared,
+//! for a change under review.
 
 pub mod gate;
 

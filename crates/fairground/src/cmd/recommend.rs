@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground recommend`: what a user cares about → a race on this machine → which scheduler to use,
-//! with the evidence, or that it makes no measurable difference.
+//! `fairground recommend`: what a user cares about → a race on this machine → which scheduler to
+//! use, with the evidence, or that it makes no measurable difference.
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};

@@ -6,9 +6,9 @@
 //!          ─► how many blocks: fixed │ budget │ precision ─► session by session ─► Ended
 //! ```
 //!
-//! Read in this order: [`claimable`] counts comparisons as `stats::compare` will; [`aa`] has the A/A
-//! trials and [`visible`] what follows from them; [`budget`] and [`precision`] decide the number of
-//! blocks, with [`block_count`]; [`session`] runs trials and keeps their records.
+//! Read in this order: [`claimable`] counts comparisons as `stats::compare` will; [`aa`] has the
+//! A/A trials and [`visible`] what follows from them; [`budget`] and [`precision`] decide the
+//! number of blocks, with [`block_count`]; [`session`] runs trials and keeps their records.
 //!
 //! What is not here: the command line, and printing. The number of blocks never depends on which
 //! contestant is better.

@@ -81,7 +81,8 @@ impl Wish {
         Ok(Race { easy: easy.collect(), aims, planned })
     }
 
-    /// Gives the experiment its name, and the machine `here` its caches, which no file can describe.
+    /// Gives the experiment its name, and the machine `here` its caches, which no file can
+    /// describe.
     fn adapt(&self, experiment: &mut Experiment, host: &Host) {
         experiment.name = NAME.into();
         experiment.question = QUESTION.into();

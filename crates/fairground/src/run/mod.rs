@@ -8,9 +8,9 @@
 //!
 //! Read in this order: [`sink`] is where every record goes, [`objects`] prepares schedulers,
 //! [`simulated`] runs trials in the simulator, [`boots`] in virtual machines (`packed`, with
-//! [`programs`] and [`trees`], is what they carry in addition to schedulers), [`live`] on this kernel,
-//! [`guest`] is the other end inside a machine, [`interrupt`] is Ctrl-C, [`one`] is for verbs that
-//! want a single record.
+//! [`programs`] and [`trees`], is what they carry in addition to schedulers), [`live`] on this
+//! kernel, [`guest`] is the other end inside a machine, [`interrupt`] is Ctrl-C, [`one`] is for
+//! verbs that want a single record.
 //!
 //! What is not here: how a trial is run, and printing.
 

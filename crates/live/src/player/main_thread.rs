@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The main thread: starts all tasks at one instant, sleeps, and ends them whatever they do.
 //!
-//! It runs at a priority above theirs where it may. Tasks in a system call are woken by a signal, again and
-//! again until they have left, so no task needs to be asked what it waits for.
+//! It runs at a priority above theirs where it may. Tasks in a system call are woken by a signal,
+//! again and again until they have left, so no task needs to be asked what it waits for.
 
 use std::io;
 use std::os::fd::AsRawFd;

@@ -6,8 +6,8 @@
 //!        ──► main_thread (start, wait, end) ──► Played
 //! ```
 //!
-//! A [`task`] is one thread or forked process; [`steps`] performs its operations, with [`messages`],
-//! [`files`] and [`children`] for the larger ones. All of them rest on [`futex`],
+//! A [`task`] is one thread or forked process; [`steps`] performs its operations, with
+//! [`messages`], [`files`] and [`children`] for the larger ones. All of them rest on [`futex`],
 //! [`shared_memory`], [`clock`], [`busy`], [`attributes`] and [`usage`]. What happens to the
 //! scheduler during a run is [`periodic`].
 //! Nothing is allocated or printed between the common start and the end of the run.

@@ -39,7 +39,8 @@ impl<'a> Periodic<'a> {
         goes_on
     }
 
-    /// When [`Periodic::run_if_due`] must be called next, on `CLOCK_MONOTONIC`; `None`: never again.
+    /// When [`Periodic::run_if_due`] must be called next, on `CLOCK_MONOTONIC`; `None`: never
+    /// again.
     pub fn next_ns(&self) -> Option<u64> {
         (self.left > 0).then_some(self.next_ns)
     }

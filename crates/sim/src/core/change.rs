@@ -120,8 +120,8 @@ impl Core {
         }
     }
 
-    /// The stopper thread moves a task away from a CPU that it may not use any more, and preempts it
-    /// first if it is running.
+    /// The stopper thread moves a task away from a CPU that it may not use any more, and preempts
+    /// it first if it is running.
     fn evict(&mut self, task: TaskId, from: u32) {
         let target = self.cpus_allowed(task).first().unwrap_or(from);
         if self.cpus[from as usize].curr == task {

@@ -16,7 +16,8 @@ use super::task::Class;
 use super::{Core, NO_TASK, TaskId};
 use crate::core::events::EventKind;
 
-/// A CPU. Only code that runs on it, or that holds its run-queue lock in the kernel, changes fields.
+/// A CPU. Only code that runs on it, or that holds its run-queue lock in the kernel, changes
+/// fields.
 pub struct Cpu {
     /// The running task; the idle task on an idle CPU.
     pub curr: TaskId,

@@ -91,8 +91,8 @@ impl Core {
         self.dl_limit.is_none_or(|limit| wanted <= limit * u64::from(self.topology.cpus))
     }
 
-    /// The budget that a reclaiming task uses while it runs: `grub_reclaim()`. The budget shrinks the
-    /// more slowly the more bandwidth is unreserved, or reserved by inactive tasks.
+    /// The budget that a reclaiming task uses while it runs: `grub_reclaim()`. The budget shrinks
+    /// the more slowly the more bandwidth is unreserved, or reserved by inactive tasks.
     pub(crate) fn reclaimed(&self, cpu: u32, task: TaskId, ns: u64) -> u64 {
         let most = self.dl_limit.unwrap_or(ONE);
         let free = most as i64 - (self.dl_bandwidth / u64::from(self.topology.cpus)) as i64;

@@ -17,8 +17,8 @@ impl Core {
         }
     }
 
-    /// Prefetches memory for the next events. With thousands of tasks most of what an event needs is
-    /// not in the cache. The task or CPU of the next event is loaded already, so the memory that
+    /// Prefetches memory for the next events. With thousands of tasks most of what an event needs
+    /// is not in the cache. The task or CPU of the next event is loaded already, so the memory that
     /// depends on it is fetched; for the events after it, their task or CPU is fetched.
     #[inline]
     fn fetch_next(&self) {

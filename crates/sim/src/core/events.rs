@@ -26,7 +26,8 @@ pub enum EventKind {
     Replenish,
     /// A CPU's deadline server for sched_ext tasks starts. Index: CPU.
     Server,
-    /// The workload's duration is over; generation 1: the time limit of a workload without duration.
+    /// The workload's duration is over; generation 1: the time limit of a workload without
+    /// duration.
     End,
 }
 
@@ -50,8 +51,8 @@ pub struct Event {
     pub time: u64,
     /// Index of the task, CPU or timer.
     pub index: u32,
-    /// Counter of the task, CPU or timer when the event was made: the event is outdated if the counter
-    /// has changed.
+    /// Counter of the task, CPU or timer when the event was made: the event is outdated if the
+    /// counter has changed.
     pub generation: u32,
     /// What the event does.
     pub kind: EventKind,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The machine: CPUs, clock, events, tasks and the classes above sched_ext.
 //!
-//! Read in this order: [`events`] is the event queue; [`task`] and [`cpu`] hold the state; `event_loop`
-//! is the main loop; `schedule`, `wake`, `change` and `tick` are the kernel's `core.c`; `rt`,
+//! Read in this order: [`events`] is the event queue; [`task`] and [`cpu`] hold the state;
+//! `event_loop` is the main loop; `schedule`, `wake`, `change` and `tick` are the kernel's
+//! `core.c`; `rt`,
 //! `deadline` and `server` are the classes above sched_ext. sched_ext itself is [`crate::ext`].
 //!
 //! DIVERGES: the machine has no kernel threads, device interrupts or daemons; a real machine has

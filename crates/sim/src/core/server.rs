@@ -2,9 +2,9 @@
 //! The deadline server that protects sched_ext tasks from starvation by real-time tasks
 //! (`ext_server`): 50 ms per second on each CPU, deferred until tasks have starved.
 //!
-//! DIVERGES: every deadline task has precedence over the server. In the kernel the server takes part
-//! in EDF with a deadline of one second, which makes a difference only for deadline tasks with longer
-//! deadlines.
+//! DIVERGES: every deadline task has precedence over the server. In the kernel the server takes
+//! part in EDF with a deadline of one second, which makes a difference only for deadline tasks with
+//! longer deadlines.
 
 use model::trace::Preemption;
 

@@ -37,8 +37,8 @@ impl Core {
         self.loaded = false;
     }
 
-    /// `scx_bypass(true)`: dequeues and enqueues every waiting task, which takes it from the scheduler
-    /// and its queues.
+    /// `scx_bypass(true)`: dequeues and enqueues every waiting task, which takes it from the
+    /// scheduler and its queues.
     fn enter_bypass(&mut self) {
         self.bypass = true;
         for cpu in 0..self.topology.cpus {
@@ -51,8 +51,8 @@ impl Core {
         self.this_cpu = 0;
     }
 
-    /// The CPU's waiting tasks in reverse order: a task that is cycled is appended to the list again,
-    /// so the kernel iterates backwards.
+    /// The CPU's waiting tasks in reverse order: a task that is cycled is appended to the list
+    /// again, so the kernel iterates backwards.
     fn waiting_last_first(&self, cpu: u32) -> Vec<TaskId> {
         let known = |at: u32| (at != NO_TASK).then_some(at);
         let last = known(self.cpus[cpu as usize].watch_tail);
@@ -60,8 +60,8 @@ impl Core {
         std::iter::successors(last, before).map(TaskId).collect()
     }
 
-    /// Moves a task to the fair class: it is dequeued from sched_ext. The fair class is not modelled,
-    /// so nothing follows.
+    /// Moves a task to the fair class: it is dequeued from sched_ext. The fair class is not
+    /// modelled, so nothing follows.
     fn leave_ext(&mut self, task: TaskId) {
         if self.task(task).class == Class::Ext && self.is_enabled(task) {
             self.this_cpu = self.task(task).cpu;

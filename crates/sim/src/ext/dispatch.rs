@@ -20,8 +20,8 @@ pub struct Dispatch {
 }
 
 impl Core {
-    /// Makes sure that the local queue holds a task or that the previous task keeps running. Returns
-    /// false if there is neither.
+    /// Makes sure that the local queue holds a task or that the previous task keeps running.
+    /// Returns false if there is neither.
     pub(crate) fn balance(&mut self, cpu: u32, previous: TaskId) -> bool {
         let on_ext = self.task(previous).class == Class::Ext;
         let mut queued = false;

@@ -3,8 +3,8 @@
 //!
 //! As in the kernel, every queue is a doubly linked list in its final order. In a queue ordered by
 //! virtual time, a tree over the same tasks finds the position of a new task. Nodes are indexed by
-//! task, so that inserting allocates nothing. The tree is a treap whose priorities are hashes of the
-//! task's number: balanced in expectation, and the same in every trial.
+//! task, so that inserting allocates nothing. The tree is a treap whose priorities are hashes of
+//! the task's number: balanced in expectation, and the same in every trial.
 
 /// "No task", "no queue".
 pub const NONE: u32 = u32::MAX;

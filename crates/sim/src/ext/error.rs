@@ -55,8 +55,8 @@ impl Core {
         valid
     }
 
-    /// The state at the ejection, like the kernel's debug dump: each CPU with work, and below it the
-    /// tasks that wait for it, the longest waiting first.
+    /// The state at the ejection, like the kernel's debug dump: each CPU with work, and below it
+    /// the tasks that wait for it, the longest waiting first.
     pub(crate) fn dump(&self) -> String {
         const LINES_MAX: usize = 200;
         let mut text = String::new();

@@ -234,8 +234,8 @@ impl Core {
         if picked >= 0 { (picked, true) } else { (previous, false) }
     }
 
-    /// `scx_bpf_select_cpu_and()`: claims an idle CPU that the task may use and that is in the mask;
-    /// otherwise a negative error number.
+    /// `scx_bpf_select_cpu_and()`: claims an idle CPU that the task may use and that is in the
+    /// mask; otherwise a negative error number.
     pub fn select_cpu_and(
         &mut self,
         task: TaskId,
@@ -273,7 +273,8 @@ impl Core {
         picked.map_or(EBUSY, |cpu| cpu as i32)
     }
 
-    /// `scx_bpf_pick_idle_cpu()`: claims an idle CPU of the mask; otherwise a negative error number.
+    /// `scx_bpf_pick_idle_cpu()`: claims an idle CPU of the mask; otherwise a negative error
+    /// number.
     pub fn pick_idle_cpu(&mut self, mask: &CpuMask, flags: u64) -> i32 {
         const EBUSY: i32 = -16;
         self.charge_look();

@@ -41,8 +41,8 @@ impl Core {
         }
     }
 
-    /// Whether an idle kick is unnecessary: a busy CPU passes through sched_ext before it becomes idle
-    /// (`can_skip_idle_kick`).
+    /// Whether an idle kick is unnecessary: a busy CPU passes through sched_ext before it becomes
+    /// idle (`can_skip_idle_kick`).
     fn passes_by_itself(&self, cpu: u32) -> bool {
         !self.is_idle(cpu) && !self.cpus[cpu as usize].in_balance
     }
@@ -105,8 +105,8 @@ impl Core {
         }
     }
 
-    /// `scx_bpf_now()` and `bpf_ktime_get_ns()`: ns on the current CPU. It starts well above zero, as
-    /// on a machine that was booted some time ago.
+    /// `scx_bpf_now()` and `bpf_ktime_get_ns()`: ns on the current CPU. It starts well above zero,
+    /// as on a machine that was booted some time ago.
     pub fn now(&self) -> u64 {
         BOOTED_NS + self.clock(self.this_cpu)
     }

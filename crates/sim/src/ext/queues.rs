@@ -191,9 +191,9 @@ impl Core {
         self.queues.close_cursor(iterator);
     }
 
-    /// `scx_bpf_dsq_move()` and, with a virtual time, `scx_bpf_dsq_move_vtime()`: moves a task that an
-    /// iterator returned. `slice` is the value of `scx_bpf_dsq_move_set_slice()`. False if the task
-    /// has left the queue.
+    /// `scx_bpf_dsq_move()` and, with a virtual time, `scx_bpf_dsq_move_vtime()`: moves a task that
+    /// an iterator returned. `slice` is the value of `scx_bpf_dsq_move_set_slice()`. False if the
+    /// task has left the queue.
     pub fn dsq_move(
         &mut self,
         iterator: u32,

@@ -20,8 +20,8 @@ impl Core {
         self.timers.len() as u32 - 1
     }
 
-    /// `bpf_timer_start()` with a delay in ns. The timer expires on the current CPU. An armed timer is
-    /// moved.
+    /// `bpf_timer_start()` with a delay in ns. The timer expires on the current CPU. An armed timer
+    /// is moved.
     pub fn timer_start(&mut self, timer: u32, delay_ns: u64) {
         let here = self.this_cpu;
         let time = self.clock(here).saturating_add(delay_ns);

@@ -90,8 +90,8 @@ impl Core {
         self.push_enqueue(self.queue_name(queue), task, vtime, Some(ahead));
     }
 
-    /// The task waits in the run queue of a higher class, at this position from 0; no position if it
-    /// has ended or is throttled.
+    /// The task waits in the run queue of a higher class, at this position from 0; no position if
+    /// it has ended or is throttled.
     #[cold]
     pub(crate) fn note_run_queue(&mut self, queue: Queue, task: TaskId, place: Option<usize>) {
         if let Some(place) = place {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Computes the record's measures from the counters. Only this module uses floating-point numbers: it
-//! runs after the simulation.
+//! Computes the record's measures from the counters. Only this module uses floating-point numbers:
+//! it runs after the simulation.
 
 use model::{Histogram, Measured, Metric};
 use play::{ALL, sums};

@@ -11,8 +11,8 @@ use crate::core::{Core, TaskId};
 #[derive(Default)]
 pub struct TraceLog {
     pub(super) events: Vec<TraceEvent>,
-    /// For the task that is about to be put into a queue: the queue that it leaves, and whether it is
-    /// dispatched directly.
+    /// For the task that is about to be put into a queue: the queue that it leaves, and whether it
+    /// is dispatched directly.
     pub(super) source: Option<(TaskId, Option<Queue>, bool)>,
     /// For each CPU: why it has to reschedule.
     pub(super) why: Vec<Option<Preemption>>,

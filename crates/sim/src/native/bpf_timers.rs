@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `bpf_timer`. The structure in the scheduler's map holds the timer's number plus one; 0 means that
-//! it was not initialised.
+//! `bpf_timer`. The structure in the scheduler's map holds the timer's number plus one; 0 means
+//! that it was not initialised.
 
 use super::maps::{Map, errno};
 use super::simulator::{This, Timer, TimerCallback, core};

@@ -3,8 +3,8 @@
 //!
 //! `object` loads the object that `compile::native` made into a [`NativeScheduler`] (`scheduler`).
 //! The engine calls it through [`crate::Ops`] (`bridge`), and it calls kfuncs and helpers: `table`
-//! maps their names to functions; `kfuncs`, `arguments`, `helpers`, `bpf_timers` and `maps` are these
-//! functions; `simulator` is their state; `abi` is what the object and this crate both know.
+//! maps their names to functions; `kfuncs`, `arguments`, `helpers`, `bpf_timers` and `maps` are
+//! these functions; `simulator` is their state; `abi` is what the object and this crate both know.
 //! `isolate` runs each trial in a process of its own, in which [`fault`] reports crashes.
 //!
 //! What is not here: what kfuncs do, which is the engine's business ([`crate::core`],

@@ -7,8 +7,8 @@ use play::Script;
 
 use crate::core::TaskId;
 
-/// Waiting tasks in order of arrival. Which one is woken first also depends on real-time priorities, as
-/// with a futex: see `Core::pop_waiter`.
+/// Waiting tasks in order of arrival. Which one is woken first also depends on real-time
+/// priorities, as with a futex: see `Core::pop_waiter`.
 pub type Waiters = VecDeque<TaskId>;
 
 /// A mutex as C libraries build it: another task may take a released lock before the woken waiter
@@ -37,8 +37,8 @@ pub struct Barrier {
 pub struct Semaphore {
     /// Its value.
     pub value: u64,
-    /// How many tasks have gone to sleep and have not run since: while there are some, every post is
-    /// a system call, also after they have been woken.
+    /// How many tasks have gone to sleep and have not run since: while there are some, every post
+    /// is a system call, also after they have been woken.
     pub announced: u32,
     /// The tasks that wait until it is above zero.
     pub waiters: Waiters,

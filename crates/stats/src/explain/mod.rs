@@ -43,7 +43,8 @@ pub struct Explanation {
     pub switches: u64,
     /// Events that could not be kept; not 0 means that every number here is an estimate.
     pub lost: u64,
-    /// Whether the trace has decisions: which task was put into which queue, and why a task was preempted.
+    /// Whether the trace has decisions: which task was put into which queue, and why a task was
+    /// preempted.
     pub decisions: bool,
     /// By group of the workload, then everybody else under the empty name.
     pub groups: Vec<Spent>,

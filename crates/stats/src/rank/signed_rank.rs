@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The signed-rank test of matched pairs: if there were no difference, each of a pair could have had
-//! the other's number, so every difference may change its sign.
+//! The signed-rank test of matched pairs: if there were no difference, each of a pair could have
+//! had the other's number, so every difference may change its sign.
 //!
 //! The statistic is the sum of the ranks of positive differences, which no single block can decide
 //! (Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1(6), 1945;

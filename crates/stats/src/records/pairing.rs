@@ -4,9 +4,9 @@
 //! - **By seed** ([`by_seed`]). Under a virtual clock a number is exact, and trials of one seed
 //!   faced the same arrivals, in whatever block or session they ran.
 //! - **By block and seed** ([`MatchedPairs`]): the matched pairs of a randomised block design. Both
-//!   trials ran in the same block with the same arrivals, and on a kernel in the same boot. What the
-//!   block does to both is no difference between them (Fisher, "The Design of Experiments", 1935,
-//!   chapter 4).
+//!   trials ran in the same block with the same arrivals, and on a kernel in the same boot. What
+//!   the block does to both is no difference between them (Fisher, "The Design of Experiments",
+//!   1935, chapter 4).
 
 use std::collections::{BTreeMap, VecDeque};
 

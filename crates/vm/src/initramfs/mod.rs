@@ -18,7 +18,8 @@ use cpio::Archive;
 pub const BOOT_FILE: &str = "/boot.json";
 /// Where the guest finds its trials, one JSON form per line.
 pub const TRIALS_FILE: &str = "/trials.jsonl";
-/// The folder for compiled schedulers in the guest; the program in the guest points the compiler's lookup to it.
+/// The folder for compiled schedulers in the guest; the program in the guest points the compiler's
+/// lookup to it.
 pub const OBJECTS_FOLDER: &str = "/objects";
 
 const MIB: u64 = 1 << 20;

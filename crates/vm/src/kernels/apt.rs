@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Kernels from the Debian mirror in the machine's own apt sources. apt runs with a state in a folder
-//! of ours and writes nothing of the system's, so it does not need root.
+//! Kernels from the Debian mirror in the machine's own apt sources. apt runs with a state in a
+//! folder of ours and writes nothing of the system's, so it does not need root.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -47,7 +47,8 @@ impl Series {
     }
 }
 
-/// The series that are pulled by default: CFS, EEVDF, and EEVDF with sched_ext. [`pull`] also accepts
+/// The series that are pulled by default: CFS, EEVDF, and EEVDF with sched_ext. [`pull`] also
+/// accepts
 /// `7.2` and the like.
 pub const NAMES: &[&str] = &["6.1", "6.12", "7"];
 

@@ -26,7 +26,8 @@ pub struct Kernel {
     pub sha256: String,
     /// The built-in fair scheduler: `cfs` before 6.6, `eevdf` since.
     pub fair: String,
-    /// Whether it is configured with `CONFIG_SCHED_CLASS_EXT=y`; `false` without a configuration file.
+    /// Whether it is configured with `CONFIG_SCHED_CLASS_EXT=y`; `false` without a configuration
+    /// file.
     pub sched_ext: bool,
     /// `HZ`, `preempt`, `sched_ext`, `autogroup`, `btf`, `nr_cpus` from the configuration file, and
     /// `package` where the image came from one.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Kernels to boot: `<home>/kernels/<release>/{vmlinuz,config,kernel.json}`, the host's `/boot`, and
-//! any image given by path.
+//! Kernels to boot: `<home>/kernels/<release>/{vmlinuz,config,kernel.json}`, the host's `/boot`,
+//! and any image given by path.
 //!
 //! `collection` finds and stores them; `apt` gets them from the Debian mirror that
 //! `mirror` finds; `examples` gets the kernel's own example schedulers in the same way.

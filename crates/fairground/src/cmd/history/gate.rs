@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground history [EXPERIMENT] --gate`: whether anything has become worse since the run before.
+//! `fairground history [EXPERIMENT] --gate`: whether anything has become worse since the run
+//! before.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
