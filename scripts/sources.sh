@@ -32,8 +32,8 @@ postgresql)
     ;;
 esac
 
-# list FOLDER: what the VM must have to build the tree, for the code that packs it (trees.rs), from a
-# build here. Files of the tree stand as ./FILE, others with their whole path. Which headers are
+# list FOLDER: what the VM must have to build the tree, for the code that packs it (trees.rs), from
+# a build here. Files of the tree are ./FILE, others have their whole path. Which headers are
 # read, the compiler says ($SUNPRO_DEPENDENCIES); what is linked to every program, the linker; what
 # a compiler starts by itself, gcc.
 list() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What users read: the table of verbs, help, lists, and errors that say what to write instead.
+//! What users read: lists, and errors that say what to write instead.
 
 use expect_test::{Expect, expect};
 
@@ -23,137 +23,6 @@ fn without_lists(text: &str) -> String {
         }
     }
     text
-}
-
-#[test]
-fn alone_it_shows_its_verbs() {
-    let shown = Bench::new().run(&[]).success();
-    expect![[r#"
-        Compare Linux CPU schedulers under the same rules
-
-          list         Show what there is: schedulers, workloads, machines, experiments, claims, cares, kernels
-          check        Verify cheaply that every file parses, compiles and loads
-          recommend    Say which scheduler is for you on this machine, or that it makes no difference
-          plan         Print an experiment's trials, one JSON object per line, and run nothing
-          run          Run an experiment; every trial leaves one record in the store
-          trial        Read one JSON trial on stdin, run it, write one JSON record on stdout
-          compare      Compare records: a table with intervals, or whether two stores are identical
-          gate         Compare an experiment's last run with the one before; exit code 1 if anything is worse
-          history      Show an experiment's numbers run after run; exit code 1 if the newest run is worse
-          report       Write the report, one HTML file that needs no network
-          explain      Say why tasks waited: who ran instead, which decisions made it, which CPUs idled
-          fidelity     Run the same trials in the simulator and on a kernel, and show how far they are apart
-          soak         Run schedulers under all kinds of stress, and say who was ejected, lost a task or a CPU
-          control      Run schedulers' files beside the kernels that they are written after, and show what differs
-          replicate    Ask again what others have published, and say what is reproduced and what is not
-          calibrate    Measure on a kernel what its work costs, for the simulator
-          import       Read shared files, or other programs' results, into the store, to stand beside ours
-          share        Make one small sealed file of an experiment's records, for others to import
-          gallery      Write a static site from many shared files: who agrees with whom, and who does not
-          export       Export records, histograms and traces to other tools' formats
-          load         Use a scheduler on this kernel until Ctrl-C
-          kernel       List, get and add kernels to boot
-          completions  Print a shell's completion script
-          man          Print the manual page
-
-        Examples:
-          fairground recommend                             which scheduler is for you
-          fairground run quick                             race schedulers, simulated and on real kernels
-          fairground run quick --scheduler ./mine.bpf.c    add your own to the race
-
-        `fairground VERB --help` says more.
-    "#]]
-    .assert_eq(&stdout(&shown));
-}
-
-#[test]
-fn help_has_the_verbs_in_groups() {
-    let bench = Bench::new();
-    let (short, long) = (bench.run(&["-h"]).success(), bench.run(&["--help"]).success());
-    assert_eq!(stdout(&short), stdout(&long));
-    let (help, verbs) = (stdout(&long), stdout(&bench.run(&[]).success()));
-    assert!(help.contains("Usage: fairground [VERB]\n\nAsk:\n  recommend "), "{help}");
-    let (_, rows) = verbs.split_once("Ask:\n").expect("a group");
-    let (rows, _) = rows.split_once("\n\n").expect("examples");
-    assert!(help.contains(rows), "{help}");
-}
-
-#[test]
-fn old_verbs_say_their_new_names() {
-    let bench = Bench::new();
-    for (old, new) in [
-        (&["completions", "bash"][..], &["generate", "completions", "bash"][..]),
-        (&["man"][..], &["generate", "manual"][..]),
-    ] {
-        let (was, is) = (bench.run(old).success(), bench.run(new).success());
-        assert_eq!(stdout(&was), stdout(&is));
-        assert_eq!(stderr(&was), format!("{} is now: {} {}\n", old[0], new[0], new[1]));
-    }
-    let said = stderr(&bench.run(&["calibrate", "two_cpus"]).code(2));
-    assert!(said.starts_with("calibrate is now: kernel calibrate\n"), "{said}");
-    let mut kernels = bench.fairground(&["kernel", "list"]);
-    let kernels = kernels.env("FAIRGROUND_HOME", bench.path("home")).assert().success();
-    assert_eq!(stderr(&kernels), "kernel list is now: list kernels\n");
-    let help = stdout(&bench.run(&["--help"]).success());
-    for old in ["control", "gate", "gallery", "calibrate", "completions", "man", "guest"] {
-        assert!(!help.contains(&format!("\n  {old} ")), "{old}: {help}");
-    }
-}
-
-#[test]
-fn run_has_help() {
-    let shown = Bench::new().run(&["run", "--help"]).success();
-    expect![[r#"
-        Run an experiment; every trial leaves one record in the store
-
-        Usage: fairground run [OPTIONS] [EXPERIMENT]
-
-        Arguments:
-          [EXPERIMENT]  An experiment's name or file; without it --scheduler and
-                        --workload make one up
-
-        Options:
-              --on <BACKEND>           Who answers, instead of all that would: sim, vm
-                                       or live, or several: sim,vm
-              --seed <N>               The only source of chance: order of trials, start
-                                       phases [default: 1]
-              --scheduler <SCHEDULER>  Add a scheduler: NAME, FILE.bpf.c, 'NAME
-                                       knob=value', 'program:scx_lavd ARG', kernel:6.12,
-                                       policy:rr:50
-              --workload <WORKLOAD>    Take this workload instead of the experiment's:
-                                       NAME, FILE, 'NAME parameter=value'
-              --machine <MACHINE>      Take this machine instead of the experiment's:
-                                       NAME, FILE, or sim:NAME for one that only that
-                                       backend has
-              --baseline <NAME>        The contestant that the others are compared with
-              --blocks <N>             Blocks: one pass over everything, with fresh
-                                       boots
-              --runs <N>               Runs of each cell inside one boot
-              --timeout <SECONDS>      Time limit of a trial, seconds
-              --trace[=<CELL>]         Keep an event trace of this cell's trials in the
-                                       first block; of every cell's without a value
-              --no-probes              Measure without probes, to see what they cost
-              --exploratory            Run a plan that may prove nothing, without A/A
-                                       trials; the report says so
-              --resume                 Run only the trials that the last run of the same
-                                       plan has left
-              --store <FILE>           Where the records go [default: fairground.db]
-              --jobs <N>               Trials at a time [default: as many as CPUs in the
-                                       simulator and where only instructions are
-                                       counted, else one]
-              --offline                Never download a kernel
-              --budget <TIME>          Take as many blocks as fit into this time: 90s,
-                                       10m, 2h. The first one shows what a block takes;
-                                       the number is fixed before any result is looked
-                                       at
-              --until <PERCENT>        Add blocks until every shift of a headline
-                                       measure is known to ± so many percent
-              --effect <PERCENT>       Refuse a plan that could not see a difference of
-                                       so many percent, as A/A trials show it
-              --no-aa                  No A/A trials before real time is measured
-          -h, --help                   Print help
-    "#]]
-    .assert_eq(&stdout(&shown));
 }
 
 #[test]
@@ -374,28 +243,6 @@ fn a_closed_pipe_is_no_error() {
         let mut bash = assert_cmd::Command::new("bash");
         bash.args(["-c", &shell]).current_dir(bench.path("")).assert().success().stderr("");
     }
-}
-
-#[test]
-fn completions_and_the_manual_know_every_verb() {
-    let bench = Bench::new();
-    let verbs = stdout(&bench.run(&[]).success());
-    let verbs: Vec<&str> = verbs
-        .lines()
-        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
-        .filter(|word| !word.is_empty() && *word != "fairground")
-        .collect();
-    assert!(verbs.len() > 8, "{verbs:?}");
-    let manual = stdout(&bench.run(&["generate", "manual"]).success());
-    for shell in ["bash", "zsh", "fish"] {
-        let script = stdout(&bench.run(&["generate", "completions", shell]).success());
-        for verb in &verbs {
-            assert!(script.contains(verb), "{shell}: {verb}");
-            assert!(manual.contains(&format!("fairground\\-{verb}(1)")), "{verb}");
-        }
-    }
-    bench.run(&["generate", "manual", "-o", "."]).success();
-    assert!(bench.path("fairground-run.1").exists());
 }
 
 #[test]

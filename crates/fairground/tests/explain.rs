@@ -66,7 +66,7 @@ fn a_trial_that_runs_now() {
           hog/1                       1 19.5 ms 48.8 % 20.5 ms 51.2 %              –              –       4.47 ms
           hog/0                       1 20.5 ms 51.2 % 19.5 ms 48.8 %              –              –       4.00 ms
 
-        Why those who could run did not
+        What ran instead of waiting tasks
           hog waited 10 times, 40.0 ms in all; meanwhile its CPU ran hog 100 %.
 
         The longest waits
@@ -86,11 +86,11 @@ fn a_trial_that_runs_now() {
           No CPU ever idled while a task waited that could have used it.
 
         Timeline
-          Who had the CPU longest in each 500 µs: a hog, b sleeper, * others, . idle.
+          What had the CPU longest in each 500 µs: a hog, b sleeper, * others, . idle.
           CPU 0    aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
           CPU 1    b..........b..........b..........b..........b..........b..........b..........b..
                    0.000 ms                                                               40.000 ms
-          The longest wait, each 60.5 µs a sign: # runs, - waits, · sleeps.
+          The longest wait, one sign per 60.5 µs: # runs, - waits, · sleeps.
           hog/1                   --------------------------------------------------------------------------######
           hog/0                   ##########################################################################------
                                   0.000 ms                                                                4.842 ms

@@ -48,7 +48,13 @@ struct Folder(tempfile::TempDir);
 impl Folder {
     fn new() -> Folder {
         let folder = Folder(tempfile::tempdir_in("/var/tmp").expect("a folder"));
-        fs::copy(env!("CARGO_BIN_EXE_fairground"), folder.path("held")).expect("a copy");
+        // A process of its own copies: a child that another test forks meanwhile would inherit the
+        // descriptor open for writing, and the copy could not be executed (ETXTBSY).
+        let copied = Command::new("cp")
+            .arg(env!("CARGO_BIN_EXE_fairground"))
+            .arg(folder.path("held"))
+            .status();
+        assert!(copied.expect("cp runs").success(), "a copy of the program");
         folder
     }
 

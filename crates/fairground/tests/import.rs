@@ -99,7 +99,7 @@ fn imported_results_are_compared_and_reported() {
     let table = stdout(&bench.run(&["compare", "imported", "--session", "all"]).success());
     expect![[r#"
         perf_messaging groups=1 on i7-4700HQ (imported), real clock
-          completion_ns program, lower is better; noise ±0.2 % (the baseline's, 6 runs)
+          completion_ns program, lower is better; noise floor ±0.2 % (baseline, 6 trials)
             contestant           n/boots     median 95 % interval    against default
             default                  6/6     100 ms [100, 100]                                    baseline
             bore                     6/6     120 ms [120, 120]       ↑ +20.0 % [+19.6, +20.3]     worse

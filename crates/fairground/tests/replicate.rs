@@ -97,10 +97,10 @@ fn verdicts_are_those_of_the_truth() {
           short turns switch more
           published: switches: short 8 times
           sim: reproduced
-            involuntary switches · hog: short 2.40 × long [2.40, 2.60], 6 and 6 runs: as published (more: 2 × to 12
+            involuntary switches · hog: short 2.40 × long [2.40, 2.60], 6 and 6 trials: as published (more: 2 × to 12
               ×)
             because the sleeper sleeps as often: voluntary switches · sleeper: short +3 against long [3, 4], 6 and 6
-              runs
+              trials
           live: not tested
             it needs a second machine
             to test it: fairground replicate true.toml --on live
@@ -109,20 +109,20 @@ fn verdicts_are_those_of_the_truth() {
           a hundred times
           published: switches: short 8 times
           sim: direction only
-            involuntary switches · hog: short 2.40 × long [2.40, 2.60], 6 and 6 runs: the direction, in another size
+            involuntary switches · hog: short 2.40 × long [2.40, 2.60], 6 and 6 trials: same direction, another size
               (more: 100 × to 200 ×)
 
         false: contradicted
           short turns switch less
           published: switches: short 8 times
           sim: contradicted
-            involuntary switches · hog: short 2.40 × long [2.40, 2.60], 6 and 6 runs: the opposite (less)
+            involuntary switches · hog: short 2.40 × long [2.40, 2.60], 6 and 6 trials: the opposite (less)
 
         alike: not reproduced
           a twin switches more
           published: switches: short 8 times
           sim: not reproduced
-            involuntary switches · hog: twin 1.00 × long [1.00, 1.00], 6 and 6 runs: the interval holds 1 × (more)
+            involuntary switches · hog: twin 1.00 × long [1.00, 1.00], 6 and 6 trials: the interval holds 1 × (more)
 
         1 of 4 claims reproduced, 1 in direction only, 1 not reproduced, 1 contradicted.
     "#]].assert_eq(&stdout(&ran));
@@ -142,7 +142,7 @@ fn document(bench: &Bench) {
 
         1 of 4 claims reproduced, 1 in direction only, 1 not reproduced, 1 contradicted.
 
-        Made on TODAY from 18 trials. Kernels: the simulator alone. The rule of each claim stands in its file, was written
+        Made on TODAY from 18 trials. Kernels: the simulator alone. The rule of each claim is in its file, was written
         before anything was measured, and is explained in [the book](../docs/src/method/claims.md#how-a-claim-is-judged).
 
         ```sh
@@ -153,10 +153,10 @@ fn document(bench: &Bench) {
 
         | claim | published | measured | verdict | sim | vm | live | why |
         |---|---|---|---|---|---|---|---|
-        | [true](true.toml): short turns switch more | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 runs | **reproduced** | reproduced | – | not tested | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 runs: as published (more: 2 × to 12 ×); the sleeper sleeps as often |
-        | [size](size.toml): a hundred times | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 runs | **direction only** | direction only | – | – | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 runs: the direction, in another size (more: 100 × to 200 ×) |
-        | [false](false.toml): short turns switch less | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 runs | **contradicted** | contradicted | – | – | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 runs: the opposite (less) |
-        | [alike](alike.toml): a twin switches more | switches: short 8 times | sim: involuntary switches · hog: twin 1.00 × long \[1.00, 1.00\], 6 and 6 runs | **not reproduced** | not reproduced | – | – | involuntary switches · hog: twin 1.00 × long \[1.00, 1.00\], 6 and 6 runs: the interval holds 1 × (more) |
+        | [true](true.toml): short turns switch more | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials | **reproduced** | reproduced | – | not tested | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials: as published (more: 2 × to 12 ×); the sleeper sleeps as often |
+        | [size](size.toml): a hundred times | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials | **direction only** | direction only | – | – | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials: same direction, another size (more: 100 × to 200 ×) |
+        | [false](false.toml): short turns switch less | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials | **contradicted** | contradicted | – | – | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials: the opposite (less) |
+        | [alike](alike.toml): a twin switches more | switches: short 8 times | sim: involuntary switches · hog: twin 1.00 × long \[1.00, 1.00\], 6 and 6 trials | **not reproduced** | not reproduced | – | – | involuntary switches · hog: twin 1.00 × long \[1.00, 1.00\], 6 and 6 trials: the interval holds 1 × (more) |
 
         ## Not tested here
 

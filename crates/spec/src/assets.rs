@@ -175,8 +175,8 @@ fn unknown(kind: Kind, name: &str) -> SpecError {
 fn known_places(kind: Kind) -> String {
     let folder = kind.folder();
     format!(
-        "looked in ./{folder}/ and among the built-in ones (`fairground list {folder}`); a path works \
-         too"
+        "looked in ./{folder}/ and among the built-in ones (`fairground list {folder}`); \
+         a path works too"
     )
 }
 

@@ -9,7 +9,7 @@
 //! | [`resample`] | the cluster bootstrap |
 //! | [`series`] | change points, warm-up, knee of a ramp, bands over time |
 //! | [`records`] | the numbers of a record, columns, matched pairs, merged stores |
-//! | [`mod@compare`] | all contestants against a baseline: shifts, p values, families, noise floor |
+//! | [`mod@compare`] | contestants against a baseline: shifts, p values, families, noise floor |
 //! | [`decide`] | the rules that decide between contestants |
 //! | [`sample_size`] | how many blocks an experiment needs |
 //! | [`view`] | agreement of backends, history, ranking, trade-offs, survival |

@@ -111,7 +111,8 @@ fn of_policy(policy: &Policy) -> Vec<String> {
         _ => "  sudo renice -n 0 -p PID",
     };
     vec![
-        "It is a policy for the program that matters, not for all programs. To start one, or to change one:"
+        "It is a policy for the program that matters, not for all programs. \
+         To start one, or to change one:"
             .into(),
         start,
         change,

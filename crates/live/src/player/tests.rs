@@ -319,7 +319,8 @@ fn whatever_tasks_wait_for_the_trial_ends() {
 fn policies_are_set_or_the_refusal_is_explained() {
     let deadline = json!({"class": "deadline", "runtime_us": 1_000, "period_us": 100_000});
     let result = try_play(json!({"name": "w", "task": [
-        {"name": "fifo", "repeat": 2, "policy": {"class": "fifo", "priority": 10}, "steps": [{"run_us": 0}]},
+        {"name": "fifo", "repeat": 2, "policy": {"class": "fifo", "priority": 10},
+         "steps": [{"run_us": 0}]},
         {"name": "rr", "repeat": 2, "policy": {"class": "rr", "priority": 98}, "steps": ["yield"]},
         {"name": "deadline", "repeat": 2, "policy": deadline, "steps": [{"run_us": 50}]},
         {"name": "batch", "repeat": 2, "policy": {"class": "batch", "nice": 3},

@@ -1,14 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The rules that decide between contestants, on one page.
 //!
-//! | rule | question | test | correction | margin | answers |
-//! |---|---|---|---|---|---|
-//! | [`verdict`] | Is a contestant better than the baseline in one measure of one cell? | exact rank-sum and signed-rank tests, 95 % interval of the shift | Holm over the family | 0.1 % to claim, 1 % to be equivalent | better, worse, more, less, equivalent, exactly equal, inconclusive, differs (few seeds), too few runs, not measured |
-//! | [`leaders`] | Who is best in one measure of one cell? | exact rank-sum and signed-rank tests against the best median | Holm over all that are compared with the best | 2 % of the larger median | best, behind |
-//! | [`separation`] | Which measure separates two contestants best? | no overlap of their trials (outermost rank sum) | Bonferroni over all headline measures of both | 2 % of the larger median | a measure, none |
-//! | [`gate`] | Is a contestant worse than in the session before? | virtual clock: sign test by seed; real clock: exact rank-sum test | real clock: Holm over the whole gate | the user's, in percent | worse, better, exactly equal, no change, too few runs, not measured |
-//! | [`replication`] | Do the records say what somebody has published? | 95 % interval of a shift, a ratio or a median | none: each claim is a question of its own | the published size | reproduced, direction only, not reproduced, not tested, no data, contradicted |
-//! | [`recommend`] | Which scheduler serves somebody's aims? | as the verdict, of what decides; 95 % interval, of what must not get worse | Holm over all candidates and aims | the aim's, in percent and in the measure's unit | good, good at a price, slightly better, alike, worse, unknown, failed |
+//! - **[`verdict`]**: Is a contestant better than the baseline in one measure of one cell?
+//!   - test: exact rank-sum and signed-rank tests, 95 % interval of the shift.
+//!   - correction: Holm over the family.
+//!   - margin: 0.1 % to claim, 1 % to be equivalent.
+//!   - answers: better, worse, more, less, equivalent, exactly equal, inconclusive, differs
+//!     (few seeds), too few runs, not measured.
+//! - **[`leaders`]**: Who is best in one measure of one cell?
+//!   - test: exact rank-sum and signed-rank tests against the best median.
+//!   - correction: Holm over all that are compared with the best.
+//!   - margin: 2 % of the larger median.
+//!   - answers: best, behind.
+//! - **[`separation`]**: Which measure separates two contestants best?
+//!   - test: no overlap of their trials (outermost rank sum).
+//!   - correction: Bonferroni over all headline measures of both.
+//!   - margin: 2 % of the larger median.
+//!   - answers: a measure, none.
+//! - **[`gate`]**: Is a contestant worse than in the session before?
+//!   - test: virtual clock: sign test by seed; real clock: exact rank-sum test.
+//!   - correction: real clock: Holm over the whole gate.
+//!   - margin: the user's, in percent.
+//!   - answers: worse, better, exactly equal, no change, too few runs, not measured.
+//! - **[`replication`]**: Do the records say what somebody has published?
+//!   - test: 95 % interval of a shift, a ratio or a median.
+//!   - correction: none: each claim is a question of its own.
+//!   - margin: the published size.
+//!   - answers: reproduced, direction only, not reproduced, not tested, no data,
+//!     contradicted.
+//! - **[`recommend`]**: Which scheduler serves somebody's aims?
+//!   - test: as the verdict, of what decides; 95 % interval, of what must not get worse.
+//!   - correction: Holm over all candidates and aims.
+//!   - margin: the aim's, in percent and in the measure's unit.
+//!   - answers: good, good at a price, slightly better, alike, worse, unknown, failed.
 //!
 //! All use the same level, 5 % in a family (`holm::ALPHA`), the same least number of trials
 //! (`interval::RUNS_NEEDED`) except replication (four suffice for an interval), and the margins of
