@@ -198,7 +198,7 @@ mod tests {
     fn flags_in_the_comment_are_found_to_be_refused() {
         let asks =
             FILE.replace(" * Differs: no.\n", " * Differs: no.\n * Flags: SCX_OPS_ENQ_LAST\n");
-        assert_eq!(line_of_flags(&asks), Some(15));
+        assert_eq!(line_of_flags(&asks), Some(16));
         assert_eq!(line_of_flags(FILE), None);
         assert_eq!(line_of_flags("int x;\n/* Flags: SCX_OPS_ENQ_LAST */\n"), None);
     }
