@@ -62,7 +62,7 @@ fn a_load_of_ones_own_decides_by_its_headline() {
     let arguments = ["recommend", "--workload", "own.toml", "--scheduler", "fifo", "--on", "sim"];
     let said = stdout(&bench.run(&arguments).success());
     assert!(said.contains("own, decides: wakeup latency p90 · sleeper"), "{said}");
-    assert!(said.contains("own, must not be paid with: jain index · hog"), "{said}");
+    assert!(said.contains("own, must not get worse: jain index · hog"), "{said}");
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn without_a_terminal_it_says_what_to_write() {
     let bench = Bench::new();
     let said = stderr(&bench.run(&["recommend", "--on", "sim"]).code(2));
     expect![[r#"
-        fairground: nobody at a terminal can be asked what matters; write --care NAME (audio, builds, desktop, fairness, games, server), or --workload NAME for a load of your own
+        fairground: there is no terminal to ask what matters; write --care NAME (audio, builds, desktop, fairness, games, server), or --workload NAME for a workload of your own
     "#]]
     .assert_eq(&said);
 }

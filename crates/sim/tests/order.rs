@@ -18,7 +18,7 @@ fn check(log: &[String], expected: &[&str]) {
 
 #[test]
 fn loading_and_forking() {
-    let log = Tracer::default().log_of(&trial(1, 10, once(json!([]))), "init");
+    let log = Tracer::default().log_of(&trial(1, 10, once(json!([{"run_us": 0}]))), "init");
     check(
         &log,
         &[
@@ -44,7 +44,7 @@ fn a_wake_up_through_the_scheduler_and_the_task_s_end() {
     let tasks = json!([
         {"name": "task", "repeat": 1, "steps": [{"run_us": 5}]},
         {"name": "later", "repeat": 1, "delay_us": 9_000, "policy": {"class": "fifo", "priority": 1},
-         "steps": []}]);
+         "steps": [{"run_us": 0}]}]);
     let log = Tracer::default().log_of(&trial(1, 10, tasks), "runnable task");
     check(
         &log,

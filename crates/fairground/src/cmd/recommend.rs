@@ -173,7 +173,7 @@ fn care_names(args: &Args, read: &dyn Fn(&String) -> Result<Care>) -> Result<Vec
         return ask::cares(&mut io::stdin().lock(), &mut io::stderr(), &known);
     }
     Err(bad_input(format!(
-        "there is no terminal to ask at what matters; write --care NAME ({}), or --workload NAME \
+        "there is no terminal to ask what matters; write --care NAME ({}), or --workload NAME \
          for a workload of your own",
         known.join(", ")
     )))
