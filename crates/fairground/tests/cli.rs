@@ -178,8 +178,8 @@ fn a_broken_experiment_names_line_and_column() {
         &["run", "c.toml"],
         2,
         expect![[r#"
-        fairground: c.toml:4:1: none.bpf.c: cannot be read as a scheduler: No such file or directory (os error 2)
-    "#]],
+            fairground: c.toml:4:1: none.bpf.c: cannot be read as a scheduler: No such file or directory (os error 2); if it was deleted: `fairground check` names every file that mentions it
+        "#]],
     );
 }
 
