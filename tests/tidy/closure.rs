@@ -95,7 +95,8 @@ fn a_header_begins_with_a_title() {
         };
         if !title.is_some_and(|title| title.ends_with('.')) {
             complaints.push(format!(
-                "schedulers/{path}:2: begin with one line that ends in a full stop, then an empty one"
+                "schedulers/{path}:2: begin with one line that ends in a full stop, then an \
+                 empty one"
             ));
         }
     }

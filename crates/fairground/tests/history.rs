@@ -27,12 +27,12 @@ fn a_step_is_found_and_fails_only_while_it_is_new() {
         said.starts_with("regressed: 1 of 1 numbers worse in the newest of 4 sessions"),
         "{said}"
     );
-    assert!(said.contains("run 4: worse, +3.0 %"), "{said}");
+    assert!(said.contains("session 4: worse, +3.0 %"), "{said}");
     bench.run(&["history", "--margin", "5"]).success();
     run(&bench, 1030);
     let assert = bench.run(&["history"]).success();
     let said = stdout(&assert);
-    assert!(said.contains("run 4: worse, +3.0 %") && said.contains("▁▁▁██"), "{said}");
+    assert!(said.contains("session 4: worse, +3.0 %") && said.contains("▁▁▁██"), "{said}");
     bench.run(&["report", "-o", "r.html"]).success();
     let page = std::fs::read_to_string(bench.path("r.html")).expect("a page");
     assert!(page.contains("<section id=\"history\"") && page.contains("class=\"jump\""));
@@ -43,7 +43,7 @@ fn many_small_steps_are_a_drift() {
     let bench = bench(&[1000, 1006, 1012]);
     let assert = bench.run(&["history"]).code(1);
     let said = stdout(&assert);
-    assert!(said.contains("drift: worse by +1.2 % since run 1, without a step"), "{said}");
+    assert!(said.contains("drift: worse by +1.2 % since session 1, without a step"), "{said}");
     let assert = bench.run(&["history", "--last", "2"]).success();
     assert!(stdout(&assert).contains("newest of 2 sessions"));
 }
