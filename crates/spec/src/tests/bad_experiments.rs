@@ -173,7 +173,7 @@ fn workloads() {
     bad(
         "name = \"wake_under_hogs\"",
         "name = \"wake_under_hog\"",
-        expect!["x.toml:15:1: unknown workload 'wake_under_hog'; did you mean 'wake_under_hogs'? looked in ./workloads/ and among the built-in ones (`fairground list workloads`); a path works too"],
+        expect!["x.toml:15:1: unknown workload 'wake_under_hog'; did you mean 'wake_under_hogs'? looked in ./workloads/ and among the built-in ones (`fairground list workloads`); a path works too; if it was deleted: `fairground check` names every file that mentions it"],
     );
     bad(
         "name = \"wake_under_hogs\"",
