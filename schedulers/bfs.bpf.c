@@ -86,7 +86,7 @@ static void refill(const struct task_struct *p, struct task_ctx *task)
 	task->first_time_slice = false;
 }
 
-/* The deadline as a CPU sees it: with caches in mind, it is later elsewhere (`cache_distance`). */
+/* The deadline as a CPU sees it: because of caches, it is later elsewhere (`cache_distance`). */
 static u64 deadline_on(s32 cpu, struct task_struct *p)
 {
 	u32 away = distance(cpu, scx_bpf_task_cpu(p));

@@ -3,7 +3,7 @@
  * bore: The Burst-Oriented Response Enhancer on EEVDF, BORE 5 and 6.
  *
  * Idea: The longer a task has run since it last slept, the greedier it is. The logarithm of that
- *       time is its score, each point of which counts as a nice level: its weight becomes less.
+ *       time is its score, and each of its points counts as a nice level: its weight becomes less.
  *       Children begin with their siblings' average.
  * Good at: Interactive tasks among hogs, by fair means: they gain 8 to 16 nice levels.
  * Bad at: Fairness by nice value: a hog of 10 s has 3 to 6 % next to a fresh task of its nice

@@ -73,7 +73,7 @@ struct task_ctx {
 	u64 timestamp;		/* since when it sleeps, waits or runs, ns */
 	u32 prio;		/* 0 (best) … 39 */
 	bool is_new;
-	bool first_time_slice;	/* half of which was its parent's */
+	bool first_time_slice;	/* half of it was its parent's */
 	bool synchronous;	/* its waker is about to sleep */
 	bool uninterruptible;	/* its sleep */
 	bool interactive_sleep;	/* as which waiting counts, too */

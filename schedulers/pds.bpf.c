@@ -42,7 +42,7 @@ const volatile bool idle_pull = true;
 
 UEI_DEFINE(uei);
 
-/* A skip list's keys are deadlines of which the last bits are cut off. */
+/* A skip list's keys are deadlines without their last bits. */
 #define SKIPLIST_SHIFT 8
 /* How far away the nearest deadline is, in slots. */
 #define SCHED_EDGE_DELTA 12

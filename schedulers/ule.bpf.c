@@ -33,7 +33,7 @@ char _license[] SEC("license") = "GPL";
 const volatile u64 interact = 30;
 /* A slice in ticks of 127 Hz, and the part of it that is left with many tasks. */
 const volatile u64 slice_ticks = 12, slice_min_divisor = 6;
-/* Idle CPUs steal, from those with so many runnable tasks. */
+/* Idle CPUs steal, from those with at least this number of runnable tasks. */
 const volatile bool steal_idle = true;
 const volatile u64 steal_thresh = 2;
 /* CPUs are balanced, after 0.5 to 1.5 times this many ticks of 127 Hz. */

@@ -14,6 +14,8 @@ mod documents;
 mod functions;
 #[path = "tidy/layout.rs"]
 mod layout;
+#[path = "tidy/names.rs"]
+mod names;
 #[path = "tidy/portable.rs"]
 mod portable;
 mod project;

@@ -24,7 +24,7 @@ struct task_ctx {
 	struct task_turn turn;
 	struct load_member load;	/* MuQSS: where it is counted */
 	bool is_new;
-	bool first_time_slice;	/* BFS: half of which was its parent's */
+	bool first_time_slice;	/* BFS: half of it was its parent's */
 	bool synchronous;	/* its waker is about to sleep */
 	bool has_cpu;		/* an idle one that takes it */
 };

@@ -91,6 +91,6 @@ pub fn hook_panics() {
         let place = panic.location().map(|l| format!(" ({}:{})", l.file(), l.line()));
         let what = panic.payload_as_str().unwrap_or("unknown");
         let place = place.unwrap_or_default();
-        tell(format_args!("fairground: a mistake in itself, please report it: {what}{place}"));
+        tell(format_args!("fairground: internal error, please report it: {what}{place}"));
     }));
 }

@@ -2,25 +2,27 @@
 //! The library behind the `fairground` program.
 //!
 //! ```text
-//! spec ─► plan ─► measure ─► run (sim │ vm │ live) ─► store ─► summary ─► report
+//! spec ─► plan ─► measure ─► execution (sim │ vm │ live) ─► store ─► summary ─► report
 //! ```
 //!
 //! Read in this order: [`cmd`] is the table of verbs; [`experiment_options`] and
 //! [`planned_experiment`] turn a command line into trials, with the crate `spec`; [`measure`] is
-//! the service behind every verb that measures, and [`run`] executes trials on the backends.
+//! the service behind every verb that measures, and [`execution`] executes trials on the backends.
 //! [`records`], [`stores`], [`sessions`] and [`summary`] are what the reading verbs share,
 //! [`lineage`] tells which scheduler descends from which. [`claims`] tests what others have
-//! published, [`recommend`] finds the scheduler for a user, [`calibrate`] the costs of the
+//! published, [`advice`] finds the scheduler for a user, [`calibration`] the costs of the
 //! simulator. [`command_line`], [`dates`], [`duration`], [`exit`], [`locations`], [`output`] and
 //! [`ui`] are small things that many verbs need. Other tools' files, and files for other people,
 //! are in the crate `exchange`.
 
-pub mod calibrate;
+pub mod advice;
+pub mod calibration;
 pub mod claims;
 pub mod cmd;
 pub mod command_line;
 pub mod dates;
 pub mod duration;
+pub mod execution;
 pub mod exit;
 pub mod experiment_options;
 pub mod lineage;
@@ -28,9 +30,7 @@ pub mod locations;
 pub mod measure;
 pub mod output;
 pub mod planned_experiment;
-pub mod recommend;
 pub mod records;
-pub mod run;
 pub mod sessions;
 pub mod stores;
 pub mod summary;
@@ -41,12 +41,12 @@ use std::process::ExitCode;
 
 /// The whole program: from the command line to the exit code.
 pub fn start() -> ExitCode {
-    // The player's `exec` steps start this program for nothing but its end.
+    // The player's `exec` steps start this program only to see it end.
     if std::env::args_os().nth(1).is_some_and(|argument| argument == "--exit-now") {
         return ExitCode::SUCCESS;
     }
     if vm::guest::is_init() {
-        run::guest::serve();
+        execution::in_guest::serve();
     }
     exit::hook_panics();
     let result = panic::catch_unwind(|| cmd::Cli::read().run());

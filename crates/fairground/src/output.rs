@@ -64,6 +64,11 @@ pub fn tell(text: impl std::fmt::Display) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
+/// Tells the new name of a verb that was called by its old name.
+pub fn renamed(old: &str, new: &str) {
+    tell(format_args!("{old} is now: {new}"));
+}
+
 /// Writes a value as indented JSON to standard output.
 ///
 /// # Errors

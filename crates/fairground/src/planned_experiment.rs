@@ -12,7 +12,7 @@ use std::thread;
 
 use model::{Backend, Contestant, Experiment, Seed, Trial};
 
-use crate::run::objects::Sources;
+use crate::execution::objects::Sources;
 use spec::experiment::Resolved;
 use spec::plan;
 use spec::{Host, Overrides, SpecError};

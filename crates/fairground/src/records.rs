@@ -47,11 +47,11 @@ impl Chosen {
         let store = Store::open_readonly(&self.store)?;
         let last = self.sessions(&store)?.pop().ok_or_else(|| self.nothing())?;
         let mut earlier = store.sessions()?;
-        earlier.retain(|one| {
+        earlier.retain(|session| {
             // An imported session is not the one before a session of this machine.
-            one.experiment.name == last.experiment.name
-                && one.origin == last.origin
-                && one.first() < last.first()
+            session.experiment.name == last.experiment.name
+                && session.origin == last.origin
+                && session.first() < last.first()
         });
         let Some(before) = earlier.last() else { return Ok(None) };
         let session = Chosen::session(self.store.clone(), before.id);

@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 
 use model::Record;
 use stats::records::processor::name_processors_if_several;
-use stats::view::history::{History, history as look};
+use stats::view::history::{History, history as history_of};
 use store::Session;
 
 use crate::dates;
 use crate::stores::Sessions;
 
-/// A campaign that was measured some day.
+/// A campaign with its records, as a history has it.
 pub struct PastCampaign {
     /// Its date, and which store and session have it.
     pub label: String,
@@ -23,7 +23,7 @@ pub struct PastCampaign {
 }
 
 /// The campaigns in some stores, oldest first. In a store with campaigns of its own, imported ones
-/// do not count; a store with nothing but imports is taken as it is.
+/// do not count; in a store with imports only they count.
 pub fn campaigns(stores: &[Sessions]) -> Vec<PastCampaign> {
     let mut all: Vec<PastCampaign> = stores.iter().flat_map(of_store).collect();
     all.sort_by_key(|campaign| campaign.started_unix_s);
@@ -64,12 +64,13 @@ fn begun(store: &Sessions, session: &Session, records: &[Record]) -> PastCampaig
 /// How the numbers have changed. Under a real clock another processor is another machine, whose
 /// numbers are not compared.
 pub fn history(campaigns: &[PastCampaign], margin_percent: f64) -> History {
-    let mut records: Vec<Vec<Record>> = campaigns.iter().map(|one| one.records.clone()).collect();
+    let mut records: Vec<Vec<Record>> =
+        campaigns.iter().map(|campaign| campaign.records.clone()).collect();
     name_processors_if_several(&mut records);
     let runs: Vec<stats::view::history::Run> = campaigns
         .iter()
         .zip(&records)
         .map(|(campaign, records)| stats::view::history::Run { label: &campaign.label, records })
         .collect();
-    look(&runs, margin_percent)
+    history_of(&runs, margin_percent)
 }

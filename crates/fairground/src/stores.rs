@@ -109,7 +109,8 @@ impl Several {
         }
         let mut notes: Vec<String> = sources.iter().map(Source::describe).collect();
         let sessions = sources.iter().flat_map(|source| source.sessions.clone()).collect();
-        let part = |one: &Source| Part { label: one.label.clone(), records: one.records.clone() };
+        let part =
+            |source: &Source| Part { label: source.label.clone(), records: source.records.clone() };
         let Merged { records, notes: remarks, contradictions } =
             merge(sources.iter().map(part).collect());
         notes.extend(remarks);
@@ -136,7 +137,7 @@ impl Several {
         match stores.len() {
             1 => Ok(Chosen::of(stores.remove(0), experiment, self.session.clone())),
             _ => Err(bad_input(
-                "--gate compares two runs; name the store of the run before by --before FILE",
+                "--gate compares two sessions; name the store of the earlier one by --before FILE",
             )),
         }
     }
@@ -226,7 +227,7 @@ impl Source {
     fn describe(&self) -> String {
         let dates: BTreeSet<String> =
             self.sessions.iter().map(|session| dates::date(session.started_unix_s)).collect();
-        let of = |fact: fn(&Record) -> &String| {
+        let joined = |fact: fn(&Record) -> &String| {
             let facts: BTreeSet<&str> =
                 self.records.iter().map(|record| fact(record).as_str()).collect();
             let facts: Vec<&str> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
@@ -234,7 +235,7 @@ impl Source {
         };
         let dates = dates.into_iter().collect::<Vec<_>>().join(", ");
         let (kernels, processors) =
-            (of(|r| &r.provenance.kernel_release), of(|r| &r.provenance.cpu_model));
+            (joined(|r| &r.provenance.kernel_release), joined(|r| &r.provenance.cpu_model));
         format!(
             "{}: {} trials of {dates}; kernels: {kernels}; processors: {processors}",
             self.label,
@@ -259,19 +260,19 @@ impl Opened {
     /// # Errors
     /// When the baseline is not among a store's contestants.
     pub fn questions(&self, baseline: &str) -> Result<Vec<Question>> {
-        let compare = |one: &Source| {
-            let knows = one.records.iter().any(|r| r.trial.contestant.name == baseline);
+        let compare = |source: &Source| {
+            let knows = source.records.iter().any(|r| r.trial.contestant.name == baseline);
             let baseline = knows.then(|| baseline.to_owned());
-            summary::answers(&one.sessions, &one.records, baseline)
+            summary::answers(&source.sessions, &source.records, baseline)
         };
         let comparisons: Vec<Comparison> =
             self.sources.iter().map(compare).collect::<Result<_>>()?;
         let defined: Vec<Definitions> =
-            self.sources.iter().map(|one| definitions(&one.records)).collect();
+            self.sources.iter().map(|source| definitions(&source.records)).collect();
         let all = self.sources.iter().zip(&comparisons).zip(&defined);
         let contributions: Vec<Contribution> = all
-            .map(|((one, comparison), definitions)| {
-                let name = one.label.as_str();
+            .map(|((source, comparison), definitions)| {
+                let name = source.label.as_str();
                 Contribution { name, comparison, definitions }
             })
             .collect();
@@ -330,7 +331,7 @@ fn labels(stores: &[PathBuf]) -> Vec<String> {
         path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     };
     let names: Vec<String> = stores.iter().map(short).collect();
-    let alone = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
+    let alone = |name: &String| names.iter().filter(|another| *another == name).count() == 1;
     let label = |(name, path): (&String, &PathBuf)| {
         if alone(name) { name.clone() } else { path.display().to_string() }
     };

@@ -8,8 +8,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use model::{Outcome, Progress, Trial};
 
+use crate::execution::sink::Hear;
 use crate::output;
-use crate::run::sink::Hear;
 
 /// How many plain lines a plan gets at most.
 const STEPS: usize = 20;

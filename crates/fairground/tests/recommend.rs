@@ -86,7 +86,7 @@ fn what_is_wrong_is_refused_before_anything_runs() {
     );
     let cases: [(&[&str], &str); 9] = [
         (&["audio"], "what matters is named by an option: --care audio"),
-        (&["--care", ","], "--care: which? known are audio, builds"),
+        (&["--care", ","], "--care: name what matters; known are audio, builds"),
         (&["--care", "desktpo"], "desktpo: unknown care; did you mean 'desktop'?"),
         (&["--care", "bad.toml"], "bad.toml:7:1: 'voluntary_switches' has no better side"),
         (&["--care", "audio", "--budget", "soon"], "write a time: 90s, 10m or 2h"),

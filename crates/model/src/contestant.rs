@@ -2,6 +2,7 @@
 //! What is compared: a scheduler of one of four kinds, on a kernel.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +70,16 @@ pub enum KnobValue {
     Bool(bool),
     /// For integer knobs of any width and sign.
     Int(i64),
+}
+
+/// As `--scheduler` takes it.
+impl fmt::Display for KnobValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KnobValue::Bool(value) => value.fmt(f),
+            KnobValue::Int(value) => value.fmt(f),
+        }
+    }
 }
 
 /// A Linux scheduling policy with its parameters (`sched(7)`).

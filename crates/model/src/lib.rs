@@ -11,7 +11,8 @@
 //! [`trace`]; a [`total`] puts groups of tasks together.
 //! [`progress`] is what a running experiment tells its audience; [`seed`] is the only source of
 //! chance. [`claim`] is what others have published, and how it is asked again. [`design`] is what
-//! was declared before an experiment ran.
+//! was declared before an experiment ran. [`source_tree`] names what backends expect in a folder
+//! that a workload compiles.
 //!
 //! What is not here: files, clocks, threads, SQL, HTML.
 
@@ -28,6 +29,7 @@ pub mod progress;
 pub mod record;
 pub mod seed;
 pub mod series;
+pub mod source_tree;
 pub mod total;
 pub mod trace;
 pub mod trial;

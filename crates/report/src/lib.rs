@@ -6,8 +6,8 @@
 //! [`units`] formats numbers, [`sentence`] marks the names in a sentence, `cells` finds the cells
 //! that ask the same question on different backends, `leaders` names the best contestants under
 //! each workload, [`answer`] states the result in sentences, [`explain`] states why tasks waited,
-//! [`lineage`] orders schedulers by descent, and [`replication`] states which published findings
-//! hold.
+//! [`lineage`] orders schedulers by descent, [`replication`] states which published findings
+//! hold, and [`switching`] states how to switch to a scheduler.
 //!
 //! The forms: [`html`] has one module per section of the page (`…_section`), [`terminal`] one per
 //! kind of text (`…_text`), [`markdown`] and [`agreement_markdown`] write tables for documents.
@@ -27,5 +27,6 @@ pub mod lineage;
 pub mod markdown;
 pub mod replication;
 pub mod sentence;
+pub mod switching;
 pub mod terminal;
 pub mod units;

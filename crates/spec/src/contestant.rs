@@ -201,6 +201,24 @@ fn split_kernel(text: &str) -> (&str, Option<String>) {
     }
 }
 
+/// The value of `--scheduler` that means this contestant; `None` for a claimed scheduler and for
+/// a policy that no option can write. In the simulator an option names no kernel.
+pub fn option(contestant: &Contestant, simulated: bool) -> Option<String> {
+    let kernel = contestant.kernel.as_deref().unwrap_or_default();
+    let scheduler = match &contestant.scheduler {
+        SchedulerChoice::Kernel => return Some(format!("kernel:{kernel}")),
+        SchedulerChoice::Policy { policy } => format!("policy:{}", policy::written(policy)?),
+        SchedulerChoice::Program { command } => format!("program:{}", command.join(" ")),
+        SchedulerChoice::Claimed { .. } => return None,
+        SchedulerChoice::File { file, knobs, .. } => {
+            let knobs = knobs.iter().map(|(name, value)| format!(" {name}={value}"));
+            format!("{file}{}", knobs.collect::<String>())
+        }
+    };
+    let no_kernel = simulated || kernel.is_empty();
+    Some(if no_kernel { scheduler } else { format!("{scheduler}@{kernel}") })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,8 +5,8 @@
 //! kernels ──► initramfs ──► qemu ──► guest: one trial after another ──► channel ──► trials
 //! ```
 //!
-//! [`kernels`] finds the image, [`initramfs`] packs the running program as `/init`, [`qemu`] starts
-//! the machine, [`guest`] runs inside it, [`channel`] carries records out of it, and
+//! [`kernels`] finds the image, [`packing`] finds what the trials' workloads need, [`initramfs`]
+//! packs it with the running program as `/init`, [`qemu`] starts the machine, [`guest`] runs inside it, [`channel`] carries records out of it, and
 //! [`run_trials`] makes sure that every trial gets exactly one record.
 //!
 //! What is not here: how a trial is run (the caller passes that to [`guest::run`]), and printing.
@@ -17,6 +17,7 @@ mod console;
 pub mod guest;
 pub mod initramfs;
 pub mod kernels;
+pub mod packing;
 pub mod qemu;
 mod request;
 mod trials;

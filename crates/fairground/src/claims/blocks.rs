@@ -46,7 +46,7 @@ impl Blocks {
 
 /// The blocks of a session; `None`: the experiment's own. The closest counts, of several the last.
 pub fn wanted(given: &[Blocks], session: &Session) -> Option<u32> {
-    let close = given.iter().filter_map(|one| Some((one.closeness(session)?, one.blocks)));
+    let close = given.iter().filter_map(|blocks| Some((blocks.closeness(session)?, blocks.blocks)));
     close.max_by_key(|(closeness, _)| *closeness).map(|(_, blocks)| blocks)
 }
 
@@ -58,7 +58,8 @@ pub fn known<'a>(
     given: &[Blocks],
     sessions: impl Iterator<Item = &'a Session> + Clone,
 ) -> Result<()> {
-    let lost = |one: &&Blocks| sessions.clone().all(|session| one.closeness(session).is_none());
+    let lost =
+        |blocks: &&Blocks| sessions.clone().all(|session| blocks.closeness(session).is_none());
     let Some(Blocks { which: Some(which), .. }) = given.iter().find(lost) else { return Ok(()) };
     let mut names: Vec<&str> = sessions.map(|session| session.experiment.as_str()).collect();
     names.dedup();

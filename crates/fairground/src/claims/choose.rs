@@ -93,7 +93,7 @@ pub fn claims(wanted: &Wanted) -> Result<Vec<Chosen>> {
             "fairground replicate ./mine.toml"
         )));
     }
-    chosen.sort_by_key(|one| one.claim.source);
+    chosen.sort_by_key(|chosen| chosen.claim.source);
     Ok(chosen)
 }
 
@@ -148,12 +148,12 @@ fn choice(name: &str, test: &Test, named: &BTreeSet<String>, wanted: &Wanted) ->
 /// Every session that the tests need, once, with the claims that need it.
 pub fn sessions(chosen: &[Chosen]) -> BTreeMap<Session, Vec<String>> {
     let mut sessions: BTreeMap<Session, Vec<String>> = BTreeMap::new();
-    for one in chosen {
-        for choice in &one.tests {
+    for claim in chosen {
+        for choice in &claim.tests {
             if let Choice::Run(session) = choice {
                 let claims = sessions.entry(session.clone()).or_default();
-                if claims.last() != Some(&one.claim.id) {
-                    claims.push(one.claim.id.clone());
+                if claims.last() != Some(&claim.claim.id) {
+                    claims.push(claim.claim.id.clone());
                 }
             }
         }

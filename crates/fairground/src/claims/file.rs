@@ -5,7 +5,7 @@ use std::path::Path;
 
 use model::Claim;
 
-use super::check;
+use super::consistency;
 use spec::SpecError;
 use spec::assets::{self, Asset, Kind};
 use spec::source::Document;
@@ -26,6 +26,6 @@ pub fn read_asset(asset: &Asset) -> Result<Claim, SpecError> {
     let mut document = Document::parse(&asset.label, &asset.text)?;
     document.set_name(&asset.stem)?;
     let mut claim: Claim = document.read()?;
-    check::claim(&mut claim, &document.places, &asset.base)?;
+    consistency::claim(&mut claim, &document.places, &asset.base)?;
     Ok(claim)
 }

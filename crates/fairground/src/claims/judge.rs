@@ -21,11 +21,11 @@ pub fn claim(chosen: Chosen, answers: &Answers) -> Judged {
         .zip(choices)
         .map(|(test, choice)| tested(test, choice, answers))
         .collect();
-    let tests: Vec<Tested> = tests.into_iter().map(|one| with_command(one, &name)).collect();
+    let tests: Vec<Tested> = tests.into_iter().map(|tested| with_command(tested, &name)).collect();
     let verdicts: Vec<Reproduction> = tests.iter().map(|tested| tested.verdict).collect();
     let answers: Vec<_> = tests
         .iter()
-        .map(|one| (one.test.on, one.test.experiment.as_deref(), one.verdict))
+        .map(|tested| (tested.test.on, tested.test.experiment.as_deref(), tested.verdict))
         .collect();
     let disagree = disagree(&answers);
     Judged { verdict: of_claim(&verdicts), disagree, claim, tests }
@@ -67,13 +67,13 @@ fn tested(test: &Test, choice: Choice, answers: &Answers) -> Tested {
         }
     };
     let all = |expectations: &[Expectation]| -> Vec<Finding> {
-        expectations.iter().map(|one| judge(one, test.on, records)).collect()
+        expectations.iter().map(|expectation| judge(expectation, test.on, records)).collect()
     };
     let expect = all(&test.expect);
     Tested {
         verdict: of_test(&expect),
         because: all(&test.because),
-        beside: test.beside.iter().map(|one| beside(one, test.on, records)).collect(),
+        beside: test.beside.iter().map(|numbers| beside(numbers, test.on, records)).collect(),
         why: test.not_testable.clone(),
         looks: look::commands(test, id, records, answers),
         kernels: kernels(records.iter()),

@@ -4,12 +4,12 @@
 use std::path::Path;
 
 use model::claim::Test;
-use model::{KnobValue, Record, SchedulerChoice, Trial};
+use model::{Record, Trial};
 
 use super::answers::Answers;
 use crate::command_line::quoted;
 use spec::assets::{self, Kind};
-use spec::policy;
+use spec::contestant;
 
 /// The commands, each with what it shows.
 pub fn commands(
@@ -63,28 +63,7 @@ fn again(trial: &Trial, seed: u64) -> Option<String> {
     Some(format!(
         "fairground explain --scheduler {} --workload {} --machine {machine} --on {on} \
          --seed {seed}",
-        quoted(&scheduler(trial)?),
+        quoted(&contestant::option(&trial.contestant, trial.backend.is_model())?),
         quoted(&workload.cell()),
     ))
-}
-
-/// The `--scheduler` option for this contestant.
-fn scheduler(trial: &Trial) -> Option<String> {
-    let contestant = &trial.contestant;
-    let kernel = contestant.kernel.as_deref().unwrap_or_default();
-    let words = match &contestant.scheduler {
-        SchedulerChoice::Kernel => return Some(format!("kernel:{kernel}")),
-        SchedulerChoice::Policy { policy } => format!("policy:{}", policy::written(policy)?),
-        SchedulerChoice::Program { command } => format!("program:{}", command.join(" ")),
-        SchedulerChoice::Claimed { .. } => return None,
-        SchedulerChoice::File { file, knobs, .. } => {
-            let knobs = knobs.iter().map(|(name, value)| match value {
-                KnobValue::Bool(value) => format!(" {name}={value}"),
-                KnobValue::Int(value) => format!(" {name}={value}"),
-            });
-            format!("{file}{}", knobs.collect::<String>())
-        }
-    };
-    let simulated = trial.backend.is_model() || kernel.is_empty();
-    Some(if simulated { words } else { format!("{words}@{kernel}") })
 }

@@ -2,7 +2,7 @@
 //! What others have published, tested again: claims' files to findings.
 //!
 //! ```text
-//! claims/x.toml ─► file, check ─► choose (claims, tests) ─► sessions ─► judge, look ─► report
+//! claims/x.toml ─► file, consistency ─► choose (claims, tests) ─► sessions ─► judge, look ─► report
 //! ```
 //!
 //! Everything about the files is checked before anything runs: an expectation names a measure, a
@@ -10,8 +10,8 @@
 
 pub mod answers;
 pub mod blocks;
-mod check;
 pub mod choose;
+mod consistency;
 mod file;
 pub mod judge;
 mod look;

@@ -12,15 +12,16 @@ use model::{
     Workload,
 };
 use vm::kernels::{self, Kernel};
+use vm::packing::installed;
 
 use crate::claims;
+use crate::execution::objects;
+use crate::execution::sink::Sink;
+use crate::execution::{self, Settings, interrupt};
 use crate::exit;
 use crate::locations::data_folder;
 use crate::output;
 use crate::planned_experiment::{Definition, host_cpus};
-use crate::run::objects;
-use crate::run::sink::Sink;
-use crate::run::{self, Settings, interrupt, programs};
 use spec::assets::{self, Kind};
 use spec::mentions::{self, Missing};
 use spec::plan;
@@ -38,7 +39,7 @@ pub struct Args {
     no_boot: bool,
 }
 
-/// The result of one check: what, which, and `Ok` or why not.
+/// The result of one check.
 struct Finding {
     kind: &'static str,
     name: String,
@@ -49,7 +50,7 @@ struct Finding {
 /// kernel if there is one for it.
 ///
 /// # Errors
-/// When the lab itself fails, or standard output is closed. What a check finds is no error.
+/// When the lab itself fails, or standard output is closed. A finding of a check is no error.
 pub fn run(args: Args) -> Result<ExitCode> {
     let is_claim = |file: &String| file.ends_with(".toml");
     let (claims, schedulers) = args.files.iter().cloned().partition::<Vec<_>, _>(is_claim);
@@ -63,10 +64,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
     output::print(&table(&findings))?;
     let misbehaved = findings.iter().any(|finding| finding.result.is_err());
-    Ok(match (wrong_input, misbehaved) {
-        (true, _) => ExitCode::from(exit::BAD_INPUT),
-        (_, true) => ExitCode::from(exit::MISBEHAVED),
-        _ => ExitCode::SUCCESS,
+    Ok(if wrong_input {
+        ExitCode::from(exit::BAD_INPUT)
+    } else if misbehaved {
+        ExitCode::from(exit::MISBEHAVED)
+    } else {
+        ExitCode::SUCCESS
     })
 }
 
@@ -88,10 +91,10 @@ fn missing() -> Vec<Finding> {
         let source = compile::resolve(file, base).map_err(|error| error.to_string())?;
         Ok((source.name, source.sha256))
     };
-    let finding = |one: Missing| {
-        let places = one.places.join(", ");
+    let finding = |missing: Missing| {
+        let places = missing.places.join(", ");
         let result = Err(format!("does not exist, and is mentioned in {places}"));
-        Finding { kind: one.noun, name: one.name, result }
+        Finding { kind: missing.noun, name: missing.name, result }
     };
     let missing = mentions::missing(&resolve, Path::new(ORACLES));
     missing.into_iter().map(finding).collect()
@@ -147,8 +150,7 @@ fn sources(files: &[String], findings: &mut Vec<Finding>) -> Vec<Source> {
     sources
 }
 
-/// Runs each scheduler once in the simulator. One that uses what the simulator lacks is no worse
-/// for it.
+/// Runs each scheduler once in the simulator. Using what the simulator lacks is no fault.
 fn simulate_all(sources: &[Source]) -> Result<Vec<Finding>> {
     let (mut findings, mut able) = (Vec::new(), Vec::new());
     for source in sources {
@@ -180,7 +182,7 @@ fn load_all(sources: &[Source]) -> Result<Vec<Finding>> {
     let Some(kernel) = kernel else {
         return Ok(vec![skipped("no kernel with sched_ext here (`fairground kernel pull`)")]);
     };
-    if programs::find(vm::qemu::PROGRAM).is_none() {
+    if installed::find(vm::qemu::PROGRAM).is_none() {
         return Ok(vec![skipped("qemu-system-x86_64 is not installed")]);
     }
     let records = load(sources, Backend::Vm, Some(&kernel), home)?;
@@ -204,8 +206,8 @@ fn load(
         Ok(())
     };
     let stop = interrupt::flag()?;
-    run::execute(&trials, &prepared, &settings, &Sink::new(&mut keep, &mut |_| {}, &stop))?;
-    records.sort_by(|one, other| one.trial.contestant.name.cmp(&other.trial.contestant.name));
+    execution::execute(&trials, &prepared, &settings, &Sink::new(&mut keep, &mut |_| {}, &stop))?;
+    records.sort_by(|first, second| first.trial.contestant.name.cmp(&second.trial.contestant.name));
     Ok(records)
 }
 

@@ -10,12 +10,12 @@ use serde_json::json;
 use stats::explain::explain;
 use store::{Filter, Store};
 
+use crate::execution::{Settings, one};
 use crate::exit::{self, bad_input};
 use crate::experiment_options::On;
 use crate::locations;
 use crate::output::{self, Format};
 use crate::planned_experiment::{Definition, PlannedExperiment};
-use crate::run::{Settings, one};
 use spec::Overrides;
 
 /// How many trials an error lists.

@@ -105,7 +105,7 @@ fn json(records: &[Record], out: &mut dyn Write) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// One file per contestant, cell, measure and group, the samples of all its good runs together.
+/// One file per contestant, cell, measure and group, the samples of all its trials that ended ok.
 fn hgrm(records: &[Record], folder: &Path) -> Result<()> {
     let mut merged: BTreeMap<String, Histogram> = BTreeMap::new();
     for record in records.iter().filter(|record| record.outcome.is_ok()) {

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
+use crate::execution::in_guest;
 use crate::exit::bad_input;
-use crate::run::guest;
 
 /// Options of `guest`: none, the kernel starts it.
 #[derive(clap::Args)]
@@ -20,5 +20,5 @@ pub fn run(_: Args) -> Result<ExitCode> {
     if !vm::guest::is_init() {
         return Err(bad_input("`guest` is for process 1 of a virtual machine; use `trial`"));
     }
-    guest::serve()
+    in_guest::serve()
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground history [EXPERIMENT] [STORE …]`: how an experiment's numbers have changed from run
-//! to run, and whether the newest run is worse. With `--gate` only the last two runs are compared,
-//! for a change under review.
+//! `fairground history [EXPERIMENT] [STORE …]`: how an experiment's numbers have changed from
+//! session to session, and whether the newest session is worse. With `--gate` only the last two
+//! sessions are compared, for a change under review.
 
 pub mod gate;
 
@@ -22,13 +22,13 @@ use crate::stores::Several;
 pub struct Args {
     #[command(flatten)]
     chosen: Several,
-    /// Only the newest N runs
+    /// Only the newest N sessions
     #[arg(long, value_name = "N")]
     last: Option<usize>,
-    /// Compare the last run with the one before, measure by measure, and nothing else
+    /// Compare only the last session with the one before, measure by measure
     #[arg(long, conflicts_with = "last")]
     gate: bool,
-    /// The store with the run to compare with; without it, the run before in the same store
+    /// The store with the session to compare with; without it, the one before in the same store
     #[arg(long, value_name = "FILE", requires = "gate")]
     before: Option<PathBuf>,
     #[command(flatten)]
@@ -38,10 +38,10 @@ pub struct Args {
     format: Format,
 }
 
-/// Shows the history, and fails if the newest run is worse.
+/// Shows the history, and fails if the newest session is worse.
 ///
 /// # Errors
-/// When a store cannot be read, or has no run of the experiment.
+/// When a store cannot be read, or has no session of the experiment.
 pub fn run(args: Args) -> Result<ExitCode> {
     if args.gate {
         let Args { chosen, before, margin, format, .. } = args;
@@ -52,9 +52,11 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if let Some(last) = args.last {
         campaigns.drain(..campaigns.len().saturating_sub(last));
     }
-    // The first run of a series is no failure, so that CI can begin with it.
+    // The first session of a series is no failure, so that CI can begin with it.
     if campaigns.len() < 2 {
-        output::tell("there is one run only: run it again after a change, or name more stores");
+        output::tell(
+            "there is one session only: run the experiment again after a change, or name more stores",
+        );
     }
     let history: History = sessions::history(&campaigns, margin);
     match args.format {

@@ -9,7 +9,7 @@ use model::{Record, Seed};
 use store::{Session, Store};
 
 use crate::exit::bad_input;
-use crate::{command_line, dates, output, run};
+use crate::{command_line, dates, execution, output};
 use exchange::imports::record::{self, Source};
 use exchange::imports::{self, Fault, Format};
 use exchange::share::{self, Shared};
@@ -26,14 +26,14 @@ pub struct Args {
     /// (composite.xml) or MangoHud (CSV)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Their format, where the content does not tell: cyclictest, hyperfine, jitterdebugger,
+    /// Their format, if it cannot be recognised from the content: cyclictest, hyperfine, jitterdebugger,
     /// mangohud, perf, phoronix, schbench or stress-ng
     #[arg(long = "as", value_name = "FORMAT")]
     format: Option<String>,
     /// The scheduler that they are results of, instead of what the files say; it is not verified
     #[arg(long, value_name = "NAME")]
     scheduler: Option<String>,
-    /// On which machine they were measured
+    /// The machine that they were measured on
     #[arg(long, value_name = "TEXT")]
     machine: Option<String>,
     /// The experiment that they join
@@ -56,8 +56,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let mut files = Vec::new();
     for file in &args.files {
         let (format, source) = read(file, args.format.as_deref())?;
-        let many = if source.runs.len() == 1 { "" } else { "s" };
-        output::tell(format_args!("{}: {format}, {} run{many}", source.name, source.runs.len()));
+        let plural = if source.runs.len() == 1 { "" } else { "s" };
+        output::tell(format_args!(
+            "{}: {format}, {} result{plural}",
+            source.name,
+            source.runs.len()
+        ));
         files.push(source);
     }
     let labels = record::Labels {
@@ -75,16 +79,19 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Takes in shared files, all or none; nothing in them is ever compiled or run.
+/// Imports shared files, all or none of them. Nothing in them is ever compiled or run.
 fn shared_files(args: &Args, shared: &[bool]) -> Result<ExitCode> {
-    let say = [
+    let options = [
         (args.format.is_some(), "--as"),
         (args.scheduler.is_some(), "--scheduler"),
         (args.machine.is_some(), "--machine"),
         (args.experiment != EXPERIMENT, "--experiment"),
     ];
-    if let Some((_, option)) = say.iter().find(|(given, _)| *given) {
-        return Err(bad_input(format!("{option}: a shared file says itself what it is")));
+    if let Some((_, option)) = options.iter().find(|(given, _)| *given) {
+        return Err(bad_input(format!(
+            "{option}: a shared file has its own format, scheduler, machine and experiment; leave the \
+             option out"
+        )));
     }
     if shared.contains(&false) {
         return Err(bad_input(
@@ -107,16 +114,16 @@ fn shared_files(args: &Args, shared: &[bool]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Puts a shared file's sessions into the store, unless they are there.
+/// Puts a shared file's sessions into the store, unless it has them.
 fn take_in(store: &Store, path: &Path, file: &Shared) -> Result<()> {
     let known = store.sessions()?;
     let is_known = |new: &Session| {
-        let made = |one: &Session| (one.plan.clone(), one.started_unix_s, one.seed);
-        known.iter().any(|one| one.origin == new.origin || made(one) == made(new))
+        let made = |session: &Session| (session.plan.clone(), session.started_unix_s, session.seed);
+        known.iter().any(|known| known.origin == new.origin || made(known) == made(new))
     };
     let (path, by) = (path.display(), file.by());
     if file.sessions.iter().all(|(session, _)| is_known(session)) {
-        output::tell(format_args!("{path}: shared by {by}: all of it is in the store already"));
+        output::tell(format_args!("{path}: shared by {by}: the store has all of it already"));
         return Ok(());
     }
     store.take_in(&file.sessions, &file.sources)?;
@@ -147,7 +154,8 @@ fn read(file: &Path, asked: Option<&str>) -> Result<(&'static str, Source)> {
 /// The format that `--as` names.
 fn named(name: &str) -> Result<&'static Format, Fault> {
     imports::named(name).ok_or_else(|| {
-        let hint = advice(name, imports::names()).map_or_else(String::new, |it| format!("; {it}"));
+        let hint =
+            advice(name, imports::names()).map_or_else(String::new, |hint| format!("; {hint}"));
         format!("--as {name}: unknown format{hint}").into()
     })
 }
@@ -167,7 +175,7 @@ fn keep(args: &Args, records: &[Record]) -> Result<()> {
         seed: Seed(0),
         command: command_line::command(),
         started_unix_s: dates::now(),
-        fairground: run::VERSION.into(),
+        fairground: execution::VERSION.into(),
         origin: None,
     })?;
     for record in records {

@@ -11,7 +11,6 @@ use clap::Subcommand;
 use serde::Serialize;
 use vm::kernels::{self, Kernel};
 
-use super::old_names::renamed;
 use crate::locations::data_folder;
 use crate::output::{self, Format};
 
@@ -54,12 +53,12 @@ enum Action {
 /// Gets, adds or measures kernels.
 ///
 /// # Errors
-/// When the data folder cannot be written, the mirror cannot be reached, or an image is none.
+/// When the data folder cannot be written, the mirror cannot be reached, or a file is no kernel image.
 pub fn run(args: Args) -> Result<ExitCode> {
     let home = data_folder()?;
     match args.action {
         Action::List { format } => {
-            renamed("kernel list", "list kernels");
+            output::renamed("kernel list", "list kernels");
             print(&kernels::list(&home)?, format)?;
         }
         Action::Pull { names } => {

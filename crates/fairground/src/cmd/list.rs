@@ -9,6 +9,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use model::{Backend, Workload};
 use serde::Serialize;
+use vm::packing::installed;
 
 use super::kernel;
 use crate::claims;
@@ -17,7 +18,6 @@ use crate::lineage;
 use crate::locations::data_folder;
 use crate::output::{self, Format};
 use crate::planned_experiment::{Definition, host_cpus};
-use crate::run::programs;
 use spec::assets::{self, Kind};
 
 /// Options of `list`.
@@ -26,7 +26,7 @@ pub struct Args {
     /// What to show; everything without it
     #[arg(value_enum)]
     kind: Option<What>,
-    /// Draw the schedulers' family tree: which took up ideas or code of which
+    /// Draw the schedulers' lineage: which scheduler took up ideas or code of which other one
     #[arg(long)]
     family: bool,
     /// How to print it: table or json
@@ -146,7 +146,7 @@ fn schedulers() -> Vec<Item> {
     let live = live_has_sched_ext();
     let loads = |backend: Backend| live || !backend.uses_running_kernel();
     let simulated = backends(loads);
-    let installed = backends(|backend| loads(backend) && !backend.is_model());
+    let on_kernels = backends(|backend| loads(backend) && !backend.is_model());
     let item = |name: &str, backends: &[&'static str], about: &str| Item {
         name: name.into(),
         backends: backends.to_vec(),
@@ -154,9 +154,9 @@ fn schedulers() -> Vec<Item> {
     };
     let files = compile::builtin();
     let files = files.iter().map(|source| item(&source.name, &simulated, &source.header.title));
-    let programs = programs::sched_ext();
+    let programs = installed::sched_ext();
     let programs = programs.iter().map(|name| {
-        item(&format!("program:{name}"), &installed, "An installed sched_ext scheduler.")
+        item(&format!("program:{name}"), &on_kernels, "An installed sched_ext scheduler.")
     });
     let kernels = [
         item(

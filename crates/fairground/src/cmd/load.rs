@@ -11,10 +11,10 @@ use live::active::active;
 use live::loader::{self, ExitInfo, LoadError};
 use model::SchedulerChoice;
 
+use crate::execution::{interrupt, objects};
 use crate::exit::{self, bad_input};
 use crate::output;
 use crate::planned_experiment::contestant;
-use crate::run::{interrupt, objects};
 
 /// How often this looks whether the scheduler is still loaded.
 const LOOK: Duration = Duration::from_millis(100);
@@ -28,17 +28,17 @@ pub struct Args {
 }
 
 /// Loads the scheduler with the loader that trials use, and holds it. Exit code 1 if the kernel
-/// refuses it or throws it out.
+/// refuses or ejects it.
 ///
 /// # Errors
-/// When it is no scheduler's file, or this kernel or user can load none.
+/// When it is no scheduler's file, or when no scheduler can be loaded on this kernel by this user.
 pub fn run(args: Args) -> Result<ExitCode> {
     let option = args.scheduler.join(" ");
     let (contestant, sources) = contestant(&option)?;
     let SchedulerChoice::File { file, sha256, knobs } = &contestant.scheduler else {
         return Err(bad_input(format!(
-            "{option}: only a scheduler's file can be loaded; `list schedulers` shows which there \
-             are"
+            "{option}: only a scheduler's file can be loaded; `fairground list schedulers` shows the \
+             files"
         )));
     };
     let compiled = objects::object(file, sha256, &sources)?;
@@ -59,10 +59,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
     while !stop.load(Ordering::SeqCst) && active().sched_ext_ops == loaded.ops_name() {
         sleep(LOOK);
     }
-    let thrown_out = !stop.load(Ordering::SeqCst);
+    let ejected = !stop.load(Ordering::SeqCst);
     let exit = loaded.unload();
-    let reason = match exit.filter(|exit| thrown_out && !exit.was_asked_for()) {
-        None if thrown_out => "it is not active any more".into(),
+    let reason = match exit.filter(|exit| ejected && !exit.was_asked_for()) {
+        None if ejected => "it is not active any more".into(),
         None => {
             output::tell(format_args!("{} schedules again", active().fair));
             return Ok(ExitCode::SUCCESS);
@@ -70,7 +70,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         Some(ExitInfo { reason, message, .. }) => format!("{reason} {message}"),
     };
     let now = active().fair;
-    output::tell(format_args!("the kernel threw it out: {}; {now} schedules again", reason.trim()));
+    output::tell(format_args!("the kernel ejected it: {}; {now} schedules again", reason.trim()));
     Ok(ExitCode::from(exit::MISBEHAVED))
 }
 

@@ -63,7 +63,7 @@ enum Verb {
     Report(report::Args),
     /// Say why tasks waited: what ran instead, which decisions made it, which CPUs idled
     Explain(explain::Args),
-    /// Show an experiment's numbers run after run; exit code 1 if the newest run is worse
+    /// Show an experiment's numbers session after session; exit code 1 if the newest is worse
     History(history::Args),
     /// Read shared files, or other programs' results, into the store
     Import(import::Args),

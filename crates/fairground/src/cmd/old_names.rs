@@ -9,7 +9,7 @@ use anyhow::Result;
 use clap::Subcommand;
 
 use super::{fidelity, generate, history, kernel, report};
-use crate::output;
+use crate::output::renamed;
 
 /// The old names; no help shows them.
 #[derive(Subcommand)]
@@ -79,9 +79,4 @@ pub fn run(old: OldName) -> Result<ExitCode> {
             generate::manual(args)
         }
     }
-}
-
-/// Tells the new name of a verb.
-pub fn renamed(old: &str, new: &str) {
-    output::tell(format_args!("{old} is now: {new}"));
 }

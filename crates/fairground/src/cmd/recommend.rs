@@ -15,13 +15,13 @@ use stats::decide::recommend::{Advice, recommend};
 use stats::number::interval::RUNS_NEEDED;
 use stats::rank::holm;
 
+use crate::advice::host::{self, Host};
+use crate::advice::race::{self, Race, Wish};
+use crate::advice::{ask, commands, place};
 use crate::exit::{self, bad_input};
 use crate::experiment_options::On;
 use crate::measure::{self, Blocks, Campaign, Comparing, Ended, Execution, JudgedBy};
 use crate::planned_experiment::host_cpus;
-use crate::recommend::host::{self, Host};
-use crate::recommend::race::{self, Race, Wish};
-use crate::recommend::{ask, place, switch};
 use crate::records::Chosen;
 use crate::{command_line, duration, locations, output, summary, ui};
 use spec::assets::{self, Kind};
@@ -122,7 +122,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let blocks = sessions.last().map_or(0, |session| session.experiment.blocks);
     let setting = RecommendationContext {
         measured: measured(&race, &host, &Place { backend, blocks, because: why.or(otherwise) }),
-        commands: commands(&args, &wish),
+        commands: next_commands(&args, &wish),
         switch: switches(&race, &recommendation.advice, &host),
     };
     output::print(&report::terminal::recommendation_text::recommendation(
@@ -138,7 +138,7 @@ fn cares(args: &Args, cpus: u32) -> Result<Vec<Care>> {
     let names = care_names(args, &read)?;
     if names.is_empty() && args.workloads.is_empty() {
         let known = assets::names(Kind::Care).join(", ");
-        return Err(bad_input(format!("--care: which? known are {known}")));
+        return Err(bad_input(format!("--care: name what matters; known are {known}")));
     }
     if names.is_empty() && args.schedulers.is_empty() {
         return Err(bad_input(
@@ -191,13 +191,15 @@ fn agree(args: &Args, backend: Backend, budget: Duration) -> Result<()> {
         ));
     }
     let question = format!(
-        "This loads one scheduler after the other on this kernel, under full load, for {}. Now?",
+        "This loads one scheduler after the other on this kernel and keeps all CPUs busy, for {}. Now?",
         duration::words(budget)
     );
     if ask::agrees(&mut io::stdin().lock(), &mut io::stderr(), &question)? {
         return Ok(());
     }
-    Err(bad_input("then write --on sim: the simulator touches nothing"))
+    Err(bad_input(
+        "nothing was loaded; write --on sim for an answer that changes nothing on this machine",
+    ))
 }
 
 fn budget(args: &Args, backend: Backend) -> Duration {
@@ -282,7 +284,7 @@ fn caveat(race: &Race, host: &Host, backend: Backend) -> Option<String> {
 }
 
 /// What the user can do next.
-fn commands(args: &Args, wish: &Wish) -> Vec<(String, String)> {
+fn next_commands(args: &Args, wish: &Wish) -> Vec<(String, String)> {
     let store = command_line::quoted(&args.store.display().to_string());
     let report = format!("fairground report {} --store {store} -o recommend.html", race::NAME);
     vec![("The full report".into(), report), ("The same again".into(), repeat(args, wish))]
@@ -311,11 +313,11 @@ fn repeat(args: &Args, wish: &Wish) -> String {
 fn switches(race: &Race, advice: &Advice, host: &Host) -> BTreeMap<String, Vec<String>> {
     let Advice::Switch(names) = advice else { return Default::default() };
     let contestants = race.planned.experiment.contestants.iter();
-    let wanted = contestants.filter(|one| names.contains(&one.name));
-    wanted.map(|one| (one.name.clone(), switch::lines(one, host))).collect()
+    let wanted = contestants.filter(|contestant| names.contains(&contestant.name));
+    wanted.map(|contestant| (contestant.name.clone(), commands::switch(contestant, host))).collect()
 }
 
-/// The shortest that [`duration::parse`] reads back.
+/// The shortest text that [`duration::parse`] reads back.
 fn time_words(time: Duration) -> String {
     match time.as_secs() {
         hours if hours % 3600 == 0 => format!("{}h", hours / 3600),

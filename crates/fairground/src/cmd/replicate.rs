@@ -50,7 +50,7 @@ pub struct Args {
     /// Where the records go
     #[arg(long, value_name = "FILE", default_value = locations::STORE)]
     store: PathBuf,
-    /// Run only the trials that the last run of the same plans has left
+    /// Run only the trials that the last campaigns with the same plans have left
     #[arg(long)]
     resume: bool,
     /// The only source of randomness: order of trials, start phases
@@ -103,7 +103,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         };
         answers.sessions.insert(session.clone(), answer);
     }
-    let judged: Vec<_> = chosen.into_iter().map(|one| judge::claim(one, &answers)).collect();
+    let judged: Vec<_> = chosen.into_iter().map(|claim| judge::claim(claim, &answers)).collect();
     let replication = Replication {
         claims: judged,
         commands: vec![command_line::command()],
@@ -117,9 +117,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
 
 fn wanted(args: &Args) -> Result<Wanted> {
     let source = |text: &String| {
-        let found = Source::ALL.into_iter().find(|one| one.to_string() == *text);
+        let found = Source::ALL.into_iter().find(|source| source.to_string() == *text);
         found.ok_or_else(|| {
-            let known = Source::ALL.map(|one| one.to_string()).join(", ");
+            let known = Source::ALL.map(|source| source.to_string()).join(", ");
             bad_input(format!("--source {text}: unknown source; known are {known}"))
         })
     };
@@ -183,6 +183,6 @@ fn show(args: &Args, replication: &Replication) -> Result<()> {
 
 /// A claim without data is a scheduler or workload that misbehaved.
 fn code(replication: &Replication) -> ExitCode {
-    let without_data = replication.claims.iter().any(|one| one.verdict == Reproduction::NoData);
+    let without_data = replication.claims.iter().any(|claim| claim.verdict == Reproduction::NoData);
     if without_data { ExitCode::from(exit::MISBEHAVED) } else { ExitCode::SUCCESS }
 }

@@ -11,7 +11,7 @@ use store::{SchedulerSource, Session, Store};
 
 use crate::exit::bad_input;
 use crate::records::Chosen;
-use crate::{output, run};
+use crate::{execution, output};
 use exchange::share::private::{Owner, is_sentence};
 use exchange::share::{About, ENDING, Shared};
 
@@ -55,7 +55,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         about: About {
             by: args.by.clone(),
             note: args.note.clone(),
-            fairground: run::VERSION.into(),
+            fairground: execution::VERSION.into(),
             left_out: lost.into_iter().map(|name| format!("the text of {name}")).collect(),
         },
         sources,
@@ -93,10 +93,10 @@ fn sources<'a>(
         .collect();
     let mut known: BTreeMap<String, SchedulerSource> = compile::builtin()
         .iter()
-        .map(run::objects::text)
-        .map(|one| (one.sha256.clone(), one))
+        .map(execution::objects::text)
+        .map(|source| (source.sha256.clone(), source))
         .collect();
-    known.extend(kept.into_iter().map(|one| (one.sha256.clone(), one)));
+    known.extend(kept.into_iter().map(|source| (source.sha256.clone(), source)));
     let (mut sources, mut lost) = (Vec::new(), BTreeSet::new());
     for (sha256, file) in wanted {
         match known.remove(&sha256) {

@@ -16,10 +16,10 @@ use crate::measure::{self, Campaign, Ended, JudgedBy};
 use crate::output;
 use crate::ui;
 
-/// The experiment with workloads for this.
+/// The experiment whose workloads are the stress.
 const EXPERIMENT: &str = "soak";
 
-/// The kernel that schedulers run on unless they say another, see `fairground list kernels`.
+/// The kernel that schedulers run on unless they name another, see `fairground list kernels`.
 const KERNEL: &str = "7";
 
 /// Options of `soak`.
@@ -71,7 +71,8 @@ fn other_kernels() -> Result<Vec<String>> {
     let home = data_folder()?;
     let usual = vm::kernels::find(&home, KERNEL).map(|kernel| kernel.release);
     let here = vm::kernels::list(&home)?.into_iter();
-    let others = here.filter(|one| one.sched_ext && Some(&one.release) != usual.as_ref().ok());
+    let others =
+        here.filter(|kernel| kernel.sched_ext && Some(&kernel.release) != usual.as_ref().ok());
     Ok(others.map(|kernel| kernel.name).collect())
 }
 
@@ -136,8 +137,9 @@ fn machine(record: &Record) -> String {
 
 /// How long CPUs idled while tasks waited under the kernels' own schedulers, ns.
 fn idle_of_kernels(records: &[Record]) -> BTreeMap<Placing, u64> {
-    let own =
-        records.iter().filter(|one| one.trial.contestant.scheduler == SchedulerChoice::Kernel);
+    let own = records
+        .iter()
+        .filter(|record| record.trial.contestant.scheduler == SchedulerChoice::Kernel);
     own.filter_map(|record| Some((place(record), survival::idle_ns(record)?))).collect()
 }
 
@@ -145,17 +147,18 @@ fn idle_of_kernels(records: &[Record]) -> BTreeMap<Placing, u64> {
 /// the longest time that a CPU idled while a task waited.
 fn rows(judged: &[Judged]) -> Vec<Vec<String>> {
     let mut groups: BTreeMap<(&str, &str, String), Vec<&Judged>> = BTreeMap::new();
-    for one in judged {
-        let (trial, provenance) = (&one.record.trial, &one.record.provenance);
+    for judgement in judged {
+        let (trial, provenance) = (&judgement.record.trial, &judgement.record.provenance);
         let key = (trial.contestant.name.as_str(), provenance.kernel_release.as_str());
-        groups.entry((key.0, key.1, machine(one.record))).or_default().push(one);
+        groups.entry((key.0, key.1, machine(judgement.record))).or_default().push(judgement);
     }
     let titles = ["scheduler", "kernel", "machine", "trials", "survived", "reloads", "idle ms"];
     let mut rows = vec![titles.map(str::to_owned).to_vec()];
     for ((name, kernel, machine), judged) in groups {
-        let survived = judged.iter().filter(|one| one.faults.is_empty()).count();
-        let reloads = judged.iter().filter_map(|one| one.record.measured.value("reloads", "all"));
-        let idle_ns = judged.iter().filter_map(|one| one.idle_ns).max();
+        let survived = judged.iter().filter(|judgement| judgement.faults.is_empty()).count();
+        let reloads =
+            judged.iter().filter_map(|judgement| judgement.record.measured.value("reloads", "all"));
+        let idle_ns = judged.iter().filter_map(|judgement| judgement.idle_ns).max();
         rows.push(vec![
             name.into(),
             kernel.into(),

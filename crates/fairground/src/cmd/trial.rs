@@ -8,11 +8,11 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use model::Trial;
 
+use crate::execution::{Settings, one};
 use crate::exit::{self, bad_input};
 use crate::experiment_options::On;
 use crate::locations;
 use crate::output;
-use crate::run::{Settings, one};
 
 /// Options of `trial`.
 #[derive(clap::Args)]

@@ -19,7 +19,7 @@ use spec::plan;
 /// Replicates of each of the two.
 const BLOCKS: u32 = 4;
 
-/// How long A/A trials of the same plan are used again: a machine's noise changes with its load.
+/// How long A/A trials of the same plan are used again: a machine's noise changes with what else it does.
 const DAY_S: u64 = 86_400;
 
 /// Measures the noise floor where a real clock is compared, and writes it into the experiment.
@@ -55,14 +55,17 @@ fn aa_experiment(planned: &PlannedExperiment) -> Option<PlannedExperiment> {
         return None;
     }
     let experiment = &planned.experiment;
-    let one = experiment.contestants.iter().find(|one| one.name == experiment.baseline)?;
-    let other = Contestant { name: format!("{} again", one.name), ..one.clone() };
-    let last = |name: &String| experiment.workloads.iter().rev().find(|it| it.name == *name);
-    let names: BTreeSet<&String> = experiment.workloads.iter().map(|it| &it.name).collect();
+    let baseline =
+        experiment.contestants.iter().find(|baseline| baseline.name == experiment.baseline)?;
+    let again = Contestant { name: format!("{} again", baseline.name), ..baseline.clone() };
+    let last =
+        |name: &String| experiment.workloads.iter().rev().find(|workload| workload.name == *name);
+    let names: BTreeSet<&String> =
+        experiment.workloads.iter().map(|workload| &workload.name).collect();
     let itself = Experiment {
         name: format!("{}-aa", experiment.name),
-        question: format!("How far are equal runs of {} apart?", one.name),
-        contestants: vec![one.clone(), other],
+        question: format!("How far are equal trials of {} apart?", baseline.name),
+        contestants: vec![baseline.clone(), again],
         workloads: names.into_iter().filter_map(last).cloned().collect(),
         blocks: BLOCKS,
         runs_per_boot: 1,

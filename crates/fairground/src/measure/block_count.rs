@@ -74,8 +74,8 @@ pub fn too_short(
     ))
 }
 
-/// The number of blocks and the campaign of an interrupted run with the same budget: its number was
-/// already fixed. `None` where there is none.
+/// The number of blocks and the first session of an interrupted campaign with the same budget:
+/// its number was already fixed. `None` where there is none.
 ///
 /// # Errors
 /// When the store cannot be read.

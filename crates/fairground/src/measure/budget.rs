@@ -9,8 +9,8 @@ use anyhow::Result;
 use super::block_count::{self, Estimate};
 use super::session::{Continues, Remarks, Sessions};
 use super::{Ended, visible};
+use crate::execution::boots;
 use crate::planned_experiment::PlannedExperiment;
-use crate::run::boots;
 use spec::plan;
 
 /// A time, and since when it runs.

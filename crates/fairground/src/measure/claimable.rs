@@ -135,9 +135,13 @@ fn families(trials: &[Trial]) -> BTreeMap<WorkloadOnMachine, Family<'_>> {
 
 /// All other contestants against the baseline, in the cells where the baseline runs.
 fn comparisons(members: &[Member], baseline: &str) -> usize {
-    let has_baseline =
-        |cell: &str| members.iter().any(|one| one.cell == cell && one.contestant == baseline);
-    members.iter().filter(|one| one.contestant != baseline && has_baseline(&one.cell)).count()
+    let has_baseline = |cell: &str| {
+        members.iter().any(|member| member.cell == cell && member.contestant == baseline)
+    };
+    members
+        .iter()
+        .filter(|member| member.contestant != baseline && has_baseline(&member.cell))
+        .count()
 }
 
 /// Replicates that are independent: one of each boot; where there is only one boot, all.
@@ -155,7 +159,7 @@ fn significant(p: f64) -> String {
     if p < 0.000_01 { "below 0.00001".into() } else { format!("{p:.digits$}") }
 }
 
-/// Refuses a plan that cannot answer its question, whatever will be measured.
+/// Refuses a plan that cannot answer its question with any measured numbers.
 ///
 /// # Errors
 /// When the clock is real and there are fewer blocks than the correction for all comparisons needs,
@@ -168,7 +172,7 @@ pub fn check(planned: &PlannedExperiment) -> Result<()> {
     let needed = claimable.blocks_needed();
     Err(bad_input(format!(
         "{}: {} independent replicates in each cell cannot show a difference: {} of a measure need \
-         {needed}; write --blocks {needed}, or --exploratory to look without a claim",
+         {needed}; write --blocks {needed}, or --exploratory to measure without a claim",
         planned.experiment.name,
         claimable.replicates,
         counted(claimable.largest_real()),

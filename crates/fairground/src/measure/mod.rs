@@ -27,8 +27,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use model::Design;
 
+use crate::execution::sink::Hear;
 use crate::planned_experiment::PlannedExperiment;
-use crate::run::sink::Hear;
 use session::{Continues, Remarks, Sessions};
 
 /// An experiment and everything that is needed to measure it.

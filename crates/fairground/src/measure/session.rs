@@ -11,11 +11,11 @@ use store::{Filter, SchedulerSource, Session, Store};
 
 use super::claimable::ClaimableComparisons;
 use super::{Ended, Execution};
+use crate::execution::objects::{self, Prepared};
+use crate::execution::sink::{Hear, Sink};
+use crate::execution::{self, Settings, interrupt};
 use crate::planned_experiment::PlannedExperiment;
 use crate::records::Chosen;
-use crate::run::objects::{self, Prepared};
-use crate::run::sink::{Hear, Sink};
-use crate::run::{self, Settings, interrupt};
 use crate::{command_line, dates, locations};
 
 /// What is said about a plan before its trials run.
@@ -123,7 +123,7 @@ impl<'a> Sessions<'a> {
             seed: planned.seed,
             command: command_line::command(),
             started_unix_s: dates::now(),
-            fairground: run::VERSION.into(),
+            fairground: execution::VERSION.into(),
             origin: None,
         })
     }
@@ -153,7 +153,7 @@ impl<'a> Sessions<'a> {
         let mut keep = move |record: &model::Record| Ok(store.append(session, record)?);
         let mut hear = |progress: &Progress<'_>| (self.hear)(progress);
         let sink = Sink::new(&mut keep, &mut hear, &self.stop);
-        run::execute(&left, &prepared, &settings, &sink)
+        execution::execute(&left, &prepared, &settings, &sink)
     }
 
     /// After a failure of the lab: where the records are, and what can be done.
@@ -170,7 +170,7 @@ impl<'a> Sessions<'a> {
 /// The last campaign with this plan. Imported sessions are no part of it.
 fn earlier(store: &Store, plan: &str) -> Result<Option<i64>> {
     let sessions = store.sessions()?.into_iter().rev();
-    let mut own = sessions.filter(|one| one.plan == plan && one.origin.is_none());
+    let mut own = sessions.filter(|session| session.plan == plan && session.origin.is_none());
     Ok(own.next().map(|session| session.first()))
 }
 

@@ -60,7 +60,7 @@ fn too_small(
     };
     bad_input(format!(
         "{}: {wanted} % cannot be seen in {} of {} on {}, which scatters by {:.1} % between equal \
-         trials; {advice}, or --exploratory to look all the same",
+         trials; {advice}, or --exploratory to measure without a claim",
         planned.experiment.name,
         worst.measure,
         worst.cell,
@@ -85,10 +85,10 @@ fn worst<'a>(planned: &'a PlannedExperiment, family: &WorkloadOnMachine) -> Opti
                 && scatter.measure == *measure
         })
     };
-    let settings = experiment.workloads.iter().filter(|it| it.name == family.workload);
+    let settings = experiment.workloads.iter().filter(|workload| workload.name == family.workload);
     let of_cell = settings.filter_map(|workload| {
         let cell = workload.cell();
         workload.headline.iter().find_map(|measure| of_measure(&cell, measure))
     });
-    of_cell.max_by(|one, other| one.deviation.total_cmp(&other.deviation))
+    of_cell.max_by(|first, second| first.deviation.total_cmp(&second.deviation))
 }

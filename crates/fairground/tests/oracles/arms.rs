@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
-use fairground::run::objects::{self, Sources};
-use fairground::run::sink::Sink;
-use fairground::run::{self, Settings};
+use fairground::execution::objects::{self, Sources};
+use fairground::execution::sink::Sink;
+use fairground::execution::{self, Settings};
 use model::{Backend, Clock, Costs, Machine, Outcome, Record, Seed, Trial, Workload};
 use spec::assets::Asset;
 use spec::{self, Host};
@@ -84,7 +84,7 @@ fn answers(trials: &[Trial], sources: Sources) -> Vec<Record> {
     };
     let stop = AtomicBool::new(false);
     let done =
-        run::execute(trials, &prepared, &settings, &Sink::new(&mut keep, &mut |_| {}, &stop));
+        execution::execute(trials, &prepared, &settings, &Sink::new(&mut keep, &mut |_| {}, &stop));
     done.unwrap_or_else(|error| panic!("{error:#}"));
     records.sort_by_key(|record| record.trial.position);
     assert_eq!(records.len(), trials.len());

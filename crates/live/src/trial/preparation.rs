@@ -5,14 +5,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use model::source_tree::{self, VERSION_FILE};
 use model::{Outcome, Policy, Trial};
 use tempfile::TempDir;
 
 use crate::context::Context;
 use crate::program::Running;
-
-/// The file in a source tree that names its version.
-pub const VERSION_FILE: &str = ".fairground-version";
 
 /// The working folder of a trial's program. A scratch folder is deleted on drop.
 pub enum Folder {
@@ -44,7 +42,7 @@ impl Folder {
         let tree = context.sources.as_ref().map(|sources| sources.join(&program.sources));
         match tree.filter(|tree| tree.join(VERSION_FILE).is_file()) {
             Some(tree) => Ok(Folder::Sources(tree)),
-            None => Err(Outcome::Unsupported { reason: no_sources(&program.sources) }),
+            None => Err(Outcome::Unsupported { reason: source_tree::absent(&program.sources) }),
         }
     }
 
@@ -56,13 +54,6 @@ impl Folder {
             Folder::Sources(folder) => Some(folder),
         }
     }
-}
-
-/// Says that a source tree is missing, and which command gets it.
-pub fn no_sources(name: &str) -> String {
-    format!(
-        "the source tree `{name}` is not here; `scripts/sources.sh {name}` gets and configures it"
-    )
 }
 
 /// Name and version of the source tree that the trial's program works in.

@@ -122,10 +122,7 @@ fn contestants(comparison: &Comparison, records: &[Record]) -> String {
 fn scheduler(choice: &SchedulerChoice) -> (&'static str, String) {
     match choice {
         SchedulerChoice::File { file, sha256, knobs } => {
-            let knob = |(name, value): (&String, &KnobValue)| match value {
-                KnobValue::Bool(value) => format!(", {name} = {value}"),
-                KnobValue::Int(value) => format!(", {name} = {value}"),
-            };
+            let knob = |(name, value): (&String, &KnobValue)| format!(", {name} = {value}");
             let knobs: String = knobs.iter().map(knob).collect();
             let sha = sha256.get(..12).unwrap_or(sha256);
             ("sched_ext file", format!("{file}, sha256 {sha}…{knobs}"))

@@ -2,11 +2,13 @@
 //! Numbers of one sample and the mathematical functions that they need.
 //!
 //! [`median`], [`quantile`] and [`outliers`] describe a sample. [`order_statistic`] and
-//! [`interval`] give confidence intervals. [`distributions`] and `special` hold the distribution
+//! [`interval`] give confidence intervals. [`least_squares`] fits a model's
+//! parameters to measurements. [`distributions`] and `special` hold the distribution
 //! functions and their quantiles.
 
 pub mod distributions;
 pub mod interval;
+pub mod least_squares;
 pub mod median;
 pub mod order_statistic;
 pub mod outliers;

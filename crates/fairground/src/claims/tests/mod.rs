@@ -137,7 +137,7 @@ fn expectations() {
     bad("over = \"fifo\"", "over = \"rr\"", expect!["claim.toml:21:1: unknown contestant 'rr'; known are 'vtime', 'fifo', 'cfs-6.1'"]);
     bad("over = \"fifo\"\n", "", expect![[r#"claim.toml:19:1: there is nothing to compare it with; add over = "…", over_cell, over_machine or over_measure; or by = "value" and than"#]]);
     bad("over = \"fifo\"", "over = \"vtime\"", expect!["claim.toml:21:1: it is compared with itself; name another contestant or cell"]);
-    bad("cell = \"wake_under_hogs hogs=3\"\n", "", expect![[r#"claim.toml:17:1: which cell? the experiment has 2; add cell = "…": 'wake_under_hogs duration_ms=400 hogs=0', 'wake_under_hogs duration_ms=400 hogs=3'"#]]);
+    bad("cell = \"wake_under_hogs hogs=3\"\n", "", expect![[r#"claim.toml:17:1: no cell is named, and the experiment has 2; add cell = "…": 'wake_under_hogs duration_ms=400 hogs=0', 'wake_under_hogs duration_ms=400 hogs=3'"#]]);
     bad("cell = \"wake_under_hogs hogs=3\"", "cell = \"wake_under_hogs hogs=4\"", expect!["claim.toml:20:1: unknown cell 'wake_under_hogs hogs=4'; known are 'wake_under_hogs duration_ms=400 hogs=0', 'wake_under_hogs duration_ms=400 hogs=3'"]);
     bad("cell = \"wake_under_hogs hogs=3\"", "cell = \"wake_under_hogs\"", expect!["claim.toml:20:1: 'wake_under_hogs' means 2 cells; name one: 'wake_under_hogs duration_ms=400 hogs=0', 'wake_under_hogs duration_ms=400 hogs=3'"]);
     bad("is = \"less\"", "machine = \"laptop_4\"\nis = \"less\"", expect!["claim.toml:23:1: unknown machine 'laptop_4'; the only one is 'uniprocessor'"]);
@@ -151,11 +151,11 @@ fn rules() {
     bad("size = [0.01, 0.9]", "size = [0.9]", expect!["claim.toml:24:1: size has 1 numbers; write two, e.g. [1.05, 4.0]"]);
     bad("size = [0.01, 0.9]", "size = [0.9, 0.01]", expect!["claim.toml:24:1: size is reversed: 0.9 is above 0.01; write the smaller number first"]);
     bad("size = [0.01, 0.9]", "size = [1.1, 4.0]", expect!["claim.toml:24:1: size lies on the wrong side of 1: 1.1 to 4; 'more' needs a size above, 'less' one below; or write the other"]);
-    bad("size = [0.01, 0.9]", "size = [-1, 0.9]", expect!["claim.toml:24:1: no ratio is -1; write 0 or more"]);
-    bad("size = [0.01, 0.9]", "size = [0.01, nan]", expect!["claim.toml:24:1: size is not made of numbers; write e.g. [1.05, 4.0]"]);
+    bad("size = [0.01, 0.9]", "size = [-1, 0.9]", expect!["claim.toml:24:1: a ratio is never -1; write 0 or more"]);
+    bad("size = [0.01, 0.9]", "size = [0.01, nan]", expect!["claim.toml:24:1: a bound of size is no number; write e.g. [1.05, 4.0]"]);
     bad("is = \"less\"", "is = \"lower\"", expect!["claim.toml:23:6: unknown value 'lower'; known are 'more', 'less', 'equal'"]);
     bad("by = \"ratio\"", "by = \"value\"", expect![[r#"claim.toml:22:1: by = "value" looks at one side alone; delete over and its like, or write by = "ratio" or "difference""#]]);
-    bad("over = \"fifo\"\nby = \"ratio\"", "by = \"value\"", expect!["claim.toml:22:1: more or less than what?; add than = …, in the measure's unit"]);
+    bad("over = \"fifo\"\nby = \"ratio\"", "by = \"value\"", expect!["claim.toml:22:1: 'more' and 'less' need a number to compare with; add than = …, in the measure's unit"]);
     bad("is = \"less\"", "is = \"equal\"\nthan = 3", expect!["claim.toml:24:1: 'equal' needs no than; write a size around it"]);
     bad("is = \"less\"\nsize = [0.01, 0.9]", "is = \"equal\"", expect!["claim.toml:23:1: 'equal' needs a size; add size = [0.98, 1.02]: from where to where both count as equal"]);
     bad("is = \"less\"", "is = \"less\"\nthan = inf", expect!["claim.toml:24:1: than is no number; write a number"]);
@@ -166,7 +166,7 @@ fn numbers_beside() {
     let beside = |text: &str| format!("[[test.beside]]\n{text}[[test.expect]]");
     let bad = |text: &str, expected: expect_test::Expect| bad("[[test.expect]]", &beside(text), expected);
     bad("measure = \"completion all\"\n", expect!["claim.toml:18:1: unknown measure 'completion'; did you mean 'completion_ns'?"]);
-    bad("measure = \"completion_ns all\"\n", expect![[r#"claim.toml:17:1: which cell? the experiment has 2; add cell = "…": 'wake_under_hogs duration_ms=400 hogs=0', 'wake_under_hogs duration_ms=400 hogs=3'"#]]);
+    bad("measure = \"completion_ns all\"\n", expect![[r#"claim.toml:17:1: no cell is named, and the experiment has 2; add cell = "…": 'wake_under_hogs duration_ms=400 hogs=0', 'wake_under_hogs duration_ms=400 hogs=3'"#]]);
     let cell = "measure = \"completion_ns all\"\ncell = \"wake_under_hogs hogs=3\"\n";
     bad(&format!("{cell}published = {{ vtime = 1.0 }}\n"), expect![[r#"claim.toml:20:1: published numbers without a unit; add unit = "s", as it was printed"#]]);
     bad(&format!("{cell}unit = \"s\"\npublished = {{ vtiem = 1.0 }}\n"), expect!["claim.toml:21:1: unknown contestant 'vtiem'; did you mean 'vtime'?"]);

@@ -25,8 +25,8 @@ impl Sides {
     /// When it does not run on both.
     pub fn of(experiment: &Experiment) -> Result<Sides> {
         let backends = &experiment.backends;
-        let other = backends.iter().copied().find(|backend| !backend.is_model());
-        match other.filter(|_| backends.contains(&Backend::MODEL)) {
+        let kernel = backends.iter().copied().find(|backend| !backend.is_model());
+        match kernel.filter(|_| backends.contains(&Backend::MODEL)) {
             Some(reference) => Ok(Sides { reference }),
             None => Err(bad_input(format!(
                 "{}: fidelity compares the simulator with a kernel; write on = [\"sim\", \"vm\"], \

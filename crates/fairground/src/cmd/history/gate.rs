@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground history [EXPERIMENT] --gate`: whether anything has become worse since the run
-//! before.
+//! `fairground history [EXPERIMENT] --gate`: whether anything has become worse since the
+//! session before.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,13 +16,13 @@ use crate::records::Chosen;
 /// Options of `history --gate`, and of the old verb `gate`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Which records are the newer ones.
+    /// The newer records.
     #[command(flatten)]
     pub chosen: Chosen,
-    /// The store with the run to compare with; without it, the run before in the same store
+    /// The store with the session to compare with; without it, the one before in the same store
     #[arg(long, value_name = "FILE")]
     pub before: Option<PathBuf>,
-    /// Which change counts.
+    /// The smallest change that counts.
     #[command(flatten)]
     pub margin: Margin,
     /// How to print it: table or json
@@ -30,11 +30,11 @@ pub struct Args {
     pub format: Format,
 }
 
-/// Compares the last run of an experiment with the one before, and fails if anything is worse.
+/// Compares the last session of an experiment with the one before, and fails if anything is worse.
 ///
 /// # Errors
 /// When a store cannot be read or has no records, when there is nothing to compare with, and when
-/// the two runs have nothing in common.
+/// the two sessions have nothing in common.
 pub fn run(args: Args) -> Result<ExitCode> {
     let margin = args.margin.percent()?;
     let (sessions, now) = args.chosen.open()?;
@@ -44,7 +44,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if gate.lines.is_empty() && gate.broken.is_empty() {
         let places = gate.one_sided.join("; ");
         return Err(bad_input(format!(
-            "{name}: the two runs have no contestant, workload and machine in common: {places}"
+            "{name}: the two sessions have no contestant, workload and machine in common: {places}"
         )));
     }
     match args.format {
@@ -54,14 +54,14 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(if gate.is_shut() { ExitCode::from(exit::MISBEHAVED) } else { ExitCode::SUCCESS })
 }
 
-/// The records of the run before, of the same experiment.
+/// The records of the session before, of the same experiment.
 fn before(args: &Args, experiment: &str) -> Result<Vec<Record>> {
     match &args.before {
         Some(store) => Chosen::last_of(store.clone(), experiment).records(),
         None => args.chosen.previous()?.ok_or_else(|| {
             bad_input(format!(
-                "{}: {experiment} ran only once; run it again after the change, or name the store \
-                 of the run before: --before FILE",
+                "{}: {experiment} was measured only once; run it again after the change, or name the \
+                 store of the earlier session: --before FILE",
                 args.chosen.store.display()
             ))
         }),

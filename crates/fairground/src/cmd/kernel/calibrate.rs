@@ -8,12 +8,12 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use model::{Backend, Clock, Progress, Record, Seed, Trial};
 
-use crate::calibrate::{self, table};
+use crate::calibration::{self, table};
+use crate::execution::objects::{self, Prepared, Sources};
+use crate::execution::sink::Sink;
+use crate::execution::{self, Settings, interrupt};
 use crate::exit::bad_input;
 use crate::planned_experiment::host_cpus;
-use crate::run::objects::{self, Prepared, Sources};
-use crate::run::sink::Sink;
-use crate::run::{self, Settings, interrupt};
 use crate::{exit, locations, output, ui};
 use spec::plan;
 
@@ -49,7 +49,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         )));
     }
     let file = read(args.output.as_deref())?;
-    let (experiment, sources) = calibrate::experiment(&machine, &args.kernel)?;
+    let (experiment, sources) = calibration::experiment(&machine, &args.kernel)?;
     let trials = plan::plan(&experiment, Seed(1));
     let mut both = trials.clone();
     // The simulator needs the same schedulers.
@@ -58,7 +58,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let Some(records) = measure(&args, &trials, &prepared, sources)? else {
         return Ok(exit::interrupted());
     };
-    let fit = calibrate::fit(&machine.costs, &records, &prepared.native)?;
+    let fit = calibration::fit(&machine.costs, &records, &prepared.native)?;
     let kernel = records.first().map_or("", |record| record.provenance.kernel_release.as_str());
     let command = format!("fairground kernel calibrate {} --kernel {}", machine.name, args.kernel);
     let text = table::write(&file, &fit, &command, kernel)?;
@@ -102,7 +102,7 @@ fn measure(
     ui::watch(|hear| {
         hear(&Progress::Planned { trials: trials.len(), done: 0 });
         let mut hear = |progress: &Progress<'_>| hear(progress);
-        run::execute(trials, prepared, &settings, &Sink::new(&mut keep, &mut hear, &stop))
+        execution::execute(trials, prepared, &settings, &Sink::new(&mut keep, &mut hear, &stop))
     })?;
     let interrupted = stop.load(std::sync::atomic::Ordering::SeqCst);
     records.sort_by_key(|record| record.trial.position);

@@ -15,7 +15,7 @@ use store::Session;
 
 use crate::exit::bad_input;
 use crate::output::tell;
-use crate::{dates, run, summary};
+use crate::{dates, execution, summary};
 use exchange::share::{ENDING, Shared};
 
 /// How much of a source's SHA-256 is shown.
@@ -33,7 +33,7 @@ pub const FOLDER: &str = "gallery";
 pub fn run(folder: &Path, baseline: Option<&str>, output: &Path) -> Result<ExitCode> {
     let paths = files(folder)?;
     let mut gallery = Gallery {
-        generated: format!("{}, Fairground {}", dates::today(), run::VERSION),
+        generated: format!("{}, Fairground {}", dates::today(), execution::VERSION),
         ..Gallery::default()
     };
     let mut answers: Vec<(String, Comparison, Definitions)> = Vec::new();
@@ -80,7 +80,9 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
 /// Reads a file, and adds it to the gallery's contributions.
 fn take(name: &str, path: &Path, gallery: &mut Gallery) -> Result<Shared> {
     let shared = Shared::read(path)?;
-    if let Some(twin) = gallery.contributions.iter().find(|one| one.seal == shared.seal) {
+    if let Some(twin) =
+        gallery.contributions.iter().find(|contribution| contribution.seal == shared.seal)
+    {
         return Err(bad_input(format!("{name}: refused: the same as {}", twin.file)));
     }
     gallery.contributions.push(contribution(name, &shared));

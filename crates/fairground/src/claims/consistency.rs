@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a claim must obey, so that a mistake in it is found before anything runs.
+//! The rules that a claim must obey, so that mistakes are found before anything runs.
 
 mod beside;
 mod expectation;
@@ -54,7 +54,7 @@ fn name(test: &Test, before: &[Test], path: &str, places: &Places) -> Result<(),
         let error = places.error(&path, format!("'{}' is no name for a test", test.name));
         return Err(error.hint("write letters, digits, '_' and '-', e.g. live_full"));
     }
-    if before.iter().any(|other| other.name == test.name) {
+    if before.iter().any(|earlier| earlier.name == test.name) {
         let error = places.error(&path, format!("a second test '{}'", test.name));
         return Err(error.hint("give each its own name"));
     }
@@ -128,19 +128,19 @@ fn located(name: &str, path: &str, places: &Places, base: &Path) -> Result<Strin
 fn expectations(test: &mut Test, name: &str, path: &str, places: &Places) -> Result<(), SpecError> {
     let definition = Definition::on_backend(name, test.on)?;
     let asked = Asked { experiment: &definition.experiment, on: test.on, places };
-    for (index, one) in test.beside.iter_mut().enumerate() {
-        beside::check(one, &format!("{path}.beside[{index}]"), &asked)?;
+    for (index, numbers) in test.beside.iter_mut().enumerate() {
+        beside::check(numbers, &format!("{path}.beside[{index}]"), &asked)?;
     }
-    for (index, one) in test.expect.iter_mut().enumerate() {
-        expectation::check(one, &format!("{path}.expect[{index}]"), &asked)?;
+    for (index, expectation) in test.expect.iter_mut().enumerate() {
+        expectation::check(expectation, &format!("{path}.expect[{index}]"), &asked)?;
     }
-    for (index, one) in test.because.iter_mut().enumerate() {
+    for (index, evidence) in test.because.iter_mut().enumerate() {
         let path = format!("{path}.because[{index}]");
-        if one.says.as_ref().is_none_or(|says| says.trim().is_empty()) {
-            let error = places.error(&format!("{path}.says"), "evidence for what?");
+        if evidence.says.as_ref().is_none_or(|says| says.trim().is_empty()) {
+            let error = places.error(&format!("{path}.says"), "the evidence has no sentence");
             return Err(error.hint("add says = \"…\": the sentence that the numbers support"));
         }
-        expectation::check(one, &path, &asked)?;
+        expectation::check(evidence, &path, &asked)?;
     }
     Ok(())
 }

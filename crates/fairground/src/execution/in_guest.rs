@@ -6,8 +6,9 @@ use std::sync::atomic::AtomicBool;
 use live::context::Context;
 use model::{Clock, Record, Trial};
 use vm::guest::GuestFacts;
+use vm::packing::source_tree;
 
-use super::{VERSION, objects, trees};
+use super::{VERSION, objects};
 
 /// Serves the packed trials, then powers the machine off.
 pub fn serve() -> ! {
@@ -26,7 +27,7 @@ fn answer(trial: &Trial, facts: GuestFacts) -> Record {
         virtual_clock: facts.clock == Clock::Virtual,
         calibration_rounds_per_ms: None,
         fairground: VERSION.into(),
-        sources: Some(trees::GUEST_FOLDER.into()),
+        sources: Some(source_tree::GUEST_FOLDER.into()),
         ..Context::default()
     };
     // There is no Ctrl-C in a guest: the host ends the whole machine.

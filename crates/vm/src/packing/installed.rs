@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Real programs that trials need: as contestants and as workloads.
+//! Programs of the host that trials need: as contestants and as workloads.
 
 use std::env;
 use std::fs;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use model::{Program, SchedulerChoice, Trial};
 
 /// The programs of a trial, by name or path.
-pub fn of(trial: &Trial) -> Vec<&str> {
+pub fn programs_of(trial: &Trial) -> Vec<&str> {
     let contestant = match &trial.contestant.scheduler {
         SchedulerChoice::Program { command } => command.first(),
         _ => None,
@@ -20,7 +20,7 @@ pub fn of(trial: &Trial) -> Vec<&str> {
 
 /// Why a trial cannot run in a VM for want of a program; `None` when all are here.
 pub fn missing(trial: &Trial) -> Option<String> {
-    let missing = of(trial).into_iter().find(|program| find(program).is_none())?;
+    let missing = programs_of(trial).into_iter().find(|program| find(program).is_none())?;
     let mut needed = trial.workload.program.iter().flat_map(Program::needed);
     let package = needed.find(|(name, _)| *name == missing).map_or("", |(_, package)| package);
     Some(match (package, missing.starts_with("scx_")) {

@@ -25,12 +25,12 @@ struct Inner<'a> {
 }
 
 impl<'a> Sink<'a> {
-    /// A sink that hands records to `keep` and then progress to `hear`; `stop` ends the run.
+    /// A sink that hands records to `keep` and then progress to `hear`; `stop` ends the measurement.
     pub fn new(keep: &'a mut Keep<'a>, hear: &'a mut Hear<'a>, stop: &'a AtomicBool) -> Sink<'a> {
         Sink { inner: Mutex::new(Inner { keep, hear, error: None }), stop }
     }
 
-    /// Keeps a record. When that fails the run stops: a measurement that cannot be kept is wasted.
+    /// Keeps a record. When that fails, measuring stops: a measurement that cannot be kept is wasted.
     pub fn record(&self, record: Record) {
         let record = refuse_lossy(record);
         let mut inner = self.lock();
@@ -48,18 +48,18 @@ impl<'a> Sink<'a> {
         (self.lock().hear)(progress);
     }
 
-    /// The lab failed: remembers the first error and stops the run.
+    /// The lab failed: remembers the first error and stops measuring.
     pub fn fail(&self, error: Error) {
         self.lock().error.get_or_insert(error);
         self.stop.store(true, Ordering::SeqCst);
     }
 
-    /// Becomes true when the run must end.
+    /// Becomes true when measuring must end.
     pub fn stop(&self) -> &AtomicBool {
         self.stop
     }
 
-    /// Whether the run must end.
+    /// Whether measuring must end.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }

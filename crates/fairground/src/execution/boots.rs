@@ -10,12 +10,12 @@ use std::thread;
 use anyhow::{Context, Result, anyhow};
 use model::{Clock, Progress, Trial};
 use vm::kernels::{self, Kernel};
+use vm::packing::{Packed, installed};
 use vm::{Accelerator, BootRequest, Event};
 
 use super::objects::{self, Objects};
-use super::packed::Packed;
 use super::sink::Sink;
-use super::{Settings, programs, unsupported};
+use super::{Settings, unsupported};
 use crate::locations;
 use spec::plan;
 
@@ -101,7 +101,9 @@ fn kernel(name: &str, settings: &Settings, sink: &Sink<'_>) -> Result<Kernel> {
     let known = kernels::NAMES.contains(&name);
     match kernels::find(&settings.home, name) {
         Err(_) if known && !settings.offline => {
-            sink.progress(&Progress::Note(&format!("kernel {name} is not here yet; getting it")));
+            sink.progress(&Progress::Note(&format!(
+                "kernel {name} is not here yet; downloading it"
+            )));
             let mut note = |text: &str| sink.progress(&Progress::Note(text));
             kernels::pull(&settings.home, &[name], &mut note)?;
             kernels::find(&settings.home, name)
@@ -135,7 +137,7 @@ impl BootRunner<'_, '_> {
                 kernel.release
             ));
         }
-        programs::missing(trial).or_else(|| self.packed(std::slice::from_ref(trial)).err())
+        installed::missing(trial).or_else(|| self.packed(std::slice::from_ref(trial)).err())
     }
 
     /// What these trials' programs need in their guest, or why it cannot be packed or unpacked.

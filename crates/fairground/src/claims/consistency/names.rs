@@ -113,7 +113,7 @@ pub fn contestant(
 }
 
 fn which(path: &str, noun: &str, names: &[&str], asked: &Asked<'_>) -> SpecError {
-    let message = format!("which {noun}? the experiment has {}", names.len());
+    let message = format!("no {noun} is named, and the experiment has {}", names.len());
     let error = asked.places.error(path, message);
     error.hint(format!("add {noun} = \"…\": '{}'", names.join("', '")))
 }

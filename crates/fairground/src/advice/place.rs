@@ -27,8 +27,8 @@ pub fn machine(backend: Backend, named: Option<&str>) -> Result<(String, Option<
     }
 }
 
-/// A machine that is emulated in real time shows the speed of the emulation and the host's other
-/// load. With counted instructions numbers are exact, but only one CPU can be emulated.
+/// A machine that is emulated in real time shows the speed of the emulation and what else the
+/// host does. With counted instructions numbers are exact, but only one CPU can be emulated.
 fn virtual_machine() -> Result<(String, Option<String>)> {
     let Some(why) = without_kvm()? else { return Ok((HERE.into(), None)) };
     output::tell(format_args!(
@@ -38,8 +38,8 @@ fn virtual_machine() -> Result<(String, Option<String>)> {
     Ok((COUNTING.into(), Some("KVM does not work here".into())))
 }
 
-/// Why KVM does not work. Without a kernel to try, what the device says is believed; the run gets
-/// the kernel.
+/// Why KVM does not work. Without a kernel to try, what the device says is believed; the campaign
+/// downloads the kernel.
 fn without_kvm() -> Result<Option<String>> {
     let Ok(kernel) = kernels::find(&data_folder()?, VM_KERNEL) else {
         let device = OpenOptions::new().read(true).write(true).open("/dev/kvm");

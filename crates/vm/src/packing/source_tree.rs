@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use live::trial::preparation::no_sources;
+use model::source_tree::{VERSION_FILE, absent};
 
 /// Where a guest has them, whatever the host's user calls his home: the length of a path costs
 /// instructions.
@@ -31,8 +31,8 @@ impl Tree {
     /// Why a guest cannot build it, with what would help.
     pub fn read(name: &str, sources: &Path) -> Result<Tree, String> {
         let folder = sources.join(name);
-        if !folder.join(live::trial::preparation::VERSION_FILE).is_file() {
-            return Err(no_sources(name));
+        if !folder.join(VERSION_FILE).is_file() {
+            return Err(absent(name));
         }
         let list = fs::read_to_string(folder.join(LIST)).map_err(|_| {
             format!("the source tree `{name}` is not listed for the VM; use --on live")
@@ -98,8 +98,8 @@ mod tests {
     #[test]
     fn what_is_not_here_says_what_brings_it() {
         let why = |name: &str, list| Tree::read(name, sources(list).path()).unwrap_err();
-        let absent = why("bzip3", None);
-        assert!(absent.contains("`scripts/sources.sh bzip3` gets"), "{absent}");
+        let unknown = why("bzip3", None);
+        assert!(unknown.contains("`scripts/sources.sh bzip3` gets"), "{unknown}");
         let live_only = why("hello", None);
         assert!(live_only.contains("--on live"), "{live_only}");
         let stale = why("hello", Some("./hello.c\n/usr/lib/gcc/of-the-past/cc1\n"));

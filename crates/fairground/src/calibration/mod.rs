@@ -7,13 +7,12 @@
 //! ```
 //!
 //! Read in this order: `witnesses.toml` are the workloads, [`observe`] takes their times from
-//! records, [`solve`] fits the costs, [`table`] writes them into a machine's file.
+//! records, `stats::number::least_squares` fits the costs to them, [`table`] writes them into a machine's file.
 //!
 //! What is not here: costs that one CPU in virtual time cannot show (caches, interrupts between
 //! CPUs, the disk). They keep their values, and the table says that they are guesses.
 
 pub mod observe;
-pub mod solve;
 pub mod table;
 
 use std::collections::BTreeMap;
@@ -25,8 +24,9 @@ use model::{
     Workload,
 };
 use serde::Deserialize;
+use stats::number::least_squares;
 
-use crate::run::objects::{Natives, Sources, native_of};
+use crate::execution::objects::{Natives, Sources, native_of};
 
 /// The costs that the witnesses show, by their names in machine files.
 pub const SEEN: [&str; 25] = [
@@ -140,7 +140,7 @@ pub fn fit(start: &Costs, records: &[Record], natives: &Natives) -> Result<Fit> 
     };
     let model =
         |values: &[u64]| pick(simulated(&table::with(start, values), records, natives), &keys);
-    let values = solve::fit(&table::values(start), &measured, model);
+    let values = least_squares::fit(&table::values(start), &measured, model);
     let costs = table::with(start, &values);
     let times = pick(simulated(&costs, records, natives), &keys);
     let errors = times.iter().zip(&measured).map(|(time, measured)| (time / measured - 1.0).abs());

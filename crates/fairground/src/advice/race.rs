@@ -8,11 +8,11 @@ use anyhow::Result;
 use model::metric::Direction;
 use model::{Backend, Experiment, SchedulerChoice, Seed, Workload};
 use stats::{Aim, MeasureKey, Watched};
+use vm::packing::installed;
 
 use super::host::Host;
 use crate::exit::bad_input;
 use crate::planned_experiment::{Definition, PlannedExperiment};
-use crate::run::programs;
 use spec::care::{Care, Criterion};
 use spec::{Overrides, machine};
 
@@ -77,7 +77,9 @@ impl Wish {
             matches!(choice, SchedulerChoice::Kernel | SchedulerChoice::Policy { .. })
         };
         let contestants = planned.experiment.contestants.iter();
-        let easy = contestants.filter(|one| easy(&one.scheduler)).map(|one| one.name.clone());
+        let easy = contestants
+            .filter(|contestant| easy(&contestant.scheduler))
+            .map(|contestant| contestant.name.clone());
         Ok(Race { easy: easy.collect(), aims, planned })
     }
 
@@ -86,23 +88,23 @@ impl Wish {
     fn adapt(&self, experiment: &mut Experiment, host: &Host) {
         experiment.name = NAME.into();
         experiment.question = QUESTION.into();
-        let here = |one: &&mut model::Machine| one.name == machine::HERE;
+        let here = |machine: &&mut model::Machine| machine.name == machine::HERE;
         if !self.backend.uses_running_kernel()
-            && let Some(one) = experiment.machines.iter_mut().find(here)
+            && let Some(machine) = experiment.machines.iter_mut().find(here)
         {
-            *one = host.machine.clone();
+            *machine = host.machine.clone();
         }
     }
 
     /// Refuses schedulers that this kernel or user cannot load.
     fn can_run(&self, experiment: &Experiment, host: &Host) -> Result<()> {
         let mut contestants = experiment.contestants.iter();
-        let loaded = contestants.find(|one| one.scheduler.is_sched_ext());
+        let loaded = contestants.find(|contestant| contestant.scheduler.is_sched_ext());
         match loaded.filter(|_| self.backend.uses_running_kernel() && !host.can_load()) {
             None => Ok(()),
-            Some(one) => Err(bad_input(format!(
+            Some(contestant) => Err(bad_input(format!(
                 "--scheduler {}: {}; write --on sim or --on vm, or leave it out",
-                one.name,
+                contestant.name,
                 host.why_not_load()
             ))),
         }
@@ -136,7 +138,7 @@ impl Wish {
         }
         Err(bad_input(match self.backend {
             on if on.uses_running_kernel() => {
-                "--on live: this kernel and user can load no scheduler, and there is \
+                "--on live: no scheduler can be loaded on this kernel by this user, and there is \
                               nothing else to compare; write --on sim, or use sudo on a kernel \
                               with sched_ext"
                     .to_owned()
@@ -152,7 +154,7 @@ impl Wish {
         let loads = |name: &String| !live || host.can_load() || name.starts_with("policy:");
         let mut names: Vec<String> = all.filter(loads).collect();
         if live && host.can_load() {
-            names.extend(programs::sched_ext().into_iter().map(|name| format!("program:{name}")));
+            names.extend(installed::sched_ext().into_iter().map(|name| format!("program:{name}")));
         }
         names
     }
@@ -163,17 +165,17 @@ impl Wish {
             let place = workloads.iter().position(|workload| *workload == care.workloads[at]);
             place.map_or_else(String::new, |place| experiment.workloads[place].cell())
         };
-        let watched = |care: &Care, one: &Criterion| Watched {
-            cell: cell(care, one.workload),
-            measure: one.measure.clone(),
-            words: one.words.clone(),
-            percent: one.percent,
-            least: one.least,
+        let watched = |care: &Care, criterion: &Criterion| Watched {
+            cell: cell(care, criterion.workload),
+            measure: criterion.measure.clone(),
+            words: criterion.words.clone(),
+            percent: criterion.percent,
+            least: criterion.least,
         };
         let aim = |care: &Care| Aim {
             name: care.name.clone(),
             decides: watched(care, &care.decides),
-            keeps: care.keeps.iter().map(|one| watched(care, one)).collect(),
+            keeps: care.keeps.iter().map(|criterion| watched(care, criterion)).collect(),
         };
         let mut aims: Vec<Aim> = self.cares.iter().map(aim).collect();
         for own in &experiment.workloads[workloads.len()..] {

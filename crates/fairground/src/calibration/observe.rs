@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The times of a witness: per round, on the CPU and altogether, and the medians of its waits.
+//! The times of a witness: per iteration, on the CPU and altogether, and the medians of its waits.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use model::{Record, TaskGroup};
 const SAMPLES_MIN: u64 = 20;
 
 /// The distributions whose medians costs explain.
-const WAITS: [&str; 3] = ["wakeup_latency_ns", "timer_lateness_ns", "turnaround_ns"];
+const WAITS: [&str; 3] = ["wakeup_latency_ns", "timer_lateness_ns", "turnaiteration_ns"];
 
 /// Every time, ns, by a name that is the same for the same trial on every backend.
 pub fn times(records: &[Record]) -> BTreeMap<String, f64> {
@@ -27,10 +27,10 @@ fn of_group(record: &Record, label: &str, group: &TaskGroup) -> Vec<(String, f64
     let mut times = Vec::new();
     let rate = measured.value("iterations_per_second", name).unwrap_or(0.0);
     if rate > 0.0 && !group.template {
-        let round_ns = 1e9 / rate;
-        times.push((format!("{label} {name} round"), round_ns));
+        let iteration_ns = 1e9 / rate;
+        times.push((format!("{label} {name} iteration"), iteration_ns));
         let share = measured.value("cpu_share", name).filter(|&share| share > 0.0);
-        times.extend(share.map(|share| (format!("{label} {name} cpu"), share * round_ns)));
+        times.extend(share.map(|share| (format!("{label} {name} cpu"), share * iteration_ns)));
     }
     for wait in WAITS {
         let median = measured

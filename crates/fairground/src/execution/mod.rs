@@ -7,24 +7,20 @@
 //! ```
 //!
 //! Read in this order: [`sink`] is where every record goes, [`objects`] prepares schedulers,
-//! [`simulated`] runs trials in the simulator, [`boots`] in virtual machines (`packed`, with
-//! [`programs`] and [`trees`], is what they carry in addition to schedulers), [`live`] on this
-//! kernel, [`guest`] is the other end inside a machine, [`interrupt`] is Ctrl-C, [`one`] is for
+//! [`simulated`] runs trials in the simulator, [`boots`] in virtual machines, [`live`] on
+//! this kernel, [`in_guest`] is the other end inside a virtual machine, [`interrupt`] is Ctrl-C, [`one`] is for
 //! verbs that want a single record.
 //!
 //! What is not here: how a trial is run, and printing.
 
 pub mod boots;
-pub mod guest;
+pub mod in_guest;
 pub mod interrupt;
 pub mod live;
 pub mod objects;
 pub mod one;
-mod packed;
-pub mod programs;
 pub mod simulated;
 pub mod sink;
-pub mod trees;
 
 use std::path::PathBuf;
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which scheduler is for whom: from what somebody cares about to an answer.
+//! Which scheduler suits a user: from what the user cares about to an answer.
 //!
 //! ```text
 //! cares/x.toml, ask ─► host, place (what is there) ─► race (trials, aims) ─► run ─► stats ─► text
 //! ```
 //!
-//! Read in this order: [`ask`] asks somebody at a terminal, [`host`] looks at the machine,
+//! Read in this order: [`ask`] asks the user at a terminal, [`host`] looks at the machine,
 //! [`place`] says which one the race is run on, [`race`] lays the trials out and says what of them
-//! is watched, [`switch`] says how to switch.
+//! is watched, [`commands`] says how to switch.
 //!
-//! What is not here: who is recommended. See `stats::recommend`.
+//! What is not here: which scheduler is recommended. See `stats::recommend`.
 
 pub mod ask;
+pub mod commands;
 pub mod host;
 pub mod place;
 pub mod race;
-pub mod switch;

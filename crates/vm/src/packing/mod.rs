@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What trials need in their guest in addition to schedulers: programs, a compiler's parts, files.
+//!
+//! [`installed`] finds programs on the host, [`source_tree`] reads what the build of a tree needs.
+
+pub mod installed;
+pub mod source_tree;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use model::{Program, Trial};
-use vm::initramfs;
 
-use super::programs;
-use super::trees::Tree;
+use crate::initramfs;
+use source_tree::Tree;
 
 /// What goes into a guest; nothing for trials that need no real program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,7 +31,7 @@ impl Packed {
     /// # Errors
     /// A source tree cannot be packed.
     pub fn of(trials: &[Trial], sources: &Path) -> Result<Packed> {
-        let found = trials.iter().flat_map(programs::of).filter_map(programs::find);
+        let found = trials.iter().flat_map(installed::programs_of).filter_map(installed::find);
         let mut packed = Packed {
             programs: found.map(|path| path.display().to_string()).collect(),
             ..Packed::default()

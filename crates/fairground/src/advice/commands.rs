@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The commands that load a scheduler on this machine, for the answer's lines on how to switch.
+
+use std::path::Path;
+
+use model::{Contestant, SchedulerChoice};
+use report::switching::{self, Obstacle};
+use vm::packing::installed;
+
+use super::host::{Host, SchedExt};
+use crate::command_line::quoted;
+use spec::contestant;
+
+/// Where `sudo` and services look for programs.
+const FOLDERS: [&str; 4] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin"];
+
+/// Lines for a user who wants to switch to this contestant; commands are indented.
+pub fn switch(recommended: &Contestant, host: &Host) -> Vec<String> {
+    let obstacle = obstacle(host);
+    match &recommended.scheduler {
+        SchedulerChoice::Kernel => switching::to_the_kernels_own(),
+        SchedulerChoice::Policy { policy } => switching::to_policy(policy),
+        SchedulerChoice::Claimed { name } => switching::to_a_claimed_name(name),
+        SchedulerChoice::Program { command } => {
+            switching::by_command(&of_program(command), "", obstacle.as_ref())
+        }
+        SchedulerChoice::File { file, .. } => {
+            let option = contestant::option(recommended, true).unwrap_or_else(|| file.clone());
+            // A service starts in `/`.
+            let is_relative = file.contains('/') && !file.starts_with('/');
+            let service_options = if is_relative { " --same-dir" } else { "" };
+            switching::by_command(&of_file(&option), service_options, obstacle.as_ref())
+        }
+    }
+}
+
+/// The command of an installed scheduler.
+fn of_program(command: &[String]) -> String {
+    let Some((program, arguments)) = command.split_first() else { return String::new() };
+    let called = installed::find(program).and_then(|path| callable(&path));
+    let words = std::iter::once(called.unwrap_or_else(|| program.clone()));
+    let words = words.chain(arguments.iter().cloned()).map(|word| quoted(&word));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// The command that loads a scheduler's file, written as for `--scheduler`.
+fn of_file(option: &str) -> String {
+    let own = std::env::current_exe().ok().and_then(|path| callable(&path));
+    let program = own.unwrap_or_else(|| "fairground".into());
+    format!("{} load {}", quoted(&program), quoted(option))
+}
+
+/// How `sudo` and a service call the program: its path, unless they find its name.
+fn callable(path: &Path) -> Option<String> {
+    let folder = path.parent()?.to_str()?;
+    let called = if FOLDERS.contains(&folder) { Path::new(path.file_name()?) } else { path };
+    Some(called.to_str()?.to_owned())
+}
+
+fn obstacle(host: &Host) -> Option<Obstacle> {
+    match &host.sched_ext {
+        SchedExt::Absent => Some(Obstacle::NoSchedExt(host.release.clone())),
+        SchedExt::Taken(name) => Some(Obstacle::Loaded(name.clone())),
+        SchedExt::Free => None,
+    }
+}
