@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Read in this order: `witnesses.toml` are the workloads, [`observe`] takes their times from
-//! records, `stats::number::least_squares` fits the costs to them, [`table`] writes them into a machine's file.
+//! records, `stats::number::least_squares` fits the costs to them, [`table`] writes the costs into
+//! a machine's file.
 //!
 //! What is not here: costs that one CPU in virtual time cannot show (caches, interrupts between
 //! CPUs, the disk). They keep their values, and the table says that they are guesses.

@@ -2,7 +2,8 @@
 //! What others have published, tested again: claims' files to findings.
 //!
 //! ```text
-//! claims/x.toml ─► file, consistency ─► choose (claims, tests) ─► sessions ─► judge, look ─► report
+//! claims/x.toml ─► file, consistency ─► choose (claims, tests) ─► sessions
+//!               ─► judge, look ─► report
 //! ```
 //!
 //! Everything about the files is checked before anything runs: an expectation names a measure, a

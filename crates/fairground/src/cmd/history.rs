@@ -54,9 +54,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
     // The first session of a series is no failure, so that CI can begin with it.
     if campaigns.len() < 2 {
-        output::tell(
-            "there is one session only: run the experiment again after a change, or name more stores",
-        );
+        output::tell("there is one session only: run it again after a change, or name more stores");
     }
     let history: History = sessions::history(&campaigns, margin);
     match args.format {

@@ -26,8 +26,8 @@ pub struct Args {
     /// (composite.xml) or MangoHud (CSV)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Their format, if it cannot be recognised from the content: cyclictest, hyperfine, jitterdebugger,
-    /// mangohud, perf, phoronix, schbench or stress-ng
+    /// Their format, if it cannot be recognised from the content: cyclictest, hyperfine,
+    /// jitterdebugger, mangohud, perf, phoronix, schbench or stress-ng
     #[arg(long = "as", value_name = "FORMAT")]
     format: Option<String>,
     /// The scheduler that they are results of, instead of what the files say; it is not verified
@@ -89,8 +89,8 @@ fn shared_files(args: &Args, shared: &[bool]) -> Result<ExitCode> {
     ];
     if let Some((_, option)) = options.iter().find(|(given, _)| *given) {
         return Err(bad_input(format!(
-            "{option}: a shared file has its own format, scheduler, machine and experiment; leave the \
-             option out"
+            "{option}: a shared file has its own format, scheduler, machine and experiment; leave \
+             the option out"
         )));
     }
     if shared.contains(&false) {

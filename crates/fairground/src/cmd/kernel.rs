@@ -53,7 +53,8 @@ enum Action {
 /// Gets, adds or measures kernels.
 ///
 /// # Errors
-/// When the data folder cannot be written, the mirror cannot be reached, or a file is no kernel image.
+/// When the data folder cannot be written, the mirror cannot be reached, or a file is no
+/// kernel image.
 pub fn run(args: Args) -> Result<ExitCode> {
     let home = data_folder()?;
     match args.action {

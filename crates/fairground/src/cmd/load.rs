@@ -37,8 +37,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let (contestant, sources) = contestant(&option)?;
     let SchedulerChoice::File { file, sha256, knobs } = &contestant.scheduler else {
         return Err(bad_input(format!(
-            "{option}: only a scheduler's file can be loaded; `fairground list schedulers` shows the \
-             files"
+            "{option}: only a scheduler's file can be loaded; `fairground list schedulers` shows \
+             the files"
         )));
     };
     let compiled = objects::object(file, sha256, &sources)?;

@@ -191,7 +191,8 @@ fn agree(args: &Args, backend: Backend, budget: Duration) -> Result<()> {
         ));
     }
     let question = format!(
-        "This loads one scheduler after the other on this kernel and keeps all CPUs busy, for {}. Now?",
+        "This loads one scheduler after the other on this kernel, and keeps all CPUs busy for {}. \
+         Now?",
         duration::words(budget)
     );
     if ask::agrees(&mut io::stdin().lock(), &mut io::stderr(), &question)? {

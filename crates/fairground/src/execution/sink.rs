@@ -25,12 +25,12 @@ struct Inner<'a> {
 }
 
 impl<'a> Sink<'a> {
-    /// A sink that hands records to `keep` and then progress to `hear`; `stop` ends the measurement.
+    /// A sink that hands records to `keep` and then progress to `hear`; `stop` ends it.
     pub fn new(keep: &'a mut Keep<'a>, hear: &'a mut Hear<'a>, stop: &'a AtomicBool) -> Sink<'a> {
         Sink { inner: Mutex::new(Inner { keep, hear, error: None }), stop }
     }
 
-    /// Keeps a record. When that fails, measuring stops: a measurement that cannot be kept is wasted.
+    /// Keeps a record. When that fails, measuring stops: a number that cannot be kept is wasted.
     pub fn record(&self, record: Record) {
         let record = refuse_lossy(record);
         let mut inner = self.lock();

@@ -19,7 +19,8 @@ use spec::plan;
 /// Replicates of each of the two.
 const BLOCKS: u32 = 4;
 
-/// How long A/A trials of the same plan are used again: a machine's noise changes with what else it does.
+/// How long A/A trials of the same plan are used again: noise changes with what else a
+/// machine does.
 const DAY_S: u64 = 86_400;
 
 /// Measures the noise floor where a real clock is compared, and writes it into the experiment.

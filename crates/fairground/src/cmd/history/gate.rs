@@ -60,8 +60,8 @@ fn before(args: &Args, experiment: &str) -> Result<Vec<Record>> {
         Some(store) => Chosen::last_of(store.clone(), experiment).records(),
         None => args.chosen.previous()?.ok_or_else(|| {
             bad_input(format!(
-                "{}: {experiment} was measured only once; run it again after the change, or name the \
-                 store of the earlier session: --before FILE",
+                "{}: {experiment} was measured only once; run it again after the change, or name \
+                 the store of the earlier session: --before FILE",
                 args.chosen.store.display()
             ))
         }),
