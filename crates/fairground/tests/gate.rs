@@ -39,7 +39,7 @@ fn what_cannot_be_compared_is_refused() {
     run(&bench, 1000);
     let assert = bench.run(&["history", "--gate"]).code(2);
     expect![[r#"
-        fairground: fairground.db: change ran only once; run it again after the change, or name the store of the run before: --before FILE
+        fairground: fairground.db: change was measured only once; run it again after the change, or name the store of the earlier session: --before FILE
     "#]]
     .assert_eq(&stderr(&assert));
     let assert = bench.run(&["history", "--gate", "--margin=-1"]).code(2);

@@ -21,7 +21,7 @@ fn alone_it_shows_its_verbs() {
           compare    Compare records: a table with intervals, or whether two stores are identical
           report     Write the report, one HTML file that needs no network; of a folder of shared files, a site
           explain    Say why tasks waited: what ran instead, which decisions made it, which CPUs idled
-          history    Show an experiment's numbers run after run; exit code 1 if the newest run is worse
+          history    Show an experiment's numbers session after session; exit code 1 if the newest is worse
         Exchange:
           import     Read shared files, or other programs' results, into the store
           share      Make one small sealed file of an experiment's records, for others to import
@@ -116,8 +116,8 @@ fn run_has_help() {
                                        cost
               --exploratory            Run a plan that may be too short to prove
                                        anything, without A/A trials; the report says so
-              --resume                 Run only the trials that the last run of the same
-                                       plan has left
+              --resume                 Run only the trials that the last campaign with
+                                       the same plan has left
               --store <FILE>           Where the records go [default: fairground.db]
               --jobs <N>               Trials at a time [default: as many as CPUs in the
                                        simulator and where only instructions are

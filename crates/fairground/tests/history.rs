@@ -53,7 +53,7 @@ fn several_stores_are_one_history() {
     let bench = bench(&[1000]);
     std::fs::rename(bench.path("fairground.db"), bench.path("old.db")).expect("a store");
     let assert = bench.run(&["history", "--store", "old.db"]).success();
-    assert!(stderr(&assert).contains("one run only"));
+    assert!(stderr(&assert).contains("one session only"));
     run(&bench, 1030);
     let assert = bench.run(&["history", "old.db", "fairground.db"]).code(1);
     let said = stdout(&assert);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! No two of our schedulers are the same under another name: for each pair there is a small load in
+//! No two of our schedulers are the same under another name: for each pair there is a small workload in
 //! which they differ, and the tool names it.
 
 mod common;
@@ -20,7 +20,7 @@ fn any_two_schedulers_can_be_told_apart() {
     let alike: Vec<String> = (pairs.iter().filter(|pair| pair.evidence.is_none()))
         .map(|pair| format!("{} and {}", pair.one, pair.other))
         .collect();
-    assert_eq!(alike, Vec::<String>::new(), "differ in none of the loads");
+    assert_eq!(alike, Vec::<String>::new(), "differ in none of the workloads");
     let compared: BTreeSet<String> =
         pairs.into_iter().flat_map(|pair| [pair.one, pair.other]).collect();
     let all: BTreeSet<String> = compile::builtin().into_iter().map(|source| source.name).collect();

@@ -52,7 +52,7 @@ fn the_printed_commands_work() {
 }
 
 #[test]
-fn a_load_of_ones_own_decides_by_its_headline() {
+fn a_workload_of_ones_own_decides_by_its_headline() {
     let bench = Bench::new();
     let own = common::TINY.replace(
         "duration_us = 50000",

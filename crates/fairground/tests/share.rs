@@ -59,12 +59,12 @@ fn what_is_shared_comes_back_and_comes_once() {
     let said = import(&bench, "a.fairground");
     assert!(said.contains("shared by Ada: 4 trials"), "{said}");
     let said = import(&bench, "a.fairground");
-    assert!(said.contains("in the store already"), "{said}");
+    assert!(said.contains("the store has all of it already"), "{said}");
     assert_eq!(bench.records("b.db").len(), 4);
     bench.run(&["compare", "--identical", "a.db", "b.db"]).success();
     // Its owner has it already.
     let assert = bench.run(&["import", "a.fairground", "--store", "a.db"]).success();
-    assert!(stderr(&assert).contains("in the store already"));
+    assert!(stderr(&assert).contains("the store has all of it already"));
     for record in bench.records("b.db") {
         let note = record.provenance.notes.last().expect("a note");
         assert!(note.starts_with("shared by Ada, seal "), "{note}");
@@ -244,7 +244,7 @@ fn refusal_writes_nothing_and_is_bad_input() {
     assert!(said.contains("bad.fairground: refused: "), "{said}");
     assert!(!Path::new(&bench.path("b.db")).exists());
     let assert = bench.run(&["import", "a.fairground", "--scheduler", "x"]).code(2);
-    assert!(stderr(&assert).contains("--scheduler: a shared file says itself"));
+    assert!(stderr(&assert).contains("--scheduler: a shared file has its own"));
     bench.run(&["import", "none.fairground", "--store", "b.db"]).code(2);
 }
 
@@ -256,7 +256,7 @@ fn what_others_measured_is_no_run_of_ours() {
     // One run of our own, one of Ada's: nothing before it to compare with.
     bench.run(&["run", "./race.toml", "--exploratory", "--store", "b.db", "--seed", "9"]).success();
     let assert = bench.run(&["history", "--gate", "--store", "b.db"]).code(2);
-    assert!(stderr(&assert).contains("ran only once"), "{}", stderr(&assert));
+    assert!(stderr(&assert).contains("measured only once"), "{}", stderr(&assert));
     let own = |record: &&Record| record.provenance.notes.iter().all(|it| !it.contains("Ada"));
     assert_eq!(bench.records("b.db").iter().filter(own).count(), 4);
 }
