@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Read in this order: [`trial`] runs a whole trial; [`core`] is the machine with the classes above
-//! sched_ext; [`ext`] is sched_ext itself; [`ops`] is the interface to the scheduler, and
+//! sched_ext; [`ext`] is sched_ext itself; [`Ops`] is the interface to the scheduler, and
 //! [`native`] implements it for compiled schedulers; [`player`] plays the workload; [`measure`]
 //! counts.
 //!
@@ -27,7 +27,8 @@ pub mod ops;
 pub mod player;
 pub mod trial;
 
+pub use crate::core::kernel::{Core, Ops};
 pub use crate::core::memory::TaskLayout;
-pub use crate::core::{Core, TaskId};
-pub use ops::{ExitInfo, Ops, OpsPresent};
+pub use crate::core::task_id::TaskId;
+pub use ops::{ExitInfo, OpsPresent};
 pub use trial::run_ops;

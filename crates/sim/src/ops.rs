@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The interface between the core and a scheduler (`struct sched_ext_ops`).
-//!
-//! Methods take `&self` because they nest: a kfunc called inside `dispatch` may make the core call
-//! `dequeue`. A scheduler keeps its state in its own memory (or in cells).
-
-use crate::core::{Core, TaskId};
+//! What the core knows about a scheduler: which callbacks it has, and why it exited.
 
 /// Which callbacks a scheduler has. The core never calls an absent callback and follows the
 /// kernel's default instead.
@@ -43,65 +38,4 @@ pub struct ExitInfo {
     pub reason: String,
     /// The details.
     pub message: String,
-}
-
-/// A scheduler's table of callbacks. Meaning, arguments and defaults are those of
-/// `struct sched_ext_ops`.
-#[allow(unused_variables, missing_docs)]
-pub trait Ops {
-    /// Which callbacks exist.
-    fn present(&self) -> OpsPresent;
-    /// `ops.name`.
-    fn name(&self) -> String {
-        "unnamed".into()
-    }
-    /// `ops.flags`.
-    fn flags(&self) -> u64 {
-        0
-    }
-    /// `ops.timeout_ms`; 0: the maximum, 30 s.
-    fn timeout_ms(&self) -> u32 {
-        0
-    }
-    /// `ops.dispatch_max_batch`; 0: the default, 32.
-    fn dispatch_max_batch(&self) -> u32 {
-        0
-    }
-    /// The running callback and the source line from which it called the core, for messages. Empty
-    /// if no callback runs or the line is unknown.
-    fn place(&self) -> String {
-        String::new()
-    }
-    fn init(&self, core: &mut Core) -> i32 {
-        0
-    }
-    fn exit(&self, core: &mut Core, info: &ExitInfo) {}
-    fn init_task(&self, core: &mut Core, task: TaskId, fork: bool) -> i32 {
-        0
-    }
-    fn exit_task(&self, core: &mut Core, task: TaskId, cancelled: bool) {}
-    fn enable(&self, core: &mut Core, task: TaskId) {}
-    fn disable(&self, core: &mut Core, task: TaskId) {}
-    fn select_cpu(&self, core: &mut Core, task: TaskId, prev_cpu: i32, wake_flags: u64) -> i32 {
-        prev_cpu
-    }
-    fn enqueue(&self, core: &mut Core, task: TaskId, enq_flags: u64) {}
-    fn dequeue(&self, core: &mut Core, task: TaskId, deq_flags: u64) {}
-    fn dispatch(&self, core: &mut Core, cpu: i32, prev: Option<TaskId>) {}
-    fn tick(&self, core: &mut Core, task: TaskId) {}
-    fn runnable(&self, core: &mut Core, task: TaskId, enq_flags: u64) {}
-    fn running(&self, core: &mut Core, task: TaskId) {}
-    fn stopping(&self, core: &mut Core, task: TaskId, runnable: bool) {}
-    fn quiescent(&self, core: &mut Core, task: TaskId, deq_flags: u64) {}
-    fn r#yield(&self, core: &mut Core, from: TaskId, to: Option<TaskId>) -> bool {
-        false
-    }
-    fn set_weight(&self, core: &mut Core, task: TaskId, weight: u32) {}
-    /// The new mask is [`Core::cpus_allowed`] of the task.
-    fn set_cpumask(&self, core: &mut Core, task: TaskId) {}
-    fn update_idle(&self, core: &mut Core, cpu: i32, idle: bool) {}
-    fn cpu_online(&self, core: &mut Core, cpu: i32) {}
-    fn cpu_offline(&self, core: &mut Core, cpu: i32) {}
-    /// A timer started with [`Core::timer_start`] has expired.
-    fn timer(&self, core: &mut Core, timer: u32) {}
 }

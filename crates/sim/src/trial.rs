@@ -6,10 +6,10 @@ use std::rc::Rc;
 
 use model::{ActiveScheduler, Outcome, Provenance, Record, SchedulerChoice, Trial};
 
-use crate::core::Core;
+use crate::core::kernel::{Core, Ops};
 use crate::core::memory::TaskLayout;
-use crate::core::task::Class;
-use crate::ops::Ops;
+use crate::core::task::{Class, class_of};
+use crate::ops::ExitInfo;
 
 /// Runs a trial under a scheduler that is a table of callbacks; `None` for policies of the kernel.
 /// `layout` is that of the scheduler's `struct task_struct`.
@@ -23,10 +23,9 @@ pub fn run_ops(trial: &Trial, ops: Option<Rc<dyn Ops>>, layout: TaskLayout) -> R
         let reason = unsupported(&trial.contestant.scheduler);
         return without(trial, Outcome::Unsupported { reason });
     }
-    core.perform_trial(ops);
-    let outcome = core.outcome();
+    let outcome = core.perform_trial(ops);
     let mut record = Record::without_measurement(trial.clone(), outcome, provenance(trial, &name));
-    if core.exit.is_some() {
+    if core.ext.exit().is_some() {
         record.provenance.scheduler_after =
             ActiveScheduler { sched_ext_ops: String::new(), ..disabled(&record.provenance) };
     }
@@ -43,27 +42,26 @@ pub fn without(trial: &Trial, outcome: Outcome) -> Record {
 
 impl Core {
     /// Loads the scheduler, plays the workload, and unloads the scheduler.
-    pub fn perform_trial(&mut self, ops: Option<Rc<dyn Ops>>) {
+    pub fn perform_trial(&mut self, ops: Option<Rc<dyn Ops>>) -> Outcome {
         let main = self.add_main();
         if let Some(ops) = ops {
             self.load(ops);
         }
-        self.refused = self.exit.is_some();
-        if !self.refused {
+        let is_refused = self.ext.exit().is_some();
+        if !is_refused {
             self.create_tasks(main);
             self.start_time();
             self.run();
         }
         self.close_measurement();
-        if self.exit.is_some() {
-            self.dump = self.dump();
-        }
+        let outcome = self.outcome(is_refused);
         self.unload();
+        outcome
     }
 
     /// Events made so far.
     pub fn events_handled(&self) -> u64 {
-        self.events.made()
+        self.machine.events.made()
     }
 
     /// Context switches so far, to and from idle included.
@@ -71,37 +69,36 @@ impl Core {
         self.recorder.switches
     }
 
-    fn outcome(&self) -> Outcome {
-        if let Some(info) = &self.exit {
-            let mut reason = match info.message.is_empty() {
-                true => info.reason.clone(),
-                false => format!("{} ({})", info.reason, info.message),
+    fn outcome(&self, is_refused: bool) -> Outcome {
+        if let Some(info) = self.ext.exit() {
+            let reason = self.exit_reason(info);
+            return match is_refused {
+                true => Outcome::Failed {
+                    reason: format!("the kernel does not enable the scheduler: {reason}"),
+                },
+                false => Outcome::Ejected { reason, dump: self.dump() },
             };
-            if !self.exit_place.is_empty() {
-                reason = format!("{reason}, in {}", self.exit_place);
-            }
-            if self.refused {
-                let reason = format!("the kernel does not enable the scheduler: {reason}");
-                return Outcome::Failed { reason };
-            }
-            return Outcome::Ejected { reason, dump: self.dump.clone() };
         }
         if let Some(reason) = &self.recorder.refusal {
             return Outcome::Failed { reason: reason.clone() };
         }
-        if self.over && !self.timed_out {
-            return Outcome::Ok;
+        self.workload.timeout().map_or(Outcome::Ok, |reason| Outcome::Timeout { reason })
+    }
+
+    fn exit_reason(&self, info: &ExitInfo) -> String {
+        let mut reason = info.reason.clone();
+        if !info.message.is_empty() {
+            reason = format!("{reason} ({})", info.message);
         }
-        let (left, limit) = (self.live_tasks, self.time_limit_ns / 1_000_000);
-        Outcome::Timeout { reason: format!("{left} tasks had not ended after {limit} ms") }
+        match self.ext.exit_place() {
+            "" => reason,
+            place => format!("{reason}, in {place}"),
+        }
     }
 
     /// Whether a task would need the fair class, which is not modelled.
     fn needs_fair_class(&self) -> bool {
-        self.script
-            .groups
-            .iter()
-            .any(|group| crate::core::task::class_of(&group.policy) == Class::Ext)
+        self.workload.groups().iter().any(|group| class_of(&group.policy) == Class::Ext)
     }
 }
 

@@ -5,6 +5,7 @@
 use model::Policy;
 use model::trace::Preemption;
 
+use super::bandwidth::Reservation;
 use super::task::{Class, State, class_of};
 use super::{Core, TaskId};
 use crate::flags::*;
@@ -18,20 +19,20 @@ pub(crate) struct Scope {
 
 impl Core {
     pub(crate) fn begin_change(&mut self, task: TaskId, flags: u64) -> Scope {
-        let cpu = self.task(task).cpu;
-        let queued = self.task(task).state == State::Runnable;
-        let running = self.cpus[cpu as usize].curr == task;
+        let cpu = self.machine.task(task).cpu;
+        let queued = self.machine.task(task).state == State::Runnable;
+        let running = self.machine.cpus[cpu as usize].curr == task;
         if queued {
             self.deactivate(task, flags | DEQ_SAVE | DEQ_NOCLOCK);
         }
-        if running && self.task(task).class == Class::Ext {
+        if running && self.machine.task(task).class == Class::Ext {
             self.put_previous_ext(cpu, task, None);
         }
         Scope { queued, running, flags }
     }
 
     pub(crate) fn end_change(&mut self, task: TaskId, scope: Scope) {
-        let cpu = self.task(task).cpu;
+        let cpu = self.machine.task(task).cpu;
         if scope.queued {
             self.activate(task, cpu, scope.flags | ENQ_RESTORE | ENQ_NOCLOCK);
         }
@@ -42,32 +43,34 @@ impl Core {
 
     /// `sched_setscheduler()` and `setpriority()`. Returns false if admission control refuses.
     pub(crate) fn set_policy(&mut self, task: TaskId, policy: Policy) -> bool {
-        let (old, new) = (self.task(task).class, class_of(&policy));
-        if new == Class::Deadline && (!super::deadline::is_valid(&policy) || !self.admits(&policy))
+        let (old, new) = (self.machine.task(task).class, class_of(&policy));
+        if new == Class::Deadline
+            && (!Reservation::new(&policy).is_valid() || !self.machine.admits(&policy))
         {
             return false;
         }
-        let (old_prio, prio) = (self.task(task).prio, super::task::prio_of(&policy));
+        let (old_prio, prio) = (self.machine.task(task).prio, super::task::prio_of(&policy));
         // A new nice value alone is `setpriority()`, which moves no task.
-        let is_nice = Policy { nice: policy.nice, ..self.task(task).policy } == policy;
+        let is_nice = Policy { nice: policy.nice, ..self.machine.task(task).policy } == policy;
         let class = if old == new { 0 } else { ENQ_CLASS };
         let moves = if is_nice || prio == old_prio { 0 } else { ENQ_MOVE };
         let mut scope = self.begin_change(task, class | moves);
         if old < Class::Ext {
-            self.leave_real_time(task);
+            self.machine.leave_real_time(task);
         }
-        if old == Class::Ext && new != Class::Ext && self.loaded {
+        if old == Class::Ext && new != Class::Ext && self.ext.is_loaded() {
             self.disable_task(task);
         }
-        self.write_policy(task, policy);
+        self.machine.write_policy(task, policy);
         if new < Class::Ext {
-            self.join_real_time(task);
+            self.machine.join_real_time(task);
             if old != Class::Deadline {
                 // A deadline task that changes its parameters keeps its present budget.
-                (self.task_mut(task).dl_deadline, self.task_mut(task).dl_runtime) = (0, 0);
+                (self.machine.task_mut(task).dl_deadline, self.machine.task_mut(task).dl_runtime) =
+                    (0, 0);
             }
         }
-        if new == Class::Ext && self.loaded {
+        if new == Class::Ext && self.ext.is_loaded() {
             match old == Class::Ext {
                 true => self.reweight(task),
                 false => self.enable_task_with_mask(task),
@@ -84,38 +87,33 @@ impl Core {
 
     /// Reschedules if the change altered which task should run.
     fn after_change(&mut self, task: TaskId, old: Class) {
-        let (cpu, state) = (self.task(task).cpu, self.task(task).state);
+        let (cpu, state) = (self.machine.task(task).cpu, self.machine.task(task).state);
         if state != State::Runnable {
             return;
         }
-        if self.cpus[cpu as usize].curr != task {
+        if self.machine.cpus[cpu as usize].curr != task {
             self.wakeup_preempt(cpu, task);
-        } else if old < Class::Ext || self.task(task).class < Class::Ext {
-            self.resched(cpu);
+        } else if old < Class::Ext || self.machine.task(task).class < Class::Ext {
+            self.machine.resched(cpu);
         }
-    }
-
-    /// `PR_SET_NAME`.
-    pub(crate) fn set_comm(&mut self, id: TaskId, name: &str) {
-        let mut comm = [0u8; 16];
-        comm.iter_mut().zip(name.bytes().take(15)).for_each(|(to, from)| *to = from);
-        super::memory::put(self.tasks[id.0 as usize].memory, self.arena.layout.comm, comm);
     }
 
     /// `sched_setaffinity()`: the mask is a number in `Core::masks`, never of an empty set.
     pub(crate) fn set_affinity(&mut self, task: TaskId, mask: u32) {
-        if self.masks[mask as usize] == self.masks[self.task(task).mask as usize] {
+        if self.machine.masks[mask as usize]
+            == self.machine.masks[self.machine.task(task).mask as usize]
+        {
             return;
         }
         let scope = self.begin_change(task, 0);
-        self.task_mut(task).mask = mask;
-        self.write_mask(task);
-        if self.loaded && self.task(task).class == Class::Ext {
+        self.machine.task_mut(task).mask = mask;
+        self.machine.write_mask(task);
+        if self.ext.is_loaded() && self.machine.task(task).class == Class::Ext {
             self.tell_cpumask(task);
         }
         self.end_change(task, scope);
-        let cpu = self.task(task).cpu;
-        if !self.allowed(task, cpu) && self.task(task).state == State::Runnable {
+        let cpu = self.machine.task(task).cpu;
+        if !self.machine.allowed(task, cpu) && self.machine.task(task).state == State::Runnable {
             self.evict(task, cpu);
         }
     }
@@ -123,9 +121,9 @@ impl Core {
     /// The stopper thread moves a task away from a CPU that it may not use any more, and preempts
     /// it first if it is running.
     fn evict(&mut self, task: TaskId, from: u32) {
-        let target = self.cpus_allowed(task).first().unwrap_or(from);
-        if self.cpus[from as usize].curr == task {
-            self.cpu_mut(from).server.active = false;
+        let target = self.machine.cpus_allowed(task).first().unwrap_or(from);
+        if self.machine.cpus[from as usize].curr == task {
+            self.machine.cpu_mut(from).server.active = false;
             self.stop_and_move(task, from, target);
         } else {
             self.move_queued(task, target);
@@ -133,43 +131,43 @@ impl Core {
     }
 
     fn stop_and_move(&mut self, task: TaskId, from: u32, target: u32) {
-        self.pause(from);
+        self.machine.pause(from);
         self.because(from, Preemption::Moved);
         self.trace_choice(from, TaskId(from), Some(task));
-        if self.task(task).class == Class::Ext {
+        if self.machine.task(task).class == Class::Ext {
             self.put_previous_ext(from, task, Some(TaskId(from)));
         } else {
             self.update_curr(from);
         }
-        let clock = self.clock(from);
+        let clock = self.machine.clock(from);
         self.leave_for_stopper(from, task, clock);
         self.move_queued(task, target);
-        self.resched(from);
+        self.machine.resched(from);
     }
 
     /// `__migrate_task()`: the callbacks of sched_ext see it as a new enqueue, without quiescent
     /// and runnable.
     fn move_queued(&mut self, task: TaskId, target: u32) {
         self.deactivate(task, DEQ_NOCLOCK | ENQ_MIGRATING);
-        self.set_task_cpu(task, target);
+        self.machine.set_task_cpu(task, target);
         self.activate(task, target, ENQ_MIGRATING);
         self.wakeup_preempt(target, task);
     }
 
     /// `sched_yield()`.
     pub(crate) fn yield_task(&mut self, cpu: u32) {
-        let task = self.cpus[cpu as usize].curr;
-        match self.task(task).class {
+        let task = self.machine.cpus[cpu as usize].curr;
+        match self.machine.task(task).class {
             Class::Ext => self.yield_ext(cpu, task),
             Class::Rt => {
-                let prio = self.task(task).prio;
-                self.cpu_mut(cpu).rt.rotate(task, prio);
+                let prio = self.machine.task(task).prio;
+                self.machine.cpu_mut(cpu).rt.rotate(task, prio);
             }
             Class::Deadline => self.yield_deadline(cpu, task),
             Class::Idle => {}
         }
-        self.yielding = true;
+        self.machine.yielding = true;
         self.schedule(cpu, None);
-        self.yielding = false;
+        self.machine.yielding = false;
     }
 }

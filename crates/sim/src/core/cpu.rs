@@ -9,12 +9,10 @@
 //! DIVERGES: the siblings of a core both run at full speed, caches matter only at a migration, and
 //! CPUs have a fixed frequency and no hot-plug.
 
-use super::deadline::DeadlineQueue;
-use super::rt::RtQueue;
+use super::deadline_queue::DeadlineQueue;
+use super::rt_queue::RtQueue;
 use super::server::Server;
-use super::task::Class;
-use super::{Core, NO_TASK, TaskId};
-use crate::core::events::EventKind;
+use super::task_id::{NO_TASK, TaskId};
 
 /// A CPU. Only code that runs on it, or that holds its run-queue lock in the kernel, changes
 /// fields.
@@ -41,7 +39,7 @@ pub struct Cpu {
     pub free_at: u64,
     /// Time at which the task's current work is done without interruption; `u64::MAX`: no work.
     pub done_at: u64,
-    /// Time of the earliest queued [`EventKind::Work`]; `u64::MAX`: none.
+    /// Time of the earliest queued [`Work`](super::events::EventKind::Work); `u64::MAX`: none.
     pub armed_at: u64,
     /// Time since which the current task works.
     pub resumed_at: u64,
@@ -97,104 +95,6 @@ impl Cpu {
             deadline: DeadlineQueue::default(),
             server: Server::default(),
             switches: 0,
-        }
-    }
-}
-
-/// Time.
-impl Core {
-    /// The time on a CPU. Kernel work moves it ahead of the event that is being handled.
-    #[inline]
-    pub(crate) fn clock(&self, cpu: u32) -> u64 {
-        self.now.max(self.cpus[cpu as usize].free_at)
-    }
-
-    /// Kernel work on a CPU: what its task does is delayed by it.
-    #[inline]
-    pub(crate) fn charge(&mut self, cpu: u32, ns: u64) {
-        if ns == 0 {
-            return;
-        }
-        let now = self.now;
-        let cpu = &mut self.cpus[cpu as usize];
-        cpu.free_at = cpu.free_at.max(now) + ns;
-        if cpu.done_at != u64::MAX {
-            let until = self.tasks[cpu.curr.0 as usize].until;
-            cpu.done_at = if until > 0 { until.max(cpu.free_at) } else { cpu.done_at + ns };
-        }
-    }
-
-    /// Whether its idle task runs.
-    #[inline]
-    pub(crate) fn is_idle(&self, cpu: u32) -> bool {
-        self.cpus[cpu as usize].curr.0 == cpu
-    }
-
-    /// The class of who runs there.
-    #[inline]
-    pub(crate) fn curr_class(&self, cpu: u32) -> Class {
-        self.tasks[self.cpus[cpu as usize].curr.0 as usize].class
-    }
-
-    /// Lets the current task work from now on, and makes sure that its end is noticed.
-    pub(crate) fn resume(&mut self, cpu: u32) {
-        let clock = self.clock(cpu);
-        let capacity = self.topology.capacity[cpu as usize];
-        let here = &mut self.cpus[cpu as usize];
-        if here.curr.0 == cpu {
-            here.done_at = u64::MAX;
-            return;
-        }
-        here.resumed_at = clock;
-        let task = &self.tasks[here.curr.0 as usize];
-        here.done_at = match task.until {
-            0 if capacity == 1024 => clock + task.work_left,
-            0 => clock + (task.work_left * 1024).div_ceil(capacity),
-            until => until.max(clock),
-        };
-        self.arm_work(cpu);
-        self.arm_tick(cpu);
-    }
-
-    /// Takes note of what the current task has left to do.
-    pub(crate) fn pause(&mut self, cpu: u32) {
-        let clock = self.clock(cpu);
-        let capacity = self.topology.capacity[cpu as usize];
-        let here = &mut self.cpus[cpu as usize];
-        if here.done_at == u64::MAX {
-            return;
-        }
-        let task = &mut self.tasks[here.curr.0 as usize];
-        if task.until == 0 {
-            let left = here.done_at.saturating_sub(clock);
-            let left = if capacity == 1024 { left } else { left * capacity / 1024 };
-            let done = task.work_left.saturating_sub(left);
-            task.work_left -= done;
-            self.stats[here.curr.0 as usize].user_ns += done;
-        } else {
-            self.stats[here.curr.0 as usize].user_ns += clock.saturating_sub(here.resumed_at);
-        }
-        here.done_at = u64::MAX;
-    }
-
-    /// An event that comes too early is harmless: it is handled by arming the next one. So only an
-    /// earlier end needs a new event.
-    pub(crate) fn arm_work(&mut self, cpu: u32) {
-        let here = &mut self.cpus[cpu as usize];
-        if here.done_at < here.armed_at {
-            here.armed_at = here.done_at;
-            self.events.push(here.done_at, EventKind::Work, cpu, 0);
-        }
-    }
-
-    /// Ticks come on a grid, and only to busy CPUs.
-    fn arm_tick(&mut self, cpu: u32) {
-        let here = &mut self.cpus[cpu as usize];
-        if !here.tick_armed {
-            here.tick_armed = true;
-            let since = self.now.saturating_sub(self.tick_phase);
-            let next = self.tick_phase + (since / self.tick_ns + 1) * self.tick_ns;
-            self.events.push(next, EventKind::Tick, cpu, 0);
         }
     }
 }

@@ -9,9 +9,9 @@ use super::{Core, TaskId};
 impl Core {
     /// Runs until the workload is over, the scheduler exits, or no event is left.
     pub(crate) fn run(&mut self) {
-        while !self.over && self.exit.is_none() {
-            let Some(event) = self.events.pop() else { break };
-            self.now = event.time;
+        while !self.workload.is_over() && self.ext.exit().is_none() {
+            let Some(event) = self.machine.events.pop() else { break };
+            self.machine.now = event.time;
             self.fetch_next();
             self.handle(event);
         }
@@ -22,28 +22,30 @@ impl Core {
     /// depends on it is fetched; for the events after it, their task or CPU is fetched.
     #[inline]
     fn fetch_next(&self) {
-        let mut coming = self.events.soonest();
+        let mut coming = self.machine.events.soonest();
         let Some(next) = coming.next() else { return };
         match next.kind {
             EventKind::Wake => {
-                let task = &self.tasks[next.index as usize];
-                fetch(&self.stats[next.index as usize]);
-                fetch(&self.progress[next.index as usize]);
-                fetch(&self.cpus[task.cpu as usize]);
+                let task = &self.machine.tasks[next.index as usize];
+                fetch(&self.machine.stats[next.index as usize]);
+                fetch(self.workload.progress(TaskId(next.index)));
+                fetch(&self.machine.cpus[task.cpu as usize]);
                 fetch_at(task.memory);
             }
             EventKind::Work | EventKind::Resched => {
-                let current = self.cpus[next.index as usize].curr.0 as usize;
-                fetch(&self.tasks[current]);
-                fetch(&self.stats[current]);
-                fetch(&self.progress[current]);
+                let current = self.machine.cpus[next.index as usize].curr.0 as usize;
+                fetch(&self.machine.tasks[current]);
+                fetch(&self.machine.stats[current]);
+                fetch(self.workload.progress(TaskId(current as u32)));
             }
             _ => {}
         }
         for event in coming {
             match event.kind {
-                EventKind::Wake => fetch(&self.tasks[event.index as usize]),
-                EventKind::Work | EventKind::Resched => fetch(&self.cpus[event.index as usize]),
+                EventKind::Wake => fetch(&self.machine.tasks[event.index as usize]),
+                EventKind::Work | EventKind::Resched => {
+                    fetch(&self.machine.cpus[event.index as usize])
+                }
                 _ => {}
             }
         }
@@ -66,12 +68,12 @@ impl Core {
 
     /// Runs code in interrupt context on a CPU, and then the work that is due at its end.
     pub(crate) fn interrupt(&mut self, cpu: u32, cost_ns: u64, what: impl FnOnce(&mut Core)) {
-        self.this_cpu = cpu;
-        let idle = if self.is_idle(cpu) { self.costs.idle_exit_ns } else { 0 };
-        self.charge(cpu, idle + cost_ns);
+        self.machine.this_cpu = cpu;
+        let idle = if self.machine.is_idle(cpu) { self.machine.costs.idle_exit_ns } else { 0 };
+        self.machine.charge(cpu, idle + cost_ns);
         what(self);
         self.settle(cpu);
-        self.arm_work(cpu);
+        self.machine.arm_work(cpu);
     }
 
     /// Does the work that waits for the end of the current operation: kicks, deferred moves,
@@ -80,7 +82,7 @@ impl Core {
         loop {
             self.run_deferred();
             self.run_kicks(cpu);
-            if !self.cpus[cpu as usize].need_resched || self.exit.is_some() {
+            if !self.machine.cpus[cpu as usize].need_resched || self.ext.exit().is_some() {
                 break;
             }
             self.schedule(cpu, None);
@@ -89,52 +91,38 @@ impl Core {
 
     fn on_work(&mut self, event: Event) {
         let cpu = event.index;
-        let here = &mut self.cpus[cpu as usize];
+        let here = &mut self.machine.cpus[cpu as usize];
         if here.armed_at == event.time {
             here.armed_at = u64::MAX;
         }
-        if here.done_at > self.now {
+        if here.done_at > self.machine.now {
             if here.done_at != u64::MAX {
-                self.arm_work(cpu);
+                self.machine.arm_work(cpu);
             }
             return;
         }
-        self.this_cpu = cpu;
+        self.machine.this_cpu = cpu;
         self.play(cpu);
         self.settle(cpu);
-        self.arm_work(cpu);
+        self.machine.arm_work(cpu);
     }
 
     /// Handles the interrupt that another CPU sent. The work may have been done already.
     fn on_resched(&mut self, cpu: u32) {
-        if self.cpus[cpu as usize].need_resched {
+        if self.machine.cpus[cpu as usize].need_resched {
             self.interrupt(cpu, 0, |_| ());
         }
     }
 
     fn on_wake(&mut self, task: TaskId, generation: u32) {
-        let Core { tasks, .. } = self;
-        let sleeper = &tasks[task.0 as usize];
+        let sleeper = self.machine.task(task);
         if holds(generation, sleeper.wakes) && sleeper.state != State::Runnable {
             // High-resolution timers expire on the CPU that they were started on.
             let cpu = sleeper.cpu;
-            self.interrupt(cpu, self.costs.timer_ns, |core| {
+            self.interrupt(cpu, self.machine.costs.timer_ns, |core| {
                 core.prefetch(task);
                 core.wake(task, 0);
             });
-        }
-    }
-
-    /// Makes a CPU reschedule as soon as possible (`resched_curr`).
-    pub(crate) fn resched(&mut self, cpu: u32) {
-        let here = &mut self.cpus[cpu as usize];
-        if here.need_resched {
-            return;
-        }
-        here.need_resched = true;
-        if cpu != self.this_cpu {
-            let time = self.clock(self.this_cpu) + self.costs.ipi_ns;
-            self.events.push(time, EventKind::Resched, cpu, 0);
         }
     }
 }

@@ -143,16 +143,6 @@ impl Events {
         self.made
     }
 
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.heap.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
-    }
-
     fn up(&mut self, mut at: usize) {
         let moving = self.heap[at];
         while at > 0 {

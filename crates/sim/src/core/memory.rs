@@ -7,7 +7,7 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 
-use super::TaskId;
+use super::task_id::TaskId;
 
 /// "This field does not exist": the core then keeps its value in a scratch word behind the block.
 pub const ABSENT: u32 = u32::MAX;
@@ -69,7 +69,7 @@ pub struct TaskLayout {
 }
 
 impl TaskLayout {
-    /// The smallest layout: for schedulers written in Rust, which use [`super::Core`]'s methods.
+    /// The smallest layout: for schedulers written in Rust, which use the methods of [`Core`](crate::Core).
     pub const fn compact() -> TaskLayout {
         TaskLayout {
             slice: 0,

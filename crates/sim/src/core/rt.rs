@@ -6,106 +6,30 @@
 //! ext servers instead, unless they are built with `CONFIG_RT_GROUP_SCHED`. There is no priority
 //! inheritance.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use model::trace::{Preemption, Queue};
 
+use super::machine_state::MachineState;
+use super::rt_queue::IDLE_PRIO;
 use super::task::Class;
 use super::{Core, TaskId};
 
-/// The real-time tasks of a CPU, including the running task.
-#[derive(Default)]
-pub struct RtQueue {
-    /// One list per `p->prio`, 0 is the highest. Empty lists keep their memory.
-    lists: BTreeMap<i32, VecDeque<TaskId>>,
-    len: u32,
-}
-
 /// The priority of a CPU without real-time and deadline tasks, on the scale of `p->prio`.
 const NORMAL: i32 = 100;
-const IDLE: i32 = 140;
 /// The priority of a CPU with a deadline task: above every real-time priority.
 const DEADLINE: i32 = -1;
 
-impl RtQueue {
-    fn insert(&mut self, prio: i32, task: TaskId, head: bool) {
-        let list = self.lists.entry(prio).or_default();
-        match head {
-            true => list.push_front(task),
-            false => list.push_back(task),
-        }
-        self.len += 1;
-    }
-
-    fn remove(&mut self, prio: i32, task: TaskId) {
-        let Some(list) = self.lists.get_mut(&prio) else { return };
-        if let Some(at) = list.iter().position(|&other| other == task) {
-            list.remove(at);
-            self.len -= 1;
-        }
-    }
-
-    /// The first task of the highest priority.
-    pub fn first(&self) -> Option<TaskId> {
-        self.iter().next()
-    }
-
-    /// The highest priority of the CPU's waiting and running tasks.
-    fn best(&self) -> i32 {
-        let mut lists = self.lists.iter().filter(|(_, list)| !list.is_empty());
-        lists.next().map_or(IDLE, |(&prio, _)| prio)
-    }
-
-    fn iter(&self) -> impl Iterator<Item = TaskId> {
-        self.lists.values().flatten().copied()
-    }
-
-    /// Moves the task to the tail of its list; false if it is alone there.
-    pub fn rotate(&mut self, task: TaskId, prio: i32) -> bool {
-        if self.lists.get(&prio).is_none_or(|list| list.len() < 2) {
-            return false;
-        }
-        self.remove(prio, task);
-        self.insert(prio, task, false);
-        true
-    }
-}
-
-impl Core {
-    pub(crate) fn enqueue_rt(&mut self, cpu: u32, task: TaskId, head: bool) {
-        let prio = self.task(task).prio;
-        self.cpu_mut(cpu).rt.insert(prio, task, head);
-        self.trace_rt(cpu, task);
-    }
-
-    /// The task's position in the run queue, for the trace.
-    #[inline(always)]
-    pub(crate) fn trace_rt(&mut self, cpu: u32, task: TaskId) {
-        if self.is_tracing() {
-            let place = self.cpus[cpu as usize].rt.iter().position(|other| other == task);
-            self.note_run_queue(Queue::RealTime(cpu), task, place);
-        }
-    }
-
-    pub(crate) fn dequeue_rt(&mut self, cpu: u32, task: TaskId) {
-        if self.cpus[cpu as usize].curr == task {
-            self.update_curr(cpu);
-        }
-        let prio = self.task(task).prio;
-        self.cpu_mut(cpu).rt.remove(prio, task);
-    }
-
+impl MachineState {
     /// A CPU's priority as `cpupri` has it: a higher number is a lower priority.
     fn cpu_prio(&self, cpu: u32) -> i32 {
         let here = &self.cpus[cpu as usize];
         if here.deadline.first().is_some() {
             DEADLINE
-        } else if here.rt.len > 0 {
+        } else if here.rt.len() > 0 {
             here.rt.best()
         } else if here.nr_ext > 0 {
             NORMAL
         } else {
-            IDLE
+            IDLE_PRIO
         }
     }
 
@@ -128,71 +52,10 @@ impl Core {
         if test { self.find_lowest(task, home).unwrap_or(home) } else { home }
     }
 
-    /// A higher priority preempts. At equal priority, a task that cannot migrate preempts one that
-    /// can.
-    pub(crate) fn rt_preempts(&mut self, cpu: u32, task: TaskId) -> bool {
-        let current = self.cpus[cpu as usize].curr;
-        let (running, waking) = (self.task(current), self.task(task));
-        if waking.prio != running.prio || waking.nr_allowed > 1 || running.nr_allowed == 1 {
-            return waking.prio < running.prio;
-        }
-        if self.find_lowest(current, cpu).is_none() {
-            return false;
-        }
-        let prio = self.task(task).prio;
-        let queue = &mut self.cpu_mut(cpu).rt;
-        queue.remove(prio, task);
-        queue.insert(prio, task, true);
-        true
-    }
-
     /// The waiting task of highest priority that may leave the CPU.
     fn pushable(&self, cpu: u32) -> Option<TaskId> {
         let here = &self.cpus[cpu as usize];
         here.rt.iter().find(|&task| task != here.curr && self.task(task).nr_allowed > 1)
-    }
-
-    /// Pushes waiting tasks to CPUs of lower priority (`push_rt_tasks`).
-    pub(crate) fn push_rt(&mut self, cpu: u32) {
-        while self.cpus[cpu as usize].rt.len > 1 || self.curr_class(cpu) == Class::Deadline {
-            let Some(task) = self.pushable(cpu) else { break };
-            let current = self.cpus[cpu as usize].curr;
-            if self.task(task).prio < self.task(current).prio {
-                self.because(cpu, Preemption::MoreImportant { pid: task.0 });
-                self.resched(cpu);
-                break;
-            }
-            match self.find_lowest(task, cpu) {
-                Some(target) if target != cpu => self.move_rt(task, cpu, target),
-                _ => break,
-            }
-        }
-    }
-
-    /// Pulls waiting tasks with a higher priority than this CPU's (`pull_rt_task`).
-    pub(crate) fn pull_rt(&mut self, cpu: u32) {
-        for source in 0..self.topology.cpus {
-            if source == cpu || self.cpus[source as usize].rt.len < 2 {
-                continue;
-            }
-            let Some(task) = self.pushable(source) else { continue };
-            let current = self.task(self.cpus[source as usize].curr);
-            let wins = self.task(task).prio < self.cpus[cpu as usize].rt.best().min(NORMAL);
-            let stays = current.class == Class::Rt && self.task(task).prio < current.prio;
-            if wins && !stays && self.allowed(task, cpu) {
-                self.move_rt(task, source, cpu);
-            }
-        }
-    }
-
-    fn move_rt(&mut self, task: TaskId, from: u32, to: u32) {
-        self.dequeue_rt(from, task);
-        self.set_task_cpu(task, to);
-        self.enqueue_rt(to, task, false);
-        if to != self.this_cpu || self.cpus[to as usize].curr.0 == to {
-            self.because(to, Preemption::MoreImportant { pid: task.0 });
-            self.resched(to);
-        }
     }
 
     /// A task has joined a class above sched_ext.
@@ -211,10 +74,99 @@ impl Core {
         self.dl_bandwidth -= self.bandwidth(task);
         self.task_mut(task).dl_throttled = false;
     }
+}
+
+impl Core {
+    pub(crate) fn enqueue_rt(&mut self, cpu: u32, task: TaskId, head: bool) {
+        let prio = self.machine.task(task).prio;
+        self.machine.cpu_mut(cpu).rt.insert(prio, task, head);
+        self.trace_rt(cpu, task);
+    }
+
+    /// The task's position in the run queue, for the trace.
+    #[inline(always)]
+    pub(crate) fn trace_rt(&mut self, cpu: u32, task: TaskId) {
+        if self.is_tracing() {
+            let place = self.machine.cpus[cpu as usize].rt.iter().position(|queued| queued == task);
+            self.note_run_queue(Queue::RealTime(cpu), task, place);
+        }
+    }
+
+    pub(crate) fn dequeue_rt(&mut self, cpu: u32, task: TaskId) {
+        if self.machine.cpus[cpu as usize].curr == task {
+            self.update_curr(cpu);
+        }
+        let prio = self.machine.task(task).prio;
+        self.machine.cpu_mut(cpu).rt.remove(prio, task);
+    }
+
+    /// A higher priority preempts. At equal priority, a task that cannot migrate preempts one that
+    /// can.
+    pub(crate) fn rt_preempts(&mut self, cpu: u32, task: TaskId) -> bool {
+        let current = self.machine.cpus[cpu as usize].curr;
+        let (running, waking) = (self.machine.task(current), self.machine.task(task));
+        if waking.prio != running.prio || waking.nr_allowed > 1 || running.nr_allowed == 1 {
+            return waking.prio < running.prio;
+        }
+        if self.machine.find_lowest(current, cpu).is_none() {
+            return false;
+        }
+        let prio = self.machine.task(task).prio;
+        let queue = &mut self.machine.cpu_mut(cpu).rt;
+        queue.remove(prio, task);
+        queue.insert(prio, task, true);
+        true
+    }
+
+    /// Pushes waiting tasks to CPUs of lower priority (`push_rt_tasks`).
+    pub(crate) fn push_rt(&mut self, cpu: u32) {
+        while self.machine.cpus[cpu as usize].rt.len() > 1
+            || self.machine.curr_class(cpu) == Class::Deadline
+        {
+            let Some(task) = self.machine.pushable(cpu) else { break };
+            let current = self.machine.cpus[cpu as usize].curr;
+            if self.machine.task(task).prio < self.machine.task(current).prio {
+                self.because(cpu, Preemption::MoreImportant { pid: task.0 });
+                self.machine.resched(cpu);
+                break;
+            }
+            match self.machine.find_lowest(task, cpu) {
+                Some(target) if target != cpu => self.move_rt(task, cpu, target),
+                _ => break,
+            }
+        }
+    }
+
+    /// Pulls waiting tasks with a higher priority than this CPU's (`pull_rt_task`).
+    pub(crate) fn pull_rt(&mut self, cpu: u32) {
+        for source in 0..self.machine.topology.cpus {
+            if source == cpu || self.machine.cpus[source as usize].rt.len() < 2 {
+                continue;
+            }
+            let Some(task) = self.machine.pushable(source) else { continue };
+            let current = self.machine.task(self.machine.cpus[source as usize].curr);
+            let wins = self.machine.task(task).prio
+                < self.machine.cpus[cpu as usize].rt.best().min(NORMAL);
+            let stays = current.class == Class::Rt && self.machine.task(task).prio < current.prio;
+            if wins && !stays && self.machine.allowed(task, cpu) {
+                self.move_rt(task, source, cpu);
+            }
+        }
+    }
+
+    fn move_rt(&mut self, task: TaskId, from: u32, to: u32) {
+        self.dequeue_rt(from, task);
+        self.machine.set_task_cpu(task, to);
+        self.enqueue_rt(to, task, false);
+        if to != self.machine.this_cpu || self.machine.cpus[to as usize].curr.0 == to {
+            self.because(to, Preemption::MoreImportant { pid: task.0 });
+            self.machine.resched(to);
+        }
+    }
 
     /// After a switch: pushes waiting tasks to other CPUs.
     pub(crate) fn after_switch(&mut self, cpu: u32, next: TaskId) {
-        if self.task(next).class <= Class::Rt {
+        if self.machine.task(next).class <= Class::Rt {
             self.push_deadline(cpu);
             self.push_rt(cpu);
         }

@@ -1,22 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `__schedule()`: picks the next task of a CPU and switches to it.
 
+use super::machine_state::MachineState;
 use super::task::{Class, State};
 use super::topology::Distance;
 use super::{Core, TaskId};
 use crate::core::memory::{get, put};
 use crate::flags::{DEQ_NOCLOCK, DEQ_SLEEP, DEQ_SPECIAL};
 
+impl MachineState {
+    fn refill_ns(&self, from: u32, to: u32) -> u64 {
+        match self.topology.distance(from, to) {
+            Distance::Same => 0,
+            Distance::Smt => self.costs.refill_smt_ns,
+            Distance::Llc => self.costs.refill_llc_ns,
+            Distance::Node => self.costs.refill_node_ns,
+            Distance::Remote => self.costs.refill_remote_ns,
+        }
+    }
+}
+
 impl Core {
     /// Chooses the next task of a CPU. With `end`, the current task stops being runnable and gets
     /// this state.
     pub(crate) fn schedule(&mut self, cpu: u32, end: Option<State>) {
-        let previous = self.cpus[cpu as usize].curr;
-        self.pause(cpu);
-        self.charge(cpu, self.costs.schedule_ns);
-        self.cpus[cpu as usize].need_resched = false;
+        let previous = self.machine.cpus[cpu as usize].curr;
+        self.machine.pause(cpu);
+        self.machine.charge(cpu, self.machine.costs.schedule_ns);
+        self.machine.cpus[cpu as usize].need_resched = false;
         if let Some(state) = end {
-            self.set_state(previous, state);
+            self.machine.set_state(previous, state);
             let dead = if state == State::Dead { DEQ_SPECIAL } else { 0 };
             self.deactivate(previous, DEQ_SLEEP | DEQ_NOCLOCK | dead);
         }
@@ -28,11 +41,11 @@ impl Core {
             self.set_next(cpu, next);
             self.switch(cpu, previous, next);
         } else if next.0 == cpu {
-            let stopped = std::mem::take(&mut self.cpu_mut(cpu).stopper);
+            let stopped = std::mem::take(&mut self.machine.cpu_mut(cpu).stopper);
             self.update_idle(cpu, true, stopped);
         }
-        self.resume(cpu);
-        if self.nr_real_time > 0 {
+        self.machine.resume(cpu);
+        if self.machine.nr_real_time > 0 {
             self.after_switch(cpu, next);
         }
         if end == Some(State::Dead) {
@@ -41,7 +54,7 @@ impl Core {
     }
 
     fn pick_next(&mut self, cpu: u32, previous: TaskId) -> TaskId {
-        if self.nr_real_time > 0
+        if self.machine.nr_real_time > 0
             && let Some(next) = self.pick_real_time(cpu, previous)
         {
             return next;
@@ -51,28 +64,28 @@ impl Core {
 
     /// Picks from the classes above sched_ext, and from the deadline server of sched_ext.
     fn pick_real_time(&mut self, cpu: u32, previous: TaskId) -> Option<TaskId> {
-        let was = self.task(previous).class;
+        let was = self.machine.task(previous).class;
         if was <= Class::Rt {
             self.update_curr(cpu);
             self.pull_deadline(cpu);
             self.pull_rt(cpu);
         }
-        if let Some(next) = self.cpus[cpu as usize].deadline.first() {
+        if let Some(next) = self.machine.cpus[cpu as usize].deadline.first() {
             return Some(next);
         }
-        if self.cpus[cpu as usize].server.active
+        if self.machine.cpus[cpu as usize].server.active
             && let Some(next) = self.pick_ext(cpu, previous)
         {
             return Some(next);
         }
-        self.cpus[cpu as usize].rt.first()
+        self.machine.cpus[cpu as usize].rt.first()
     }
 
     pub(crate) fn put_previous(&mut self, cpu: u32, previous: TaskId, next: TaskId) {
-        let class = self.task(previous).class;
+        let class = self.machine.task(previous).class;
         match class {
             Class::Ext => self.put_previous_ext(cpu, previous, Some(next)),
-            Class::Idle if std::mem::take(&mut self.cpu_mut(cpu).stopper) => {}
+            Class::Idle if std::mem::take(&mut self.machine.cpu_mut(cpu).stopper) => {}
             Class::Idle => self.update_idle(cpu, false, true),
             Class::Rt => {
                 self.update_curr(cpu);
@@ -86,11 +99,11 @@ impl Core {
     }
 
     pub(crate) fn set_next(&mut self, cpu: u32, next: TaskId) {
-        let (clock, at) = (self.clock(cpu), self.arena.layout.exec_start);
-        let this = self.task_mut(next);
+        let (clock, at) = (self.machine.clock(cpu), self.machine.arena.layout.exec_start);
+        let this = self.machine.task_mut(next);
         this.exec_start = clock;
         put(this.memory, at, clock);
-        match self.task(next).class {
+        match self.machine.task(next).class {
             Class::Ext => self.set_next_ext(cpu, next),
             Class::Idle => self.update_idle(cpu, true, true),
             Class::Rt | Class::Deadline => {}
@@ -99,24 +112,23 @@ impl Core {
 
     /// `context_switch()`, with its cost and its measurement.
     fn switch(&mut self, cpu: u32, previous: TaskId, next: TaskId) {
-        let clock = self.clock(cpu);
+        let clock = self.machine.clock(cpu);
         self.count_off(cpu, previous, clock);
         let moved = self.count_on(cpu, next, clock);
         self.record_switch(clock, cpu, previous, next);
-        let here = &mut self.cpus[cpu as usize];
+        let here = &mut self.machine.cpus[cpu as usize];
         here.curr = next;
         here.switches = here.switches.wrapping_add(1);
-        self.charge(cpu, self.costs.context_switch_ns + moved);
-        let at = self.arena.layout.on_cpu;
-        put(self.task(previous).memory, at, 0i32);
-        put(self.task(next).memory, at, 1i32);
+        self.machine.charge(cpu, self.machine.costs.context_switch_ns + moved);
+        let at = self.machine.arena.layout.on_cpu;
+        put(self.machine.task(previous).memory, at, 0i32);
+        put(self.machine.task(next).memory, at, 1i32);
     }
 
     fn record_switch(&mut self, clock: u64, cpu: u32, from: TaskId, to: TaskId) {
-        let Core { tasks, recorder, .. } = self;
-        let (left, came) = (&tasks[from.0 as usize], &tasks[to.0 as usize]);
-        let preempted = !self.yielding;
-        recorder.switch(clock, cpu, (from, left), (to, came), preempted);
+        let (left, came) = (self.machine.task(from), self.machine.task(to));
+        let preempted = !self.machine.yielding;
+        self.recorder.switch(clock, cpu, (from, left), (to, came), preempted);
     }
 
     /// The stopper thread takes the CPU from its task.
@@ -124,10 +136,10 @@ impl Core {
         self.count_off(cpu, task, clock);
         let idle = TaskId(cpu);
         self.record_switch(clock, cpu, task, idle);
-        let here = self.cpu_mut(cpu);
+        let here = self.machine.cpu_mut(cpu);
         (here.curr, here.stopper) = (idle, true);
         here.switches = here.switches.wrapping_add(1);
-        self.charge(cpu, self.costs.context_switch_ns);
+        self.machine.charge(cpu, self.machine.costs.context_switch_ns);
     }
 
     /// The previous task leaves the CPU.
@@ -135,18 +147,18 @@ impl Core {
         if previous.0 == cpu {
             return;
         }
-        let task = &self.tasks[previous.0 as usize];
+        let task = &self.machine.tasks[previous.0 as usize];
         let runnable = task.state == State::Runnable;
-        let stat = &mut self.stats[previous.0 as usize];
+        let stat = &mut self.machine.stats[previous.0 as usize];
         stat.ran_ns += clock.saturating_sub(stat.runs_since);
         self.recorder.ran(task.group, stat.runs_since, clock);
         let at = if runnable {
             stat.involuntary += 1;
             stat.runnable_at = clock;
-            self.arena.layout.nivcsw
+            self.machine.arena.layout.nivcsw
         } else {
             stat.voluntary += 1;
-            self.arena.layout.nvcsw
+            self.machine.arena.layout.nvcsw
         };
         put(task.memory, at, get::<u64>(task.memory, at) + 1);
     }
@@ -157,8 +169,8 @@ impl Core {
         if next.0 == cpu {
             return 0;
         }
-        let group = self.task(next).group;
-        let stat = &mut self.stats[next.0 as usize];
+        let group = self.machine.task(next).group;
+        let stat = &mut self.machine.stats[next.0 as usize];
         stat.runs_since = clock;
         self.recorder.delay(group, stat.runnable_at, clock, &mut stat.longest_wait);
         if stat.waking_at != u64::MAX {
@@ -173,16 +185,6 @@ impl Core {
             return 0;
         }
         stat.migrations += 1;
-        self.refill_ns(from, cpu)
-    }
-
-    fn refill_ns(&self, from: u32, to: u32) -> u64 {
-        match self.topology.distance(from, to) {
-            Distance::Same => 0,
-            Distance::Smt => self.costs.refill_smt_ns,
-            Distance::Llc => self.costs.refill_llc_ns,
-            Distance::Node => self.costs.refill_node_ns,
-            Distance::Remote => self.costs.refill_remote_ns,
-        }
+        self.machine.refill_ns(from, cpu)
     }
 }

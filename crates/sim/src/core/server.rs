@@ -6,14 +6,13 @@
 //! part in EDF with a deadline of one second, which makes a difference only for deadline tasks with
 //! longer deadlines.
 
-use model::trace::Preemption;
-
-use super::Core;
-use super::events::{EventKind, holds};
-use super::task::Class;
+use super::events::holds;
 
 const PERIOD_NS: u64 = 1_000_000_000;
 const RUNTIME_NS: u64 = 50_000_000;
+
+/// How long tasks must have starved before the server becomes active, ns.
+pub const DEFERRED_NS: u64 = PERIOD_NS - RUNTIME_NS;
 
 /// A CPU's deadline server.
 #[derive(Default)]
@@ -26,65 +25,46 @@ pub struct Server {
     generation: u32,
 }
 
-impl Core {
-    /// Starts to wait for starvation if the CPU has sched_ext tasks.
-    pub(crate) fn start_server(&mut self, cpu: u32) {
-        let now = self.now;
-        let here = &mut self.cpus[cpu as usize];
-        if self.nr_real_time == 0 || here.nr_ext == 0 || here.server.armed {
-            return;
-        }
-        here.server.armed = true;
-        let (time, generation) = (now + PERIOD_NS - RUNTIME_NS, here.server.generation);
-        self.events.push(time, EventKind::Server, cpu, generation);
+impl Server {
+    /// Whether the timer that ends the deferral is set.
+    pub fn is_armed(&self) -> bool {
+        self.armed
     }
 
-    fn restart_server(&mut self, cpu: u32, delay_ns: u64, already_ns: u64) {
-        let server = &mut self.cpus[cpu as usize].server;
-        server.generation = server.generation.wrapping_add(1);
-        (server.active, server.armed, server.ran_ns) = (false, true, already_ns);
-        let generation = server.generation;
-        self.events.push(self.now + delay_ns, EventKind::Server, cpu, generation);
+    /// Sets the timer that ends the deferral; returns the timer's generation.
+    pub fn arm(&mut self) -> u32 {
+        self.armed = true;
+        self.generation
     }
 
-    /// Accounts CPU time of sched_ext tasks.
-    pub(crate) fn serve(&mut self, cpu: u32, ns: u64) {
-        let server = &mut self.cpus[cpu as usize].server;
-        if !server.armed && !server.active {
-            return;
-        }
-        server.ran_ns += ns;
-        if server.ran_ns < RUNTIME_NS {
-            return;
-        }
-        let over = server.ran_ns - RUNTIME_NS;
-        if server.active {
-            // The next budget comes with the next period, minus the overrun.
-            self.restart_server(cpu, PERIOD_NS - RUNTIME_NS, over);
-            self.because(cpu, Preemption::Reservation);
-            self.resched(cpu);
-        } else {
-            self.restart_server(cpu, PERIOD_NS - RUNTIME_NS, 0);
-        }
+    /// Begins a new period and invalidates the timer of the last one. The budget of the new period
+    /// is smaller by the overrun of the last one. Returns the new timer's generation.
+    pub fn restart(&mut self, overrun_ns: u64) -> u32 {
+        self.generation = self.generation.wrapping_add(1);
+        (self.active, self.armed, self.ran_ns) = (false, true, overrun_ns);
+        self.generation
     }
 
-    /// The server's timer: sched_ext tasks have starved for most of a period.
-    pub(crate) fn on_server(&mut self, cpu: u32, generation: u32) {
-        let here = &mut self.cpus[cpu as usize];
-        if !holds(generation, here.server.generation) {
-            return;
+    /// Accounts CPU time of sched_ext tasks. Returns the overrun when the budget is used up.
+    pub fn account(&mut self, ns: u64) -> Option<u64> {
+        if !self.armed && !self.active {
+            return None;
         }
-        here.server.armed = false;
-        if here.nr_ext == 0 || self.nr_real_time == 0 {
-            here.server.ran_ns = 0;
-            return;
+        self.ran_ns += ns;
+        self.ran_ns.checked_sub(RUNTIME_NS)
+    }
+
+    /// The timer expires. Returns false if it is an outdated one, which changes nothing.
+    pub fn expire(&mut self, generation: u32) -> bool {
+        if !holds(generation, self.generation) {
+            return false;
         }
-        if self.curr_class(cpu) == Class::Ext {
-            self.restart_server(cpu, PERIOD_NS - RUNTIME_NS, 0);
-            return;
-        }
-        self.cpu_mut(cpu).server.active = true;
-        self.because(cpu, Preemption::Reservation);
-        self.interrupt(cpu, 0, |core| core.resched(cpu));
+        self.armed = false;
+        true
+    }
+
+    /// Forgets the CPU time of this period: nothing can starve any more.
+    pub fn forget_use(&mut self) {
+        self.ran_ns = 0;
     }
 }

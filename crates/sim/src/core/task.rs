@@ -3,9 +3,8 @@
 
 use model::{Policy, PolicyClass};
 
-use super::memory::{get, put, put_slice};
-use super::{Core, NO_TASK, TaskId};
-use crate::flags::{DSQ_INVALID, SLICE_DFL};
+use super::task_id::{NO_TASK, TaskId};
+use crate::flags::DSQ_INVALID;
 
 /// The scheduling classes, highest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -193,186 +192,40 @@ pub struct NewTask<'a> {
     pub group: u32,
 }
 
-impl Core {
-    /// Creates a task that is not woken yet.
-    pub(crate) fn add_task(&mut self, new: &NewTask) -> TaskId {
-        let id = TaskId(self.tasks.len() as u32);
-        let memory = self.arena.add();
-        self.queues.add_task();
-        let mut task = blank(memory);
-        (task.cpu, task.mask, task.group) = (new.cpu, new.mask, new.group);
-        task.nr_allowed = self.masks[new.mask as usize].count();
-        self.tasks.push(task);
-        self.stats.push(Default::default());
-        self.progress.push(Default::default());
-        self.describe(id, new);
-        self.write_policy(id, new.policy);
-        self.write_mask(id);
-        self.set_slice(id, SLICE_DFL);
-        id
-    }
-
-    /// Writes the fields that never change.
-    fn describe(&mut self, id: TaskId, new: &NewTask) {
-        let (block, at) = (self.tasks[id.0 as usize].memory, self.arena.layout);
-        put(block, at.pid, new.pid);
-        put(block, at.tgid, new.tgid);
-        put(block, at.flags, new.flags);
-        put(block, at.cpu, new.cpu);
-        put(block, at.wake_cpu, new.cpu);
-        put(block, at.start_time, self.now);
-        self.set_comm(id, new.comm);
-        let parent = new.parent.map_or(block, |parent| self.tasks[parent.0 as usize].memory);
-        put(block, at.real_parent, parent);
-        put(block, at.parent, parent);
-        let leader = if new.pid == new.tgid { block } else { parent };
-        put(block, at.group_leader, leader);
-        if new.flags & crate::flags::PF_KTHREAD == 0 {
-            put(block, at.mm, leader);
+impl Task {
+    /// A task that is not woken yet, with its block of memory.
+    pub fn new(memory: *mut u8) -> Task {
+        Task {
+            memory,
+            cpu: 0,
+            state: State::New,
+            class: Class::Idle,
+            scx: RESET_RUNNABLE_AT,
+            ops_state: OpsState::None,
+            qseq: 0,
+            ddsp_dsq: DSQ_INVALID,
+            ddsp_flags: 0,
+            sticky_cpu: -1,
+            selected_cpu: -1,
+            watch_next: NO_TASK,
+            watch_previous: NO_TASK,
+            runnable_at: 0,
+            exec_start: 0,
+            cpu_ns: 0,
+            work_left: 0,
+            until: 0,
+            wakes: 0,
+            mask: 0,
+            nr_allowed: 1,
+            prio: 140,
+            policy: Policy::default(),
+            rr_ticks: 0,
+            dl_runtime: 0,
+            dl_deadline: 0,
+            dl_throttled: false,
+            exiting: false,
+            group: u32::MAX,
         }
-    }
-
-    /// Writes policy, priorities, class and weight.
-    pub(crate) fn write_policy(&mut self, id: TaskId, policy: Policy) {
-        let at = self.arena.layout;
-        let task = &mut self.tasks[id.0 as usize];
-        (task.policy, task.class, task.prio) = (policy, class_of(&policy), prio_of(&policy));
-        let real_time = matches!(task.class, Class::Rt);
-        let fair = matches!(policy.class, PolicyClass::Other | PolicyClass::Batch);
-        let static_prio = 120 + if fair { policy.nice.clamp(-20, 19) } else { 0 };
-        put(task.memory, at.static_prio, static_prio);
-        put(task.memory, at.prio, task.prio);
-        put(task.memory, at.normal_prio, task.prio);
-        put(task.memory, at.rt_priority, if real_time { policy.priority } else { 0 });
-        put(task.memory, at.policy, policy_number(policy.class));
-        put(task.memory, at.weight, scx_weight(&policy));
-        put_slice(task.memory, &at, if fair { policy.runtime_us } else { 0 });
-    }
-
-    /// Writes the task's CPUs.
-    pub(crate) fn write_mask(&mut self, id: TaskId) {
-        let at = self.arena.layout;
-        let task = &mut self.tasks[id.0 as usize];
-        let mask = &self.masks[task.mask as usize];
-        task.nr_allowed = mask.count();
-        put(task.memory, at.nr_cpus_allowed, task.nr_allowed);
-        let words = (at.cpus_mask_bytes / 8) as usize;
-        for (index, &word) in mask.words().iter().take(words).enumerate() {
-            put(task.memory, at.cpus_mask + index as u32 * 8, word);
-        }
-        // SAFETY: the mask lies inside the block.
-        let inside = unsafe { task.memory.add(at.cpus_mask as usize) };
-        put(task.memory, at.cpus_ptr, inside);
-    }
-
-    /// The index of a CPU set; equal sets share an index.
-    pub(crate) fn intern(&mut self, mask: super::mask::CpuMask) -> u32 {
-        let known = self.masks.iter().position(|other| *other == mask);
-        known.unwrap_or_else(|| {
-            self.masks.push(mask);
-            self.masks.len() - 1
-        }) as u32
-    }
-
-    /// `p->scx.slice`.
-    #[inline]
-    pub fn slice(&self, task: TaskId) -> u64 {
-        get(self.tasks[task.0 as usize].memory, self.arena.layout.slice)
-    }
-
-    /// Writes `p->scx.slice`.
-    #[inline]
-    pub fn set_slice(&mut self, task: TaskId, slice: u64) {
-        put(self.tasks[task.0 as usize].memory, self.arena.layout.slice, slice);
-    }
-
-    /// `p->scx.dsq_vtime`.
-    #[inline]
-    pub fn dsq_vtime(&self, task: TaskId) -> u64 {
-        get(self.tasks[task.0 as usize].memory, self.arena.layout.dsq_vtime)
-    }
-
-    /// Writes `p->scx.dsq_vtime`.
-    #[inline]
-    pub fn set_dsq_vtime(&mut self, task: TaskId, vtime: u64) {
-        put(self.tasks[task.0 as usize].memory, self.arena.layout.dsq_vtime, vtime);
-    }
-
-    /// `p->scx.weight`.
-    pub fn weight(&self, task: TaskId) -> u32 {
-        get(self.tasks[task.0 as usize].memory, self.arena.layout.weight)
-    }
-
-    /// `p->pid`.
-    pub fn pid(&self, task: TaskId) -> i32 {
-        get(self.tasks[task.0 as usize].memory, self.arena.layout.pid)
-    }
-
-    /// `p->comm`, or the group's name when the layout has no such field.
-    pub fn comm(&self, task: TaskId) -> String {
-        let group = self.script.groups.get(self.task(task).group as usize);
-        let name = group.map_or("fairground", |group| group.name.as_str());
-        name.chars().take(15).collect()
-    }
-
-    /// `task->cpus_ptr`.
-    pub fn cpus_allowed(&self, task: TaskId) -> &super::mask::CpuMask {
-        &self.masks[self.tasks[task.0 as usize].mask as usize]
-    }
-
-    /// Whether the task may run on the CPU.
-    #[inline]
-    pub(crate) fn allowed(&self, task: TaskId, cpu: u32) -> bool {
-        let task = &self.tasks[task.0 as usize];
-        task.nr_allowed == self.topology.cpus || self.masks[task.mask as usize].test(cpu)
-    }
-
-    /// Sets the task's CPU (`set_task_cpu`).
-    pub(crate) fn set_task_cpu(&mut self, id: TaskId, cpu: u32) {
-        let at = self.arena.layout;
-        let task = &mut self.tasks[id.0 as usize];
-        task.cpu = cpu;
-        put(task.memory, at.cpu, cpu);
-        put(task.memory, at.wake_cpu, cpu);
-    }
-
-    /// The task's block of `struct task_struct`, at the offsets of the layout given at the start.
-    pub fn task_memory(&self, task: TaskId) -> *mut u8 {
-        self.tasks[task.0 as usize].memory
-    }
-}
-
-fn blank(memory: *mut u8) -> Task {
-    Task {
-        memory,
-        cpu: 0,
-        state: State::New,
-        class: Class::Idle,
-        scx: RESET_RUNNABLE_AT,
-        ops_state: OpsState::None,
-        qseq: 0,
-        ddsp_dsq: DSQ_INVALID,
-        ddsp_flags: 0,
-        sticky_cpu: -1,
-        selected_cpu: -1,
-        watch_next: NO_TASK,
-        watch_previous: NO_TASK,
-        runnable_at: 0,
-        exec_start: 0,
-        cpu_ns: 0,
-        work_left: 0,
-        until: 0,
-        wakes: 0,
-        mask: 0,
-        nr_allowed: 1,
-        prio: 140,
-        policy: Policy::default(),
-        rr_ticks: 0,
-        dl_runtime: 0,
-        dl_deadline: 0,
-        dl_throttled: false,
-        exiting: false,
-        group: u32::MAX,
     }
 }
 

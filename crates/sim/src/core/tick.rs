@@ -16,19 +16,19 @@ const RR_QUANTUM_NS: u64 = 100_000_000;
 impl Core {
     /// Charges the current task with the time since the last call.
     pub(crate) fn update_curr(&mut self, cpu: u32) {
-        let clock = self.clock(cpu);
-        let id = self.cpus[cpu as usize].curr;
+        let clock = self.machine.clock(cpu);
+        let id = self.machine.cpus[cpu as usize].curr;
         if id.0 == cpu {
             return;
         }
-        let task = &mut self.tasks[id.0 as usize];
+        let task = &mut self.machine.tasks[id.0 as usize];
         let delta = clock.saturating_sub(task.exec_start);
         if delta == 0 {
             return;
         }
         task.exec_start = clock;
         task.cpu_ns += delta;
-        put(task.memory, self.arena.layout.sum_exec_runtime, task.cpu_ns);
+        put(task.memory, self.machine.arena.layout.sum_exec_runtime, task.cpu_ns);
         let (class, policy) = (task.class, task.policy);
         match class {
             Class::Ext => {
@@ -36,13 +36,13 @@ impl Core {
                 if slice != SLICE_INF {
                     self.set_slice(id, slice.saturating_sub(delta));
                 }
-                if self.nr_real_time > 0 {
+                if self.machine.nr_real_time > 0 {
                     self.serve(cpu, delta);
                 }
             }
             Class::Deadline if policy.reclaim => {
-                let used = self.reclaimed(cpu, id, delta);
-                self.task_mut(id).dl_runtime -= used as i64;
+                let used = self.machine.reclaimed(cpu, id, delta);
+                self.machine.task_mut(id).dl_runtime -= used as i64;
             }
             Class::Deadline => task.dl_runtime -= delta as i64,
             Class::Rt | Class::Idle => {}
@@ -50,22 +50,27 @@ impl Core {
     }
 
     pub(crate) fn on_tick(&mut self, cpu: u32) {
-        self.cpus[cpu as usize].tick_armed = false;
-        if self.is_idle(cpu) {
+        self.machine.cpus[cpu as usize].tick_armed = false;
+        if self.machine.is_idle(cpu) {
             // An idle CPU has no tick.
             return;
         }
-        self.interrupt(cpu, self.costs.tick_ns, |core| core.tick(cpu));
-        if !self.is_idle(cpu) && !self.cpus[cpu as usize].tick_armed {
-            self.cpus[cpu as usize].tick_armed = true;
-            self.events.push(self.now + self.tick_ns, EventKind::Tick, cpu, 0);
+        self.interrupt(cpu, self.machine.costs.tick_ns, |core| core.tick(cpu));
+        if !self.machine.is_idle(cpu) && !self.machine.cpus[cpu as usize].tick_armed {
+            self.machine.cpus[cpu as usize].tick_armed = true;
+            self.machine.events.push(
+                self.machine.now + self.machine.tick_ns,
+                EventKind::Tick,
+                cpu,
+                0,
+            );
         }
     }
 
     fn tick(&mut self, cpu: u32) {
         self.update_curr(cpu);
-        let task = self.cpus[cpu as usize].curr;
-        match self.task(task).class {
+        let task = self.machine.cpus[cpu as usize].curr;
+        match self.machine.task(task).class {
             Class::Ext => self.tick_ext(cpu, task),
             Class::Rt => self.tick_rt(cpu),
             Class::Deadline => self.tick_deadline(cpu),
@@ -75,9 +80,9 @@ impl Core {
 
     /// SCHED_RR counts its quantum in ticks; SCHED_FIFO has none.
     fn tick_rt(&mut self, cpu: u32) {
-        let quantum = (RR_QUANTUM_NS / self.tick_ns).max(1) as u32;
-        let id = self.cpus[cpu as usize].curr;
-        let task = self.task_mut(id);
+        let quantum = (RR_QUANTUM_NS / self.machine.tick_ns).max(1) as u32;
+        let id = self.machine.cpus[cpu as usize].curr;
+        let task = self.machine.task_mut(id);
         if task.policy.class != PolicyClass::Rr {
             return;
         }
@@ -90,9 +95,9 @@ impl Core {
         }
         task.rr_ticks = quantum;
         let prio = task.prio;
-        if self.cpus[cpu as usize].rt.rotate(id, prio) {
+        if self.machine.cpus[cpu as usize].rt.rotate(id, prio) {
             self.because(cpu, Preemption::SliceEnd);
-            self.resched(cpu);
+            self.machine.resched(cpu);
         }
     }
 }

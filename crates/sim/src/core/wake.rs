@@ -3,79 +3,71 @@
 
 use model::trace::Preemption;
 
-use super::memory::put;
+use super::machine_state::MachineState;
 use super::task::{Class, NewTask, State};
 use super::{Core, TaskId};
 use crate::flags::*;
 
+impl MachineState {
+    fn is_queued(&self, task: TaskId) -> bool {
+        !(self.task(task).class == Class::Deadline && self.task(task).dl_throttled)
+    }
+}
+
 impl Core {
     /// Wakes a sleeping task from the CPU that runs the current code (`try_to_wake_up`).
     pub(crate) fn wake(&mut self, task: TaskId, wake_flags: u64) {
-        let here = self.this_cpu;
-        let clock = self.clock(here);
-        let sleeper = &mut self.tasks[task.0 as usize];
+        let here = self.machine.this_cpu;
+        let clock = self.machine.clock(here);
+        let sleeper = &mut self.machine.tasks[task.0 as usize];
         if !matches!(sleeper.state, State::Sleeping | State::DiskSleep) {
             return;
         }
         sleeper.wakes = sleeper.wakes.wrapping_add(1);
-        self.set_state(task, State::Runnable);
-        let stat = &mut self.stats[task.0 as usize];
+        self.machine.set_state(task, State::Runnable);
+        let stat = &mut self.machine.stats[task.0 as usize];
         (stat.waking_at, stat.runnable_at) = (clock, clock);
-        self.recorder.waking(clock, here, task, &self.tasks[task.0 as usize]);
-        self.charge(here, self.costs.wakeup_ns);
+        self.recorder.waking(clock, here, task, &self.machine.tasks[task.0 as usize]);
+        self.machine.charge(here, self.machine.costs.wakeup_ns);
         let (cpu, selected) = self.select_rq(task, wake_flags | WAKE_TTWU);
         let mut flags = ENQ_WAKEUP | ENQ_NOCLOCK | if selected { ENQ_CPU_SELECTED } else { 0 };
-        if cpu != self.task(task).cpu {
+        if cpu != self.machine.task(task).cpu {
             flags |= ENQ_MIGRATED;
-            self.set_task_cpu(task, cpu);
+            self.machine.set_task_cpu(task, cpu);
         }
         self.activate(task, cpu, flags);
         self.wakeup_preempt(cpu, task);
         self.after_wakeup(cpu, task);
     }
 
-    /// Sets the task's state, also in `p->__state`.
-    pub(crate) fn set_state(&mut self, task: TaskId, state: State) {
-        let at = self.arena.layout.state;
-        let this = self.task_mut(task);
-        this.state = state;
-        let number: u32 = match state {
-            State::Runnable => 0,
-            State::Sleeping => 1,
-            State::DiskSleep => 2,
-            State::Dead => 0x80,
-            State::New => 0x800,
-        };
-        put(this.memory, at, number);
-    }
-
     /// The CPU for a woken or new task, and whether its class selected it (`select_task_rq`).
     fn select_rq(&mut self, task: TaskId, wake_flags: u64) -> (u32, bool) {
-        let sleeper = self.task(task);
+        let sleeper = self.machine.task(task);
         let previous = sleeper.cpu;
         if sleeper.nr_allowed == 1 {
-            return (self.cpus_allowed(task).first().unwrap_or(previous), false);
+            return (self.machine.cpus_allowed(task).first().unwrap_or(previous), false);
         }
         let cpu = match sleeper.class {
             Class::Ext => self.select_rq_ext(task, previous, wake_flags),
-            Class::Rt => self.select_rq_rt(task),
-            Class::Deadline => self.select_rq_deadline(task),
+            Class::Rt => self.machine.select_rq_rt(task),
+            Class::Deadline => self.machine.select_rq_deadline(task),
             Class::Idle => previous,
         };
-        if self.allowed(task, cpu) {
+        if self.machine.allowed(task, cpu) {
             return (cpu, true);
         }
         // A CPU that the task may not use is silently replaced (`select_fallback_rq`): the nearest.
-        let mask = self.cpus_allowed(task);
+        let mask = self.machine.cpus_allowed(task);
         let near = mask.iter().find(|&cpu| {
-            self.topology.node_of[cpu as usize] == self.topology.node_of[previous as usize]
+            self.machine.topology.node_of[cpu as usize]
+                == self.machine.topology.node_of[previous as usize]
         });
         (near.or_else(|| mask.first()).unwrap_or(previous), true)
     }
 
     /// Puts a runnable task on a CPU's run queue.
     pub(crate) fn activate(&mut self, task: TaskId, cpu: u32, flags: u64) {
-        match self.task(task).class {
+        match self.machine.task(task).class {
             Class::Ext => self.enqueue_ext(cpu, task, flags),
             Class::Rt => self.enqueue_rt(cpu, task, flags & ENQ_HEAD != 0),
             Class::Deadline => self.enqueue_deadline(cpu, task, flags),
@@ -85,8 +77,8 @@ impl Core {
 
     /// Takes a task off its run queue.
     pub(crate) fn deactivate(&mut self, task: TaskId, flags: u64) {
-        let cpu = self.task(task).cpu;
-        match self.task(task).class {
+        let cpu = self.machine.task(task).cpu;
+        match self.machine.task(task).class {
             Class::Ext => self.dequeue_ext(cpu, task, flags),
             Class::Rt => self.dequeue_rt(cpu, task),
             Class::Deadline => self.dequeue_deadline(cpu, task),
@@ -97,28 +89,24 @@ impl Core {
     /// Checks for preemption by a woken task (`wakeup_preempt`). A task of a higher class preempts
     /// at once. Within a class the class decides; sched_ext never preempts by itself.
     pub(crate) fn wakeup_preempt(&mut self, cpu: u32, task: TaskId) {
-        let (current, class) = (self.curr_class(cpu), self.task(task).class);
+        let (current, class) = (self.machine.curr_class(cpu), self.machine.task(task).class);
         let wins = class < current
             || (class == current
                 && match class {
                     Class::Rt => self.rt_preempts(cpu, task),
-                    Class::Deadline => self.deadline_preempts(cpu, task),
+                    Class::Deadline => self.machine.deadline_preempts(cpu, task),
                     _ => false,
                 });
-        if wins && self.is_queued(task) {
+        if wins && self.machine.is_queued(task) {
             self.because(cpu, Preemption::MoreImportant { pid: task.0 });
-            self.resched(cpu);
+            self.machine.resched(cpu);
         }
-    }
-
-    fn is_queued(&self, task: TaskId) -> bool {
-        !(self.task(task).class == Class::Deadline && self.task(task).dl_throttled)
     }
 
     /// `task_woken()`: what the class does after the wake-up.
     fn after_wakeup(&mut self, cpu: u32, task: TaskId) {
-        let decided = self.cpus[cpu as usize].need_resched;
-        match self.task(task).class {
+        let decided = self.machine.cpus[cpu as usize].need_resched;
+        match self.machine.task(task).class {
             Class::Ext => self.run_deferred(),
             // Which task has to move is decided after the switch.
             Class::Rt | Class::Deadline if decided => {}
@@ -131,25 +119,25 @@ impl Core {
     /// A new task, known to the scheduler but not yet woken: `sched_fork()` to `sched_post_fork()`.
     pub(crate) fn new_task(&mut self, new: &NewTask) -> TaskId {
         let task = self.add_task(new);
-        if self.loaded {
+        if self.ext.is_loaded() {
             self.init_task(task, true);
-            if self.task(task).class == Class::Ext {
+            if self.machine.task(task).class == Class::Ext {
                 self.enable_task(task);
             }
         }
-        if self.task(task).class < Class::Ext {
-            self.join_real_time(task);
+        if self.machine.task(task).class < Class::Ext {
+            self.machine.join_real_time(task);
         }
         task
     }
 
     /// Wakes a new task for the first time (`wake_up_new_task`).
     pub(crate) fn wake_new(&mut self, task: TaskId) {
-        let clock = self.clock(self.this_cpu);
-        self.set_state(task, State::Runnable);
-        self.stats[task.0 as usize].runnable_at = clock;
+        let clock = self.machine.clock(self.machine.this_cpu);
+        self.machine.set_state(task, State::Runnable);
+        self.machine.stats[task.0 as usize].runnable_at = clock;
         let (cpu, _) = self.select_rq(task, WAKE_FORK);
-        self.set_task_cpu(task, cpu);
+        self.machine.set_task_cpu(task, cpu);
         self.activate(task, cpu, ENQ_NOCLOCK | ENQ_INITIAL);
         self.wakeup_preempt(cpu, task);
         self.after_wakeup(cpu, task);
@@ -157,10 +145,10 @@ impl Core {
 
     /// After the last switch away from an ended task (`sched_ext_dead`).
     pub(crate) fn bury(&mut self, task: TaskId) {
-        if self.task(task).class < Class::Ext {
-            self.leave_real_time(task);
+        if self.machine.task(task).class < Class::Ext {
+            self.machine.leave_real_time(task);
         }
-        if self.loaded {
+        if self.ext.is_loaded() {
             self.exit_task(task);
         }
     }

@@ -13,7 +13,7 @@ impl Core {
     /// Unloads the scheduler. Its exit reason does not change any more: errors while unloading are
     /// ignored.
     pub(crate) fn unload(&mut self) {
-        if !self.loaded {
+        if !self.ext.loaded {
             return;
         }
         let normal = ExitInfo {
@@ -22,49 +22,49 @@ impl Core {
             reason: "unregistered from user space".into(),
             message: String::new(),
         };
-        let info = self.exit.clone().unwrap_or(normal);
-        self.leaving = true;
+        let info = self.ext.exit.clone().unwrap_or(normal);
+        self.ext.leaving = true;
         // The measurement is over, so nothing costs time any more.
-        self.costs = model::Costs::FREE;
+        self.machine.costs = model::Costs::FREE;
         self.enter_bypass();
-        for task in self.all_tasks() {
-            if self.task(task).state != State::Dead {
+        for task in self.machine.all_tasks() {
+            if self.machine.task(task).state != State::Dead {
                 self.leave_ext(task);
                 self.exit_task(task);
             }
         }
         call!(self, exit(&info));
-        self.loaded = false;
+        self.ext.loaded = false;
     }
 
     /// `scx_bypass(true)`: dequeues and enqueues every waiting task, which takes it from the
     /// scheduler and its queues.
     fn enter_bypass(&mut self) {
-        self.bypass = true;
-        for cpu in 0..self.topology.cpus {
-            self.this_cpu = cpu;
+        self.ext.bypass = true;
+        for cpu in 0..self.machine.topology.cpus {
+            self.machine.this_cpu = cpu;
             for task in self.waiting_last_first(cpu) {
                 let scope = self.begin_change(task, DEQ_MOVE);
                 self.end_change(task, scope);
             }
         }
-        self.this_cpu = 0;
+        self.machine.this_cpu = 0;
     }
 
     /// The CPU's waiting tasks in reverse order: a task that is cycled is appended to the list
     /// again, so the kernel iterates backwards.
     fn waiting_last_first(&self, cpu: u32) -> Vec<TaskId> {
         let known = |at: u32| (at != NO_TASK).then_some(at);
-        let last = known(self.cpus[cpu as usize].watch_tail);
-        let before = |&at: &u32| known(self.tasks[at as usize].watch_previous);
+        let last = known(self.machine.cpus[cpu as usize].watch_tail);
+        let before = |&at: &u32| known(self.machine.tasks[at as usize].watch_previous);
         std::iter::successors(last, before).map(TaskId).collect()
     }
 
     /// Moves a task to the fair class: it is dequeued from sched_ext. The fair class is not
     /// modelled, so nothing follows.
     fn leave_ext(&mut self, task: TaskId) {
-        if self.task(task).class == Class::Ext && self.is_enabled(task) {
-            self.this_cpu = self.task(task).cpu;
+        if self.machine.task(task).class == Class::Ext && self.is_enabled(task) {
+            self.machine.this_cpu = self.machine.task(task).cpu;
             self.begin_change(task, DEQ_MOVE | DEQ_CLASS);
         }
     }

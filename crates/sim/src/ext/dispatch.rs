@@ -1,70 +1,58 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Finding a task for a CPU: `balance_one()` and its loop around `ops.dispatch`.
 
+use super::dispatch_buffer::Dispatch;
 use super::dsq::NONE;
 use crate::core::task::{Class, OpsState, QUEUED};
 use crate::core::{Core, TaskId};
 use crate::flags::*;
 
-/// An insertion in the dispatch buffer, which is flushed after `ops.dispatch`.
-#[derive(Clone, Copy, Debug)]
-pub struct Dispatch {
-    /// The task.
-    pub task: TaskId,
-    /// The task's `qseq` at the insertion; it is stale if the task was enqueued again.
-    pub qseq: u64,
-    /// The target queue.
-    pub dsq_id: u64,
-    /// `SCX_ENQ_*`.
-    pub flags: u64,
-}
-
 impl Core {
     /// Makes sure that the local queue holds a task or that the previous task keeps running.
     /// Returns false if there is neither.
     pub(crate) fn balance(&mut self, cpu: u32, previous: TaskId) -> bool {
-        let on_ext = self.task(previous).class == Class::Ext;
+        let on_ext = self.machine.task(previous).class == Class::Ext;
         let mut queued = false;
         if on_ext {
             self.update_curr(cpu);
-            queued = self.task(previous).scx & QUEUED != 0;
-            if queued && self.slice(previous) > 0 && !self.bypass {
+            queued = self.machine.task(previous).scx & QUEUED != 0;
+            if queued && self.slice(previous) > 0 && !self.ext.bypass {
                 return self.keep(cpu);
             }
         }
-        if self.queues.len(cpu) > 0 || self.consume_builtin(cpu) {
+        if self.ext.queues.len(cpu) > 0 || self.consume_builtin(cpu) {
             return true;
         }
-        if self.has.dispatch && !self.bypass {
+        if self.ext.has.dispatch && !self.ext.bypass {
             let previous = on_ext.then_some(previous);
             if let Some(found) = self.dispatch_loop(cpu, previous, queued) {
                 return found;
             }
         }
-        if queued && (self.ops_flags & OPS_ENQ_LAST == 0 || self.bypass) {
+        if queued && (self.ext.ops_flags & OPS_ENQ_LAST == 0 || self.ext.bypass) {
             return self.keep(cpu);
         }
         false
     }
 
     fn keep(&mut self, cpu: u32) -> bool {
-        self.cpu_mut(cpu).keep = true;
+        self.machine.cpu_mut(cpu).keep = true;
         true
     }
 
     fn consume_builtin(&mut self, cpu: u32) -> bool {
         let global = self.global_queue(cpu);
-        if self.queues.len(global) > 0 && self.consume(cpu, global, 0) {
+        if self.ext.queues.len(global) > 0 && self.consume(cpu, global, 0) {
             return true;
         }
         let bypass = self.bypass_queue();
-        self.bypass && self.consume(cpu, bypass, 0)
+        self.ext.bypass && self.consume(cpu, bypass, 0)
     }
 
     /// Calls `ops.dispatch` until there is a task, or until it dispatches nothing.
     fn dispatch_loop(&mut self, cpu: u32, previous: Option<TaskId>, queued: bool) -> Option<bool> {
         for round in 1..=DSP_MAX_LOOPS {
-            self.nr_dispatched = 0;
+            self.ext.nr_dispatched = 0;
             call!(self, dispatch(cpu as i32, previous));
             self.flush();
             if let Some(previous) = previous
@@ -73,10 +61,10 @@ impl Core {
             {
                 return Some(self.keep(cpu));
             }
-            if self.queues.len(cpu) > 0 || self.consume_builtin(cpu) {
+            if self.ext.queues.len(cpu) > 0 || self.consume_builtin(cpu) {
                 return Some(true);
             }
-            if self.nr_dispatched == 0 || self.exit.is_some() {
+            if self.ext.nr_dispatched == 0 || self.ext.exit.is_some() {
                 break;
             }
             if round == DSP_MAX_LOOPS {
@@ -89,35 +77,35 @@ impl Core {
 
     /// `flush_dispatch_buf()`.
     pub(crate) fn flush(&mut self) {
-        if self.buffer.is_empty() {
+        if self.ext.buffer.is_empty() {
             return;
         }
-        let mut buffer = std::mem::take(&mut self.buffer);
-        self.nr_dispatched += buffer.len() as u32;
+        let mut buffer = std::mem::take(&mut self.ext.buffer);
+        self.ext.nr_dispatched += buffer.len() as u32;
         for entry in &buffer {
             self.finish(entry);
         }
         buffer.clear();
-        self.buffer = buffer;
+        self.ext.buffer = buffer;
     }
 
     /// `finish_dispatch()`. Tasks that the scheduler does not have (any more) are ignored.
     fn finish(&mut self, entry: &Dispatch) {
-        let this = self.task(entry.task);
+        let this = self.machine.task(entry.task);
         if this.ops_state != OpsState::Queued || this.qseq != entry.qseq {
             return;
         }
-        let queue = self.find_queue(self.this_cpu, entry.dsq_id, entry.task);
+        let queue = self.find_queue(self.machine.this_cpu, entry.dsq_id, entry.task);
         self.trace_taken(entry.task);
-        self.dispatch_to(self.this_cpu, queue, entry.task, entry.flags);
+        self.dispatch_to(self.machine.this_cpu, queue, entry.task, entry.flags);
     }
 
     /// Inserts a task from the dispatch path; for another CPU's local queue, the task migrates
     /// (`dispatch_to_local_dsq`).
     pub(crate) fn dispatch_to(&mut self, here: u32, queue: u32, task: TaskId, flags: u64) {
         let flags = flags | ENQ_CLEAR_OPSS;
-        let source = self.task(task).cpu;
-        if queue >= self.topology.cpus || (source == queue && here == queue) {
+        let source = self.machine.task(task).cpu;
+        if queue >= self.machine.topology.cpus || (source == queue && here == queue) {
             return self.dispatch_enqueue(queue, task, flags);
         }
         if source != queue && !self.may_move(task, queue, true) {
@@ -127,19 +115,19 @@ impl Core {
         if source == queue {
             self.dispatch_enqueue(queue, task, flags);
         } else {
-            let this = self.task_mut(task);
+            let this = self.machine.task_mut(task);
             this.ops_state = OpsState::None;
             (this.ddsp_dsq, this.ddsp_flags) = (DSQ_INVALID, 0);
             self.move_remote(task, queue, flags);
         }
-        if self.curr_class(queue) == Class::Idle {
-            self.resched(queue);
+        if self.machine.curr_class(queue) == Class::Idle {
+            self.machine.resched(queue);
         }
     }
 
     /// `task_can_run_on_remote_rq()`.
     fn may_move(&mut self, task: TaskId, cpu: u32, enforce: bool) -> bool {
-        let allowed = self.allowed(task, cpu);
+        let allowed = self.machine.allowed(task, cpu);
         if !allowed && enforce {
             let name = self.name(task);
             self.error(format!("SCX_DSQ_LOCAL[_ON] target CPU {cpu} not allowed for {name}"));
@@ -151,38 +139,38 @@ impl Core {
     /// (`move_remote_task_to_local_dsq`).
     pub(crate) fn move_remote(&mut self, task: TaskId, cpu: u32, flags: u64) {
         // This marks a migration, for which `ops.dequeue` is not called.
-        self.task_mut(task).sticky_cpu = cpu as i32;
-        let from = self.task(task).cpu;
+        self.machine.task_mut(task).sticky_cpu = cpu as i32;
+        let from = self.machine.task(task).cpu;
         self.dequeue_ext(from, task, ENQ_MIGRATING);
-        self.set_task_cpu(task, cpu);
-        self.cpu_mut(cpu).extra_enq_flags = flags & !(ENQ_CLEAR_OPSS | ENQ_DSQ_PRIQ);
+        self.machine.set_task_cpu(task, cpu);
+        self.machine.cpu_mut(cpu).extra_enq_flags = flags & !(ENQ_CLEAR_OPSS | ENQ_DSQ_PRIQ);
         self.enqueue_ext(cpu, task, ENQ_MIGRATING);
-        self.cpu_mut(cpu).extra_enq_flags = 0;
+        self.machine.cpu_mut(cpu).extra_enq_flags = 0;
     }
 
     /// `consume_dispatch_q()`: moves the first task of a queue that may run on the CPU to the CPU's
     /// local queue.
     pub(crate) fn consume(&mut self, cpu: u32, queue: u32, flags: u64) -> bool {
-        if self.queues.len(queue) == 0 {
+        if self.ext.queues.len(queue) == 0 {
             return false;
         }
         self.lock_queue(queue);
-        let mut at = self.queues.first(queue);
+        let mut at = self.ext.queues.first(queue);
         while at != NONE {
             let task = TaskId(at);
-            if self.task(task).cpu == cpu {
+            if self.machine.task(task).cpu == cpu {
                 self.trace_taken(task);
-                self.queues.remove(at);
+                self.ext.queues.remove(at);
                 self.move_here(cpu, task, flags);
                 return true;
             }
             if self.may_move(task, cpu, false) {
                 self.trace_taken(task);
-                self.queues.remove(at);
+                self.ext.queues.remove(at);
                 self.move_remote(task, cpu, flags);
                 return true;
             }
-            at = self.queues.next(at);
+            at = self.ext.queues.next(at);
         }
         false
     }
@@ -191,7 +179,7 @@ impl Core {
     pub(crate) fn move_here(&mut self, cpu: u32, task: TaskId, flags: u64) {
         let head = flags & (ENQ_HEAD | ENQ_PREEMPT) != 0;
         // Local queues are never ordered by virtual time.
-        let _ = self.queues.insert(cpu, task.0, head);
+        let _ = self.ext.queues.insert(cpu, task.0, head);
         self.trace_enqueued(cpu, task, false);
         self.after_local(cpu, task, flags);
     }
@@ -207,19 +195,19 @@ impl Core {
             self.error(format!("invalid DSQ ID 0x{dsq_id:016x}"));
             return false;
         };
-        let moved = self.consume(self.this_cpu, queue, enq_flags);
-        self.nr_dispatched += u32::from(moved);
+        let moved = self.consume(self.machine.this_cpu, queue, enq_flags);
+        self.ext.nr_dispatched += u32::from(moved);
         moved
     }
 
     /// `scx_bpf_dispatch_nr_slots()`.
     pub fn dispatch_nr_slots(&self) -> u32 {
-        self.max_batch.saturating_sub(self.buffer.len() as u32)
+        self.ext.max_batch.saturating_sub(self.ext.buffer.len() as u32)
     }
 
     /// `scx_bpf_dispatch_cancel()`.
     pub fn dispatch_cancel(&mut self) {
-        if self.buffer.pop().is_none() {
+        if self.ext.buffer.pop().is_none() {
             self.error("dispatch buffer underflow".into());
         }
     }

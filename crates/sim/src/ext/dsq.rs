@@ -43,7 +43,7 @@ pub struct Queue {
     /// Tasks in it.
     pub len: u32,
     /// Its lock.
-    pub lock: super::queues::SharedLock,
+    pub lock: super::shared_lock::SharedLock,
     head: u32,
     tail: u32,
     root: u32,
@@ -119,11 +119,6 @@ impl Queues {
     /// Number of tasks in the queue.
     pub fn len(&self, queue: u32) -> u32 {
         self.queues[queue as usize].len
-    }
-
-    /// Whether there are no queues.
-    pub fn is_empty(&self) -> bool {
-        self.queues.is_empty()
     }
 
     /// Adds a task in order of arrival, at the head or the tail.
@@ -322,11 +317,6 @@ impl Queues {
             cursor.open = false;
             self.open_cursors -= 1;
         }
-    }
-
-    /// The queue that a cursor goes over.
-    pub fn cursor_queue(&self, cursor: u32) -> u32 {
-        self.cursors[cursor as usize].queue
     }
 
     /// Whether the task joined before the cursor was opened and is still in its queue.

@@ -3,41 +3,42 @@
 
 use std::rc::Rc;
 
+use crate::core::kernel::Ops;
 use crate::core::task::{Class, ENABLED};
 use crate::core::{Core, TaskId};
 use crate::flags::*;
-use crate::ops::Ops;
 
 const MS: u64 = 1_000_000;
 
 impl Core {
-    /// Loads a scheduler (`scx_enable`). If that fails, `self.exit` says why.
+    /// Loads a scheduler (`scx_enable`). If that fails, `self.ext.exit` says why.
     pub(crate) fn load(&mut self, ops: Rc<dyn Ops>) {
-        self.has = ops.present();
-        self.ops_flags = ops.flags();
-        self.max_batch = match ops.dispatch_max_batch() {
+        self.ext.has = ops.present();
+        self.ext.ops_flags = ops.flags();
+        self.ext.max_batch = match ops.dispatch_max_batch() {
             0 => DSP_DFL_MAX_BATCH,
             batch => batch,
         };
-        self.watchdog_ns = match u64::from(ops.timeout_ms()) * MS {
+        self.ext.watchdog_ns = match u64::from(ops.timeout_ms()) * MS {
             0 => WATCHDOG_MAX_TIMEOUT,
             timeout => timeout.min(WATCHDOG_MAX_TIMEOUT),
         };
-        self.idle.enabled = !self.has.update_idle || self.ops_flags & OPS_KEEP_BUILTIN_IDLE != 0;
+        self.ext.idle.enabled =
+            !self.ext.has.update_idle || self.ext.ops_flags & OPS_KEEP_BUILTIN_IDLE != 0;
         self.ops = ops;
         if let Some(refusal) = self.refused_flags() {
             return self.error(refusal.into());
         }
-        (self.loaded, self.has_scheduler) = (true, true);
+        self.ext.loaded = true;
         let result = call!(self, init());
         if result < 0 {
             return self.error(format!("ops.init() failed ({result})"));
         }
-        for task in self.all_tasks() {
+        for task in self.machine.all_tasks() {
             self.init_task(task, false);
         }
-        for task in self.all_tasks() {
-            if self.task(task).class == Class::Ext {
+        for task in self.machine.all_tasks() {
+            if self.machine.task(task).class == Class::Ext {
                 self.enable_task_with_mask(task);
             }
         }
@@ -47,8 +48,8 @@ impl Core {
 
     /// Flags that the kernel or the simulator refuses.
     fn refused_flags(&self) -> Option<&'static str> {
-        let set = |flag| self.ops_flags & flag != 0;
-        if set(OPS_ENQ_LAST) && !self.has.enqueue {
+        let set = |flag| self.ext.ops_flags & flag != 0;
+        if set(OPS_ENQ_LAST) && !self.ext.has.enqueue {
             Some("SCX_OPS_ENQ_LAST requires ops.enqueue() to be implemented")
         } else if set(OPS_ALWAYS_ENQ_IMMED) {
             Some("SCX_OPS_ALWAYS_ENQ_IMMED is not modelled by the simulator; use the vm backend")
@@ -62,21 +63,21 @@ impl Core {
     /// Sends every idle CPU through its idle loop once, which fills the masks and calls
     /// `ops.update_idle`.
     fn lift_bypass(&mut self) {
-        self.bypass = false;
-        for cpu in 0..self.topology.cpus {
-            if self.exit.is_some() {
+        self.ext.bypass = false;
+        for cpu in 0..self.machine.topology.cpus {
+            if self.ext.exit.is_some() {
                 return;
             }
-            self.this_cpu = cpu;
-            self.cpu_mut(cpu).stopper = true;
+            self.machine.this_cpu = cpu;
+            self.machine.cpu_mut(cpu).stopper = true;
             self.schedule(cpu, None);
             self.settle(cpu);
         }
-        self.this_cpu = 0;
+        self.machine.this_cpu = 0;
     }
 
     pub(crate) fn init_task(&mut self, task: TaskId, fork: bool) {
-        if !self.has.init_task {
+        if !self.ext.has.init_task {
             return;
         }
         let result = call!(self, init_task(task, fork));
@@ -88,9 +89,9 @@ impl Core {
 
     /// `scx_enable_task()`.
     pub(crate) fn enable_task(&mut self, task: TaskId) {
-        self.task_mut(task).scx |= ENABLED;
+        self.machine.task_mut(task).scx |= ENABLED;
         self.publish_flags(task);
-        if self.has.enable {
+        if self.ext.has.enable {
             call!(self, enable(task));
         }
         self.reweight(task);
@@ -103,14 +104,14 @@ impl Core {
     }
 
     pub(crate) fn reweight(&mut self, task: TaskId) {
-        if self.has.set_weight {
+        if self.ext.has.set_weight {
             let weight = self.weight(task);
             call!(self, set_weight(task, weight));
         }
     }
 
     pub(crate) fn tell_cpumask(&mut self, task: TaskId) {
-        if self.has.set_cpumask {
+        if self.ext.has.set_cpumask {
             call!(self, set_cpumask(task));
         }
     }
@@ -120,10 +121,10 @@ impl Core {
         if !self.is_enabled(task) {
             return;
         }
-        if self.has.disable {
+        if self.ext.has.disable {
             call!(self, disable(task));
         }
-        self.task_mut(task).scx &= !ENABLED;
+        self.machine.task_mut(task).scx &= !ENABLED;
         self.publish_flags(task);
         self.set_slice(task, 0);
         self.set_dsq_vtime(task, 0);
@@ -132,7 +133,7 @@ impl Core {
     /// `scx_exit_task()`.
     pub(crate) fn exit_task(&mut self, task: TaskId) {
         self.disable_task(task);
-        if self.has.exit_task {
+        if self.ext.has.exit_task {
             call!(self, exit_task(task, false));
         }
     }

@@ -6,43 +6,37 @@
 
 use model::trace::Preemption;
 
-use super::dispatch::Dispatch;
+use super::direct_dispatch::Direct;
+use super::dispatch_buffer::Dispatch;
 use super::dsq::Mixed;
 use crate::core::task::{Class, DEFERRED, OpsState, QUEUED};
 use crate::core::{Core, TaskId};
 use crate::flags::*;
 
-/// Whether an insertion is a direct dispatch (`direct_dispatch_task`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direct {
-    /// No: it goes to the dispatch buffer.
-    None,
-    /// Yes, for this task, which is being woken or enqueued.
-    Of(TaskId),
-    /// The task was directly dispatched already.
-    Done,
-}
-
 impl Core {
     /// `select_task_rq_scx()`.
     pub(crate) fn select_rq_ext(&mut self, task: TaskId, previous: u32, wake_flags: u64) -> u32 {
-        if !self.has.select_cpu || self.bypass {
+        if !self.ext.has.select_cpu || self.ext.bypass {
             let picked = self.select_cpu_default(task, previous, wake_flags, None, 0);
             if let Some(cpu) = picked {
                 self.refill(task);
-                self.task_mut(task).ddsp_dsq = DSQ_LOCAL;
+                self.machine.task_mut(task).ddsp_dsq = DSQ_LOCAL;
                 return cpu;
             }
             return previous;
         }
-        let here = self.this_cpu;
-        self.direct = Direct::Of(task);
-        self.cpu_mut(here).in_select_cpu = true;
+        let here = self.machine.this_cpu;
+        self.ext.direct = Direct::Of(task);
+        self.machine.cpu_mut(here).in_select_cpu = true;
         let cpu = call!(self, select_cpu(task, previous as i32, wake_flags));
-        self.cpu_mut(here).in_select_cpu = false;
-        self.direct = Direct::None;
-        self.task_mut(task).selected_cpu = cpu;
-        crate::core::memory::put(self.task(task).memory, self.arena.layout.selected_cpu, cpu);
+        self.machine.cpu_mut(here).in_select_cpu = false;
+        self.ext.direct = Direct::None;
+        self.machine.task_mut(task).selected_cpu = cpu;
+        crate::core::memory::put(
+            self.machine.task(task).memory,
+            self.machine.arena.layout.selected_cpu,
+            cpu,
+        );
         if self.cpu_valid(cpu, "from ops.select_cpu()") { cpu as u32 } else { previous }
     }
 
@@ -51,25 +45,25 @@ impl Core {
         if sticky == cpu as i32 {
             return self.dispatch_enqueue(cpu, task, flags);
         }
-        if self.bypass {
+        if self.ext.bypass {
             self.refill(task);
             let queue = self.bypass_queue();
             return self.dispatch_enqueue(queue, task, flags);
         }
-        if self.task(task).ddsp_dsq != DSQ_INVALID {
+        if self.machine.task(task).ddsp_dsq != DSQ_INVALID {
             return self.direct_dispatch(cpu, task, flags);
         }
-        if self.task(task).exiting && self.ops_flags & OPS_ENQ_EXITING == 0 {
+        if self.machine.task(task).exiting && self.ext.ops_flags & OPS_ENQ_EXITING == 0 {
             self.refill(task);
             return self.dispatch_enqueue(cpu, task, flags);
         }
-        if !self.has.enqueue {
+        if !self.ext.has.enqueue {
             self.refill(task);
-            let queue = self.global_queue(self.task(task).cpu);
+            let queue = self.global_queue(self.machine.task(task).cpu);
             return self.dispatch_enqueue(queue, task, flags);
         }
         self.hand_over(cpu, task, flags);
-        if self.task(task).ddsp_dsq != DSQ_INVALID {
+        if self.machine.task(task).ddsp_dsq != DSQ_INVALID {
             self.direct_dispatch(cpu, task, flags);
         }
     }
@@ -77,12 +71,12 @@ impl Core {
     /// Calls `ops.enqueue`. Afterwards the scheduler has the task, unless it dispatched the task
     /// directly.
     fn hand_over(&mut self, cpu: u32, task: TaskId, flags: u64) {
-        self.cpus[cpu as usize].qseq += 1;
-        let qseq = self.cpus[cpu as usize].qseq;
-        let outer = std::mem::replace(&mut self.direct, Direct::Of(task));
+        self.machine.cpus[cpu as usize].qseq += 1;
+        let qseq = self.machine.cpus[cpu as usize].qseq;
+        let outer = std::mem::replace(&mut self.ext.direct, Direct::Of(task));
         call!(self, enqueue(task, flags));
-        self.direct = outer;
-        let this = self.task_mut(task);
+        self.ext.direct = outer;
+        let this = self.machine.task_mut(task);
         if this.ddsp_dsq == DSQ_INVALID && this.scx & QUEUED != 0 {
             this.qseq = qseq;
             this.ops_state = OpsState::Queued;
@@ -93,15 +87,15 @@ impl Core {
 
     /// `direct_dispatch()`: at once; deferred for another CPU's local queue.
     fn direct_dispatch(&mut self, cpu: u32, task: TaskId, flags: u64) {
-        let wanted = self.task(task).ddsp_dsq;
+        let wanted = self.machine.task(task).ddsp_dsq;
         let queue = self.find_queue(cpu, wanted, task);
-        let cpus = self.topology.cpus;
-        let this = self.task_mut(task);
+        let cpus = self.machine.topology.cpus;
+        let this = self.machine.task_mut(task);
         this.ddsp_flags |= flags;
         if queue < cpus && queue != cpu {
             this.ops_state = OpsState::None;
             this.scx |= DEFERRED;
-            self.deferred.push(task);
+            self.ext.deferred.push(task);
             return;
         }
         let flags = this.ddsp_flags;
@@ -111,34 +105,34 @@ impl Core {
 
     /// Does the deferred direct dispatches to other CPUs, now that no lock is held.
     pub(crate) fn run_deferred(&mut self) {
-        if self.deferred.is_empty() {
+        if self.ext.deferred.is_empty() {
             return;
         }
-        let mut tasks = std::mem::take(&mut self.deferred);
+        let mut tasks = std::mem::take(&mut self.ext.deferred);
         for &task in &tasks {
-            if self.task(task).scx & DEFERRED == 0 {
+            if self.machine.task(task).scx & DEFERRED == 0 {
                 continue;
             }
-            self.task_mut(task).scx &= !DEFERRED;
-            let (cpu, wanted) = (self.task(task).cpu, self.task(task).ddsp_dsq);
+            self.machine.task_mut(task).scx &= !DEFERRED;
+            let (cpu, wanted) = (self.machine.task(task).cpu, self.machine.task(task).ddsp_dsq);
             let queue = self.find_queue(cpu, wanted, task);
-            let flags = self.task(task).ddsp_flags;
+            let flags = self.machine.task(task).ddsp_flags;
             self.trace_direct(task);
             self.dispatch_to(cpu, queue, task, flags);
         }
         tasks.clear();
-        if self.deferred.is_empty() {
-            self.deferred = tasks;
+        if self.ext.deferred.is_empty() {
+            self.ext.deferred = tasks;
         }
     }
 
     /// `dispatch_enqueue()`: inserts the task into a queue.
     pub(crate) fn dispatch_enqueue(&mut self, queue: u32, task: TaskId, flags: u64) {
         let mut queue = queue;
-        let id = self.queues.queues[queue as usize].id;
+        let id = self.ext.queues.queues[queue as usize].id;
         if id == DSQ_INVALID {
             self.error("attempting to dispatch to a destroyed dsq".into());
-            queue = self.global_queue(self.task(task).cpu);
+            queue = self.global_queue(self.machine.task(task).cpu);
         }
         let builtin = queue < self.first_user_queue();
         let mut flags = flags;
@@ -149,11 +143,11 @@ impl Core {
         self.lock_queue(queue);
         let done = if flags & ENQ_DSQ_PRIQ != 0 {
             let key = self.dsq_vtime(task);
-            self.queues.insert_ordered(queue, task.0, key)
+            self.ext.queues.insert_ordered(queue, task.0, key)
         } else {
-            self.queues.insert(queue, task.0, flags & (ENQ_HEAD | ENQ_PREEMPT) != 0)
+            self.ext.queues.insert(queue, task.0, flags & (ENQ_HEAD | ENQ_PREEMPT) != 0)
         };
-        let this = self.task_mut(task);
+        let this = self.machine.task_mut(task);
         (this.ddsp_dsq, this.ddsp_flags) = (DSQ_INVALID, 0);
         if flags & ENQ_CLEAR_OPSS != 0 {
             this.ops_state = OpsState::None;
@@ -162,7 +156,7 @@ impl Core {
             return self.refuse_mixture(id, task, mixed);
         }
         self.trace_enqueued(queue, task, flags & ENQ_DSQ_PRIQ != 0);
-        if queue < self.topology.cpus {
+        if queue < self.machine.topology.cpus {
             self.after_local(queue, task, flags);
         } else if builtin {
             self.leave_custody(task, 0);
@@ -174,25 +168,25 @@ impl Core {
     fn refuse_mixture(&mut self, id: u64, task: TaskId, mixed: Mixed) {
         let kind = if mixed == Mixed::HasFifo { "FIFO" } else { "PRIQ" };
         self.error(format!("DSQ ID 0x{id:016x} already had {kind}-enqueued tasks"));
-        let queue = self.global_queue(self.task(task).cpu);
+        let queue = self.global_queue(self.machine.task(task).cpu);
         self.dispatch_enqueue(queue, task, 0);
     }
 
     /// `local_dsq_post_enq()`: reschedules the CPU if the insertion demands it.
     pub(crate) fn after_local(&mut self, cpu: u32, task: TaskId, flags: u64) {
         self.leave_custody(task, 0);
-        let here = &self.cpus[cpu as usize];
+        let here = &self.machine.cpus[cpu as usize];
         if here.in_balance {
             return;
         }
-        let (current, class) = (here.curr, self.curr_class(cpu));
+        let (current, class) = (here.curr, self.machine.curr_class(cpu));
         let preempt = flags & ENQ_PREEMPT != 0 && current != task && class == Class::Ext;
         if preempt {
             self.set_slice(current, 0);
             self.because(cpu, Preemption::Inserted { pid: task.0 });
         }
         if preempt || class == Class::Idle {
-            self.resched(cpu);
+            self.machine.resched(cpu);
         }
     }
 }
@@ -243,11 +237,11 @@ impl Core {
     fn commit(&mut self, task: TaskId, dsq_id: u64, enq_flags: u64) -> bool {
         self.suspect(dsq_id);
         self.charge_look();
-        match self.direct {
+        match self.ext.direct {
             Direct::Of(expected) if expected == task => {
-                let this = self.task_mut(task);
+                let this = self.machine.task_mut(task);
                 (this.ddsp_dsq, this.ddsp_flags) = (dsq_id, enq_flags);
-                self.direct = Direct::Done;
+                self.ext.direct = Direct::Done;
                 true
             }
             Direct::Of(expected) => {
@@ -260,17 +254,17 @@ impl Core {
                 self.error(format!("{name} already direct-dispatched"));
                 false
             }
-            Direct::None if !self.cpus[self.this_cpu as usize].in_balance => {
+            Direct::None if !self.machine.cpus[self.machine.this_cpu as usize].in_balance => {
                 self.error("tasks can be inserted only in select_cpu, enqueue and dispatch".into());
                 false
             }
-            Direct::None if self.buffer.len() >= self.max_batch as usize => {
+            Direct::None if self.ext.buffer.len() >= self.ext.max_batch as usize => {
                 self.error("dispatch buffer overflow".into());
                 false
             }
             Direct::None => {
-                let qseq = self.task(task).qseq;
-                self.buffer.push(Dispatch { task, qseq, dsq_id, flags: enq_flags });
+                let qseq = self.machine.task(task).qseq;
+                self.ext.buffer.push(Dispatch { task, qseq, dsq_id, flags: enq_flags });
                 true
             }
         }

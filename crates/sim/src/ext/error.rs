@@ -24,11 +24,12 @@ impl Core {
     }
 
     pub(crate) fn end(&mut self, kind: u64, code: i64, reason: &str, message: String) {
-        if self.exit.is_none() && !self.leaving {
-            self.exit = Some(ExitInfo { kind, code, reason: reason.into(), message });
+        if self.ext.exit.is_none() && !self.ext.leaving {
+            self.ext.exit = Some(ExitInfo { kind, code, reason: reason.into(), message });
             let now = self.ops.place();
             // The core checks a destination only after the callback that named it has returned.
-            self.exit_place = if now.is_empty() { std::mem::take(&mut self.suspect) } else { now };
+            self.ext.exit_place =
+                if now.is_empty() { std::mem::take(&mut self.ext.suspect) } else { now };
         }
     }
 
@@ -37,18 +38,18 @@ impl Core {
         let is_known = match dsq_id {
             DSQ_LOCAL | DSQ_GLOBAL => true,
             id if id & DSQ_LOCAL_ON == DSQ_LOCAL_ON => {
-                id & DSQ_LOCAL_CPU_MASK < u64::from(self.topology.cpus)
+                id & DSQ_LOCAL_CPU_MASK < u64::from(self.machine.topology.cpus)
             }
             id => self.user_queue(id).is_some(),
         };
         if !is_known {
-            self.suspect = self.ops.place();
+            self.ext.suspect = self.ops.place();
         }
     }
 
     /// Checks a CPU number from the scheduler (`ops_cpu_valid`).
     pub fn cpu_valid(&mut self, cpu: i32, place: &str) -> bool {
-        let valid = cpu >= 0 && (cpu as u32) < self.topology.cpus;
+        let valid = cpu >= 0 && (cpu as u32) < self.machine.topology.cpus;
         if !valid {
             self.error(format!("invalid CPU {cpu} {place}").trim_end().into());
         }
@@ -60,29 +61,30 @@ impl Core {
     pub(crate) fn dump(&self) -> String {
         const LINES_MAX: usize = 200;
         let mut text = String::new();
-        for (number, cpu) in self.cpus.iter().enumerate() {
+        for (number, cpu) in self.machine.cpus.iter().enumerate() {
             if cpu.nr_ext == 0 && cpu.curr.0 as usize == number {
                 continue;
             }
             let curr =
                 if cpu.curr.0 as usize == number { "idle".into() } else { self.name(cpu.curr) };
-            let local = self.queues.len(number as u32);
+            let local = self.ext.queues.len(number as u32);
             // Writing to a string cannot fail.
             let _ = writeln!(text, "CPU {number}: curr={curr} nr_ext={} local={local}", cpu.nr_ext);
             let mut at = cpu.watch_head;
             while at != NO_TASK {
                 let _ = writeln!(text, "  {}", self.dump_task(TaskId(at)));
-                at = self.tasks[at as usize].watch_next;
+                at = self.machine.tasks[at as usize].watch_next;
             }
         }
         text.lines().take(LINES_MAX).collect::<Vec<_>>().join("\n")
     }
 
     fn dump_task(&self, task: TaskId) -> String {
-        let waited_ms = self.now.saturating_sub(self.task(task).runnable_at) / 1_000_000;
-        let place = match self.queues.queue_of(task.0) {
+        let waited_ms =
+            self.machine.now.saturating_sub(self.machine.task(task).runnable_at) / 1_000_000;
+        let place = match self.ext.queues.queue_of(task.0) {
             NO_TASK => "with the scheduler".to_owned(),
-            queue => format!("dsq={:#x}", self.queues.queues[queue as usize].id),
+            queue => format!("dsq={:#x}", self.ext.queues.queues[queue as usize].id),
         };
         let (slice_us, vtime) = (self.slice(task) / 1_000, self.dsq_vtime(task));
         let name = self.name(task);

@@ -4,36 +4,9 @@
 //! DIVERGES: `SCX_OPS_BUILTIN_IDLE_PER_NODE` is ignored: the masks are always global.
 
 use crate::core::mask::{CpuMask, next_in_all};
-use crate::core::topology::{Distance, Topology};
+use crate::core::topology::Distance;
 use crate::core::{Core, TaskId};
 use crate::flags::*;
-
-/// The idle CPUs that schedulers see.
-pub struct IdleMasks {
-    /// Whether the core tracks idle CPUs.
-    pub(crate) enabled: bool,
-    /// Idle CPUs.
-    pub(crate) cpus: CpuMask,
-    /// CPUs of cores that are idle as a whole; only tracked with SMT.
-    pub(crate) cores: CpuMask,
-    smt: bool,
-    by_llc: bool,
-    by_node: bool,
-}
-
-impl IdleMasks {
-    pub(crate) fn new(topology: &Topology) -> IdleMasks {
-        let mismatch = topology.llcs.len() != topology.nodes.len();
-        IdleMasks {
-            enabled: true,
-            cpus: CpuMask::empty(topology.cpus),
-            cores: CpuMask::empty(topology.cpus),
-            smt: topology.smt > 1,
-            by_llc: topology.llcs.len() > 1,
-            by_node: topology.nodes.len() > 1 && mismatch,
-        }
-    }
-}
 
 /// The bounds of a search: the task's CPUs and, within them, a cache or node.
 struct Bounds<'a> {
@@ -45,27 +18,11 @@ struct Bounds<'a> {
 impl Core {
     /// `__scx_update_idle()`: updates the masks, then calls the scheduler if the state changed.
     pub(crate) fn update_idle(&mut self, cpu: u32, idle: bool, notify: bool) {
-        if self.idle.enabled {
-            self.update_masks(cpu, idle);
+        if self.ext.idle.enabled {
+            self.ext.idle.update(cpu, idle, self.machine.topology.siblings(cpu));
         }
-        if notify && self.has.update_idle && !self.bypass {
+        if notify && self.ext.has.update_idle && !self.ext.bypass {
             call!(self, update_idle(cpu as i32, idle));
-        }
-    }
-
-    fn update_masks(&mut self, cpu: u32, idle: bool) {
-        let masks = &mut self.idle;
-        match idle {
-            true => masks.cpus.set(cpu),
-            false => masks.cpus.clear(cpu),
-        }
-        if masks.smt {
-            let core = self.topology.siblings(cpu);
-            if !idle {
-                masks.cores.remove(core);
-            } else if core.is_subset(&masks.cpus) {
-                masks.cores.add(core);
-            }
         }
     }
 
@@ -76,22 +33,13 @@ impl Core {
 
     /// `scx_idle_test_and_clear_cpu()`.
     fn claim(&mut self, cpu: u32) -> bool {
-        let masks = &mut self.idle;
-        if masks.smt {
-            let core = self.topology.siblings(cpu);
-            if core.intersects(&masks.cores) {
-                masks.cores.remove(core);
-            }
-        }
-        let was_idle = masks.cpus.test(cpu);
-        masks.cpus.clear(cpu);
-        was_idle
+        self.ext.idle.claim(cpu, self.machine.topology.siblings(cpu))
     }
 
     /// `cpumask_any_and_distribute()`: the next CPU after the one that this CPU found last.
     fn next_idle(&mut self, cores: bool, bounds: [Option<&CpuMask>; 3]) -> Option<u32> {
-        let idle = if cores { &self.idle.cores } else { &self.idle.cpus };
-        let start = self.cpus[self.this_cpu as usize].cursor.wrapping_add(1);
+        let idle = if cores { &self.ext.idle.cores } else { &self.ext.idle.cpus };
+        let start = self.machine.cpus[self.machine.this_cpu as usize].cursor.wrapping_add(1);
         let found = match bounds {
             [Some(a), Some(b), Some(c)] => next_in_all(&[idle, a, b, c], start),
             [Some(a), Some(b), None] | [Some(a), None, Some(b)] => {
@@ -101,7 +49,7 @@ impl Core {
             _ => next_in_all(&[idle], start),
         };
         if let Some(cpu) = found {
-            self.cpus[self.this_cpu as usize].cursor = cpu;
+            self.machine.cpus[self.machine.this_cpu as usize].cursor = cpu;
         }
         found
     }
@@ -111,7 +59,7 @@ impl Core {
         let bounds = [Some(bounds.allowed), bounds.within, bounds.extra];
         loop {
             let mut found = None;
-            if self.idle.smt {
+            if self.ext.idle.smt {
                 found = self.next_idle(true, bounds);
                 if found.is_none() && flags & PICK_IDLE_CORE != 0 {
                     return None;
@@ -137,23 +85,31 @@ impl Core {
         flags: u64,
     ) -> Option<u32> {
         // Moving the masks out avoids copies; nothing else reads them during the search.
-        let masks = std::mem::take(&mut self.masks);
-        let llcs = std::mem::take(&mut self.topology.llcs);
-        let nodes = std::mem::take(&mut self.topology.nodes);
-        let allowed = &masks[self.task(task).mask as usize];
-        let llc = self.idle.by_llc.then(|| &llcs[self.topology.llc_of[previous as usize] as usize]);
-        let node =
-            self.idle.by_node.then(|| &nodes[self.topology.node_of[previous as usize] as usize]);
+        let masks = std::mem::take(&mut self.machine.masks);
+        let llcs = std::mem::take(&mut self.machine.topology.llcs);
+        let nodes = std::mem::take(&mut self.machine.topology.nodes);
+        let allowed = &masks[self.machine.task(task).mask as usize];
+        let llc = self
+            .ext
+            .idle
+            .by_llc
+            .then(|| &llcs[self.machine.topology.llc_of[previous as usize] as usize]);
+        let node = self
+            .ext
+            .idle
+            .by_node
+            .then(|| &nodes[self.machine.topology.node_of[previous as usize] as usize]);
         let usable = |cpu| allowed.test(cpu) && extra.is_none_or(|extra: &CpuMask| extra.test(cpu));
         let places = [llc, node, None].map(|within| Bounds { allowed, within, extra });
         let found = self
             .select_synchronous(previous, wake_flags, &usable)
             .or_else(|| self.select_core(previous, &places, &usable))
-            .or_else(|| match self.idle.smt && flags & PICK_IDLE_CORE != 0 {
+            .or_else(|| match self.ext.idle.smt && flags & PICK_IDLE_CORE != 0 {
                 true => None,
                 false => self.select_any(previous, &places, flags, &usable),
             });
-        (self.masks, self.topology.llcs, self.topology.nodes) = (masks, llcs, nodes);
+        (self.machine.masks, self.machine.topology.llcs, self.machine.topology.nodes) =
+            (masks, llcs, nodes);
         found
     }
 
@@ -167,14 +123,14 @@ impl Core {
         if wake_flags & WAKE_SYNC == 0 {
             return None;
         }
-        let here = self.this_cpu;
-        let near = self.topology.distance(here, previous) <= Distance::Llc;
+        let here = self.machine.this_cpu;
+        let near = self.machine.topology.distance(here, previous) <= Distance::Llc;
         if near && usable(previous) && self.claim(previous) {
             return Some(previous);
         }
-        let waker = self.cpus[here as usize].curr;
-        let ends = self.task(waker).exiting;
-        let free = self.queues.len(here) == 0 && !self.idle.cpus.is_empty();
+        let waker = self.machine.cpus[here as usize].curr;
+        let ends = self.machine.task(waker).exiting;
+        let free = self.ext.queues.len(here) == 0 && !self.ext.idle.cpus.is_empty();
         if ends || !free || !usable(here) {
             return None;
         }
@@ -189,10 +145,10 @@ impl Core {
         places: &[Bounds; 3],
         usable: &dyn Fn(u32) -> bool,
     ) -> Option<u32> {
-        if !self.idle.smt {
+        if !self.ext.idle.smt {
             return None;
         }
-        if usable(previous) && self.idle.cores.test(previous) && self.claim(previous) {
+        if usable(previous) && self.ext.idle.cores.test(previous) && self.claim(previous) {
             return Some(previous);
         }
         self.pick_near(places, PICK_IDLE_CORE)
@@ -209,9 +165,10 @@ impl Core {
         if usable(previous) && self.claim(previous) {
             return Some(previous);
         }
-        if self.idle.smt {
-            let first = previous / self.topology.smt * self.topology.smt;
-            let siblings = first..(first + self.topology.smt).min(self.topology.cpus);
+        if self.ext.idle.smt {
+            let first = previous / self.machine.topology.smt * self.machine.topology.smt;
+            let siblings =
+                first..(first + self.machine.topology.smt).min(self.machine.topology.cpus);
             for cpu in siblings.filter(|&cpu| cpu != previous && usable(cpu)) {
                 if self.claim(cpu) {
                     return Some(cpu);
@@ -265,8 +222,8 @@ impl Core {
             return EBUSY;
         }
         let cpu = previous as u32;
-        if self.task(task).nr_allowed == 1 {
-            let usable = self.allowed(task, cpu) && mask.is_none_or(|mask| mask.test(cpu));
+        if self.machine.task(task).nr_allowed == 1 {
+            let usable = self.machine.allowed(task, cpu) && mask.is_none_or(|mask| mask.test(cpu));
             return if usable && self.claim(cpu) { previous } else { EBUSY };
         }
         let picked = self.select_cpu_default(task, cpu, wake_flags, mask, flags);
@@ -288,35 +245,35 @@ impl Core {
     /// `scx_bpf_pick_any_cpu()`: claims an idle CPU of the mask; otherwise any CPU of the mask.
     pub fn pick_any_cpu(&mut self, mask: &CpuMask, flags: u64) -> i32 {
         const EBUSY: i32 = -16;
-        if self.idle.enabled {
+        if self.ext.idle.enabled {
             let cpu = self.pick_idle_cpu(mask, flags);
             if cpu >= 0 {
                 return cpu;
             }
         }
-        let start = self.cpus[self.this_cpu as usize].cursor.wrapping_add(1);
+        let start = self.machine.cpus[self.machine.this_cpu as usize].cursor.wrapping_add(1);
         let found = next_in_all(&[mask], start);
         if let Some(cpu) = found {
-            self.cpus[self.this_cpu as usize].cursor = cpu;
+            self.machine.cpus[self.machine.this_cpu as usize].cursor = cpu;
         }
         found.map_or(EBUSY, |cpu| cpu as i32)
     }
 
     /// `scx_bpf_get_idle_cpumask()`.
     pub fn idle_cpumask(&self) -> &CpuMask {
-        &self.idle.cpus
+        &self.ext.idle.cpus
     }
 
     /// `scx_bpf_get_idle_smtmask()`.
     pub fn idle_smtmask(&self) -> &CpuMask {
-        if self.idle.smt { &self.idle.cores } else { &self.idle.cpus }
+        if self.ext.idle.smt { &self.ext.idle.cores } else { &self.ext.idle.cpus }
     }
 
     /// Whether the core tracks idle CPUs. If not, the scheduler must not ask, and is ejected.
     pub fn idle_tracked(&mut self) -> bool {
-        if !self.idle.enabled {
+        if !self.ext.idle.enabled {
             self.error("built-in idle tracking is disabled".into());
         }
-        self.idle.enabled
+        self.ext.idle.enabled
     }
 }

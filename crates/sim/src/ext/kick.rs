@@ -3,7 +3,7 @@
 
 use model::trace::Preemption;
 
-use super::enqueue::Direct;
+use super::direct_dispatch::Direct;
 use crate::core::task::{Class, State};
 use crate::core::{Core, NO_TASK, TaskId};
 use crate::flags::*;
@@ -14,7 +14,7 @@ impl Core {
     /// DIVERGES: `SCX_KICK_WAIT` does not wait; nothing here runs between the kick and its effect.
     pub fn kick_cpu(&mut self, cpu: i32, flags: u64) {
         self.charge_look();
-        if !self.cpu_valid(cpu, "") || self.bypass {
+        if !self.cpu_valid(cpu, "") || self.ext.bypass {
             return;
         }
         let cpu = cpu as u32;
@@ -27,51 +27,51 @@ impl Core {
                 return;
             }
         }
-        let here = self.this_cpu;
-        self.cpu_mut(here).kicks.push((cpu, flags));
+        let here = self.machine.this_cpu;
+        self.machine.cpu_mut(here).kicks.push((cpu, flags));
     }
 
     /// Whether the running callback holds the lock of the CPU's run queue: all callbacks except
     /// `select_cpu` hold their task's.
     fn is_locked(&self, cpu: u32) -> bool {
-        match self.direct {
-            _ if self.cpus[self.this_cpu as usize].in_select_cpu => false,
-            Direct::Of(task) => self.task(task).cpu == cpu,
-            _ => self.this_cpu == cpu,
+        match self.ext.direct {
+            _ if self.machine.cpus[self.machine.this_cpu as usize].in_select_cpu => false,
+            Direct::Of(task) => self.machine.task(task).cpu == cpu,
+            _ => self.machine.this_cpu == cpu,
         }
     }
 
     /// Whether an idle kick is unnecessary: a busy CPU passes through sched_ext before it becomes
     /// idle (`can_skip_idle_kick`).
     fn passes_by_itself(&self, cpu: u32) -> bool {
-        !self.is_idle(cpu) && !self.cpus[cpu as usize].in_balance
+        !self.machine.is_idle(cpu) && !self.machine.cpus[cpu as usize].in_balance
     }
 
     /// `kick_cpus_irq_workfn()`.
     pub(crate) fn run_kicks(&mut self, here: u32) {
-        if self.cpus[here as usize].reenqueue_local {
-            self.cpu_mut(here).reenqueue_local = false;
+        if self.machine.cpus[here as usize].reenqueue_local {
+            self.machine.cpu_mut(here).reenqueue_local = false;
             self.reenqueue(here);
         }
-        if self.cpus[here as usize].kicks.is_empty() {
+        if self.machine.cpus[here as usize].kicks.is_empty() {
             return;
         }
-        self.charge(here, self.costs.kick_ns);
-        let mut kicks = std::mem::take(&mut self.cpu_mut(here).kicks);
+        self.machine.charge(here, self.machine.costs.kick_ns);
+        let mut kicks = std::mem::take(&mut self.machine.cpu_mut(here).kicks);
         for &(cpu, flags) in &kicks {
             self.kick_one(here, cpu, flags);
         }
         kicks.clear();
-        if self.cpus[here as usize].kicks.is_empty() {
-            self.cpu_mut(here).kicks = kicks;
+        if self.machine.cpus[here as usize].kicks.is_empty() {
+            self.machine.cpu_mut(here).kicks = kicks;
         }
     }
 
     fn kick_one(&mut self, from: u32, cpu: u32, flags: u64) {
-        let class = self.curr_class(cpu);
+        let class = self.machine.curr_class(cpu);
         if flags & KICK_IDLE != 0 {
             if class == Class::Idle {
-                self.resched(cpu);
+                self.machine.resched(cpu);
             }
             return;
         }
@@ -79,24 +79,24 @@ impl Core {
             return;
         }
         if flags & KICK_PREEMPT != 0 && class == Class::Ext {
-            let current = self.cpus[cpu as usize].curr;
+            let current = self.machine.cpus[cpu as usize].curr;
             self.set_slice(current, 0);
         }
         self.because(cpu, Preemption::Kick { from });
-        self.resched(cpu);
+        self.machine.resched(cpu);
     }
 
     /// `scx_bpf_reenqueue_local()`: returns how many tasks of this CPU's local queue go back to the
     /// scheduler. They do so after the current operation.
     pub fn reenqueue_local(&mut self) -> u32 {
-        let here = self.this_cpu;
-        self.cpu_mut(here).reenqueue_local = true;
-        self.queues.len(here)
+        let here = self.machine.this_cpu;
+        self.machine.cpu_mut(here).reenqueue_local = true;
+        self.ext.queues.len(here)
     }
 
     fn reenqueue(&mut self, cpu: u32) {
-        let first = self.queues.first(cpu);
-        let next = |&task: &u32| Some(self.queues.next(task)).filter(|&next| next != NO_TASK);
+        let first = self.ext.queues.first(cpu);
+        let next = |&task: &u32| Some(self.ext.queues.next(task)).filter(|&next| next != NO_TASK);
         let waiting: Vec<u32> =
             std::iter::successors((first != NO_TASK).then_some(first), next).collect();
         for task in waiting.into_iter().map(TaskId) {
@@ -108,43 +108,43 @@ impl Core {
     /// `scx_bpf_now()` and `bpf_ktime_get_ns()`: ns on the current CPU. It starts well above zero,
     /// as on a machine that was booted some time ago.
     pub fn now(&self) -> u64 {
-        BOOTED_NS + self.clock(self.this_cpu)
+        BOOTED_NS + self.machine.clock(self.machine.this_cpu)
     }
 
     /// `bpf_get_smp_processor_id()`.
     pub fn this_cpu(&self) -> u32 {
-        self.this_cpu
+        self.machine.this_cpu
     }
 
     /// `bpf_get_current_task()`.
     pub fn current(&self) -> TaskId {
-        self.cpus[self.this_cpu as usize].curr
+        self.machine.cpus[self.machine.this_cpu as usize].curr
     }
 
     /// `scx_bpf_nr_cpu_ids()`.
     pub fn nr_cpu_ids(&self) -> u32 {
-        self.topology.cpus
+        self.machine.topology.cpus
     }
 
     /// The machine's shape.
     pub fn topology(&self) -> &crate::core::topology::Topology {
-        &self.topology
+        &self.machine.topology
     }
 
     /// `scx_bpf_task_cpu()`.
     pub fn task_cpu(&self, task: TaskId) -> i32 {
-        self.task(task).cpu as i32
+        self.machine.task(task).cpu as i32
     }
 
     /// `scx_bpf_task_running()`.
     pub fn task_running(&self, task: TaskId) -> bool {
-        self.cpus[self.task(task).cpu as usize].curr == task
+        self.machine.cpus[self.machine.task(task).cpu as usize].curr == task
     }
 
     /// `scx_bpf_cpu_curr()`: the running task of a CPU, possibly the idle task; `None` for a wrong
     /// number.
     pub fn cpu_curr(&self, cpu: i32) -> Option<TaskId> {
-        self.cpus.get(cpu as usize).map(|cpu| cpu.curr)
+        self.machine.cpus.get(cpu as usize).map(|cpu| cpu.curr)
     }
 
     /// `scx_bpf_task_set_slice()`.
@@ -163,8 +163,8 @@ impl Core {
 
     /// The task with this thread number, if it lives (`bpf_task_from_pid`).
     pub fn task_from_pid(&self, pid: i32) -> Option<TaskId> {
-        let alive = |&task: &TaskId| self.task(task).state != State::Dead;
-        self.all_tasks().filter(alive).find(|&task| self.pid(task) == pid)
+        let alive = |&task: &TaskId| self.machine.task(task).state != State::Dead;
+        self.machine.all_tasks().filter(alive).find(|&task| self.pid(task) == pid)
     }
 }
 

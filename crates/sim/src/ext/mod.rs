@@ -1,18 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The sched_ext class, as Linux 7.x has it.
+//! sched_ext, as Linux 7.x has it.
 //!
-//! Read in this order: this file is the class itself (enqueue, dequeue, pick, put, set, tick);
-//! [`enqueue`] decides where a task goes, [`dispatch`] what a CPU runs; [`dsq`] are the queues and
-//! `queues` their kfuncs; [`idle`] chooses idle CPUs; `kick`, [`timer`], `watchdog`, `enable`,
-//! `disable` and `error` are the rest.
-
-use model::trace::Preemption;
-
-use crate::core::memory::put;
-use crate::core::task::{Class, ENABLED, IN_CUSTODY, OpsState, QUEUED, RESET_RUNNABLE_AT, WATCHED};
-use crate::core::{Core, NO_TASK, TaskId};
-use crate::flags::*;
-use crate::ops::{Ops, OpsPresent};
+//! Read in this order: [`ext_state`] is its state; `ext_class` is the class itself; `enqueue`
+//! decides where a task goes, `dispatch` what a CPU runs; [`dsq`] are the queues and `queues` their
+//! kfuncs; `idle` chooses idle CPUs; `kick`, `timer`, `watchdog`, `enable`, `disable` and `error`
+//! are the rest.
 
 /// Calls one of the scheduler's callbacks and charges its cost.
 macro_rules! call {
@@ -23,273 +15,22 @@ macro_rules! call {
     }};
 }
 
+pub(crate) mod direct_dispatch;
 pub(crate) mod disable;
-pub mod dispatch;
-pub mod dsq;
+pub(crate) mod dispatch;
+pub(crate) mod dispatch_buffer;
+pub(crate) mod dsq;
 pub(crate) mod enable;
-pub mod enqueue;
+pub(crate) mod enqueue;
 pub(crate) mod error;
-pub mod idle;
+pub(crate) mod ext_class;
+pub(crate) mod ext_state;
+pub(crate) mod idle;
+pub(crate) mod idle_masks;
 pub(crate) mod kick;
 pub(crate) mod queues;
-pub mod timer;
+pub(crate) mod scheduler_timer;
+pub mod shared_lock;
+pub(crate) mod timer;
+pub(crate) mod user_queues;
 pub(crate) mod watchdog;
-
-/// The table without callbacks: before a scheduler is loaded, and for trials without a scheduler.
-pub struct NoScheduler;
-
-impl Ops for NoScheduler {
-    fn present(&self) -> OpsPresent {
-        OpsPresent::default()
-    }
-}
-
-impl Core {
-    #[inline]
-    pub(crate) fn charge_callback(&mut self) {
-        self.charge(self.this_cpu, self.costs.callback_ns);
-    }
-
-    /// Charges the cost of a kfunc to the current CPU.
-    #[inline]
-    pub(crate) fn charge_look(&mut self) {
-        self.charge(self.this_cpu, self.costs.look_ns);
-    }
-
-    /// `enqueue_task_scx()`.
-    pub(crate) fn enqueue_ext(&mut self, cpu: u32, task: TaskId, flags: u64) {
-        let here = &mut self.cpus[cpu as usize];
-        here.in_wakeup = flags & ENQ_WAKEUP != 0;
-        let migrating = flags & ENQ_MIGRATING != 0;
-        let mut flags = flags & !ENQ_MIGRATING | here.extra_enq_flags;
-        if migrating {
-            flags |= ENQ_MIGRATED;
-        }
-        let restored = flags & ENQ_RESTORE != 0 && here.curr == task;
-        let this = &mut self.tasks[task.0 as usize];
-        let mut sticky = std::mem::replace(&mut this.sticky_cpu, -1);
-        if restored {
-            // A running task that is restored goes to the local queue, not to the scheduler.
-            sticky = cpu as i32;
-            flags |= ENQ_IGNORE_CAPS;
-        }
-        this.scx |= QUEUED;
-        here.nr_ext += 1;
-        self.publish_flags(task);
-        self.watch(cpu, task);
-        if self.has.runnable && !migrating {
-            call!(self, runnable(task, flags));
-        }
-        if self.nr_real_time > 0 {
-            self.start_server(cpu);
-        }
-        self.do_enqueue(cpu, task, flags, sticky);
-        self.cpus[cpu as usize].in_wakeup = false;
-    }
-
-    /// `dequeue_task_scx()`.
-    pub(crate) fn dequeue_ext(&mut self, cpu: u32, task: TaskId, flags: u64) {
-        if self.task(task).scx & QUEUED == 0 {
-            return;
-        }
-        let migrating = flags & ENQ_MIGRATING != 0;
-        let change = if flags & DEQ_SLEEP == 0 { DEQ_SCHED_CHANGE } else { 0 };
-        let flags = flags & !ENQ_MIGRATING | change;
-        self.leave_scheduler(task, flags);
-        if self.cpus[cpu as usize].curr == task {
-            self.update_curr(cpu);
-            if self.has.stopping {
-                call!(self, stopping(task, false));
-            }
-        }
-        if self.has.quiescent && !migrating {
-            call!(self, quiescent(task, flags));
-        }
-        self.task_mut(task).scx &= !QUEUED;
-        self.publish_flags(task);
-        self.cpu_mut(cpu).nr_ext -= 1;
-        self.unlink(task);
-    }
-
-    /// `ops_dequeue()`: takes the task from the scheduler, which is told if it had the task.
-    fn leave_scheduler(&mut self, task: TaskId, flags: u64) {
-        self.unwatch(task, false);
-        self.leave_custody(task, flags);
-        self.task_mut(task).ops_state = OpsState::None;
-    }
-
-    /// Calls `ops.dequeue`, exactly once per stay in the scheduler's custody.
-    pub(crate) fn leave_custody(&mut self, task: TaskId, flags: u64) {
-        let this = self.task(task);
-        if this.scx & IN_CUSTODY == 0 || this.sticky_cpu >= 0 {
-            return;
-        }
-        if self.has.dequeue {
-            call!(self, dequeue(task, flags));
-        }
-        self.task_mut(task).scx &= !IN_CUSTODY;
-        self.publish_flags(task);
-    }
-
-    /// Gives the task into the scheduler's custody.
-    pub(crate) fn take_custody(&mut self, task: TaskId) {
-        self.task_mut(task).scx |= IN_CUSTODY;
-        self.publish_flags(task);
-    }
-
-    /// `p->scx.flags` as schedulers read it: `SCX_TASK_QUEUED`, `SCX_TASK_IN_CUSTODY` and the
-    /// task's state, `SCX_TASK_READY` or `SCX_TASK_ENABLED`.
-    ///
-    /// DIVERGES: flags that only the core uses are always 0.
-    pub(crate) fn publish_flags(&self, task: TaskId) {
-        let this = self.task(task);
-        let queued = if this.scx & QUEUED != 0 { 1 } else { 0 };
-        let in_custody = if this.scx & IN_CUSTODY != 0 { 2 } else { 0 };
-        let state = if this.scx & ENABLED != 0 { 4 << 8 } else { 3 << 8 };
-        put::<u32>(this.memory, self.arena.layout.scx_flags, queued | in_custody | state);
-    }
-
-    /// `pick_task_scx()`: the task of this class that the CPU would run.
-    pub(crate) fn pick_ext(&mut self, cpu: u32, previous: TaskId) -> Option<TaskId> {
-        self.cpu_mut(cpu).in_balance = true;
-        let found = self.balance(cpu, previous);
-        self.cpu_mut(cpu).in_balance = false;
-        if !found {
-            return None;
-        }
-        if std::mem::take(&mut self.cpu_mut(cpu).keep) {
-            if self.slice(previous) == 0 {
-                self.refill(previous);
-            }
-            return Some(previous);
-        }
-        let first = self.queues.first(cpu);
-        if first == NO_TASK {
-            return None;
-        }
-        if self.slice(TaskId(first)) == 0 {
-            self.refill(TaskId(first));
-        }
-        Some(TaskId(first))
-    }
-
-    pub(crate) fn refill(&mut self, task: TaskId) {
-        self.set_slice(task, if self.bypass { SLICE_BYPASS } else { SLICE_DFL });
-    }
-
-    /// `put_prev_task_scx()`: the previous task leaves the CPU.
-    pub(crate) fn put_previous_ext(&mut self, cpu: u32, task: TaskId, next: Option<TaskId>) {
-        self.update_curr(cpu);
-        if self.task(task).scx & QUEUED == 0 {
-            return;
-        }
-        if self.has.stopping {
-            call!(self, stopping(task, true));
-        }
-        self.watch(cpu, task);
-        if self.slice(task) > 0 && !self.bypass {
-            // A higher class preempts: the task keeps its slice and goes to the head of the queue.
-            self.dispatch_enqueue(cpu, task, ENQ_HEAD);
-            return;
-        }
-        let last = next.is_some_and(|next| self.task(next).class == Class::Idle);
-        let stopper = self.cpus[cpu as usize].stopper;
-        let last = last && !stopper;
-        self.do_enqueue(cpu, task, if last { ENQ_LAST } else { 0 }, -1);
-        if last && self.queues.queue_of(task.0) == cpu {
-            // The local queue has a task now, although the idle task was picked.
-            self.cpu_mut(cpu).need_resched = true;
-        }
-    }
-
-    /// `set_next_task_scx()`.
-    pub(crate) fn set_next_ext(&mut self, cpu: u32, task: TaskId) {
-        if self.task(task).scx & QUEUED != 0 {
-            self.unlink(task);
-        }
-        let clock = self.clock(cpu);
-        self.task_mut(task).exec_start = clock;
-        if self.has.running && self.task(task).scx & QUEUED != 0 {
-            call!(self, running(task));
-        }
-        self.unwatch(task, true);
-    }
-
-    /// `task_tick_scx()`.
-    pub(crate) fn tick_ext(&mut self, cpu: u32, task: TaskId) {
-        if self.bypass {
-            self.set_slice(task, 0);
-        } else if self.has.tick {
-            call!(self, tick(task));
-        }
-        if self.slice(task) == 0 {
-            self.because(cpu, Preemption::SliceEnd);
-            self.resched(cpu);
-        }
-    }
-
-    /// `yield_task_scx()`.
-    pub(crate) fn yield_ext(&mut self, cpu: u32, task: TaskId) {
-        self.update_curr(cpu);
-        if self.has.r#yield {
-            call!(self, r#yield(task, None));
-        } else {
-            self.set_slice(task, 0);
-        }
-    }
-
-    /// Removes the task from the queue in which it waits, if any (`dispatch_dequeue`).
-    pub(crate) fn unlink(&mut self, task: TaskId) {
-        self.task_mut(task).scx &= !crate::core::task::DEFERRED;
-        let queue = self.queues.queue_of(task.0);
-        if queue != NO_TASK {
-            self.lock_queue(queue);
-            self.queues.remove(task.0);
-        }
-    }
-
-    /// Appends the task to the watchdog's list (`set_task_runnable`).
-    fn watch(&mut self, cpu: u32, task: TaskId) {
-        let now = self.now;
-        let tail = self.cpus[cpu as usize].watch_tail;
-        let this = &mut self.tasks[task.0 as usize];
-        if this.scx & RESET_RUNNABLE_AT != 0 {
-            this.runnable_at = now;
-            this.scx &= !RESET_RUNNABLE_AT;
-        }
-        this.scx |= WATCHED;
-        (this.watch_previous, this.watch_next) = (tail, NO_TASK);
-        match tail {
-            NO_TASK => self.cpus[cpu as usize].watch_head = task.0,
-            _ => self.tasks[tail as usize].watch_next = task.0,
-        }
-        self.cpus[cpu as usize].watch_tail = task.0;
-    }
-
-    /// Removes the task from the watchdog's list. `ran`: its waiting time starts again
-    /// (`clr_task_runnable`).
-    fn unwatch(&mut self, task: TaskId, ran: bool) {
-        let this = &mut self.tasks[task.0 as usize];
-        if ran {
-            this.scx |= RESET_RUNNABLE_AT;
-        }
-        if this.scx & WATCHED == 0 {
-            return;
-        }
-        this.scx &= !WATCHED;
-        let (cpu, next, previous) = (this.cpu, this.watch_next, this.watch_previous);
-        let here = &mut self.cpus[cpu as usize];
-        match previous {
-            NO_TASK => here.watch_head = next,
-            _ => self.tasks[previous as usize].watch_next = next,
-        }
-        match next {
-            NO_TASK => self.cpus[cpu as usize].watch_tail = previous,
-            _ => self.tasks[next as usize].watch_previous = previous,
-        }
-    }
-
-    pub(crate) fn is_enabled(&self, task: TaskId) -> bool {
-        self.task(task).scx & ENABLED != 0
-    }
-}

@@ -2,6 +2,7 @@
 //! The kfuncs about dispatch queues, and the cost of the queues' locks.
 
 use super::dsq::NONE;
+use super::shared_lock::SharedLock;
 use crate::core::task::OpsState;
 use crate::core::topology::Distance;
 use crate::core::{Core, TaskId};
@@ -11,67 +12,40 @@ const EINVAL: i32 = -22;
 const EEXIST: i32 = -17;
 const ENOENT: i32 = -2;
 
-/// Queue numbers below this are found in a table, others in a map.
-const TABLE: u64 = 1 << 16;
-
-/// A lock that CPUs contend for, in order of arrival.
-#[derive(Clone, Copy, Debug)]
-pub struct SharedLock {
-    free_at: u64,
-    cpu: u32,
-}
-
-impl Default for SharedLock {
-    fn default() -> SharedLock {
-        SharedLock { free_at: 0, cpu: NONE }
-    }
-}
-
 impl Core {
     /// Takes and releases a lock on the current CPU and charges the cost: waiting for earlier CPUs,
     /// fetching the cache line, and holding the lock.
     pub fn pass_lock(&mut self, lock: &mut SharedLock) {
-        let hold = self.costs.queue_lock_ns;
+        let hold = self.machine.costs.queue_lock_ns;
         if hold == 0 {
             return;
         }
-        let (here, clock) = (self.this_cpu, self.clock(self.this_cpu));
-        let known = lock.cpu != NONE;
-        let far = known && self.topology.distance(lock.cpu, here) > Distance::Llc;
-        let hold = hold + if far { self.costs.queue_remote_ns } else { 0 };
-        let start = lock.free_at.max(clock);
-        (lock.free_at, lock.cpu) = (start + hold, here);
-        self.charge(here, start + hold - clock);
+        let (here, clock) = (self.machine.this_cpu, self.machine.clock(self.machine.this_cpu));
+        let distance = |last| self.machine.topology.distance(last, here);
+        let is_far = lock.last_cpu().is_some_and(|last| distance(last) > Distance::Llc);
+        let hold = hold + if is_far { self.machine.costs.queue_remote_ns } else { 0 };
+        let released = lock.pass(here, clock, hold);
+        self.machine.charge(here, released - clock);
     }
 
     /// The lock of a queue. Local queues have no lock of their own.
     #[inline]
     pub(crate) fn lock_queue(&mut self, queue: u32) {
-        if queue >= self.topology.cpus && self.costs.queue_lock_ns > 0 {
-            let mut lock = self.queues.queues[queue as usize].lock;
+        if queue >= self.machine.topology.cpus && self.machine.costs.queue_lock_ns > 0 {
+            let mut lock = self.ext.queues.queues[queue as usize].lock;
             self.pass_lock(&mut lock);
-            self.queues.queues[queue as usize].lock = lock;
-        }
-    }
-
-    /// One local queue per CPU, one global queue per node, and one for bypass, in this order.
-    pub(crate) fn add_builtin_queues(&mut self) {
-        let cpus = (0..self.topology.cpus).map(|_| DSQ_LOCAL);
-        let nodes = self.topology.nodes.iter().map(|_| DSQ_GLOBAL);
-        let ids: Vec<u64> = cpus.chain(nodes).chain([DSQ_BYPASS]).collect();
-        for id in ids {
-            self.queues.add_queue(id);
+            self.ext.queues.queues[queue as usize].lock = lock;
         }
     }
 
     pub(crate) fn global_queue(&self, cpu: u32) -> u32 {
-        self.topology.cpus + self.topology.node_of[cpu as usize]
+        self.machine.topology.cpus + self.machine.topology.node_of[cpu as usize]
     }
 
     /// DIVERGES: one queue for all CPUs; the newest kernels have one per CPU and balance them every
     /// 500 ms. In the simulator, bypass mode only lasts for loading and unloading.
     pub(crate) fn bypass_queue(&self) -> u32 {
-        self.topology.cpus + self.topology.nodes.len() as u32
+        self.machine.topology.cpus + self.machine.topology.nodes.len() as u32
     }
 
     pub(crate) fn first_user_queue(&self) -> u32 {
@@ -79,16 +53,12 @@ impl Core {
     }
 
     pub(crate) fn user_queue(&self, id: u64) -> Option<u32> {
-        let found = match id {
-            0..TABLE => self.queue_table.get(id as usize).copied(),
-            _ => self.queue_map.get(&id).copied(),
-        };
-        found.filter(|&queue| queue != NONE)
+        self.ext.user_queues.find(id)
     }
 
     /// `find_dsq_for_dispatch()`. For a wrong number the task goes to the global queue.
     pub(crate) fn find_queue(&mut self, cpu: u32, id: u64, task: TaskId) -> u32 {
-        let global = self.global_queue(self.task(task).cpu);
+        let global = self.global_queue(self.machine.task(task).cpu);
         if id == DSQ_LOCAL {
             return cpu;
         }
@@ -109,12 +79,12 @@ impl Core {
     /// Any queue that a kfunc may ask about.
     fn queue_to_ask(&self, id: u64) -> Option<u32> {
         if id == DSQ_LOCAL {
-            Some(self.this_cpu)
+            Some(self.machine.this_cpu)
         } else if id & DSQ_LOCAL_ON == DSQ_LOCAL_ON {
             let cpu = (id & DSQ_LOCAL_CPU_MASK) as u32;
-            (cpu < self.topology.cpus).then_some(cpu)
+            (cpu < self.machine.topology.cpus).then_some(cpu)
         } else if id == DSQ_GLOBAL {
-            Some(self.global_queue(self.this_cpu))
+            Some(self.global_queue(self.machine.this_cpu))
         } else {
             self.user_queue(id)
         }
@@ -128,41 +98,32 @@ impl Core {
         if self.user_queue(id).is_some() {
             return EEXIST;
         }
-        let queue = self.queues.add_queue(id);
-        if id < TABLE {
-            let size = self.queue_table.len().max(id as usize + 1);
-            self.queue_table.resize(size, NONE);
-            self.queue_table[id as usize] = queue;
-        } else {
-            self.queue_map.insert(id, queue);
-        }
+        let queue = self.ext.queues.add_queue(id);
+        self.ext.user_queues.add(id, queue);
         0
     }
 
     /// `scx_bpf_destroy_dsq()`. A queue that still holds tasks is an error.
     pub fn destroy_dsq(&mut self, id: u64) {
         let Some(queue) = self.user_queue(id) else { return };
-        let left = self.queues.len(queue);
+        let left = self.ext.queues.len(queue);
         if left > 0 {
             self.error(format!("attempting to destroy in-use dsq 0x{id:016x} (nr={left})"));
             return;
         }
-        match id {
-            0..TABLE => self.queue_table[id as usize] = NONE,
-            _ => drop(self.queue_map.remove(&id)),
-        }
-        self.queues.queues[queue as usize].id = DSQ_INVALID;
+        self.ext.user_queues.remove(id);
+        self.ext.queues.queues[queue as usize].id = DSQ_INVALID;
     }
 
     /// `scx_bpf_dsq_nr_queued()`: the number of tasks, or a negative error number.
     pub fn dsq_nr_queued(&self, id: u64) -> i32 {
-        self.queue_to_ask(id).map_or(ENOENT, |queue| self.queues.len(queue) as i32)
+        self.queue_to_ask(id).map_or(ENOENT, |queue| self.ext.queues.len(queue) as i32)
     }
 
     /// `scx_bpf_dsq_peek()`: the first task without taking it.
     pub fn dsq_peek(&mut self, id: u64) -> Option<TaskId> {
         let queue = self.user_queue(id)?;
-        let first = self.queues.first(queue);
+        let first = self.ext.queues.first(queue);
         (first != NONE).then_some(TaskId(first))
     }
 
@@ -176,19 +137,19 @@ impl Core {
         }
         let queue = self.user_queue(id).ok_or(ENOENT)?;
         self.lock_queue(queue);
-        Ok(self.queues.open_cursor(queue, flags & DSQ_ITER_REV != 0))
+        Ok(self.ext.queues.open_cursor(queue, flags & DSQ_ITER_REV != 0))
     }
 
     /// `bpf_iter_scx_dsq_next()`.
     pub fn dsq_iter_next(&mut self, iterator: u32) -> Option<TaskId> {
         self.charge_look();
-        let next = self.queues.advance(iterator);
+        let next = self.ext.queues.advance(iterator);
         (next != NONE).then_some(TaskId(next))
     }
 
     /// `bpf_iter_scx_dsq_destroy()`.
     pub fn dsq_iter_destroy(&mut self, iterator: u32) {
-        self.queues.close_cursor(iterator);
+        self.ext.queues.close_cursor(iterator);
     }
 
     /// `scx_bpf_dsq_move()` and, with a virtual time, `scx_bpf_dsq_move_vtime()`: moves a task that
@@ -203,10 +164,10 @@ impl Core {
         slice: Option<u64>,
         vtime: Option<u64>,
     ) -> bool {
-        if !self.queues.cursor_sees(iterator, task.0) {
+        if !self.ext.queues.cursor_sees(iterator, task.0) {
             return false;
         }
-        let here = self.this_cpu;
+        let here = self.machine.this_cpu;
         let queue = self.find_queue(here, dsq_id, task);
         if let Some(slice) = slice {
             self.set_slice(task, slice);
@@ -215,12 +176,12 @@ impl Core {
             self.set_dsq_vtime(task, vtime);
         }
         self.trace_taken(task);
-        self.queues.remove(task.0);
+        self.ext.queues.remove(task.0);
         self.take_custody(task);
-        self.task_mut(task).ops_state = OpsState::Queued;
+        self.machine.task_mut(task).ops_state = OpsState::Queued;
         let ordered = if vtime.is_some() { ENQ_DSQ_PRIQ } else { 0 };
         self.dispatch_to(here, queue, task, enq_flags | ordered);
-        self.nr_dispatched += 1;
+        self.ext.nr_dispatched += 1;
         true
     }
 }

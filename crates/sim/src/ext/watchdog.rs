@@ -7,21 +7,26 @@ use crate::flags::EXIT_ERROR_STALL;
 
 impl Core {
     pub(crate) fn start_watchdog(&mut self) {
-        self.events.push(self.now + self.watchdog_ns / 2, EventKind::Watchdog, 0, 0);
+        self.machine.events.push(
+            self.machine.now + self.ext.watchdog_ns / 2,
+            EventKind::Watchdog,
+            0,
+            0,
+        );
     }
 
     /// Checks the first task of each CPU's list, which has waited longest.
     pub(crate) fn on_watchdog(&mut self) {
-        let now = self.now;
-        for cpu in 0..self.cpus.len() {
-            let mut at = self.cpus[cpu].watch_head;
+        let now = self.machine.now;
+        for cpu in 0..self.machine.cpus.len() {
+            let mut at = self.machine.cpus[cpu].watch_head;
             while at != NO_TASK {
-                let waited = now.saturating_sub(self.tasks[at as usize].runnable_at);
-                if waited > self.watchdog_ns {
+                let waited = now.saturating_sub(self.machine.tasks[at as usize].runnable_at);
+                if waited > self.ext.watchdog_ns {
                     self.stall(TaskId(at), waited);
                     return;
                 }
-                at = self.tasks[at as usize].watch_next;
+                at = self.machine.tasks[at as usize].watch_next;
             }
         }
         self.start_watchdog();

@@ -69,7 +69,7 @@ impl Core {
 impl Core {
     #[cold]
     fn note_taken(&mut self, task: TaskId) {
-        let from = match self.queues.queue_of(task.0) {
+        let from = match self.ext.queues().queue_of(task.0) {
             NO_TASK => Queue::Scheduler,
             queue => self.queue_name(queue),
         };
@@ -104,9 +104,10 @@ impl Core {
         let source = self.recorder.trace.as_mut().and_then(|trace| trace.source.take());
         let of_task = source.filter(|&(whose, ..)| whose == task);
         let (from, direct) = of_task.map_or((None, false), |(_, from, direct)| (from, direct));
-        let (time_ns, slice_ns) = (self.clock(self.this_cpu), self.finite_slice(task));
+        let (time_ns, slice_ns) =
+            (self.machine.clock(self.machine.this_cpu), self.finite_slice(task));
         let what = What::Enqueue { pid: task.0, queue, from, vtime, slice_ns, ahead, direct };
-        self.push_decision(time_ns, self.this_cpu, what);
+        self.push_decision(time_ns, self.machine.this_cpu, what);
     }
 
     #[cold]
@@ -121,7 +122,7 @@ impl Core {
 
     #[cold]
     fn push_choice(&mut self, cpu: u32, next: TaskId, left: Option<TaskId>) {
-        let (time_ns, slice_ns) = (self.clock(cpu), self.finite_slice(next));
+        let (time_ns, slice_ns) = (self.machine.clock(cpu), self.finite_slice(next));
         if next.0 != cpu {
             self.push_decision(time_ns, cpu, What::Choose { pid: next.0, slice_ns });
         }
@@ -129,7 +130,7 @@ impl Core {
         let why = trace.and_then(|trace| trace.why.get_mut(cpu as usize)?.take());
         if let Some(task) = left {
             let why = match why {
-                Some(why) if !self.yielding => why,
+                Some(why) if !self.machine.yielding => why,
                 _ => self.reason_to_go(task),
             };
             self.push_decision(time_ns, cpu, What::Preempt { pid: task.0, why });
@@ -139,7 +140,7 @@ impl Core {
     /// When nobody asked for it: the task itself did, or it has come to its end.
     fn reason_to_go(&self, task: TaskId) -> Preemption {
         match self.slice(task) {
-            _ if self.yielding => Preemption::Yield,
+            _ if self.machine.yielding => Preemption::Yield,
             0 => Preemption::SliceEnd,
             _ => Preemption::Other,
         }
@@ -153,24 +154,24 @@ impl Core {
 
     /// The slice, for tasks that have one that ends.
     fn finite_slice(&self, task: TaskId) -> Option<u64> {
-        let ext = self.task(task).class == crate::core::task::Class::Ext;
+        let ext = self.machine.task(task).class == crate::core::task::Class::Ext;
         Some(self.slice(task)).filter(|&slice| ext && slice != SLICE_INF)
     }
 
     /// Counts the tasks behind it, because most insertions are near the end.
     fn tasks_before(&self, queue: u32, task: TaskId) -> u32 {
-        let next = |&at: &u32| Some(self.queues.next(at)).filter(|&next| next != NO_TASK);
+        let next = |&at: &u32| Some(self.ext.queues().next(at)).filter(|&next| next != NO_TASK);
         let from_here_on = std::iter::successors(Some(task.0), next).count() as u32;
-        self.queues.len(queue).saturating_sub(from_here_on)
+        self.ext.queues().len(queue).saturating_sub(from_here_on)
     }
 
     fn queue_name(&self, queue: u32) -> Queue {
-        let cpus = self.topology.cpus;
+        let cpus = self.machine.topology.cpus;
         match queue {
             _ if queue < cpus => Queue::Local(queue),
             _ if queue < self.bypass_queue() => Queue::Global(queue - cpus),
             _ if queue < self.first_user_queue() => Queue::Bypass,
-            _ => Queue::Shared(self.queues.queues[queue as usize].id),
+            _ => Queue::Shared(self.ext.queues().queues[queue as usize].id),
         }
     }
 }

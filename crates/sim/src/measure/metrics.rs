@@ -23,56 +23,49 @@ struct TaskSums {
 impl Core {
     /// Adds waits and CPU times that are unfinished when the workload ends.
     pub(crate) fn close_measurement(&mut self) {
-        let end_ns = self.now;
-        for cpu in 0..self.topology.cpus {
-            self.pause(cpu);
+        let end_ns = self.machine.now;
+        for cpu in 0..self.machine.topology.cpus {
+            self.machine.pause(cpu);
             self.update_curr(cpu);
-            let current = self.cpus[cpu as usize].curr;
-            let stat = &mut self.stats[current.0 as usize];
+            let current = self.machine.cpus[cpu as usize].curr;
+            let stat = &mut self.machine.stats[current.0 as usize];
             stat.ran_ns += end_ns.saturating_sub(stat.runs_since);
-            let (group, since_ns) = (self.tasks[current.0 as usize].group, stat.runs_since);
-            if current.0 != cpu && self.script.groups.len() > group as usize {
+            let (group, since_ns) = (self.machine.tasks[current.0 as usize].group, stat.runs_since);
+            if current.0 != cpu && self.workload.groups().len() > group as usize {
                 self.recorder.series.runs_at_end(since_ns, end_ns);
             }
         }
-        for task in self.all_tasks() {
+        for task in self.machine.all_tasks() {
             self.close_task(task, end_ns);
         }
     }
 
     fn close_task(&mut self, task: TaskId, end_ns: u64) {
         let index = task.0 as usize;
-        let this = &self.tasks[index];
-        let running = self.cpus[this.cpu as usize].curr == task;
+        let this = &self.machine.tasks[index];
+        let running = self.machine.cpus[this.cpu as usize].curr == task;
         if this.state == State::Runnable && !running {
-            let stat = &mut self.stats[index];
+            let stat = &mut self.machine.stats[index];
             stat.longest_wait = stat.longest_wait.max(end_ns.saturating_sub(stat.runnable_at));
         }
-        let Some(group) = self.script.groups.get(this.group as usize) else { return };
-        if this.state == State::Runnable && !running {
-            self.recorder.series.waited(self.stats[index].runnable_at, end_ns);
-        }
-        if this.state == State::Dead {
+        if this.group as usize >= self.workload.groups().len() {
             return;
         }
-        let tally = &mut self.recorder.groups[this.group as usize];
-        for (timer, &plan) in self.progress[index].timers.iter_mut().zip(&group.timers) {
-            timer.stop(plan, end_ns, tally);
+        if this.state == State::Runnable && !running {
+            self.recorder.series.waited(self.machine.stats[index].runnable_at, end_ns);
         }
-        for &(start_ns, limit_ns) in &self.progress[index].spans {
-            let age_ns = end_ns.saturating_sub(start_ns);
-            if age_ns > limit_ns {
-                tally.span(age_ns, limit_ns);
-            }
+        if this.state != State::Dead {
+            let tally = &mut self.recorder.groups[this.group as usize];
+            self.workload.close_task(task, end_ns, tally);
         }
     }
 
     /// All measures, in the record's order.
     pub(crate) fn measured(&self) -> Measured {
         let mut measured = Measured::default();
-        let mut sums = vec![TaskSums::default(); self.script.groups.len()];
-        for task in self.all_tasks() {
-            if let Some(sums) = sums.get_mut(self.task(task).group as usize) {
+        let mut sums = vec![TaskSums::default(); self.workload.groups().len()];
+        for task in self.machine.all_tasks() {
+            if let Some(sums) = sums.get_mut(self.machine.task(task).group as usize) {
                 self.add_task_to(sums, task);
             }
         }
@@ -80,13 +73,13 @@ impl Core {
             self.measure_group(&mut measured, number, sums);
         }
         self.measure_all(&mut measured);
-        measured.series = self.recorder.series.series(self.now, self.topology.cpus);
+        measured.series = self.recorder.series.series(self.machine.now, self.machine.topology.cpus);
         measured.sort();
         measured
     }
 
     fn add_task_to(&self, sums: &mut TaskSums, task: TaskId) {
-        let stat = &self.stats[task.0 as usize];
+        let stat = &self.machine.stats[task.0 as usize];
         sums.cpu_ns.push(stat.ran_ns);
         sums.user_ns += stat.user_ns;
         sums.voluntary += u64::from(stat.voluntary);
@@ -96,12 +89,13 @@ impl Core {
     }
 
     fn measure_group(&self, measured: &mut Measured, number: usize, tasks: &TaskSums) {
-        let (group, tally) = (&self.script.groups[number], &self.recorder.groups[number]);
+        let (group, tally) = (&self.workload.groups()[number], &self.recorder.groups[number]);
         let name = group.name.as_str();
         let cpu_ns: u64 = tasks.cpu_ns.iter().sum();
         let system_ns = cpu_ns.saturating_sub(tasks.user_ns);
-        let seconds = self.now as f64 / 1e9;
-        let share = cpu_ns as f64 / (self.now as f64 * f64::from(self.topology.cpus));
+        let seconds = self.machine.now as f64 / 1e9;
+        let share =
+            cpu_ns as f64 / (self.machine.now as f64 * f64::from(self.machine.topology.cpus));
         let rate = tally.rounds as f64 / seconds;
         let mut add = |metric: &str, value: f64| {
             measured.metrics.push(match value.is_finite() {
@@ -142,10 +136,11 @@ impl Core {
 
     /// The sums over all groups, and the end of the last finite task.
     fn measure_all(&self, measured: &mut Measured) {
-        let groups: Vec<&str> = self.script.groups.iter().map(|it| it.name.as_str()).collect();
+        let groups: Vec<&str> =
+            self.workload.groups().iter().map(|group| group.name.as_str()).collect();
         sums::add_all(measured, &groups);
-        if self.script.groups.iter().any(|group| group.finite) {
-            let done = self.recorder.last_end.filter(|_| self.live_finite == 0);
+        if self.workload.groups().iter().any(|group| group.finite) {
+            let done = self.recorder.last_end.filter(|_| self.workload.finite_tasks_ended());
             measured.metrics.push(match done {
                 Some(end_ns) => Metric::number("completion_ns", ALL, end_ns as f64),
                 None => Metric::missing("completion_ns", ALL, "finite tasks were still running"),

@@ -3,5 +3,6 @@
 
 pub(crate) mod decisions;
 pub(crate) mod metrics;
-pub mod recorder;
+pub(crate) mod recorder;
 pub(crate) mod trace;
+pub(crate) mod trace_log;

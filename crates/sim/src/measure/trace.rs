@@ -2,73 +2,9 @@
 //! The event trace in the form that all backends share, with scheduling decisions, which only the
 //! simulator can see.
 
-use model::trace::{Preemption, Queue, Trace, TraceEvent, TraceTask, What};
+use model::trace::{Preemption, Trace, TraceTask, What};
 
-use crate::core::task::{State, Task};
 use crate::core::{Core, TaskId};
-
-/// Events in order of time. Task numbers are replaced by process numbers at the end.
-#[derive(Default)]
-pub struct TraceLog {
-    pub(super) events: Vec<TraceEvent>,
-    /// For the task that is about to be put into a queue: the queue that it leaves, and whether it
-    /// is dispatched directly.
-    pub(super) source: Option<(TaskId, Option<Queue>, bool)>,
-    /// For each CPU: why it has to reschedule.
-    pub(super) why: Vec<Option<Preemption>>,
-}
-
-impl TraceLog {
-    pub(crate) fn switch(
-        &mut self,
-        time_ns: u64,
-        cpu: u32,
-        (previous, left): (TaskId, &Task),
-        (next, came): (TaskId, &Task),
-        preempted: bool,
-    ) {
-        let prev_state = match left.state {
-            State::Runnable if preempted && previous.0 != cpu => "R+",
-            State::Runnable => "R",
-            State::Sleeping => "S",
-            State::DiskSleep => "D",
-            State::Dead => "X",
-            State::New => "R",
-        };
-        self.push(
-            time_ns,
-            cpu,
-            What::Switch {
-                prev: previous.0,
-                prev_prio: prio(left),
-                prev_state: prev_state.into(),
-                next: next.0,
-                next_prio: prio(came),
-            },
-        );
-    }
-
-    pub(crate) fn waking(&mut self, time_ns: u64, cpu: u32, id: TaskId, task: &Task) {
-        self.push(time_ns, cpu, What::Waking { pid: id.0, prio: prio(task), target: task.cpu });
-    }
-
-    pub(crate) fn fork(&mut self, time_ns: u64, cpu: u32, parent: u32, child: u32) {
-        self.push(time_ns, cpu, What::Fork { parent, child });
-    }
-
-    pub(crate) fn exit(&mut self, time_ns: u64, cpu: u32, pid: u32) {
-        self.push(time_ns, cpu, What::Exit { pid });
-    }
-
-    pub(super) fn push(&mut self, time_ns: u64, cpu: u32, what: What) {
-        self.events.push(TraceEvent { time_ns, cpu, what });
-    }
-}
-
-/// The idle task has the priority of nice 0 in traces.
-fn prio(task: &Task) -> u32 {
-    if task.prio > 139 { 120 } else { task.prio.max(0) as u32 }
-}
 
 impl Core {
     /// The finished trace, in order of time.
@@ -92,7 +28,7 @@ impl Core {
                 What::Fork { .. } | What::Exit { .. } => {}
             }
         }
-        let tasks = self.all_tasks().map(|task| self.trace_task(task)).collect();
+        let tasks = self.machine.all_tasks().map(|task| self.trace_task(task)).collect();
         Some(Trace { tasks, events, lost: 0 })
     }
 
@@ -101,7 +37,7 @@ impl Core {
     }
 
     fn trace_task(&self, task: TaskId) -> TraceTask {
-        let group = self.script.groups.get(self.task(task).group as usize);
+        let group = self.workload.groups().get(self.machine.task(task).group as usize);
         TraceTask {
             pid: self.trace_pid(task.0),
             comm: self.comm(task),

@@ -21,13 +21,13 @@ impl Core {
         }
         // SAFETY: a wrong pointer is a crash, which is reported as the scheduler's.
         let task = unsafe { memory::owner(memory) };
-        let known = self.tasks.get(task.0 as usize)?;
+        let known = self.machine.tasks.get(task.0 as usize)?;
         std::ptr::eq(known.memory, memory).then_some(task)
     }
 
     /// `bpf_jiffies64()`: ticks since boot.
     pub(super) fn jiffies(&self) -> u64 {
-        self.now() / self.tick_ns
+        self.now() / self.machine.tick_ns
     }
 
     /// A CPU set from the words of a scheduler's `struct cpumask`.
@@ -92,10 +92,10 @@ impl Core {
     /// cursor; the number of CPUs if the sets share none.
     pub(super) fn distribute(&mut self, a: &[u64], b: &[u64]) -> u32 {
         let (a, b) = (self.cpu_set(a), self.cpu_set(b));
-        let here = self.this_cpu;
-        let found = next_in_all(&[&a, &b], self.cpus[here as usize].cursor.wrapping_add(1));
+        let here = self.machine.this_cpu;
+        let found = next_in_all(&[&a, &b], self.machine.cpus[here as usize].cursor.wrapping_add(1));
         if let Some(cpu) = found {
-            self.cpus[here as usize].cursor = cpu;
+            self.machine.cpus[here as usize].cursor = cpu;
         }
         found.unwrap_or(self.nr_cpu_ids())
     }

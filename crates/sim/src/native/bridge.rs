@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The engine's view of a native scheduler: its callbacks as [`Ops`], and its task layout.
 
+use crate::core::kernel::Ops;
 use crate::core::memory::{self, TaskLayout};
 use crate::core::{Core, TaskId};
-use crate::ops::{ExitInfo, Ops, OpsPresent};
+use crate::ops::{ExitInfo, OpsPresent};
 
 use super::scheduler::NativeScheduler;
 

@@ -4,8 +4,7 @@
 use model::Policy;
 use play::{Op, TimerState};
 
-use super::main_task::Gate;
-use super::progress::{Ending, Flow, Progress};
+use super::progress::{Ending, Flow, Gate, Progress};
 use crate::core::events::EventKind;
 use crate::core::mask::CpuMask;
 use crate::core::memory::{get, put};
@@ -20,33 +19,33 @@ impl Core {
     /// attributes), so their virtual times differ a little then; these begin spread over their
     /// CPUs, one after the other.
     pub(crate) fn create_tasks(&mut self, main: TaskId) {
-        for group in 0..self.script.groups.len() {
-            for number in 0..self.script.groups[group].starts_ns.len() {
+        for group in 0..self.workload.script.groups.len() {
+            for number in 0..self.workload.script.groups[group].starts_ns.len() {
                 self.create_one(main, group, number);
             }
         }
         // Without a duration the trial's time limit holds for virtual time, as it does on a real
         // kernel.
-        match self.script.duration_ns {
-            Some(end) => self.events.push(end, EventKind::End, 0, 0),
-            None => self.events.push(self.time_limit_ns, EventKind::End, 0, 1),
+        match self.workload.script.duration_ns {
+            Some(end) => self.machine.events.push(end, EventKind::End, 0, 0),
+            None => self.machine.events.push(self.workload.time_limit_ns, EventKind::End, 0, 1),
         }
     }
 
     fn create_one(&mut self, main: TaskId, group: usize, number: usize) {
-        let start_ns = self.script.groups[group].starts_ns[number];
-        let mask = self.mask_of(&self.script.groups[group].affinity.clone());
-        let allowed = &self.masks[mask as usize];
-        let place = self.live_tasks % allowed.count().max(1);
+        let start_ns = self.workload.script.groups[group].starts_ns[number];
+        let mask = self.mask_of(&self.workload.script.groups[group].affinity.clone());
+        let allowed = &self.machine.masks[mask as usize];
+        let place = self.workload.live_tasks % allowed.count().max(1);
         let cpu = allowed.iter().nth(place as usize).unwrap_or(0);
         let pid = self.take_pid();
         let tgid = self.pid(main);
-        let policy = self.script.groups[group].policy;
+        let policy = self.workload.script.groups[group].policy;
         // The main task forks it, and it is from the main task that it inherits.
-        let idle = std::mem::replace(&mut self.cpu_mut(0).curr, main);
+        let idle = std::mem::replace(&mut self.machine.cpu_mut(0).curr, main);
         let task = self.make(main, group, (pid, tgid), cpu, Policy::default(), 0);
-        self.cpu_mut(0).curr = idle;
-        self.task_mut(task).state = State::Sleeping;
+        self.machine.cpu_mut(0).curr = idle;
+        self.machine.task_mut(task).state = State::Sleeping;
         if policy != Policy::default() && !self.set_policy(task, policy) {
             self.refuse(task, "the kernel's admission control refuses its deadline policy");
         }
@@ -54,13 +53,13 @@ impl Core {
             self.set_affinity(task, mask);
         }
         self.begin(task, group, number as u32, start_ns);
-        self.progress[task.0 as usize].gate = Gate::Closed;
-        self.live_finite += u32::from(self.script.groups[group].finite);
+        self.workload.progress[task.0 as usize].gate = Gate::Closed;
+        self.workload.live_finite += u32::from(self.workload.script.groups[group].finite);
     }
 
     pub(crate) fn take_pid(&mut self) -> i32 {
-        self.next_pid += 1;
-        self.next_pid - 1
+        self.workload.next_pid += 1;
+        self.workload.next_pid - 1
     }
 
     fn make(
@@ -74,7 +73,7 @@ impl Core {
     ) -> TaskId {
         // A forked task has its parent's name until it gives itself its own.
         let namesake = if pid == tgid { self.group_of(parent) } else { group };
-        let comm = self.script.groups[namesake].name.clone();
+        let comm = self.workload.script.groups[namesake].name.clone();
         let new = NewTask {
             pid,
             tgid,
@@ -90,19 +89,19 @@ impl Core {
     }
 
     fn group_of(&self, task: TaskId) -> usize {
-        self.progress[task.0 as usize].group as usize
+        self.workload.progress[task.0 as usize].group as usize
     }
 
     fn begin(&mut self, task: TaskId, group: usize, number: u32, start_ns: u64) {
-        let timers = self.script.groups[group].timers.len();
-        self.progress[task.0 as usize] = Progress {
+        let timers = self.workload.script.groups[group].timers.len();
+        self.workload.progress[task.0 as usize] = Progress {
             group: group as u32,
             number,
             start_ns,
             timers: vec![TimerState::new(start_ns); timers],
             ..Progress::default()
         };
-        self.live_tasks += 1;
+        self.workload.live_tasks += 1;
         self.recorder.groups[group].tasks += 1;
     }
 
@@ -110,20 +109,20 @@ impl Core {
     pub(crate) fn mask_of(&mut self, cpus: &[u32]) -> u32 {
         match cpus {
             [] => 0,
-            _ => self.intern(CpuMask::of(self.topology.cpus, cpus.iter().copied())),
+            _ => self.machine.intern(CpuMask::of(self.machine.topology.cpus, cpus.iter().copied())),
         }
     }
 
     /// Forks one process after the other. First the time passes that it costs, then the child is
     /// there, so that no other CPU sees it too early.
     pub(crate) fn fork(&mut self, cpu: u32, task: TaskId, group: usize, count: u32) -> Flow {
-        let play = &mut self.progress[task.0 as usize];
+        let play = &mut self.workload.progress[task.0 as usize];
         match play.phase {
             0 => (play.phase, play.left) = (1, u64::from(count)),
             1 if play.left == 0 => return Flow::Next,
             1 => {
                 play.phase = 2;
-                self.charge(cpu, self.costs.fork_ns);
+                self.machine.charge(cpu, self.machine.costs.fork_ns);
             }
             _ => self.fork_one(cpu, task, group),
         }
@@ -131,19 +130,19 @@ impl Core {
     }
 
     fn fork_one(&mut self, cpu: u32, task: TaskId, group: usize) {
-        let play = &mut self.progress[task.0 as usize];
+        let play = &mut self.workload.progress[task.0 as usize];
         play.phase = 1;
         play.left -= 1;
         play.children += 1;
         // The clock was read before the call.
-        let start_ns = self.clock(cpu).saturating_sub(self.costs.fork_ns);
-        let number = self.objects.forked[group];
-        self.objects.forked[group] += 1;
+        let start_ns = self.machine.clock(cpu).saturating_sub(self.machine.costs.fork_ns);
+        let number = self.workload.objects.forked[group];
+        self.workload.objects.forked[group] += 1;
         let pid = self.take_pid();
-        let (policy, mask) = (self.task(task).policy, self.task(task).mask);
+        let (policy, mask) = (self.machine.task(task).policy, self.machine.task(task).mask);
         let child = self.make(task, group, (pid, pid), cpu, policy, mask);
         self.begin(child, group, number, start_ns);
-        let play = &mut self.progress[child.0 as usize];
+        let play = &mut self.workload.progress[child.0 as usize];
         (play.parent, play.unprepared) = (Some(task), true);
         self.recorder.fork(start_ns, cpu, self.pid(task), pid);
         self.wake_new(child);
@@ -151,25 +150,25 @@ impl Core {
 
     /// A forked task gives itself its template's attributes, as far as its parent's differ.
     pub(crate) fn prepare(&mut self, task: TaskId) -> Flow {
-        let cpu = self.this_cpu;
-        let play = &mut self.progress[task.0 as usize];
+        let cpu = self.machine.this_cpu;
+        let play = &mut self.workload.progress[task.0 as usize];
         play.unprepared = false;
-        self.charge(cpu, self.costs.process_start_ns);
-        let play = &self.progress[task.0 as usize];
-        let group = &self.script.groups[play.group as usize];
+        self.machine.charge(cpu, self.machine.costs.process_start_ns);
+        let play = &self.workload.progress[task.0 as usize];
+        let group = &self.workload.script.groups[play.group as usize];
         let (name, policy, affinity) = (group.name.clone(), group.policy, group.affinity.clone());
-        self.set_comm(task, &name);
-        let play = &self.progress[task.0 as usize];
+        self.machine.set_comm(task, &name);
+        let play = &self.workload.progress[task.0 as usize];
         let parent = play.parent.map_or(policy, |parent| {
-            let group = self.progress[parent.0 as usize].group;
-            self.script.groups[group as usize].policy
+            let group = self.workload.progress[parent.0 as usize].group;
+            self.workload.script.groups[group as usize].policy
         });
         if policy != parent && !self.set_policy(task, policy) {
             self.refuse(task, "the kernel's admission control refuses its deadline policy");
         }
         if !affinity.is_empty() {
             let mask = self.mask_of(&affinity);
-            self.charge(cpu, self.costs.syscall_ns);
+            self.machine.charge(cpu, self.machine.costs.syscall_ns);
             self.set_affinity(task, mask);
         }
         Flow::Again
@@ -178,7 +177,7 @@ impl Core {
     /// `sched_setaffinity` of the current task: it may have to leave this CPU at once, so the step
     /// counts as done before.
     pub(crate) fn change_affinity(&mut self, task: TaskId, mask: u32) {
-        let play = &mut self.progress[task.0 as usize];
+        let play = &mut self.workload.progress[task.0 as usize];
         play.at += 1;
         play.phase = 0;
         play.steps += 1;
@@ -186,39 +185,40 @@ impl Core {
     }
 
     pub(crate) fn wait_children(&mut self, cpu: u32, task: TaskId) -> Flow {
-        let play = &mut self.progress[task.0 as usize];
+        let play = &mut self.workload.progress[task.0 as usize];
         let ended = std::mem::take(&mut play.zombies);
         play.phase = u8::from(play.children > 0);
         let waits = play.children > 0;
-        self.charge(cpu, self.costs.syscall_ns * u64::from(ended + 1));
+        self.machine.charge(cpu, self.machine.costs.syscall_ns * u64::from(ended + 1));
         if waits { Flow::Sleep(State::Sleeping) } else { Flow::Next }
     }
 
     /// The current task has played all its steps: its turn-around ends, and then it tidies up.
     fn begin_end(&mut self, cpu: u32, task: TaskId) {
-        let clock = self.clock(cpu);
+        let clock = self.machine.clock(cpu);
         self.count_end(task, clock);
-        let forked = self.progress[task.0 as usize].parent.is_some();
-        let end = if forked { self.costs.process_end_ns } else { self.costs.exit_ns };
-        let finished = self.live_finite == 0 && self.script.duration_ns.is_none();
-        if self.live_tasks == 0 || (finished && self.recorder.last_end.is_some()) {
-            self.charge(cpu, self.costs.syscall_ns);
+        let forked = self.workload.progress[task.0 as usize].parent.is_some();
+        let end =
+            if forked { self.machine.costs.process_end_ns } else { self.machine.costs.exit_ns };
+        let finished = self.workload.live_finite == 0 && self.workload.script.duration_ns.is_none();
+        if self.workload.live_tasks == 0 || (finished && self.recorder.last_end.is_some()) {
+            self.machine.charge(cpu, self.machine.costs.syscall_ns);
             self.call_main();
         } else {
-            self.charge(cpu, end);
+            self.machine.charge(cpu, end);
         }
     }
 
     /// The begin of `do_exit`.
     fn tidy_up(&mut self, task: TaskId) {
-        self.task_mut(task).exiting = true;
-        let (block, at) = (self.task(task).memory, self.arena.layout.flags);
+        self.machine.task_mut(task).exiting = true;
+        let (block, at) = (self.machine.task(task).memory, self.machine.arena.layout.flags);
         put(block, at, get::<u32>(block, at) | PF_EXITING);
     }
 
     /// An end in parts, between which others may take the CPU.
     pub(crate) fn go_on_ending(&mut self, cpu: u32, task: TaskId) {
-        let next = match self.progress[task.0 as usize].ending {
+        let next = match self.workload.progress[task.0 as usize].ending {
             Ending::No => {
                 self.begin_end(cpu, task);
                 Ending::TidyUp
@@ -229,7 +229,7 @@ impl Core {
             }
             Ending::LeaveGroup => {
                 self.leave_autogroup(cpu, task);
-                self.recorder.exit(self.clock(cpu), cpu, self.pid(task));
+                self.recorder.exit(self.machine.clock(cpu), cpu, self.pid(task));
                 Ending::TellParent
             }
             Ending::TellParent | Ending::Leave => {
@@ -237,7 +237,7 @@ impl Core {
                 Ending::Leave
             }
         };
-        self.progress[task.0 as usize].ending = next;
+        self.workload.progress[task.0 as usize].ending = next;
     }
 
     /// With `CONFIG_SCHED_AUTOGROUP` every task leaves its session's group when it ends
@@ -245,14 +245,14 @@ impl Core {
     fn leave_autogroup(&mut self, cpu: u32, task: TaskId) {
         let scope = self.begin_change(task, ENQ_MOVE);
         self.end_change(task, scope);
-        self.resched(cpu);
+        self.machine.resched(cpu);
     }
 
     fn tell_parent(&mut self, task: TaskId) {
-        let Some(parent) = self.progress[task.0 as usize].parent else { return };
-        let play = &mut self.progress[parent.0 as usize];
+        let Some(parent) = self.workload.progress[task.0 as usize].parent else { return };
+        let play = &mut self.workload.progress[parent.0 as usize];
         (play.children, play.zombies) = (play.children - 1, play.zombies + 1);
-        let group = &self.script.groups[play.group as usize];
+        let group = &self.workload.script.groups[play.group as usize];
         if play.phase == 1 && group.ops.get(play.at) == Some(&Op::WaitChildren) {
             self.wake(parent, WAKE_SYNC);
         }
@@ -264,20 +264,20 @@ impl Core {
     }
 
     fn count_end(&mut self, task: TaskId, clock: u64) {
-        let play = &mut self.progress[task.0 as usize];
-        let group = &self.script.groups[play.group as usize];
+        let play = &mut self.workload.progress[task.0 as usize];
+        let group = &self.workload.script.groups[play.group as usize];
         let tally = &mut self.recorder.groups[play.group as usize];
         let forked = play.parent.is_some();
-        let end = if forked { None } else { self.script.duration_ns };
+        let end = if forked { None } else { self.workload.script.duration_ns };
         for (timer, &plan) in play.timers.iter_mut().zip(&group.timers) {
             timer.finish(plan, clock, end, play.steps, tally);
         }
         if group.finite || forked {
             tally.turnaround.record(clock.saturating_sub(play.start_ns));
         }
-        self.live_tasks -= 1;
+        self.workload.live_tasks -= 1;
         if group.finite {
-            self.live_finite -= 1;
+            self.workload.live_finite -= 1;
             self.recorder.last_end = Some(clock);
         }
     }
@@ -286,6 +286,6 @@ impl Core {
     pub(crate) fn refuse(&mut self, task: TaskId, why: &str) {
         let text = format!("{}: {why}", self.name(task));
         self.recorder.refusal.get_or_insert(text);
-        self.over = true;
+        self.workload.over = true;
     }
 }

@@ -8,34 +8,12 @@
 use model::{Costs, Policy, PolicyClass};
 use play::LAB_PRIORITY;
 
-use super::progress::Progress;
+use super::progress::{Gate, Progress};
+use super::workload_state::MainWork;
+use crate::core::stat::Stat;
 use crate::core::task::{Class, NewTask, State};
 use crate::core::{Core, TaskId};
-use crate::measure::recorder::{Recorder, Stat};
-
-/// What a task does before its first step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Gate {
-    /// It has not been woken for the common start.
-    Closed,
-    /// It sleeps until its own start.
-    Delayed,
-    /// It plays.
-    #[default]
-    Passed,
-}
-
-/// What the main task does next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MainWork {
-    /// Start all.
-    #[default]
-    Starting,
-    /// Start all, although the time is over already, and end the run.
-    StartingLate,
-    /// End the run.
-    Ending,
-}
+use crate::measure::recorder::Recorder;
 
 /// System calls between the main task's wake-up and the end of the run: it empties its eventfd,
 /// looks for an interruption, and reads the clock.
@@ -56,73 +34,75 @@ impl Core {
             flags: 0,
             group: u32::MAX,
         };
-        self.main = self.new_task(&new);
-        self.task_mut(self.main).state = State::Sleeping;
-        self.progress[self.main.0 as usize] = Progress { group: u32::MAX, ..Progress::default() };
-        self.main
+        self.workload.main = self.new_task(&new);
+        self.machine.task_mut(self.workload.main).state = State::Sleeping;
+        self.workload.progress[self.workload.main.0 as usize] =
+            Progress { group: u32::MAX, ..Progress::default() };
+        self.workload.main
     }
 
     /// Gives the main task its priority and its CPU; time begins. What was before does not count.
     pub(crate) fn start_time(&mut self) {
-        let costs = std::mem::replace(&mut self.costs, Costs::FREE);
-        let nobody = Recorder::new(self.script.groups.len(), false);
+        let costs = std::mem::replace(&mut self.machine.costs, Costs::FREE);
+        let nobody = Recorder::new(self.workload.script.groups.len(), false);
         let recorder = std::mem::replace(&mut self.recorder, nobody);
         let last = self.last_to_arrive();
         if let Some(last) = last {
-            self.this_cpu = 0;
+            self.machine.this_cpu = 0;
             self.wake(last, 0);
             self.settle(0);
         }
         let policy =
             Policy { class: PolicyClass::Fifo, priority: LAB_PRIORITY, ..Policy::default() };
-        self.set_policy(self.main, policy);
-        self.this_cpu = 0;
-        self.wake(self.main, 0);
+        self.set_policy(self.workload.main, policy);
+        self.machine.this_cpu = 0;
+        self.wake(self.workload.main, 0);
         self.settle(0);
         if let Some(last) = last {
-            self.stats[last.0 as usize] = Stat { last_cpu: 0, ..Stat::default() };
+            self.machine.stats[last.0 as usize] = Stat { last_cpu: 0, ..Stat::default() };
         }
-        (self.costs, self.recorder) = (costs, recorder);
+        (self.machine.costs, self.recorder) = (costs, recorder);
     }
 
     /// The last task that reaches the gate wakes the main task, which on a single CPU preempts it
     /// before it sleeps: it is the first one that goes on.
     fn last_to_arrive(&self) -> Option<TaskId> {
-        let mut tasks = self.all_tasks().filter(|&task| task != self.main);
+        let mut tasks = self.machine.all_tasks().filter(|&task| task != self.workload.main);
         let last = tasks.next_back()?;
-        let below = self.task(last).class > Class::Deadline;
-        (self.topology.cpus == 1 && below).then_some(last)
+        let below = self.machine.task(last).class > Class::Deadline;
+        (self.machine.topology.cpus == 1 && below).then_some(last)
     }
 
     /// The main task runs.
     pub(crate) fn run_main(&mut self, cpu: u32) {
-        match self.main_work {
+        match self.workload.main_work {
             MainWork::Starting | MainWork::StartingLate => self.open_gate(cpu),
             MainWork::Ending => {
-                self.charge(cpu, self.costs.syscall_ns * CALLS_BEFORE_END);
-                self.now = self.clock(cpu);
-                self.over = true;
+                self.machine.charge(cpu, self.machine.costs.syscall_ns * CALLS_BEFORE_END);
+                self.machine.now = self.machine.clock(cpu);
+                self.workload.over = true;
             }
         }
     }
 
     /// Wakes all tasks, real-time ones first, as a futex does; then sleeps until the end.
     fn open_gate(&mut self, cpu: u32) {
-        let late = std::mem::take(&mut self.main_work) == MainWork::StartingLate;
-        self.main_work = MainWork::Ending;
-        self.charge(cpu, self.costs.syscall_ns);
+        let late = std::mem::take(&mut self.workload.main_work) == MainWork::StartingLate;
+        self.workload.main_work = MainWork::Ending;
+        self.machine.charge(cpu, self.machine.costs.syscall_ns);
         let mut waiting: Vec<TaskId> = self
+            .machine
             .all_tasks()
-            .filter(|task| self.progress[task.0 as usize].gate == Gate::Closed)
+            .filter(|task| self.workload.progress[task.0 as usize].gate == Gate::Closed)
             .collect();
-        waiting.sort_by_key(|&task| self.task(task).prio.min(100));
+        waiting.sort_by_key(|&task| self.machine.task(task).prio.min(100));
         for task in waiting {
             self.wake(task, 0);
         }
-        self.charge(cpu, self.costs.syscall_ns);
+        self.machine.charge(cpu, self.machine.costs.syscall_ns);
         self.schedule(cpu, Some(State::Sleeping));
         // While it sleeps until the end, the real-time classes need not look for it.
-        self.leave_real_time(self.main);
+        self.machine.leave_real_time(self.workload.main);
         if late {
             self.call_main();
         }
@@ -130,18 +110,18 @@ impl Core {
 
     /// Wakes the main task, which ends the run as soon as it has a CPU.
     pub(crate) fn call_main(&mut self) {
-        if self.task(self.main).state == State::Sleeping {
-            self.join_real_time(self.main);
-            self.wake(self.main, 0);
-        } else if self.main_work == MainWork::Starting {
-            self.main_work = MainWork::StartingLate;
+        if self.machine.task(self.workload.main).state == State::Sleeping {
+            self.machine.join_real_time(self.workload.main);
+            self.wake(self.workload.main, 0);
+        } else if self.workload.main_work == MainWork::Starting {
+            self.workload.main_work = MainWork::StartingLate;
         }
     }
 
     /// The time is over.
     pub(crate) fn on_end(&mut self, timed_out: bool) {
-        self.timed_out = timed_out;
-        let cpu = self.task(self.main).cpu;
-        self.interrupt(cpu, self.costs.timer_ns, |core| core.call_main());
+        self.workload.timed_out = timed_out;
+        let cpu = self.machine.task(self.workload.main).cpu;
+        self.interrupt(cpu, self.machine.costs.timer_ns, |core| core.call_main());
     }
 }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The player: plays a workload's [`play::Script`] in virtual time.
 //!
-//! Read in this order: [`progress`] goes through the operations; `steps` and `synchronization` say
-//! what each does, `spans` how long they take; [`objects`] are what tasks share; `lifecycle` forks
-//! and ends tasks; [`main_task`] starts all and ends the run.
+//! Read in this order: [`workload_state`] is its state, with each task's [`progress`] and what tasks
+//! share, [`objects`]; `play_loop` goes through the operations; `steps` and `synchronization` say
+//! what each does, `spans` how long they take; `lifecycle` forks and ends tasks; `main_task` starts
+//! all and ends the run.
 
 pub(crate) mod lifecycle;
-pub mod main_task;
-pub mod objects;
-pub mod progress;
+pub(crate) mod main_task;
+pub(crate) mod objects;
+pub(crate) mod play_loop;
+pub(crate) mod progress;
 mod spans;
 pub(crate) mod steps;
 mod synchronization;
+pub(crate) mod workload_state;

@@ -18,12 +18,12 @@ impl Core {
     pub(crate) fn perform(&mut self, cpu: u32, task: TaskId, op: Op) -> Flow {
         match op {
             Op::Run(ns) => {
-                self.task_mut(task).work_left = ns + self.costs.step_ns;
+                self.machine.task_mut(task).work_left = ns + self.machine.costs.step_ns;
                 Flow::WorkThenNext
             }
             Op::RunUntil(ns) => {
-                let until = (self.clock(cpu) + ns).max(1);
-                self.task_mut(task).until = until;
+                let until = (self.machine.clock(cpu) + ns).max(1);
+                self.machine.task_mut(task).until = until;
                 Flow::WorkThenNext
             }
             Op::Sleep(ns) => self.sleep(cpu, task, ns),
@@ -43,14 +43,14 @@ impl Core {
             Op::WaitChildren => self.wait_children(cpu, task),
             Op::Exec => {
                 // The program that is replaced has played its steps.
-                let group = self.progress[task.0 as usize].group;
+                let group = self.workload.progress[task.0 as usize].group;
                 self.recorder.groups[group as usize].rounds += 1;
-                self.charge(cpu, self.costs.exec_ns);
+                self.machine.charge(cpu, self.machine.costs.exec_ns);
                 Flow::End
             }
             Op::Exit => self.exit_spans(cpu, task),
             Op::Yield => {
-                self.charge(cpu, self.costs.syscall_ns);
+                self.machine.charge(cpu, self.machine.costs.syscall_ns);
                 Flow::Yield
             }
             Op::Nice(_) | Op::Policy(_) | Op::Affinity(_) => self.change(cpu, task, op),
@@ -59,7 +59,7 @@ impl Core {
     }
 
     pub(super) fn phase(&mut self, task: TaskId) -> &mut u8 {
-        &mut self.progress[task.0 as usize].phase
+        &mut self.workload.progress[task.0 as usize].phase
     }
 
     /// The first call starts the sleep, the second one comes after it.
@@ -67,32 +67,32 @@ impl Core {
         if *self.phase(task) == 1 {
             return Flow::Next;
         }
-        let until = self.clock(cpu) + ns;
+        let until = self.machine.clock(cpu) + ns;
         self.sleep_for_timer(cpu, task, until)
     }
 
     /// The clock has been read before the call, so the call does not move the release.
     pub(crate) fn sleep_for_timer(&mut self, cpu: u32, task: TaskId, until: u64) -> Flow {
-        self.charge(cpu, self.costs.syscall_ns + self.costs.timer_set_ns);
+        self.machine.charge(cpu, self.machine.costs.syscall_ns + self.machine.costs.timer_set_ns);
         self.sleep_until(task, until)
     }
 
     fn sleep_until(&mut self, task: TaskId, until: u64) -> Flow {
         *self.phase(task) = 1;
-        let wakes = self.task(task).wakes;
+        let wakes = self.machine.task(task).wakes;
         // A time that has passed meanwhile is over at once.
-        let until = until.max(self.clock(self.this_cpu));
-        self.events.push(until, EventKind::Wake, task.0, wakes);
+        let until = until.max(self.machine.clock(self.machine.this_cpu));
+        self.machine.events.push(until, EventKind::Wake, task.0, wakes);
         Flow::Sleep(State::Sleeping)
     }
 
     fn timer(&mut self, cpu: u32, task: TaskId, number: usize) -> Flow {
-        let clock = self.clock(cpu);
-        let play = &mut self.progress[task.0 as usize];
+        let clock = self.machine.clock(cpu);
+        let play = &mut self.workload.progress[task.0 as usize];
         let group = play.group as usize;
-        let job_ns = self.costs.job_ns;
+        let job_ns = self.machine.costs.job_ns;
         let (plan, tally) =
-            (self.script.groups[group].timers[number], &mut self.recorder.groups[group]);
+            (self.workload.script.groups[group].timers[number], &mut self.recorder.groups[group]);
         if play.phase == 0 {
             let release = play.timers[number].arrive(plan, clock, Some(&mut *tally));
             if release > clock {
@@ -100,12 +100,12 @@ impl Core {
             }
         }
         play.timers[number].release(clock, play.steps + 1, Some(tally));
-        self.charge(cpu, job_ns);
+        self.machine.charge(cpu, job_ns);
         Flow::Next
     }
 
     fn loop_start(&mut self, task: TaskId, count: u64, end: usize) -> Flow {
-        let play = &mut self.progress[task.0 as usize];
+        let play = &mut self.workload.progress[task.0 as usize];
         match count {
             0 => play.at = end,
             _ => play.loops.push(count),
@@ -115,7 +115,7 @@ impl Core {
     }
 
     fn loop_end(&mut self, task: TaskId, start: usize) -> Flow {
-        let play = &mut self.progress[task.0 as usize];
+        let play = &mut self.workload.progress[task.0 as usize];
         play.steps = play.steps.wrapping_sub(1);
         if let Some(left) = play.loops.last_mut() {
             *left -= 1;
@@ -131,15 +131,15 @@ impl Core {
     /// One message to each of `fan` members, one pipe after the other. Phase 0: the first one;
     /// 1: a new call; 2: the call goes on after a sleep.
     fn send(&mut self, cpu: u32, task: TaskId, channel: usize, bytes: u64, fan: u32) -> Flow {
-        let channel = self.script.channels[channel];
-        let play = &mut self.progress[task.0 as usize];
+        let channel = self.workload.script.channels[channel];
+        let play = &mut self.workload.progress[task.0 as usize];
         if play.phase == 0 {
             (play.phase, play.member, play.left) = (1, 0, bytes);
         }
         let slept = play.phase == 2;
         let member = u64::from(play.number / fan) * u64::from(fan) + u64::from(play.member);
         let pipe = channel.of(member);
-        let here = &mut self.objects.pipes[pipe];
+        let here = &mut self.workload.objects.pipes[pipe];
         let was_empty = here.is_empty();
         let (moved, pages) = here.write(play.left);
         play.left -= moved;
@@ -152,8 +152,8 @@ impl Core {
             (play.phase, play.member, play.left) = (1, play.member + 1, bytes);
         }
         let done = play.member >= fan;
-        self.transfer_cost(cpu, self.costs.write_ns, moved, slept);
-        self.charge(cpu, self.costs.page_ns * pages);
+        self.transfer_cost(cpu, self.machine.costs.write_ns, moved, slept);
+        self.machine.charge(cpu, self.machine.costs.page_ns * pages);
         if was_empty && moved > 0 {
             self.wake_reader(pipe);
         }
@@ -170,25 +170,25 @@ impl Core {
     /// Reads until the message is whole. The kernel gives what there is, and a call sleeps only
     /// while there is nothing.
     fn receive(&mut self, cpu: u32, task: TaskId, channel: usize, bytes: u64) -> Flow {
-        let channel = self.script.channels[channel];
-        let play = &mut self.progress[task.0 as usize];
+        let channel = self.workload.script.channels[channel];
+        let play = &mut self.workload.progress[task.0 as usize];
         if play.phase == 0 {
             (play.phase, play.left) = (1, bytes);
         }
         let slept = play.phase == 2;
         let pipe = channel.of(u64::from(play.number));
-        let here = &mut self.objects.pipes[pipe];
+        let here = &mut self.workload.objects.pipes[pipe];
         let (moved, was_full) = here.read(play.left);
         play.left -= moved;
         let (whole, more) = (play.left == 0, !here.is_empty());
         if moved == 0 && !whole {
             play.phase = 2;
             here.readers.push_back(task);
-            self.transfer_cost(cpu, self.costs.read_ns, 0, slept);
+            self.transfer_cost(cpu, self.machine.costs.read_ns, 0, slept);
             return Flow::Sleep(State::Sleeping);
         }
         play.phase = 1;
-        self.transfer_cost(cpu, self.costs.read_ns, moved, slept);
+        self.transfer_cost(cpu, self.machine.costs.read_ns, moved, slept);
         if was_full {
             self.wake_writer(pipe);
         }
@@ -199,27 +199,28 @@ impl Core {
     }
 
     fn wake_reader(&mut self, pipe: usize) {
-        if let Some(reader) = self.objects.pipes[pipe].readers.pop_front() {
+        if let Some(reader) = self.workload.objects.pipes[pipe].readers.pop_front() {
             self.wake(reader, WAKE_SYNC);
         }
     }
 
     fn wake_writer(&mut self, pipe: usize) {
-        if let Some(writer) = self.objects.pipes[pipe].writers.pop_front() {
+        if let Some(writer) = self.workload.objects.pipes[pipe].writers.pop_front() {
             self.wake(writer, WAKE_SYNC);
         }
     }
 
     /// A call that moves bytes; one that slept has paid its way in already.
     fn transfer_cost(&mut self, cpu: u32, kind_ns: u64, bytes: u64, slept: bool) {
-        let call = if slept { 0 } else { self.costs.syscall_ns + kind_ns };
-        self.charge(cpu, call + self.costs.copy_kib_ns * bytes / KIB);
+        let call = if slept { 0 } else { self.machine.costs.syscall_ns + kind_ns };
+        self.machine.charge(cpu, call + self.machine.costs.copy_kib_ns * bytes / KIB);
     }
 
     /// The page cache: the player moves pieces of 16 KiB.
     fn file_cost(&mut self, cpu: u32, bytes: u64) {
-        let calls = bytes.div_ceil(FILE_PIECE) * (self.costs.syscall_ns + self.costs.file_ns);
-        self.charge(cpu, calls + self.costs.file_kib_ns * bytes / KIB);
+        let calls = bytes.div_ceil(FILE_PIECE)
+            * (self.machine.costs.syscall_ns + self.machine.costs.file_ns);
+        self.machine.charge(cpu, calls + self.machine.costs.file_kib_ns * bytes / KIB);
     }
 
     /// With `sync` the task waits until the disk has served everybody before it, and then it.
@@ -231,22 +232,23 @@ impl Core {
         if !sync {
             return Flow::Next;
         }
-        let service = self.costs.disk_access_ns + self.costs.disk_kib_ns * bytes.div_ceil(KIB);
-        let done = self.objects.disk_free_at.max(self.clock(cpu)) + service;
-        self.objects.disk_free_at = done;
+        let service = self.machine.costs.disk_access_ns
+            + self.machine.costs.disk_kib_ns * bytes.div_ceil(KIB);
+        let done = self.workload.objects.disk_free_at.max(self.machine.clock(cpu)) + service;
+        self.workload.objects.disk_free_at = done;
         self.sleep_until(task, done);
         Flow::Sleep(State::DiskSleep)
     }
 
     /// The steps with which a task changes itself.
     fn change(&mut self, cpu: u32, task: TaskId, op: Op) -> Flow {
-        self.charge(cpu, self.costs.syscall_ns);
-        let old = self.task(task).policy;
+        self.machine.charge(cpu, self.machine.costs.syscall_ns);
+        let old = self.machine.task(task).policy;
         let done = match op {
             Op::Nice(nice) => self.set_policy(task, model::Policy { nice, ..old }),
-            Op::Policy(index) => self.set_policy(task, self.script.policies[index]),
+            Op::Policy(index) => self.set_policy(task, self.workload.script.policies[index]),
             Op::Affinity(list) => {
-                let cpus = self.script.affinities[list].clone();
+                let cpus = self.workload.script.affinities[list].clone();
                 let mask = self.mask_of(&cpus);
                 // Moving away takes the task off this CPU, so the step counts as done before.
                 self.change_affinity(task, mask);

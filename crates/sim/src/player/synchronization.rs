@@ -40,9 +40,9 @@ impl Core {
         task: TaskId,
         queue: impl Fn(&mut Objects) -> &mut Waiters,
     ) -> Flow {
-        self.charge(cpu, self.costs.syscall_ns);
+        self.machine.charge(cpu, self.machine.costs.syscall_ns);
         *self.phase(task) = 1;
-        queue(&mut self.objects).push_back(task);
+        queue(&mut self.workload.objects).push_back(task);
         Flow::Sleep(State::Sleeping)
     }
 
@@ -53,7 +53,7 @@ impl Core {
         count: usize,
         queue: impl Fn(&mut Objects) -> &mut Waiters,
     ) -> Flow {
-        if !queue(&mut self.objects).is_empty() {
+        if !queue(&mut self.workload.objects).is_empty() {
             self.call_waiters(cpu, count, queue);
         }
         Flow::Next
@@ -66,9 +66,9 @@ impl Core {
         count: usize,
         queue: impl Fn(&mut Objects) -> &mut Waiters,
     ) {
-        self.charge(cpu, self.costs.syscall_ns);
-        for _ in 0..queue(&mut self.objects).len().min(count) {
-            let woken = Core::pop_waiter(&self.tasks, queue(&mut self.objects));
+        self.machine.charge(cpu, self.machine.costs.syscall_ns);
+        for _ in 0..queue(&mut self.workload.objects).len().min(count) {
+            let woken = Core::pop_waiter(&self.machine.tasks, queue(&mut self.workload.objects));
             if let Some(task) = woken {
                 self.wake(task, 0);
             }
@@ -87,7 +87,7 @@ impl Core {
     /// do, so its release is a system call too. Phase 2: woken.
     fn lock(&mut self, cpu: u32, task: TaskId, lock: usize) -> Flow {
         let slept = *self.phase(task) == 2;
-        let here = &mut self.objects.locks[lock];
+        let here = &mut self.workload.objects.locks[lock];
         if !here.taken {
             (here.taken, here.wanted) = (true, slept);
             return Flow::Next;
@@ -95,12 +95,12 @@ impl Core {
         here.wanted = true;
         here.waiters.push_back(task);
         *self.phase(task) = 2;
-        self.charge(cpu, self.costs.syscall_ns);
+        self.machine.charge(cpu, self.machine.costs.syscall_ns);
         Flow::Sleep(State::Sleeping)
     }
 
     fn unlock(&mut self, cpu: u32, lock: usize) -> Flow {
-        let here = &mut self.objects.locks[lock];
+        let here = &mut self.workload.objects.locks[lock];
         here.taken = false;
         if std::mem::take(&mut here.wanted) {
             self.call_waiters(cpu, 1, |objects| &mut objects.locks[lock].waiters);
@@ -109,7 +109,7 @@ impl Core {
     }
 
     fn post(&mut self, cpu: u32, number: usize) -> Flow {
-        let here = &mut self.objects.semaphores[number];
+        let here = &mut self.workload.objects.semaphores[number];
         here.value += 1;
         if here.announced > 0 {
             self.call_waiters(cpu, 1, |objects| &mut objects.semaphores[number].waiters);
@@ -120,7 +120,7 @@ impl Core {
     /// Phase 1: woken.
     fn take(&mut self, cpu: u32, task: TaskId, number: usize) -> Flow {
         let slept = std::mem::take(self.phase(task)) == 1;
-        let here = &mut self.objects.semaphores[number];
+        let here = &mut self.workload.objects.semaphores[number];
         here.announced -= u32::from(slept);
         if here.value > 0 {
             here.value -= 1;
@@ -153,9 +153,9 @@ impl Core {
         if *self.phase(task) == 1 {
             return Flow::Next;
         }
-        let barrier = &mut self.objects.barriers[number];
+        let barrier = &mut self.workload.objects.barriers[number];
         barrier.arrived += 1;
-        if barrier.arrived < self.script.barriers[number] {
+        if barrier.arrived < self.workload.script.barriers[number] {
             return self.enqueue_waiter(cpu, task, |objects| &mut objects.barriers[number].waiters);
         }
         barrier.arrived = 0;

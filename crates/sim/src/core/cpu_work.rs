@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The clock of a CPU, and the work that its task is doing.
+
+use super::events::EventKind;
+use super::machine_state::MachineState;
+
+impl MachineState {
+    /// The time on a CPU. Kernel work moves it ahead of the event that is being handled.
+    #[inline]
+    pub(crate) fn clock(&self, cpu: u32) -> u64 {
+        self.now.max(self.cpus[cpu as usize].free_at)
+    }
+
+    /// Kernel work on a CPU: what its task does is delayed by it.
+    #[inline]
+    pub(crate) fn charge(&mut self, cpu: u32, ns: u64) {
+        if ns == 0 {
+            return;
+        }
+        let now = self.now;
+        let cpu = &mut self.cpus[cpu as usize];
+        cpu.free_at = cpu.free_at.max(now) + ns;
+        if cpu.done_at != u64::MAX {
+            let until = self.tasks[cpu.curr.0 as usize].until;
+            cpu.done_at = if until > 0 { until.max(cpu.free_at) } else { cpu.done_at + ns };
+        }
+    }
+
+    /// Lets the current task work from now on, and makes sure that its end is noticed.
+    pub(crate) fn resume(&mut self, cpu: u32) {
+        let clock = self.clock(cpu);
+        let capacity = self.topology.capacity[cpu as usize];
+        let here = &mut self.cpus[cpu as usize];
+        if here.curr.0 == cpu {
+            here.done_at = u64::MAX;
+            return;
+        }
+        here.resumed_at = clock;
+        let task = &self.tasks[here.curr.0 as usize];
+        here.done_at = match task.until {
+            0 if capacity == 1024 => clock + task.work_left,
+            0 => clock + (task.work_left * 1024).div_ceil(capacity),
+            until => until.max(clock),
+        };
+        self.arm_work(cpu);
+        self.arm_tick(cpu);
+    }
+
+    /// Takes note of what the current task has left to do.
+    pub(crate) fn pause(&mut self, cpu: u32) {
+        let clock = self.clock(cpu);
+        let capacity = self.topology.capacity[cpu as usize];
+        let here = &mut self.cpus[cpu as usize];
+        if here.done_at == u64::MAX {
+            return;
+        }
+        let task = &mut self.tasks[here.curr.0 as usize];
+        if task.until == 0 {
+            let left = here.done_at.saturating_sub(clock);
+            let left = if capacity == 1024 { left } else { left * capacity / 1024 };
+            let done = task.work_left.saturating_sub(left);
+            task.work_left -= done;
+            self.stats[here.curr.0 as usize].user_ns += done;
+        } else {
+            self.stats[here.curr.0 as usize].user_ns += clock.saturating_sub(here.resumed_at);
+        }
+        here.done_at = u64::MAX;
+    }
+
+    /// An event that comes too early is harmless: it is handled by arming the next one. So only an
+    /// earlier end needs a new event.
+    pub(crate) fn arm_work(&mut self, cpu: u32) {
+        let here = &mut self.cpus[cpu as usize];
+        if here.done_at < here.armed_at {
+            here.armed_at = here.done_at;
+            self.events.push(here.done_at, EventKind::Work, cpu, 0);
+        }
+    }
+
+    /// Ticks come on a grid, and only to busy CPUs.
+    fn arm_tick(&mut self, cpu: u32) {
+        let here = &mut self.cpus[cpu as usize];
+        if !here.tick_armed {
+            here.tick_armed = true;
+            let since = self.now.saturating_sub(self.tick_phase);
+            let next = self.tick_phase + (since / self.tick_ns + 1) * self.tick_ns;
+            self.events.push(next, EventKind::Tick, cpu, 0);
+        }
+    }
+
+    /// Makes a CPU reschedule as soon as possible (`resched_curr`).
+    pub(crate) fn resched(&mut self, cpu: u32) {
+        let here = &mut self.cpus[cpu as usize];
+        if here.need_resched {
+            return;
+        }
+        here.need_resched = true;
+        if cpu != self.this_cpu {
+            let time = self.clock(self.this_cpu) + self.costs.ipi_ns;
+            self.events.push(time, EventKind::Resched, cpu, 0);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The simulated kernel, and the interface to the scheduler that it runs.
+//!
+//! They are in one file because each calls the other: [`Core`] calls the callbacks of [`Ops`], and
+//! a callback calls the kfuncs, which are methods of [`Core`].
+
+use std::rc::Rc;
+
+use model::Trial;
+
+use super::machine_state::MachineState;
+use super::memory::TaskLayout;
+use super::task_id::TaskId;
+use crate::ext::ext_state::ExtState;
+use crate::measure::recorder::Recorder;
+use crate::ops::{ExitInfo, OpsPresent};
+use crate::player::workload_state::WorkloadState;
+
+/// The simulated kernel. Methods with the name of a kfunc do what the kfunc does.
+///
+/// Each part of the state belongs to one folder of this crate, which holds the methods that change
+/// it.
+pub struct Core {
+    /// CPUs, tasks, and the classes above sched_ext: `core`.
+    pub(crate) machine: MachineState,
+    /// sched_ext: `ext`.
+    pub(crate) ext: ExtState,
+    /// The workload and its progress: `player`.
+    pub(crate) workload: WorkloadState,
+    /// What is measured: `measure`.
+    pub(crate) recorder: Recorder,
+    /// The scheduler.
+    pub(crate) ops: Rc<dyn Ops>,
+}
+
+impl Core {
+    /// A machine that is about to start the trial's workload, without a scheduler yet.
+    ///
+    /// # Errors
+    /// The reason why the workload cannot be played, as a sentence.
+    pub fn new(trial: &Trial, layout: TaskLayout) -> Result<Core, String> {
+        let workload = WorkloadState::new(trial)?;
+        let machine = MachineState::new(trial, layout);
+        let mut core = Core {
+            ext: ExtState::new(&machine.topology),
+            recorder: Recorder::new(workload.groups().len(), trial.trace),
+            ops: Rc::new(NoScheduler),
+            machine,
+            workload,
+        };
+        core.add_idle_tasks();
+        Ok(core)
+    }
+}
+
+/// A scheduler's table of callbacks. Meaning, arguments and defaults are those of
+/// `struct sched_ext_ops`.
+///
+/// Methods take `&self` because they nest: a kfunc called inside `dispatch` may make the core call
+/// `dequeue`. A scheduler keeps its state in its own memory (or in cells).
+#[allow(unused_variables, missing_docs)]
+pub trait Ops {
+    /// Which callbacks exist.
+    fn present(&self) -> OpsPresent;
+    /// `ops.name`.
+    fn name(&self) -> String {
+        "unnamed".into()
+    }
+    /// `ops.flags`.
+    fn flags(&self) -> u64 {
+        0
+    }
+    /// `ops.timeout_ms`; 0: the maximum, 30 s.
+    fn timeout_ms(&self) -> u32 {
+        0
+    }
+    /// `ops.dispatch_max_batch`; 0: the default, 32.
+    fn dispatch_max_batch(&self) -> u32 {
+        0
+    }
+    /// The running callback and the source line from which it called the core, for messages. Empty
+    /// if no callback runs or the line is unknown.
+    fn place(&self) -> String {
+        String::new()
+    }
+    fn init(&self, core: &mut Core) -> i32 {
+        0
+    }
+    fn exit(&self, core: &mut Core, info: &ExitInfo) {}
+    fn init_task(&self, core: &mut Core, task: TaskId, fork: bool) -> i32 {
+        0
+    }
+    fn exit_task(&self, core: &mut Core, task: TaskId, cancelled: bool) {}
+    fn enable(&self, core: &mut Core, task: TaskId) {}
+    fn disable(&self, core: &mut Core, task: TaskId) {}
+    fn select_cpu(&self, core: &mut Core, task: TaskId, prev_cpu: i32, wake_flags: u64) -> i32 {
+        prev_cpu
+    }
+    fn enqueue(&self, core: &mut Core, task: TaskId, enq_flags: u64) {}
+    fn dequeue(&self, core: &mut Core, task: TaskId, deq_flags: u64) {}
+    fn dispatch(&self, core: &mut Core, cpu: i32, prev: Option<TaskId>) {}
+    fn tick(&self, core: &mut Core, task: TaskId) {}
+    fn runnable(&self, core: &mut Core, task: TaskId, enq_flags: u64) {}
+    fn running(&self, core: &mut Core, task: TaskId) {}
+    fn stopping(&self, core: &mut Core, task: TaskId, runnable: bool) {}
+    fn quiescent(&self, core: &mut Core, task: TaskId, deq_flags: u64) {}
+    fn r#yield(&self, core: &mut Core, from: TaskId, to: Option<TaskId>) -> bool {
+        false
+    }
+    fn set_weight(&self, core: &mut Core, task: TaskId, weight: u32) {}
+    /// The new mask is [`Core::cpus_allowed`] of the task.
+    fn set_cpumask(&self, core: &mut Core, task: TaskId) {}
+    fn update_idle(&self, core: &mut Core, cpu: i32, idle: bool) {}
+    fn cpu_online(&self, core: &mut Core, cpu: i32) {}
+    fn cpu_offline(&self, core: &mut Core, cpu: i32) {}
+    /// A timer started with [`Core::timer_start`] has expired.
+    fn timer(&self, core: &mut Core, timer: u32) {}
+}
+
+/// The table without callbacks: before a scheduler is loaded, and for trials without a scheduler.
+struct NoScheduler;
+
+impl Ops for NoScheduler {
+    fn present(&self) -> OpsPresent {
+        OpsPresent::default()
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The state of the machine: clock, events, CPUs, tasks, and the classes above sched_ext.
+//!
+//! It knows neither the scheduler nor the workload.
+
+use model::{Costs, Trial};
+
+use super::bandwidth;
+use super::cpu::Cpu;
+use super::events::Events;
+use super::mask::CpuMask;
+use super::memory::{Arena, TaskLayout};
+use super::stat::Stat;
+use super::task::{Class, Task};
+use super::task_id::TaskId;
+use super::topology::Topology;
+
+/// CPUs, tasks and what they share.
+pub struct MachineState {
+    /// Time of the event that is being handled, ns since the common start.
+    pub(crate) now: u64,
+    /// The CPU that handles it.
+    pub(crate) this_cpu: u32,
+    pub(crate) events: Events,
+    pub(crate) cpus: Vec<Cpu>,
+    pub(crate) tasks: Vec<Task>,
+    /// Counters of each task.
+    pub(crate) stats: Vec<Stat>,
+    pub(crate) arena: Arena,
+    /// The sets of CPUs that tasks are allowed to use; number 0 contains all CPUs.
+    pub(crate) masks: Vec<CpuMask>,
+    pub(crate) topology: Topology,
+    pub(crate) costs: Costs,
+    pub(crate) tick_ns: u64,
+    pub(super) tick_phase: u64,
+    /// Number of tasks in the classes above sched_ext.
+    pub(crate) nr_real_time: u32,
+    /// Bandwidth that deadline tasks have reserved, parts in 2^20.
+    pub(super) dl_bandwidth: u64,
+    /// Bandwidth that deadline tasks may reserve of each CPU, parts in 2^20; `None`: no limit.
+    pub(super) dl_limit: Option<u64>,
+    /// The current task gives its CPU away by itself.
+    pub(crate) yielding: bool,
+}
+
+const SECOND: u64 = 1_000_000_000;
+
+impl MachineState {
+    /// The trial's machine with its idle CPUs, and without tasks yet.
+    pub fn new(trial: &Trial, layout: TaskLayout) -> MachineState {
+        let topology = Topology::new(&trial.machine);
+        let tick_ns = SECOND / u64::from(trial.machine.hz.clamp(1, 10_000));
+        MachineState {
+            now: 0,
+            this_cpu: 0,
+            events: Events::new(trial.seed.derive("order").0),
+            cpus: (0..topology.cpus).map(Cpu::new).collect(),
+            tasks: Vec::new(),
+            stats: Vec::new(),
+            arena: Arena::new(layout),
+            masks: vec![CpuMask::of(topology.cpus, 0..topology.cpus)],
+            costs: trial.machine.costs,
+            tick_ns,
+            tick_phase: trial.seed.derive("tick phase").below(tick_ns),
+            nr_real_time: 0,
+            dl_bandwidth: 0,
+            dl_limit: bandwidth::limit(trial.machine.rt_runtime_us),
+            yielding: false,
+            topology,
+        }
+    }
+
+    /// All tasks except the idle tasks.
+    pub(crate) fn all_tasks(&self) -> impl DoubleEndedIterator<Item = TaskId> + use<> {
+        (self.topology.cpus..self.tasks.len() as u32).map(TaskId)
+    }
+
+    #[inline]
+    pub(crate) fn task(&self, id: TaskId) -> &Task {
+        &self.tasks[id.0 as usize]
+    }
+
+    #[inline]
+    pub(crate) fn task_mut(&mut self, id: TaskId) -> &mut Task {
+        &mut self.tasks[id.0 as usize]
+    }
+
+    #[inline]
+    pub(crate) fn cpu_mut(&mut self, cpu: u32) -> &mut Cpu {
+        &mut self.cpus[cpu as usize]
+    }
+
+    /// The running task; the idle task on an idle CPU.
+    #[inline]
+    pub(crate) fn curr(&self, cpu: u32) -> TaskId {
+        self.cpus[cpu as usize].curr
+    }
+
+    /// Whether the CPU's idle task runs.
+    #[inline]
+    pub(crate) fn is_idle(&self, cpu: u32) -> bool {
+        self.curr(cpu).0 == cpu
+    }
+
+    /// The class of the CPU's current task.
+    #[inline]
+    pub(crate) fn curr_class(&self, cpu: u32) -> Class {
+        self.task(self.curr(cpu)).class
+    }
+}

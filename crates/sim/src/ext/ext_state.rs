@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The state of sched_ext: the loaded scheduler, its queues, and what a callback has asked for.
+
+use super::direct_dispatch::Direct;
+use super::dispatch_buffer::Dispatch;
+use super::dsq::Queues;
+use super::idle_masks::IdleMasks;
+use super::scheduler_timer::SchedulerTimer;
+use super::user_queues::UserQueues;
+use crate::core::task_id::TaskId;
+use crate::core::topology::Topology;
+use crate::flags::{DSP_DFL_MAX_BATCH, DSQ_BYPASS, DSQ_GLOBAL, DSQ_LOCAL, WATCHDOG_MAX_TIMEOUT};
+use crate::ops::{ExitInfo, OpsPresent};
+
+/// sched_ext's part of the kernel's state.
+pub struct ExtState {
+    pub(super) has: OpsPresent,
+    pub(super) ops_flags: u64,
+    pub(super) max_batch: u32,
+    pub(super) watchdog_ns: u64,
+    pub(super) loaded: bool,
+    /// The core schedules without the scheduler, while that is being loaded or unloaded.
+    pub(super) bypass: bool,
+    pub(super) exit: Option<ExitInfo>,
+    /// The scheduler's source line at that time, if it is known.
+    pub(super) exit_place: String,
+    /// The source line where the scheduler named a queue that does not exist.
+    pub(super) suspect: String,
+    /// The scheduler is being unloaded; its exit reason does not change any more.
+    pub(super) leaving: bool,
+
+    pub(super) queues: Queues,
+    pub(super) user_queues: UserQueues,
+    pub(super) buffer: Vec<Dispatch>,
+    pub(super) nr_dispatched: u32,
+    pub(super) direct: Direct,
+    pub(super) deferred: Vec<TaskId>,
+    pub(super) idle: IdleMasks,
+    pub(super) timers: Vec<SchedulerTimer>,
+}
+
+impl ExtState {
+    /// sched_ext without a scheduler, on a machine of this shape.
+    pub(crate) fn new(topology: &Topology) -> ExtState {
+        ExtState {
+            has: OpsPresent::default(),
+            ops_flags: 0,
+            max_batch: DSP_DFL_MAX_BATCH,
+            watchdog_ns: WATCHDOG_MAX_TIMEOUT,
+            loaded: false,
+            bypass: true,
+            exit: None,
+            exit_place: String::new(),
+            suspect: String::new(),
+            leaving: false,
+            queues: builtin_queues(topology),
+            user_queues: UserQueues::default(),
+            buffer: Vec::new(),
+            nr_dispatched: 0,
+            direct: Direct::None,
+            deferred: Vec::new(),
+            idle: IdleMasks::new(topology),
+            timers: Vec::new(),
+        }
+    }
+
+    /// Whether a scheduler is loaded.
+    #[inline]
+    pub(crate) fn is_loaded(&self) -> bool {
+        self.loaded
+    }
+
+    /// Why the scheduler exited, if it has.
+    #[inline]
+    pub(crate) fn exit(&self) -> Option<&ExitInfo> {
+        self.exit.as_ref()
+    }
+
+    /// The scheduler's source line when it exited; empty if it is unknown.
+    pub(crate) fn exit_place(&self) -> &str {
+        &self.exit_place
+    }
+
+    /// All dispatch queues.
+    #[inline]
+    pub(crate) fn queues(&self) -> &Queues {
+        &self.queues
+    }
+
+    /// Makes room for the next task.
+    pub(crate) fn add_task(&mut self) {
+        self.queues.add_task();
+    }
+
+    /// Whether direct dispatches to other CPUs wait for the end of the current operation.
+    #[inline]
+    pub(crate) fn has_deferred(&self) -> bool {
+        !self.deferred.is_empty()
+    }
+}
+
+/// One local queue per CPU, one global queue per node, and one for bypass, in this order.
+fn builtin_queues(topology: &Topology) -> Queues {
+    let cpus = (0..topology.cpus).map(|_| DSQ_LOCAL);
+    let nodes = topology.nodes.iter().map(|_| DSQ_GLOBAL);
+    let mut queues = Queues::default();
+    for id in cpus.chain(nodes).chain([DSQ_BYPASS]) {
+        queues.add_queue(id);
+    }
+    queues
+}

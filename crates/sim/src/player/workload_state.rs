@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The state of the workload: the script, and how far it has been played.
+//!
+//! It knows neither CPUs nor the scheduler. Only the player changes it.
+
+use model::Trial;
+use play::{Group, Script, Setting};
+
+use super::objects::Objects;
+use super::progress::Progress;
+use crate::core::task_id::{NO_TASK, TaskId};
+use crate::measure::recorder::GroupTally;
+
+/// What the main task does next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MainWork {
+    /// Start all.
+    #[default]
+    Starting,
+    /// Start all, although the time is over already, and end the run.
+    StartingLate,
+    /// End the run.
+    Ending,
+}
+
+/// The script and its playing.
+pub struct WorkloadState {
+    pub(super) script: Script,
+    /// By the tasks' numbers.
+    pub(super) progress: Vec<Progress>,
+    pub(super) objects: Objects,
+    /// The task that starts and ends the run.
+    pub(super) main: TaskId,
+    pub(super) main_work: MainWork,
+    pub(super) next_pid: i32,
+    pub(super) live_finite: u32,
+    pub(super) live_tasks: u32,
+    pub(super) over: bool,
+    pub(super) time_limit_ns: u64,
+    pub(super) timed_out: bool,
+}
+
+/// The first process number that the workload's tasks get.
+const FIRST_PID: i32 = 1000;
+
+impl WorkloadState {
+    /// The trial's workload, of which nothing has been played.
+    ///
+    /// # Errors
+    /// The reason why it cannot be played, as a sentence.
+    pub(crate) fn new(trial: &Trial) -> Result<WorkloadState, String> {
+        if trial.workload.program.is_some() {
+            return Err("a real program cannot run in the simulator; use the vm backend".into());
+        }
+        let script = Script::new(&trial.workload, Setting::of(trial))
+            .map_err(|refusal| refusal.to_string())?;
+        Ok(WorkloadState {
+            objects: Objects::new(&script),
+            progress: Vec::new(),
+            main: TaskId(NO_TASK),
+            main_work: MainWork::Starting,
+            next_pid: FIRST_PID,
+            live_finite: 0,
+            live_tasks: 0,
+            over: false,
+            time_limit_ns: trial.timeout_ms.saturating_mul(1_000_000),
+            timed_out: false,
+            script,
+        })
+    }
+
+    /// The groups of tasks.
+    pub(crate) fn groups(&self) -> &[Group] {
+        &self.script.groups
+    }
+
+    /// Makes room for the next task.
+    pub(crate) fn add_task(&mut self) {
+        self.progress.push(Progress::default());
+    }
+
+    /// How far a task is.
+    #[inline]
+    pub(crate) fn progress(&self, task: TaskId) -> &Progress {
+        &self.progress[task.0 as usize]
+    }
+
+    /// Whether the run has come to its end.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Whether every finite task has ended.
+    pub(crate) fn finite_tasks_ended(&self) -> bool {
+        self.live_finite == 0
+    }
+
+    /// Why the run did not end in time; `None` if it did.
+    pub(crate) fn timeout(&self) -> Option<String> {
+        if self.over && !self.timed_out {
+            return None;
+        }
+        let (left, limit) = (self.live_tasks, self.time_limit_ns / 1_000_000);
+        Some(format!("{left} tasks had not ended after {limit} ms"))
+    }
+
+    /// Counts what the end of the run cuts off: releases of timers, and spans over their limit.
+    pub(crate) fn close_task(&mut self, task: TaskId, end_ns: u64, tally: &mut GroupTally) {
+        let progress = &mut self.progress[task.0 as usize];
+        let group = &self.script.groups[progress.group as usize];
+        for (timer, &plan) in progress.timers.iter_mut().zip(&group.timers) {
+            timer.stop(plan, end_ns, tally);
+        }
+        for &(start_ns, limit_ns) in &progress.spans {
+            let age_ns = end_ns.saturating_sub(start_ns);
+            if age_ns > limit_ns {
+                tally.span(age_ns, limit_ns);
+            }
+        }
+    }
+}
