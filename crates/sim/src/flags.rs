@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The numbers of the sched_ext interface, with the values of Linux 7.x.
 
-/// `SCX_SLICE_DFL`: the slice that the core gives when nobody else did, ns.
+/// `SCX_SLICE_DFL`: the slice of a task whose scheduler has set none, ns.
 pub const SLICE_DFL: u64 = 20_000_000;
 /// `SCX_SLICE_BYPASS`: the slice while the core schedules by itself, ns.
 pub const SLICE_BYPASS: u64 = 5_000_000;
@@ -9,15 +9,14 @@ pub const SLICE_BYPASS: u64 = 5_000_000;
 pub const SLICE_INF: u64 = u64::MAX;
 /// `SCX_DSP_DFL_MAX_BATCH`.
 pub const DSP_DFL_MAX_BATCH: u32 = 32;
-/// `SCX_DSP_MAX_LOOPS`: rounds of `ops.dispatch` before the CPU gets air.
+/// `SCX_DSP_MAX_LOOPS`: rounds of `ops.dispatch` before the CPU does other work.
 pub const DSP_MAX_LOOPS: u32 = 32;
 /// `SCX_WATCHDOG_MAX_TIMEOUT`, ns.
 pub const WATCHDOG_MAX_TIMEOUT: u64 = 30_000_000_000;
 
 /// `SCX_DSQ_FLAG_BUILTIN`.
 pub const DSQ_FLAG_BUILTIN: u64 = 1 << 63;
-/// `SCX_DSQ_FLAG_LOCAL_ON`.
-pub const DSQ_FLAG_LOCAL_ON: u64 = 1 << 62;
+const DSQ_FLAG_LOCAL_ON: u64 = 1 << 62;
 /// `SCX_DSQ_INVALID`.
 pub const DSQ_INVALID: u64 = DSQ_FLAG_BUILTIN;
 /// `SCX_DSQ_GLOBAL`.
@@ -80,8 +79,6 @@ pub const DEQ_NOCLOCK: u64 = 8;
 pub const DEQ_SPECIAL: u64 = 0x0001_0000;
 /// `DEQUEUE_CLASS`.
 pub const DEQ_CLASS: u64 = 0x40;
-/// `SCX_DEQ_CORE_SCHED_EXEC`.
-pub const DEQ_CORE_SCHED_EXEC: u64 = 1 << 32;
 /// `SCX_DEQ_SCHED_CHANGE`.
 pub const DEQ_SCHED_CHANGE: u64 = 1 << 33;
 
@@ -114,10 +111,6 @@ pub const OPS_ENQ_EXITING: u64 = 4;
 pub const OPS_SWITCH_PARTIAL: u64 = 8;
 /// `SCX_OPS_ENQ_MIGRATION_DISABLED`.
 pub const OPS_ENQ_MIGRATION_DISABLED: u64 = 16;
-/// `SCX_OPS_ALLOW_QUEUED_WAKEUP`.
-pub const OPS_ALLOW_QUEUED_WAKEUP: u64 = 32;
-/// `SCX_OPS_BUILTIN_IDLE_PER_NODE`.
-pub const OPS_BUILTIN_IDLE_PER_NODE: u64 = 64;
 
 /// `SCX_OPS_ALWAYS_ENQ_IMMED`: not modelled, and refused.
 pub const OPS_ALWAYS_ENQ_IMMED: u64 = 128;
@@ -125,8 +118,6 @@ pub const OPS_ALWAYS_ENQ_IMMED: u64 = 128;
 /// `SCX_DSQ_ITER_REV`.
 pub const DSQ_ITER_REV: u64 = 1 << 16;
 
-/// `SCX_EXIT_DONE`.
-pub const EXIT_DONE: u64 = 1;
 /// `SCX_EXIT_UNREG`: unloaded from user space.
 pub const EXIT_UNREG: u64 = 64;
 /// `SCX_EXIT_UNREG_BPF`: `scx_bpf_exit()`.

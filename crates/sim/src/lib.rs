@@ -8,24 +8,24 @@
 //!                                                  └──► Ops (the scheduler)
 //! ```
 //!
-//! Read in this order: [`trial`] runs a whole trial; [`core`] is the machine with the classes above
-//! sched_ext; [`ext`] is sched_ext itself; [`Ops`] is the interface to the scheduler, and
-//! [`native`] implements it for compiled schedulers; [`player`] plays the workload; [`measure`]
+//! Read in this order: `trial` runs a whole trial; `core` is the machine with the classes above
+//! sched_ext; `ext` is sched_ext itself; [`Ops`] is the interface to the scheduler, and
+//! [`native`] implements it for compiled schedulers; `player` plays the workload; `measure`
 //! counts.
 //!
-//! Where the model differs from the kernel, a comment says `DIVERGES:` and why. The model may do
-//! less than Linux, but never something that Linux could not do.
+//! Where the model differs from the kernel, a comment with `DIVERGES:` gives the reason. The model
+//! may do less than Linux, but never something that Linux could not do.
 //!
 //! What is not here: clocks, threads, root, compilation.
 
-pub mod core;
-pub mod ext;
+mod core;
+mod ext;
 pub mod flags;
-pub mod measure;
+mod measure;
 pub mod native;
-pub mod ops;
-pub mod player;
-pub mod trial;
+mod ops;
+mod player;
+mod trial;
 
 pub use crate::core::kernel::{Core, Ops};
 pub use crate::core::memory::TaskLayout;

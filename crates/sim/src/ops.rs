@@ -34,7 +34,7 @@ pub struct ExitInfo {
     pub kind: u64,
     /// The code given to `scx_bpf_exit()`.
     pub code: i64,
-    /// The kind in words, e.g. `runtime error`.
+    /// The kind as the kernel prints it, such as `runtime error`.
     pub reason: String,
     /// The details.
     pub message: String,

@@ -59,11 +59,6 @@ impl Core {
         outcome
     }
 
-    /// Events made so far.
-    pub fn events_handled(&self) -> u64 {
-        self.machine.events.made()
-    }
-
     /// Context switches so far, to and from idle included.
     pub fn switches(&self) -> u64 {
         self.recorder.switches

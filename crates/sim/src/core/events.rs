@@ -12,7 +12,7 @@ pub enum EventKind {
     Work,
     /// A scheduler tick. Index: CPU.
     Tick,
-    /// An interrupt that asks a CPU to schedule. Index: CPU.
+    /// An interrupt that makes a CPU reschedule. Index: CPU.
     Resched,
     /// Kicks and deferred work of a CPU (`irq_work`). Index: CPU.
     IrqWork,
@@ -132,15 +132,10 @@ impl Events {
         Some(first.event())
     }
 
-    /// The earliest one, and those of which one is the second.
+    /// The earliest event, and its children in the heap, which include the second.
     #[inline]
     pub fn soonest(&self) -> impl Iterator<Item = Event> {
         self.heap.iter().take(1 + ARITY).map(Packed::event)
-    }
-
-    /// How many have been made so far.
-    pub fn made(&self) -> u64 {
-        self.made
     }
 
     fn up(&mut self, mut at: usize) {

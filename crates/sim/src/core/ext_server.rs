@@ -20,7 +20,7 @@ impl MachineState {
         self.events.push(self.now + DEFERRED_NS, EventKind::Server, cpu, generation);
     }
 
-    /// Begins a new period, of whose budget the given time is used already.
+    /// Begins a new period. `used_ns` of its budget are used already.
     fn restart_server(&mut self, cpu: u32, used_ns: u64) {
         let generation = self.cpus[cpu as usize].server.restart(used_ns);
         self.events.push(self.now + DEFERRED_NS, EventKind::Server, cpu, generation);

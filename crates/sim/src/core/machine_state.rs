@@ -58,7 +58,7 @@ impl MachineState {
             tasks: Vec::new(),
             stats: Vec::new(),
             arena: Arena::new(layout),
-            masks: vec![CpuMask::of(topology.cpus, 0..topology.cpus)],
+            masks: vec![CpuMask::from_cpus(topology.cpus, 0..topology.cpus)],
             costs: trial.machine.costs,
             tick_ns,
             tick_phase: trial.seed.derive("tick phase").below(tick_ns),

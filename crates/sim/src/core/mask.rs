@@ -15,7 +15,7 @@ impl CpuMask {
     }
 
     /// The set of these CPUs; numbers outside the machine are ignored.
-    pub fn of(cpus: u32, members: impl IntoIterator<Item = u32>) -> CpuMask {
+    pub fn from_cpus(cpus: u32, members: impl IntoIterator<Item = u32>) -> CpuMask {
         let mut mask = CpuMask::empty(cpus);
         members.into_iter().filter(|&cpu| cpu < cpus).for_each(|cpu| mask.set(cpu));
         mask
@@ -49,11 +49,6 @@ impl CpuMask {
     /// Removes a CPU.
     pub fn clear(&mut self, cpu: u32) {
         self.words[cpu as usize / 64] &= !(1 << (cpu % 64));
-    }
-
-    /// Removes all CPUs.
-    pub fn clear_all(&mut self) {
-        self.words.fill(0);
     }
 
     /// Number of CPUs in the set.
@@ -132,8 +127,8 @@ mod tests {
 
     #[test]
     fn the_search_wraps_round() {
-        let a = CpuMask::of(130, [3, 64, 129]);
-        let b = CpuMask::of(130, [3, 64, 128, 129]);
+        let a = CpuMask::from_cpus(130, [3, 64, 129]);
+        let b = CpuMask::from_cpus(130, [3, 64, 128, 129]);
         let found = |start| next_in_all(&[&a, &b], start);
         assert_eq!([0, 3, 4, 65, 130, 192].map(found), [3, 3, 64, 129, 3, 3].map(Some));
         assert_eq!(next_in_all(&[&a, &CpuMask::empty(130)], 5), None);
@@ -141,10 +136,10 @@ mod tests {
 
     #[test]
     fn sets_are_sets() {
-        let mut mask = CpuMask::of(8, [1, 2, 9]);
+        let mut mask = CpuMask::from_cpus(8, [1, 2, 9]);
         assert_eq!(mask.iter().collect::<Vec<_>>(), [1, 2]);
-        assert!(mask.is_subset(&CpuMask::of(8, [0, 1, 2])));
-        mask.remove(&CpuMask::of(8, [1]));
+        assert!(mask.is_subset(&CpuMask::from_cpus(8, [0, 1, 2])));
+        mask.remove(&CpuMask::from_cpus(8, [1]));
         assert_eq!((mask.first(), mask.count(), mask.test(700)), (Some(2), 1, false));
     }
 }

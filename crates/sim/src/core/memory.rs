@@ -24,7 +24,7 @@ pub struct TaskLayout {
     pub dsq_vtime: u32,
     /// `scx.weight` [u32].
     pub weight: u32,
-    /// `scx.flags` [u32]: `SCX_TASK_QUEUED` alone, the bit that schedulers ask for.
+    /// `scx.flags` [u32]: the bits that schedulers read.
     pub scx_flags: u32,
     /// `scx.selected_cpu` [i32].
     pub selected_cpu: u32,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The machine: CPUs, clock, events, tasks and the classes above sched_ext.
 //!
-//! Read in this order: [`kernel`] holds all state; [`machine_state`] is this folder's part of it,
-//! with [`events`], [`task`] and [`cpu`]; `event_loop` is the main loop; `schedule`, `wake`, `change`
+//! Read in this order: `kernel` holds all state; `machine_state` is this folder's part of it,
+//! with `events`, `task` and `cpu`; `event_loop` is the main loop; `schedule`, `wake`, `change`
 //! and `tick` are the kernel's `core.c`; `rt`, `deadline` and `ext_server` are the classes above
-//! sched_ext. sched_ext itself is [`crate::ext`].
+//! sched_ext. sched_ext itself is `crate::ext`.
 //!
 //! DIVERGES: the machine has no kernel threads, device interrupts or daemons; a real machine has
 //! about eighty threads, which wake now and then.

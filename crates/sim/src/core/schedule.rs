@@ -163,8 +163,8 @@ impl Core {
         put(task.memory, at, get::<u64>(task.memory, at) + 1);
     }
 
-    /// The next task starts to run. Returns what it costs that its memory is in another CPU's
-    /// cache.
+    /// The next task starts to run. Returns the cost of fetching its memory from another CPU's
+    /// cache, ns.
     fn count_on(&mut self, cpu: u32, next: TaskId, clock: u64) -> u64 {
         if next.0 == cpu {
             return 0;

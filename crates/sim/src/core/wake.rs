@@ -86,8 +86,8 @@ impl Core {
         }
     }
 
-    /// Checks for preemption by a woken task (`wakeup_preempt`). A task of a higher class preempts
-    /// at once. Within a class the class decides; sched_ext never preempts by itself.
+    /// Checks for preemption by a woken task (`wakeup_preempt`). A task of a higher class
+    /// always preempts. Within a class the class decides; sched_ext never preempts by itself.
     pub(crate) fn wakeup_preempt(&mut self, cpu: u32, task: TaskId) {
         let (current, class) = (self.machine.curr_class(cpu), self.machine.task(task).class);
         let wins = class < current

@@ -52,7 +52,7 @@ pub struct Queue {
 
 /// An iterator of a scheduler over a queue.
 #[derive(Clone, Copy, Debug)]
-pub struct Cursor {
+struct Cursor {
     queue: u32,
     next: u32,
     reverse: bool,

@@ -11,7 +11,7 @@ use crate::flags::*;
 const MS: u64 = 1_000_000;
 
 impl Core {
-    /// Loads a scheduler (`scx_enable`). If that fails, `self.ext.exit` says why.
+    /// Loads a scheduler (`scx_enable`). If that fails, the reason is the exit reason.
     pub(crate) fn load(&mut self, ops: Rc<dyn Ops>) {
         self.ext.has = ops.present();
         self.ext.ops_flags = ops.flags();

@@ -85,7 +85,8 @@ impl Core {
         }
     }
 
-    /// `direct_dispatch()`: at once; deferred for another CPU's local queue.
+    /// `direct_dispatch()`: immediate, except that an insertion into another CPU's local queue is
+    /// deferred.
     fn direct_dispatch(&mut self, cpu: u32, task: TaskId, flags: u64) {
         let wanted = self.machine.task(task).ddsp_dsq;
         let queue = self.find_queue(cpu, wanted, task);

@@ -113,7 +113,8 @@ impl Core {
         found
     }
 
-    /// The waker's CPU for a synchronous wake-up, whose waker is about to sleep.
+    /// A CPU for a synchronous wake-up: the previous CPU if it is near, else the waker's CPU, because
+    /// the waker is about to sleep.
     fn select_synchronous(
         &mut self,
         previous: u32,
@@ -269,7 +270,7 @@ impl Core {
         if self.ext.idle.smt { &self.ext.idle.cores } else { &self.ext.idle.cpus }
     }
 
-    /// Whether the core tracks idle CPUs. If not, the scheduler must not ask, and is ejected.
+    /// Whether the core tracks idle CPUs. If not, the question ejects the scheduler.
     pub fn idle_tracked(&mut self) -> bool {
         if !self.ext.idle.enabled {
             self.error("built-in idle tracking is disabled".into());

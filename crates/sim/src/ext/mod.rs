@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! sched_ext, as Linux 7.x has it.
 //!
-//! Read in this order: [`ext_state`] is its state; `ext_class` is the class itself; `enqueue`
-//! decides where a task goes, `dispatch` what a CPU runs; [`dsq`] are the queues and `queues` their
+//! Read in this order: `ext_state` is its state; `ext_class` is the class itself; `enqueue`
+//! decides where a task goes, `dispatch` what a CPU runs; `dsq` are the queues and `queues` their
 //! kfuncs; `idle` chooses idle CPUs; `kick`, `timer`, `watchdog`, `enable`, `disable` and `error`
 //! are the rest.
 
@@ -30,7 +30,7 @@ pub(crate) mod idle_masks;
 pub(crate) mod kick;
 pub(crate) mod queues;
 pub(crate) mod scheduler_timer;
-pub mod shared_lock;
+pub(crate) mod shared_lock;
 pub(crate) mod timer;
 pub(crate) mod user_queues;
 pub(crate) mod watchdog;

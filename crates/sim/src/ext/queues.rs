@@ -15,7 +15,7 @@ const ENOENT: i32 = -2;
 impl Core {
     /// Takes and releases a lock on the current CPU and charges the cost: waiting for earlier CPUs,
     /// fetching the cache line, and holding the lock.
-    pub fn pass_lock(&mut self, lock: &mut SharedLock) {
+    fn pass_lock(&mut self, lock: &mut SharedLock) {
         let hold = self.machine.costs.queue_lock_ns;
         if hold == 0 {
             return;
@@ -76,7 +76,7 @@ impl Core {
         })
     }
 
-    /// Any queue that a kfunc may ask about.
+    /// Any queue that a kfunc may name.
     fn queue_to_ask(&self, id: u64) -> Option<u32> {
         if id == DSQ_LOCAL {
             Some(self.machine.this_cpu)

@@ -137,7 +137,7 @@ impl Core {
         }
     }
 
-    /// When nobody asked for it: the task itself did, or it has come to its end.
+    /// The reason of a switch that no other code has requested.
     fn reason_to_go(&self, task: TaskId) -> Preemption {
         match self.slice(task) {
             _ if self.machine.yielding => Preemption::Yield,

@@ -11,7 +11,7 @@ use crate::core::task_id::TaskId;
 
 /// A [`Histogram`] with dense buckets, to be filled.
 #[derive(Clone, Debug, Default)]
-pub struct DenseHistogram {
+pub(crate) struct DenseHistogram {
     buckets: Vec<u64>,
     min: u64,
     max: u64,
@@ -114,7 +114,7 @@ pub struct Recorder {
     pub series: series::Counts,
     /// Time at which the last finite task ended so far.
     pub last_end: Option<u64>,
-    /// Why the workload could not go on.
+    /// Why the workload could not continue.
     pub refusal: Option<String>,
     /// Context switches, including those from and to idle tasks.
     pub switches: u64,

@@ -9,11 +9,11 @@ use super::abi::{self, Export};
 pub type Task = *mut u8;
 
 /// Functions of one task and a 64-bit word of flags.
-pub type WithFlags = unsafe extern "C" fn(Task, u64);
+type WithFlags = unsafe extern "C" fn(Task, u64);
 /// Functions of one task.
-pub type OfTask = unsafe extern "C" fn(Task);
+type OfTask = unsafe extern "C" fn(Task);
 /// Functions of one CPU.
-pub type OfCpu = unsafe extern "C" fn(i32);
+type OfCpu = unsafe extern "C" fn(i32);
 
 /// The callbacks with the kernel's types; `None` for absent ones.
 #[derive(Clone, Copy, Default)]

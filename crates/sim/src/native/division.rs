@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Division by zero as BPF defines it: the quotient is 0, the remainder is the dividend. x86 raises
-//! an exception instead, which this undoes; on arm64 the hardware already does the same.
+//! an exception instead; its handler writes these results. arm64 needs nothing: its hardware divides
+//! as BPF does.
 
 use std::ffi::c_void;
 
-/// The order in which instructions number the registers, as places in `gregs`.
+/// The registers' indices in `gregs`, in the order of their numbers in instructions.
 const REGISTERS: [i32; 16] = [
     libc::REG_RAX,
     libc::REG_RCX,
@@ -24,24 +25,25 @@ const REGISTERS: [i32; 16] = [
     libc::REG_R15,
 ];
 
-/// A decoded `div`. BPF objects for kernels as old as ours support have no signed division.
+/// A decoded `div`. Schedulers contain no signed division, because the BPF of older kernels lacks it.
 struct Division {
-    /// Bytes of the instruction.
+    /// Length of the instruction, bytes.
     length: u64,
-    /// Bits of the operands.
+    /// Width of the operands, bits.
     bits: u32,
-    /// The divisor's value.
+    /// Value of the divisor.
     divisor: u64,
 }
 
-/// Gives the interrupted division its result and steps over it; whether it was one.
+/// Writes the result of an interrupted division by zero and skips the instruction. Returns false if
+/// the instruction is something else.
 ///
 /// # Safety
-/// `context` must be a signal handler's, of code that is mapped.
+/// `context` must be the context of a signal handler, and the interrupted code must be mapped.
 pub unsafe fn resolve(context: *mut c_void) -> bool {
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees a valid context.
     let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees that the code is mapped.
     let Some(division) = (unsafe { decode(registers) }) else { return false };
     if division.divisor != 0 {
         return false;
@@ -52,8 +54,8 @@ pub unsafe fn resolve(context: *mut c_void) -> bool {
     true
 }
 
-/// Writes a quotient of 0 and the remainder as the instruction would: 32-bit results clear the
-/// upper half, shorter ones leave the rest.
+/// Writes a quotient of 0 and the remainder as the instruction would: a 32-bit result clears the
+/// upper half of its register, a shorter result leaves the other bits.
 fn set(registers: &mut [i64; 23], remainder: u64, bits: u32) {
     let (rax, rdx) = (libc::REG_RAX as usize, libc::REG_RDX as usize);
     if bits == 8 {
@@ -74,7 +76,7 @@ fn ones(bits: u32) -> u64 {
 unsafe fn decode(registers: &[i64; 23]) -> Option<Division> {
     let begin = registers[libc::REG_RIP as usize] as u64;
     let mut at = begin;
-    // SAFETY: instructions that raised an exception can be read.
+    // SAFETY: the CPU has executed the instruction, so its bytes can be read.
     let mut next = || unsafe {
         at += 1;
         ((at - 1) as *const u8).read()
@@ -127,7 +129,7 @@ unsafe fn decode(registers: &[i64; 23]) -> Option<Division> {
         number => register(number) << (sib >> 6),
     });
     let address = origin.wrapping_add(index).wrapping_add(displacement);
-    // SAFETY: the instruction has read it before it raised the exception.
+    // SAFETY: the instruction has read the operand before the exception, so it is mapped.
     let value = unsafe { (address as *const u64).read_unaligned() };
     Some(Division { length: at - begin, bits, divisor: value & ones(bits) })
 }

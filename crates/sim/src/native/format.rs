@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `printf` as BPF's helpers know it: arguments are 64-bit words.
+//! `printf` as in BPF's helpers: each argument is a 64-bit word.
 
 use std::ffi::{CStr, c_char};
 
-/// One conversion: `%-08.3llx`.
+/// A conversion specification, such as `%-08.3llx`.
 #[derive(Default)]
 struct Conversion {
     left: bool,
@@ -16,7 +16,7 @@ struct Conversion {
     bits: u32,
 }
 
-/// Fills the arguments in. A format that asks for more arguments than there are gets zeros.
+/// Formats the arguments. Missing arguments are zeros.
 ///
 /// # Safety
 /// Arguments of `%s` must be null or point to a C string.
@@ -33,7 +33,7 @@ pub unsafe fn format(fmt: &str, arguments: &[u64]) -> String {
         let Some(kind) = parse(&mut rest, &mut conversion) else { break };
         match kind {
             '%' => text.push('%'),
-            // SAFETY: the caller's.
+            // SAFETY: the caller guarantees that the argument is a C string.
             's' => text.push_str(&unsafe { string(&conversion, words.next().unwrap_or(0)) }),
             _ => text.push_str(&number(&conversion, kind, words.next().unwrap_or(0))),
         }
@@ -75,8 +75,8 @@ fn digit(letter: char) -> usize {
     letter.to_digit(10).unwrap_or(0) as usize
 }
 
-/// The letters that tell kinds of pointers apart (`%pS`, `%pks`): the address is all that there is
-/// here.
+/// Skips the letters that select a representation of a pointer (`%pS`, `%pks`), because the
+/// simulator prints only addresses.
 fn skip_pointer_kind(rest: &mut std::iter::Peekable<std::str::Chars>) {
     while rest.next_if(|letter| "KksuSBxI46".contains(*letter)).is_some() {}
 }
@@ -85,7 +85,7 @@ unsafe fn string(conversion: &Conversion, argument: u64) -> String {
     let pointer = argument as *const c_char;
     let whole = match pointer.is_null() {
         true => "(null)".into(),
-        // SAFETY: the caller's.
+        // SAFETY: the caller guarantees a C string.
         false => unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned(),
     };
     let kept: String = whole.chars().take(conversion.precision.unwrap_or(usize::MAX)).collect();
@@ -107,7 +107,7 @@ fn number(conversion: &Conversion, kind: char, argument: u64) -> String {
         'o' => format!("{unsigned:o}"),
         'p' => format!("{argument:016x}"),
         'c' => char::from(argument as u8).to_string(),
-        other => return format!("%{other}"),
+        unknown => return format!("%{unknown}"),
     };
     padded(conversion, text, if conversion.zeros && !conversion.left { '0' } else { ' ' })
 }
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     fn check(fmt: &str, arguments: &[u64], expected: &str) {
-        // SAFETY: no argument of `%s` is anything but null or a literal.
+        // SAFETY: each argument of `%s` is null or a literal.
         assert_eq!(unsafe { format(fmt, arguments) }, expected, "{fmt}");
     }
 

@@ -80,32 +80,32 @@ kfuncs! {
 
     fn map_lookup_percpu(map: MapVariable, key: *const u8, cpu: u32; this) -> *mut u8 {
         let _ = this;
-        (*of(map)).lookup(key, cpu)
+        (*map_of(map)).lookup(key, cpu)
     }
 
     fn map_update(map: MapVariable, key: *const u8, value: *const u8, flags: u64; this) -> i64 {
-        (*of(map)).update(key, value, flags, (*(*this).state).cpu)
+        (*map_of(map)).update(key, value, flags, (*(*this).state).cpu)
     }
 
     fn map_delete(map: MapVariable, key: *const u8; this) -> i64 {
-        let key_bytes = std::slice::from_raw_parts(key, (*of(map)).key_size());
+        let key_bytes = std::slice::from_raw_parts(key, (*map_of(map)).key_size());
         bpf_timers::forget(this, map, key_bytes);
-        (*of(map)).delete(key)
+        (*map_of(map)).delete(key)
     }
 
     fn map_push(map: MapVariable, value: *const u8, flags: u64; this) -> i64 {
         let _ = this;
-        (*of(map)).push(value, flags)
+        (*map_of(map)).push(value, flags)
     }
 
     fn map_pop(map: MapVariable, value: *mut u8; this) -> i64 {
         let _ = this;
-        (*of(map)).pop(value, false)
+        (*map_of(map)).pop(value, false)
     }
 
     fn map_peek(map: MapVariable, value: *mut u8; this) -> i64 {
         let _ = this;
-        (*of(map)).pop(value, true)
+        (*map_of(map)).pop(value, true)
     }
 
     fn for_each_map_elem(
@@ -114,7 +114,7 @@ kfuncs! {
         if flags != 0 {
             return errno::EINVAL;
         }
-        let entries = (*of(map)).entries((*(*this).state).cpu);
+        let entries = (*map_of(map)).entries((*(*this).state).cpu);
         let mut visited = 0;
         for (mut key, value) in entries {
             visited += 1;
@@ -134,12 +134,12 @@ kfuncs! {
 
     fn storage_delete(map: MapVariable, p: *mut u8; this) -> i64 {
         let task = task(this, p, "bpf_task_storage_delete");
-        task.map_or(errno::EINVAL, |task| (*of(map)).storage_delete(task.0))
+        task.map_or(errno::EINVAL, |task| (*map_of(map)).storage_delete(task.0))
     }
 
     fn ringbuf_reserve(map: MapVariable, size: u64, flags: u64; this) -> *mut u8 {
         let _ = (flags, this);
-        (*of(map)).ring().map_or(std::ptr::null_mut(), |ring| ring.reserve(size))
+        (*map_of(map)).ring().map_or(std::ptr::null_mut(), |ring| ring.reserve(size))
     }
 
     fn ringbuf_submit(data: *const u8, flags: u64; this) {
@@ -155,11 +155,11 @@ kfuncs! {
     fn ringbuf_output(map: MapVariable, data: *const u8, size: u64, flags: u64; this) -> i64 {
         let _ = (flags, this);
         let record = std::slice::from_raw_parts(data, size as usize);
-        let kept = (*of(map)).ring().is_some_and(|ring| ring.output(record));
+        let kept = (*map_of(map)).ring().is_some_and(|ring| ring.output(record));
         if kept { 0 } else { errno::E2BIG }
     }
 
-    // User space reads at once, so nothing is pending.
+    // The model's user space reads immediately, so nothing is pending.
     fn ringbuf_query(map: MapVariable, flags: u64; this) -> u64 {
         let _ = (map, flags, this);
         0
@@ -216,8 +216,8 @@ type MapCallback = unsafe extern "C" fn(MapVariable, *mut u8, *mut u8, *mut u8) 
 const ALIGNMENT: usize = 16;
 
 /// The map of a variable.
-unsafe fn of(variable: MapVariable) -> *mut Map {
-    // SAFETY: loading put it there.
+unsafe fn map_of(variable: MapVariable) -> *mut Map {
+    // SAFETY: the loader wrote the map's address to the variable.
     unsafe { variable.cast::<*mut Map>().read() }
 }
 
@@ -227,14 +227,14 @@ unsafe fn settle(this: This, data: *const u8, submit: bool) {
     let settled =
         maps.iter_mut().filter_map(|map| map.ring()).any(|ring| ring.settle(data, submit));
     if !settled {
-        // SAFETY: inside a callback.
+        // SAFETY: helpers are called inside a callback only.
         unsafe { core(this) }.error("a ring buffer's record was submitted twice".into());
     }
 }
 
 /// Formats a text like `bpf_printk`.
 unsafe fn text(fmt: *const c_char, data: *const u64, size: u32) -> String {
-    // SAFETY: the macros of the ecosystem's headers give a literal and as many words as they say.
+    // SAFETY: the macros of the ecosystem's headers pass a literal, and the size of `data`.
     unsafe {
         let words =
             if size == 0 { &[] } else { std::slice::from_raw_parts(data, size as usize / 8) };

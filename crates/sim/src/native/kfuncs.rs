@@ -65,24 +65,24 @@ kfuncs! {
         core(this).dsq_move_to_local(dsq, flags)
     }
 
-    fn dsq_move_set_slice(it: *mut DsqIterator, slice: u64; this) {
+    fn dsq_move_set_slice(iterator: *mut DsqIterator, slice: u64; this) {
         let _ = this;
-        (*it).slice = slice;
-        (*it).set |= SLICE;
+        (*iterator).slice = slice;
+        (*iterator).set |= SLICE;
     }
 
-    fn dsq_move_set_vtime(it: *mut DsqIterator, vtime: u64; this) {
+    fn dsq_move_set_vtime(iterator: *mut DsqIterator, vtime: u64; this) {
         let _ = this;
-        (*it).vtime = vtime;
-        (*it).set |= VTIME;
+        (*iterator).vtime = vtime;
+        (*iterator).set |= VTIME;
     }
 
-    fn dsq_move(it: *mut DsqIterator, p: Task, dsq: u64, flags: u64; this) -> bool {
-        move_task(it, p, dsq, flags, false, this)
+    fn dsq_move(iterator: *mut DsqIterator, p: Task, dsq: u64, flags: u64; this) -> bool {
+        move_task(iterator, p, dsq, flags, false, this)
     }
 
-    fn dsq_move_vtime(it: *mut DsqIterator, p: Task, dsq: u64, flags: u64; this) -> bool {
-        move_task(it, p, dsq, flags, true, this)
+    fn dsq_move_vtime(iterator: *mut DsqIterator, p: Task, dsq: u64, flags: u64; this) -> bool {
+        move_task(iterator, p, dsq, flags, true, this)
     }
 
     fn dispatch_nr_slots(; this) -> u32 {
@@ -103,25 +103,25 @@ kfuncs! {
         memory(core(this), first)
     }
 
-    fn iter_dsq_new(it: *mut DsqIterator, dsq: u64, flags: u64; this) -> i32 {
-        *it = DsqIterator { cursor: 0, is_open: 0, slice: 0, vtime: 0, set: 0 };
+    fn iter_dsq_new(iterator: *mut DsqIterator, dsq: u64, flags: u64; this) -> i32 {
+        *iterator = DsqIterator { cursor: 0, is_open: 0, slice: 0, vtime: 0, set: 0 };
         match core(this).dsq_iter_new(dsq, flags) {
             Ok(cursor) => {
-                ((*it).cursor, (*it).is_open) = (cursor, 1);
+                ((*iterator).cursor, (*iterator).is_open) = (cursor, 1);
                 0
             }
             Err(error) => error,
         }
     }
 
-    fn iter_dsq_next(it: *mut DsqIterator; this) -> Task {
-        let next = ((*it).is_open == 1).then(|| core(this).dsq_iter_next((*it).cursor)).flatten();
+    fn iter_dsq_next(iterator: *mut DsqIterator; this) -> Task {
+        let next = ((*iterator).is_open == 1).then(|| core(this).dsq_iter_next((*iterator).cursor)).flatten();
         memory(core(this), next)
     }
 
-    fn iter_dsq_destroy(it: *mut DsqIterator; this) {
-        if std::mem::take(&mut (*it).is_open) == 1 {
-            core(this).dsq_iter_destroy((*it).cursor);
+    fn iter_dsq_destroy(iterator: *mut DsqIterator; this) {
+        if std::mem::take(&mut (*iterator).is_open) == 1 {
+            core(this).dsq_iter_destroy((*iterator).cursor);
         }
     }
 
@@ -284,7 +284,7 @@ unsafe fn pick(
 }
 
 unsafe fn move_task(
-    it: *mut DsqIterator,
+    iterator: *mut DsqIterator,
     p: Task,
     dsq: u64,
     flags: u64,
@@ -295,12 +295,13 @@ unsafe fn move_task(
     unsafe {
         let Some(task) = task(this, p, "scx_bpf_dsq_move") else { return false };
         let core = core(this);
-        let set = std::mem::take(&mut (*it).set);
-        let slice = (set & SLICE != 0).then_some((*it).slice);
+        let set = std::mem::take(&mut (*iterator).set);
+        let slice = (set & SLICE != 0).then_some((*iterator).slice);
         if set & VTIME != 0 {
-            core.task_set_dsq_vtime(task, (*it).vtime);
+            core.task_set_dsq_vtime(task, (*iterator).vtime);
         }
         let vtime = ordered.then(|| core.dsq_vtime(task));
-        (*it).is_open == 1 && core.dsq_move((*it).cursor, task, dsq, flags, slice, vtime)
+        (*iterator).is_open == 1
+            && core.dsq_move((*iterator).cursor, task, dsq, flags, slice, vtime)
     }
 }

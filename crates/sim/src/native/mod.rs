@@ -4,11 +4,10 @@
 //! `object` loads the object that `compile::native` made into a [`NativeScheduler`] (`scheduler`).
 //! The engine calls it through [`crate::Ops`] (`bridge`), and it calls kfuncs and helpers: `table`
 //! maps their names to functions; `kfuncs`, `arguments`, `helpers`, `bpf_timers` and `maps` are
-//! these functions; `simulator` is their state; `abi` is what the object and this crate both know.
-//! `isolate` runs each trial in a process of its own, in which [`fault`] reports crashes.
+//! these functions; `simulator` is their state; `abi` is the memory that the object shares with this
+//! crate. `isolate` runs each trial in a process of its own, in which `fault` reports crashes.
 //!
-//! What is not here: what kfuncs do, which is the engine's business ([`crate::core`],
-//! [`crate::ext`]); compilation.
+//! What is not here: the work of kfuncs, which `core` and `ext` do; compilation.
 
 // Boxes in tables are there because the scheduler keeps the addresses of what is in them.
 #![allow(clippy::vec_box)]
@@ -20,7 +19,7 @@ mod bridge;
 mod callbacks;
 #[cfg(target_arch = "x86_64")]
 mod division;
-pub mod fault;
+mod fault;
 mod format;
 mod helpers;
 mod isolate;

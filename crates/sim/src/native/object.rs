@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Loading a native object: a fresh copy of its globals for every trial.
+//! Loading of native objects: each trial has its own copy of a scheduler's globals.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_void};
@@ -14,8 +14,8 @@ use super::abi::Export;
 /// A loaded object. Dropping it unloads the object.
 pub struct Loaded {
     handle: *mut c_void,
-    /// The name under which the loader knows the object is its file descriptor's, so that must not
-    /// be used for another one meanwhile.
+    /// The dynamic loader identifies the object by the path of this descriptor. It stays open, so
+    /// that no other object gets the same path.
     _file: OwnedFd,
     base: u64,
     end: u64,
@@ -23,14 +23,14 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Loads an object.
+    /// Loads an object from memory.
     ///
     /// # Errors
-    /// When the system refuses; the sentence says why.
+    /// The reason as a sentence, when the dynamic loader refuses the object.
     pub fn new(object: &[u8]) -> Result<Loaded, String> {
         let file = memory_file(object).map_err(|error| format!("no memory file: {error}"))?;
         let path = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap_or_default();
-        // SAFETY: the object has no constructors; it was made by our own compiler call.
+        // SAFETY: the object comes from `compile::native` and has no constructors.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
             return Err(format!("the native object cannot be loaded: {}", last_error()));
@@ -41,23 +41,23 @@ impl Loaded {
         let end = base + extent(object);
         let loaded = Loaded { handle, _file: file, base, end, export: export.cast() };
         match export.is_null() {
-            true => Err("the native object is none of ours".into()),
+            true => Err("the native object has no symbol fairground_export".into()),
             false => Ok(loaded),
         }
     }
 
-    /// What the object says about itself.
+    /// The object's table of callbacks, maps and imports.
     pub fn export(&self) -> &Export {
-        // SAFETY: it was found, and lives as long as the object is loaded.
+        // SAFETY: `new` checked the pointer; the memory lives as long as the object is loaded.
         unsafe { &*self.export }
     }
 
-    /// Where a place of the object is in memory.
+    /// The address of a symbol.
     pub fn at(&self, place: SymbolRange) -> *mut u8 {
         (self.base + place.address) as *mut u8
     }
 
-    /// First and last address, for telling whose a crash is.
+    /// The address range, which tells a crash of the scheduler from one of the simulator.
     pub fn range(&self) -> (u64, u64) {
         (self.base, self.end)
     }
@@ -65,7 +65,8 @@ impl Loaded {
     /// Sets a `const volatile` global.
     ///
     /// # Errors
-    /// When there is no such knob or the value does not fit; the sentence names what there is.
+    /// When the scheduler has no such knob, or when the value does not fit; the sentence lists the
+    /// knobs or the type.
     pub fn set_knob(&self, native: &Native, name: &str, value: KnobValue) -> Result<(), String> {
         let knobs = knobs(native);
         let Some(knob) = knobs.get(name) else {
@@ -80,13 +81,13 @@ impl Loaded {
         self.write(knob.place, &bytes).map_err(|error| format!("{name} cannot be set: {error}"))
     }
 
-    /// Writes to memory that may be read-only.
+    /// Writes to a variable whose page may be read-only.
     fn write(&self, place: SymbolRange, bytes: &[u8]) -> std::io::Result<()> {
         let page = 4096u64;
         let begin = (self.base + place.address) & !(page - 1);
         let length = self.base + place.address + place.size - begin;
         let writable = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: the pages are this object's private ones, and hold no code (`-z separate-code`).
+        // SAFETY: the pages are private to this object and contain no code (`-z separate-code`).
         if unsafe { libc::mprotect(begin as *mut c_void, length as usize, writable) } != 0 {
             return Err(std::io::Error::last_os_error());
         }
@@ -103,17 +104,17 @@ impl Drop for Loaded {
     }
 }
 
-/// The knobs: the `const volatile` globals with a value that can be written in a file. Those of the
-/// ecosystem's headers are the loader's own.
+/// The knobs: the `const volatile` globals whose type an experiment's file can express. The globals
+/// of the ecosystem's headers are set by the loader only.
 pub fn knobs(native: &Native) -> BTreeMap<&str, &Variable> {
     let is_own = |v: &&Variable| {
-        let loaders = v.name.starts_with("__") || v.name.starts_with("scx_lib_");
-        v.kind != VariableKind::Other && !loaders && !v.name.ends_with("_dump_len")
+        let is_loaders = v.name.starts_with("__") || v.name.starts_with("scx_lib_");
+        v.kind != VariableKind::Other && !is_loaders && !v.name.ends_with("_dump_len")
     };
     native.facts.variables.iter().filter(is_own).map(|v| (v.name.as_str(), v)).collect()
 }
 
-/// The bytes of a value, if it fits.
+/// The little-endian bytes of a value; `None` if the knob's type cannot hold it.
 fn encode(knob: &Variable, value: KnobValue) -> Option<Vec<u8>> {
     let number = match (value, knob.kind) {
         (KnobValue::Bool(value), VariableKind::Bool) => i64::from(value),
@@ -130,19 +131,19 @@ fn encode(knob: &Variable, value: KnobValue) -> Option<Vec<u8>> {
 }
 
 fn memory_file(bytes: &[u8]) -> std::io::Result<OwnedFd> {
-    // SAFETY: a new descriptor, or an error.
+    // SAFETY: the call has no memory arguments except a constant string.
     let fd = unsafe { libc::memfd_create(c"scheduler".as_ptr(), libc::MFD_CLOEXEC) };
     if fd < 0 {
         return Err(std::io::Error::last_os_error());
     }
-    // SAFETY: the descriptor is ours alone.
+    // SAFETY: the descriptor is open and nobody else owns it.
     let mut file = std::fs::File::from(unsafe { OwnedFd::from_raw_fd(fd) });
     file.write_all(bytes)?;
     Ok(file.into())
 }
 
 fn last_error() -> String {
-    // SAFETY: the string is copied at once.
+    // SAFETY: the returned string is copied before the next call of the loader.
     let text = unsafe { libc::dlerror() };
     if text.is_null() {
         return "unknown error".into();
@@ -151,16 +152,16 @@ fn last_error() -> String {
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
-/// Where the object that holds an address was loaded; 0 if none does.
+/// The load address of the object that contains an address; 0 if there is none.
 fn base_of(address: *const c_void) -> u64 {
-    // SAFETY: `dladdr` only writes to what it is given.
+    // SAFETY: `dladdr` writes to the given structure only.
     unsafe {
         let mut info: libc::Dl_info = std::mem::zeroed();
         if libc::dladdr(address, &mut info) == 0 { 0 } else { info.dli_fbase as u64 }
     }
 }
 
-/// How much address space the object takes: the end of its last segment.
+/// The size of the object in memory: the end of its last loaded segment.
 fn extent(object: &[u8]) -> u64 {
     let read = |at: u64, size: usize| -> u64 {
         let bytes = object.get(at as usize..at as usize + size).unwrap_or_default();

@@ -8,7 +8,7 @@ use super::maps::Map;
 use crate::core::{Core, TaskId};
 
 /// A `struct cpumask`.
-pub type Cpumask = [u64; NR_CPUS as usize / 64];
+type Cpumask = [u64; NR_CPUS as usize / 64];
 
 /// Number of sets of idle CPUs that a scheduler can hold at the same time.
 const MASKS: usize = 8;

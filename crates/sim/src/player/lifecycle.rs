@@ -41,7 +41,7 @@ impl Core {
         let pid = self.take_pid();
         let tgid = self.pid(main);
         let policy = self.workload.script.groups[group].policy;
-        // The main task forks it, and it is from the main task that it inherits.
+        // The main task forks it, so it inherits from the main task.
         let idle = std::mem::replace(&mut self.machine.cpu_mut(0).curr, main);
         let task = self.make(main, group, (pid, tgid), cpu, Policy::default(), 0);
         self.machine.cpu_mut(0).curr = idle;
@@ -109,7 +109,9 @@ impl Core {
     pub(crate) fn mask_of(&mut self, cpus: &[u32]) -> u32 {
         match cpus {
             [] => 0,
-            _ => self.machine.intern(CpuMask::of(self.machine.topology.cpus, cpus.iter().copied())),
+            _ => self
+                .machine
+                .intern(CpuMask::from_cpus(self.machine.topology.cpus, cpus.iter().copied())),
         }
     }
 
@@ -148,7 +150,7 @@ impl Core {
         self.wake_new(child);
     }
 
-    /// A forked task gives itself its template's attributes, as far as its parent's differ.
+    /// A forked task takes over those attributes of its template that its parent lacks.
     pub(crate) fn prepare(&mut self, task: TaskId) -> Flow {
         let cpu = self.machine.this_cpu;
         let play = &mut self.workload.progress[task.0 as usize];
@@ -174,8 +176,8 @@ impl Core {
         Flow::Again
     }
 
-    /// `sched_setaffinity` of the current task: it may have to leave this CPU at once, so the step
-    /// counts as done before.
+    /// `sched_setaffinity` of the current task: it may have to leave this CPU immediately, so the
+    /// step counts as done before.
     pub(crate) fn change_affinity(&mut self, task: TaskId, mask: u32) {
         let play = &mut self.workload.progress[task.0 as usize];
         play.at += 1;
@@ -282,7 +284,7 @@ impl Core {
         }
     }
 
-    /// The workload asks for something that the kernel refuses.
+    /// Ends the run, because the kernel refuses what the workload does.
     pub(crate) fn refuse(&mut self, task: TaskId, why: &str) {
         let text = format!("{}: {why}", self.name(task));
         self.recorder.refusal.get_or_insert(text);

@@ -101,7 +101,8 @@ impl Core {
         }
         self.machine.charge(cpu, self.machine.costs.syscall_ns);
         self.schedule(cpu, Some(State::Sleeping));
-        // While it sleeps until the end, the real-time classes need not look for it.
+        // While it sleeps until the end, it does not count as a real-time task: with none, the
+        // simulator skips the real-time classes.
         self.machine.leave_real_time(self.workload.main);
         if late {
             self.call_main();

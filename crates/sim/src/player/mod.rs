@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The player: plays a workload's [`play::Script`] in virtual time.
 //!
-//! Read in this order: [`workload_state`] is its state, with each task's [`progress`] and what tasks
-//! share, [`objects`]; `play_loop` goes through the operations; `steps` and `synchronization` say
+//! Read in this order: `workload_state` is its state, with each task's `progress` and what tasks
+//! share, `objects`; `play_loop` goes through the operations; `steps` and `synchronization` say
 //! what each does, `spans` how long they take; `lifecycle` forks and ends tasks; `main_task` starts
 //! all and ends the run.
 

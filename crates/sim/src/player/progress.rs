@@ -69,7 +69,7 @@ pub enum Ending {
     TidyUp,
     /// It leaves its session's group.
     LeaveGroup,
-    /// It tells its parent.
+    /// It notifies its parent.
     TellParent,
     /// It leaves its CPU for good.
     Leave,

@@ -10,11 +10,11 @@ use crate::core::{Core, TaskId};
 use crate::flags::WAKE_SYNC;
 
 const KIB: u64 = 1024;
-/// What the player reads or writes at once.
+/// Bytes that the player reads or writes in one system call.
 const FILE_PIECE: u64 = 16 * KIB;
 
 impl Core {
-    /// Performs the operation that the task is at, or goes on with it.
+    /// Performs the task's current operation, or continues it.
     pub(crate) fn perform(&mut self, cpu: u32, task: TaskId, op: Op) -> Flow {
         match op {
             Op::Run(ns) => {
@@ -80,7 +80,7 @@ impl Core {
     fn sleep_until(&mut self, task: TaskId, until: u64) -> Flow {
         *self.phase(task) = 1;
         let wakes = self.machine.task(task).wakes;
-        // A time that has passed meanwhile is over at once.
+        // The system calls may have taken longer than the sleep: then it ends immediately.
         let until = until.max(self.machine.clock(self.machine.this_cpu));
         self.machine.events.push(until, EventKind::Wake, task.0, wakes);
         Flow::Sleep(State::Sleeping)
@@ -129,7 +129,7 @@ impl Core {
     }
 
     /// One message to each of `fan` members, one pipe after the other. Phase 0: the first one;
-    /// 1: a new call; 2: the call goes on after a sleep.
+    /// 1: a new call; 2: the call continues after a sleep.
     fn send(&mut self, cpu: u32, task: TaskId, channel: usize, bytes: u64, fan: u32) -> Flow {
         let channel = self.workload.script.channels[channel];
         let play = &mut self.workload.progress[task.0 as usize];

@@ -116,11 +116,11 @@ impl Hash {
     /// Every entry.
     pub fn entries(&self, cpu: u32) -> Vec<(Vec<u8>, *mut u8)> {
         let used = |entry: &u32| self.links[*entry as usize].used > 0;
-        let of = |entry| (self.key(entry).to_vec(), self.value(entry, cpu));
-        (0..self.links.len() as u32).filter(used).map(of).collect()
+        let key_and_value = |entry| (self.key(entry).to_vec(), self.value(entry, cpu));
+        (0..self.links.len() as u32).filter(used).map(key_and_value).collect()
     }
 
-    /// The entry whose value holds an address.
+    /// The key and value of the entry whose value contains an address.
     pub fn key_of(&self, inside: *const u8) -> Option<(Vec<u8>, *mut u8)> {
         let index = self.values.index_of(inside)?;
         let entry = index as u32 % self.capacity.max(1) as u32;
