@@ -29,7 +29,7 @@ pub const INTERRUPTED: u8 = 130;
 /// The user's fault: the message names what was given and what to write instead.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct BadInput(pub String);
+struct BadInput(String);
 
 /// Shorthand for an [`Error`] that ends the program with [`BAD_INPUT`].
 pub fn bad_input(message: impl Into<String>) -> Error {

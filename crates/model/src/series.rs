@@ -93,7 +93,7 @@ pub fn definition(name: &str) -> Option<&'static Definition> {
 pub const POINTS_MAX: u64 = 2 * HALF;
 
 /// The shortest interval, ns.
-pub const FIRST_NS: u64 = 10_000_000;
+const FIRST_NS: u64 = 10_000_000;
 
 /// Intervals of each width but the first, of which there are twice as many.
 const HALF: u64 = 60;

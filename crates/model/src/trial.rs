@@ -73,7 +73,7 @@ pub fn hex16<T: Serialize>(value: &T) -> String {
 }
 
 /// Lower-case hexadecimal digits.
-pub fn hex(bytes: &[u8]) -> String {
+fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -79,16 +79,6 @@ pub enum Op {
     },
 }
 
-impl Op {
-    /// Whether the operation only marks where a loop or span begins or ends; it is no step.
-    pub fn is_mark(&self) -> bool {
-        matches!(
-            self,
-            Op::SpanStart { .. } | Op::SpanEnd | Op::LoopStart { .. } | Op::LoopEnd { .. }
-        )
-    }
-}
-
 /// Resolves the steps of one group.
 pub(crate) struct Resolver<'a> {
     pub group: &'a TaskGroup,

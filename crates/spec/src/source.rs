@@ -160,14 +160,6 @@ impl Document {
         Ok(())
     }
 
-    /// Whether a value depends on the name.
-    pub fn uses(&self, name: &str) -> bool {
-        let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-        self.expressions
-            .iter()
-            .any(|expression| expression.text.split(|letter| !is_word(letter)).any(|w| w == name))
-    }
-
     /// Deserialises the text with its replacements.
     ///
     /// # Errors

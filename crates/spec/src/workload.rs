@@ -58,14 +58,6 @@ pub fn parameters(asset: &Asset, cpus: u32) -> Result<Vec<Parameter>, SpecError>
         .collect())
 }
 
-/// Whether the workload differs between machines with different numbers of CPUs.
-///
-/// # Errors
-/// Syntax.
-pub fn uses_cpus(asset: &Asset) -> Result<bool, SpecError> {
-    Ok(!asset.is_json() && Document::parse(&asset.label, &asset.text)?.uses(CPUS))
-}
-
 /// The workload with the given parameters (the others keep their defaults) on a machine with that
 /// many CPUs.
 ///

@@ -48,15 +48,6 @@ pub fn native(source: &Source) -> Result<Native, CompileError> {
     Ok(named(source, object, facts))
 }
 
-/// Writes a native object to a folder of objects (`$FAIRGROUND_OBJECTS`), which is created if
-/// needed.
-///
-/// # Errors
-/// The folder cannot be written.
-pub fn write_native(folder: &std::path::Path, native: &Native) -> std::io::Result<()> {
-    store::write(folder, &native.sha256, &native.object, &native.facts)
-}
-
 fn named(source: &Source, object: Vec<u8>, facts: Facts) -> Native {
     Native { name: source.name.clone(), sha256: source.sha256.clone(), object, facts }
 }

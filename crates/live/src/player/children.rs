@@ -19,7 +19,7 @@ use crate::player::usage;
 pub const EXIT_NOW: &str = "--exit-now";
 
 /// Plays a task's steps to its end.
-pub type Play = fn(&mut Task) -> End;
+type Play = fn(&mut Task) -> End;
 
 /// Forks processes that play a template's steps once.
 pub fn fork(task: &mut Task, group: usize, count: u32, play: Play) -> Flow {

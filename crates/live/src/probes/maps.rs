@@ -11,7 +11,7 @@ use crate::loader::variable::{self, Variable};
 const SLOTS_LEAST: usize = 1 << 12;
 /// 16 MiB of slots. Where numbers go higher, two tasks may want the same slot; the second is
 /// reported.
-pub const SLOTS_MOST: usize = 1 << 17;
+pub(super) const SLOTS_MOST: usize = 1 << 17;
 
 /// One slot for each task number, as far as memory is no object. A power of two.
 pub fn slots() -> usize {

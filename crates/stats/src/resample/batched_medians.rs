@@ -14,7 +14,7 @@ use crate::resample::bootstrap::Clusters;
 pub const LANES: usize = 16;
 
 /// A number for each of them.
-pub type Lanes = [i16; LANES];
+type Lanes = [i16; LANES];
 
 /// The most weight that a resample may have, all together.
 pub const MOST_WEIGHT: usize = i16::MAX as usize;

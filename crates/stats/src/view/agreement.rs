@@ -89,7 +89,7 @@ impl Aspect {
 }
 
 /// The sum of voluntary and involuntary switches, which no record holds by itself.
-pub const SWITCHES: &str = "switches";
+const SWITCHES: &str = "switches";
 
 /// How far two numbers may be apart.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -137,7 +137,7 @@ pub struct Figure {
     pub clock: Clock,
     /// The contestant.
     pub contestant: String,
-    /// What was measured; [`SWITCHES`] is a sum made here.
+    /// What was measured; `switches` is a sum made here.
     pub measure: MeasureKey,
     /// The unit of the numbers.
     pub unit: Unit,
