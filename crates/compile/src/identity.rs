@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What names the exact bytes of a scheduler.
+//! The identity of a scheduler's exact bytes.
 
 /// The SHA-256 of a source text, hexadecimal. If it includes files with quotation marks that `read`
-/// finds, the hash goes over the text and theirs, in the order of inclusion, so that a changed
-/// header is noticed. Names are asked for as seen from the scheduler's folder: what
-/// `include/a.h` includes as `b.h` is `include/b.h`, or else `b.h`.
+/// finds, the hash covers the text and theirs, in the order of inclusion, so that a changed header
+/// is noticed. Names are relative to the scheduler's folder: what `include/a.h` includes as `b.h`
+/// is `include/b.h`, or else `b.h`.
 pub fn identity(text: &str, read: &dyn Fn(&str) -> Option<String>) -> String {
     let mut whole = text.to_owned();
     included(text, read).iter().for_each(|(_, text)| whole.push_str(text));

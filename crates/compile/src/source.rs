@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Schedulers as text: the built-in ones and strangers' files.
+//! Schedulers as text: the built-in ones and other files.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ const ENDING: &str = ".bpf.c";
 pub struct Source {
     /// The file's stem, `vtime`.
     pub name: String,
-    /// Where it is, as messages name it.
+    /// Its place for messages.
     pub path: String,
     /// The text.
     pub text: String,

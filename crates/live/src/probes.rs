@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Counts inside the kernel what its scheduler does to the workload's tasks.
+//! Counts scheduling events of the workload's tasks inside the kernel.
 //!
 //! `probes.bpf.c` counts. This side assigns threads to groups, starts and ends the counting, and
 //! adds up. Nothing is transferred while the probes count, so that they disturb as little as
@@ -265,7 +265,7 @@ impl Probes {
         }
     }
 
-    /// Runs and mean time of each probe, as the kernel counted them.
+    /// The number of calls and the mean time of each probe, as the kernel counted them.
     fn cost(&self) -> BTreeMap<String, ProbeCost> {
         let counted =
             self.object.progs().filter(|program| program.autoload() && self.statistics.is_some());
@@ -309,7 +309,7 @@ fn check_host(groups: &[String]) -> Result<(), String> {
     }
 }
 
-/// What a thread does right now, by the letter in its `stat` file.
+/// The current activity of a thread, by the letter in its `stat` file.
 fn present_activity(tid: u32) -> Result<u32, String> {
     let stat = std::fs::read_to_string(format!("/proc/{tid}/stat"))
         .map_err(|error| format!("there is no thread {tid}: {error}"))?;

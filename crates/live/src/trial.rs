@@ -216,7 +216,8 @@ fn note(provenance: &mut Provenance, played: &Played, reported: &parsers::Report
         provenance.programs.insert(program.parser.clone(), version.clone());
     }
     if !played.above_load {
-        let note = "the lab could not run above the load (no root): the run may have ended late";
+        let note =
+            "the player could not run above the workload (no root): the trial may have ended late";
         provenance.notes.push(note.into());
     }
     if played.start_took_ns > LONG_START_NS {

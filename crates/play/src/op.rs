@@ -21,14 +21,14 @@ pub enum Op {
     Timer(usize),
     Lock(usize),
     Unlock(usize),
-    /// With `signal` it is a `sync`: first one waiter is woken.
+    /// With `signal` it is a `sync`, which first wakes one waiter.
     Wait {
         condition: usize,
         lock: usize,
         signal: bool,
     },
     Signal(usize),
-    /// Also `resume`: both wake everybody.
+    /// Also `resume`: both wake all waiters.
     Broadcast(usize),
     Barrier(usize),
     /// Waits for a condition without a lock.
@@ -80,7 +80,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Whether the operation only marks where a loop or span begins or ends; it is no step.
+    /// Whether the operation only marks the begin or end of a loop or span, and is not a step.
     pub fn is_mark(&self) -> bool {
         matches!(
             self,
@@ -188,7 +188,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// The steps with which a task changes itself.
+    /// Steps that change the task's own attributes.
     fn change(&mut self, step: &Step) -> Result<Op, Refusal> {
         match step {
             Step::Nice(nice) => {
@@ -212,7 +212,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The steps with which tasks wait for each other.
+    /// Steps that synchronise tasks.
     fn meeting(&mut self, step: &Step) -> Result<Op, Refusal> {
         let (names, own) = (&mut *self.names, self.group.name.as_str());
         Ok(match step {

@@ -6,7 +6,7 @@ use model::{Policy, PolicyClass};
 use crate::Refusal;
 use crate::limits::TIME_US_MAX;
 
-/// The real-time priority that Fairground keeps for itself, so that it can end a trial under every
+/// The real-time priority that Fairground keeps for itself, so that it can end a trial of any
 /// workload.
 pub const LAB_PRIORITY: u32 = 99;
 
@@ -51,7 +51,7 @@ pub fn check(policy: &Policy) -> Result<(), Refusal> {
     }
     match class {
         PolicyClass::Deadline => check_deadline(runtime_us, deadline_us, period_us),
-        // A slice that the task asks for.
+        // The slice that the task requests.
         PolicyClass::Other | PolicyClass::Batch if (deadline_us, period_us) == (0, 0) => {
             crate::limits::time_ns(runtime_us).map(|_| ())
         }

@@ -17,7 +17,7 @@ pub struct Script {
     pub groups: Vec<Group>,
     /// When tasks are told to stop, after the common start.
     pub duration_ns: Option<u64>,
-    /// By the channels' numbers.
+    /// The channels by number.
     pub channels: Vec<Pipes>,
     /// How many locks there are.
     pub locks: usize,
@@ -38,7 +38,7 @@ pub struct Script {
 pub struct Pipes {
     /// The number of its first pipe.
     pub first: usize,
-    /// How many it has, at least 1.
+    /// The number of its pipes, at least 1.
     pub count: u32,
 }
 
@@ -76,10 +76,10 @@ pub struct Group {
     pub has_spans: bool,
 }
 
-/// What a script depends on besides the workload.
+/// Inputs of a script besides the workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// The policy of groups that do not choose their own.
+    /// The policy of groups that do not set one.
     pub policy: Policy,
     /// The source of start phases.
     pub seed: Seed,

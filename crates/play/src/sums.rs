@@ -6,8 +6,7 @@ pub use model::metric::{ALL, PROGRAM};
 use model::metric::MEASURES;
 use model::{Histogram, Measured, Metric, Total};
 
-/// A measure whose sum over groups means the same for all of them together. Of ratios and indexes
-/// it does not.
+/// A measure whose sum over groups is meaningful, unlike that of ratios and indexes.
 struct Additive {
     name: &'static str,
     /// Whether the sum over all groups is recorded as the group [`ALL`].
@@ -37,7 +36,7 @@ const ADDITIVE: [Additive; 12] = [
     over_all("voluntary_switches"),
 ];
 
-/// Of these the largest counts.
+/// Measures whose largest value is taken instead of the sum.
 const LARGEST: &str = "longest_wait_ns";
 
 const PART_MISSING: &str = "not every group has it";
@@ -55,8 +54,8 @@ pub fn add_all(measured: &mut Measured, groups: &[&str]) {
     measured.metrics.push(together(LARGEST, ALL, largest));
 }
 
-/// Adds the numbers of groups that the workload wants measured together: sums, and distributions
-/// pooled. They are missing where a group lacks its part, and left out where no group has one.
+/// Adds the workload's totals: sums, and pooled distributions. A total is missing if a group lacks
+/// its part, and left out if no group has one.
 pub fn add_totals(measured: &mut Measured, totals: &[Total]) {
     for total in totals {
         for it in &ADDITIVE {
@@ -118,10 +117,10 @@ pub fn jain_index(group: &str, cpu_ns: &[u64]) -> Metric {
     }
 }
 
-/// A group's deadlines, how many were missed, and the ratio.
+/// A group's deadlines, the missed ones, and their ratio.
 pub fn deadlines(group: &str, passed: u64, missed: u64) -> [Metric; 3] {
     let ratio = match passed {
-        0 => Metric::missing("deadline_miss_ratio", group, "no deadline lay inside the run"),
+        0 => Metric::missing("deadline_miss_ratio", group, "no deadline lay inside the trial"),
         _ => Metric::number("deadline_miss_ratio", group, missed as f64 / passed as f64),
     };
     [

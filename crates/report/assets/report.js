@@ -5,7 +5,7 @@
 function charts() {
   if (!cell() || !row()) return [];
   const all = [
-    drawRuns, drawCurve, drawHistogram, drawShift, drawRamp, drawSwitches, drawShares,
+    drawTrials, drawCurve, drawHistogram, drawShift, drawRamp, drawSwitches, drawShares,
   ];
   return byId("figure-scaling") ? [...all, drawScaling] : all;
 }

@@ -199,12 +199,12 @@ fn traced_trials_are_explained() {
 fn every_pair_of_contestants_has_a_line_that_tells_them_apart() {
     let records = synthetic::experiment();
     let page = page_of(&records);
-    let section = &page[page.find("<section id=\"apart\"").expect("the section")..];
+    let section = &page[page.find("<section id=\"separation\"").expect("the section")..];
     let section = &section[..section.find("</section>").expect("its end")];
     let names: BTreeSet<&str> = records.iter().map(|r| r.trial.contestant.name.as_str()).collect();
     let pairs = names.len() * (names.len() - 1) / 2;
     assert_eq!(section.matches("<tr><td>").count(), pairs, "{section}");
-    assert!(page.contains("href=\"#apart\""));
+    assert!(page.contains("href=\"#separation\""));
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn the_first_screen_has_at_most_a_line_for_each_load_and_machine() {
         .iter()
         .map(|record| (record.trial.workload.name.as_str(), record.trial.machine.name.as_str()))
         .collect();
-    let lines = table.matches("<td class=\"who\"").count();
+    let lines = table.matches("<td class=\"leaders\"").count();
     assert!(lines > 0 && lines <= loads.len(), "{lines} lines for {}", loads.len());
     assert!(!answer.contains("none better"), "who is not better is not listed");
 }
@@ -256,7 +256,7 @@ fn measures_that_nobody_has_are_a_sentence_and_no_row() {
 }
 
 #[test]
-fn how_runs_went_over_time_is_drawn_where_it_was_measured() {
+fn how_trials_went_over_time_is_drawn_where_it_was_measured() {
     let mut records = synthetic::experiment();
     let page = page_of(&records);
     let section = &page[page.find("<section id=\"over-time\"").expect("the section")..];

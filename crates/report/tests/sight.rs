@@ -97,7 +97,7 @@ const ON_PAPER: &str = "addEventListener('beforeprint', () => {
     const own = (it) => getComputedStyle(it);
     window.paper = {
         ink: own(document.body).color,
-        chart: document.getElementById('chart-runs').layout?.font.color,
+        chart: document.getElementById('chart-trials').layout?.font.color,
         widest: Math.max(...[...document.querySelectorAll('.chart .main-svg')].map((it) =>
             it.clientWidth || it.getBoundingClientRect().width)),
         drawn: document.querySelectorAll('.chart .main-svg:first-child').length,

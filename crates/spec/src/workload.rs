@@ -20,7 +20,7 @@ const CPUS: &str = "cpus";
 pub struct Parameter {
     /// The name that expressions use.
     pub name: String,
-    /// Its value unless an experiment gives another.
+    /// Its default value.
     pub default: i64,
     /// The comment lines above it.
     pub about: String,
@@ -29,9 +29,9 @@ pub struct Parameter {
 /// A resolved workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resolved {
-    /// The load; every count is a number.
+    /// The workload; every count is a number.
     pub workload: Workload,
-    /// What was read and left out, for the user to know.
+    /// Parts of the file that are ignored, for the user.
     pub notes: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ pub fn uses_cpus(asset: &Asset) -> Result<bool, SpecError> {
 /// many CPUs.
 ///
 /// # Errors
-/// Everything that is wrong with the file, with its place; unknown parameters.
+/// A mistake in the file, with its place; unknown parameters.
 pub fn resolve(asset: &Asset, given: &Names, cpus: u32) -> Result<Resolved, SpecError> {
     if asset.is_json() {
         known(asset, given, &Names::new())?;

@@ -23,9 +23,9 @@ enum Line {
     About(About),
     /// A scheduler's text.
     Source(SchedulerSource),
-    /// A contestant, load, machine or experiment, named by its content.
+    /// A contestant, workload, machine or experiment, named by its content.
     Definition { id: String, is: Value },
-    /// One run of an experiment; its records follow.
+    /// One session of an experiment; its records follow.
     Session(SessionLine),
     /// A record of the session above.
     Record(Box<RecordLine>),
@@ -36,7 +36,7 @@ enum Line {
 struct SessionLine {
     /// The place, from 0, of the session that this one resumes.
     family: Option<i64>,
-    /// A definition; its contestants, loads and machines are definitions too.
+    /// A definition; its contestants, workloads and machines are definitions too.
     experiment: String,
     plan: String,
     seed: Seed,
@@ -70,7 +70,7 @@ const OF_EXPERIMENT: [&str; 3] = ["contestants", "workloads", "machines"];
 /// Writes a file's content.
 ///
 /// # Errors
-/// When a record could not be read again; it names the trial.
+/// If a record could not be read back; the error names the trial.
 pub fn write(shared: &Shared) -> Result<String> {
     let mut writer = Writer::default();
     writer.line(&Line::About(shared.about.clone()))?;
@@ -99,7 +99,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Puts a definition in front, once, and its name in its place.
+    /// Writes a definition once, and replaces it by its name.
     fn define(&mut self, place: &mut Value) -> Result<()> {
         let id = hex16(place);
         let is = std::mem::replace(place, Value::String(id.clone()));
@@ -150,7 +150,7 @@ impl Writer {
     }
 }
 
-/// Reads a file's content, and believes nothing in it.
+/// Reads a file's content, which is untrusted.
 ///
 /// # Errors
 /// What is wrong, and in which line below the seal's.
@@ -201,7 +201,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Puts a definition in the place of its name.
+    /// Replaces a name by its definition.
     fn resolve(&self, place: &mut Value) -> Result<(), String> {
         let id = place.as_str().ok_or("a definition's name is missing")?;
         let found = self.definitions.get(id);

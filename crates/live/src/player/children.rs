@@ -39,7 +39,7 @@ pub fn fork(task: &mut Task, group: usize, count: u32, play: Play) -> Flow {
                 let child = Task::new(run, group, number as u32, start_ns);
                 be_child(child, task.group, start_ns, play)
             }
-            // Parent and child both do this, so that neither can be too late.
+            // Parent and child both do this, because either may run first.
             pid => unsafe { libc::setpgid(pid, run.children.load(SeqCst)) },
         };
     }
@@ -97,7 +97,7 @@ pub fn wait(task: &mut Task) -> Flow {
     }
 }
 
-/// Replaces the program of this process by one that exits at once: ourselves.
+/// Replaces the program of this process by this same program, which then exits at once.
 pub fn exec(task: &Task) -> End {
     let counts = task.tally().counts();
     counts.ended.fetch_add(u64::from(task.run.counting()), SeqCst);
@@ -141,7 +141,7 @@ extern "C" fn exit_if_asked(
 pub struct ProcessGroup(libc::pid_t);
 
 impl ProcessGroup {
-    /// Starts it. To be done before there are threads.
+    /// Starts it. Call it before there are threads.
     pub fn start(run: &RunState) -> io::Result<ProcessGroup> {
         // SAFETY: no pointers. Processes whose parent ended come to us, to be waited for.
         unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };

@@ -35,7 +35,7 @@ fn transfer(task: &mut Task, fd: RawFd, bytes: usize, call: Call) -> Flow {
         let moved = call(fd, task.buffer.as_mut_ptr().cast(), left.min(BUFFER));
         match moved {
             1.. => left -= moved as usize,
-            // A signal: either the trial is over, or the call is simply made again.
+            // A signal: either the trial is over, or the call is repeated.
             _ if errno() == libc::EINTR => task.over()?,
             _ => return Err(task.fail(Fault::Message, errno())),
         }

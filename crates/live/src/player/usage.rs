@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the kernel accounts to threads and processes by itself.
+//! The kernel's own accounting of threads and processes.
 //!
 //! Most kernels split user from system time by what they find at each tick: the sum is exact, the
-//! split of a short run is rough.
+//! split of a short time is rough.
 
 use std::mem;
 

@@ -33,7 +33,7 @@ pub struct GroupReadings {
     pub cpu_times_ns: Vec<u64>,
 }
 
-/// From when to when was counted, on the monotonic clock.
+/// The span of the counting, on the monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     /// The common start.
@@ -43,13 +43,13 @@ pub struct Window {
 }
 
 impl Window {
-    /// What of an interval that still goes on lies inside.
+    /// The part of an unfinished interval that lies inside the span.
     fn open_interval(&self, since_ns: u64) -> u64 {
         self.finish_ns.saturating_sub(since_ns.max(self.start_ns))
     }
 }
 
-/// Adds up a group: what its tasks have, and what those had whose slots are in use again. Besides
+/// Adds up a group: the counts of its tasks, and of tasks whose slots are in use again. Besides
 /// the sums, the tallies of its waits: after wake-ups, and for other reasons.
 pub fn group<'a>(
     tasks: impl Iterator<Item = &'a Task>,
@@ -89,7 +89,7 @@ pub fn group<'a>(
     (sum, wakeups, other_waits)
 }
 
-/// Adds up what all CPUs have counted over time, and what still goes on.
+/// Adds up the counts of all CPUs over time, and the unfinished intervals.
 pub fn over_time<'a>(
     cpus: impl Iterator<Item = CpuSeries>,
     tasks: impl Iterator<Item = &'a Task>,
@@ -128,7 +128,7 @@ pub fn over_time<'a>(
     counts
 }
 
-/// How long a task waits that has not got its CPU yet.
+/// The time that a runnable task has waited so far.
 fn open_wait(task: &Task, window: Window) -> u64 {
     match task.activity {
         activity::WAITING | activity::ASLEEP if task.woken_ns != 0 => {
@@ -190,7 +190,8 @@ mod tests {
             padding: [0; 5],
             intervals: [Interval::default(); PLACES],
         };
-        // One CPU saw the end of a wait from 4 to 47 ms, the other a run from 10 to 12 ms.
+        // One CPU saw the end of a wait from 4 to 47 ms, the other a task that ran from 10 to 12
+        // ms.
         let (mut one, mut other) = (none, none);
         (one.intervals[0].ns[WAITED], one.intervals[4].ns[WAITED]) = (6 * MS, 7 * MS);
         (one.intervals[1].filled[WAITED], one.intervals[4].filled[WAITED]) = (1, -1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Memory that BPF programs and we see at the same time.
+//! Memory that BPF programs and user space share.
 
 use std::io;
 use std::marker::PhantomData;
@@ -47,7 +47,7 @@ impl<T: Copy> Shared<T> {
         self.entries
     }
 
-    /// Where a value is, for those who know how long the mapping lives.
+    /// The address of a value, for callers that know how long the mapping lives.
     pub fn place(&self, index: usize) -> *mut T {
         assert!(index < self.entries, "a shared map has no value {index}");
         // SAFETY: inside the mapping.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a real program needs before its trial can begin: a working folder, and the files that its
+//! Preparation of a real program's trial: a working folder, and the files that its
 //! preparing commands make there (a clip to play, a source tree without objects).
 
 use std::fs;

@@ -12,7 +12,7 @@ use crate::trial::scheduler::UnderTest;
 pub struct Reloads<'a> {
     under_test: &'a mut UnderTest,
     choice: &'a SchedulerChoice,
-    /// What the kernel must report now.
+    /// The expected state of the kernel.
     expected: ActiveScheduler,
     reloaded: Reloaded,
     /// Why a reload failed: the scheduler was gone, or could not be loaded again.
@@ -44,7 +44,7 @@ impl<'a> Reloads<'a> {
         }
     }
 
-    /// Unloads and loads the scheduler once. Returns whether the workload may go on.
+    /// Unloads and loads the scheduler once. Returns whether the workload may continue.
     pub fn reload(&mut self) -> bool {
         let result = self.try_reload();
         self.failure = result.err();

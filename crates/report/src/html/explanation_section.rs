@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Why tasks waited, for the traced trials: cell by cell where the time of each task group went
-//! under every contestant, then trial by trial what ran instead and how the longest waits came
-//! about.
+//! Why tasks waited, for the traced trials: for each cell the use of time by each task group under
+//! every contestant, then for each trial the tasks that ran instead and the causes of the longest
+//! waits.
 
 use model::Record;
 use model::metric::Unit;
@@ -12,7 +12,7 @@ use super::escape::text;
 use crate::explain::sentences;
 use crate::units;
 
-/// How many of each group's longest waits are told.
+/// The number of longest waits of each group that are explained.
 const WAITS: usize = 2;
 
 /// A traced trial with its explanation.
@@ -21,7 +21,7 @@ struct ExplainedTrial<'a> {
     explanation: Explanation,
 }
 
-/// The section; empty when nothing was traced, which the timeline says.
+/// The section; empty when nothing was traced, which the timeline's section says.
 pub fn section(comparison: &Comparison, records: &[Record]) -> String {
     let mut told: Vec<ExplainedTrial<'_>> = records.iter().filter_map(tell).collect();
     told.sort_by_key(|one| {
@@ -122,7 +122,7 @@ fn fields(group: &Spent) -> String {
     };
     format!(
         "<td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td \
-         class=\"meanwhile\">{}</td>",
+         class=\"idle\">{}</td>",
         bar(group),
         share(group.running_ns),
         share(group.waiting_ns),
@@ -131,7 +131,7 @@ fn fields(group: &Spent) -> String {
     )
 }
 
-/// Four parts of a bar; the title says them in words.
+/// Four parts of a bar; its title has the numbers.
 fn bar(group: &Spent) -> String {
     let parts = [
         ("s-run", "running", group.running_ns),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The page of a replication: the sentence, all claims at a glance, and a card for each.
+//! The page of a replication: the summary, a table of all claims, and a card for each.
 
 use model::Backend;
 use model::claim::{Expectation, Source};
@@ -19,7 +19,7 @@ const STYLE: &str = concat!(
     include_str!("../../assets/replication.css"),
 );
 
-/// Copying commands, and hiding claims by verdict; the page is whole without it.
+/// Copies commands, and hides claims by verdict; the page is complete without it.
 const SCRIPT: &str =
     concat!(include_str!("../../assets/copy.js"), include_str!("../../assets/replication.js"));
 
@@ -54,7 +54,7 @@ fn header(replication: &Replication) -> String {
     )
 }
 
-/// The sentence, how many there are of each verdict, and all claims by backend.
+/// The summary, the number of claims of each verdict, and all claims by backend.
 fn answer(replication: &Replication) -> String {
     let counts = VerdictCounts::new(replication);
     let chip = |verdict: &Reproduction| {
@@ -71,7 +71,7 @@ fn answer(replication: &Replication) -> String {
     format!(
         "<section id=\"answer\"><h2>Answer</h2><p class=\"lead\">{}</p><div class=\"chips\" \
          role=\"group\" aria-label=\"Shown verdicts\">{chips}</div><div class=\"scroll\"><table \
-         class=\"data glance\"><thead><tr><th scope=\"col\">claim</th><th \
+         class=\"data overview\"><thead><tr><th scope=\"col\">claim</th><th \
          scope=\"col\">verdict</th><th scope=\"col\">sim</th><th scope=\"col\">vm</th><th \
          scope=\"col\">live</th><th scope=\"col\">why</th></tr></thead><tbody>{rows}</tbody>\
          </table></div></section>\n",
@@ -124,7 +124,7 @@ fn card(judged: &Judged) -> String {
     let again = command(&format!("fairground replicate {}", claim.id));
     format!(
         "<article class=\"claim\" id=\"claim-{id}\" data-verdict=\"{}\"><header><h3>{id}</h3>{}{}\
-         </header><p class=\"about\">{}</p><p class=\"cite\">{}</p><p class=\"published\"><b>\
+         </header><p class=\"summary\">{}</p><p class=\"cite\">{}</p><p class=\"published\"><b>\
          Published</b> {}</p><details class=\"protocol\"><summary>How it was measured \
          there</summary><p>{}</p></details>{tests}{}<details><summary>Ask it \
          again</summary>{again}</details></article>\n",
@@ -141,13 +141,13 @@ fn card(judged: &Judged) -> String {
 
 fn afterwards(words: &str) -> String {
     format!(
-        "<aside class=\"afterwards\"><h4>What explains it <small>written after measuring; no \
+        "<aside class=\"explanation\"><h4>What explains it <small>written after measuring; no \
          verdict depends on it</small></h4><p>{}</p></aside>",
         text(words)
     )
 }
 
-/// Our numbers beside the published ones.
+/// Measured numbers next to the published ones.
 fn beside(tested: &Tested) -> String {
     let rows = rows(tested);
     if rows.is_empty() {
@@ -182,7 +182,7 @@ fn test(tested: &Tested) -> String {
     let evidence = if evidence.is_empty() {
         evidence
     } else {
-        format!("<h4>The reason that is given</h4><ul class=\"because\">{evidence}</ul>")
+        format!("<h4>The reason that is given</h4><ul class=\"evidence\">{evidence}</ul>")
     };
     let why = tested.why.as_ref().map(|why| format!("<p>{}</p>", text(why)));
     let to_test = tested.command.as_ref().map(|it| format!("<p>To test it:</p>{}", command(it)));
@@ -206,7 +206,7 @@ fn test(tested: &Tested) -> String {
     )
 }
 
-/// The experiment, its trials and the kernels that answered.
+/// The experiment, its trials and its kernels.
 fn source_of(tested: &Tested) -> String {
     match (&tested.test.experiment, tested.trials) {
         (Some(experiment), trials) if trials > 0 => {
@@ -219,8 +219,11 @@ fn source_of(tested: &Tested) -> String {
 fn expectation(one: &Expectation, finding: &Finding) -> String {
     let against: String =
         finding.against.iter().map(|it| format!("<li>{}</li>", text(it))).collect();
-    let against =
-        if against.is_empty() { against } else { format!("<ul class=\"against\">{against}</ul>") };
+    let against = if against.is_empty() {
+        against
+    } else {
+        format!("<ul class=\"objections\">{against}</ul>")
+    };
     format!(
         "<div class=\"expectation {}\"><p>{}<small>{}; expected: {}. In {}.</small></p>{}{against}\
          </div>",

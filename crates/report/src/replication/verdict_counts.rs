@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How many claims came out how, as one sentence.
+//! The number of claims with each verdict, as one sentence.
 
 use stats::decide::replication::Reproduction;
 
 use super::judged::Replication;
 use crate::units;
 
-/// How many claims have each verdict, in the order of [`Reproduction::ALL`].
+/// The number of claims with each verdict, in the order of [`Reproduction::ALL`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VerdictCounts([usize; Reproduction::ALL.len()]);
 
 impl VerdictCounts {
-    /// VerdictCounts.
+    /// Counts the verdicts.
     pub fn new(replication: &Replication) -> VerdictCounts {
         let of = |verdict| replication.claims.iter().filter(|one| one.verdict == verdict).count();
         VerdictCounts(Reproduction::ALL.map(of))
     }
 
-    /// Those with a verdict.
+    /// The number of claims with this verdict.
     pub fn of(&self, verdict: Reproduction) -> usize {
         let at = Reproduction::ALL.iter().position(|one| *one == verdict);
         at.map_or(0, |at| self.0[at])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A recommendation as text: what to use and how sure that is in the first lines, then the numbers,
-//! then how to switch.
+//! A recommendation as text: the scheduler to use and the certainty in the first lines, then the
+//! numbers, then how to switch.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,19 @@ use stats::rank::holm::ALPHA;
 use super::layout::{COLUMNS, fit, hanging, pad, pad_left, wrapped};
 use crate::units;
 
-/// How much of a contestant's name is shown.
+/// Characters of a contestant's name that are shown.
 const NAME: usize = 18;
-/// Where the text of a labelled line begins.
+/// The column at which the text of a labelled line begins.
 const INDENT: &str = "                ";
 
-/// What only the caller knows.
+/// Facts that only the caller knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecommendationContext {
-    /// Where these numbers come from, and what that means: sentences.
+    /// The origin of the numbers and what that means: sentences.
     pub measured: Vec<String>,
     /// How to switch to a scheduler, and back: lines, by its name.
     pub switch: BTreeMap<String, Vec<String>>,
-    /// What to type for more: what it is for, and the command.
+    /// Further commands, each with its purpose.
     pub commands: Vec<(String, String)>,
 }
 
@@ -61,14 +61,14 @@ fn headline(it: &Recommendation) -> String {
         Advice::Keep(Reason::TooLittle) => {
             format!("Keep {now}: others are better, but by less than matters.")
         }
-        Advice::Keep(Reason::TooDear) => {
+        Advice::Keep(Reason::TooCostly) => {
             format!("Keep {now}: others are better, but worse in what must not get worse.")
         }
-        Advice::Silent(Silence::TooFewRuns(runs, needed)) => format!(
+        Advice::Silent(Silence::TooFewTrials(trials, needed)) => format!(
             "No recommendation: {} of each candidate prove nothing; with this many candidates \
              {needed} are \
              needed. Give it more time.",
-            units::count(*runs as u64, "trial")
+            units::count(*trials as u64, "trial")
         ),
         Advice::Silent(Silence::NothingMeasured) => {
             "No recommendation: there are no numbers to judge by.".into()
@@ -76,7 +76,7 @@ fn headline(it: &Recommendation) -> String {
     }
 }
 
-/// By how much, how sure, and at what price.
+/// The gain, the certainty, and the costs.
 fn why(it: &Recommendation) -> String {
     match &it.advice {
         Advice::Switch(names) => it.candidate(&names[0]).map_or_else(String::new, |best| {
@@ -85,14 +85,14 @@ fn why(it: &Recommendation) -> String {
             });
             gains(it, best) + &equals + &sure(it, best) + &prices(it, best)
         }),
-        Advice::Keep(Reason::TooDear) => {
-            let dear = it.candidates.iter().filter(|one| one.standing == Standing::Dear);
+        Advice::Keep(Reason::TooCostly) => {
+            let dear = it.candidates.iter().filter(|one| one.standing == Standing::Costly);
             dear.map(|one| gains(it, one) + &prices(it, one)).collect()
         }
         Advice::Keep(Reason::TooLittle) => slight(it),
         Advice::Keep(_) => resolution(it),
         Advice::Silent(Silence::NothingMeasured) => holes(it),
-        Advice::Silent(Silence::TooFewRuns(..)) => String::new(),
+        Advice::Silent(Silence::TooFewTrials(..)) => String::new(),
     }
 }
 
@@ -107,7 +107,7 @@ fn labelled_if(label: &str, names: &[String], words: impl Fn(String) -> String) 
     }
 }
 
-/// What a candidate gains, or does not, in each measure that decides.
+/// The gain of a candidate in each deciding measure.
 fn gains(it: &Recommendation, one: &Candidate) -> String {
     let told = it.aims.iter().zip(&one.decides).map(|(aim, judged)| {
         labelled(word(judged), &format!("{}: {}", aim.decides.words, change(&one.name, judged)))
@@ -152,19 +152,19 @@ fn sure(it: &Recommendation, one: &Candidate) -> String {
     let p = better.clone().filter_map(|judged| judged.p).map(|p| p.adjusted);
     let p = p.fold(0.0, f64::max);
     let p = if p < 0.001 { "p < 0.001".into() } else { format!("p = {p:.3}") };
-    let runs = one.decides.iter().map(|judged| judged.runs).min().unwrap_or(0);
+    let trials = one.decides.iter().map(|judged| judged.trials).min().unwrap_or(0);
     let sentence = format!(
         "{p} after correction for {}; {} of each. If all candidates were equal, one would be \
          called \
          better in at most {:.0} % of such races.",
         units::count(it.comparisons as u64, "comparison"),
-        units::count(runs as u64, "trial"),
+        units::count(trials as u64, "trial"),
         ALPHA * 100.0,
     );
     labelled("how sure", &sentence)
 }
 
-/// What a candidate costs in the measures that must not get worse.
+/// The losses of a candidate in the guarded measures.
 fn prices(it: &Recommendation, one: &Candidate) -> String {
     let pairs = it.aims.iter().zip(&one.keeps);
     let pairs = pairs.flat_map(|(aim, keeps)| aim.keeps.iter().zip(keeps));
@@ -202,7 +202,7 @@ fn price(name: &str, watched: &Watched, judged: &Judged) -> String {
     }
 }
 
-/// How much is no matter: `5 %`, or `5 % and 500 µs`, where more than both is needed to matter.
+/// The margin: `5 %`, or `5 % and 500 µs` if a difference must exceed both to matter.
 fn allowed(watched: &Watched, judged: &Judged) -> String {
     let percent = format!("{} %", watched.percent);
     match watched.least {
@@ -234,7 +234,7 @@ fn slight(it: &Recommendation) -> String {
     first + &labelled_if("so are", &others, |names| format!("{names}: see their numbers below"))
 }
 
-/// What would have been seen.
+/// The smallest difference that would have been detected.
 fn resolution(it: &Recommendation) -> String {
     let mut text = String::new();
     for (at, aim) in it.aims.iter().enumerate() {
@@ -318,7 +318,7 @@ fn line(one: &Candidate, judged: &Judged) -> String {
     format!("{}\n", fit(text.trim_end(), COLUMNS))
 }
 
-/// Trials that did not end well, and put their candidate out.
+/// Trials that did not end well, and exclude their candidate.
 fn failures(it: &Recommendation) -> String {
     let mut text = String::new();
     let now = (&it.now, &it.failures);

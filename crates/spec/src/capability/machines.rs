@@ -72,7 +72,7 @@ mod tests {
             only_on: Default::default(),
             machines: vec![machine],
             blocks: 1,
-            runs_per_boot: 1,
+            trials_per_boot: 1,
             timeout_ms: 1,
             trace: Vec::new(),
             design: Default::default(),

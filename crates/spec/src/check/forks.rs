@@ -21,7 +21,7 @@ pub fn check(workload: &Workload) -> Checked {
         template(index, group, forked.contains_key(group.name.as_str()))?;
         recursion(workload, &group.name, &mut BTreeSet::new(), &forked)?;
     }
-    // Only now is it certain that counting children ends.
+    // Recursion is excluded here, so counting children terminates.
     let mut all = workload.tasks.iter().enumerate();
     all.try_for_each(|(index, group)| bounded(workload, index, group))
 }
@@ -119,7 +119,7 @@ fn recursion<'a>(
     Ok(())
 }
 
-/// One round of one task must not leave more children than a machine can hold.
+/// One pass over a task's steps must not leave more children than a machine can hold.
 fn bounded(workload: &Workload, index: usize, group: &TaskGroup) -> Checked {
     let children = children(workload, &group.steps).saturating_mul(u64::from(group.count));
     if children > TASKS_MAX {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The leaders in one measure of one cell: the best median, and every contestant that cannot be
-//! told apart from it.
+//! The leaders in one measure of one cell: the best median, and every contestant that is not
+//! distinguishable from it.
 //!
-//! Two contestants are told apart by the exact rank tests ([`crate::compare::evidence`]), with
+//! Two contestants are distinguished by the exact rank tests ([`crate::compare::evidence`]), with
 //! Holm's correction over all that are compared with the best, and by [`NOTICEABLE`] of the larger
 //! median. The best is chosen by the same numbers that it is tested with, so the error rate is
 //! slightly above the nominal one when all are alike; Holm's correction keeps it small (compare
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::evidence::Evidence;
 use crate::decide::margin::NOTICEABLE;
-use crate::number::interval::RUNS_NEEDED;
+use crate::number::interval::TRIALS_NEEDED;
 use crate::number::median::median;
 use crate::rank::holm;
 use crate::rank::holm::ALPHA;
@@ -27,7 +27,7 @@ use crate::records::pairing::MatchedPairs;
 /// The contestants of a row with enough trials, in two groups, each in the order of the medians.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leaders {
-    /// The best median, then all that cannot be told apart from it.
+    /// The best median, then all contestants that are not distinguishable from it.
     pub best: Vec<String>,
     /// All others, the nearest first.
     pub behind: Vec<String>,
@@ -76,7 +76,7 @@ fn is_worth(one: f64, other: f64) -> bool {
 fn side<'a>(name: &'a String, column: &'a Column, clock: Clock) -> Option<Side<'a>> {
     let values = column.independent_values(clock);
     let median = median(&values)?;
-    let is_enough = column.seeds_or_boots(clock) >= RUNS_NEEDED;
+    let is_enough = column.seeds_or_boots(clock) >= TRIALS_NEEDED;
     is_enough.then_some(Side { name, column, values, median })
 }
 
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn few_boots_neutral_measures_and_loners_have_no_leaders() {
         let columns: [(&str, &[f64]); 2] = [("low", &LOW), ("high", &HIGH)];
-        assert_eq!(of(&columns, Direction::Lower, 5), None, "six runs of five boots");
+        assert_eq!(of(&columns, Direction::Lower, 5), None, "six trials of five boots");
         assert_eq!(of(&columns, Direction::Neutral, 9), None);
         assert_eq!(of(&columns[..1], Direction::Lower, 9), None);
     }

@@ -37,7 +37,7 @@ pub(crate) struct Ranks {
 }
 
 impl Ranks {
-    /// Of this many values; `None` of none.
+    /// For this many values; `None` for none.
     pub fn of(total: u64) -> Option<Ranks> {
         (total > 0).then_some(Ranks { low: total.div_ceil(2), high: total / 2 + 1 })
     }

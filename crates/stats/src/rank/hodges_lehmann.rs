@@ -7,7 +7,7 @@
 use crate::number::median::Ranks;
 use crate::resample::batched_medians::{Drawn, LANES, medians_of_pairs};
 
-/// Up to this many differences, which is 32 trials on each side.
+/// Batches are used up to this many differences, which is 32 trials on each side.
 const FEW: usize = 1_024;
 
 /// All differences `ours − baseline` in ascending order, each with the two trials that it comes
@@ -60,7 +60,7 @@ impl Differences {
         Some((low, high))
     }
 
-    /// Whether there is only one difference, however the trials are weighed.
+    /// Whether all differences are equal, so that weights do not matter.
     pub fn are_equal(&self) -> bool {
         let ends = self.values.first().zip(self.values.last());
         ends.is_none_or(|(low, high)| low.total_cmp(high).is_eq())
@@ -91,7 +91,7 @@ impl Differences {
         Some(low + (high - low) / 2.0)
     }
 
-    /// Whether there are so few that looking at all of them for many resamples at once is quicker
+    /// Whether there are few enough that walking all of them for many resamples at once is quicker
     /// than walking from the middle for each.
     pub(crate) fn are_few(&self) -> bool {
         self.values.len() <= FEW

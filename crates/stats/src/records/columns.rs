@@ -8,12 +8,12 @@ use model::{Backend, Clock, Record, Seed};
 use crate::records::measures::{MeasureKey, values};
 use crate::resample::bootstrap::Clusters;
 
-/// What makes two trials comparable.
+/// The cell of a trial; trials of one cell are comparable.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CellKey {
     pub workload: String,
     pub parameters: BTreeMap<String, i64>,
-    /// Before the name, so that machines come by size.
+    /// Before the name, so that machines are sorted by size.
     pub cpus: u32,
     pub machine: String,
     pub backend: Backend,
@@ -48,7 +48,7 @@ pub(crate) fn cells(records: &[Record]) -> BTreeMap<CellKey, Vec<&Record>> {
     cells
 }
 
-/// The measures that the cell's workloads name first, in their order.
+/// The headline measures of the cell's workloads, in their order.
 pub fn headlines(records: &[&Record]) -> Vec<MeasureKey> {
     let mut headlines = Vec::new();
     for text in records.iter().flat_map(|record| &record.trial.workload.headline) {
@@ -69,7 +69,7 @@ pub(crate) fn contestants<'a>(records: &[&'a Record]) -> Vec<&'a str> {
     names
 }
 
-/// A trial's number with what it is a replicate of.
+/// A trial's number with its boot and pairing key.
 #[derive(Clone)]
 pub(crate) struct Sample {
     /// Planned boot and real boot: a crash in between makes two.

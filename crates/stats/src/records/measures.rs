@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which numbers a record holds: its metrics, and quantiles of its distributions.
+//! The numbers of a record: its metrics, and quantiles of its distributions.
 
 use std::fmt;
 use std::str::FromStr;
@@ -74,7 +74,7 @@ impl MeasureKey {
         }
     }
 
-    /// Unit and direction; names that no table knows explain and do not judge.
+    /// Unit and direction; unknown names explain and do not judge.
     pub fn unit_and_direction(&self) -> (Unit, Direction) {
         measure(&self.name).map_or((Unit::Count, Direction::Neutral), |m| (m.unit, m.direction))
     }
@@ -132,7 +132,7 @@ impl<'de> Deserialize<'de> for MeasureKey {
 /// Every number of a record, or why it is missing.
 pub fn values(record: &Record) -> Vec<(MeasureKey, Result<f64, String>)> {
     let metrics = record.measured.metrics.iter().map(|metric| {
-        // Of some distributions only single quantiles are known: `wakeup_latency_ns.p99`.
+        // Imported records may have single quantiles of a distribution: `wakeup_latency_ns.p99`.
         let key = format!("{} {}", metric.name, metric.group).parse();
         let (name, group) = (metric.name.clone(), metric.group.clone());
         let key = key.unwrap_or(MeasureKey { name, statistic: None, group });

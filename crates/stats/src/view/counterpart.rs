@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether a scheduler's file behaves as its counterpart, the kernel's own scheduler that it was
-//! written after, on the same backend, machines, workloads and seeds.
+//! Does a scheduler's file behave as its counterpart, the kernel's own scheduler that it was
+//! written after? Both run on the same backend, machines, workloads and seeds.
 //!
 //! The figures and tolerances are those of [`agreement`](mod@crate::view::agreement). A difference
 //! is the sum of two: what the file does differently, and what sched_ext and another kernel cost.

@@ -5,7 +5,7 @@
 //! A ratio is the geometric mean over the headline measures of its kind (Fleming and Wallace, "How
 //! not to lie with statistics: the correct way to summarize benchmark results", Communications of
 //! the ACM 29(3), 1986), taken in each block against the baseline's trial of the same block, and
-//! the median over the blocks. It is meant to be looked at, not to rank by: it gives all workloads
+//! the median over the blocks. It is a picture and not a ranking, because it gives all workloads
 //! the same weight.
 
 use std::collections::BTreeMap;
@@ -136,7 +136,8 @@ fn without_holes<'a>(
 }
 
 /// Rates and times to completion are throughput; upper quantiles of times and the longest response
-/// are tail latency. A maximum grows with the samples, but releases of timers are as many for all.
+/// are tail latency. A maximum grows with the number of samples, but that of a timer's releases is
+/// the same for all contestants.
 fn kind(row: &Row) -> Option<Kind> {
     match (row.measure.name.as_str(), row.measure.statistic) {
         ("completion_ns" | "iterations_per_second", None) => Some(Kind::Throughput),
@@ -153,7 +154,7 @@ fn kind(row: &Row) -> Option<Kind> {
 /// The numbers of a block, by cell and measure.
 type Block = BTreeMap<(String, MeasureKey), f64>;
 
-/// Of a machine's trials: by contestant and block.
+/// The numbers of a machine's trials, by contestant and block.
 struct Numbers<'a>(BTreeMap<(&'a str, u32), Block>);
 
 impl<'a> Numbers<'a> {
@@ -164,12 +165,12 @@ impl<'a> Numbers<'a> {
         };
         for record in records.iter().filter(here) {
             let trial = &record.trial;
-            let run = numbers.entry((trial.contestant.name.as_str(), trial.block)).or_default();
+            let block = numbers.entry((trial.contestant.name.as_str(), trial.block)).or_default();
             for (key, value) in values(record) {
                 if let Ok(value) = value
                     && record.outcome.is_ok()
                 {
-                    run.insert((trial.workload.cell(), key), value);
+                    block.insert((trial.workload.cell(), key), value);
                 }
             }
         }

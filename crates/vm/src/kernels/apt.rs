@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Kernels from the Debian mirror in the machine's own apt sources. apt runs with a state in a
-//! folder of ours and writes nothing of the system's, so it does not need root.
+//! private folder and does not change the system, so it does not need root.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -142,8 +142,8 @@ impl PrivateApt {
         self.folder.path().join(name)
     }
 
-    /// A call of apt that reads and writes only our folder. Root's apt would hand downloads to a
-    /// user that may not enter it, hence the sandbox option.
+    /// A call of apt that reads and writes only the private folder. Root's apt would hand downloads
+    /// to a user that may not enter it, hence the sandbox option.
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env("LC_ALL", "C").current_dir(self.path("packages"));

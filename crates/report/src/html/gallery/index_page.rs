@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The first page: do they agree, who disagrees about what, and ways to everything else.
+//! The first page: whether contributors agree, the disputed questions, and links to all other
+//! pages.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The page of a scheduler, with every answer; of a machine or a load, with a line a question.
+//! The page of a scheduler, with every answer; that of a machine or a workload, with one line for
+//! each question.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,7 +51,7 @@ pub fn page(gallery: &Gallery, subject: Subject, name: &str) -> String {
     frame.around(&body, gallery)
 }
 
-/// The texts under this name; several are several schedulers.
+/// The source texts under this name. Several texts are several schedulers.
 fn versions(gallery: &Gallery, name: &str) -> String {
     let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for Contribution { by, schedulers, .. } in &gallery.contributions {
@@ -91,7 +92,7 @@ fn by_workload(questions: &[&Question]) -> String {
     workloads.into_iter().map(section).collect()
 }
 
-/// A workload's questions: who says what, in short.
+/// A workload's questions: the contributors' answers in short.
 fn workload(questions: &[&Question]) -> String {
     let row = |question: &&Question| {
         let said = |wanted: fn(Verdict) -> bool| {
@@ -128,7 +129,7 @@ fn workload(questions: &[&Question]) -> String {
     )
 }
 
-/// What was answered on a machine, and whether it is what others say.
+/// The answers from a machine, and whether others agree.
 fn machine(questions: &[&Question], name: &str) -> String {
     let mut rows = String::new();
     for question in questions {
@@ -169,7 +170,7 @@ fn machine_row(question: &Question, answer: &Answer) -> String {
     )
 }
 
-/// The scheduler's name, which leads to the answers.
+/// The scheduler's name, which links to the answers.
 fn linked(question: &Question) -> String {
     let file = Subject::Scheduler.file(&question.contestant);
     format!(
@@ -179,7 +180,7 @@ fn linked(question: &Question) -> String {
     )
 }
 
-/// Whether those who were asked agree; one contributor has nobody to agree with.
+/// Whether the contributors agree, if there are several.
 fn consent(question: &Question) -> String {
     match question.contributors().len() {
         0 | 1 => "<small>one only</small>".into(),
@@ -187,7 +188,7 @@ fn consent(question: &Question) -> String {
     }
 }
 
-/// Where a contribution stands in the index.
+/// The anchor of a contribution in the index.
 pub fn contribution(seal: &str) -> String {
     anchor(seal)
 }

@@ -9,7 +9,7 @@ use crate::compare::evidence;
 use crate::compare::evidence::PValue;
 use crate::compare::shift::Shift;
 use crate::decide::verdict::{Verdict, judge};
-use crate::number::interval::RUNS_NEEDED;
+use crate::number::interval::TRIALS_NEEDED;
 use crate::rank::holm::units_needed;
 
 /// All but the baseline, in the comparison's order.
@@ -70,7 +70,7 @@ fn judged(comparison: &Comparison, watched: &Watched, name: &str) -> Judged {
     let row = row(comparison, watched);
     let entry = |name: &str| row?.entries.iter().find(|entry| entry.contestant == name);
     let (ours, base) = (entry(name), entry(&comparison.baseline));
-    let runs = |entry: Option<&Entry>| entry.map_or(0, |entry| entry.runs);
+    let trials = |entry: Option<&Entry>| entry.map_or(0, |entry| entry.trials);
     Judged {
         finding: Effect::Unknown,
         unit,
@@ -79,12 +79,12 @@ fn judged(comparison: &Comparison, watched: &Watched, name: &str) -> Judged {
         now: base.and_then(|entry| entry.median),
         gain: ours.and_then(|entry| entry.shift).map(|shift| gain(shift, direction)),
         p: ours.and_then(|entry| entry.p_value),
-        runs: runs(ours).min(runs(base)),
+        trials: trials(ours).min(trials(base)),
         missing: [ours, base].into_iter().flatten().find_map(why_missing),
     }
 }
 
-/// The first of the reasons why a contestant has no number at all.
+/// Why a contestant has no number: the first reason.
 fn why_missing(entry: &Entry) -> Option<String> {
     entry.missing.keys().next().filter(|_| entry.median.is_none()).cloned()
 }
@@ -94,7 +94,7 @@ fn row<'a>(comparison: &'a Comparison, watched: &Watched) -> Option<&'a Row> {
     cell.rows.iter().find(|row| row.measure == watched.measure)
 }
 
-/// A shift turned so that better is above 0.
+/// A shift with its sign changed, if needed, so that better is above 0.
 fn gain(shift: Shift, direction: Direction) -> Shift {
     if direction == Direction::Lower { shift.turned() } else { shift }
 }
@@ -106,19 +106,18 @@ fn correct(candidates: &mut [Candidate]) {
     evidence::correct(&mut family);
 }
 
-/// What a gain in a deciding measure means. The gain's good side is above 0, so it is judged as
-/// what is better the higher.
+/// What a gain in a deciding measure means. A gain is better the higher it is.
 fn decided(judged: &Judged, watched: &Watched) -> Effect {
     let p = judged.p.map(|p| p.adjusted);
     let Some(gain) = &judged.gain else { return Effect::Unknown };
     let matters = matters(gain.value, gain.percent, watched);
-    match judge(Some(gain), p, None, judged.runs, Direction::Higher) {
+    match judge(Some(gain), p, None, judged.trials, Direction::Higher) {
         Verdict::Better if matters => Effect::Better,
         Verdict::Worse if matters => Effect::Worse,
         Verdict::Better | Verdict::Worse => Effect::Slight,
         Verdict::Equivalent | Verdict::Equal => Effect::Alike,
-        Verdict::TooFewRuns | Verdict::NotMeasured => Effect::Unknown,
-        // So few trials could not have supported any claim among this many comparisons.
+        Verdict::TooFewTrials | Verdict::NotMeasured => Effect::Unknown,
+        // Too few trials to support any claim among this many comparisons.
         _ if !judged.p.is_some_and(|p| p.can_claim()) => Effect::Unknown,
         _ => Effect::Open,
     }
@@ -126,7 +125,7 @@ fn decided(judged: &Judged, watched: &Watched) -> Effect {
 
 /// What a loss means in a measure that must not get worse.
 fn kept(judged: &Judged, watched: &Watched) -> Effect {
-    let Some(gain) = judged.gain.filter(|_| judged.runs >= RUNS_NEEDED) else {
+    let Some(gain) = judged.gain.filter(|_| judged.trials >= TRIALS_NEEDED) else {
         return Effect::Unknown;
     };
     let Some(interval) = gain.interval else { return Effect::Open };
@@ -140,7 +139,7 @@ fn kept(judged: &Judged, watched: &Watched) -> Effect {
     }
 }
 
-/// Whether a difference is as large as it must be to matter.
+/// Whether a difference is large enough to matter.
 pub(super) fn matters(value: f64, percent: Option<f64>, watched: &Watched) -> bool {
     value.abs() > watched.least && percent.is_none_or(|percent| percent.abs() > watched.percent)
 }
@@ -155,7 +154,7 @@ fn standing(candidate: &Candidate) -> Standing {
         return Standing::Unknown;
     }
     match decides(Effect::Better) {
-        true if decides(Effect::Worse) || keeps(Effect::Worse) => Standing::Dear,
+        true if decides(Effect::Worse) || keeps(Effect::Worse) => Standing::Costly,
         // Its cost is unknown, and an unknown cost cannot be recommended.
         true if keeps(Effect::Unknown) => Standing::Unknown,
         true => Standing::Good,
@@ -173,10 +172,10 @@ fn is_slight_gain(judged: &Judged) -> bool {
 pub(super) fn silence(candidates: &[Candidate]) -> Silence {
     let decides = || candidates.iter().flat_map(|one| &one.decides);
     let comparisons = decides().filter(|one| one.gain.is_some()).count();
-    let runs = decides().map(|one| one.runs).max().unwrap_or(0);
-    let needed = RUNS_NEEDED.max(units_needed(comparisons));
-    match runs > 0 && runs < needed {
-        true => Silence::TooFewRuns(runs, needed),
+    let trials = decides().map(|one| one.trials).max().unwrap_or(0);
+    let needed = TRIALS_NEEDED.max(units_needed(comparisons));
+    match trials > 0 && trials < needed {
+        true => Silence::TooFewTrials(trials, needed),
         false => Silence::NothingMeasured,
     }
 }
