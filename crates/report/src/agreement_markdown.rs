@@ -16,7 +16,7 @@ struct ColumnNames {
 }
 
 const BACKENDS: ColumnNames = ColumnNames { reference: "kernel", model: "simulator" };
-const COPIES: ColumnNames = ColumnNames { reference: "original", model: "file" };
+const COPIES: ColumnNames = ColumnNames { reference: "counterpart", model: "file" };
 
 /// The summary by aspect, a row for each cell and contestant, and the claims. Figures of a real
 /// clock are in tables of their own, because they contain the host's noise.

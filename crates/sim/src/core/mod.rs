@@ -107,7 +107,7 @@ pub struct Core {
     pub(crate) script: Script,
     pub(crate) progress: Vec<Progress>,
     pub(crate) objects: Objects,
-    /// The task that starts and ends the run.
+    /// The task that starts and ends the trial.
     pub(crate) main: TaskId,
     pub(crate) main_work: MainWork,
     pub(crate) next_pid: i32,

@@ -3,7 +3,7 @@
 //!
 //! Read in this order: [`progress`] goes through the operations; `steps` and `synchronization` say
 //! what each does, `spans` how long they take; [`objects`] are what tasks share; `lifecycle` forks
-//! and ends tasks; [`main_task`] starts all and ends the run.
+//! and ends tasks; [`main_task`] starts all and ends the trial.
 
 pub(crate) mod lifecycle;
 pub mod main_task;
