@@ -50,21 +50,21 @@ fn quoted_include(line: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn of(text: &str, header: Option<&str>) -> String {
+    fn identity_of(text: &str, header: Option<&str>) -> String {
         identity(text, &|name| header.filter(|_| name == "a.h").map(str::to_owned))
     }
 
     #[test]
     fn a_plain_file_is_its_own_hash() {
         let text = "#include <scx/common.bpf.h>\nint x;\n";
-        assert_eq!(of(text, None), model::trial::sha256_hex(text.as_bytes()));
+        assert_eq!(identity_of(text, None), model::trial::sha256_hex(text.as_bytes()));
     }
 
     #[test]
     fn a_changed_header_is_another_scheduler() {
         let text = "# include \"a.h\"\n#include \"a.h\"\n";
-        assert_ne!(of(text, Some("1")), of(text, Some("2")));
-        assert_ne!(of(text, Some("1")), of(text, None));
+        assert_ne!(identity_of(text, Some("1")), identity_of(text, Some("2")));
+        assert_ne!(identity_of(text, Some("1")), identity_of(text, None));
     }
 
     #[test]

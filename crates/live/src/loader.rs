@@ -102,7 +102,7 @@ pub fn load(compiled: &Compiled, knobs: &BTreeMap<String, KnobValue>) -> Result<
         notes: notes.clone(),
         ..LoadError::default()
     })?;
-    let printed = printed::of(&object, &mut notes);
+    let printed = printed::listen_to(&object, &mut notes);
     let loaded = Loaded {
         scheduler: None,
         _helpers: Vec::new(),

@@ -26,7 +26,7 @@ pub struct Printed {
 }
 
 /// Keeps a scheduler's output from now on, if it can print.
-pub fn of(object: &Object, notes: &mut Vec<String>) -> Option<Printed> {
+pub fn listen_to(object: &Object, notes: &mut Vec<String>) -> Option<Printed> {
     let listening = prints(object).then(Printed::listen)?;
     listening.map_err(|why| notes.push(why)).ok()
 }

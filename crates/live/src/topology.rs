@@ -27,7 +27,7 @@ pub fn topology() -> Topology {
 
 /// The topology of these CPUs from `root`, a folder like `/sys/devices/system`. A missing count is
 /// one.
-fn of(root: &Path, cpus: &[u32]) -> Topology {
+fn read(root: &Path, cpus: &[u32]) -> Topology {
     let cpu = |cpu: &u32| root.join(format!("cpu/cpu{cpu}"));
     let siblings = cpus.iter().map(|one| list(&cpu(one).join("topology/thread_siblings_list")));
     let sizes: BTreeSet<usize> =

@@ -132,7 +132,7 @@ fn play(
     let mut reload = || reloads.borrow_mut().reload();
     let duration_ns = trial.workload.duration_us.unwrap_or(0).saturating_mul(1_000);
     let options = Options {
-        setting: play::Setting::of(trial),
+        setting: play::Setting::for_trial(trial),
         folder: context.folder.as_deref(),
         rounds_per_ms: provenance.calibration_rounds_per_ms,
         probes: probes.as_mut(),

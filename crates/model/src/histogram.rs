@@ -24,7 +24,7 @@ pub struct Histogram {
 
 impl Histogram {
     /// The distribution of these samples.
-    pub fn of(name: &str, group: &str, samples: &[u64]) -> Histogram {
+    pub fn from_samples(name: &str, group: &str, samples: &[u64]) -> Histogram {
         let mut buckets = std::collections::BTreeMap::new();
         for &sample in samples {
             *buckets.entry(lowest_equivalent(sample)).or_default() += 1;

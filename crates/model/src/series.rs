@@ -245,7 +245,7 @@ impl Counts {
             return missing("the trial took no time");
         }
         let (interval_ns, equal) = self.equal_intervals(run_ns);
-        let of = |definition: &Definition| {
+        let series_of = |definition: &Definition| {
             let mut series =
                 Series { name: definition.name.into(), interval_ns, ..Series::default() };
             (series.end_ns, series.values) = (run_ns, vec![0.0; equal.len()]);
@@ -255,7 +255,7 @@ impl Counts {
             }
             series
         };
-        SERIES.iter().map(of).collect()
+        SERIES.iter().map(series_of).collect()
     }
 }
 
@@ -282,12 +282,12 @@ fn quotient(count: u64, factor: u64, divisor: u128, fine: u64) -> f64 {
 
 /// All series, with the reason why there are none.
 pub fn missing(why: &str) -> Vec<Series> {
-    let of = |definition: &Definition| Series {
+    let series_of = |definition: &Definition| Series {
         name: definition.name.into(),
         missing: Some(why.into()),
         ..Series::default()
     };
-    SERIES.iter().map(of).collect()
+    SERIES.iter().map(series_of).collect()
 }
 
 #[cfg(test)]

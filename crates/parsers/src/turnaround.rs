@@ -23,7 +23,7 @@ pub fn parse(stdout: &str, _stderr: &str) -> Result<Reported, String> {
     }
     Ok(Reported {
         completion_ns: completion.map(|ns| ns as f64),
-        turnaround: Some(Histogram::of("", "", &samples)),
+        turnaround: Some(Histogram::from_samples("", "", &samples)),
         ..Reported::default()
     })
 }

@@ -43,7 +43,7 @@ function layout(settings = {}) {
   };
 }
 
-// Gives a chart its place, or hides its figure when there is nothing to draw.
+// Shows a chart's figure, or hides it when there is nothing to draw.
 function draw(id, traces, settings, then) {
   const [figure, chart] = [byId(`figure-${id}`), byId(`chart-${id}`)];
   figure.hidden = traces.length === 0;

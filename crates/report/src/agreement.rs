@@ -101,14 +101,14 @@ fn medians(agreement: &Agreement) -> Option<Sentence> {
 
 /// Contestants that only one of them can run.
 fn only_real(comparison: &Comparison, agreement: &Agreement) -> Option<Sentence> {
-    let of = |backend| comparison.cells.iter().filter(move |cell| cell.backend == backend);
-    let simulated = |name: &String| of(agreement.model).any(|cell| takes_part(cell, name));
+    let cells_of = |backend| comparison.cells.iter().filter(move |cell| cell.backend == backend);
+    let simulated = |name: &String| cells_of(agreement.model).any(|cell| takes_part(cell, name));
     let contestants: Vec<&String> =
         comparison.contestants.iter().filter(|name| !simulated(name)).collect();
     let mut workloads: Vec<&str> = Vec::new();
-    for cell in of(agreement.reference) {
+    for cell in cells_of(agreement.reference) {
         let known = workloads.contains(&cell.workload.as_str());
-        if !known && !of(agreement.model).any(|other| other.workload == cell.workload) {
+        if !known && !cells_of(agreement.model).any(|other| other.workload == cell.workload) {
             workloads.push(&cell.workload);
         }
     }

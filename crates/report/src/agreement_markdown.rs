@@ -16,7 +16,7 @@ struct ColumnNames {
 }
 
 const BACKENDS: ColumnNames = ColumnNames { reference: "kernel", model: "simulator" };
-const COPIES: ColumnNames = ColumnNames { reference: "counterpart", model: "file" };
+const COUNTERPARTS: ColumnNames = ColumnNames { reference: "counterpart", model: "file" };
 
 /// The summary by aspect, a row for each cell and contestant, and the claims. Figures of a real
 /// clock are in tables of their own, because they contain the host's noise.
@@ -28,7 +28,7 @@ pub fn tables(agreement: &Agreement) -> String {
 
 /// The same for files and their counterparts, without claims.
 pub fn copies(agreement: &Agreement) -> String {
-    by_clock(agreement, &COPIES)
+    by_clock(agreement, &COUNTERPARTS)
 }
 
 fn by_clock(agreement: &Agreement, sides: &ColumnNames) -> String {
@@ -55,7 +55,7 @@ pub fn figures(agreement: &Agreement) -> String {
 
 /// The same for files and their counterparts.
 pub fn figures_of_copies(agreement: &Agreement) -> String {
-    rows(agreement, &COPIES)
+    rows(agreement, &COUNTERPARTS)
 }
 
 fn rows(agreement: &Agreement, ColumnNames { reference, model }: &ColumnNames) -> String {

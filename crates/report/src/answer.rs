@@ -13,7 +13,7 @@ use crate::leaders::{WorkloadLeaders, lines, most_often, undecided};
 use crate::sentence::Sentence;
 use crate::units;
 
-/// How one contestant stands against the baseline over all headline measures.
+/// The verdicts of one contestant against the baseline over all headline measures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// The contestant.

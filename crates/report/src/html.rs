@@ -104,7 +104,7 @@ pub const LIMIT_BYTES: usize = 8_000_000;
 /// The page, with as much detail as fits. `records` must be those that the comparison was made of.
 pub fn page(comparison: &Comparison, records: &[Record], about: &About) -> String {
     let mut page = String::new();
-    let resampled = Resampled::of(comparison, records);
+    let resampled = Resampled::new(comparison, records);
     for detail in &DETAILS {
         page = page_with(comparison, records, about, &resampled, detail);
         if page.len() <= LIMIT_BYTES {

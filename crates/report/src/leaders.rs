@@ -59,11 +59,11 @@ pub fn lines(comparison: &Comparison) -> Vec<WorkloadLeaders> {
 }
 
 fn line(comparison: &Comparison, headline: &WorkloadHeadline) -> WorkloadLeaders {
-    let of = |simulated: bool| {
+    let leaders_of = |simulated: bool| {
         let ours = |(cell, _): &&(&Cell, &Row)| cell.backend.is_model() == simulated;
         headline.rows.iter().filter(ours).map(|(_, row)| *row).collect::<Vec<&Row>>()
     };
-    let (real, simulated) = (of(false), of(true));
+    let (real, simulated) = (leaders_of(false), leaders_of(true));
     let (rows, twin) = if real.is_empty() {
         (simulated, None)
     } else {

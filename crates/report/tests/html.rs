@@ -87,7 +87,7 @@ fn five_thousand_trials_fit() {
     let page = page_of(&records);
     println!("{} trials: {} bytes", records.len(), page.len());
     assert!(page.len() <= LIMIT_BYTES, "{}", page.len());
-    // What is read first stands before what the charts need, and needs none of it.
+    // The text comes before the charts' data and does not need it.
     let at = |needle: &str| page.find(needle).unwrap_or_else(|| panic!("no {needle}"));
     assert!(
         at("<section id=\"answer\"") < at("id=\"data\"") && at("id=\"data\"") < at("id=\"plotly\"")
@@ -262,7 +262,7 @@ fn how_trials_went_over_time_is_drawn_where_it_was_measured() {
     let section = &page[page.find("<section id=\"over-time\"").expect("the section")..];
     let section = &section[..section.find("</section>").expect("its end")];
     // A fold for each cell; pictures where there are numbers, which are three series of eight
-    // contestants, and nobody forks.
+    // contestants, and no task forks.
     assert_eq!(section.matches("<details class=\"cell\"").count(), 11);
     assert_eq!(section.matches("<figure class=\"drawn\"").count(), 10);
     assert_eq!(section.matches("class=\"course\"").count(), 10 * 8 * 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the charts rest on beside the tables' numbers: shift functions and knees.
+//! The data of charts besides the tables' numbers: shift functions and knees.
 
 mod page;
 mod synthetic;

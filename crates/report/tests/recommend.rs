@@ -28,7 +28,7 @@ fn aim() -> Aim {
     }
 }
 
-/// A gain of so many percent of `now`, give or take a tenth of it.
+/// A gain of this many percent of `now`, ± a tenth of it.
 fn judged(finding: Effect, unit: Unit, now: f64, percent: f64) -> Judged {
     let direction = if unit == Unit::Nanoseconds { Direction::Lower } else { Direction::Higher };
     let sign = if direction == Direction::Lower { -1.0 } else { 1.0 };
@@ -197,7 +197,7 @@ fn no_line_is_too_wide() {
     assert!(widest <= Some(report::terminal::COLUMNS), "{text}");
 }
 
-/// What stands before the numbers.
+/// The text before the numbers.
 fn first_part(advice: Advice, candidates: Vec<Candidate>) -> String {
     let text = told(advice, candidates);
     text.split("  measured").next().unwrap_or_default().to_owned()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Claims in all forms: the sentence, a disagreement, text of strangers, pictures.
+//! Claims in all forms: the sentence, a disagreement, untrusted text, pictures.
 
 use model::claim::{Beside, Expectation, Published, Source, Test};
 use model::{Backend, Claim};

@@ -48,7 +48,7 @@ pub struct Criterion {
 /// A care's file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct CareFile {
     name: String,
     about: String,
     schedulers: Vec<String>,
@@ -80,14 +80,14 @@ pub fn read(name: &str, base: &Path, cpus: u32) -> Result<Care, SpecError> {
     let names = Names::from([("cpus".to_owned(), i64::from(cpus))]);
     document.evaluate(&names, |path| path.starts_with("workload["))?;
     document.set_name(&asset.stem)?;
-    let file: File = document.read()?;
+    let file: CareFile = document.read()?;
     let reader = Reader { file: &file, places: &document.places, base: &asset.base, cpus };
     reader.care()
 }
 
 /// A file that is being read.
 struct Reader<'a> {
-    file: &'a File,
+    file: &'a CareFile,
     places: &'a Places,
     base: &'a Path,
     cpus: u32,

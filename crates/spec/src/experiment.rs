@@ -28,7 +28,7 @@ const ADHOC: (&str, &str) = ("adhoc", "How do these schedulers compare?");
 
 /// An experiment, and notes about its files.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Resolved {
+pub struct ResolvedExperiment {
     /// The experiment; everything that its file refers to has been read.
     pub experiment: Experiment,
     /// Parts of the files that are ignored, e.g. rt-app's logging options.
@@ -40,7 +40,7 @@ pub struct Resolved {
 /// An experiment file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ExperimentFile {
     question: Option<String>,
     #[serde(default, deserialize_with = "model::experiment::one_or_more")]
     on: Vec<Backend>,
@@ -65,10 +65,14 @@ struct File {
 ///
 /// # Errors
 /// Everything that is wrong with the file, the files that it names, or the options.
-pub fn experiment(name: &str, over: &Overrides, host: &Host) -> Result<Resolved, SpecError> {
+pub fn experiment(
+    name: &str,
+    over: &Overrides,
+    host: &Host,
+) -> Result<ResolvedExperiment, SpecError> {
     let asset = assets::find(Kind::Experiment, name, Path::new(""))?;
     let document = Document::parse(&asset.label, &asset.text)?;
-    let file: File = document.read()?;
+    let file: ExperimentFile = document.read()?;
     if file.question.as_ref().is_none_or(|question| question.trim().is_empty()) {
         let hint = "begin with question = \"…\": one sentence";
         return Err(document.places.error("question", "the question is missing").hint(hint));
@@ -80,20 +84,20 @@ pub fn experiment(name: &str, over: &Overrides, host: &Host) -> Result<Resolved,
 ///
 /// # Errors
 /// No scheduler or no workload; what is wrong with the options.
-pub fn adhoc(over: &Overrides, host: &Host) -> Result<Resolved, SpecError> {
+pub fn adhoc(over: &Overrides, host: &Host) -> Result<ResolvedExperiment, SpecError> {
     let places = Places::new("command line", "");
-    let file = File { question: Some(ADHOC.1.into()), ..File::default() };
+    let file = ExperimentFile { question: Some(ADHOC.1.into()), ..ExperimentFile::default() };
     resolve(file, ADHOC.0, Path::new(""), &places, over, host)
 }
 
 fn resolve(
-    file: File,
+    file: ExperimentFile,
     name: &str,
     base: &Path,
     places: &Places,
     over: &Overrides,
     host: &Host,
-) -> Result<Resolved, SpecError> {
+) -> Result<ResolvedExperiment, SpecError> {
     let backends = backends(&file, over)?;
     if !backends.iter().all(|backend| backend.can_execute()) {
         let error = places.error("on", "nothing can be asked of imported results");
@@ -143,7 +147,7 @@ fn resolve(
         return Err(error.hint("write on = \"vm\", or --on vm"));
     }
     notes.extend(common_baseline(&mut experiment));
-    Ok(Resolved { experiment, notes, pairs: file.pairs })
+    Ok(ResolvedExperiment { experiment, notes, pairs: file.pairs })
 }
 
 /// All backends use the same baseline. If one backend cannot run it, the baseline is the first
@@ -167,7 +171,7 @@ fn range(places: &Places, name: &str, value: u64, most: u64) -> Result<u64, Spec
 
 /// The backends: those of the command line, else of the file, else the simulator, which needs
 /// nothing but this program.
-fn backends(file: &File, over: &Overrides) -> Result<Vec<Backend>, SpecError> {
+fn backends(file: &ExperimentFile, over: &Overrides) -> Result<Vec<Backend>, SpecError> {
     let twice = |(index, backend): (usize, &Backend)| over.on[..index].contains(backend);
     if over.on.iter().enumerate().any(twice) {
         return Err(SpecError::new("--on", "the same backend twice").hint("name each once"));
@@ -179,7 +183,7 @@ fn backends(file: &File, over: &Overrides) -> Result<Vec<Backend>, SpecError> {
 /// The machines, and those of them that only one backend has: `sim:desktop_16`. `live` always runs
 /// on the host.
 fn machines(
-    file: &File,
+    file: &ExperimentFile,
     live: bool,
     base: &Path,
     places: &Places,
@@ -255,7 +259,7 @@ fn unique<'a>(
 }
 
 fn choices(
-    file: &File,
+    file: &ExperimentFile,
     base: &Path,
     places: &Places,
     over: &Overrides,
@@ -339,7 +343,7 @@ fn check_pairs(
 /// The full names of the cells to trace: `wake_under_hogs hogs=3` chooses every cell of the
 /// workload whose parameters agree, `all` every cell.
 fn trace(
-    file: &File,
+    file: &ExperimentFile,
     over: &Overrides,
     workloads: &[Workload],
     places: &Places,

@@ -255,7 +255,8 @@ pub(crate) mod tests {
             definition(Kind::Claim, "claims/c.toml", claim),
         ];
         let found = among(&definitions, &[], &resolve);
-        let found: Vec<_> = found.iter().map(|one| (one.noun, one.name.as_str())).collect();
+        let found: Vec<_> =
+            found.iter().map(|missing| (missing.noun, missing.name.as_str())).collect();
         let expected = [("workload", "opera"), ("machine", "mainframe"), ("experiment", "nothing")];
         assert_eq!(found, expected);
     }
@@ -266,13 +267,13 @@ pub(crate) mod tests {
         let builtin = compile::builtin();
         let exists = |file: &str, _: &Path| {
             let found = builtin.iter().find(|source| source.name == file);
-            found.map(|one| (one.name.clone(), String::new())).ok_or_else(String::new)
+            found.map(|missing| (missing.name.clone(), String::new())).ok_or_else(String::new)
         };
         let oracles = Path::new("../../crates/fairground/tests/oracles");
         assert!(!source_files(oracles).is_empty(), "no oracles in {}", oracles.display());
         let missing = missing(&exists, oracles);
-        let list = |one: &Missing| {
-            format!("no {} '{}':\n  {}\n", one.noun, one.name, one.places.join("\n  "))
+        let list = |missing: &Missing| {
+            format!("no {} '{}':\n  {}\n", missing.noun, missing.name, missing.places.join("\n  "))
         };
         let message: String = missing.iter().map(list).collect();
         assert!(message.is_empty(), "edit the files that still mention what is gone\n{message}");

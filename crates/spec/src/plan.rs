@@ -60,7 +60,7 @@ pub fn plan(experiment: &Experiment, seed: Seed) -> Vec<Trial> {
 /// Groups a plan, or the rest of one, by boots.
 pub fn by_boot(trials: &[Trial]) -> Vec<Boot<'_>> {
     trials
-        .chunk_by(|one, other| one.boot == other.boot)
+        .chunk_by(|trial, next| trial.boot == next.boot)
         .map(|trials| Boot {
             boot: trials[0].boot,
             kernel: kernel(&trials[0].contestant, trials[0].backend),
@@ -88,7 +88,8 @@ fn boots(experiment: &Experiment, mut seed: Seed) -> Vec<Vec<Draft<'_>>> {
 fn drafts(experiment: &Experiment) -> Vec<Draft<'_>> {
     let mut drafts = Vec::new();
     for (backend, contestant, workload) in capability::runnable(experiment) {
-        for machine in experiment.machines.iter().filter(|one| experiment.has(backend, one)) {
+        for machine in experiment.machines.iter().filter(|machine| experiment.has(backend, machine))
+        {
             let workload = experiment.on_machine(workload, machine);
             let draft = |run| Draft { backend, contestant, workload, machine, run };
             drafts.extend((0..experiment.trials_per_boot).map(draft));
@@ -224,8 +225,8 @@ mod tests {
             let boots = by_boot(&trials);
             for (index, boot) in boots.iter().enumerate() {
                 prop_assert_eq!(boot.boot, index as u32);
-                let of = |trial: &Trial| (trial.block, trial.machine.clone(), trial.backend);
-                prop_assert!(boot.trials.iter().all(|trial| of(trial) == of(&boot.trials[0])));
+                let place_of = |trial: &Trial| (trial.block, trial.machine.clone(), trial.backend);
+                prop_assert!(boot.trials.iter().all(|trial| place_of(trial) == place_of(&boot.trials[0])));
                 let needs = |trial: &Trial| {
                     kernel(&trial.contestant, trial.backend).map(str::to_owned)
                 };

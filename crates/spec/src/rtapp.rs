@@ -17,7 +17,7 @@ mod task;
 
 use model::{PolicyClass, Workload};
 
-use super::workload::Resolved;
+use super::workload::ResolvedWorkload;
 use super::{SpecError, check};
 use crate::assets::Asset;
 use json::{Fields, Json};
@@ -51,7 +51,7 @@ struct Global {
 ///
 /// # Errors
 /// Syntax, duplicate keys, unknown keys, events that are not supported; each with line and column.
-pub fn load(asset: &Asset, cpus: u32) -> Result<Resolved, SpecError> {
+pub fn load(asset: &Asset, cpus: u32) -> Result<ResolvedWorkload, SpecError> {
     let json = Json::new(&asset.label, &asset.text);
     let tree = json.parse()?;
     let mut notes = Vec::new();
@@ -76,7 +76,7 @@ pub fn load(asset: &Asset, cpus: u32) -> Result<Resolved, SpecError> {
         ..Workload::default()
     };
     check::check(&workload, cpus, &places)?;
-    Ok(Resolved { workload, notes })
+    Ok(ResolvedWorkload { workload, notes })
 }
 
 fn global(fields: &mut Fields, notes: &mut Vec<String>) -> Result<Global, SpecError> {

@@ -28,7 +28,7 @@ pub struct Parameter {
 
 /// A resolved workload.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Resolved {
+pub struct ResolvedWorkload {
     /// The workload; every count is a number.
     pub workload: Workload,
     /// Parts of the file that are ignored, for the user.
@@ -71,7 +71,7 @@ pub fn uses_cpus(asset: &Asset) -> Result<bool, SpecError> {
 ///
 /// # Errors
 /// A mistake in the file, with its place; unknown parameters.
-pub fn resolve(asset: &Asset, given: &Names, cpus: u32) -> Result<Resolved, SpecError> {
+pub fn resolve(asset: &Asset, given: &Names, cpus: u32) -> Result<ResolvedWorkload, SpecError> {
     if asset.is_json() {
         known(asset, given, &Names::new())?;
         return rtapp::load(asset, cpus);
@@ -85,7 +85,7 @@ pub fn resolve(asset: &Asset, given: &Names, cpus: u32) -> Result<Resolved, Spec
     document.set_name(&asset.stem)?;
     let workload = Workload { parameters, ..document.read()? };
     check::check(&workload, cpus, &document.places)?;
-    Ok(Resolved { workload, notes: Vec::new() })
+    Ok(ResolvedWorkload { workload, notes: Vec::new() })
 }
 
 fn is_parameter(path: &str) -> bool {

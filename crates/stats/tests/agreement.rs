@@ -85,7 +85,7 @@ fn claims_are_compared_by_their_sign() {
     };
     assert_eq!(agreed(two(0.5), two(0.8)).signs_agreeing(), (1, 1));
     assert_eq!(agreed(two(0.5), two(2.0)).signs_agreeing(), (0, 1));
-    // Who says nothing does not disagree.
+    // A backend without a claim does not disagree.
     assert_eq!(agreed(two(0.5), two(1.0)).signs_agreeing(), (0, 0));
 }
 

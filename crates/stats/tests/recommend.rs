@@ -76,7 +76,7 @@ fn who_pays_with_what_must_not_be_paid_with_is_not() {
     let it = advised(&[now(), dear.clone()].concat(), &[aim()]);
     assert_eq!(it.advice, Advice::Keep(Reason::TooCostly));
     assert_eq!(it.candidates[0].keeps[0][0].finding, Effect::Worse);
-    // The second best, who pays nothing, is then the best.
+    // The second best, which loses nothing, is then the best.
     let honest = trials("honest", &about(80.0), &about(0.89));
     let it = advised(&[now(), dear, honest].concat(), &[aim()]);
     assert_eq!(it.advice, switch(&["honest"]));

@@ -2,7 +2,7 @@
 //! The store: records in one SQLite file. No other crate knows SQL.
 //!
 //! Goals: a record that was appended survives `kill -9` and a power cut; nothing is ever changed or
-//! deleted; a stranger with `sqlite3`, DuckDB, pandas or R finds everything without this program.
+//! deleted; everything can be read with `sqlite3`, DuckDB, pandas or R, without this program.
 //!
 //! Not here: statistics, and any knowledge of what a metric means.
 //!
@@ -174,7 +174,7 @@ impl Store {
 
     /// Remembers the file's version.
     fn ready(self) -> Result<Store, StoreError> {
-        let version = schema::of(&self.connection, &self.path)?;
+        let version = schema::version_of(&self.connection, &self.path)?;
         Ok(Store { version, ..self })
     }
 

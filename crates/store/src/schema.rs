@@ -187,7 +187,7 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), StoreErr
 }
 
 /// The version of an open store's file.
-pub(crate) fn of(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
+pub(crate) fn version_of(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
     version(connection, path).map(|(version, _)| version)
 }
 

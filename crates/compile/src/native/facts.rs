@@ -122,16 +122,16 @@ fn refuse_other_programs(open: &OpenObject) -> Result<(), String> {
 /// The symbols of data, by name.
 fn symbols(native: &[u8]) -> Result<BTreeMap<String, SymbolRange>, String> {
     let file = object::File::parse(native).map_err(|error| format!("no ELF object: {error}"))?;
-    let of = |symbol: object::Symbol| {
+    let described = |symbol: object::Symbol| {
         let place = SymbolRange { address: symbol.address(), size: symbol.size() };
         Some((symbol.name().ok()?.to_owned(), place))
     };
     let data = file.symbols().filter(|symbol| symbol.kind() == object::SymbolKind::Data);
-    Ok(data.filter_map(of).collect())
+    Ok(data.filter_map(described).collect())
 }
 
 fn maps(open: &OpenObject, symbols: &BTreeMap<String, SymbolRange>) -> Vec<Map> {
-    let of = |map: libbpf_rs::OpenMap| {
+    let described = |map: libbpf_rs::OpenMap| {
         let name = map.name().to_string_lossy().into_owned();
         Some(Map {
             place: *symbols.get(&name)?,
@@ -143,7 +143,7 @@ fn maps(open: &OpenObject, symbols: &BTreeMap<String, SymbolRange>) -> Vec<Map> 
             name,
         })
     };
-    open.maps().filter_map(of).filter(|map| map.kind != STRUCT_OPS).collect()
+    open.maps().filter_map(described).filter(|map| map.kind != STRUCT_OPS).collect()
 }
 
 /// `BPF_MAP_TYPE_STRUCT_OPS`: how libbpf sees the table of callbacks.

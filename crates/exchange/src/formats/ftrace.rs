@@ -17,7 +17,7 @@ const HEADER: &str = "\
 ";
 
 /// The running task of each CPU at an event: the left column.
-struct Writer<'a> {
+struct TextWriter<'a> {
     tasks: BTreeMap<u32, &'a TraceTask>,
     running: BTreeMap<u32, u32>,
 }
@@ -27,7 +27,7 @@ struct Writer<'a> {
 /// # Errors
 /// If writing to `out` fails.
 pub fn write(trace: &Trace, out: &mut dyn Write) -> Result<()> {
-    let mut writer = Writer { tasks: super::tasks(trace), running: BTreeMap::new() };
+    let mut writer = TextWriter { tasks: super::tasks(trace), running: BTreeMap::new() };
     out.write_all(HEADER.as_bytes())?;
     for event in trace.events.iter().filter(|event| !event.what.is_decision()) {
         writer.event(event, out)?;
@@ -38,7 +38,7 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-impl Writer<'_> {
+impl TextWriter<'_> {
     fn event(&mut self, event: &TraceEvent, out: &mut dyn Write) -> Result<()> {
         let pid = self.current(event);
         let comm = if pid == 0 { "<idle>".into() } else { self.comm(pid, event.cpu) };

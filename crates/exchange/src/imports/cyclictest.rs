@@ -16,7 +16,7 @@ pub fn read(content: &str) -> Result<Vec<ImportedTrial>, Fault> {
     let mut documents = serde_json::Deserializer::from_str(content).into_iter::<Value>();
     let document = documents.next().ok_or("there is no JSON")??;
     let reported = parsers::cyclictest::parse_cut(content)?;
-    let mut imported = ImportedTrial::of("cyclictest", "how late does a timer wake a task?");
+    let mut imported = ImportedTrial::new("cyclictest", "how late does a timer wake a task?");
     imported.headline = vec!["timer_lateness_ns.p99 program".into()];
     imported.reported(&reported);
     imported.kernel = text(&document, "/sysinfo/release").into();

@@ -12,7 +12,7 @@ pub fn is(text: &str) -> bool {
 }
 
 #[derive(Deserialize)]
-struct Document {
+struct HyperfineExport {
     results: Vec<Command>,
 }
 
@@ -28,7 +28,7 @@ struct Command {
 
 /// See the module.
 pub fn read(content: &str) -> Result<Vec<ImportedTrial>, Fault> {
-    let document: Document = serde_json::from_str(content)?;
+    let document: HyperfineExport = serde_json::from_str(content)?;
     let trials = document.results.iter().map(trials).collect::<Result<Vec<_>, _>>()?;
     Ok(trials.into_iter().flatten().collect())
 }
@@ -52,7 +52,7 @@ fn imported(name: &str, seconds: f64, code: Option<Option<i32>>) -> Result<Impor
     if !(seconds.is_finite() && seconds > 0.0) {
         return Err(format!("`{name}`: a time of {seconds} s cannot be right").into());
     }
-    let mut imported = ImportedTrial::of(name, "the run time of a command, measured by hyperfine");
+    let mut imported = ImportedTrial::new(name, "the run time of a command, measured by hyperfine");
     imported.headline = vec!["completion_ns program".into()];
     match code {
         None => imported.notes.push("the file does not say whether the command succeeded".into()),

@@ -16,7 +16,7 @@ pub fn read(content: &str) -> Result<Vec<ImportedTrial>, Fault> {
     let document: Value = serde_json::from_str(content)?;
     let reported = parsers::parse("jitterdebugger", content, "")?;
     let mut imported =
-        ImportedTrial::of("jitterdebugger", "how late does a timer of SCHED_FIFO wake a task?");
+        ImportedTrial::new("jitterdebugger", "how late does a timer of SCHED_FIFO wake a task?");
     imported.headline = vec!["timer_lateness_ns.p99 program".into()];
     imported.reported(&reported);
     imported.kernel = text(&document, "/sysinfo/release").into();

@@ -92,7 +92,7 @@ fn imported(frames: &[Frame]) -> Result<ImportedTrial, Fault> {
     };
     let times: Vec<u64> =
         frames.iter().map(|frame| (frame.frame_time * unit_ns).round() as u64).collect();
-    let mut imported = ImportedTrial::of("frames", "frame times of a program, logged by MangoHud");
+    let mut imported = ImportedTrial::new("frames", "frame times of a program, logged by MangoHud");
     imported.headline =
         vec!["frame_time_ns.p99 program".into(), "iterations_per_second program".into()];
     // The first line's frame was over when the log's clock stood there.
@@ -105,7 +105,7 @@ fn imported(frames: &[Frame]) -> Result<ImportedTrial, Fault> {
         }
         return Ok(imported);
     }
-    imported.distribution("frame_time_ns", &Histogram::of("", "", &times));
+    imported.distribution("frame_time_ns", &Histogram::from_samples("", "", &times));
     imported.number("iterations_per_second", (frames.len() - 1) as f64 * 1e9 / shown_ns);
     Ok(imported)
 }

@@ -61,7 +61,7 @@ pub struct ImportedTrial {
 
 impl ImportedTrial {
     /// A trial without measures.
-    fn of(workload: &str, about: &str) -> ImportedTrial {
+    fn new(workload: &str, about: &str) -> ImportedTrial {
         ImportedTrial {
             workload: workload.into(),
             parameters: BTreeMap::new(),

@@ -24,7 +24,7 @@ fn block(content: &str, start: usize, text: &str) -> Result<ImportedTrial, Fault
     let reported =
         parsers::parse("perf-bench-sched", text, "").map_err(|why| Fault::at(line, why))?;
     let mut imported =
-        ImportedTrial::of("perf_messaging", "perf bench sched messaging: groups that chat");
+        ImportedTrial::new("perf_messaging", "perf bench sched messaging: groups that chat");
     imported.headline = vec!["completion_ns program".into()];
     imported.reported(&reported);
     // `# 20 groups == 800 threads run`

@@ -27,7 +27,7 @@ pub fn read(content: &str) -> Result<Vec<ImportedTrial>, Fault> {
     let root = document.root_element();
     let mut trials = Vec::new();
     for result in children(root, "Result") {
-        let test = PhoronixTest::of(result)?;
+        let test = PhoronixTest::read(result)?;
         for entry in children(result, "Data").flat_map(|data| children(data, "Entry")) {
             trials.extend(test.trials(entry)?);
         }
@@ -74,7 +74,7 @@ struct PhoronixTest {
 }
 
 impl PhoronixTest {
-    fn of(result: Node) -> Result<PhoronixTest, Fault> {
+    fn read(result: Node) -> Result<PhoronixTest, Fault> {
         let (title, description) = (value(result, "Title"), value(result, "Description"));
         if title.is_empty() {
             return Err(Fault::at(line(result), "a result without a title"));
@@ -107,7 +107,7 @@ impl PhoronixTest {
 
     fn imported(&self, entry: Node, text: &str, is_mean: bool) -> Result<ImportedTrial, Fault> {
         let about = format!("a test of the Phoronix Test Suite, in: {}", self.scale);
-        let mut imported = ImportedTrial::of(&self.name, &about);
+        let mut imported = ImportedTrial::new(&self.name, &about);
         imported.headline = vec![format!("{} program", self.measure)];
         imported.contestant = value(entry, "Identifier").into();
         if is_mean {

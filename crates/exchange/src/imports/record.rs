@@ -107,7 +107,7 @@ fn provenance(imported: &ImportedTrial, file: &Source) -> Provenance {
     }
 }
 
-/// The experiment that imported records answer. `beside` is one that is in the store already: its
+/// The experiment that imported records answer. `beside` is one that is already in the store: its
 /// baseline and its contestants come first.
 pub fn experiment(records: &[Record], beside: Option<&Experiment>) -> Experiment {
     let mut experiment = beside.cloned().unwrap_or_else(|| Experiment {

@@ -26,7 +26,7 @@ pub fn read(content: &str) -> Result<Vec<ImportedTrial>, Fault> {
     let document: Value = serde_json::from_str(content)?;
     let numbers = member(&document, "int")?;
     let mut imported =
-        ImportedTrial::of("schbench", "schbench: messages wake workers, workers serve requests");
+        ImportedTrial::new("schbench", "schbench: messages wake workers, workers serve requests");
     imported.headline = vec!["wakeup_latency_ns.p99 program".into()];
     for (theirs, ours) in
         [("wakeup_latency", "wakeup_latency_ns"), ("request_latency", "response_time_ns")]

@@ -17,7 +17,7 @@ pub fn is(text: &str) -> bool {
 }
 
 #[derive(Deserialize)]
-struct Document {
+struct StressNgResults {
     #[serde(rename = "system-info", default)]
     system: BTreeMap<String, String>,
     #[serde(default)]
@@ -31,7 +31,7 @@ pub fn read(content: &str) -> Result<Vec<ImportedTrial>, Fault> {
         return Err(Fault::at(content.lines().count(), message));
     }
     // Everything is read as text, because in some locales its numbers have decimal commas.
-    let document: Document = serde_saphyr::from_str(content).map_err(fault)?;
+    let document: StressNgResults = serde_saphyr::from_str(content).map_err(fault)?;
     document.metrics.iter().map(|metrics| stressor(&document.system, metrics)).collect()
 }
 
@@ -55,7 +55,7 @@ fn stressor(
     };
     let rate = field("bogo-ops")? / field("wall-clock-time")?;
     let mut imported =
-        ImportedTrial::of(&format!("stress_ng {name}"), "stress-ng: bogus operations per second");
+        ImportedTrial::new(&format!("stress_ng {name}"), "stress-ng: bogus operations per second");
     imported.headline = vec!["iterations_per_second program".into()];
     imported.number("iterations_per_second", rate);
     let fact = |key: &str| system.get(key).cloned().unwrap_or_default();

@@ -72,7 +72,7 @@ const OF_EXPERIMENT: [&str; 3] = ["contestants", "workloads", "machines"];
 /// # Errors
 /// If a record could not be read back; the error names the trial.
 pub fn write(shared: &Shared) -> Result<String> {
-    let mut writer = Writer::default();
+    let mut writer = LineWriter::default();
     writer.line(&Line::About(shared.about.clone()))?;
     for source in &shared.sources {
         writer.line(&Line::Source(source.clone()))?;
@@ -87,12 +87,12 @@ pub fn write(shared: &Shared) -> Result<String> {
 }
 
 #[derive(Default)]
-struct Writer {
+struct LineWriter {
     text: String,
     defined: BTreeSet<String>,
 }
 
-impl Writer {
+impl LineWriter {
     fn line(&mut self, line: &Line) -> Result<()> {
         self.text += &serde_json::to_string(line)?;
         self.text.push('\n');
@@ -228,7 +228,7 @@ impl Reader {
         let session = Session {
             id: before,
             family: line.family,
-            experiment: of::<Experiment>(experiment)?,
+            experiment: deserialised::<Experiment>(experiment)?,
             plan: line.plan,
             seed: line.seed,
             command: line.command,
@@ -248,7 +248,7 @@ impl Reader {
         for part in OF_TRIAL {
             self.resolve(trial.get_mut(part).ok_or_else(|| format!("a trial without {part}"))?)?;
         }
-        let record = Record { trial: of(trial)?, outcome, measured, provenance, trace };
+        let record = Record { trial: deserialised(trial)?, outcome, measured, provenance, trace };
         if record.trial.id() != id {
             return Err(format!("trial {id} is not what its identity says"));
         }
@@ -268,6 +268,6 @@ impl Reader {
     }
 }
 
-fn of<T: DeserializeOwned>(value: Value) -> Result<T, String> {
+fn deserialised<T: DeserializeOwned>(value: Value) -> Result<T, String> {
     serde_json::from_value(value).map_err(|error| error.to_string())
 }

@@ -70,11 +70,11 @@ impl Owner {
         let short = host.split('.').next().unwrap_or_default().to_owned();
         let users = ["USER", "LOGNAME", "SUDO_USER"].map(std::env::var);
         let users = users.into_iter().flatten();
-        Owner::of([host, short].into_iter().chain(users))
+        Owner::from_names([host, short].into_iter().chain(users))
     }
 
     /// From these names, without common ones.
-    pub fn of(names: impl IntoIterator<Item = String>) -> Owner {
+    pub fn from_names(names: impl IntoIterator<Item = String>) -> Owner {
         let tells = |name: &String| {
             name.len() >= NAME_MIN && !COMMON.contains(&name.to_lowercase().as_str())
         };
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn names_go_where_they_are_words() {
-        let owner = Owner::of(["ada-laptop".into(), "lovelace".into(), "root".into()]);
+        let owner = Owner::from_names(["ada-laptop".into(), "lovelace".into(), "root".into()]);
         let text = "lovelace@ada-laptop: lovelaces root";
         assert_eq!(owner.text(text), "hidden@hidden: lovelaces root");
     }

@@ -58,7 +58,7 @@ fn be_child(mut task: Task, parent: usize, start_ns: u64, play: Play) -> ! {
     exit(0)
 }
 
-/// Gives the child its template's attributes, as far as the parent's differ.
+/// Gives the child its template's attributes where the parent's differ.
 fn prepare(task: &Task, parent: usize) -> Flow {
     let (plan, parent) = (task.plan(), &task.run.script.groups[parent]);
     if plan.policy != parent.policy {
@@ -77,7 +77,7 @@ fn leave_results(task: &mut Task, start_ns: u64, end: End) {
     let counts = tally.counts();
     counts.ended.fetch_add(u64::from(end == End::Played), SeqCst);
     counts.cpu_ns.fetch_add(super::clock::own_cpu_ns(), SeqCst);
-    for (sum, value) in counts.usage.iter().zip(usage::of(libc::RUSAGE_SELF)) {
+    for (sum, value) in counts.usage.iter().zip(usage::read(libc::RUSAGE_SELF)) {
         sum.fetch_add(value, SeqCst);
     }
 }

@@ -121,7 +121,7 @@ impl Condition {
         }
     }
 
-    /// Wakes all who wait now.
+    /// Wakes all waiters.
     pub fn broadcast(&self) {
         let drawn = self.drawn.load(SeqCst);
         if self.served.swap(drawn, SeqCst) != drawn {

@@ -10,7 +10,7 @@ use std::mem;
 pub type Usage = [u64; 4];
 
 /// The usage of `RUSAGE_THREAD` or `RUSAGE_SELF`. Async-signal-safe.
-pub fn of(who: i32) -> Usage {
+pub fn read(who: i32) -> Usage {
     // SAFETY: zeros are a valid rusage, and it is ours to fill.
     let usage = unsafe {
         let mut usage: libc::rusage = mem::zeroed();

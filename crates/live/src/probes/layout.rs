@@ -77,7 +77,7 @@ impl Tally {
 /// The state of a task.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Task {
+pub struct TaskSlot {
     /// The kernel's number of the task.
     pub pid: u32,
     /// Its group.
@@ -216,21 +216,21 @@ mod tests {
     #[test]
     fn rust_and_c_agree_on_tasks() {
         let rust = [
-            offset_of!(Task, pid),
-            offset_of!(Task, group),
-            offset_of!(Task, activity),
-            offset_of!(Task, cpu),
-            offset_of!(Task, since_ns),
-            offset_of!(Task, woken_ns),
-            offset_of!(Task, cpu_time_ns),
-            offset_of!(Task, voluntary_switches),
-            offset_of!(Task, involuntary_switches),
-            offset_of!(Task, migrations),
-            offset_of!(Task, wakeups),
-            offset_of!(Task, other_waits),
-            offset_of!(Task, next_child),
-            offset_of!(Task, padding),
-            size_of::<Task>(),
+            offset_of!(TaskSlot, pid),
+            offset_of!(TaskSlot, group),
+            offset_of!(TaskSlot, activity),
+            offset_of!(TaskSlot, cpu),
+            offset_of!(TaskSlot, since_ns),
+            offset_of!(TaskSlot, woken_ns),
+            offset_of!(TaskSlot, cpu_time_ns),
+            offset_of!(TaskSlot, voluntary_switches),
+            offset_of!(TaskSlot, involuntary_switches),
+            offset_of!(TaskSlot, migrations),
+            offset_of!(TaskSlot, wakeups),
+            offset_of!(TaskSlot, other_waits),
+            offset_of!(TaskSlot, next_child),
+            offset_of!(TaskSlot, padding),
+            size_of::<TaskSlot>(),
         ];
         assert_eq!(offsets("probe_task"), rust);
     }

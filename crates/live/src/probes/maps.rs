@@ -4,7 +4,7 @@
 use libbpf_rs::{Map, MapCore, Object, OpenObject};
 
 use super::layout::{BUCKETS, MEASURES};
-use super::shared::Shared;
+use super::shared::SharedMap;
 use crate::loader::variable::{self, Variable};
 
 /// Slots for tasks: one for each task number, within these bounds.
@@ -54,9 +54,10 @@ pub fn map_memory<T: Copy>(
     object: &Object,
     name: &str,
     entries: usize,
-) -> Result<Shared<T>, String> {
+) -> Result<SharedMap<T>, String> {
     let map = find_map(object, name)?;
-    Shared::new(&map, entries).map_err(|error| format!("the map {name} cannot be mapped: {error}"))
+    SharedMap::new(&map, entries)
+        .map_err(|error| format!("the map {name} cannot be mapped: {error}"))
 }
 
 /// The size of the section that the global variables are in.

@@ -5,9 +5,9 @@ use model::Histogram;
 use model::series::{self, Counts, PLACES, bounds};
 
 use super::layout::{
-    BUCKETS, BUSY, CpuSeries, MEASURES, Tally, Task, Totals, WAITED, activity, lowest_value,
+    BUCKETS, BUSY, CpuSeries, MEASURES, Tally, TaskSlot, Totals, WAITED, activity, lowest_value,
 };
-use super::shared::Shared;
+use super::shared::SharedMap;
 
 /// One group's counts between start and finish.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +52,7 @@ impl Window {
 /// Adds up a group: the counts of its tasks, and of tasks whose slots are in use again. Besides
 /// the sums, the tallies of its waits: after wake-ups, and for other reasons.
 pub fn group<'a>(
-    tasks: impl Iterator<Item = &'a Task>,
+    tasks: impl Iterator<Item = &'a TaskSlot>,
     retired: &Totals,
     window: Window,
 ) -> (GroupReadings, Tally, Tally) {
@@ -92,7 +92,7 @@ pub fn group<'a>(
 /// Adds up the counts of all CPUs over time, and the unfinished intervals.
 pub fn over_time<'a>(
     cpus: impl Iterator<Item = CpuSeries>,
-    tasks: impl Iterator<Item = &'a Task>,
+    tasks: impl Iterator<Item = &'a TaskSlot>,
     window: Window,
 ) -> Counts {
     let mut sums = vec![series::Interval::default(); PLACES];
@@ -129,7 +129,7 @@ pub fn over_time<'a>(
 }
 
 /// The time that a runnable task has waited so far.
-fn open_wait(task: &Task, window: Window) -> u64 {
+fn open_wait(task: &TaskSlot, window: Window) -> u64 {
     match task.activity {
         activity::WAITING | activity::ASLEEP if task.woken_ns != 0 => {
             window.open_interval(task.woken_ns)
@@ -140,7 +140,12 @@ fn open_wait(task: &Task, window: Window) -> u64 {
 }
 
 /// Reads one histogram of a group.
-pub fn histogram(buckets: &Shared<u64>, group: usize, measure: usize, tally: &Tally) -> Histogram {
+pub fn histogram(
+    buckets: &SharedMap<u64>,
+    group: usize,
+    measure: usize,
+    tally: &Tally,
+) -> Histogram {
     let first = (group * MEASURES + measure) * BUCKETS;
     let samples = (0..BUCKETS).map(|bucket| (lowest_value(bucket), buckets.get(first + bucket)));
     Histogram {
@@ -159,11 +164,11 @@ mod tests {
 
     const WINDOW: Window = Window { start_ns: 100, finish_ns: 1000 };
 
-    fn task(activity: u32, since_ns: u64, woken_ns: u64) -> Task {
-        Task { pid: 1, activity, since_ns, woken_ns, ..Task::default() }
+    fn task(activity: u32, since_ns: u64, woken_ns: u64) -> TaskSlot {
+        TaskSlot { pid: 1, activity, since_ns, woken_ns, ..TaskSlot::default() }
     }
 
-    fn sum(task: Task) -> GroupReadings {
+    fn sum(task: TaskSlot) -> GroupReadings {
         group([task].iter(), &Totals::default(), WINDOW).0
     }
 
@@ -199,8 +204,18 @@ mod tests {
         other.intervals[1].forks = 3;
         let window = Window { start_ns: 5 * MS, finish_ns: 55 * MS };
         let still = [
-            Task { pid: 1, since_ns: 53 * MS, activity: activity::RUNNING, ..Task::default() },
-            Task { pid: 2, since_ns: 51 * MS, activity: activity::WAITING, ..Task::default() },
+            TaskSlot {
+                pid: 1,
+                since_ns: 53 * MS,
+                activity: activity::RUNNING,
+                ..TaskSlot::default()
+            },
+            TaskSlot {
+                pid: 2,
+                since_ns: 51 * MS,
+                activity: activity::WAITING,
+                ..TaskSlot::default()
+            },
         ];
         let counts = over_time([one, other].into_iter(), still.iter(), window);
         let (_, equal) = counts.equal_intervals(50 * MS);

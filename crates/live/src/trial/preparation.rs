@@ -28,7 +28,7 @@ impl Folder {
     ///
     /// # Errors
     /// The outcome of the trial if there is no such folder.
-    pub fn of(trial: &Trial, context: &Context) -> Result<Folder, Outcome> {
+    pub fn for_trial(trial: &Trial, context: &Context) -> Result<Folder, Outcome> {
         let Some(program) = &trial.workload.program else { return Ok(Folder::Ours) };
         if program.scratch {
             let made = tempfile::Builder::new().prefix("fairground-").tempdir();

@@ -90,7 +90,8 @@ impl Reloaded {
         }
         measured.metrics.push(Metric::number("reloads", "all", self.load_ns.len() as f64));
         let times = [("unload_ns", &self.unload_ns), ("load_ns", &self.load_ns)];
-        let histogram = |(name, samples): (&str, &Vec<u64>)| Histogram::of(name, "all", samples);
+        let histogram =
+            |(name, samples): (&str, &Vec<u64>)| Histogram::from_samples(name, "all", samples);
         measured.histograms.extend(times.map(histogram));
         measured.sort();
     }

@@ -37,7 +37,7 @@ pub fn supervise(trial: &Trial, context: &Context, stop: &AtomicBool) -> Record 
     if !context.virtual_clock && context.calibration_rounds_per_ms.is_none() {
         context.calibration_rounds_per_ms = Some(calibrated());
     }
-    let folder = match preparation::Folder::of(trial, &context) {
+    let folder = match preparation::Folder::for_trial(trial, &context) {
         Ok(folder) => folder,
         Err(outcome) => return without_measurement(trial, &context, outcome),
     };

@@ -38,12 +38,12 @@ fn by_aspect(agreement: &Agreement) -> String {
             percent(tally.strict_share())
         )
     };
-    let of = |aspect: Aspect| agreement.tally(|figure| figure.aspect == aspect);
-    let known = Aspect::ALL.into_iter().filter(|&aspect| of(aspect).figures > 0);
+    let tally_of = |aspect: Aspect| agreement.tally(|figure| figure.aspect == aspect);
+    let known = Aspect::ALL.into_iter().filter(|&aspect| tally_of(aspect).figures > 0);
     let lines: String = known
         .map(|aspect| {
             let (name, tolerance) = agreement::aspect(aspect);
-            line(name, tolerance, of(aspect))
+            line(name, tolerance, tally_of(aspect))
         })
         .collect();
     let all = line("all", "", agreement.tally(|_| true));

@@ -50,7 +50,7 @@ struct HistoryScale {
 }
 
 impl HistoryScale {
-    fn of(series: &Series) -> HistoryScale {
+    fn new(series: &Series) -> HistoryScale {
         let known = || series.medians.iter().flatten().copied();
         let (low, high) =
             (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
@@ -74,7 +74,7 @@ fn picture(series: &Series, sessions: &[String]) -> String {
     if series.medians.iter().flatten().next().is_none() {
         return String::new();
     }
-    let scale = HistoryScale::of(series);
+    let scale = HistoryScale::new(series);
     let title = format!("{}, {}", series.contestant, units::measure(&series.measure));
     let steps: Vec<String> = series.steps.iter().map(step_words).collect();
     let label = format!("{title}, {}: {}", series.cell, steps.join("; "));

@@ -57,7 +57,7 @@ pub fn ramps(comparison: &Comparison, records_of: &[Vec<&Record>]) -> Vec<Ramp> 
         let Some(first) = cells.first().and_then(|&place| comparison.cells.get(place)) else {
             continue;
         };
-        let passes = Passes::of(&cells, records_of);
+        let passes = Passes::new(&cells, records_of);
         for row in first.headline() {
             ramps.push(ramp(comparison, &parameter, &cells, &row.measure, row.unit, &passes));
         }
@@ -91,7 +91,7 @@ struct Passes<'a> {
 }
 
 impl<'a> Passes<'a> {
-    fn of(cells: &[usize], records_of: &[Vec<&'a Record>]) -> Passes<'a> {
+    fn new(cells: &[usize], records_of: &[Vec<&'a Record>]) -> Passes<'a> {
         let mut passes = Passes { settings: cells.len(), numbers: BTreeMap::new() };
         for (setting, &cell) in cells.iter().enumerate() {
             let ok = records_of[cell].iter().filter(|record| record.outcome.is_ok());
@@ -127,8 +127,8 @@ fn ramp(
     unit: Unit,
     passes: &Passes,
 ) -> Ramp {
-    let of = |place: &usize| comparison.cells[*place].parameters[parameter] as f64;
-    let settings: Vec<f64> = cells.iter().map(of).collect();
+    let setting_of = |place: &usize| comparison.cells[*place].parameters[parameter] as f64;
+    let settings: Vec<f64> = cells.iter().map(setting_of).collect();
     let first = &comparison.cells[cells[0]];
     let others = first.parameters.iter().filter(|(name, _)| *name != parameter);
     let others: String = others.map(|(name, value)| format!(" {name}={value}")).collect();

@@ -22,7 +22,7 @@ pub fn section(comparison: &Comparison, records: &[Record]) -> String {
 }
 
 fn design(comparison: &Comparison, records: &[Record]) -> String {
-    let count = |of: fn(&Record) -> u64| records.iter().map(of).collect::<BTreeSet<_>>().len();
+    let count = |fact: fn(&Record) -> u64| records.iter().map(fact).collect::<BTreeSet<_>>().len();
     let kernels: BTreeSet<String> = records.iter().filter_map(kernel).collect();
     let machines: BTreeMap<&str, &Machine> =
         records.iter().map(|r| (r.trial.machine.name.as_str(), &r.trial.machine)).collect();

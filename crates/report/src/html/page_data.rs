@@ -118,7 +118,7 @@ pub struct Resampled {
 
 impl Resampled {
     /// Of all cells.
-    pub fn of(comparison: &Comparison, records: &[Record]) -> Resampled {
+    pub fn new(comparison: &Comparison, records: &[Record]) -> Resampled {
         let places = RecordPlaces::new(comparison, records);
         let own = |trials: &Vec<usize>| trials.iter().map(|&index| &records[index]).collect();
         let records_of: Vec<Vec<&Record>> = places.trials_of.iter().map(own).collect();

@@ -88,8 +88,8 @@ fn facts(provenance: &Provenance) -> [(&'static str, String); 11] {
 
 /// Facts that differ between trials of an environment, summarised.
 fn shared(records: &[&Record]) -> Vec<(&'static str, String)> {
-    let set = |of: &dyn Fn(&Record) -> String| {
-        let all: BTreeSet<String> = records.iter().map(|record| of(record)).collect();
+    let set = |fact: &dyn Fn(&Record) -> String| {
+        let all: BTreeSet<String> = records.iter().map(|record| fact(record)).collect();
         all.into_iter().collect::<Vec<_>>().join("; ")
     };
     let notes: BTreeSet<&String> = records.iter().flat_map(|r| &r.provenance.notes).collect();

@@ -42,7 +42,8 @@ pub fn page(replication: &Replication) -> String {
 fn header(replication: &Replication) -> String {
     let facts = fact(replication.claims.len(), "claim") + &fact(replication.trials, "trial");
     let link = |source: Source| format!("<a href=\"#{source}\">{source}</a>");
-    let has = |source: &Source| replication.claims.iter().any(|one| one.claim.source == *source);
+    let has =
+        |source: &Source| replication.claims.iter().any(|judged| judged.claim.source == *source);
     let links: String = Source::ALL.into_iter().filter(has).map(link).collect();
     format!(
         "<header class=\"masthead\"><div class=\"inner\"><p class=\"kicker\">Fairground \
@@ -58,14 +59,14 @@ fn header(replication: &Replication) -> String {
 fn answer(replication: &Replication) -> String {
     let counts = VerdictCounts::new(replication);
     let chip = |verdict: &Reproduction| {
-        let (words, count) = (verdict.words(), counts.of(*verdict));
+        let (words, count) = (verdict.words(), counts.with_verdict(*verdict));
         let class = class(*verdict);
         format!(
             "<button type=\"button\" class=\"chip {class}\" data-verdict=\"{class}\" \
              aria-pressed=\"true\"><b>{count}</b> {words}</button>"
         )
     };
-    let known = Reproduction::ALL.iter().filter(|verdict| counts.of(**verdict) > 0);
+    let known = Reproduction::ALL.iter().filter(|verdict| counts.with_verdict(**verdict) > 0);
     let chips: String = known.map(chip).collect();
     let rows: String = replication.claims.iter().map(row).collect();
     format!(
@@ -105,7 +106,7 @@ fn disagreement(judged: &Judged) -> &'static str {
 
 fn sources(replication: &Replication) -> String {
     let section = |source: Source| {
-        let claims = replication.claims.iter().filter(|one| one.claim.source == source);
+        let claims = replication.claims.iter().filter(|judged| judged.claim.source == source);
         let cards: String = claims.map(card).collect();
         let heading = format!("<h2><small>{source}</small> {}</h2>", text(source.title()));
         if cards.is_empty() {
@@ -176,18 +177,23 @@ fn beside_row(row: &PublishedRow) -> String {
 
 fn test(tested: &Tested) -> String {
     let pairs = tested.test.expect.iter().zip(&tested.expect);
-    let expectations: String = pairs.map(|(one, finding)| expectation(one, finding)).collect();
+    let expectations: String =
+        pairs.map(|(expected, finding)| expectation(expected, finding)).collect();
     let pairs = tested.test.because.iter().zip(&tested.because);
-    let evidence: String = pairs.map(|(one, finding)| because(one, finding)).collect();
+    let evidence: String = pairs.map(|(expected, finding)| because(expected, finding)).collect();
     let evidence = if evidence.is_empty() {
         evidence
     } else {
         format!("<h4>The reason that is given</h4><ul class=\"evidence\">{evidence}</ul>")
     };
     let why = tested.why.as_ref().map(|why| format!("<p>{}</p>", text(why)));
-    let to_test = tested.command.as_ref().map(|it| format!("<p>To test it:</p>{}", command(it)));
-    let looks: String =
-        tested.looks.iter().map(|(what, it)| format!("<p>{what}:</p>{}", command(it))).collect();
+    let to_test =
+        tested.command.as_ref().map(|shown| format!("<p>To test it:</p>{}", command(shown)));
+    let looks: String = tested
+        .looks
+        .iter()
+        .map(|(what, shown)| format!("<p>{what}:</p>{}", command(shown)))
+        .collect();
     let looks = if looks.is_empty() {
         looks
     } else {
@@ -216,9 +222,9 @@ fn source_of(tested: &Tested) -> String {
     }
 }
 
-fn expectation(one: &Expectation, finding: &Finding) -> String {
+fn expectation(expected: &Expectation, finding: &Finding) -> String {
     let against: String =
-        finding.against.iter().map(|it| format!("<li>{}</li>", text(it))).collect();
+        finding.against.iter().map(|objection| format!("<li>{}</li>", text(objection))).collect();
     let against = if against.is_empty() {
         against
     } else {
@@ -228,15 +234,15 @@ fn expectation(one: &Expectation, finding: &Finding) -> String {
         "<div class=\"expectation {}\"><p>{}<small>{}; expected: {}. In {}.</small></p>{}{against}\
          </div>",
         class(finding.verdict),
-        text(&found(one, finding)),
-        text(&consequence(one, finding)),
-        text(&expected(one)),
-        text(&measured_on(one)),
-        expectation_plot::picture(one, finding),
+        text(&found(expected, finding)),
+        text(&consequence(expected, finding)),
+        text(&expected(expected)),
+        text(&measured_on(expected)),
+        expectation_plot::picture(expected, finding),
     )
 }
 
-fn because(one: &Expectation, finding: &Finding) -> String {
+fn because(expected: &Expectation, finding: &Finding) -> String {
     let word = match finding.verdict {
         Reproduction::Reproduced | Reproduction::DirectionOnly => "so it is",
         Reproduction::Contradicted => "it is not so",
@@ -245,8 +251,8 @@ fn because(one: &Expectation, finding: &Finding) -> String {
     format!(
         "<li class=\"{}\">{}: <b>{word}</b> <small>{}</small></li>",
         class(finding.verdict),
-        text(one.says.as_deref().unwrap_or_default()),
-        text(&found(one, finding)),
+        text(expected.says.as_deref().unwrap_or_default()),
+        text(&found(expected, finding)),
     )
 }
 
@@ -268,7 +274,7 @@ fn rule() -> String {
 }
 
 fn made(replication: &Replication) -> String {
-    let commands: String = replication.commands.iter().map(|it| command(it)).collect();
+    let commands: String = replication.commands.iter().map(|shell| command(shell)).collect();
     format!(
         "<section id=\"reproduce\"><h2>Reproduce it</h2><p class=\"aside\">Kernels: {}.</p>\
          {commands}</section>\n",

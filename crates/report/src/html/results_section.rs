@@ -179,7 +179,7 @@ fn tally(cell: &Cell) -> String {
 }
 
 fn table(row: &Row, cell: &Cell) -> String {
-    let scale = RatioScale::of(row);
+    let scale = RatioScale::new(row);
     let lines: String = row.entries.iter().map(|entry| line(row, entry, cell, scale)).collect();
     let definition = measure(&row.measure.name).map_or("", |measure| measure.definition);
     format!(
@@ -261,7 +261,7 @@ pub struct RatioScale(f64);
 const HALF: f64 = 70.0;
 
 impl RatioScale {
-    fn of(row: &Row) -> RatioScale {
+    fn new(row: &Row) -> RatioScale {
         RatioScale::over(row.entries.iter().filter_map(|entry| entry.shift.as_ref()))
     }
 

@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Clock, Histogram, Record};
 use serde::Serialize;
-use stats::compare::shift_function::{Contestant, Step, TrialDistribution, shift_functions};
+use stats::compare::shift_function::{
+    Contestant, QuantileShift, TrialDistribution, shift_functions,
+};
 use stats::rank::holm;
 use stats::resample::bootstrap::Clusters;
 use stats::{Cell, Comparison, Interval};
@@ -105,7 +107,7 @@ fn of_measure(
         trials.into_iter().map(|(name, trials)| Contestant { name, trials }).collect();
     let seed = comparison.seed.derive(&format!("shifts of {name} {group} in {}", cell.label()));
     let all = shift_functions(&others, &baseline, &QUANTILES, RESAMPLES, seed);
-    let of = |wanted: &String| {
+    let steps_of = |wanted: &String| {
         let place = others.iter().position(|one| one.name == wanted.as_str());
         place.map(|place| all[place].iter().map(at).collect()).unwrap_or_default()
     };
@@ -117,7 +119,7 @@ fn of_measure(
         group: group.into(),
         comparisons,
         can_claim: possible,
-        contestants: comparison.contestants.iter().map(of).collect(),
+        contestants: comparison.contestants.iter().map(steps_of).collect(),
     })
     .filter(|_| comparisons > 0)
 }
@@ -127,7 +129,7 @@ fn units(trials: &[TrialDistribution]) -> usize {
     Clusters::new(trials.iter().map(|trial| trial.boot)).units()
 }
 
-fn at(step: &Step) -> Option<At> {
+fn at(step: &QuantileShift) -> Option<At> {
     let shift = step.shift.as_ref().ok()?;
     let ends = |ends: Interval| [Short(ends.low), Short(ends.high)];
     Some((
@@ -145,7 +147,7 @@ mod tests {
 
     #[test]
     fn trials_of_one_boot_are_one_unit() {
-        let histogram = Histogram::of("latency", "all", &[1, 2, 3]);
+        let histogram = Histogram::from_samples("latency", "all", &[1, 2, 3]);
         let trial = |boot| TrialDistribution {
             boot,
             pairing_key: Some((0, model::Seed(1))),

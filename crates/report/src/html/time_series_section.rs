@@ -93,7 +93,10 @@ fn fold(
     let rows: Vec<ContestantRow> = comparison
         .contestants
         .iter()
-        .map(|name| ContestantRow { contestant: name, bands: of(name, ours, detail.intervals) })
+        .map(|name| ContestantRow {
+            contestant: name,
+            bands: bands_of(name, ours, detail.intervals),
+        })
         .filter(|row| !row.bands.is_empty())
         .collect();
     let columns = columns(&rows);
@@ -113,7 +116,7 @@ fn fold(
     )
 }
 
-fn of(contestant: &str, records: &[&Record], intervals: usize) -> Vec<Band> {
+fn bands_of(contestant: &str, records: &[&Record], intervals: usize) -> Vec<Band> {
     let ours = records.iter().filter(|record| record.trial.contestant.name == contestant);
     bands(&ours.copied().collect::<Vec<_>>(), intervals)
 }
@@ -136,14 +139,14 @@ struct Column {
 }
 
 fn columns(rows: &[ContestantRow]) -> Vec<Column> {
-    let of = |definition: &'static Definition| {
+    let band_of = |definition: &'static Definition| {
         let bands = rows.iter().filter_map(|row| row.band(definition));
         let top = bands.flat_map(|band| &band.high).copied().fold(0.0, f64::max);
         // A share has its own scale.
         let top = if definition.unit == Unit::Ratio && top > 0.0 { 1.0 } else { top };
         (top > 0.0).then_some(Column { definition, top })
     };
-    SERIES.iter().filter_map(of).collect()
+    SERIES.iter().filter_map(band_of).collect()
 }
 
 impl ContestantRow<'_> {

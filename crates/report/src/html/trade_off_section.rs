@@ -3,7 +3,7 @@
 
 use model::Record;
 use stats::Comparison;
-use stats::view::trade_off::{Point, Spread, TradeOff, trade_offs};
+use stats::view::trade_off::{Point, RatioSpread, TradeOff, trade_offs};
 
 use super::escape::text;
 use super::figure::{Figure, Numbers, field, line, point, short, words};
@@ -73,15 +73,15 @@ struct RatioAxis {
 
 impl RatioAxis {
     fn across(picture: &TradeOff) -> RatioAxis {
-        RatioAxis::of(picture, |point| point.throughput, (FRAME[0], FRAME[2]))
+        RatioAxis::new(picture, |point| point.throughput, (FRAME[0], FRAME[2]))
     }
 
     fn down(picture: &TradeOff) -> RatioAxis {
-        RatioAxis::of(picture, |point| point.latency, (FRAME[3], FRAME[1]))
+        RatioAxis::new(picture, |point| point.latency, (FRAME[3], FRAME[1]))
     }
 
     /// A range with all medians and some margin; spreads may leave the frame.
-    fn of(picture: &TradeOff, spread: fn(&Point) -> Spread, ends: (f64, f64)) -> RatioAxis {
+    fn new(picture: &TradeOff, spread: fn(&Point) -> RatioSpread, ends: (f64, f64)) -> RatioAxis {
         let ratios: Vec<f64> = picture.points.iter().map(|it| spread(it).ratio).collect();
         let low = ratios.iter().copied().fold(1.0, f64::min);
         let high = ratios.iter().copied().fold(1.0, f64::max);
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     fn at(throughput: f64, latency: f64) -> Point {
-        let spread = |ratio: f64| Spread { ratio, low: ratio * 0.9, high: ratio * 1.1 };
+        let spread = |ratio: f64| RatioSpread { ratio, low: ratio * 0.9, high: ratio * 1.1 };
         Point {
             contestant: "<long name>".into(),
             throughput: spread(throughput),

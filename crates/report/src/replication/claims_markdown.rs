@@ -29,8 +29,8 @@ pub fn markdown(replication: &Replication) -> String {
     );
     let _ = writeln!(text, "```sh\n{}\n```", replication.commands.join("\n"));
     for source in Source::ALL {
-        let of = |judged: &&Judged| judged.claim.source == source;
-        let claims: Vec<&Judged> = replication.claims.iter().filter(of).collect();
+        let has_source = |judged: &&Judged| judged.claim.source == source;
+        let claims: Vec<&Judged> = replication.claims.iter().filter(has_source).collect();
         if !claims.is_empty() {
             let _ = write!(text, "\n## {source}: {}\n\n{}", source.title(), table(&claims));
         }

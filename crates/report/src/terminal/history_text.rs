@@ -22,16 +22,16 @@ pub fn history(history: &History) -> String {
         text += &wrapped(&format!("  session {}: {session}", index + 1), "    ");
     }
     let mut series: Vec<&Series> = history.series.iter().collect();
-    series.sort_by_key(|one| (!one.has_regressed(), one.steps.is_empty()));
-    for one in series {
-        text += &shown(one);
+    series.sort_by_key(|series| (!series.has_regressed(), series.steps.is_empty()));
+    for series in series {
+        text += &shown(series);
     }
     text
 }
 
 /// The verdict on the newest session.
 pub fn verdict(history: &History) -> String {
-    let worse = history.series.iter().filter(|one| one.has_regressed()).count();
+    let worse = history.series.iter().filter(|series| series.has_regressed()).count();
     let word = if history.has_regressed() { "regressed" } else { "no regression" };
     let (all, sessions) = (history.series.len(), history.sessions.len());
     let (margin, broken) = (history.margin_percent, history.broken.len());

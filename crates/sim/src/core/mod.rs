@@ -139,7 +139,7 @@ impl Core {
             return Err("a real program cannot run in the simulator; use the vm backend".into());
         }
         let script =
-            Script::new(&trial.workload, Setting::of(trial)).map_err(|it| it.to_string())?;
+            Script::new(&trial.workload, Setting::for_trial(trial)).map_err(|it| it.to_string())?;
         let tick_ns = SECOND / u64::from(trial.machine.hz.clamp(1, 10_000));
         let all = mask::CpuMask::of(topology.cpus, 0..topology.cpus);
         let mut core = Core {

@@ -133,7 +133,7 @@ fn bounded(workload: &Workload, index: usize, group: &TaskGroup) -> Checked {
 /// Processes that the steps fork, their children's children included; the waits between them do not
 /// count, so it is an upper bound. Called after recursion has been excluded.
 fn children(workload: &Workload, steps: &[Step]) -> u64 {
-    let of = |step: &Step| match step {
+    let processes_of = |step: &Step| match step {
         Step::Fork { task, count } => {
             let below = find(workload, task).map_or(0, |group| children(workload, &group.steps));
             u64::from(*count).saturating_mul(below.saturating_add(1))
@@ -145,5 +145,5 @@ fn children(workload: &Workload, steps: &[Step]) -> u64 {
         }
         other => children(workload, other.inner()),
     };
-    steps.iter().map(of).fold(0, u64::saturating_add)
+    steps.iter().map(processes_of).fold(0, u64::saturating_add)
 }

@@ -22,7 +22,7 @@ const CLASSES: [(&str, PolicyClass); 6] = [
     ("SCHED_RR", PolicyClass::Rr),
     ("SCHED_DEADLINE", PolicyClass::Deadline),
 ];
-/// What a task object may hold beside events.
+/// The keys of a task object besides events.
 const TASK_KEYS: [&str; 10] = [
     "instance",
     "loop",
@@ -35,7 +35,7 @@ const TASK_KEYS: [&str; 10] = [
     "cpus",
     "phases",
 ];
-/// What a phase object may hold beside events.
+/// The keys of a phase object besides events.
 const PHASE_KEYS: [&str; 7] =
     ["loop", "policy", "priority", "dl-runtime", "dl-deadline", "dl-period", "cpus"];
 /// Keys of rt-app that are not supported.

@@ -9,7 +9,7 @@ use model::{Backend, Machine, PolicyClass, SchedulerChoice, Step};
 use super::{asset, host, json, toml};
 use crate::assets::{self, Kind};
 use crate::capability::runnable;
-use crate::experiment::Resolved;
+use crate::experiment::ResolvedExperiment;
 use crate::expression::Names;
 use crate::workload::{self, parameters};
 use crate::{Overrides, adhoc, experiment, machine};
@@ -215,7 +215,7 @@ fn the_simulator_answers_unless_somebody_else_is_asked() {
         workloads: list(&["messaging", "hackbench"]),
         ..Overrides::default()
     };
-    let Resolved { experiment, notes, .. } = adhoc(&over, &host()).unwrap();
+    let ResolvedExperiment { experiment, notes, .. } = adhoc(&over, &host()).unwrap();
     assert_eq!(experiment.backends, [Backend::Sim]);
     // The kernel's own scheduler and a real program are left out, with a sentence.
     let names: Vec<&str> = runnable(&experiment).iter().map(|part| part.1.name.as_str()).collect();

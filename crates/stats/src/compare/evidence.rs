@@ -38,7 +38,7 @@ pub struct ByPairs {
 impl Evidence {
     /// Tests the independent trials of both samples, and their pairs if there are any; `None` if
     /// the contestant or the baseline has no number.
-    pub(crate) fn of(
+    pub(crate) fn from_samples(
         ours: &[f64],
         baseline: &[f64],
         pairs: Option<&MatchedPairs>,

@@ -31,7 +31,7 @@ pub struct Family {
 }
 
 impl Family {
-    fn of(cell: &Cell, row: &Row) -> Family {
+    fn new(cell: &Cell, row: &Row) -> Family {
         Family {
             workload: cell.workload.clone(),
             machine: cell.machine.clone(),
@@ -48,7 +48,7 @@ pub fn families(cells: &[Cell], wanted: impl Fn(&Row) -> bool) -> BTreeMap<Famil
     for cell in cells {
         for row in cell.rows.iter().filter(|row| wanted(row)) {
             let comparisons = row.entries.iter().filter(|entry| entry.p_value.is_some()).count();
-            *families.entry(Family::of(cell, row)).or_default() += comparisons;
+            *families.entry(Family::new(cell, row)).or_default() += comparisons;
         }
     }
     families.retain(|_, comparisons| *comparisons > 0);
@@ -59,8 +59,9 @@ pub fn families(cells: &[Cell], wanted: impl Fn(&Row) -> bool) -> BTreeMap<Famil
 pub(crate) fn correct(cells: &mut [Cell]) {
     let mut families: BTreeMap<Family, Vec<&mut PValue>> = BTreeMap::new();
     for cell in cells {
-        let of: Vec<Family> = cell.rows.iter().map(|row| Family::of(cell, row)).collect();
-        for (row, family) in cell.rows.iter_mut().zip(of) {
+        let row_families: Vec<Family> =
+            cell.rows.iter().map(|row| Family::new(cell, row)).collect();
+        for (row, family) in cell.rows.iter_mut().zip(row_families) {
             let values = row.entries.iter_mut().filter_map(|entry| entry.p_value.as_mut());
             families.entry(family).or_default().extend(values);
         }
@@ -87,7 +88,7 @@ pub(crate) fn powerless(cells: &[Cell]) -> Option<String> {
     let mut hopeless: BTreeMap<Family, (usize, usize)> = BTreeMap::new();
     for cell in cells {
         for row in cell.headline() {
-            let family = Family::of(cell, row);
+            let family = Family::new(cell, row);
             for p in row.entries.iter().filter_map(|entry| entry.p_value) {
                 let most = hopeless.entry(family.clone()).or_insert((0, p.comparisons));
                 most.0 = most.0.max(p.units);

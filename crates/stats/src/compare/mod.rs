@@ -178,7 +178,7 @@ impl Judge<'_> {
             let seed_of_shift = seed.derive("shift");
             let (shift, p_value) = against(column, baseline, self.options.resamples, seed_of_shift);
             let by_seed = (self.clock == Clock::Virtual)
-                .then(|| SeedCounts::of(&column.samples, &baseline.samples));
+                .then(|| SeedCounts::from_samples(&column.samples, &baseline.samples));
             // The verdict is set once all comparisons of the family are known.
             Entry {
                 shift,
@@ -223,7 +223,7 @@ fn against(
     seed: Seed,
 ) -> (Option<Shift>, Option<PValue>) {
     let (ours, baseline) = (ours.samples.as_slice(), baseline.samples.as_slice());
-    let pairs = MatchedPairs::of(ours, baseline);
+    let pairs = MatchedPairs::from_samples(ours, baseline);
     let enough = ours.len().min(baseline.len()) >= TRIALS_NEEDED;
     let p = p_value(ours, baseline, pairs.as_ref()).filter(|_| enough);
     (shift(ours, baseline, pairs.as_ref(), resamples, seed), p)

@@ -281,7 +281,7 @@ pub(crate) fn p_value(
         clusters(&trials).unit_values(&numbers(&trials))
     };
     let (ours, baseline) = (units(ours), units(baseline));
-    let evidence = Evidence::of(&ours, &baseline, pairs)?;
+    let evidence = Evidence::from_samples(&ours, &baseline, pairs)?;
     let raw = evidence.p(1);
     let units = ours.len().min(baseline.len());
     Some(PValue { raw, adjusted: raw, comparisons: 1, units, evidence })

@@ -43,7 +43,7 @@ pub struct Contestant<'a> {
 
 /// The shift at one quantile.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct QuantileShift {
     /// The quantile, 0 … 1.
     pub quantile: f64,
     /// The shift ours − baseline, or why there is none.
@@ -61,7 +61,7 @@ pub fn shift_function(
     quantiles: &[f64],
     resamples: u32,
     seed: Seed,
-) -> Vec<Step> {
+) -> Vec<QuantileShift> {
     let steps = uncorrected(ours, baseline, quantiles, resamples, seed);
     corrected(vec![steps]).pop().unwrap_or_default()
 }
@@ -74,7 +74,7 @@ pub fn shift_functions(
     quantiles: &[f64],
     resamples: u32,
     seed: Seed,
-) -> Vec<Vec<Step>> {
+) -> Vec<Vec<QuantileShift>> {
     let steps = |one: &Contestant| {
         uncorrected(&one.trials, baseline, quantiles, resamples, seed.derive(one.name))
     };
@@ -82,7 +82,7 @@ pub fn shift_functions(
 }
 
 /// A step with its p value as if it were the only comparison.
-type Raw = (Step, Option<PValue>);
+type Raw = (QuantileShift, Option<PValue>);
 
 fn uncorrected(
     ours: &[TrialDistribution],
@@ -97,23 +97,23 @@ fn uncorrected(
             Err(why) => (Err(why), None),
             Ok((ours, baseline)) => {
                 let seed = seed.derive(&format!("quantile {at}"));
-                let pairs = MatchedPairs::of(&ours, &baseline);
+                let pairs = MatchedPairs::from_samples(&ours, &baseline);
                 let shift = shift(&ours, &baseline, pairs.as_ref(), resamples, seed);
                 let p = p_value(&ours, &baseline, pairs.as_ref());
                 (shift.ok_or_else(|| "no trials".into()), p)
             }
         };
-        (Step { quantile: at, shift, p_adjusted: None }, p)
+        (QuantileShift { quantile: at, shift, p_adjusted: None }, p)
     };
     quantiles.iter().map(step).collect()
 }
 
 /// Corrects all of them as one family.
-fn corrected(mut all: Vec<Vec<Raw>>) -> Vec<Vec<Step>> {
+fn corrected(mut all: Vec<Vec<Raw>>) -> Vec<Vec<QuantileShift>> {
     let mut family: Vec<&mut PValue> =
         all.iter_mut().flatten().filter_map(|(_, p)| p.as_mut()).collect();
     evidence::correct(&mut family);
-    let with = |(step, p): Raw| Step { p_adjusted: p.map(|p| p.adjusted), ..step };
+    let with = |(step, p): Raw| QuantileShift { p_adjusted: p.map(|p| p.adjusted), ..step };
     all.into_iter().map(|steps| steps.into_iter().map(with).collect()).collect()
 }
 

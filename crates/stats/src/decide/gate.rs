@@ -138,14 +138,14 @@ fn column<'a>(columns: &'a Columns, measure: &MeasureKey, name: &str) -> Option<
 }
 
 fn broken(label: &str, name: &str, before: &[&Record], now: &[&Record]) -> Option<Broken> {
-    let of = |record: &&&Record| record.trial.contestant.name == name;
+    let is_contestants = |record: &&&Record| record.trial.contestant.name == name;
     let is_bad = |record: &&&Record| !record.outcome.is_ok();
-    if before.iter().filter(of).any(|record| !record.outcome.is_ok()) {
+    if before.iter().filter(is_contestants).any(|record| !record.outcome.is_ok()) {
         return None;
     }
-    let trials = now.iter().filter(of).count();
-    let first = now.iter().filter(of).find(is_bad)?;
-    let failed = now.iter().filter(of).filter(is_bad).count();
+    let trials = now.iter().filter(is_contestants).count();
+    let first = now.iter().filter(is_contestants).find(is_bad)?;
+    let failed = now.iter().filter(is_contestants).filter(is_bad).count();
     let reason = first.outcome.reason().lines().next().unwrap_or_default();
     Some(Broken {
         cell: label.into(),

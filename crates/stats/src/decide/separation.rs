@@ -63,11 +63,11 @@ struct Look<'a> {
     cell: &'a Cell,
     measure: MeasureKey,
     unit: Unit,
-    sides: BTreeMap<String, Side>,
+    sides: BTreeMap<String, TrialRange>,
 }
 
 /// One contestant's trials.
-struct Side {
+struct TrialRange {
     low: f64,
     high: f64,
     median: f64,
@@ -89,9 +89,9 @@ fn looks<'a>(records: &[Record], comparison: &'a Comparison) -> Vec<Look<'a>> {
     looks
 }
 
-fn side(column: &Column, clock: Clock) -> Option<Side> {
+fn side(column: &Column, clock: Clock) -> Option<TrialRange> {
     let values = column.values();
-    Some(Side {
+    Some(TrialRange {
         low: values.iter().copied().reduce(f64::min)?,
         high: values.iter().copied().reduce(f64::max)?,
         median: median(&values)?,
@@ -119,12 +119,12 @@ fn judge(one: &str, other: &str, looks: &[Look]) -> Separation {
 }
 
 /// The difference of the medians, as a part of the larger.
-fn gap(a: &Side, b: &Side) -> f64 {
+fn gap(a: &TrialRange, b: &TrialRange) -> f64 {
     let larger = a.median.abs().max(b.median.abs());
     if larger > 0.0 { (a.median - b.median).abs() / larger } else { 0.0 }
 }
 
-fn tells(a: &Side, b: &Side, looked_at: usize) -> bool {
+fn tells(a: &TrialRange, b: &TrialRange, looked_at: usize) -> bool {
     let separate = a.high < b.low || b.high < a.low;
     separate && gap(a, b) >= NOTICEABLE && smallest(a.trials, b.trials) * looked_at as f64 <= ALPHA
 }
@@ -140,9 +140,9 @@ pub fn trials_needed(measures: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn side(values: [f64; 2], trials: usize) -> Side {
+    fn side(values: [f64; 2], trials: usize) -> TrialRange {
         let [low, high] = values;
-        Side { low, high, median: f64::midpoint(low, high), trials }
+        TrialRange { low, high, median: f64::midpoint(low, high), trials }
     }
 
     /// Mann and Whitney's table for n = m = 4: P(U = 0) = 1 of 70 of either contestant.

@@ -172,12 +172,19 @@ mod tests {
 
     #[test]
     fn an_interval_has_one_of_four_positions() {
-        let of = |low, high| position(Interval { low, high }, 1.0);
-        assert_eq!(of(-0.5, 0.9), Position::Equivalent);
-        assert_eq!(of(0.2, 0.9), Position::Equivalent, "a difference that does not matter");
-        assert_eq!((of(0.2, 1.1), of(-3.0, -2.0)), (Position::Higher, Position::Lower));
+        let position_of = |low, high| position(Interval { low, high }, 1.0);
+        assert_eq!(position_of(-0.5, 0.9), Position::Equivalent);
+        assert_eq!(
+            position_of(0.2, 0.9),
+            Position::Equivalent,
+            "a difference that does not matter"
+        );
+        assert_eq!(
+            (position_of(0.2, 1.1), position_of(-3.0, -2.0)),
+            (Position::Higher, Position::Lower)
+        );
         let unclear = Position::Unclear;
-        assert_eq!((of(-0.1, 1.1), of(-9.0, 9.0)), (unclear, unclear));
+        assert_eq!((position_of(-0.1, 1.1), position_of(-9.0, 9.0)), (unclear, unclear));
     }
 
     #[test]

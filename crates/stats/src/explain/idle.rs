@@ -61,7 +61,7 @@ pub struct Idle {
 
 impl Idle {
     /// From the stretches of all CPUs.
-    pub fn of(timeline: &Timeline) -> Idle {
+    pub fn new(timeline: &Timeline) -> Idle {
         let mut sets: Vec<Option<Vec<u32>>> = Vec::new();
         let mut of_group = Vec::new();
         for set in &timeline.allowed {

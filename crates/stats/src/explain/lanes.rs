@@ -33,12 +33,12 @@ pub struct View {
     /// The length of a column, ns.
     pub column_ns: u64,
     /// The tasks.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TaskRow>,
 }
 
 /// A task's timeline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Row {
+pub struct TaskRow {
     /// Its name.
     pub task: String,
     /// One sign per column for its longest state: `#` running, `-` waiting, `·` sleeping or not
@@ -58,7 +58,10 @@ pub fn view(timeline: &Timeline, wait: &Wait) -> View {
     names.retain(|name| seen.insert(*name));
     let row = |name: &&str| {
         let task = timeline.tasks.iter().position(|task| task.name == **name)?;
-        Some(Row { task: (*name).into(), letters: row(timeline, task, from_ns, to_ns, column_ns) })
+        Some(TaskRow {
+            task: (*name).into(),
+            letters: row(timeline, task, from_ns, to_ns, column_ns),
+        })
     };
     let rows = names.iter().filter_map(row).collect();
     View { from_ns, to_ns, column_ns, rows }

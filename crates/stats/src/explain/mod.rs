@@ -29,7 +29,7 @@ use model::{Record, Trace};
 use serde::Serialize;
 
 pub use idle::{Episode, IdleWhileWaiting};
-pub use lanes::{Lane, Row, View, group_letter};
+pub use lanes::{Lane, TaskRow, View, group_letter};
 
 use timeline::Timeline;
 
@@ -248,9 +248,9 @@ pub fn explain(record: &Record, waits: usize) -> Option<Explanation> {
 
 /// Explains a trace.
 pub fn explain_trace(trace: &Trace, about: &About) -> Explanation {
-    let timeline = Timeline::of(trace, about);
+    let timeline = Timeline::from_trace(trace, about);
     let charges = charge::charges(&timeline);
-    let idle = idle::Idle::of(&timeline);
+    let idle = idle::Idle::new(&timeline);
     let tasks = charge::tasks(&timeline, &charges, &idle);
     let waits = longest::longest(trace, &timeline, &idle, about.waits);
     Explanation {

@@ -46,12 +46,12 @@ pub struct Waited {
     /// The events that it lies between, by number.
     pub events: (usize, usize),
     /// Where it waited, in order of time.
-    pub parts: Vec<Part>,
+    pub parts: Vec<WaitPart>,
 }
 
 /// A part of a wait, on one CPU.
 #[derive(Clone, Copy, Debug)]
-pub struct Part {
+pub struct WaitPart {
     pub cpu: u32,
     pub from_ns: u64,
     pub to_ns: u64,
@@ -59,7 +59,7 @@ pub struct Part {
 
 impl Timeline {
     /// The timeline of a trace.
-    pub fn of(trace: &Trace, about: &About) -> Timeline {
+    pub fn from_trace(trace: &Trace, about: &About) -> Timeline {
         let mut reader = Reader::new(trace, about);
         for (number, event) in trace.events.iter().enumerate() {
             reader.event(number, event);
@@ -91,12 +91,12 @@ struct Now {
     home: Option<u32>,
     /// It was woken while it was about to sleep: the wake-up precedes the switch in the trace.
     woken_early: bool,
-    wait: Wait,
+    wait: OpenWait,
 }
 
 /// The current wait.
 #[derive(Clone, Default)]
-struct Wait {
+struct OpenWait {
     event: usize,
     from_ns: u64,
     /// The CPU whose queue it is in, if it is in one CPU's queue, and since when.
@@ -149,7 +149,7 @@ impl Reader {
             sent_away: None,
             home: None,
             woken_early: false,
-            wait: Wait::default(),
+            wait: OpenWait::default(),
         });
     }
 
@@ -228,7 +228,7 @@ impl Reader {
     fn wait(&mut self, number: usize, at: u64, task: usize, cpu: u32) {
         let now = &mut self.now[task];
         (now.state, now.since_ns, now.cpu) = (State::Waiting, at, cpu);
-        now.wait = Wait { event: number, from_ns: at, parts: Vec::new() };
+        now.wait = OpenWait { event: number, from_ns: at, parts: Vec::new() };
     }
 
     /// Adds up the state that ends now.
@@ -298,7 +298,7 @@ impl Reader {
         if now.state == State::Sleeping && now.woken_early {
             // It never really slept.
             now.state = State::Waiting;
-            now.wait = Wait { event: number, from_ns: now.since_ns, parts: Vec::new() };
+            now.wait = OpenWait { event: number, from_ns: now.since_ns, parts: Vec::new() };
         }
         if now.state == State::Waiting {
             self.end_wait(task, number, at, cpu, false);
@@ -345,16 +345,16 @@ impl Reader {
 }
 
 /// Where the task waited: time outside of CPUs' own queues belongs to the next CPU that had it.
-fn parts(wait: &Wait, to_ns: u64, cpu: u32) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
+fn parts(wait: &OpenWait, to_ns: u64, cpu: u32) -> Vec<WaitPart> {
+    let mut parts: Vec<WaitPart> = Vec::new();
     let (mut until_ns, mut home) = (to_ns, cpu);
     for &(queue, since_ns) in wait.parts.iter().rev() {
         home = queue.unwrap_or(home);
         let since_ns = since_ns.clamp(wait.from_ns, until_ns);
-        parts.push(Part { cpu: home, from_ns: since_ns, to_ns: until_ns });
+        parts.push(WaitPart { cpu: home, from_ns: since_ns, to_ns: until_ns });
         until_ns = since_ns;
     }
-    parts.push(Part { cpu: home, from_ns: wait.from_ns, to_ns: until_ns });
+    parts.push(WaitPart { cpu: home, from_ns: wait.from_ns, to_ns: until_ns });
     parts.retain(|part| part.to_ns > part.from_ns);
     parts.reverse();
     parts.dedup_by(|later, earlier| {

@@ -25,7 +25,7 @@ pub struct CriticalDifference {
     pub difference: f64,
 }
 
-/// The ranking of k ≥ 2 contestants over cells. Each cell is a list of k numbers, of which lower is
+/// The ranking of k ≥ 2 contestants over cells. Each cell is a list of k numbers, where lower is
 /// better; `None` when there is nothing to rank.
 pub fn critical_difference(cells: &[Vec<f64>]) -> Option<CriticalDifference> {
     let k = cells.first().map_or(0, Vec::len);

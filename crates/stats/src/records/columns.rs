@@ -21,7 +21,7 @@ pub(crate) struct CellKey {
 
 impl CellKey {
     /// The cell that a record belongs to.
-    pub fn of(record: &Record) -> CellKey {
+    pub fn from_record(record: &Record) -> CellKey {
         let trial = &record.trial;
         CellKey {
             workload: trial.workload.name.clone(),
@@ -43,7 +43,7 @@ impl CellKey {
 pub(crate) fn cells(records: &[Record]) -> BTreeMap<CellKey, Vec<&Record>> {
     let mut cells: BTreeMap<CellKey, Vec<&Record>> = BTreeMap::new();
     for record in records {
-        cells.entry(CellKey::of(record)).or_default().push(record);
+        cells.entry(CellKey::from_record(record)).or_default().push(record);
     }
     cells
 }

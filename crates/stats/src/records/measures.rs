@@ -53,7 +53,7 @@ impl Statistic {
     }
 
     /// The statistic of one trial's distribution, or why there is none.
-    fn of(self, histogram: &Histogram) -> Result<f64, String> {
+    fn value_in(self, histogram: &Histogram) -> Result<f64, String> {
         match self {
             Statistic::P50 => quantile(histogram, 0.5),
             Statistic::P90 => quantile(histogram, 0.9),
@@ -147,7 +147,7 @@ fn quantiles(histogram: &Histogram) -> impl Iterator<Item = (MeasureKey, Result<
     Statistic::ALL.into_iter().map(|statistic| {
         let (name, group) = (histogram.name.clone(), histogram.group.clone());
         let value = match histogram.is_complete() {
-            true => statistic.of(histogram),
+            true => statistic.value_in(histogram),
             false => Err("samples were lost: the histogram does not add up".into()),
         };
         (MeasureKey { name, statistic: Some(statistic), group }, value)

@@ -103,7 +103,7 @@ fn by_cell(parts: Vec<Part>) -> BTreeMap<CellKey, BTreeMap<usize, Vec<Record>>> 
     for (index, part) in parts.into_iter().enumerate() {
         for record in part.records {
             // One name for machines of two sizes is a difference, too.
-            let key = CellKey { cpus: 0, ..CellKey::of(&record) };
+            let key = CellKey { cpus: 0, ..CellKey::from_record(&record) };
             cells.entry(key).or_default().entry(index).or_default().push(record);
         }
     }

@@ -47,7 +47,7 @@ pub struct SeedCounts {
 }
 
 impl SeedCounts {
-    pub(crate) fn of(ours: &[Sample], baseline: &[Sample]) -> SeedCounts {
+    pub(crate) fn from_samples(ours: &[Sample], baseline: &[Sample]) -> SeedCounts {
         let pairs = by_seed(ours, baseline);
         let count = |holds: fn(f64, f64) -> bool| {
             pairs.iter().filter(|&&(own, base)| holds(own, base)).count()
@@ -73,7 +73,7 @@ pub(crate) struct MatchedPairs {
 impl MatchedPairs {
     /// `None` with fewer than [`TRIALS_NEEDED`] pairs, or if a unit of the smaller side has no
     /// partner: then blocks are incomplete, and the samples are compared unpaired.
-    pub fn of(ours: &[Sample], baseline: &[Sample]) -> Option<MatchedPairs> {
+    pub fn from_samples(ours: &[Sample], baseline: &[Sample]) -> Option<MatchedPairs> {
         let pairs = by_block_and_seed(ours, baseline);
         let units = Clusters::new(pairs.iter().map(|(own, base)| (&own.boot, &base.boot)));
         let difference = |(own, base): &(&Sample, &Sample)| own.value - base.value;
@@ -122,7 +122,7 @@ mod tests {
     fn trials_of_a_block_and_seed_are_matched() {
         let mut shuffled = trials(&OURS, 1);
         shuffled.swap(0, 4);
-        let found = MatchedPairs::of(&shuffled, &trials(&BASE, 1)).unwrap();
+        let found = MatchedPairs::from_samples(&shuffled, &trials(&BASE, 1)).unwrap();
         // In the order of the boots.
         assert_eq!(found.differences, [1.0, 2.0, 1.0, 5.0, 1.0, 0.0]);
         assert_eq!(found.base, BASE);
@@ -131,7 +131,8 @@ mod tests {
     #[test]
     fn boots_are_the_units() {
         let values = |by: f64| (0..18).map(|trial| f64::from(trial) * by).collect::<Vec<_>>();
-        let found = MatchedPairs::of(&trials(&values(2.0), 3), &trials(&values(1.0), 3)).unwrap();
+        let found =
+            MatchedPairs::from_samples(&trials(&values(2.0), 3), &trials(&values(1.0), 3)).unwrap();
         assert_eq!(found.differences, [1.0, 4.0, 7.0, 10.0, 13.0, 16.0]);
         assert_eq!(found.base, found.differences);
     }
@@ -139,26 +140,27 @@ mod tests {
     #[test]
     fn a_failed_trial_takes_its_block_with_it() {
         let (seven, whole) = ([OURS.as_slice(), &[70.0]].concat(), [&BASE[..], &[70.0]].concat());
-        let found = MatchedPairs::of(&trials(&seven, 1)[1..], &trials(&whole, 1)).unwrap();
+        let found =
+            MatchedPairs::from_samples(&trials(&seven, 1)[1..], &trials(&whole, 1)).unwrap();
         assert_eq!(found.differences.len(), 6);
     }
 
     #[test]
     fn trials_without_a_common_key_are_not_matched() {
         assert_eq!(
-            MatchedPairs::of(&trials(&OURS[..5], 1), &trials(&BASE[..5], 1)),
+            MatchedPairs::from_samples(&trials(&OURS[..5], 1), &trials(&BASE[..5], 1)),
             None,
             "five say nothing"
         );
         let (ours, mut base) = (trials(&OURS, 1), trials(&BASE, 1));
         base[3].pairing_key = Some((3, Seed(99)));
-        assert_eq!(MatchedPairs::of(&ours, &base), None, "another seed");
+        assert_eq!(MatchedPairs::from_samples(&ours, &base), None, "another seed");
         let alone = |mut side: Vec<Sample>| {
             side.iter_mut().for_each(|sample| sample.pairing_key = None);
             side
         };
         assert_eq!(
-            MatchedPairs::of(&alone(ours), &alone(trials(&BASE, 1))),
+            MatchedPairs::from_samples(&alone(ours), &alone(trials(&BASE, 1))),
             None,
             "no blocks at all"
         );

@@ -60,10 +60,10 @@ impl Clusters {
         if self.boots() <= 1 {
             return values.to_vec();
         }
-        let of = |trials: &Vec<u32>| {
+        let values_of = |trials: &Vec<u32>| {
             trials.iter().map(|&trial| values[trial as usize]).collect::<Vec<_>>()
         };
-        self.members.iter().filter_map(|trials| median(&of(trials))).collect()
+        self.members.iter().filter_map(|trials| median(&values_of(trials))).collect()
     }
 
     /// The most draws that a resample can have.

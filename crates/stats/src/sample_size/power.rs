@@ -54,7 +54,7 @@ fn smallest_shift(units: usize, comparisons: usize) -> Option<f64> {
     if units < TRIALS_NEEDED {
         return None;
     }
-    let limits = Limits::of(units, comparisons.max(1))?;
+    let limits = Limits::new(units, comparisons.max(1))?;
     let mut seed = Seed(1);
     let mut shifts: Vec<f64> = (0..EXPERIMENTS).map(|_| limits.needed(units, &mut seed)).collect();
     shifts.sort_unstable_by(f64::total_cmp);
@@ -71,7 +71,7 @@ struct Limits {
 
 impl Limits {
     /// `None` where no claim is possible.
-    fn of(units: usize, comparisons: usize) -> Option<Limits> {
+    fn new(units: usize, comparisons: usize) -> Option<Limits> {
         let both = pairs_tell(units, comparisons);
         let tail = ALPHA / 2.0 / comparisons as f64 / if both { 2.0 } else { 1.0 };
         let by_ranks = sums_within(units, units, tail).checked_sub(1);

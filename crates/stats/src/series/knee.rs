@@ -44,7 +44,7 @@ pub fn knee(settings: &[f64], values: &[f64]) -> Option<Knee> {
     let joined =
         (1..settings.len() - 1).filter_map(|at| meeting_at(settings, values, settings[at]));
     let best = apart.chain(joined).min_by(|a, b| a.squares.total_cmp(&b.squares))?;
-    let one_line = Line::through(settings, values)?.squares;
+    let one_line = StraightLine::through(settings, values)?.squares;
     let rounding = 1e-18 * values.iter().map(|value| value * value).sum::<f64>();
     (one_line > rounding && best.squares < WORTH * one_line).then_some(best)
 }
@@ -58,15 +58,15 @@ pub fn with_interval(
     mut seed: Seed,
 ) -> Option<(Knee, Option<Interval>)> {
     let whole = passes.iter().filter(|pass| pass.len() == settings.len()).collect::<Vec<_>>();
-    let of = |drawn: &[&Vec<f64>]| {
+    let knee_of = |drawn: &[&Vec<f64>]| {
         let middle = |at: usize| median(&drawn.iter().map(|pass| pass[at]).collect::<Vec<_>>());
         let medians: Option<Vec<f64>> = (0..settings.len()).map(middle).collect();
         knee(settings, &medians?)
     };
-    let found = of(&whole)?;
+    let found = knee_of(&whole)?;
     let draw = |_| {
         let one = |_| whole[seed.below(whole.len() as u64) as usize];
-        of(&(0..whole.len()).map(one).collect::<Vec<_>>()).map(|knee| knee.at)
+        knee_of(&(0..whole.len()).map(one).collect::<Vec<_>>()).map(|knee| knee.at)
     };
     let mut replicates: Vec<f64> = (0..resamples).filter_map(draw).collect();
     let steady = replicates.len() as f64 >= 0.95 * f64::from(resamples);
@@ -75,28 +75,28 @@ pub fn with_interval(
 }
 
 /// A straight line by least squares.
-struct Line {
+struct StraightLine {
     intercept: f64,
     slope: f64,
     squares: f64,
 }
 
-impl Line {
-    fn through(settings: &[f64], values: &[f64]) -> Option<Line> {
+impl StraightLine {
+    fn through(settings: &[f64], values: &[f64]) -> Option<StraightLine> {
         let n = settings.len() as f64;
         let (x, y) = (settings.iter().sum::<f64>() / n, values.iter().sum::<f64>() / n);
         let pairs = || settings.iter().zip(values).map(|(a, b)| (a - x, b - y));
         let spread: f64 = pairs().map(|(a, _)| a * a).sum();
         let slope = pairs().map(|(a, b)| a * b).sum::<f64>() / spread;
         let squares = pairs().map(|(a, b)| (b - slope * a).powi(2)).sum();
-        (spread > 0.0).then_some(Line { intercept: y - slope * x, slope, squares })
+        (spread > 0.0).then_some(StraightLine { intercept: y - slope * x, slope, squares })
     }
 }
 
 /// The best lines through the settings before and from `cut`, if they meet between the neighbours.
 fn meeting_between(settings: &[f64], values: &[f64], cut: usize) -> Option<Knee> {
-    let low = Line::through(&settings[..cut], &values[..cut])?;
-    let high = Line::through(&settings[cut..], &values[cut..])?;
+    let low = StraightLine::through(&settings[..cut], &values[..cut])?;
+    let high = StraightLine::through(&settings[cut..], &values[cut..])?;
     let at = (low.intercept - high.intercept) / (high.slope - low.slope);
     let inside = settings[cut - 1] <= at && at <= settings[cut];
     let squares = low.squares + high.squares;

@@ -58,7 +58,7 @@ impl Aspect {
 
     /// The kind of a measure; `None` for measures that are not compared: counts that follow from
     /// the workload, sums that shares repeat, and extremes, which grow with the number of samples.
-    pub fn of(measure: &MeasureKey) -> Option<Aspect> {
+    pub fn from_measure(measure: &MeasureKey) -> Option<Aspect> {
         let quantile = |statistic| !matches!(statistic, Some(Statistic::P999 | Statistic::Max));
         Some(match measure.name.as_str() {
             "cpu_share" | "jain_index" | "deadline_miss_ratio" => Aspect::Shares,
@@ -276,7 +276,8 @@ pub(crate) fn compare_cell(
     let (reference, model) = (with_sums(columns(theirs)), with_sums(columns(ours)));
     let mut figures = Vec::new();
     for (measure, by_contestant) in &reference {
-        let (Some(aspect), Some(twins)) = (Aspect::of(measure), model.get(measure)) else {
+        let (Some(aspect), Some(twins)) = (Aspect::from_measure(measure), model.get(measure))
+        else {
             continue;
         };
         for (contestant, column) in by_contestant {
@@ -320,7 +321,7 @@ fn figure(
 /// Adds [`SWITCHES`]. Both columns of a contestant come from the same trials in the same order;
 /// where one of them lacks trials there is no sum.
 fn with_sums(mut columns: Columns) -> Columns {
-    let of = |name: &str, group: &str| MeasureKey {
+    let switches_key = |name: &str, group: &str| MeasureKey {
         name: name.into(),
         statistic: None,
         group: group.into(),
@@ -328,12 +329,14 @@ fn with_sums(mut columns: Columns) -> Columns {
     let voluntary: Vec<MeasureKey> =
         columns.keys().filter(|key| key.name == "voluntary_switches").cloned().collect();
     for key in voluntary {
-        let Some(others) = columns.get(&of("involuntary_switches", &key.group)) else { continue };
+        let Some(others) = columns.get(&switches_key("involuntary_switches", &key.group)) else {
+            continue;
+        };
         let sums: BTreeMap<String, Column> = columns[&key]
             .iter()
             .filter_map(|(name, column)| Some((name.clone(), sum(column, others.get(name)?)?)))
             .collect();
-        columns.insert(of(SWITCHES, &key.group), sums);
+        columns.insert(switches_key(SWITCHES, &key.group), sums);
     }
     columns
 }

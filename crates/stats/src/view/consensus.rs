@@ -40,14 +40,14 @@ pub type Definitions = Vec<String>;
 /// Descriptions and headline measures are not part of it. Records of one cell that define different
 /// things give a hash of all of these.
 pub fn definitions(records: &[Record]) -> Definitions {
-    let of = |records: Vec<&Record>| {
+    let definition_of = |records: Vec<&Record>| {
         let all: BTreeSet<String> = records.into_iter().map(definition).collect();
         match all.len() {
             1 => all.into_iter().collect(),
             _ => hex16(&all),
         }
     };
-    cells(records).into_values().map(of).collect()
+    cells(records).into_values().map(definition_of).collect()
 }
 
 fn definition(record: &Record) -> String {
@@ -186,11 +186,11 @@ impl Question {
 const VARIANT: usize = 6;
 
 /// Workload, setting, contestant, baseline, measure; definition.
-type Key = ([String; 5], String);
+type QuestionKey = ([String; 5], String);
 
 /// All questions that any contributor answers, sorted by workload, contestant and baseline.
 pub fn questions(contributions: &[Contribution]) -> Vec<Question> {
-    let mut questions: BTreeMap<Key, Question> = BTreeMap::new();
+    let mut questions: BTreeMap<QuestionKey, Question> = BTreeMap::new();
     for contribution in contributions {
         let baseline = &contribution.comparison.baseline;
         let cells = contribution.comparison.cells.iter().zip(contribution.definitions);
@@ -208,7 +208,7 @@ pub fn questions(contributions: &[Contribution]) -> Vec<Question> {
 }
 
 fn ask(
-    questions: &mut BTreeMap<Key, Question>,
+    questions: &mut BTreeMap<QuestionKey, Question>,
     contributor: &str,
     baseline: &str,
     (cell, definition): (&Cell, &String),

@@ -119,7 +119,7 @@ impl History {
 }
 
 /// The key of a series: cell, contestant, measure.
-type Key = (String, String, String);
+type SeriesKey = (String, String, String);
 
 /// The history of sessions, oldest first.
 pub fn history(sessions: &[Session], margin_percent: f64) -> History {
@@ -131,7 +131,7 @@ pub fn history(sessions: &[Session], margin_percent: f64) -> History {
         [oldest, _, .., newest] => Some(gate(oldest.records, newest.records, margin_percent)),
         _ => None,
     };
-    let mut series: BTreeMap<Key, Series> = BTreeMap::new();
+    let mut series: BTreeMap<SeriesKey, Series> = BTreeMap::new();
     for (index, session) in sessions.iter().enumerate() {
         add(&mut series, index, session, sessions.len());
     }
@@ -152,7 +152,7 @@ pub fn history(sessions: &[Session], margin_percent: f64) -> History {
 }
 
 /// Adds a session's medians.
-fn add(series: &mut BTreeMap<Key, Series>, index: usize, session: &Session, sessions: usize) {
+fn add(series: &mut BTreeMap<SeriesKey, Series>, index: usize, session: &Session, sessions: usize) {
     for (key, records) in cells(session.records) {
         let cell = key.label(records[0]);
         let (columns, clock) = (columns(&records), records[0].trial.clock());

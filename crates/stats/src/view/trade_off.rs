@@ -42,9 +42,9 @@ pub struct Point {
     /// The contestant's name.
     pub contestant: String,
     /// Throughput as a part of the baseline's; above 1 is better.
-    pub throughput: Spread,
+    pub throughput: RatioSpread,
     /// Tail latency as a part of the baseline's; below 1 is better.
-    pub latency: Spread,
+    pub latency: RatioSpread,
     /// Whether no other contestant has more throughput at no more latency, or less latency at no
     /// less throughput.
     pub on_front: bool,
@@ -52,7 +52,7 @@ pub struct Point {
 
 /// A ratio: the median over blocks, with the lowest and the highest block.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
+pub struct RatioSpread {
     /// The median.
     pub ratio: f64,
     /// The lowest block.
@@ -91,7 +91,7 @@ fn trade_off(
     let rows: Vec<(&Cell, &Row, Kind)> =
         rows.filter_map(|(cell, row)| Some((cell, row, kind(row)?))).collect();
     let rows = without_holes(rows, comparison);
-    let of = |kind: Kind| {
+    let measures_of = |kind: Kind| {
         let rows = rows.iter().filter(move |(.., other)| *other == kind);
         rows.map(|(cell, row, _)| format!("{}: {}", cell.name, row.measure)).collect::<Vec<_>>()
     };
@@ -111,7 +111,7 @@ fn trade_off(
     let takes_part = |name: &&String| numbers.takes_part(name);
     let left_out = comparison.contestants.iter().filter(takes_part).filter(|name| !known(name));
     let left_out = left_out.cloned().collect();
-    let (throughput, latency) = (of(Kind::Throughput), of(Kind::Latency));
+    let (throughput, latency) = (measures_of(Kind::Throughput), measures_of(Kind::Latency));
     let picture =
         TradeOff { machine: machine.into(), backend, throughput, latency, points, left_out };
     (picture.points.len() > 1).then_some(picture)
@@ -187,7 +187,7 @@ impl<'a> Numbers<'a> {
         kind: Kind,
         contestant: &str,
         baseline: &str,
-    ) -> Option<Spread> {
+    ) -> Option<RatioSpread> {
         let rows: Vec<_> = rows.iter().filter(|(.., other)| *other == kind).collect();
         if rows.is_empty() {
             return None;
@@ -203,7 +203,7 @@ impl<'a> Numbers<'a> {
         };
         let blocks = self.0.keys().filter(|(name, _)| *name == contestant);
         let ratios: Vec<f64> = blocks.filter_map(ratio).collect();
-        Some(Spread {
+        Some(RatioSpread {
             ratio: median(&ratios)?,
             low: ratios.iter().copied().reduce(f64::min)?,
             high: ratios.iter().copied().reduce(f64::max)?,
@@ -238,7 +238,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn points(places: &[(f64, f64)]) -> Vec<Point> {
-        let spread = |ratio| Spread { ratio, low: ratio, high: ratio };
+        let spread = |ratio| RatioSpread { ratio, low: ratio, high: ratio };
         let point = |&(throughput, latency): &(f64, f64)| Point {
             contestant: String::new(),
             throughput: spread(throughput),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Synthetic experiments of which the truth is known, through the chain that a report uses:
+//! Synthetic experiments with a known truth, through the chain that a report uses:
 //! records, intervals, p values, correction, verdicts.
 
 use model::{Record, Seed};
@@ -9,11 +9,11 @@ use stats::{Comparison, Entry, Options, Verdict, compare};
 
 use crate::common::{record, with};
 
-/// What the chain promises: at most so many families with any false claim.
+/// The promise: the largest part of families with any false claim.
 pub const FALSE_CLAIMS: f64 = 0.05;
-/// … and at least so many 95 % intervals that hold the true shift.
+/// … the smallest part of 95 % intervals that contain the true shift,
 pub const COVERAGE: f64 = 0.93;
-/// … and at most so many that are said to be equivalent when they are apart by the whole margin.
+/// … and the largest part of pairs called equivalent that differ by the whole margin.
 pub const FALSE_EQUIVALENTS: f64 = 0.05;
 
 /// How numbers of trials scatter.
@@ -35,7 +35,7 @@ pub struct Design {
     pub boot_spread: f64,
     /// How much a block is off for all contestants alike, relatively.
     pub block_spread: f64,
-    /// Blocks are added until every shift is known to ± so many percent.
+    /// Blocks are added until every interval is within ± this many percent.
     pub until_percent: Option<f64>,
 }
 
@@ -73,7 +73,7 @@ const fn plain(name: &'static str, blocks: u32, trials_per_boot: u32, tail: Tail
 #[derive(Default)]
 pub struct Rates {
     pub experiments: u32,
-    /// Those in which nobody differs (A/A), and how many of them have a false claim.
+    /// Experiments without a difference (A/A), and how many of them have a false claim.
     pub all_alike: u32,
     pub false_alike: u32,
     /// Families with a false claim: a shift where there is none, or one to the wrong side.

@@ -31,7 +31,7 @@ struct Series {
 
 impl Series {
     /// `None` for a name without such packages in Debian.
-    fn of(name: &str) -> Option<Series> {
+    fn from_name(name: &str) -> Option<Series> {
         let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let is_split = name == "7" || name.strip_prefix("7.").is_some_and(number);
         let (image, config) = if NAMES.contains(&name) && !is_split {
@@ -73,7 +73,7 @@ pub fn pull(home: &Path, names: &[&str], on_note: &mut dyn FnMut(&str)) -> Resul
 }
 
 fn series(name: &str) -> Result<Series> {
-    Series::of(name).with_context(|| {
+    Series::from_name(name).with_context(|| {
         format!(
             "cannot pull a kernel `{name}`: known are {}, and 7.2 and the like; otherwise \
              {INSTEAD}",

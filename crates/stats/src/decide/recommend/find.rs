@@ -28,10 +28,10 @@ pub(super) fn candidates(comparison: &Comparison, aims: &[Aim]) -> Vec<Candidate
 }
 
 fn candidate(comparison: &Comparison, aims: &[Aim], name: &str) -> Candidate {
-    let of = |watched: &Watched| judged(comparison, watched, name);
+    let judge_watched = |watched: &Watched| judged(comparison, watched, name);
     let keeps = |aim: &Aim| -> Vec<Judged> {
         let kept = |watched| {
-            let judged = of(watched);
+            let judged = judge_watched(watched);
             Judged { finding: kept(&judged, watched), p: None, ..judged }
         };
         aim.keeps.iter().map(kept).collect()
@@ -39,7 +39,7 @@ fn candidate(comparison: &Comparison, aims: &[Aim], name: &str) -> Candidate {
     Candidate {
         name: name.into(),
         standing: Standing::Unknown,
-        decides: aims.iter().map(|aim| of(&aim.decides)).collect(),
+        decides: aims.iter().map(|aim| judge_watched(&aim.decides)).collect(),
         keeps: aims.iter().map(keeps).collect(),
         failures: failures(comparison, name),
     }
@@ -48,17 +48,17 @@ fn candidate(comparison: &Comparison, aims: &[Aim], name: &str) -> Candidate {
 /// The trials of a contestant that did not end well.
 pub(super) fn failures(comparison: &Comparison, name: &str) -> Vec<(String, usize)> {
     let outcomes = comparison.cells.iter().flat_map(|cell| &cell.outcomes);
-    let bad = outcomes.filter(|one| one.contestant == name && one.outcome != "ok");
+    let bad = outcomes.filter(|count| count.contestant == name && count.outcome != "ok");
     let words = |outcome: &str, reason: &str| match reason.lines().next().unwrap_or_default() {
         "" => outcome.to_owned(),
         reason => format!("{outcome}: {reason}"),
     };
     let mut failures: Vec<(String, usize)> = Vec::new();
-    for one in bad {
-        let what = words(&one.outcome, &one.reason);
+    for count in bad {
+        let what = words(&count.outcome, &count.reason);
         match failures.iter_mut().find(|(known, _)| *known == what) {
-            Some((_, trials)) => *trials += one.trials,
-            None => failures.push((what, one.trials)),
+            Some((_, trials)) => *trials += count.trials,
+            None => failures.push((what, count.trials)),
         }
     }
     failures
@@ -101,8 +101,8 @@ fn gain(shift: Shift, direction: Direction) -> Shift {
 
 /// Holm's correction over every candidate in every deciding measure: one family.
 fn correct(candidates: &mut [Candidate]) {
-    let decides = candidates.iter_mut().flat_map(|one| &mut one.decides);
-    let mut family: Vec<&mut PValue> = decides.filter_map(|one| one.p.as_mut()).collect();
+    let decides = candidates.iter_mut().flat_map(|candidate| &mut candidate.decides);
+    let mut family: Vec<&mut PValue> = decides.filter_map(|judged| judged.p.as_mut()).collect();
     evidence::correct(&mut family);
 }
 
@@ -145,8 +145,8 @@ pub(super) fn matters(value: f64, percent: Option<f64>, watched: &Watched) -> bo
 }
 
 fn standing(candidate: &Candidate) -> Standing {
-    let decides = |finding| candidate.decides.iter().any(|one| one.finding == finding);
-    let keeps = |finding| candidate.keeps.iter().flatten().any(|one| one.finding == finding);
+    let decides = |finding| candidate.decides.iter().any(|judged| judged.finding == finding);
+    let keeps = |finding| candidate.keeps.iter().flatten().any(|judged| judged.finding == finding);
     if !candidate.failures.is_empty() {
         return Standing::Failed;
     }
@@ -170,9 +170,9 @@ fn is_slight_gain(judged: &Judged) -> bool {
 
 /// Why no candidate could be judged.
 pub(super) fn silence(candidates: &[Candidate]) -> Silence {
-    let decides = || candidates.iter().flat_map(|one| &one.decides);
-    let comparisons = decides().filter(|one| one.gain.is_some()).count();
-    let trials = decides().map(|one| one.trials).max().unwrap_or(0);
+    let decides = || candidates.iter().flat_map(|candidate| &candidate.decides);
+    let comparisons = decides().filter(|judged| judged.gain.is_some()).count();
+    let trials = decides().map(|judged| judged.trials).max().unwrap_or(0);
     let needed = TRIALS_NEEDED.max(units_needed(comparisons));
     match trials > 0 && trials < needed {
         true => Silence::TooFewTrials(trials, needed),

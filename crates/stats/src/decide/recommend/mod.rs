@@ -156,7 +156,7 @@ impl Standing {
 pub struct Candidate {
     /// Its name.
     pub name: String,
-    /// Where it stands.
+    /// Its overall result.
     pub standing: Standing,
     /// What decides, aim by aim.
     pub decides: Vec<Judged>,
@@ -208,7 +208,7 @@ pub struct Recommendation {
     pub advice: Advice,
     /// The aims of the user.
     pub aims: Vec<Aim>,
-    /// The candidates: those that are recommended, then the others by where they stand.
+    /// The candidates: those that are recommended, then the others by their overall result.
     pub candidates: Vec<Candidate>,
     /// How many comparisons the correction is for.
     pub comparisons: usize,
@@ -225,27 +225,36 @@ pub fn recommend(
     easy: &[String],
 ) -> Recommendation {
     let mut candidates = find::candidates(comparison, aims);
-    let comparisons = candidates.iter().flat_map(|one| &one.decides).filter_map(|one| one.p);
+    let comparisons =
+        candidates.iter().flat_map(|candidate| &candidate.decides).filter_map(|judged| judged.p);
     let comparisons = comparisons.count();
-    let good = |one: &&Candidate| one.standing == Standing::Good;
+    let good = |candidate: &&Candidate| candidate.standing == Standing::Good;
     let mut best: Vec<String> =
-        candidates.iter().filter(good).map(|one| one.name.clone()).collect();
+        candidates.iter().filter(good).map(|candidate| candidate.name.clone()).collect();
     for (at, aim) in aims.iter().enumerate() {
         let gain = |name: &String| {
-            candidates.iter().find(|one| one.name == *name).and_then(|one| one.decides[at].gain)
+            candidates
+                .iter()
+                .find(|candidate| candidate.name == *name)
+                .and_then(|candidate| candidate.decides[at].gain)
         };
         best = best_of(records, best, &aim.decides, &gain);
     }
     let count = |name: &String, what: fn(&Judged) -> bool| {
-        let keeps = candidates.iter().filter(|one| one.name == *name).flat_map(|one| &one.keeps);
+        let keeps = candidates
+            .iter()
+            .filter(|candidate| candidate.name == *name)
+            .flat_map(|candidate| &candidate.keeps);
         keeps.flatten().filter(|judged| what(judged)).count()
     };
     let is_open = |judged: &Judged| judged.finding == Effect::Open;
     best.sort_by_cached_key(|name| {
         (!easy.contains(name), count(name, is_open), count(name, Judged::is_loss))
     });
-    let place = |one: &Candidate| best.iter().position(|name| *name == one.name);
-    candidates.sort_by_cached_key(|one| (place(one).unwrap_or(best.len()), one.standing));
+    let place = |candidate: &Candidate| best.iter().position(|name| *name == candidate.name);
+    candidates.sort_by_cached_key(|candidate| {
+        (place(candidate).unwrap_or(best.len()), candidate.standing)
+    });
     let failures = find::failures(comparison, &comparison.baseline);
     let advice = match best.is_empty() {
         false => Advice::Switch(best),
@@ -289,7 +298,7 @@ fn best_of(
 
 /// The advice if no candidate is good.
 fn stay(candidates: &[Candidate]) -> Advice {
-    let any = |standing| candidates.iter().any(|one| one.standing == standing);
+    let any = |standing| candidates.iter().any(|candidate| candidate.standing == standing);
     let ladder = [
         (Standing::Costly, Reason::TooCostly),
         (Standing::Slight, Reason::TooLittle),
@@ -305,17 +314,17 @@ fn stay(candidates: &[Candidate]) -> Advice {
 impl Recommendation {
     /// The candidate of a name.
     pub fn candidate(&self, name: &str) -> Option<&Candidate> {
-        self.candidates.iter().find(|one| one.name == name)
+        self.candidates.iter().find(|candidate| candidate.name == name)
     }
 
     /// The smallest difference that would have been detected in the deciding measure of an aim: the
     /// widest interval of those candidates that are not distinguishable, in percent of the current
     /// scheduler, or in the measure's unit where that is 0. `None` if there is no such candidate.
     pub fn resolution(&self, aim: usize) -> Option<Width> {
-        let alike = |one: &&Judged| matches!(one.finding, Effect::Alike | Effect::Open);
-        let decides = self.candidates.iter().filter_map(|one| one.decides.get(aim));
-        let widths: Vec<Width> = decides.filter(alike).filter_map(Width::of).collect();
-        widths.into_iter().max_by(|one, other| one.size().total_cmp(&other.size()))
+        let alike = |judged: &&Judged| matches!(judged.finding, Effect::Alike | Effect::Open);
+        let decides = self.candidates.iter().filter_map(|candidate| candidate.decides.get(aim));
+        let widths: Vec<Width> = decides.filter(alike).filter_map(Width::from_judged).collect();
+        widths.into_iter().max_by(|a, b| a.size().total_cmp(&b.size()))
     }
 }
 
@@ -329,7 +338,7 @@ pub enum Width {
 }
 
 impl Width {
-    fn of(judged: &Judged) -> Option<Width> {
+    fn from_judged(judged: &Judged) -> Option<Width> {
         let gain = judged.gain?;
         match (gain.percent_interval, gain.interval) {
             (Some(percents), _) => Some(Width::Percent(percents.high - percents.low)),
