@@ -86,7 +86,7 @@ fn gather_headers(clang: &Path, out: &Path) -> Result<PathBuf> {
     }
     fs::copy(brought.join("arch").join(clang::arch()).join("vmlinux.h"), tree.join("vmlinux.h"))?;
     copy_tree(&Path::new(SCHEDULERS).join("include"), &tree.join("include"))?;
-    // A stranger's scheduler may be made of one of ours.
+    // A scheduler outside the tree may include one of the tree.
     for file in files(Path::new(SCHEDULERS), ".bpf.c")? {
         fs::copy(&file, tree.join(file_name(&file)))?;
     }

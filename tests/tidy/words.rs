@@ -29,6 +29,39 @@ const REFUSED_IN_DOCUMENTS: &[(&str, &str)] = &[
     ("the loads", "the workloads"),
 ];
 
+/// A noun that the glossary replaces, in its certain uses: directly after a determiner.
+struct Noun {
+    /// The refused word.
+    word: &'static str,
+    /// The glossary's word.
+    instead: &'static str,
+    /// Words that form a legitimate compound with it: `run queue`, `load average`.
+    compounds: &'static [&'static str],
+}
+
+const NOUNS: &[Noun] = &[
+    Noun {
+        word: "run",
+        instead: "trial, session",
+        compounds: &["queue", "queues", "time", "times", "delay", "delays", "step", "steps"],
+    },
+    Noun {
+        word: "load",
+        instead: "workload",
+        compounds: &["average", "balancing", "balancer", "weight", "file", "of"],
+    },
+];
+
+/// Words before a noun in the singular or the plural.
+const DETERMINERS: &[&str] = &["the", "no", "its"];
+/// Words before a noun in the singular.
+const ONE: &[&str] = &[
+    "a", "one", "this", "each", "every", "per", "another", "single", "whole", "first", "last",
+    "next", "previous", "same",
+];
+/// Words before a noun in the plural; a number is one too.
+const SEVERAL: &[&str] = &["of", "two", "three", "six", "ten", "several", "these", "equal"];
+
 /// Documents and definitions: their prose is read without the code.
 fn is_document(file: &File) -> bool {
     let folders = ["docs/", "cares/", "workloads/", "machines/", "experiments/"];
@@ -82,6 +115,10 @@ fn prose_is_plain_english() {
                 complaints.extend(wrong.map(|(words, instead)| {
                     format!("{}:{number}: `{words}`: write {instead}", file.path)
                 }));
+                let nouns = NOUNS.iter().filter(|noun| uses(text, noun));
+                complaints.extend(nouns.map(|Noun { word, instead, .. }| {
+                    format!("{}:{number}: the noun `{word}`: write {instead}", file.path)
+                }));
             }
         }
     }
@@ -97,6 +134,37 @@ fn holds(text: &str, words: &str) -> bool {
         let joins = |it: char| it.is_alphanumeric() || "_/`".contains(it);
         !before.is_some_and(|it| joins(it) || it == '.') && !after.is_some_and(joins)
     })
+}
+
+/// Whether a text certainly uses this noun.
+fn uses(text: &str, noun: &Noun) -> bool {
+    let text = text.to_lowercase();
+    let words: Vec<&str> = text.split(' ').collect();
+    words.windows(2).enumerate().any(|(at, pair)| {
+        let (before, word) = (pair[0].trim_start_matches(['(', '“', '*']), pair[1]);
+        let bare = word.trim_end_matches(['.', ',', ';', ':', ')', '?', '!', '”', '*']);
+        let follows = words.get(at + 2).filter(|_| bare == word);
+        let is_compound = follows.is_some_and(|next| {
+            noun.compounds.contains(&next.trim_end_matches(['.', ',', ';', ':', ')']))
+        });
+        let is_plural = bare.strip_suffix('s') == Some(noun.word);
+        let number = before.parse::<u32>().is_ok();
+        let list = if is_plural { SEVERAL } else { ONE };
+        let follows_determiner = DETERMINERS.contains(&before) || list.contains(&before);
+        (bare == noun.word || is_plural)
+            && !is_compound
+            && (follows_determiner || (is_plural && number))
+    }) || text.contains(&format!("{}(s)", noun.word))
+}
+
+#[test]
+fn nouns_are_found_after_determiners() {
+    let [run, load] = [&NOUNS[0], &NOUNS[1]];
+    assert!(uses("The last run.", run) && uses("2 runs lie far off", run) && uses("run(s)", run));
+    assert!(!uses("the run queue, a run time", run) && !uses("tasks that run", run));
+    assert!(!uses("the `run` step", run) && !uses("it runs", run));
+    assert!(uses("under a load", load) && !uses("the CPU load", load));
+    assert!(!uses("the load average", load) && !uses("it loads the object", load));
 }
 
 #[test]

@@ -10,8 +10,8 @@ use libbpf_rs::Linker;
 /// The oldest clang that is accepted: older ones lose the upper half of 64-bit enumerators.
 const OLDEST_CLANG: u32 = 16;
 
-/// What every BPF object is compiled with. `v3` is what kernels from 6.1 on understand; objects of
-/// the newer `v4` are refused below 6.6. The flags are part of the identity of the tool kit.
+/// The flags of every BPF object. Kernels from 6.1 on understand `v3`; kernels below 6.6 refuse the
+/// newer `v4`. The flags are part of the toolchain's identity.
 pub const FLAGS: &[&str] = &[
     "-g",
     "-O2",
@@ -33,7 +33,7 @@ pub struct Complaint {
     pub file: String,
     /// The line in it.
     pub line: Option<u32>,
-    /// What is wrong, and the compiler's further words on the lines below.
+    /// The message, and the compiler's notes on the lines below.
     pub message: String,
 }
 
@@ -43,7 +43,7 @@ impl Complaint {
     }
 }
 
-/// A source text and where it stands.
+/// A source text and its place.
 pub struct Text<'a> {
     /// The path that diagnostics and the verifier's log name.
     pub label: &'a str,
@@ -58,7 +58,7 @@ pub struct Text<'a> {
 pub fn find() -> Result<PathBuf, String> {
     if let Some(chosen) = std::env::var_os("BPF_CLANG") {
         let path = PathBuf::from(chosen);
-        // A name is looked for in `PATH`; a path counts from here, wherever it is run.
+        // A name is searched in `PATH`; a relative path starts at the current directory.
         return Ok(if path.components().count() > 1 { absolute(&path) } else { path });
     }
     let versioned = (OLDEST_CLANG..=22).rev().map(|version| format!("clang-{version}"));
@@ -110,12 +110,12 @@ fn run(clang: &Path, headers: &Path, source: &Text, object: &Path) -> std::io::R
     fed(command, source)
 }
 
-/// A clang that reads its text from a pipe, so that what is compiled is what was hashed.
+/// A clang that reads its text from a pipe, so that the compiled text is the hashed one.
 pub fn reading_a_pipe(clang: &Path, source: &Text) -> Command {
     let folder = absolute(source.folder);
     let mut command = Command::new(clang);
     command.arg("-iquote").arg(&folder);
-    // What debugging information and the verifier's log name is the same wherever this runs.
+    // Debugging information and the verifier's log name the same paths on every host.
     command.arg(format!("-ffile-prefix-map={}={}", folder.display(), source.folder.display()));
     command.args(["-x", "c", "-c", "-"]);
     command
@@ -128,7 +128,7 @@ pub fn fed(mut command: Command, source: &Text) -> std::io::Result<Output> {
     command.current_dir(nowhere.path());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
-    // `#line` gives the text its name back.
+    // `#line` gives the text its name.
     let named = format!("#line 1 \"{}\"\n{}", source.label.escape_default(), source.text);
     if let Some(mut pipe) = child.stdin.take() {
         pipe.write_all(named.as_bytes())?;
@@ -140,7 +140,7 @@ pub fn fed(mut command: Command, source: &Text) -> std::io::Result<Output> {
     Ok(output)
 }
 
-/// As seen from anywhere.
+/// The absolute path.
 pub fn absolute(folder: &Path) -> PathBuf {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())
@@ -154,7 +154,7 @@ fn strip(raw: &Path, linked: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(linked).map_err(|error| error.to_string())
 }
 
-/// The kernel's name of the architecture that we are compiled for.
+/// The kernel's name of this program's architecture.
 pub fn arch() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "x86",
@@ -166,10 +166,10 @@ pub fn arch() -> &'static str {
     }
 }
 
-/// How many lines of clang's words are kept.
+/// The number of lines of clang's messages that are kept.
 const KEPT_LINES: usize = 12;
 
-/// Reads clang's diagnostics: the first error decides file and line; what else was said follows it.
+/// Reads clang's diagnostics: the first error gives file and line; the other lines follow it.
 pub fn complaint(stderr: &str) -> Complaint {
     let errors: Vec<&str> = stderr.lines().filter(|line| is_diagnostic(line)).collect();
     let Some(first) = errors.first() else {

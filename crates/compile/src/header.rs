@@ -177,13 +177,13 @@ mod tests {
 
     #[test]
     fn a_family_has_a_year_an_author_and_perhaps_parents() {
-        let of = |year, author: &str, after: &[&str]| {
+        let lineage = |year, author: &str, after: &[&str]| {
             let after = after.iter().map(|&name| name.into()).collect();
             Some(Lineage { year, author: author.into(), after })
         };
         let header = Header::parse("toy", FILE);
-        assert_eq!(header.lineage, of(2009, "Ada, Grace and others", &["tin", "clay"]));
-        assert_eq!(Lineage::parse("1961, Fernando"), of(1961, "Fernando", &[]));
+        assert_eq!(header.lineage, lineage(2009, "Ada, Grace and others", &["tin", "clay"]));
+        assert_eq!(Lineage::parse("1961, Fernando"), lineage(1961, "Fernando", &[]));
         assert_eq!(Lineage::parse("long ago, somebody"), None);
         assert_eq!(Lineage::parse(""), None);
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What names the exact bytes of a scheduler.
+//! The identity of a scheduler's exact bytes.
 
 /// The SHA-256 of a source text, hexadecimal. If it includes files with quotation marks that `read`
-/// finds, the hash goes over the text and theirs, in the order of inclusion, so that a changed
-/// header is noticed. Names are asked for as seen from the scheduler's folder: what
-/// `include/a.h` includes as `b.h` is `include/b.h`, or else `b.h`.
+/// finds, the hash covers the text and theirs, in the order of inclusion, so that a changed header
+/// is noticed. Names are relative to the scheduler's folder: what `include/a.h` includes as `b.h`
+/// is `include/b.h`, or else `b.h`.
 pub fn identity(text: &str, read: &dyn Fn(&str) -> Option<String>) -> String {
     let mut whole = text.to_owned();
     included(text, read).iter().for_each(|(_, text)| whole.push_str(text));
@@ -50,21 +50,21 @@ fn quoted_include(line: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn of(text: &str, header: Option<&str>) -> String {
+    fn identity_of(text: &str, header: Option<&str>) -> String {
         identity(text, &|name| header.filter(|_| name == "a.h").map(str::to_owned))
     }
 
     #[test]
     fn a_plain_file_is_its_own_hash() {
         let text = "#include <scx/common.bpf.h>\nint x;\n";
-        assert_eq!(of(text, None), model::trial::sha256_hex(text.as_bytes()));
+        assert_eq!(identity_of(text, None), model::trial::sha256_hex(text.as_bytes()));
     }
 
     #[test]
     fn a_changed_header_is_another_scheduler() {
         let text = "# include \"a.h\"\n#include \"a.h\"\n";
-        assert_ne!(of(text, Some("1")), of(text, Some("2")));
-        assert_ne!(of(text, Some("1")), of(text, None));
+        assert_ne!(identity_of(text, Some("1")), identity_of(text, Some("2")));
+        assert_ne!(identity_of(text, Some("1")), identity_of(text, None));
     }
 
     #[test]

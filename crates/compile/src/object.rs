@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{embedded, toolkit};
 
-/// The environment variable that names a folder of objects: a guest gets schedulers from outside
-/// the project in it.
+/// The environment variable that names a folder of objects. A guest finds schedulers that are not
+/// built in there.
 pub const OBJECTS_VARIABLE: &str = "FAIRGROUND_OBJECTS";
 
 /// A compiled scheduler. In a folder it is two files: `<sha256>.bpf.o`, and `<sha256>.json` for the
@@ -49,8 +49,8 @@ fn read_object(folder: &Path, sha256: &str) -> Option<Compiled> {
     Some(Compiled { object, ..compiled })
 }
 
-/// Puts an object into a folder, which is made if needed. The facts come last, so that a reader who
-/// finds them finds a whole object.
+/// Puts an object into a folder, which is made if needed. The facts come last, so that a reader
+/// that finds them finds a complete object.
 ///
 /// # Errors
 /// When the folder cannot be written.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Schedulers as text: the built-in ones and strangers' files.
+//! Schedulers as text: the built-in ones and other files.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ const ENDING: &str = ".bpf.c";
 pub struct Source {
     /// The file's stem, `vtime`.
     pub name: String,
-    /// Where it is, as messages name it.
+    /// Its place for messages.
     pub path: String,
     /// The text.
     pub text: String,
@@ -26,14 +26,14 @@ pub struct Source {
 
 /// The built-in schedulers, sorted by name.
 pub fn builtin() -> Vec<Source> {
-    let of = |entry: &embedded::Builtin| Source {
+    let source = |entry: &embedded::Builtin| Source {
         name: entry.name.into(),
         path: entry.path.into(),
         text: entry.text.into(),
         sha256: entry.sha256.into(),
         header: Header::parse(entry.name, entry.text),
     };
-    embedded::BUILTINS.iter().map(of).collect()
+    embedded::BUILTINS.iter().map(source).collect()
 }
 
 /// Finds a scheduler: a name without `/` and `.bpf.c` is a built-in one, everything else is a file,
@@ -87,7 +87,7 @@ fn unknown(name: &str) -> CompileError {
     CompileError::new(name, message)
 }
 
-/// As the compiler looks for it: beside the file, then among the headers and schedulers that we
+/// Searches as the compiler does: next to the file, then among the headers and schedulers that we
 /// bring.
 fn read_included(folder: &Path, name: &str) -> Option<String> {
     std::fs::read_to_string(folder.join(name)).ok().or_else(|| brought(name))

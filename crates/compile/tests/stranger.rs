@@ -15,7 +15,7 @@ void BPF_STRUCT_OPS(mine_enqueue, struct task_struct *p, u64 enq_flags)
 SCX_OPS_DEFINE(mine_ops, .enqueue = (void *)mine_enqueue, .name = "mine");
 "#;
 
-/// A scheduler that is made of ours: `eevdf`, but nobody ever has less than 100 ms.
+/// A scheduler that includes one of the tree: `eevdf` with slices of at least 100 ms.
 const OVERLAY: &str = r#"
 #include <scx/common.bpf.h>
 char _license[] SEC("license") = "GPL";

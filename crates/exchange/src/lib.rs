@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Results that come from others and go to others.
+//! Exchange of results with other programs and people.
 //!
 //! ```text
 //! another program's file ─► imports ─► records

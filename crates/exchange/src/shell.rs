@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Command lines as text that can be pasted into a POSIX shell, and whether a stranger's may be.
+//! Command lines as text for a POSIX shell, and whether an untrusted one is safe to paste.
 
 /// Quotes an argument for a POSIX shell where it needs quotes.
 pub fn quoted(argument: &str) -> String {
@@ -15,7 +15,7 @@ fn is_plain(character: char) -> bool {
     character.is_ascii_alphanumeric() || "-_./:=,@%+".contains(character)
 }
 
-/// Whether a command can be shown to be pasted: a call of this program with plain or quoted words.
+/// Whether a command is safe to paste: a call of this program with plain or quoted words.
 pub fn is_plain_command(command: &str) -> bool {
     let Some(rest) = command.strip_prefix("fairground") else { return false };
     let (mut quoted, mut characters) = (false, rest.chars());

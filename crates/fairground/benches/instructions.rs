@@ -156,7 +156,7 @@ fn records(experiment: &Path, store: &Path, flags: &[&str]) -> Vec<Record> {
     assert!(status.code().is_some_and(|code| code <= 1), "fairground run: {status}");
     Store::open_readonly(store)
         .and_then(|store| store.records(&Filter::default()))
-        .expect("the run has left records")
+        .expect("the session has left records")
 }
 
 /// The kernel's own, the peer, the plain file, then the others by name.
@@ -171,7 +171,7 @@ fn contestants(records: &[Record]) -> Vec<String> {
 
 fn print_costs(names: &[String], without: &[Record], with: &[Record]) {
     println!("`messaging` on one CPU, virtual clock, instructions; probes: what they add\n");
-    println!("| scheduler | runs | all | of {KERNEL} | of {PLAIN} | switches | each | probes |");
+    println!("| scheduler | trials | all | of {KERNEL} | of {PLAIN} | switches | each | probes |");
     println!("|---|---:|---:|---:|---:|---:|---:|---:|");
     let all = |name| cost(without, name).map_or(f64::NAN, |cost| cost.instructions);
     let (kernel, plain) = (all(KERNEL), all(PLAIN));
@@ -182,7 +182,7 @@ fn print_costs(names: &[String], without: &[Record], with: &[Record]) {
         };
         println!(
             "| {name} | {} | {:.0} | {:.3} | {:.3} | {:.0} | {:.0} | {:+.2} % |",
-            cost.runs,
+            cost.trials,
             cost.instructions,
             cost.instructions / kernel,
             cost.instructions / plain,
@@ -210,7 +210,7 @@ fn print_growth(names: &[String], records: &[Record], workload: &str, what: &str
     }
 }
 
-/// The length of the run for each switch: the CPU is always busy, and what a scheduler does between
+/// The length of the trial for each switch: the CPU is always busy, and what a scheduler does between
 /// two tasks belongs to neither.
 fn switch_ns(records: &[Record], name: &str, workload: &str, tasks: i64) -> Option<f64> {
     let of = |record: &&Record| {
@@ -226,23 +226,23 @@ fn switch_ns(records: &[Record], name: &str, workload: &str, tasks: i64) -> Opti
     (switches > 0.0).then_some(run_ns / switches)
 }
 
-/// Means over the runs of a contestant.
+/// Means over the trials of a contestant.
 struct Cost {
-    runs: usize,
+    trials: usize,
     instructions: f64,
     switches: f64,
 }
 
 fn cost(records: &[Record], name: &str) -> Option<Cost> {
     let ended_well = |r: &&Record| r.trial.contestant.name == name && r.outcome.is_ok();
-    let runs: Vec<&Record> = records.iter().filter(ended_well).collect();
+    let trials: Vec<&Record> = records.iter().filter(ended_well).collect();
     let mean = |metric: &str| -> Option<f64> {
-        let values = runs.iter().map(|record| record.measured.value(metric, "all"));
+        let values = trials.iter().map(|record| record.measured.value(metric, "all"));
         let sum: f64 = values.sum::<Option<f64>>()?;
-        (!runs.is_empty()).then(|| sum / runs.len() as f64)
+        (!trials.is_empty()).then(|| sum / trials.len() as f64)
     };
     let switches = mean("voluntary_switches")? + mean("involuntary_switches")?;
-    Some(Cost { runs: runs.len(), instructions: mean("completion_ns")?, switches })
+    Some(Cost { trials: trials.len(), instructions: mean("completion_ns")?, switches })
 }
 
 fn why(records: &[Record], name: &str) -> String {

@@ -50,7 +50,7 @@ fn session() -> Session {
     let experiment = serde_json::json!({
         "name": "bench", "question": "How fast?", "backend": "vm", "baseline": "fifo",
         "contestants": [], "workloads": [], "machines": [],
-        "blocks": 1, "runs_per_boot": 1, "timeout_ms": 1000,
+        "blocks": 1, "trials_per_boot": 1, "timeout_ms": 1000,
     });
     Session {
         id: 0,

@@ -83,8 +83,8 @@ pub struct ExperimentOptions {
     #[arg(long, value_name = "N")]
     blocks: Option<u32>,
     /// Trials of each cell inside one boot
-    #[arg(long, value_name = "N")]
-    runs: Option<u32>,
+    #[arg(long, value_name = "N", alias = "runs")]
+    trials_per_boot: Option<u32>,
     /// Time limit of a trial, seconds
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u64>,
@@ -119,7 +119,7 @@ impl ExperimentOptions {
             machines: self.machines.clone(),
             baseline: self.baseline.clone(),
             blocks: self.blocks,
-            runs: self.runs,
+            trials_per_boot: self.trials_per_boot,
             timeout_s: self.timeout,
             trace: self.trace.clone(),
             exploratory: self.exploratory,

@@ -13,7 +13,7 @@ use std::thread;
 use model::{Backend, Contestant, Experiment, Seed, Trial};
 
 use crate::execution::objects::Sources;
-use spec::experiment::Resolved;
+use spec::experiment::ResolvedExperiment;
 use spec::plan;
 use spec::{Host, Overrides, SpecError};
 
@@ -43,7 +43,7 @@ impl Definition {
             Some(name) => spec::experiment(name, overrides, host),
             None => spec::adhoc(overrides, host),
         })?;
-        let Resolved { experiment, notes, pairs: counterparts } = resolved;
+        let ResolvedExperiment { experiment, notes, pairs: counterparts } = resolved;
         Ok(Definition { experiment, sources, notes, counterparts })
     }
 

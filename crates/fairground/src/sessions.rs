@@ -67,10 +67,13 @@ pub fn history(campaigns: &[PastCampaign], margin_percent: f64) -> History {
     let mut records: Vec<Vec<Record>> =
         campaigns.iter().map(|campaign| campaign.records.clone()).collect();
     name_processors_if_several(&mut records);
-    let runs: Vec<stats::view::history::Run> = campaigns
+    let sessions: Vec<stats::view::history::Session> = campaigns
         .iter()
         .zip(&records)
-        .map(|(campaign, records)| stats::view::history::Run { label: &campaign.label, records })
+        .map(|(campaign, records)| stats::view::history::Session {
+            label: &campaign.label,
+            records,
+        })
         .collect();
-    history_of(&runs, margin_percent)
+    history_of(&sessions, margin_percent)
 }

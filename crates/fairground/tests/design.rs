@@ -96,7 +96,7 @@ fn equals_are_measured_before_real_time_is() {
     };
     assert_eq!(names(&bench), ["adhoc-aa", "adhoc"]);
     let scatter = &sessions(&bench)[1].experiment.design.scatter;
-    assert_eq!((scatter.len(), scatter[0].runs), (1, 8), "{scatter:?}");
+    assert_eq!((scatter.len(), scatter[0].trials), (1, 8), "{scatter:?}");
     assert!(scatter[0].deviation > 0.0);
     bench.run(&["report", "-o", "r.html"]).success();
     let page = std::fs::read_to_string(bench.path("r.html")).unwrap();

@@ -94,7 +94,7 @@ fn a_perfect_file_agrees_with_its_counterpart() {
         &bench.run(&["fidelity", "--counterparts", "twins.toml", "--offline", "--all"]).code(0),
     );
     assert!(said.starts_with("Pairs: other on 7."), "{said}");
-    assert!(said.contains("farthest off | original | file |"), "{said}");
+    assert!(said.contains("farthest off | counterpart | file |"), "{said}");
     let all = said.lines().find(|line| line.starts_with("| all |")).expect("a row of sums");
     let columns: Vec<&str> = all.split('|').map(str::trim).collect();
     let within: f64 = columns[3].trim_end_matches(" %").parse().expect("a percentage");

@@ -11,7 +11,7 @@ use model::Clock;
 mod common;
 use common::{Bench, ready, stdout};
 
-/// A load that takes milliseconds, and whose numbers need few samples.
+/// A workload that takes milliseconds, and whose numbers need few samples.
 const OWN: &str = r#"# SPDX-License-Identifier: GPL-2.0-only
 about = "everybody writes to everybody"
 headline = ["completion_ns all"]

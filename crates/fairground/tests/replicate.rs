@@ -207,7 +207,7 @@ fn a_claim_without_numbers_is_no_data_and_says_why() {
     .assert_eq(stdout(&ran).split("\n\n").next().unwrap_or_default());
     let few = bench.run(&[&replicate(&["./true.toml"])[..], &["--blocks", "2"]].concat()).code(1);
     let said = stdout(&few);
-    assert!(said.contains("2 and 2 independent runs are too few for an interval"), "{said}");
+    assert!(said.contains("2 and 2 independent trials are too few for an interval"), "{said}");
 }
 
 #[test]

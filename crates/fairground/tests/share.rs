@@ -249,11 +249,11 @@ fn refusal_writes_nothing_and_is_bad_input() {
 }
 
 #[test]
-fn what_others_measured_is_no_run_of_ours() {
+fn what_others_measured_is_no_session_of_ours() {
     let bench = bench();
     shared(&bench, &["--by", "Ada"]);
     import(&bench, "a.fairground");
-    // One run of our own, one of Ada's: nothing before it to compare with.
+    // One session of our own, one of Ada's: nothing before it to compare with.
     bench.run(&["run", "./race.toml", "--exploratory", "--store", "b.db", "--seed", "9"]).success();
     let assert = bench.run(&["history", "--gate", "--store", "b.db"]).code(2);
     assert!(stderr(&assert).contains("measured only once"), "{}", stderr(&assert));

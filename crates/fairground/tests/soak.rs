@@ -32,7 +32,7 @@ fn every_scheduler_survives_on_the_real_kernel() {
     let records = bench.records("soak.db");
     for name in compile::builtin().iter().map(|source| source.name.as_str()).chain(["eevdf-7"]) {
         let judged = records.iter().filter(|record| record.trial.contestant.name == name).count();
-        // Two loads each, on every kernel with sched_ext that is there.
+        // Two workloads each, on every kernel with sched_ext that is there.
         assert!(judged > 0 && judged % 2 == 0, "{name}: {said}");
     }
 }

@@ -104,7 +104,7 @@ fn whoever_misbehaves_is_named_and_the_others_are_unharmed() {
             r#"
 question = "Who notices what?"
 blocks = 1
-runs_per_boot = 1
+trials_per_boot = 1
 timeout_s = 5
 
 [[scheduler]]
@@ -340,7 +340,7 @@ fn vtime_needs_no_more_instructions_than_scx_bpfland() {
         "messaging",
         "--blocks",
         "1",
-        "--runs",
+        "--trials-per-boot",
         "6",
     ];
     let ended = bench.run(&[&["run", "--on", "vm"], &arguments[..], &OFFLINE].concat());

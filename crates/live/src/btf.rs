@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the running kernel's own type information (BTF) says.
+//! The running kernel's type information (BTF).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::loader::variable::members;
 
 /// The kernel's side of the contract.
 pub struct KernelBtf {
-    /// The values of the enumerators that were asked for and exist.
+    /// The values of the requested enumerators that exist.
     pub enumerators: BTreeMap<String, u64>,
     /// The members of `struct sched_ext_ops`.
     pub ops_members: BTreeSet<String>,

@@ -102,7 +102,7 @@ pub fn load(compiled: &Compiled, knobs: &BTreeMap<String, KnobValue>) -> Result<
         notes: notes.clone(),
         ..LoadError::default()
     })?;
-    let printed = printed::of(&object, &mut notes);
+    let printed = printed::listen_to(&object, &mut notes);
     let loaded = Loaded {
         scheduler: None,
         _helpers: Vec::new(),
@@ -174,7 +174,7 @@ impl Open {
         }
     }
 
-    /// The enumerators that the object (`__SCX_…` variables) asks for, and all flags.
+    /// The enumerators that the object refers to (`__SCX_…` variables), and all flags.
     fn wanted(&self) -> BTreeSet<String> {
         let asked = self.enumerator_variables().map(|(name, _)| name.to_owned());
         asked.chain(flags::NAMES.map(|(name, _)| name.to_owned())).collect()
@@ -349,7 +349,7 @@ impl Loaded {
         &self.notes
     }
 
-    /// The buffer of what the scheduler prints, to be read after it was unloaded.
+    /// The buffer with the scheduler's output, to be read after it was unloaded.
     pub(crate) fn take_printed(&mut self) -> Option<Printed> {
         self.printed.take()
     }

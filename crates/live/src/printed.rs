@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a scheduler prints with `bpf_printk`, for its author: in a private instance of the kernel's
+//! The output of a scheduler's `bpf_printk`, for its author: in a private instance of the kernel's
 //! tracer, and only for schedulers that print.
 
 use std::fs;
@@ -12,7 +12,7 @@ pub const LINES_MAX: usize = 10_000;
 
 const INSTANCES: &str = "/sys/kernel/tracing/instances";
 const EVENT: &str = "events/bpf_trace/bpf_trace_printk/enable";
-/// What the kernel writes before each text.
+/// The kernel's prefix of each text.
 const MARK: &str = "bpf_trace_printk: ";
 
 /// `BPF_JMP | BPF_CALL` of a helper, and the helpers that print.
@@ -25,8 +25,8 @@ pub struct Printed {
     instance: PathBuf,
 }
 
-/// Keeps what a scheduler prints from now on, if it can print.
-pub fn of(object: &Object, notes: &mut Vec<String>) -> Option<Printed> {
+/// Keeps a scheduler's output from now on, if it can print.
+pub fn listen_to(object: &Object, notes: &mut Vec<String>) -> Option<Printed> {
     let listening = prints(object).then(Printed::listen)?;
     listening.map_err(|why| notes.push(why)).ok()
 }
@@ -42,7 +42,7 @@ fn prints(object: &Object) -> bool {
 }
 
 impl Printed {
-    /// Listens from now on. The error says why nobody can.
+    /// Listens from now on. The error says why that is impossible.
     fn listen() -> Result<Printed, String> {
         let instance = Path::new(INSTANCES).join(format!("fairground-{}", std::process::id()));
         let failed = |error: std::io::Error| {
@@ -83,7 +83,7 @@ impl Drop for Printed {
     }
 }
 
-/// The texts without what the tracer says of each: task, CPU, flags, time. A text may have several
+/// The texts without the tracer's prefix: task, CPU, flags, time. A text may have several
 /// lines.
 fn parse(trace: &str) -> Vec<String> {
     let lines = trace.lines().filter(|line| !line.starts_with('#') && !line.is_empty());

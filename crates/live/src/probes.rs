@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Counts inside the kernel what its scheduler does to the workload's tasks.
+//! Counts scheduling events of the workload's tasks inside the kernel.
 //!
 //! `probes.bpf.c` counts. This side assigns threads to groups, starts and ends the counting, and
 //! adds up. Nothing is transferred while the probes count, so that they disturb as little as
@@ -24,12 +24,13 @@ mod trace;
 use crate::loader::log::{Listener, explain, warnings};
 use crate::loader::variable::{self, Variable};
 use layout::{
-    BUCKETS, CpuSeries, MAX_GROUPS, MEASURES, OTHER_WAITS, Tally, Task, Totals, WAKEUPS, activity,
+    BUCKETS, CpuSeries, MAX_GROUPS, MEASURES, OTHER_WAITS, Tally, TaskSlot, Totals, WAKEUPS,
+    activity,
 };
 use maps::{bss_bytes, find_map, map_memory, size, slots};
 pub use reading::GroupReadings;
 use reading::Window;
-use shared::Shared;
+use shared::SharedMap;
 
 /// Attached probes. Dropping them detaches them.
 pub struct Probes {
@@ -37,10 +38,10 @@ pub struct Probes {
     links: Vec<Link>,
     object: Object,
     groups: Vec<String>,
-    tasks: Shared<Task>,
-    histograms: Shared<u64>,
-    series: Shared<CpuSeries>,
-    globals: Shared<u8>,
+    tasks: SharedMap<TaskSlot>,
+    histograms: SharedMap<u64>,
+    series: SharedMap<CpuSeries>,
+    globals: SharedMap<u8>,
     variables: Vec<Variable>,
     trace: bool,
     statistics: Option<OwnedFd>,
@@ -50,7 +51,7 @@ pub struct Probes {
 /// async-signal-safe.
 #[derive(Clone, Copy)]
 pub struct Announcer {
-    first: *mut Task,
+    first: *mut TaskSlot,
     mask: usize,
 }
 
@@ -128,7 +129,7 @@ impl Probes {
             statistics: None,
         };
         // Number 0 is every CPU's idle task, which must not match an empty slot.
-        probes.tasks.set(0, Task { pid: u32::MAX, ..Task::default() });
+        probes.tasks.set(0, TaskSlot { pid: u32::MAX, ..TaskSlot::default() });
         (0..groups.len()).try_for_each(|group| probes.set_fork_group(group, group))?;
         for program in probes.object.progs_mut().filter(|program| program.autoload()) {
             probes.links.push(program.attach().map_err(because)?);
@@ -168,17 +169,17 @@ impl Probes {
         if taken {
             return Err(format!("the probes have one slot for tasks {tid} and {}", before.pid));
         }
-        let task = Task {
+        let task = TaskSlot {
             group: group as u32,
             activity: present_activity(tid)?,
             cpu: -1,
             since_ns: monotonic_ns(),
-            ..Task::default()
+            ..TaskSlot::default()
         };
         self.tasks.set(index, task);
         // The task number is written last: from then on the kernel writes to the slot.
         fence(Ordering::SeqCst);
-        self.tasks.set(index, Task { pid: tid, ..task });
+        self.tasks.set(index, TaskSlot { pid: tid, ..task });
         Ok(())
     }
 
@@ -215,7 +216,8 @@ impl Probes {
         let start_ns = if started { self.globals.read(self.offset("start_ns")) } else { finish_ns };
         let cost = self.cost();
         self.links.clear();
-        let tasks: Vec<Task> = (0..self.tasks.len()).map(|index| self.tasks.get(index)).collect();
+        let tasks: Vec<TaskSlot> =
+            (0..self.tasks.len()).map(|index| self.tasks.get(index)).collect();
         let window = Window { start_ns, finish_ns };
         Readings {
             groups: (0..self.groups.len()).map(|group| self.group(&tasks, group, window)).collect(),
@@ -231,10 +233,10 @@ impl Probes {
         (0..self.series.len()).map(|cpu| self.series.get(cpu))
     }
 
-    fn group(&self, tasks: &[Task], group: usize, window: Window) -> GroupReadings {
+    fn group(&self, tasks: &[TaskSlot], group: usize, window: Window) -> GroupReadings {
         let retired = self.offset("retired") + group * size_of::<Totals>();
         let is_member =
-            |task: &&Task| task.activity != activity::FREE && task.group as usize == group;
+            |task: &&TaskSlot| task.activity != activity::FREE && task.group as usize == group;
         let members = tasks.iter().filter(is_member);
         let retired = self.globals.read(retired);
         let (mut sum, wakeups, other_waits) = reading::group(members, &retired, window);
@@ -250,7 +252,7 @@ impl Probes {
         sum
     }
 
-    fn events(&self, tasks: &[Task], start_ns: u64) -> Trace {
+    fn events(&self, tasks: &[TaskSlot], start_ns: u64) -> Trace {
         let lost: u64 = self.globals.read(self.offset("lost_events"));
         let events = find_map(&self.object, "events").and_then(|ring| trace::drain(&ring));
         let group = |pid: u32| {
@@ -265,7 +267,7 @@ impl Probes {
         }
     }
 
-    /// Runs and mean time of each probe, as the kernel counted them.
+    /// The number of calls and the mean time of each probe, as the kernel counted them.
     fn cost(&self) -> BTreeMap<String, ProbeCost> {
         let counted =
             self.object.progs().filter(|program| program.autoload() && self.statistics.is_some());
@@ -309,11 +311,11 @@ fn check_host(groups: &[String]) -> Result<(), String> {
     }
 }
 
-/// What a thread does right now, by the letter in its `stat` file.
+/// The current activity of a thread, by the letter in its `stat` file.
 fn present_activity(tid: u32) -> Result<u32, String> {
     let stat = std::fs::read_to_string(format!("/proc/{tid}/stat"))
         .map_err(|error| format!("there is no thread {tid}: {error}"))?;
-    // The name stands in parentheses and may contain anything, also parentheses.
+    // The name is in parentheses and may itself contain parentheses.
     let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
     Ok(match state {
         Some('R') if tid == nix::unistd::gettid().as_raw() as u32 => activity::RUNNING,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How the load went over time: each CPU's switches add to counters of that CPU, most of them to the
+ * Counts over time: each CPU's switches add to counters of that CPU, most of them to the
  * interval of its latest switch.
  */
 #ifndef FAIRGROUND_PROBES_SERIES_H
 #define FAIRGROUND_PROBES_SERIES_H
 
-/* How the load went over time, for each CPU. Sized before loading. */
+/* Counts over time, for each CPU. Sized before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Real programs as loads: found, held at the common start, observed, stopped, and waited for.
+//! Real programs as workloads: found, held at the common start, observed, stopped, and waited for.
 
 use std::ffi::{CString, OsStr};
 use std::fs::File;
@@ -21,17 +21,17 @@ use crate::player::usage::{self, Usage};
 #[cfg(test)]
 mod tests;
 
-/// How much a program may print between two looks at its pipes.
+/// The bytes that a program may print between two reads of its pipes.
 const PIPE_BYTES: i32 = 1 << 20;
 
 /// How long a program may take to end after SIGINT: a sched_ext scheduler has to give all tasks
 /// back.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// How often the output of a program that nobody measures is taken, milliseconds.
+/// The interval at which the output of an unmeasured program is read, milliseconds.
 const LOOK_MS: i32 = 100;
 
-/// How long a program may take to say its version.
+/// The time limit for a program to print its version.
 const VERSION_GRACE: Duration = Duration::from_secs(2);
 
 /// A started program. Dropping it kills it.
@@ -46,7 +46,7 @@ pub struct Running {
     stopped: bool,
 }
 
-/// What a program left behind.
+/// The result of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Finished {
     /// What it wrote to its standard output.
@@ -76,15 +76,15 @@ pub fn find(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| runs(path))
 }
 
-/// Why a workload's program cannot run here, and what brings what is not installed; `None` when
-/// all that it needs is here.
+/// Why a workload's program cannot run here, with the packages to install; `None` if nothing is
+/// missing.
 pub fn missing(program: &Program) -> Option<String> {
     let (name, package) = program.needed().find(|(name, _)| find(name).is_none())?;
     let package = if package.is_empty() { name } else { package };
     Some(format!("`{name}` is not installed here; try: apt install {package}"))
 }
 
-/// The first line of what `PROGRAM --version` says; `None` when it does not know that option.
+/// The first line that `PROGRAM --version` prints; `None` if it does not have that option.
 pub fn version(name: &str) -> Option<String> {
     let command = [name.to_owned(), "--version".to_owned()];
     let mut running = Running::hold(&command, &Policy::default(), None).ok()?;
@@ -99,12 +99,12 @@ pub fn version(name: &str) -> Option<String> {
 }
 
 impl Running {
-    /// Starts a program up to the moment before it becomes itself: it has a process number, and
-    /// waits for [`Running::release`]. It works in `folder`, or where we do.
+    /// Forks a program's process, which waits for [`Running::release`] before `execve`. It works in
+    /// `folder`, or in the current one.
     pub fn hold(command: &[String], policy: &Policy, folder: Option<&Path>) -> io::Result<Running> {
         let name = command.first().map_or("", String::as_str);
         let absent = || io::Error::other(format!("`{name}` is not installed here"));
-        // A path is meant from where we are, not from where the program will be.
+        // A relative path starts at the current folder, not at the program's.
         let path = std::path::absolute(find(name).ok_or_else(absent)?)?;
         let image = Image::new(&path, command, folder)?;
         let (gate, stdout, stderr) = (pipe()?, pipe()?, pipe()?);
@@ -137,7 +137,7 @@ impl Running {
     /// Lets it run.
     pub fn release(&mut self) {
         self.start_ns = now_ns();
-        // The end of the pipe is the sign.
+        // Closing the pipe is the signal.
         self.gate = None;
     }
 
@@ -146,7 +146,7 @@ impl Running {
         self.handle.as_raw_fd()
     }
 
-    /// Takes what it has printed, so that it need not wait for us; true when it has ended.
+    /// Reads its output, so that it does not block on the pipe; true when it has ended.
     pub fn look(&mut self) -> bool {
         self.reap(libc::WNOHANG);
         self.stdout.drain();
@@ -154,8 +154,8 @@ impl Running {
         self.end.is_some()
     }
 
-    /// Sleeps until it has ended, or for a moment because its pipes must be emptied; false when we
-    /// are told to stop.
+    /// Sleeps until it has ended, or for a moment because its pipes must be emptied; false when the
+    /// trial must stop.
     pub fn wait(&self) -> bool {
         let entry = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
         let mut entries = [entry(self.handle()), entry(custody::alarm())];
@@ -164,12 +164,12 @@ impl Running {
         entries[1].revents == 0
     }
 
-    /// What it has printed until the last look, standard output first.
+    /// Its output so far, standard output first.
     pub fn said(&self) -> String {
         self.stdout.text() + &self.stderr.text()
     }
 
-    /// Ends it with everything that it has started, politely at first.
+    /// Ends it with everything that it has started: first by SIGINT, then by SIGKILL.
     pub fn stop(&mut self) {
         if !self.look() {
             self.stopped = true;
@@ -184,7 +184,7 @@ impl Running {
         self.look();
     }
 
-    /// Stops it if it still runs, and says how it went.
+    /// Stops it if it still runs, and returns its result.
     pub fn finish(mut self) -> Finished {
         self.stop();
         let (status, usage, end_ns) = self.end.unwrap_or_default();
@@ -247,7 +247,7 @@ impl Image {
         let bytes = |path: &Path| CString::new(path.as_os_str().as_bytes());
         let arguments = strings(command.iter().map(|argument| OsStr::new(argument).to_owned()))?;
         let plain = std::env::vars_os().filter(|(name, _)| !name.as_bytes().starts_with(b"LC_"));
-        // Numbers shall have points, whatever the user's language.
+        // Numbers have decimal points, whatever the user's locale.
         let variables = plain.chain([("LC_ALL".into(), "C".into())]).map(|(name, value)| {
             let mut variable = name;
             variable.push("=");
@@ -315,7 +315,7 @@ fn open_handle(pid: libc::pid_t) -> io::Result<OwnedFd> {
     }
 }
 
-/// What comes out of a pipe.
+/// The output from a pipe.
 struct Capture {
     pipe: File,
     bytes: Vec<u8>,

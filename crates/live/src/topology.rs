@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How this machine's CPUs hang together, as the kernel shows it.
+//! The topology of this machine's CPUs, as the kernel shows it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::facts::{cpu_list, cpus_online};
 
-/// Counts of what CPUs share.
+/// Counts of CPUs, threads, caches and nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topology {
     /// CPUs that are online.
@@ -25,9 +25,9 @@ pub fn topology() -> Topology {
     of(Path::new("/sys/devices/system"), &cpus_online())
 }
 
-/// What `root`, a folder like `/sys/devices/system`, says of these CPUs. What it does not say
-/// counts as one.
-fn of(root: &Path, cpus: &[u32]) -> Topology {
+/// The topology of these CPUs from `root`, a folder like `/sys/devices/system`. A missing count is
+/// one.
+fn read(root: &Path, cpus: &[u32]) -> Topology {
     let cpu = |cpu: &u32| root.join(format!("cpu/cpu{cpu}"));
     let siblings = cpus.iter().map(|one| list(&cpu(one).join("topology/thread_siblings_list")));
     let sizes: BTreeSet<usize> =
@@ -47,7 +47,7 @@ fn within(list: &[u32], cpus: &[u32]) -> usize {
     list.iter().filter(|cpu| cpus.contains(cpu)).count().max(1)
 }
 
-/// Who shares the cache of the highest level with a CPU.
+/// The CPUs that share the cache of the highest level with a CPU.
 fn last_cache(folder: &Path) -> Option<Vec<u32>> {
     let caches = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
     let level = |cache: &Path| -> Option<u32> {

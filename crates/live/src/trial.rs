@@ -132,7 +132,7 @@ fn play(
     let mut reload = || reloads.borrow_mut().reload();
     let duration_ns = trial.workload.duration_us.unwrap_or(0).saturating_mul(1_000);
     let options = Options {
-        setting: play::Setting::of(trial),
+        setting: play::Setting::for_trial(trial),
         folder: context.folder.as_deref(),
         rounds_per_ms: provenance.calibration_rounds_per_ms,
         probes: probes.as_mut(),
@@ -216,7 +216,8 @@ fn note(provenance: &mut Provenance, played: &Played, reported: &parsers::Report
         provenance.programs.insert(program.parser.clone(), version.clone());
     }
     if !played.above_load {
-        let note = "the lab could not run above the load (no root): the run may have ended late";
+        let note =
+            "the player could not run above the workload (no root): the trial may have ended late";
         provenance.notes.push(note.into());
     }
     if played.start_took_ns > LONG_START_NS {

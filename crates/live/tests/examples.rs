@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The loads that the project is about, small, as whole trials: each can be said in the model's
+//! Small forms of typical workloads, as whole trials: each can be expressed in the model's
 //! words, and gives the numbers that it is asked for.
 
 use std::sync::atomic::AtomicBool;

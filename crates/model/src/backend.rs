@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What executes trials, and how backends differ: one row of facts for each backend.
 //!
-//! The rest of the program asks for a property ([`Backend::is_model`],
+//! Other code asks for a property ([`Backend::is_model`],
 //! [`Backend::boots_kernels`], …) and does not compare names, so that a new backend is a new row
 //! here and a new arm where trials are executed.
 
@@ -28,13 +28,13 @@ pub enum Backend {
 /// Where the kernel of a trial comes from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kernel {
-    /// There is none: a model takes its place.
+    /// A model replaces it.
     Modelled,
     /// A boot starts the one that the contestant names.
     Booted,
-    /// It runs already, with whatever else the machine does.
+    /// The running one; other work of the machine goes on.
     Running,
-    /// Another program ran on it, at another time.
+    /// The one that another program was measured on.
     Foreign,
 }
 
@@ -50,7 +50,7 @@ struct Facts {
 }
 
 impl Backend {
-    /// The backends that can execute a trial, in the order in which `run` hands them their part.
+    /// The backends that can execute a trial, in the order in which `run` uses them.
     pub const EXECUTING: [Backend; 3] = [Backend::Sim, Backend::Vm, Backend::Live];
 
     /// The backend without a kernel, whose numbers are compared with a kernel's.
@@ -126,7 +126,7 @@ impl Backend {
         self.facts().kernel == Kernel::Running
     }
 
-    /// Whether a trial gets the machine that its file describes. Other backends have the machine
+    /// Whether a trial gets the machine that its file describes. Other backends use the machine
     /// that they are on.
     pub fn shapes_machine(self) -> bool {
         self.is_model() || self.boots_kernels()
@@ -137,12 +137,12 @@ impl Backend {
         self.facts().kernel != Kernel::Foreign
     }
 
-    /// The clock of its measured times on this machine.
+    /// The clock that measures times on this machine.
     pub fn clock(self, machine: &Machine) -> Clock {
         self.facts().clock.unwrap_or(machine.clock)
     }
 
-    /// The largest machine that it can have, in CPUs; `None`: no limit of its own.
+    /// The largest machine in CPUs; `None`: no limit of its own.
     pub fn cpus_max(self) -> Option<u32> {
         self.facts().cpus_max
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether a record from somewhere else is one: what its type cannot promise.
+//! Validates a record from a file: rules that its type cannot express.
 
 use crate::series::POINTS_MAX;
 use crate::trial::SCHEMA;
@@ -8,14 +8,14 @@ use crate::{Histogram, Metric, Outcome, Record, SchedulerChoice, Series};
 /// The longest name, in characters.
 const NAME_MAX: usize = 400;
 
-/// The longest text, a dump or what a scheduler printed, in bytes.
+/// The longest text (a dump, or a scheduler's output), in bytes.
 const TEXT_MAX: usize = 4 << 20;
 
 /// The largest number of nanoseconds, seconds or samples: what the store's integers hold.
 const NUMBER_MAX: u64 = i64::MAX as u64;
 
 impl Record {
-    /// Why this cannot be a record that Fairground has made; `None` if it can.
+    /// Why Fairground cannot have made this record; `None` if it can.
     pub fn fault(&self) -> Option<String> {
         let trial = &self.trial;
         if trial.schema != SCHEMA {
@@ -52,7 +52,7 @@ impl Record {
     }
 }
 
-/// Why a text cannot be a name.
+/// Why this cannot be a name; `None` if it can.
 fn name_fault(what: &str, name: &str) -> Option<String> {
     match name {
         "" => Some(format!("its {what} has no name")),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What others have published, and how it is asked again: a claim is one file of `claims/`.
+//! Published findings and the tests that repeat them: a claim is one file of `claims/`.
 //!
 //! ```text
 //! Claim ─ Published (numbers as printed)
@@ -22,20 +22,20 @@ pub struct Claim {
     pub id: String,
     /// The claim in one plain sentence.
     pub about: String,
-    /// Whose it is.
+    /// The publication.
     pub source: Source,
-    /// Who, what, when, where.
+    /// Author, title, year, place.
     pub citation: String,
     /// How it was measured: machine, kernel, tool with its command, repeats, metric.
     pub protocol: String,
     /// Numbers as they were printed; none where there is only a picture.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Published>,
-    /// What we know since it was measured: why a verdict is as it is, or why backends differ.
-    /// Written afterwards, said to be so, and without influence on any verdict.
+    /// Explanations found after measuring: why a verdict is as it is, or why backends differ.
+    /// Written after measuring and marked as such; it has no influence on a verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub afterwards: Option<String>,
-    /// How it is asked again, what is trusted most first.
+    /// The tests that repeat it, the most trusted one first.
     #[serde(default, rename = "test")]
     pub tests: Vec<Test>,
 }
@@ -59,7 +59,7 @@ impl Source {
     /// All, in the order of reports.
     pub const ALL: [Source; 5] = [Self::S0, Self::S1, Self::S2, Self::S3, Self::S4];
 
-    /// What it is about, as a heading.
+    /// Its topic, as a heading.
     pub fn title(self) -> &'static str {
         match self {
             Source::S0 => "ECHO against EEVDF and BORE: users' reports, 2024",
@@ -83,7 +83,7 @@ impl fmt::Display for Source {
 pub struct Published {
     /// What it is, in words.
     pub what: String,
-    /// The contestant that it is of, in our names, if it is of one.
+    /// Fairground's name of the contestant, if the number belongs to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     /// The number.
@@ -92,30 +92,30 @@ pub struct Published {
     pub unit: String,
 }
 
-/// One way of asking: an experiment on one backend, or the reason why there is none.
+/// One test of a claim: an experiment on one backend, or the reason why there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Test {
     /// Unique in the claim: `sim`, `vm`, `live_full`.
     pub name: String,
-    /// Who answers.
+    /// The backend that executes the experiment.
     pub on: Backend,
-    /// The published protocol in its full size, which runs only when it is asked for.
+    /// The published protocol in its full size; runs only on request.
     #[serde(default)]
     pub full: bool,
     /// The experiment's name or file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experiment: Option<String>,
-    /// What must come out; all of it.
+    /// The expected results; all must hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<Expectation>,
     /// Evidence for the mechanism that the source gives; it never decides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<Expectation>,
-    /// Our numbers beside the published ones, without a verdict.
+    /// Measures to show next to the published numbers, without a verdict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Beside>,
-    /// Why this backend cannot test it; with an experiment, why its numbers judge nothing.
+    /// Why this backend cannot test it; with an experiment, why its numbers decide nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_testable: Option<String>,
     /// The command that tests it elsewhere.
@@ -123,8 +123,8 @@ pub struct Test {
     pub command: Option<String>,
 }
 
-/// A measure in a cell: ours for every contestant, and what was printed for those that it was
-/// printed for.
+/// A measure in a cell: measured for every contestant, and the published numbers of those that have
+/// one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Beside {
@@ -136,7 +136,7 @@ pub struct Beside {
     /// The machine; in a file only if the experiment has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// The printed numbers, by the contestant of our experiment that stands for theirs.
+    /// The printed numbers, by the experiment's contestant that corresponds to the published one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub published: BTreeMap<String, f64>,
     /// Their unit, as printed.
@@ -144,7 +144,7 @@ pub struct Beside {
     pub unit: Option<String>,
 }
 
-/// A comparison of two sides, and which results count as the same finding.
+/// A comparison of two sides, and which results confirm the finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
@@ -167,18 +167,18 @@ pub struct Expectation {
     /// The machine that it is compared with, if that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_machine: Option<String>,
-    /// The measure that it is compared with, if that is another one: two groups of one run.
+    /// The measure that it is compared with, if that is another one: two groups of one trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_measure: Option<String>,
     /// In what form the two sides are compared.
     #[serde(default)]
     pub by: By,
-    /// Which way.
+    /// The expected direction.
     pub is: Is,
     /// What `more` and `less` start from, instead of 1 (`ratio`) or 0 (`difference`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub than: Option<f64>,
-    /// From where to where it counts as the published size, in the form of `by`.
+    /// The range that counts as the published size, in the form of `by`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Vec<f64>>,
     /// The sentence that the numbers support if the expectation holds.
@@ -203,15 +203,15 @@ pub enum By {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Is {
-    /// Above what is neutral.
+    /// Above the neutral value.
     More,
-    /// Below what is neutral.
+    /// Below the neutral value.
     Less,
-    /// Inside the size.
+    /// Within `size`.
     Equal,
 }
 
-/// Where one side's numbers come from; `None` where the experiment has only one.
+/// Where the numbers of one side come from; `None` where the experiment has only one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place<'a> {
     /// The measure with its group.
@@ -225,7 +225,7 @@ pub struct Place<'a> {
 }
 
 impl Expectation {
-    /// What a file says that names nothing else: `of` has more of the measure.
+    /// The expectation without optional fields: `of` has more of the measure.
     pub fn more(measure: &str, of: &str) -> Expectation {
         Expectation {
             measure: measure.into(),
@@ -254,7 +254,8 @@ impl Expectation {
         }
     }
 
-    /// The side that it is compared with: ours, but for what `over…` says; `None` if nothing does.
+    /// The side that it is compared with: [`Expectation::place`] with the `over…` fields applied;
+    /// `None` without any of them.
     pub fn other(&self) -> Option<Place<'_>> {
         let over = [&self.over, &self.over_cell, &self.over_machine, &self.over_measure];
         let ours = self.place();
@@ -266,7 +267,7 @@ impl Expectation {
         })
     }
 
-    /// What is neither more nor less; `None` where the file must say it.
+    /// The neutral value; `None` where the file must give it.
     pub fn neutral(&self) -> Option<f64> {
         self.than.or(match self.by {
             By::Ratio => Some(1.0),

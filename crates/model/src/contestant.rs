@@ -6,15 +6,15 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// One competitor of an experiment.
+/// One contestant of an experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contestant {
     /// The label in tables and charts, unique in the experiment.
     pub name: String,
     /// The kernel series that the `vm` backend boots for it, as in `fairground kernel list`: `6.1`,
-    /// `6.12`, `7` (the newest 7.x), or a path to an image. `live` ignores it and records what
-    /// runs.
+    /// `6.12`, `7` (the newest 7.x), or a path to an image. `live` ignores it and records the
+    /// running kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
     /// The scheduler under test.
@@ -41,7 +41,7 @@ pub enum SchedulerChoice {
         /// The program and its arguments, e.g. `["scx_bpfland", "-s", "5000"]`.
         command: Vec<String>,
     },
-    /// Whatever fair scheduler the booted kernel has built in.
+    /// The fair scheduler that is built into the booted kernel.
     Kernel,
     /// A policy of the kernel, given to every task of the workload that does not choose its own.
     Policy {
@@ -105,7 +105,7 @@ pub struct Policy {
     /// For `deadline`: the period.
     #[serde(default, skip_serializing_if = "is_default")]
     pub period_us: u64,
-    /// For `deadline`: the task may have what others have reserved and do not use (GRUB,
+    /// For `deadline`: the task may use bandwidth that others reserved and do not use (GRUB,
     /// `SCHED_FLAG_RECLAIM`).
     #[serde(default, skip_serializing_if = "is_default")]
     pub reclaim: bool,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How an experiment was planned: what was declared, and what was known, before it ran.
+//! How an experiment was planned: what was declared and known before it started.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,16 +9,16 @@ use crate::Backend;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Design {
-    /// Run although the plan may prove nothing, because somebody wanted so.
+    /// The user asked to run the plan although it may be too short to prove anything.
     #[serde(default, skip_serializing_if = "is_false")]
     pub exploratory: bool,
-    /// Blocks were added until no interval of a shift was wider than ± so many percent.
+    /// Blocks were added until no interval of a shift was wider than ± this many percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_percent: Option<f64>,
-    /// The number of blocks was chosen, before any result was looked at, to take so many seconds.
+    /// The number of blocks was chosen, before any result was looked at, to take this many seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_s: Option<u64>,
-    /// How far runs of one and the same contestant were apart before the experiment (A/A trials).
+    /// The noise between identical contestants before the experiment (A/A trials).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scatter: Vec<Scatter>,
 }
@@ -34,7 +34,7 @@ impl Design {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scatter {
-    /// Who answered.
+    /// The backend of the A/A trials.
     pub backend: Backend,
     /// The machine's name.
     pub machine: String,
@@ -42,10 +42,11 @@ pub struct Scatter {
     pub cell: String,
     /// The measure, as reports name it: `completion_ns all`.
     pub measure: String,
-    /// The standard deviation of natural logarithms between independent runs; 0.01 is about 1 %.
+    /// The standard deviation of natural logarithms between independent trials; 0.01 is about 1 %.
     pub deviation: f64,
-    /// How many runs it was taken from.
-    pub runs: usize,
+    /// The number of trials that it comes from.
+    #[serde(alias = "runs")]
+    pub trials: usize,
 }
 
 fn is_false(value: &bool) -> bool {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Why: one question, resolved from one file.
+//! An experiment: one question, resolved from one file.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,16 +19,16 @@ pub struct Experiment {
     pub name: String,
     /// The question that it answers, one sentence.
     pub question: String,
-    /// Who answers, in this order; each its part of the same plan.
+    /// The backends in the order of execution; each executes its part of the same plan.
     #[serde(alias = "backend", deserialize_with = "one_or_more")]
     pub backends: Vec<Backend>,
     /// The name of the contestant that the others are compared with.
     pub baseline: String,
-    /// The competitors.
+    /// What is compared.
     pub contestants: Vec<Contestant>,
     /// The cells: every workload with every combination of its parameters.
     pub workloads: Vec<Workload>,
-    /// What those of them that use the number of CPUs are on machines with another number than the
+    /// Variants of workloads that use the number of CPUs, for machines with another number than the
     /// first one: the same cells, with other counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scaled: Vec<Scaled>,
@@ -37,10 +37,12 @@ pub struct Experiment {
     /// The machines that only one of the backends has, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub only_on: BTreeMap<String, Backend>,
-    /// How many blocks (one fresh boot of every kernel each), i.e. boots per contestant and cell.
+    /// Number of blocks. Each boots every kernel afresh, so this is also the number of boots per
+    /// contestant and cell.
     pub blocks: u32,
-    /// How many runs of each cell inside one boot.
-    pub runs_per_boot: u32,
+    /// Trials of each cell inside one boot.
+    #[serde(alias = "runs_per_boot")]
+    pub trials_per_boot: u32,
     /// Wall-clock limit of each trial.
     pub timeout_ms: u64,
     /// Which cells are traced in their first block: `["wake_under_hogs hogs=3"]`.
@@ -67,7 +69,7 @@ impl Experiment {
         self.only_on.get(&machine.name).is_none_or(|only| *only == backend)
     }
 
-    /// What a workload of this experiment is on a machine.
+    /// The variant of a workload for a machine.
     pub fn on_machine<'a>(&'a self, workload: &'a Workload, machine: &Machine) -> &'a Workload {
         let cell = workload.cell();
         let fits = |scaled: &&Scaled| scaled.cpus == machine.cpus && scaled.workload.cell() == cell;
@@ -78,7 +80,7 @@ impl Experiment {
 /// Reads `"sim"` as well as `["sim", "vm"]`, each backend once.
 ///
 /// # Errors
-/// Other forms, unknown backends, none, and one twice.
+/// If the list is empty, or a backend is unknown or named twice.
 pub fn one_or_more<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Backend>, D::Error> {
     let backends = from.deserialize_any(OneOrMore)?;
     let twice = |(index, backend): (usize, &Backend)| backends[..index].contains(backend);

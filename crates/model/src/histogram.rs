@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 /// A distribution with three significant digits in HdrHistogram's layout (`lowest` 1 ns, 2048
-/// sub-buckets), kept sparse: readable in JSON, mergeable, and nothing falls off its end.
+/// sub-buckets), kept sparse: readable in JSON, mergeable, and without an upper limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Histogram {
@@ -24,7 +24,7 @@ pub struct Histogram {
 
 impl Histogram {
     /// The distribution of these samples.
-    pub fn of(name: &str, group: &str, samples: &[u64]) -> Histogram {
+    pub fn from_samples(name: &str, group: &str, samples: &[u64]) -> Histogram {
         let mut buckets = std::collections::BTreeMap::new();
         for &sample in samples {
             *buckets.entry(lowest_equivalent(sample)).or_default() += 1;
@@ -61,9 +61,9 @@ impl Histogram {
         Some(self.max)
     }
 
-    /// As [`Histogram::quantile`], for a histogram that lacks nothing but its largest samples,
-    /// which were only counted: exact for all ranks that are in it. `None` beyond them, and where
-    /// fewer than four samples are expected above the quantile, too few for any claim about it.
+    /// As [`Histogram::quantile`], for a histogram whose largest samples were only counted: exact
+    /// for all ranks below them. `None` beyond them, and where fewer than four samples are expected
+    /// above the quantile, too few for any claim about it.
     pub fn quantile_of_cut(&self, quantile: f64) -> Option<u64> {
         let kept: u64 = self.buckets.iter().map(|&(_, samples)| samples).sum();
         let rank = (quantile * self.count as f64).ceil() as u64;

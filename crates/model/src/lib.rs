@@ -6,13 +6,12 @@
 //! ```
 //!
 //! Read in this order: [`experiment`] asks a question, [`contestant`] and [`workload`] and
-//! [`machine`] say what is compared, under what, on what; [`trial`] is one answerable question as a
-//! value; [`record`] is its answer, made of [`metric`]s, [`histogram`]s, [`series`] and a
-//! [`trace`]; a [`total`] puts groups of tasks together.
-//! [`progress`] is what a running experiment tells its audience; [`seed`] is the only source of
-//! chance. [`claim`] is what others have published, and how it is asked again. [`design`] is what
-//! was declared before an experiment ran. [`source_tree`] names what backends expect in a folder
-//! that a workload compiles.
+//! [`machine`] say what is compared, under which workload, on which machine; [`trial`] is one
+//! answerable question as a value; [`record`] is its answer, made of [`metric`]s, [`histogram`]s,
+//! [`series`] and a [`trace`]; a [`total`] puts groups of tasks together. [`progress`] is the
+//! events of a running experiment; [`seed`] is the only source of chance. [`claim`] is a published
+//! finding with its tests. [`design`] is what was declared before an experiment started.
+//! [`source_tree`] names what backends expect in a folder that a workload compiles.
 //!
 //! What is not here: files, clocks, threads, SQL, HTML.
 

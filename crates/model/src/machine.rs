@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! On what a trial runs.
+//! The machine of a trial.
 
 use serde::{Deserialize, Serialize};
 
-/// A machine as its TOML file describes it. `live` runs on the machine that it is on and records
-/// it.
+/// A machine as its TOML file describes it. `live` uses the host and records its properties.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
@@ -36,10 +35,11 @@ pub struct Machine {
     /// Ticks per second (`CONFIG_HZ`).
     #[serde(default = "default_hz", skip_serializing_if = "is_default_hz")]
     pub hz: u32,
-    /// What real-time and deadline tasks may have of each second, µs (`sched_rt_runtime_us`): of
-    /// each CPU deadline tasks can reserve so much, and kernels before 6.12 throttle real-time
-    /// tasks that want more. −1: there is no limit. What kernels from 6.12 on keep for other tasks
-    /// (the servers of each CPU, 50 ms of each second) does not depend on it.
+    /// CPU time of each second that real-time and deadline tasks may use, µs
+    /// (`sched_rt_runtime_us`). Deadline tasks can reserve this much of each CPU; kernels before
+    /// 6.12 throttle real-time tasks beyond it. −1: there is no limit. Kernels from 6.12 on keep 50
+    /// ms of each second for other tasks (the fair servers of each CPU), which does not depend on
+    /// it.
     #[serde(default = "default_rt_runtime_us", skip_serializing_if = "is_default_rt_runtime_us")]
     pub rt_runtime_us: i64,
     /// What the kernel's work costs in the simulator.
@@ -66,7 +66,7 @@ impl Default for Machine {
     }
 }
 
-/// What work costs in the simulator, nanoseconds of CPU time where nothing else is said. A measured
+/// What work costs in the simulator, in nanoseconds of CPU time unless noted. A measured
 /// table comes from the VM; the defaults are a usual server core's order of magnitude.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -76,7 +76,7 @@ pub struct Costs {
     /// The switch from one task (or the idle task) to another, from that moment to the next task's
     /// own code.
     pub context_switch_ns: u64,
-    /// A wake-up, on the CPU of the one who wakes.
+    /// A wake-up, on the CPU of the waking task.
     pub wakeup_ns: u64,
     /// From the sending of an inter-processor interrupt to its handling: a delay, not CPU time.
     pub ipi_ns: u64,
@@ -113,27 +113,27 @@ pub struct Costs {
     pub fork_ns: u64,
     /// `execve`.
     pub exec_ns: u64,
-    /// A thread's end.
+    /// The end of a thread.
     pub exit_ns: u64,
     /// A forked process's first steps: it copies the pages that it touches.
     pub process_start_ns: u64,
-    /// A forked process's end: its memory is given back.
+    /// The end of a forked process: its memory is freed.
     pub process_end_ns: u64,
-    /// What a task's own program needs for a `run` step besides the work.
+    /// A task's own overhead for a `run` step, besides the work.
     pub step_ns: u64,
-    /// What it needs for a job of a timer: it reads the clock twice, and counts.
+    /// Its overhead for a job of a timer: two clock reads and the counting.
     pub job_ns: u64,
-    /// What a write to a pipe costs besides the system call and the bytes.
+    /// A write to a pipe, besides the system call and the copying.
     pub write_ns: u64,
-    /// What a read from one costs besides these.
+    /// A read from a pipe, besides these.
     pub read_ns: u64,
-    /// What a read from a file or a write to it costs besides these.
+    /// A read from a file or a write to it, besides these.
     pub file_ns: u64,
-    /// A page for a pipe: found, and given back.
+    /// Allocating and freeing a page for a pipe.
     pub page_ns: u64,
     /// Copying one KiB to or from a pipe.
     pub copy_kib_ns: u64,
-    /// Copying one KiB to or from a file in memory, its pages looked up.
+    /// Copying one KiB to or from a file in memory, page lookup included.
     pub file_kib_ns: u64,
     /// The disk's time for each request: a delay, not CPU time.
     pub disk_access_ns: u64,
@@ -142,7 +142,8 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// A machine on which all but the tasks' own work is free: for tests and for pure policy.
+    /// A machine on which only the tasks' own work costs time: for tests and for questions of pure
+    /// policy.
     pub const FREE: Costs = Costs {
         schedule_ns: 0,
         context_switch_ns: 0,

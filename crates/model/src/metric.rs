@@ -44,7 +44,7 @@ pub enum Direction {
     Lower,
     /// More is better.
     Higher,
-    /// Neither: it explains, it does not judge.
+    /// Neither direction is better: the measure explains and does not judge.
     Neutral,
 }
 
@@ -124,11 +124,11 @@ pub const MEASURES: &[Measure] = &[
     ),
     histogram(
         "span_ns",
-        "How long the steps inside a `within` take; those that the end of the run finds unfinished \
-         and past their limit count with the age that they have.",
+        "Duration of the steps inside a `within`. Steps that are unfinished and past their limit \
+         at the end of the trial count with their age.",
     ),
     histogram("turnaround_ns", "From a finite task's start to its end."),
-    histogram("frame_time_ns", "From one frame to the next, as a frame logger has seen them."),
+    histogram("frame_time_ns", "From one frame to the next, as a frame logger records them."),
     number(
         "completion_ns",
         Unit::Nanoseconds,
@@ -140,13 +140,13 @@ pub const MEASURES: &[Measure] = &[
         "iterations_per_second",
         Unit::PerSecond,
         Direction::Higher,
-        "Rounds of a group's steps, or a program's operations, per second of the run.",
+        "Repetitions of a group's steps, or a program's operations, per second.",
     ),
     number(
         "deadlines",
         Unit::Count,
         Direction::Neutral,
-        "Releases of the group's timers whose deadlines lie inside the run.",
+        "Releases of the group's timers whose deadlines lie inside the trial.",
     ),
     number(
         "deadlines_missed",
@@ -164,7 +164,7 @@ pub const MEASURES: &[Measure] = &[
         "timeouts",
         Unit::Count,
         Direction::Lower,
-        "Of the group's spans, those that took longer than their limit: a client that gave up.",
+        "Spans of the group that took longer than their limit: a client that gave up.",
     ),
     number(
         "voluntary_switches",
@@ -182,7 +182,7 @@ pub const MEASURES: &[Measure] = &[
         "migrations",
         Unit::Count,
         Direction::Neutral,
-        "Times that a task ran on another CPU than before.",
+        "Number of times that a task ran on another CPU than before.",
     ),
     number("cpu_time_ns", Unit::Nanoseconds, Direction::Neutral, "CPU time of the group's tasks."),
     number("user_time_ns", Unit::Nanoseconds, Direction::Neutral, "Its part in user mode."),
@@ -205,7 +205,7 @@ pub const MEASURES: &[Measure] = &[
         Unit::Nanoseconds,
         Direction::Lower,
         "The longest time that a task of the group was runnable without running, the end of the \
-         run included.",
+         trial included.",
     ),
     number(
         "tasks",
@@ -217,23 +217,23 @@ pub const MEASURES: &[Measure] = &[
         "reloads",
         Unit::Count,
         Direction::Neutral,
-        "How often the scheduler was taken out and loaded again during the run.",
+        "How often the scheduler was unloaded and loaded again during the trial.",
     ),
     number(
         "score",
         Unit::Count,
         Direction::Higher,
-        "A result of another program, in that program's own unit, of which more is better.",
+        "A result of another program, in that program's own unit, where more is better.",
     ),
     number(
         "cost",
         Unit::Count,
         Direction::Lower,
-        "A result of another program, in that program's own unit, of which less is better.",
+        "A result of another program, in that program's own unit, where less is better.",
     ),
     histogram(
         "unload_ns",
-        "From the request to take the scheduler out to the moment at which the kernel's own has \
+        "From the request to unload the scheduler to the moment at which the kernel's own has \
          all tasks.",
     ),
     histogram(

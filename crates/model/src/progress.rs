@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a running experiment tells its audience. Backends emit these and never print.
+//! Progress of a running experiment. Backends emit these events and never print.
 
 use crate::{Outcome, Trial};
 
 /// One step of progress.
 #[derive(Clone, Debug)]
 pub enum Progress<'a> {
-    /// So many trials will run.
+    /// The number of trials is known.
     Planned {
         /// All trials of the plan.
         trials: usize,
         /// Of these, already in the store (`--resume`).
         done: usize,
     },
-    /// A virtual machine starts.
+    /// A virtual machine is starting.
     BootStarted {
         /// The planned boot.
         boot: u32,
         /// The kernel's release.
         kernel: &'a str,
     },
-    /// It is ready for its first trial.
+    /// The guest is ready for its first trial.
     Booted {
         /// The planned boot.
         boot: u32,
@@ -31,6 +31,6 @@ pub enum Progress<'a> {
     TrialStarted(&'a Trial),
     /// A trial has its record, and the record is in the store.
     TrialFinished(&'a Trial, &'a Outcome),
-    /// Something that the user should know: KVM does not work, a kernel is missing.
+    /// A notice for the user: KVM does not work, a kernel is missing.
     Note(&'a str),
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The answer to a trial.
+//! The result of a trial.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,18 @@ use serde::{Deserialize, Serialize};
 use crate::trial::hex16;
 use crate::{Histogram, Metric, Series, Trace, Trial};
 
-/// One trial's answer. Records are the only memory: every table and picture is a function of them.
+/// The result of one trial. Records are the only memory: every table and picture is a function of
+/// them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// The question, whole.
+    /// The whole trial.
     pub trial: Trial,
     /// How it ended.
     pub outcome: Outcome,
     /// What was measured. Under a virtual clock the same trial gives the same bytes here.
     pub measured: Measured,
-    /// Where, when and with what; may differ between two runs of the same trial.
+    /// Where, when and with what; may differ between two executions of the same trial.
     pub provenance: Provenance,
     /// The events, if the trial asked for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,24 +37,23 @@ impl Record {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)]
 pub enum Outcome {
-    /// It ran to its end and the scheduler under test was running before and after.
+    /// It reached its end, and the scheduler under test was active before and after.
     Ok,
     /// The workload was still running at the trial's time limit, and could be stopped.
     Timeout {
         /// What was still running.
         reason: String,
     },
-    /// Nothing answered any more: the guest was killed from outside, or the live scheduler
-    /// unloaded.
+    /// No response: the guest was killed from outside, or the live scheduler was unloaded.
     Hung {
-        /// What was known last.
+        /// The last known state.
         reason: String,
     },
-    /// The kernel threw the sched_ext scheduler out, or it was not the one running at the end.
+    /// The kernel ejected the sched_ext scheduler, or another one was active at the end.
     Ejected {
         /// The kernel's reason, e.g. `runnable task stall (hog[123] failed to run for 30.2s)`.
         reason: String,
-        /// The kernel's debug dump, as far as there is one.
+        /// The kernel's debug dump; empty if there is none.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         dump: String,
     },
@@ -115,14 +115,15 @@ pub struct Measured {
     pub metrics: Vec<Metric>,
     /// Distributions, sorted by name and group.
     pub histograms: Vec<Histogram>,
-    /// How it went over time, in the order of [`crate::series::SERIES`]. Records that were made
-    /// before there were series, and imported ones, have none.
+    /// Measures over time, in the order of [`crate::series::SERIES`]. Imported records and those of
+    /// older versions have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<Series>,
 }
 
 impl Measured {
-    /// The measurement's identity: equal exactly when two runs measured the same, byte for byte.
+    /// The identity of the measurement: equal exactly when two trials measured the same, byte for
+    /// byte.
     pub fn hash(&self) -> String {
         hex16(self)
     }
@@ -143,8 +144,8 @@ impl Measured {
         self.series.iter().find(|series| series.name == name && series.missing.is_none())
     }
 
-    /// Adds a distribution, also one whose largest samples were only counted: then the numbers that
-    /// are exact all the same stand alone, as `name.p50`, and the rest is missing.
+    /// Adds a distribution. If its largest samples were only counted, the quantiles that are still
+    /// exact become numbers (`name.p50`), and the others are missing.
     pub fn distribution(&mut self, histogram: Histogram) {
         if histogram.is_complete() {
             return self.histograms.push(histogram);
@@ -197,32 +198,31 @@ pub struct Provenance {
     pub cpu_model: String,
     /// CPUs that the kernel under test has.
     pub cpus: u32,
-    /// Which boot it was: the kernel's `boot_id`, or under a virtual clock the host's number for
-    /// it.
+    /// The boot: the kernel's `boot_id`, or under a virtual clock the host's number for it.
     pub boot_id: String,
     /// The number of trials that ran in this boot before this one.
     pub boot_position: u32,
-    /// What scheduled before the workload started.
+    /// The active scheduler before the workload started.
     pub scheduler_before: ActiveScheduler,
-    /// What scheduled after it ended.
+    /// The active scheduler after it ended.
     pub scheduler_after: ActiveScheduler,
     /// Instructions or loop rounds per second that `run_us` was calibrated to; 0 where it does not
     /// apply.
     pub calibration_rounds_per_ms: u64,
     /// Whether the probes were on, or why not.
     pub probes: String,
-    /// The probes' own cost: runs and mean nanoseconds of each BPF program, when the kernel counts
-    /// them.
+    /// The cost of the probes: number of calls and mean nanoseconds of each BPF program, when the
+    /// kernel counts them.
     pub probe_cost: BTreeMap<String, ProbeCost>,
     /// Versions of the real programs that took part.
     pub programs: BTreeMap<String, String>,
-    /// When the trial started, seconds since 1970 on the host; 0 where no such clock is.
+    /// When the trial started, seconds since 1970 on the host; 0 where there is no such clock.
     pub started_unix_s: u64,
     /// Host time that the trial took.
     pub wall_ms: u64,
-    /// Anything else that a reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
-    /// What the scheduler printed with `bpf_printk`, the first lines of it.
+    /// The first lines that the scheduler printed with `bpf_printk`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub printed: Vec<String>,
 }
@@ -230,9 +230,9 @@ pub struct Provenance {
 /// What one probe cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProbeCost {
-    /// How often it ran.
+    /// Number of calls.
     pub runs: u64,
-    /// Mean time of a run, nanoseconds.
+    /// Mean time of a call, nanoseconds.
     pub mean_ns: f64,
 }
 
@@ -244,8 +244,8 @@ pub struct ActiveScheduler {
     pub sched_ext_state: String,
     /// `/sys/kernel/sched_ext/root/ops`, empty when none is loaded.
     pub sched_ext_ops: String,
-    /// `/sys/kernel/sched_ext/enable_seq`: how many schedulers were ever loaded; tells a reload
-    /// apart.
+    /// `/sys/kernel/sched_ext/enable_seq`: the number of schedulers loaded since boot, which shows
+    /// a reload.
     pub sched_ext_enable_seq: u64,
     /// The built-in fair scheduler of this kernel: `cfs` or `eevdf`, by its debug features or
     /// version.

@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 /// A splittable generator: SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number
-/// generators", OOPSLA 2014). Written here in ten lines because the plan and the records must mean
-/// the same in ten years, and crates promise no stable streams.
+/// generators", OOPSLA 2014). Implemented here because plans and records must stay reproducible for
+/// years, and crates do not promise stable streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seed(pub u64);

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How the load went over time, as `sar` shows a machine: a few numbers in equal intervals.
-//!
-//! How long a run lasts is not known when it begins, and memory is bounded. So counting starts with
-//! intervals of 10 ms, and the further from the start, the wider they are: twice as wide after 120
-//! of them, again after 60 more, and so on. At the end all are as wide as the last one: what comes
-//! out is the same as if neighbours had been merged whenever there were more than 120.
+//! Measures over time, as `sar` shows them: a few numbers in equal intervals.
+//! The length of a trial is not known when it begins, and memory is bounded. Counting therefore
+//! starts with intervals of 10 ms; their width doubles after 120 of them, and again after every 60.
+//! At the end all intervals get the width of the last one. The result is the same as if neighbours
+//! had been merged whenever there were more than 120.
 
 use serde::{Deserialize, Serialize};
 
 use crate::metric::Unit;
 
-/// One number over the time of a run, for the whole workload.
+/// One number over the time of a trial, for the whole workload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Series {
     /// A name from [`SERIES`].
     pub name: String,
-    /// How long an interval is: 10 ms times a power of two; 0 where the series is missing.
+    /// The length of an interval: 10 ms times a power of two; 0 where the series is missing.
     pub interval_ns: u64,
-    /// Where the last interval ends, from the common start: it is half as long to one and a half
-    /// times as long as the others. Only a run shorter than that has one of another length.
+    /// Where the last interval ends, from the common start: its length is 0.5 to 1.5 times that of
+    /// the others, except in a trial shorter than that.
     pub end_ns: u64,
     /// One for each interval, in the series' unit; at most [`POINTS_MAX`].
     pub values: Vec<f64>,
@@ -36,7 +35,7 @@ impl Series {
         (begin_ns, if last { self.end_ns } else { begin_ns + self.interval_ns })
     }
 
-    /// The values added up over the run's seconds: switches, or seconds of waiting.
+    /// The sum over the trial's seconds: switches, or seconds of waiting.
     pub fn integral(&self) -> f64 {
         let part = |(index, value): (usize, &f64)| {
             let (begin_ns, end_ns) = self.interval(index);
@@ -68,8 +67,7 @@ pub static SERIES: [Definition; 4] = [
     Definition {
         name: "waiting_tasks",
         unit: Unit::Count,
-        definition: "The workload's tasks that were runnable without running, the mean over the \
-                     interval; those that run are not counted.",
+        definition: "Mean number of the workload's tasks that were runnable without running.",
     },
     Definition {
         name: "switches_per_second",
@@ -80,7 +78,7 @@ pub static SERIES: [Definition; 4] = [
     Definition {
         name: "forks_per_second",
         unit: Unit::PerSecond,
-        definition: "Tasks that the workload's tasks made, threads included, per second.",
+        definition: "Tasks that the workload's tasks forked, threads included, per second.",
     },
 ];
 
@@ -143,19 +141,19 @@ impl Interval {
     }
 }
 
-/// The counts of a run, while it goes on. Nearly all that happens falls wholly into the present
-/// interval, so that has a fast way. Times are ns since the common start.
+/// The counts of a trial in progress. Nearly all events lie within the current interval, which has
+/// a fast path. Times are ns since the common start.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
     begin_ns: u64,
     end_ns: u64,
-    /// The present interval's counts that are not in its place yet.
+    /// Counts of the current interval that are not in the table yet.
     present: Interval,
     places: Vec<Interval>,
 }
 
 impl Counts {
-    /// A task has run from then to then, and leaves its CPU.
+    /// A task has run during this span, and leaves its CPU.
     #[inline]
     pub fn ran(&mut self, from_ns: u64, to_ns: u64) {
         if from_ns < self.begin_ns || to_ns >= self.end_ns {
@@ -168,7 +166,7 @@ impl Counts {
         self.present.busy_ns += to_ns.saturating_sub(from_ns);
     }
 
-    /// A task has waited for a CPU from then to then.
+    /// A task has waited for a CPU during this span.
     #[inline]
     pub fn waited(&mut self, from_ns: u64, to_ns: u64) {
         if from_ns < self.begin_ns || to_ns >= self.end_ns {
@@ -177,12 +175,12 @@ impl Counts {
         self.present.waiting_ns += to_ns.saturating_sub(from_ns);
     }
 
-    /// A task still runs at the end of the run.
+    /// A task still runs at the end of the trial.
     pub fn runs_at_end(&mut self, from_ns: u64, end_ns: u64) {
         self.spread(from_ns, end_ns, |at| &mut at.busy_ns);
     }
 
-    /// A task has made another one.
+    /// A task has forked.
     pub fn forked(&mut self, at_ns: u64) {
         self.at(place(at_ns)).forks += 1;
     }
@@ -198,7 +196,7 @@ impl Counts {
         self.spread(from_ns, to_ns, |at| &mut at.busy_ns);
     }
 
-    /// Makes the interval that holds this time the present one.
+    /// Makes the interval that holds this time the current one.
     #[cold]
     fn move_to(&mut self, at_ns: u64) {
         let present = std::mem::take(&mut self.present);
@@ -206,7 +204,7 @@ impl Counts {
         (self.begin_ns, self.end_ns) = bounds(place(at_ns));
     }
 
-    /// Gives each interval its part of a span of time.
+    /// Splits a span of time between intervals.
     #[cold]
     fn spread(&mut self, from_ns: u64, to_ns: u64, what: fn(&mut Interval) -> &mut u64) {
         let mut from_ns = from_ns;
@@ -225,7 +223,7 @@ impl Counts {
         &mut self.places[place]
     }
 
-    /// What was counted in equal intervals of a run of that length, and how long they are.
+    /// The counts in equal intervals of a trial of that length, and the length of an interval.
     pub fn equal_intervals(&self, run_ns: u64) -> (u64, Vec<Interval>) {
         let rounded = |interval_ns: u64| run_ns.saturating_add(interval_ns / 2) / interval_ns;
         let widths = (0..LAST_LEVEL).map(|level| FIRST_NS << level);
@@ -241,13 +239,13 @@ impl Counts {
         (interval_ns, equal)
     }
 
-    /// The record's series, for a run of that length on so many CPUs.
+    /// The record's series, for a trial of that length on `cpus` CPUs.
     pub fn series(&self, run_ns: u64, cpus: u32) -> Vec<Series> {
         if run_ns == 0 {
-            return missing("the run took no time");
+            return missing("the trial took no time");
         }
         let (interval_ns, equal) = self.equal_intervals(run_ns);
-        let of = |definition: &Definition| {
+        let series_of = |definition: &Definition| {
             let mut series =
                 Series { name: definition.name.into(), interval_ns, ..Series::default() };
             (series.end_ns, series.values) = (run_ns, vec![0.0; equal.len()]);
@@ -257,11 +255,11 @@ impl Counts {
             }
             series
         };
-        SERIES.iter().map(of).collect()
+        SERIES.iter().map(series_of).collect()
     }
 }
 
-/// A number of an interval; a millionth is as fine as it gets, a thousandth for rates.
+/// A number of an interval, rounded to a millionth, or to a thousandth for rates.
 fn value(name: &str, counts: &Interval, length_ns: u64, cpus: u32) -> f64 {
     const SECOND_NS: u64 = 1_000_000_000;
     match name {
@@ -275,7 +273,7 @@ fn value(name: &str, counts: &Interval, length_ns: u64, cpus: u32) -> f64 {
     }
 }
 
-/// `count · factor / divisor`, rounded to a part of `1 / fine`, in integers as long as possible.
+/// `count · factor / divisor`, rounded to `1 / fine`, in integer arithmetic as far as it goes.
 fn quotient(count: u64, factor: u64, divisor: u128, fine: u64) -> f64 {
     let exact = u128::from(count) * u128::from(factor) * u128::from(fine);
     let rounded = (exact + divisor / 2) / divisor.max(1);
@@ -284,12 +282,12 @@ fn quotient(count: u64, factor: u64, divisor: u128, fine: u64) -> f64 {
 
 /// All series, with the reason why there are none.
 pub fn missing(why: &str) -> Vec<Series> {
-    let of = |definition: &Definition| Series {
+    let series_of = |definition: &Definition| Series {
         name: definition.name.into(),
         missing: Some(why.into()),
         ..Series::default()
     };
-    SERIES.iter().map(of).collect()
+    SERIES.iter().map(series_of).collect()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Total {
-    /// The name that stands for all of them in metrics.
+    /// The name of the total in metrics.
     pub name: String,
     /// The groups' names.
     pub groups: Vec<String>,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// Who the process numbers are. Process 0 is every CPU's idle task.
+    /// The tasks by process number. Process 0 is the idle task of every CPU.
     pub tasks: Vec<TraceTask>,
     /// The events.
     pub events: Vec<TraceEvent>,
@@ -27,7 +27,7 @@ pub struct TraceTask {
     pub group: String,
 }
 
-/// One event. Unknown fields are not refused here: serde cannot do that beside `flatten`.
+/// One event. Unknown fields are not refused here: serde cannot do that together with `flatten`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceEvent {
     /// Nanoseconds since the common start of the workload.
@@ -52,7 +52,7 @@ pub enum What {
         /// Its state as ftrace writes it: `R` could run on, `R+` preempted, `S` sleeps, `D` disk,
         /// `X` dead …
         prev_state: String,
-        /// The task that runs now.
+        /// The next task.
         next: u32,
         /// Its kernel priority.
         next_prio: u32,
@@ -63,57 +63,56 @@ pub enum What {
         pid: u32,
         /// Its kernel priority.
         prio: u32,
-        /// The CPU that it will wait on, as far as known.
+        /// The CPU that it will wait on, if known.
         target: u32,
     },
     /// A new task (`sched_process_fork`).
     Fork {
-        /// Who forked.
+        /// The parent.
         parent: u32,
         /// The new task.
         child: u32,
     },
     /// A task ended (`sched_process_exit`).
     Exit {
-        /// Who.
+        /// The task.
         pid: u32,
     },
-    /// A decision: a runnable task was put into a queue. The event's CPU is the one that did it.
+    /// A decision: a runnable task was put into a queue, by the event's CPU.
     ///
     /// Decisions come from the simulator only: a real kernel has no tracepoints for them.
     Enqueue {
-        /// Who.
+        /// The task.
         pid: u32,
-        /// Where to.
+        /// The queue.
         queue: Queue,
-        /// Where it was taken from, when it had been in another queue; then the event's CPU has
-        /// chosen it there.
+        /// The queue that the event's CPU took it from, if it was in one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from: Option<Queue>,
-        /// Its virtual time, when that decides about its place.
+        /// Its virtual time, if the queue is ordered by it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         vtime: Option<u64>,
         /// How long it may run once it is chosen, ns; `None`: without limit, or not sched_ext.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         slice_ns: Option<u64>,
-        /// How many tasks were before it in the queue; `None` where only the scheduler knows.
+        /// Number of tasks before it in the queue; `None` where only the scheduler knows.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ahead: Option<u32>,
         /// The scheduler dispatched it at once, while it was being woken or enqueued.
         #[serde(default, skip_serializing_if = "is_false")]
         direct: bool,
     },
-    /// A decision: the CPU runs this task now, or goes on with it if it is the one that runs.
+    /// A decision: the CPU runs this task next, or continues with it.
     Choose {
-        /// Who.
+        /// The task.
         pid: u32,
         /// For how long, ns; `None`: without limit, or not sched_ext.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         slice_ns: Option<u64>,
     },
-    /// A decision: the running task has to go although it could run on; the switch follows.
+    /// A decision: the running task is preempted although it could run on; the switch follows.
     Preempt {
-        /// Who has to go.
+        /// The preempted task.
         pid: u32,
         /// Why.
         why: Preemption,
@@ -137,9 +136,9 @@ pub enum Queue {
     Global(u32),
     /// A queue that the scheduler made, by the number that it gave.
     Shared(u64),
-    /// The scheduler's own memory: the kernel does not know its order.
+    /// The scheduler's own data structures, whose order the kernel does not know.
     Scheduler,
-    /// The queue for the time when no scheduler decides: while one is loaded or unloaded.
+    /// The bypass queue, used while a scheduler is being loaded or unloaded.
     Bypass,
     /// The real-time run queue of a CPU.
     RealTime(u32),
@@ -163,7 +162,7 @@ impl Queue {
 pub enum Preemption {
     /// Its slice, quantum or budget was used up.
     SliceEnd,
-    /// It gave its CPU away.
+    /// It yielded.
     Yield,
     /// The scheduler kicked the CPU, from this one.
     Kick {
@@ -172,17 +171,17 @@ pub enum Preemption {
     },
     /// The scheduler put this task into the CPU's queue with `SCX_ENQ_PREEMPT`.
     Inserted {
-        /// Who came.
+        /// The task that was enqueued.
         pid: u32,
     },
     /// A task of a higher class or priority became runnable.
     MoreImportant {
-        /// Who came.
+        /// The task that was enqueued.
         pid: u32,
     },
-    /// It may not use this CPU any more.
+    /// Its affinity does not include this CPU any more.
     Moved,
-    /// The reservation of lower classes began or ended.
+    /// The reserved time of lower classes began or ended.
     Reservation,
     /// None of these.
     Other,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! One answerable question as a value.
+//! A trial as a value.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -9,8 +9,8 @@ use crate::{Backend, Clock, Contestant, Machine, Seed, Workload};
 /// The version of the trial's and the record's JSON form.
 pub const SCHEMA: u32 = 1;
 
-/// Scheduler + workload + machine + seed: all that decides an answer. Its JSON form, on one line,
-/// is what `fairground plan` prints, `fairground trial` reads, and the guest in the VM is handed.
+/// Scheduler + workload + machine + seed: everything that determines a record. `fairground plan`
+/// prints its JSON form on one line, `fairground trial` and the guest read it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trial {
@@ -18,11 +18,11 @@ pub struct Trial {
     pub schema: u32,
     /// The experiment's name.
     pub experiment: String,
-    /// Who answers.
+    /// The backend that executes it.
     pub backend: Backend,
     /// The scheduler under test.
     pub contestant: Contestant,
-    /// The load, with every parameter resolved.
+    /// The workload, with every parameter resolved.
     pub workload: Workload,
     /// The machine.
     pub machine: Machine,
@@ -34,12 +34,12 @@ pub struct Trial {
     /// The planned boot (`vm`) or session (`live`) that the trial belongs to: a level of
     /// replication.
     pub boot: u32,
-    /// The position in the plan, from 0: the order of running.
+    /// The position in the plan, from 0: the order of execution.
     pub position: u32,
     /// Time after which the supervisor ends the workload, on the clock of the machine that plays
-    /// it. What comes before the workload (preparing, loading) has as much.
+    /// it. Preparing and loading together have the same limit.
     pub timeout_ms: u64,
-    /// Whether probes measure (off only to find out what they cost).
+    /// Whether the probes are attached; off only to find out what they cost.
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub probes: bool,
     /// Whether to keep an event trace.
@@ -55,7 +55,7 @@ impl Trial {
     }
 
     /// Trials with the same key faced the same arrivals in the same block. `None` for imported
-    /// results: nobody planned their blocks.
+    /// results, which have no planned blocks.
     pub fn pairing_key(&self) -> Option<(u32, Seed)> {
         self.backend.can_execute().then_some((self.block, self.seed))
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Under what a scheduler is compared: groups of tasks that play steps, and real programs.
+//! Workloads: groups of tasks that play steps, and real programs.
 //!
 //! These are resolved workloads: every count is a number. The TOML files may hold expressions over
 //! their parameters; `fairground`'s `spec` replaces them before it deserialises into these types.
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::contestant::Policy;
 use crate::total::Total;
 
-/// One load.
+/// A resolved workload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
@@ -28,7 +28,7 @@ pub struct Workload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_us: Option<u64>,
     /// How often the scheduler under test is taken out and loaded again, spread evenly over
-    /// `duration_us`. Cannot happen in the simulator, nor to a kernel's own scheduler.
+    /// `duration_us`. Not possible in the simulator, nor for a kernel's own scheduler.
     #[serde(default, skip_serializing_if = "is_no_count")]
     pub reloads: u32,
     /// Message queues between tasks.
@@ -37,14 +37,14 @@ pub struct Workload {
     /// The tasks, played by real threads (or by the simulator).
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "task")]
     pub tasks: Vec<TaskGroup>,
-    /// A real program that runs beside the tasks; the workload lasts until it ends (it is stopped
-    /// at `duration_us` if that comes first). Cannot run in the simulator.
+    /// A real program that runs together with the tasks; the workload lasts until it ends (it is
+    /// stopped at `duration_us` if that comes first). Cannot run in the simulator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Program>,
     /// Groups that are also measured together.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "total")]
     pub totals: Vec<Total>,
-    /// What to look at first, e.g. `wakeup_latency_ns.p99 fair_waker`. The report opens with these.
+    /// The headline measures, e.g. `wakeup_latency_ns.p99 fair_waker`. The report opens with these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub headline: Vec<String>,
 }
@@ -78,7 +78,7 @@ pub struct TaskGroup {
     /// Each task's start is moved by a uniform random time below this, drawn from the trial's seed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub jitter_us: u64,
-    /// The policy; `None`: what the contestant says, SCHED_OTHER if it says nothing.
+    /// The policy; `None`: that of the contestant, else SCHED_OTHER.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Policy>,
     /// CPUs that the tasks may use; empty: all.
@@ -92,9 +92,8 @@ pub struct TaskGroup {
 }
 
 /// One thing that a task does. The meaning is the same on every backend.
-///
-/// Locks, conditions, barriers and semaphores come into being when they are first named; a name
-/// holds for the whole workload.
+/// Locks, conditions, barriers and semaphores are created at their first use; a name is valid in
+/// the whole workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Step {
@@ -193,19 +192,19 @@ pub enum Step {
     /// Change the CPUs that the task may use.
     Affinity(Vec<u32>),
     /// Play steps and measure how long they take: `span_ns`. Those that take longer than `us` count
-    /// as `timeouts`, and so do those that the end of the run finds unfinished and that old; these
-    /// are in `span_ns` with the age that they have. Not in templates.
+    /// as `timeouts`, and so do those that are unfinished and that old at the end of the trial;
+    /// these enter `span_ns` with their age. Not in templates.
     Within {
         /// The limit.
         us: u64,
-        /// What.
+        /// The steps.
         steps: Vec<Step>,
     },
     /// Play steps several times.
     Loop {
         /// How often.
         count: u64,
-        /// What.
+        /// The steps.
         steps: Vec<Step>,
     },
 }
@@ -220,7 +219,7 @@ impl Step {
     }
 }
 
-/// How many of these tasks name a barrier, which is how many must reach it.
+/// How many of these tasks use a barrier: the number that must reach it.
 pub fn barrier_users(tasks: &[&TaskGroup], barrier: &str) -> u32 {
     fn names(steps: &[Step], barrier: &str) -> bool {
         steps.iter().any(|step| match step {
@@ -243,8 +242,8 @@ pub struct Timer {
     /// late.
     #[serde(default, skip_serializing_if = "is_false")]
     pub relative: bool,
-    /// Releases that have wholly passed are skipped, and counted as missed: a video player that
-    /// drops frames. Without it they are caught up, one after another.
+    /// Releases that have wholly passed are skipped and counted as missed, as by a video player
+    /// that drops frames. Otherwise they are caught up one after another.
     #[serde(default, skip_serializing_if = "is_false")]
     pub skip: bool,
     /// Timers with the same name in the same task are one timer; empty: the task's own.
@@ -252,7 +251,7 @@ pub struct Timer {
     pub name: String,
 }
 
-/// A message queue with several members, as pipes.
+/// A message channel with several members, which are pipes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Channel {
@@ -262,26 +261,27 @@ pub struct Channel {
     pub count: u32,
 }
 
-/// A real program as a load.
+/// A real program as a workload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
     /// The program and its arguments; found by `PATH`.
     pub command: Vec<String>,
-    /// Who reads its output, e.g. `hackbench`; `none`: only its run time is measured.
+    /// The parser of its output, e.g. `hackbench`; `none`: only its run time is measured.
     pub parser: String,
-    /// The Debian package that brings it, for the message when it is missing.
+    /// Its Debian package, for the message when it is missing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub package: String,
-    /// Further programs that it or its preparation starts, with the Debian packages that bring
-    /// them: `{ gcc = "gcc" }`.
+    /// Further programs that it or its preparation starts, with their Debian packages: `{ gcc =
+    /// "gcc" }`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub needs: BTreeMap<String, String>,
     /// Commands that run to their end, one after another, before the scheduler under test is
     /// loaded and anything is measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prepare: Vec<Vec<String>>,
-    /// Whether it and its preparation work in an empty folder of their own, gone after the trial.
+    /// Whether it and its preparation work in an empty folder of their own, which is deleted after
+    /// the trial.
     #[serde(default, skip_serializing_if = "is_false")]
     pub scratch: bool,
     /// The source tree that it and its preparation work in, by the name under which
@@ -289,7 +289,7 @@ pub struct Program {
     /// which that script lists what a build reads.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sources: String,
-    /// Real files beside the program that it needs in the VM.
+    /// Other files that the program needs in the VM.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
 }

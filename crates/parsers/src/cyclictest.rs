@@ -2,8 +2,7 @@
 //! `cyclictest -q -h LIMIT` (rt-tests): its histogram, as text or with `--json=/dev/stdout`.
 //!
 //! All threads become one distribution. Samples at the limit and above are only counted by
-//! cyclictest, and without `-h` all are: then the output is refused, because a cut tail is not a
-//! tail.
+//! cyclictest, and without `-h` all are. Such output is refused, because the tail is truncated.
 
 use std::collections::BTreeMap;
 
@@ -22,10 +21,10 @@ pub fn parse(stdout: &str, _stderr: &str) -> Result<Reported, String> {
     reported(&threads, version)
 }
 
-/// As [`parse`], for a result that nobody can measure again: a cut tail is left as cut as it is.
+/// As [`parse`], for an imported result, which cannot be measured again: a truncated tail is kept.
 ///
 /// # Errors
-/// What is not cyclictest's output at all.
+/// The text is not cyclictest's output.
 pub fn parse_cut(text: &str) -> Result<Reported, String> {
     let (threads, version) = threads(text)?;
     reported(&threads, version)
@@ -92,7 +91,7 @@ fn number(object: &Value, key: &str) -> Result<u64, String> {
 }
 
 fn of_json(text: &str) -> Result<(Vec<Thread>, Option<String>), String> {
-    // After the document comes the text form of the same.
+    // The same result as text follows the document.
     let mut documents = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let document = documents.next().ok_or("there is no document")?.map_err(|e| e.to_string())?;
     if number(&document, "return_code")? != 0 {

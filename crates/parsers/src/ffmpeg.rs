@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `ffmpeg -benchmark`: its real time, and the frames that it made of it.
+//! `ffmpeg -benchmark`: its real time and the number of frames.
 //!
 //! The frame rate that it prints itself is rounded, so frames are divided by the real time.
 

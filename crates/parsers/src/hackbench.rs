@@ -24,7 +24,7 @@ mod tests {
     fn anything_else_is_refused() {
         assert!(parse("Running in threaded mode\n", "").is_err());
         assert!(parse("Time: 0.1\nTime: 0.2\n", "").is_err());
-        // A clock that stood still, or a run too short to be measured.
+        // The clock stood still, or the time was too short to be measured.
         assert!(parse("Time: 0.000\n", "").is_err());
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! jitterdebugger's `results.json`: one histogram of wake-up latency for each CPU.
 //!
-//! All CPUs become one distribution. Its histogram ends at 1,000 values; what is later is only
-//! counted. Such a result is left as incomplete as it is, so that nobody takes it for whole.
+//! All CPUs become one distribution. Its histogram ends at 1,000 values; later ones are only
+//! counted. Such a result stays marked as incomplete.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::Reported;
 
-/// What one value of a histogram stands for when the file does not say so, nanoseconds.
+/// The unit of a histogram if the file does not name one, nanoseconds.
 const MICROSECOND_NS: u64 = 1_000;
 
 /// See the module.
@@ -32,7 +32,7 @@ pub fn parse(stdout: &str, _stderr: &str) -> Result<Reported, String> {
     Ok(Reported { timer_lateness: Some(all), ..Reported::default() })
 }
 
-/// Version 1 counts microseconds, later ones say what they count.
+/// Version 1 counts microseconds; later versions name the unit.
 fn unit_ns(document: &Value) -> Result<u64, String> {
     match (number(document, "version")?, document.pointer("/sysinfo/resolution_in_ns")) {
         (1, None) => Ok(MICROSECOND_NS),

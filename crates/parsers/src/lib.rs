@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What real programs print, understood or refused: one program, one file.
-//!
-//! A parser that is not sure answers with an error, never with a zero. Each is tested with what the
-//! real program printed (`recorded/`).
+//! Parsers for the output of real programs: one program, one file.
+//! A parser that is not sure returns an error, never a zero. Each is tested with recorded output of
+//! the real program (`recorded/`).
 
 use model::Histogram;
 
@@ -18,7 +17,7 @@ mod sysbench;
 mod tbench;
 mod turnaround;
 
-/// What a program reports about itself.
+/// The measurements that a program reports.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reported {
     /// Its run time, for `completion_ns`.
@@ -29,7 +28,7 @@ pub struct Reported {
     pub timer_lateness: Option<Histogram>,
     /// From the start of each of its processes to its end, for `turnaround_ns`; nameless.
     pub turnaround: Option<Histogram>,
-    /// How many frames there were, and how many of them it dropped because it was late, for
+    /// The number of frames, and of those that it dropped because it was late, for
     /// `deadlines` and `deadlines_missed`.
     pub deadlines: Option<(u64, u64)>,
     /// The version that its output names.
@@ -59,7 +58,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     PARSERS.iter().map(|&(name, _)| name)
 }
 
-/// Lets a parser read a program's output.
+/// Applies a parser to a program's output.
 pub fn parse(parser: &str, stdout: &str, stderr: &str) -> Result<Reported, String> {
     let found = PARSERS.iter().find(|&&(name, _)| name == parser);
     let known = || names().collect::<Vec<_>>().join(", ");
@@ -70,7 +69,7 @@ pub fn parse(parser: &str, stdout: &str, stderr: &str) -> Result<Reported, Strin
     })
 }
 
-/// The last lines of what a program said, for messages.
+/// The last lines of a program's output, for messages.
 pub fn last(stdout: &str, stderr: &str) -> String {
     const LINES: usize = 5;
     let said: Vec<&str> =
@@ -83,7 +82,7 @@ pub fn last(stdout: &str, stderr: &str) -> String {
     }
 }
 
-/// A number that must be finite and above zero; a decimal comma is one, too.
+/// A number that must be finite and above zero; a decimal comma is accepted.
 pub fn positive(text: &str) -> Result<f64, String> {
     match text.trim().replace(',', ".").parse::<f64>() {
         Ok(number) if number.is_finite() && number > 0.0 => Ok(number),

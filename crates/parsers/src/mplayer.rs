@@ -2,8 +2,8 @@
 //! `mplayer -benchmark -hardframedrop`: `BENCHMARKn: disp: 237 (23.7 fps)  drop: 3 (1%)  total: 240
 //! (24.0 fps)`.
 //!
-//! A frame that is dropped is a missed deadline. The percentage that it prints is rounded down to
-//! nothing where few are dropped, so the counts are taken.
+//! A frame that is dropped is a missed deadline. The percentage is not used, because it is rounded
+//! down to 0 if few are dropped.
 
 use super::{Reported, only};
 

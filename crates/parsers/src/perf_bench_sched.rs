@@ -35,7 +35,7 @@ mod tests {
         let pipe = parse(include_str!("recorded/perf_pipe.txt"), "").unwrap();
         let (seconds, rate) =
             (pipe.completion_ns.unwrap() / 1e9, pipe.operations_per_second.unwrap());
-        // 2000 operations were asked for; the total has three digits.
+        // 2000 operations were requested; the total has three digits.
         assert!((rate * seconds / 2_000.0 - 1.0).abs() < 0.05, "{rate} {seconds}");
         let simple = parse(include_str!("recorded/perf_simple.txt"), "").unwrap();
         assert_eq!(simple.completion_ns, Some(10_000_000.0));

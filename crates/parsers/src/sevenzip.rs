@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `7zz b`: the last number of the line `Tot:`, its rating in MIPS: millions of the instructions
-//! that it takes compression and decompression to be worth, per second.
+//! `7zz b`: the last number of the line `Tot:`, its rating in MIPS (millions of nominal
+//! instructions per second).
 
 use super::{Reported, only, positive};
 

@@ -2,7 +2,7 @@
 //! `stress-ng --metrics`: bogo operations per second of real time, from the YAML (`--yaml
 //! /dev/stdout`) or from the text.
 //!
-//! The rate per second of CPU time is left alone: with a user time of zero it is nonsense.
+//! The rate per second of CPU time is ignored: with a user time of zero it is meaningless.
 
 use super::{Reported, only, positive};
 
@@ -21,7 +21,7 @@ pub fn parse(stdout: &str, stderr: &str) -> Result<Reported, String> {
     Ok(Reported { operations_per_second: rate, version, ..Reported::default() })
 }
 
-/// A field of the YAML. With several stressors there are several, and their sum would mean nothing.
+/// A field of the YAML. Several stressors have several, and their sum would be meaningless.
 fn field(yaml: &str, name: &str) -> Result<String, String> {
     let found = yaml.lines().filter_map(|line| line.trim_start().strip_prefix(name));
     only(found, &format!("`{name}` (run one kind of stressor)"))

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `tbench` and `dbench`: `Throughput 683.5 MB/sec  4 clients  4 procs  max_latency=12.3 ms`.
-//!
-//! An operation is a megabyte that went to or from the server: its clients replay one recorded mix,
-//! so that megabytes and requests are in proportion.
+//! An operation is a megabyte to or from the server. The clients replay one recorded mix, so
+//! megabytes and requests are proportional.
 
 use super::{Reported, only, positive};
 
@@ -15,9 +14,9 @@ pub fn parse(stdout: &str, stderr: &str) -> Result<Reported, String> {
     if !rest.contains("clients") {
         return Err("`Throughput` does not say how many clients".into());
     }
-    // A failed request names its line of the load: `[1234] write failed …`. `failed to create
-    // barrier semaphore` has none and is no failure: dbench takes the first one after a boot, whose
-    // number is 0, for none.
+    // A failed request names its line of the client file: `[1234] write failed …`. `failed to create
+    // barrier semaphore` without a line is harmless: dbench mistakes the first semaphore after a
+    // boot, whose number is 0, for none.
     let failed = |line: &&str| line.starts_with('[') && line.contains("failed");
     if let Some(line) = lines().find(failed) {
         return Err(format!("a client could not go on: {line}"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A script of ours that starts processes and prints for each how long it took: lines
-//! `turnaround_us 1234`, and maybe one line `completion_us 5678` for all of them together.
+//! A script of the tree that starts processes and prints how long each took: lines `turnaround_us
+//! 1234`, and optionally one line `completion_us 5678` for all of them together.
 
 use model::Histogram;
 
@@ -23,7 +23,7 @@ pub fn parse(stdout: &str, _stderr: &str) -> Result<Reported, String> {
     }
     Ok(Reported {
         completion_ns: completion.map(|ns| ns as f64),
-        turnaround: Some(Histogram::of("", "", &samples)),
+        turnaround: Some(Histogram::from_samples("", "", &samples)),
         ..Reported::default()
     })
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a workload means, once for all backends.
+//! The meaning of a workload, defined once for all backends.
 //!
 //! ```text
 //! Workload ──► Script (names are numbers, steps a flat table) ──► a player in `live` or `sim`
@@ -9,9 +9,8 @@
 //! Read in this order: [`script`] resolves a workload; [`op`] is the table of steps; [`limits`] and
 //! [`policy`] are the ranges of numbers; [`timer`] counts releases and deadlines; [`sums`] puts
 //! the groups' numbers together; [`refusal`] is the error of all of them.
-//!
-//! What is not here: clocks, threads, costs, files, and what only one backend cannot do (a table in
-//! `fairground`).
+//! What is not here: clocks, threads, costs, files, and the limits of single backends
+//! (`spec::capability`).
 
 pub mod limits;
 mod names;

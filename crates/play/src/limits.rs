@@ -8,9 +8,9 @@ use crate::Refusal;
 pub const MAX_TIMERS: usize = 8;
 /// The longest time in microseconds: one day.
 pub const TIME_US_MAX: u64 = 86_400_000_000;
-/// The most rounds of a task or a loop.
+/// The most repetitions of a task's steps or of a loop.
 pub const ROUNDS_MAX: u64 = 1_000_000_000;
-/// The count of a loop that never ends by itself.
+/// The repetitions of a loop without end.
 pub const ENDLESS: u64 = i64::MAX as u64;
 /// The most bytes that a step moves.
 pub const BYTES_MAX: u64 = 1 << 30;

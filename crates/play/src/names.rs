@@ -22,7 +22,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// The groups and channels, which must be declared. Other names begin with their first use.
+    /// The groups and channels, which must be declared. Other names are created at their first use.
     pub fn new(groups: &[&TaskGroup], channels: &[Channel]) -> Names {
         Names {
             groups: groups.iter().map(|group| (group.name.clone(), group.template)).collect(),

@@ -21,14 +21,14 @@ pub enum Op {
     Timer(usize),
     Lock(usize),
     Unlock(usize),
-    /// With `signal` it is a `sync`: first one waiter is woken.
+    /// With `signal` it is a `sync`, which first wakes one waiter.
     Wait {
         condition: usize,
         lock: usize,
         signal: bool,
     },
     Signal(usize),
-    /// Also `resume`: both wake everybody.
+    /// Also `resume`: both wake all waiters.
     Broadcast(usize),
     Barrier(usize),
     /// Waits for a condition without a lock.
@@ -178,7 +178,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// The steps with which a task changes itself.
+    /// Steps that change the task's own attributes.
     fn change(&mut self, step: &Step) -> Result<Op, Refusal> {
         match step {
             Step::Nice(nice) => {
@@ -202,7 +202,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The steps with which tasks wait for each other.
+    /// Steps that synchronise tasks.
     fn meeting(&mut self, step: &Step) -> Result<Op, Refusal> {
         let (names, own) = (&mut *self.names, self.group.name.as_str());
         Ok(match step {

@@ -6,7 +6,7 @@ use model::{Policy, PolicyClass};
 use crate::Refusal;
 use crate::limits::TIME_US_MAX;
 
-/// The real-time priority that Fairground keeps for itself, so that it can end a trial under every
+/// The real-time priority that Fairground keeps for itself, so that it can end a trial of any
 /// workload.
 pub const LAB_PRIORITY: u32 = 99;
 
@@ -51,7 +51,7 @@ pub fn check(policy: &Policy) -> Result<(), Refusal> {
     }
     match class {
         PolicyClass::Deadline => check_deadline(runtime_us, deadline_us, period_us),
-        // A slice that the task asks for.
+        // The slice that the task requests.
         PolicyClass::Other | PolicyClass::Batch if (deadline_us, period_us) == (0, 0) => {
             crate::limits::time_ns(runtime_us).map(|_| ())
         }
@@ -96,14 +96,14 @@ fn check_deadline(runtime_us: u64, deadline_us: u64, period_us: u64) -> Result<(
 mod tests {
     use super::*;
 
-    fn of(class: PolicyClass) -> Policy {
+    fn policy_of(class: PolicyClass) -> Policy {
         Policy { class, ..Policy::default() }
     }
 
     #[test]
     fn deadline_parameters_are_ordered() {
         let check = |runtime_us, deadline_us, period_us| {
-            let policy = of(PolicyClass::Deadline);
+            let policy = policy_of(PolicyClass::Deadline);
             check(&Policy { runtime_us, deadline_us, period_us, ..policy }).is_ok()
         };
         assert!(check(10, 0, 100) && check(10, 20, 100));
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn the_highest_priority_is_kept_for_the_lab() {
-        let priority = |priority| check(&Policy { priority, ..of(PolicyClass::Fifo) });
+        let priority = |priority| check(&Policy { priority, ..policy_of(PolicyClass::Fifo) });
         assert!(priority(1).is_ok() && priority(98).is_ok());
         assert!(priority(99).unwrap_err().message.contains("kept for Fairground"));
         assert!(priority(0).is_err() && priority(100).is_err());
@@ -121,8 +121,8 @@ mod tests {
 
     #[test]
     fn a_slice_is_no_deadline() {
-        assert!(check(&Policy { runtime_us: 3_000, ..of(PolicyClass::Batch) }).is_ok());
-        assert!(check(&Policy { runtime_us: u64::MAX, ..of(PolicyClass::Other) }).is_err());
-        assert!(check(&Policy { period_us: 1, ..of(PolicyClass::Other) }).is_err());
+        assert!(check(&Policy { runtime_us: 3_000, ..policy_of(PolicyClass::Batch) }).is_ok());
+        assert!(check(&Policy { runtime_us: u64::MAX, ..policy_of(PolicyClass::Other) }).is_err());
+        assert!(check(&Policy { period_us: 1, ..policy_of(PolicyClass::Other) }).is_err());
     }
 }

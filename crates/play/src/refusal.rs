@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// What cannot be played, and at which value of the workload.
+/// Why a workload cannot be played, with the place of the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The value's place, e.g. `task[0].steps[2].loop.steps[0]`; empty: the whole workload.
@@ -20,7 +20,7 @@ impl Refusal {
         Refusal { path: String::new(), message: message.into(), hint: hint.into() }
     }
 
-    /// The same refusal, seen from the value that contains its place.
+    /// Prefixes the place with that of the value that contains it.
     pub fn inside(mut self, outer: impl fmt::Display) -> Refusal {
         self.path = match self.path.is_empty() {
             true => outer.to_string(),

@@ -17,7 +17,7 @@ pub struct Script {
     pub groups: Vec<Group>,
     /// When tasks are told to stop, after the common start.
     pub duration_ns: Option<u64>,
-    /// By the channels' numbers.
+    /// The channels by number.
     pub channels: Vec<Pipes>,
     /// How many locks there are.
     pub locks: usize,
@@ -38,13 +38,13 @@ pub struct Script {
 pub struct Pipes {
     /// The number of its first pipe.
     pub first: usize,
-    /// How many it has, at least 1.
+    /// The number of its pipes, at least 1.
     pub count: u32,
 }
 
 impl Pipes {
     /// The pipe of a member; member numbers wrap around at the channel's count.
-    pub fn of(&self, member: u64) -> usize {
+    pub fn pipe_of(&self, member: u64) -> usize {
         self.first + (member % u64::from(self.count)) as usize
     }
 }
@@ -76,10 +76,10 @@ pub struct Group {
     pub has_spans: bool,
 }
 
-/// What a script depends on besides the workload.
+/// Inputs of a script besides the workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// The policy of groups that do not choose their own.
+    /// The policy of groups that do not set one.
     pub policy: Policy,
     /// The source of start phases.
     pub seed: Seed,
@@ -89,7 +89,7 @@ pub struct Setting {
 
 impl Setting {
     /// The setting of a trial: a contestant that is a policy gives it to all groups without one.
-    pub fn of(trial: &Trial) -> Setting {
+    pub fn for_trial(trial: &Trial) -> Setting {
         let policy = match &trial.contestant.scheduler {
             SchedulerChoice::Policy { policy } => *policy,
             _ => Policy::default(),
@@ -104,10 +104,13 @@ impl Script {
     /// # Errors
     /// The first value that cannot be played, with its place and what to write instead.
     pub fn new(workload: &Workload, setting: Setting) -> Result<Script, Refusal> {
-        let tasks: Vec<&TaskGroup> = workload.tasks.iter().filter(|it| is_played(it)).collect();
+        let tasks: Vec<&TaskGroup> =
+            workload.tasks.iter().filter(|group| is_played(group)).collect();
         let mut names = Names::new(&tasks, &workload.channels);
         let mut groups: Vec<Group> = Vec::with_capacity(tasks.len());
-        for (index, group) in workload.tasks.iter().enumerate().filter(|(_, it)| is_played(it)) {
+        for (index, group) in
+            workload.tasks.iter().enumerate().filter(|(_, group)| is_played(group))
+        {
             let mut resolved = resolve_group(group, &mut names, setting)
                 .map_err(|refusal| refusal.inside(format_args!("task[{index}]")))?;
             resolved.first_task =
@@ -210,7 +213,7 @@ fn pipes(channels: &[Channel]) -> Result<Vec<Pipes>, Refusal> {
     let place = |(index, channel): (usize, &Channel)| {
         if channel.count == 0 {
             let refusal = limits::range("members", 0, 1, u64::from(u32::MAX)).map(|_| ());
-            refusal.map_err(|it| it.inside(format_args!("channel[{index}].count")))?;
+            refusal.map_err(|refusal| refusal.inside(format_args!("channel[{index}].count")))?;
         }
         let pipes = Pipes { first, count: channel.count };
         first += channel.count as usize;

@@ -6,8 +6,7 @@ pub use model::metric::{ALL, PROGRAM};
 use model::metric::MEASURES;
 use model::{Histogram, Measured, Metric, Total};
 
-/// A measure whose sum over groups means the same for all of them together. Of ratios and indexes
-/// it does not.
+/// A measure whose sum over groups is meaningful, unlike that of ratios and indexes.
 struct Additive {
     name: &'static str,
     /// Whether the sum over all groups is recorded as the group [`ALL`].
@@ -37,7 +36,7 @@ const ADDITIVE: [Additive; 12] = [
     over_all("voluntary_switches"),
 ];
 
-/// Of these the largest counts.
+/// Measures whose largest value is taken instead of the sum.
 const LARGEST: &str = "longest_wait_ns";
 
 const PART_MISSING: &str = "not every group has it";
@@ -47,24 +46,24 @@ pub fn add_all(measured: &mut Measured, groups: &[&str]) {
     let parts = |measured: &Measured, name: &str| -> Option<Vec<f64>> {
         groups.iter().map(|group| measured.value(name, group)).collect()
     };
-    for it in ADDITIVE.iter().filter(|it| it.over_all) {
-        let sum = parts(measured, it.name).map(|parts| parts.iter().sum());
-        measured.metrics.push(together(it.name, ALL, sum));
+    for additive in ADDITIVE.iter().filter(|additive| additive.over_all) {
+        let sum = parts(measured, additive.name).map(|parts| parts.iter().sum());
+        measured.metrics.push(together(additive.name, ALL, sum));
     }
     let largest = parts(measured, LARGEST).map(|parts| largest(&parts));
     measured.metrics.push(together(LARGEST, ALL, largest));
 }
 
-/// Adds the numbers of groups that the workload wants measured together: sums, and distributions
-/// pooled. They are missing where a group lacks its part, and left out where no group has one.
+/// Adds the workload's totals: sums, and pooled distributions. A total is missing if a group lacks
+/// its part, and left out if no group has one.
 pub fn add_totals(measured: &mut Measured, totals: &[Total]) {
     for total in totals {
-        for it in &ADDITIVE {
-            add_total(measured, total, it.name, |parts| parts.iter().sum());
+        for additive in &ADDITIVE {
+            add_total(measured, total, additive.name, |parts| parts.iter().sum());
         }
         add_total(measured, total, LARGEST, largest);
-        let distributions = MEASURES.iter().filter(|it| it.distribution);
-        distributions.for_each(|it| pool(measured, total, it.name));
+        let distributions = MEASURES.iter().filter(|measure| measure.distribution);
+        distributions.for_each(|measure| pool(measured, total, measure.name));
     }
     measured.sort();
 }
@@ -93,13 +92,16 @@ fn add_total(measured: &mut Measured, total: &Total, name: &str, sum: impl Fn(&[
 
 fn pool(measured: &mut Measured, total: &Total, name: &str) {
     let is_part = |group: &String| total.groups.contains(group);
-    let parts = measured.histograms.iter().filter(|it| it.name == name && is_part(&it.group));
+    let parts = measured
+        .histograms
+        .iter()
+        .filter(|histogram| histogram.name == name && is_part(&histogram.group));
     let mut all: Option<Histogram> = None;
     for part in parts {
         all.get_or_insert_default().merge(part);
     }
     let Some(all) = all else { return };
-    if measured.metrics.iter().any(|it| it.name == name && is_part(&it.group)) {
+    if measured.metrics.iter().any(|metric| metric.name == name && is_part(&metric.group)) {
         measured.metrics.push(Metric::missing(name, &total.name, PART_MISSING));
     } else {
         let (name, group) = (name.to_owned(), total.name.clone());
@@ -118,10 +120,10 @@ pub fn jain_index(group: &str, cpu_ns: &[u64]) -> Metric {
     }
 }
 
-/// A group's deadlines, how many were missed, and the ratio.
+/// A group's deadlines, the missed ones, and their ratio.
 pub fn deadlines(group: &str, passed: u64, missed: u64) -> [Metric; 3] {
     let ratio = match passed {
-        0 => Metric::missing("deadline_miss_ratio", group, "no deadline lay inside the run"),
+        0 => Metric::missing("deadline_miss_ratio", group, "no deadline lay inside the trial"),
         _ => Metric::number("deadline_miss_ratio", group, missed as f64 / passed as f64),
     };
     [
@@ -149,9 +151,9 @@ mod tests {
                 Metric::number("migrations", "b", 1.0),
             ],
             histograms: vec![
-                Histogram::of("span_ns", "a", &[5, 6]),
-                Histogram::of("span_ns", "b", &[1]),
-                Histogram::of("span_ns", "other", &[9]),
+                Histogram::from_samples("span_ns", "a", &[5, 6]),
+                Histogram::from_samples("span_ns", "b", &[1]),
+                Histogram::from_samples("span_ns", "other", &[9]),
             ],
             ..Measured::default()
         }
@@ -175,7 +177,11 @@ mod tests {
         assert_eq!((why("migrations").is_some(), why("jain_index")), (true, None));
         let span = measured.histogram("span_ns", "both").expect("pooled");
         assert_eq!((span.count, span.min, span.max), (3, 1, 6));
-        assert!(measured.histograms.is_sorted_by_key(|it| (it.name.clone(), it.group.clone())));
+        assert!(
+            measured
+                .histograms
+                .is_sorted_by_key(|histogram| (histogram.name.clone(), histogram.group.clone()))
+        );
     }
 
     #[test]
@@ -193,8 +199,8 @@ mod tests {
 
     #[test]
     fn every_additive_measure_exists() {
-        for it in &ADDITIVE {
-            assert!(model::metric::measure(it.name).is_some(), "{}", it.name);
+        for additive in &ADDITIVE {
+            assert!(model::metric::measure(additive.name).is_some(), "{}", additive.name);
         }
     }
 

@@ -3,7 +3,7 @@
 //!
 //! A timer's releases are its task's start + k periods, k ≥ 1. The job of a release ends when the
 //! task comes back to the timer. A deadline, one period after the release, is counted once it has
-//! passed inside the run.
+//! passed within the trial.
 
 /// A timer's constants; see [`model::workload::Timer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct TimerPlan {
     pub skip: bool,
 }
 
-/// What a group counts of its timers.
+/// What a group counts for its timers.
 pub trait Tally {
     /// A job has ended this long after its release.
     fn response(&mut self, ns: u64);
@@ -45,8 +45,8 @@ impl TimerState {
         TimerState { release_ns: start_ns, released: false, owed: None, steps_at_release: None }
     }
 
-    /// The task has come back at `now_ns`: ends its job and returns its next release. Without a
-    /// tally the run does not count: it has not begun, or is over.
+    /// The task has come back at `now_ns`: ends its job and returns its next release. There is no
+    /// tally before the measured part of the trial and after it.
     pub fn arrive(
         &mut self,
         plan: TimerPlan,
@@ -76,8 +76,8 @@ impl TimerState {
         self.release_ns
     }
 
-    /// The task has seen its release at `now_ns`, after `steps` steps: the deadline of the job
-    /// before has passed. It stays uncounted without a tally, until [`TimerState::stop`].
+    /// The task has seen its release at `now_ns`, after `steps` steps, so the deadline of the
+    /// previous job has passed. Without a tally it stays uncounted until [`TimerState::stop`].
     pub fn release(&mut self, now_ns: u64, steps: u64, tally: Option<&mut impl Tally>) {
         self.steps_at_release = Some(steps);
         let Some(tally) = tally else { return };
@@ -87,8 +87,8 @@ impl TimerState {
         }
     }
 
-    /// The run was ended at `end_ns`: everything whose deadline had passed and that was not
-    /// finished has missed it, the releases that the task never came to see included.
+    /// The trial ended at `end_ns`: every unfinished job whose deadline had passed has missed it,
+    /// including releases that the task never saw.
     pub fn stop(&mut self, plan: TimerPlan, end_ns: u64, tally: &mut impl Tally) {
         if let Some((_, missed)) = self.owed.take().filter(|&(due_ns, _)| due_ns <= end_ns) {
             tally.deadlines(1, u64::from(missed));
@@ -99,8 +99,8 @@ impl TimerState {
         tally.deadlines(due, due);
     }
 
-    /// The task has ended by itself at `now_ns`, after `steps` steps: so have its jobs, unless it
-    /// did nothing since their release. `end_ns` is when the run will end, if that is known.
+    /// The task has ended by itself at `now_ns`, after `steps` steps, and so have its jobs, unless
+    /// it did nothing since their release. `end_ns` is the end of the trial, if known.
     pub fn finish(
         &mut self,
         plan: TimerPlan,
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn starved_jobs_miss_their_deadlines() {
-        // One job runs from its release at 100 to the end: 100, 200, 300 were due by 400.
+        // One job lasts from its release at 100 to the end: 100, 200, 300 were due by 400.
         assert_eq!(play(plan(false, false), &[1_000], 1_450), (vec![100], 3, 3));
         // A task that never came to its timer misses the same ones.
         assert_eq!(play(plan(false, false), &[], 1_450), (vec![], 3, 3));

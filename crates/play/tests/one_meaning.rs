@@ -226,7 +226,7 @@ fn check_file(workload: &Value) -> Result<(), String> {
     resolved.map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// How often things happened in a group, none of which depends on time.
+/// Counts of events in a group that do not depend on time.
 #[derive(Debug, PartialEq)]
 struct Counts {
     tasks: u64,
@@ -283,7 +283,7 @@ fn refusal_of_sim(workload: &Workload) -> String {
 }
 
 fn script(workload: &Workload) -> Result<Script, String> {
-    let setting = Setting::of(&trial(workload.clone()));
+    let setting = Setting::for_trial(&trial(workload.clone()));
     Script::new(workload, setting).map_err(|refusal| refusal.to_string())
 }
 

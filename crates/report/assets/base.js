@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What all parts of the page's script share: the data, the state, elements, numbers, colours.
+// Shared by all scripts of the page: the data, the state, elements, numbers, colours.
 "use strict";
 
-// What the charts and the table of trials show; there when `loadData` is done.
+// The data of the charts and of the table of trials; set by `loadData`.
 let data = null;
 
-// What the reader has chosen: a cell, a measure of it, and which contestants are shown.
+// The reader's choices: a cell, a measure of it, and the visible contestants.
 const state = { cell: 0, key: null, shown: new Set() };
 
 // Large data is compressed in the page; every browser can unpack it since 2023.
@@ -23,7 +23,7 @@ async function loadData() {
   state.shown = new Set(data.contestants.keys());
 }
 
-// Trials come as rows without names, and name their texts by place.
+// Trials are rows without names, and refer to their texts by index.
 function namedTrial([
   id, cell, contestant, outcome, reason, [boot, block, position], seed, boot_position, environment,
   [wall_ms, started], notes,
@@ -38,7 +38,7 @@ function byId(id) {
   return document.getElementById(id);
 }
 
-// Builds an element. Text always goes in as text, never as markup: names come from strangers.
+// Builds an element. Text always goes in as text, never as markup: names are untrusted.
 function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -69,7 +69,7 @@ function scale(value, unit) {
   return steps.find(([factor]) => Math.abs(value) >= factor * begins) ?? steps.at(-1);
 }
 
-// Made once: a browser takes long to make one.
+// Made once, because making a formatter is slow.
 const NUMBERS = {
   plain: new Intl.NumberFormat("en"),
   three: new Intl.NumberFormat("en", {
@@ -108,7 +108,7 @@ function colour(name) {
   return colours.get(name);
 }
 
-// The baseline has the ink's colour; the others take turns.
+// The baseline has the text's colour; the others take turns.
 function contestantPlace(index) {
   const place = data.contestants[0] === data.baseline ? index : index + 1;
   return place === 0 ? 0 : ((place - 1) % 9) + 1;
@@ -128,7 +128,7 @@ function dash(index) {
   return index > 9 ? (index > 18 ? "dot" : "dash") : "solid";
 }
 
-// A colour with transparency: charts know no color-mix.
+// A colour with transparency: charts do not support color-mix.
 function faded(hex, alpha) {
   const channel = (at) => parseInt(hex.slice(at, at + 2), 16);
   return `rgba(${channel(1)},${channel(3)},${channel(5)},${alpha})`;

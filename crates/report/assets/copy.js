@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Buttons that copy the command beside them.
+// Buttons that copy the command next to them.
 function watchCopies() {
   for (const button of document.querySelectorAll(".copy")) {
     button.onclick = () => copy(button.previousElementSibling.textContent).then(() => {
@@ -9,7 +9,7 @@ function watchCopies() {
   }
 }
 
-// Pages opened from a disk may not have a clipboard; the old way always works.
+// Pages opened from a disk may have no clipboard API; execCommand always works.
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What changes with the load, and what explains it: ramps, switches, shares.
+// Charts of ramps, switches and shares.
 "use strict";
 
 // Cells that differ from the current one in exactly one parameter, with it: the longest such ramp.
@@ -91,7 +91,7 @@ function kneeMark(index, points, place, knee, log) {
   }];
 }
 
-// Task groups that a measure is known for, without the sum.
+// The task groups that have this measure, without the sum.
 function groupsOf(name) {
   const parts = cell().rows.filter((row) => row.name === name && row.group !== "all");
   return parts.map((row) => row.group);

@@ -42,8 +42,8 @@ function atLeastOne(values) {
 }
 
 function band(index, chosen) {
-  const { low, high, runs } = chosen.contestants[index];
-  if (runs < 2) return [];
+  const { low, high, trials } = chosen.contestants[index];
+  if (trials < 2) return [];
   const own = contestantColour(index);
   const edge = {
     type: "scatter", mode: "lines", x: low.map((_, point) => xOf(point)), hoverinfo: "skip",
@@ -54,7 +54,7 @@ function band(index, chosen) {
 }
 
 function curve(index, chosen) {
-  const { pooled, samples, runs } = chosen.contestants[index];
+  const { pooled, samples, trials } = chosen.contestants[index];
   const percentile = (point) => `p${Number((100 * (1 - 1 / xOf(point))).toFixed(5))}`;
   return {
     type: "scatter", mode: "lines", name: plain(data.contestants[index]),
@@ -62,7 +62,7 @@ function curve(index, chosen) {
     line: { color: contestantColour(index), width: 2, dash: dash(index) },
     text: pooled.map((value, point) => `${percentile(point)}: ${format(value, "nanoseconds")}`),
     hovertemplate: `<b>${plain(data.contestants[index])}</b><br>%{text}<br>` +
-      `${NUMBERS.plain.format(samples)} samples, ${runs} trials<extra></extra>`,
+      `${NUMBERS.plain.format(samples)} samples, ${trials} trials<extra></extra>`,
   };
 }
 

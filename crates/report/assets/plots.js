@@ -43,7 +43,7 @@ function layout(settings = {}) {
   };
 }
 
-// Gives a chart its place, or hides its figure when there is nothing to draw.
+// Shows a chart's figure, or hides it when there is nothing to draw.
 function draw(id, traces, settings, then) {
   const [figure, chart] = [byId(`figure-${id}`), byId(`chart-${id}`)];
   figure.hidden = traces.length === 0;
@@ -90,51 +90,51 @@ function shortTick(value, unit) {
 }
 
 // Values of a row by contestant, each with its place among the cell's trials.
-function runsOf(row, contestant, of = cell()) {
-  const runs = [];
+function trialsOf(row, contestant, of = cell()) {
+  const trials = [];
   (row.values ?? []).forEach((value, place) => {
     const trial = data.trials[of.trials[place]];
     if (value !== null && trial.contestant === contestant && trial.outcome === "ok") {
-      runs.push({ value, trial });
+      trials.push({ value, trial });
     }
   });
-  return runs;
+  return trials;
 }
 
-const RUNS_CAPTION = "Each point is one trial; the box spans the middle half of the trials, its " +
+const TRIALS_CAPTION = "Each point is one trial; the box spans the middle half of the trials, its " +
   "line is the median. No trial is left out.";
 
 // Horizontal boxes with every trial as a point; a click opens the trial.
-function drawRuns() {
+function drawTrials() {
   const chosen = row();
-  const groups = shownContestants().map((index) => ({ index, runs: runsOf(chosen, index) }));
-  const filled = groups.filter((group) => group.runs.length > 0);
-  const values = filled.flatMap((group) => group.runs.map((run) => run.value));
-  if (values.length === 0) return draw("runs", []);
+  const groups = shownContestants().map((index) => ({ index, trials: trialsOf(chosen, index) }));
+  const filled = groups.filter((group) => group.trials.length > 0);
+  const values = filled.flatMap((group) => group.trials.map((point) => point.value));
+  if (values.length === 0) return draw("trials", []);
   const { axis: scaleAxis, place } = valueAxis(values, chosen.unit);
-  const traces = filled.map(({ index, runs }) => box(index, runs, place, chosen.unit));
-  const without = groups.filter((group) => group.runs.length === 0);
+  const traces = filled.map(({ index, trials }) => box(index, trials, place, chosen.unit));
+  const without = groups.filter((group) => group.trials.length === 0);
   const names = without.map((group) => data.contestants[group.index]).join(", ");
-  byId("figure-runs").querySelector("figcaption").textContent = RUNS_CAPTION +
+  byId("figure-trials").querySelector("figcaption").textContent = TRIALS_CAPTION +
     (names ? ` No trial has a number: ${names}.` : "");
-  caption("runs", "Every trial", chosen.label);
-  draw("runs", traces, {
+  caption("trials", "Every trial", chosen.label);
+  draw("trials", traces, {
     height: 92 + 34 * filled.length,
     xaxis: scaleAxis,
     yaxis: nameAxis(),
   }, openOnClick);
 }
 
-function box(index, runs, place, unit) {
+function box(index, trials, place, unit) {
   const own = contestantColour(index);
   const name = plain(data.contestants[index]);
   return {
     type: "box", orientation: "h", name,
-    x: runs.map((run) => place(run.value)), y: runs.map(() => name), boxpoints: "all",
+    x: trials.map((point) => place(point.value)), y: trials.map(() => name), boxpoints: "all",
     jitter: 0.55, pointpos: 0, width: 0.62, line: { color: own, width: 1.3 },
     fillcolor: faded(own, 0.1), marker: { color: faded(own, 0.75), size: 5.5 }, hoveron: "points",
-    customdata: runs.map((run) => run.trial.id),
-    text: runs.map(({ value, trial }) =>
+    customdata: trials.map((point) => point.trial.id),
+    text: trials.map(({ value, trial }) =>
       `${format(value, unit)}<br>boot ${trial.boot}, position ${trial.position}`),
     hovertemplate: "<b>%{y}</b><br>%{text}<extra></extra>",
   };

@@ -5,7 +5,7 @@
 function charts() {
   if (!cell() || !row()) return [];
   const all = [
-    drawRuns, drawCurve, drawHistogram, drawShift, drawRamp, drawSwitches, drawShares,
+    drawTrials, drawCurve, drawHistogram, drawShift, drawRamp, drawSwitches, drawShares,
   ];
   return byId("figure-scaling") ? [...all, drawScaling] : all;
 }
@@ -90,8 +90,8 @@ function addressed() {
   return location.hash.length > 1 ? byId(decodeURIComponent(location.hash.slice(1))) : null;
 }
 
-// What the address names stays where it is while `change` makes room above it, or comes into view
-// if it was not there.
+// The element that the address names keeps its position while `change` makes room above it, or
+// comes into view if it was not there.
 function keepAddressed(change) {
   const target = addressed();
   const before = target?.getClientRects()[0]?.top;
@@ -114,7 +114,7 @@ function watchSections() {
   document.querySelectorAll("main > section").forEach((section) => watcher.observe(section));
 }
 
-// All that needs no numbers works at once; numbers and what shows them follow when they are
+// Everything without numbers works at once; the rest follows when the numbers are
 // unpacked, and charts when a reader comes near.
 async function start() {
   watchSections();
@@ -139,7 +139,7 @@ async function start() {
   performance.mark("ready");
   document.body.dataset.ready = "true";
   noteDrawn();
-  // A reader who scrolls soon, or prints, need not wait for the library.
+  // A reader who scrolls soon, or prints, does not wait for the library.
   (window.requestIdleCallback ?? setTimeout)(loadLibrary);
 }
 

@@ -2,7 +2,7 @@
 // Every picture can be saved: as SVG or PNG with its colours, and its numbers as CSV.
 "use strict";
 
-// What a picture's look is made of; a saved one has no style sheet.
+// The style properties of a picture, because a saved one has no style sheet.
 const LOOK = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity",
   "font-family", "font-size", "font-weight", "text-anchor"];
 
@@ -43,7 +43,7 @@ function quoted(value) {
 }
 
 // A chart's own numbers where it has some; else its points: each with its line's name, its place,
-// and what it says when asked. Bands are the lines without a name of their own.
+// and its tooltip. Bands are the lines without a name of their own.
 function chartCsv(chart) {
   const lines = chart.numbers?.() ?? pointsOf(chart.traces());
   return lines.map((line) => line.map(quoted).join(",")).join("\n") + "\n";
@@ -77,7 +77,7 @@ async function saveChart(figure, chart, format) {
   Plotly.downloadImage(picture, { format, width, height, scale, filename: fileName(figure) });
 }
 
-// A saved chart has nobody beside it: it says its title, and whose lines they are.
+// A saved chart has no page around it, so it gets a title and a legend.
 function standalone(figure, chart) {
   const { width, height } = chart.getBoundingClientRect();
   const { layout } = chart;
@@ -132,7 +132,7 @@ function saveCsv(figure) {
   saveText(`${fileName(figure)}.csv`, "text/csv", chart ? chartCsv(chart) : figureCsv(figure));
 }
 
-// Long ones are packed with the page's numbers.
+// Long CSV texts are packed with the page's numbers.
 function figureCsv(figure) {
   return figure.dataset.csv ?? data.numbers[figure.dataset.numbers];
 }

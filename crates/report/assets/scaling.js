@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What a growing machine does to a measure: the same cell on machines of different sizes.
+// A measure on machines of different sizes, for the same cell.
 "use strict";
 
 // The current cell on all machines that it ran on, smallest first; none if they are too few.

@@ -2,13 +2,13 @@
 // The shift function: how far each contestant is from the baseline at each quantile.
 "use strict";
 
-// From here on a picture has a scale of ratios, as twice as long and half as long are as far.
+// From here on a picture has a scale of ratios, on which double and half are equally far from 1.
 const WIDE_PERCENT = 60;
 
 // Below a thousandth of the baseline the scale ends.
 const LEAST_RATIO = 1e-3;
 
-// Of the distribution that the other charts show; only headline ones have shifts.
+// The shifts of the distribution that the other charts show; only headline ones have them.
 function shiftsOf(chosen) {
   return cell().shifts.find((it) => it.name === chosen?.name && it.group === chosen?.group);
 }
@@ -90,7 +90,7 @@ function shiftLines(index, found, scale) {
   }];
 }
 
-// Corrected for everything in the picture.
+// Corrected for all comparisons in the picture.
 function isMarked([, , , , p]) {
   return p !== null && p <= 0.05;
 }

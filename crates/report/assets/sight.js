@@ -5,11 +5,11 @@
 // A window's height above and below the window is near.
 const NEAR = { rootMargin: "100% 0px" };
 
-// What fits the paper of all countries, in CSS pixels.
+// The size that fits both A4 and Letter, in CSS pixels.
 const PAPER_WIDTH = 640;
 const PAPER_HEIGHT = 350;
 
-// What is to be drawn, by chart; and the charts that are near.
+// What to draw, by chart; and the charts that are near.
 const waiting = new Map();
 const near = new Set();
 
@@ -70,7 +70,7 @@ function paint(chart) {
   noteDrawn();
 }
 
-// When nothing waits any more, the page says so.
+// Tells the page when no chart is waiting.
 function noteDrawn() {
   if (waiting.size > 0 || !document.body.dataset.ready || document.body.dataset.drawn) return;
   performance.mark("drawn");
@@ -97,7 +97,7 @@ async function drawOneByOne() {
   }
 }
 
-// What is in the window now, without waiting to be told.
+// The charts in the window now, without waiting for the observer.
 function drawSeen() {
   for (const chart of waiting.keys()) {
     const { top, bottom, height } = chart.getBoundingClientRect();
@@ -111,7 +111,7 @@ async function drawnChart(chart) {
   if (waiting.has(chart)) paint(chart);
 }
 
-// Paper has everything, unfolded and in the colours of paper; the screen has what it had.
+// Paper gets everything unfolded and in paper's colours; afterwards the screen is restored.
 function watchPrinter() {
   let folded = [];
   addEventListener("beforeprint", () => {

@@ -5,7 +5,7 @@
 // More task rows than these cannot be read.
 const TASK_ROWS = 48;
 
-// How many slices the first view holds.
+// The most slices of the first view.
 const FIRST_VIEW = 220;
 
 // Times are in tenths of a microsecond; the axis is in milliseconds.

@@ -2,12 +2,12 @@
 // The table of all trials: filter, sort, details, and an address for each.
 "use strict";
 
-// So many rows are made at first, and so many more when a reader asks for them: thousands at once
-// would make the page slow.
+// The number of rows at first, and of further rows on request: thousands at once would make the
+// page slow.
 const FIRST_ROWS = 24;
 const MORE_ROWS = 200;
 
-// Where a trial is that a link leads to, from the first row that is made.
+// The position of a linked trial among the rows that are made.
 const ROWS_BEFORE = 8;
 
 // Rows `from` to `to` of the sorted trials are made.
@@ -21,7 +21,7 @@ const TRIAL_COLUMNS = [
   ["seed", "seed"], ["key", "first headline measure"],
 ];
 
-// What the table shows of each trial, made once.
+// The table's text of each trial, made once.
 let trialRows = [];
 
 function makeTrialRows() {
@@ -74,7 +74,7 @@ function matchingTrials() {
   return trialRows.filter(matches).sort((a, b) => compare(a, b) || a.position - b.position);
 }
 
-// The table is made anew; who held one of its buttons holds the new one.
+// Makes the table again; the focus moves to the new button.
 function drawTrials() {
   if (trialRows.length === 0) makeTrialRows();
   const held = document.activeElement?.dataset.held;

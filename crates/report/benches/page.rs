@@ -22,7 +22,7 @@ use stats::{Options, compare};
 /// How often the page is opened.
 const LOADS: usize = 7;
 
-/// What is measured of each load, in milliseconds.
+/// What is measured each time that the page opens, in milliseconds.
 const MEASURED: [&str; 5] = [
     "the first text is there",
     "the first view is drawn and the page is ready",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How far the simulator agrees with a real kernel, in sentences and in signs for tables.
+//! The agreement of the simulator with a real kernel, as sentences and as signs for tables.
 
 use model::{Backend, Record};
 use stats::view::agreement::{Agreement, Aspect, Figure, Within, agreement};
@@ -67,7 +67,7 @@ pub fn sentences(comparison: &Comparison, agreement: &Agreement) -> Vec<Sentence
     sentences
 }
 
-/// The same without the medians.
+/// The same sentences without the medians.
 pub fn in_short(comparison: &Comparison, agreement: &Agreement) -> Vec<Sentence> {
     std::iter::once(signs(agreement)).chain(only_real(comparison, agreement)).collect()
 }
@@ -99,16 +99,16 @@ fn medians(agreement: &Agreement) -> Option<Sentence> {
     Some(sentence.text(format!(" ({strictly} without the allowance for small numbers).")))
 }
 
-/// What only one of them can run.
+/// Contestants that only one of them can run.
 fn only_real(comparison: &Comparison, agreement: &Agreement) -> Option<Sentence> {
-    let of = |backend| comparison.cells.iter().filter(move |cell| cell.backend == backend);
-    let simulated = |name: &String| of(agreement.model).any(|cell| takes_part(cell, name));
+    let cells_of = |backend| comparison.cells.iter().filter(move |cell| cell.backend == backend);
+    let simulated = |name: &String| cells_of(agreement.model).any(|cell| takes_part(cell, name));
     let contestants: Vec<&String> =
         comparison.contestants.iter().filter(|name| !simulated(name)).collect();
     let mut workloads: Vec<&str> = Vec::new();
-    for cell in of(agreement.reference) {
+    for cell in cells_of(agreement.reference) {
         let known = workloads.contains(&cell.workload.as_str());
-        if !known && !of(agreement.model).any(|other| other.workload == cell.workload) {
+        if !known && !cells_of(agreement.model).any(|other| other.workload == cell.workload) {
             workloads.push(&cell.workload);
         }
     }

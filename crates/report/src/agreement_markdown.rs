@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How far two backends are apart, as Markdown: for documents, and readable in a terminal.
+//! The distance of two backends as Markdown, for documents and the terminal.
 
 use std::fmt::Write;
 
@@ -9,26 +9,26 @@ use stats::{Agreement, Aspect, Figure, Tally, Within};
 use crate::markdown::clean;
 use crate::units;
 
-/// What the two sides of a table are called.
+/// The names of the two sides of a table.
 struct ColumnNames {
     reference: &'static str,
     model: &'static str,
 }
 
 const BACKENDS: ColumnNames = ColumnNames { reference: "kernel", model: "simulator" };
-const COPIES: ColumnNames = ColumnNames { reference: "original", model: "file" };
+const COUNTERPARTS: ColumnNames = ColumnNames { reference: "counterpart", model: "file" };
 
-/// The summary by aspect, a row for each cell and contestant, and the claims. Figures that a real
-/// clock measured stand in tables of their own, because they hold the host's noise.
+/// The summary by aspect, a row for each cell and contestant, and the claims. Figures of a real
+/// clock are in tables of their own, because they contain the host's noise.
 pub fn tables(agreement: &Agreement) -> String {
     let (agree, all) = agreement.signs_agreeing();
     let claims = format!("Claims that both make (better or worse): {agree} of {all} agree.\n");
     by_clock(agreement, &BACKENDS) + &claims
 }
 
-/// The same for copies beside their originals, which claim nothing.
+/// The same for files and their counterparts, without claims.
 pub fn copies(agreement: &Agreement) -> String {
-    by_clock(agreement, &COPIES)
+    by_clock(agreement, &COUNTERPARTS)
 }
 
 fn by_clock(agreement: &Agreement, sides: &ColumnNames) -> String {
@@ -53,9 +53,9 @@ pub fn figures(agreement: &Agreement) -> String {
     rows(agreement, &BACKENDS)
 }
 
-/// The same for copies beside their originals.
+/// The same for files and their counterparts.
 pub fn figures_of_copies(agreement: &Agreement) -> String {
-    rows(agreement, &COPIES)
+    rows(agreement, &COUNTERPARTS)
 }
 
 fn rows(agreement: &Agreement, ColumnNames { reference, model }: &ColumnNames) -> String {

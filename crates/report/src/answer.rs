@@ -13,7 +13,7 @@ use crate::leaders::{WorkloadLeaders, lines, most_often, undecided};
 use crate::sentence::Sentence;
 use crate::units;
 
-/// How one contestant stands against the baseline over all headline measures.
+/// The verdicts of one contestant against the baseline over all headline measures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// The contestant.
@@ -22,9 +22,9 @@ pub struct Standing {
     pub better: usize,
     /// In which it is worse.
     pub worse: usize,
-    /// In which no difference is claimed: inconclusive, equivalent, or exactly equal.
+    /// In which no difference is claimed: not distinguishable, equivalent, or exactly equal.
     pub alike: usize,
-    /// In which nothing can be said: too few trials, nothing measured, or a measure without a
+    /// In which there is no verdict: too few trials, nothing measured, or a measure without a
     /// direction.
     pub silent: usize,
 }
@@ -48,7 +48,9 @@ fn standing(comparison: &Comparison, name: &str) -> Standing {
         match entry.verdict {
             Verdict::Better => standing.better += 1,
             Verdict::Worse => standing.worse += 1,
-            Verdict::Inconclusive | Verdict::Equivalent | Verdict::Equal => standing.alike += 1,
+            Verdict::NotDistinguishable | Verdict::Equivalent | Verdict::Equal => {
+                standing.alike += 1
+            }
             _ => standing.silent += 1,
         }
     }
@@ -218,7 +220,7 @@ fn silent(comparison: &Comparison, standings: &[Standing]) -> Option<Sentence> {
     if names.is_empty() {
         return None;
     }
-    let short = [Verdict::TooFewRuns, Verdict::Differs];
+    let short = [Verdict::TooFewTrials, Verdict::Differs];
     let few = headline_entries(comparison).any(|(_, _, entry)| short.contains(&entry.verdict));
     let why = if few { " (fewer than six trials that ended well, or no number)" } else { "" };
     Some(Sentence::default().text("No verdict on ").names(names).text(format!("{why}.")))

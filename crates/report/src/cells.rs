@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Cells: which of them ask the same question on different backends, and who takes part in each.
+//! Cells: which of them are the same on different backends, and which contestants each has.
 
 use model::Record;
 use stats::{Cell, Comparison, Entry, Row};
 
-/// Whether several backends answered.
+/// Whether several backends have records.
 pub fn have_several_backends(comparison: &Comparison) -> bool {
     let mut backends = comparison.cells.iter().map(|cell| cell.backend);
     let first = backends.next();
     backends.any(|backend| Some(backend) != first)
 }
 
-/// The cells that ask the same of different backends, in the comparison's order: one or more each,
+/// Groups of cells that differ only in the backend, in the comparison's order: one or more each,
 /// real kernels before the simulator.
 pub fn same_question(comparison: &Comparison) -> Vec<Vec<&Cell>> {
     let mut questions: Vec<Vec<&Cell>> = Vec::new();
@@ -36,13 +36,13 @@ pub fn takes_part(cell: &Cell, contestant: &str) -> bool {
     cell.outcomes.iter().any(|count| count.contestant == contestant)
 }
 
-/// Whether the contestant has trials of this question, but on another backend only.
+/// Whether the contestant has trials of this cell on another backend only.
 pub fn is_elsewhere(comparison: &Comparison, cell: &Cell, contestant: &str) -> bool {
     let twins = comparison.cells.iter().filter(|other| same(other, cell));
     !takes_part(cell, contestant) && twins.into_iter().any(|twin| takes_part(twin, contestant))
 }
 
-/// What stands in the place of a number that there cannot be: `not on sim`.
+/// What replaces a number that cannot exist: `not on sim`.
 pub fn not_here(cell: &Cell) -> String {
     format!("not on {}", cell.backend.word())
 }

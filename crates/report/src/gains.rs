@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How large a shift against the baseline is, and its words.
+//! The size of a shift against the baseline, and its text.
 
 use stats::{Entry, Row};
 

@@ -11,8 +11,8 @@ pub struct WorkloadHeadline<'a> {
     pub workload: &'a str,
     /// The machine; with its backend, if the comparison has only one.
     pub place: String,
-    /// The cells, each with its row of the measure, in the order of the parameters. Cells that ask
-    /// the same question on different backends are neighbours.
+    /// The cells, each with its row of the measure, in the order of the parameters. Cells that
+    /// differ only in the backend are neighbours.
     pub rows: Vec<(&'a Cell, &'a Row)>,
 }
 

@@ -3,8 +3,8 @@
 //!
 //! Everything that must be readable without scripts, on paper and by a screen reader is written
 //! here: the answer, the tables, failures, method, provenance, commands. The scripts draw the
-//! charts and the table of all trials from one block of JSON. The page's own policy forbids every
-//! network request.
+//! charts and the table of all trials from one block of JSON. The page's content security policy
+//! forbids every network request.
 //!
 //! Text from records is untrusted: names of schedulers, reasons, dumps. It passes through
 //! [`escape`] and reaches scripts only as data.
@@ -56,7 +56,7 @@ use page_data::Resampled;
 use crate::agreement;
 use crate::lineage::Member;
 
-/// What the page says about itself.
+/// The context of a page.
 #[derive(Clone, Debug, Default)]
 pub struct About {
     /// The heading, e.g. the experiment's name.
@@ -65,13 +65,13 @@ pub struct About {
     pub question: String,
     /// The commands that made the records and the page, to be copied.
     pub commands: Vec<String>,
-    /// When and by what the page was made; the caller's words, as reports have no clock.
+    /// When and by which program the page was made; from the caller, because reports have no clock.
     pub generated: String,
     /// The lineage of all schedulers, whether they take part or not.
     pub lineage: Vec<Member>,
-    /// Whether the plan was declared to prove nothing.
+    /// Whether the plan was declared as exploratory.
     pub exploratory: bool,
-    /// The experiment's runs in time, where there are several.
+    /// The history of the experiment, if there are several sessions.
     pub history: Option<History>,
 }
 
@@ -82,7 +82,7 @@ const STYLE: &str = concat!(
     include_str!("../assets/why.css"),
 );
 
-/// In the order of use.
+/// The scripts, in the order of use.
 const SCRIPT: &str = concat!(
     include_str!("../assets/base.js"),
     include_str!("../assets/copy.js"),
@@ -98,13 +98,13 @@ const SCRIPT: &str = concat!(
     include_str!("../assets/report.js"),
 );
 
-/// The largest page, so that it opens quickly and can be sent by mail.
+/// The size limit of a page, so that it opens quickly and can be sent by mail.
 pub const LIMIT_BYTES: usize = 8_000_000;
 
 /// The page, with as much detail as fits. `records` must be those that the comparison was made of.
 pub fn page(comparison: &Comparison, records: &[Record], about: &About) -> String {
     let mut page = String::new();
-    let resampled = Resampled::of(comparison, records);
+    let resampled = Resampled::new(comparison, records);
     for detail in &DETAILS {
         page = page_with(comparison, records, about, &resampled, detail);
         if page.len() <= LIMIT_BYTES {
@@ -180,7 +180,7 @@ fn header(comparison: &Comparison, about: &About, body: &str) -> String {
         ("results", "Results"),
         ("pictures", "Pictures"),
         ("over-time", "Over time"),
-        ("apart", "Pairs"),
+        ("separation", "Pairs"),
         ("history", "History"),
         ("scaling", "Scaling"),
         ("why", "Why"),

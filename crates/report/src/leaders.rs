@@ -10,7 +10,7 @@ use crate::headlines::{WorkloadHeadline, by_workload};
 use crate::sentence::Sentence;
 use crate::units;
 
-/// How many names are written out.
+/// The most names that are written out.
 const NAMES: usize = 5;
 
 /// One workload on one machine, over all settings of its parameters, by the first measure that its
@@ -32,7 +32,7 @@ pub struct WorkloadLeaders {
     pub gain: String,
     /// The last of those behind, and how far it is from the baseline.
     pub last: Option<(String, String)>,
-    /// What the simulator says of the same, if a real kernel answered too.
+    /// The simulator's leaders of the same cell, if a real kernel ran it too.
     pub simulated: Option<LeadingGroup>,
 }
 
@@ -43,7 +43,7 @@ pub struct LeadingGroup {
     pub best: Vec<String>,
     /// Those that are distinguishable from the best, the nearest first.
     pub behind: Vec<String>,
-    /// In how many settings, and of how many that have enough trials.
+    /// The number of these settings, and of all settings with enough trials.
     pub settings: (usize, usize),
 }
 
@@ -59,11 +59,11 @@ pub fn lines(comparison: &Comparison) -> Vec<WorkloadLeaders> {
 }
 
 fn line(comparison: &Comparison, headline: &WorkloadHeadline) -> WorkloadLeaders {
-    let of = |simulated: bool| {
+    let leaders_of = |simulated: bool| {
         let ours = |(cell, _): &&(&Cell, &Row)| cell.backend.is_model() == simulated;
         headline.rows.iter().filter(ours).map(|(_, row)| *row).collect::<Vec<&Row>>()
     };
-    let (real, simulated) = (of(false), of(true));
+    let (real, simulated) = (leaders_of(false), leaders_of(true));
     let (rows, twin) = if real.is_empty() {
         (simulated, None)
     } else {
@@ -82,7 +82,7 @@ fn line(comparison: &Comparison, headline: &WorkloadHeadline) -> WorkloadLeaders
     }
 }
 
-/// The machine; where others were asked of a real kernel, also that this was not.
+/// The machine, marked if this line has no real kernel and others do.
 fn place(comparison: &Comparison, headline: &WorkloadHeadline) -> String {
     let machine = headline.rows[0].0.machine.clone();
     let simulated = headline.rows.iter().all(|(cell, _)| cell.backend.is_model());
@@ -171,7 +171,7 @@ impl LeadingGroup {
         }
     }
 
-    /// Whether each one's best is among the best of the other, as far as both know them.
+    /// Whether the best of each is among the best of the other, of contestants that both have.
     fn agrees(&self, other: &LeadingGroup) -> bool {
         let knows = |group: &LeadingGroup, name: &String| {
             group.best.contains(name) || group.behind.contains(name)
@@ -185,7 +185,7 @@ impl LeadingGroup {
 }
 
 impl WorkloadLeaders {
-    /// What it says, without workload and machine.
+    /// The sentence without workload and machine.
     pub fn words(&self, baseline: &str) -> Sentence {
         let mut sentence = self.group.words();
         if !self.gain.is_empty() {
@@ -202,7 +202,7 @@ impl WorkloadLeaders {
         }
     }
 
-    /// What the simulator says beside a real kernel; no words where it agrees.
+    /// How the simulator differs from the real kernel; empty where it agrees.
     pub fn simulator(&self) -> Option<Sentence> {
         let simulated = self.simulated.as_ref().filter(|it| it.is_known())?;
         let agrees = self.group.agrees(simulated);
@@ -215,7 +215,8 @@ impl WorkloadLeaders {
     }
 }
 
-/// In how many of the lines that tell contestants apart each one is among the best, most first.
+/// Of the lines that distinguish contestants, the number in which each one is among the best, most
+/// first.
 pub fn most_often<'a>(
     comparison: &'a Comparison,
     lines: &[WorkloadLeaders],

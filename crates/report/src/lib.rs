@@ -4,10 +4,10 @@
 //!
 //! What several forms of a report share:
 //! [`units`] formats numbers, [`sentence`] marks the names in a sentence, `cells` finds the cells
-//! that ask the same question on different backends, `leaders` names the best contestants under
-//! each workload, [`answer`] states the result in sentences, [`explain`] states why tasks waited,
-//! [`lineage`] orders schedulers by descent, [`replication`] states which published findings
-//! hold, and [`switching`] states how to switch to a scheduler.
+//! that differ only in the backend, `leaders` names the best contestants under each workload,
+//! [`answer`] states the result in sentences, [`explain`] states why tasks waited, [`lineage`]
+//! orders schedulers by descent, [`replication`] states which published findings hold, and
+//! [`switching`] states how to switch to a scheduler.
 //!
 //! The forms: [`html`] has one module per section of the page (`…_section`), [`terminal`] one per
 //! kind of text (`…_text`), [`markdown`] and [`agreement_markdown`] write tables for documents.

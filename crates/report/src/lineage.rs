@@ -17,7 +17,7 @@ pub struct Member {
     /// The schedulers whose ideas or code it took up, the nearest first. Unknown names do not
     /// count.
     pub after: Vec<String>,
-    /// Its run queue in words, and what using it costs.
+    /// Its run queue and the cost of its operations.
     pub queue: String,
 }
 

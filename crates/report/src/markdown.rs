@@ -45,7 +45,7 @@ fn value(row: &Row, entry: &Entry) -> String {
     format!("{median}, {shift} {interval} {}", entry.verdict.words())
 }
 
-/// One line, with Markdown's own signs made harmless.
+/// One line, with Markdown's special characters escaped.
 pub(crate) fn clean(text: &str) -> String {
     let mut clean = String::new();
     for character in text.chars() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which published findings hold: the verdicts as text for a terminal and as Markdown; the page is
+//! Verdicts on published findings, as text for a terminal and as Markdown; the page is
 //! [`html::replication_page`](crate::html::replication_page).
 //!
-//! What is not here: any decision. `stats::decide::replication` has decided already.
+//! What is not here: any decision. `stats::decide::replication` decides.
 
 mod claims_markdown;
 mod claims_text;

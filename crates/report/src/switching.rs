@@ -36,7 +36,7 @@ pub fn to_the_kernels_own() -> Vec<String> {
     vec!["It is the kernel's own: there is nothing to do.".into()]
 }
 
-/// A name that came with imported records stands for no scheduler.
+/// A name from imported records does not name a scheduler.
 pub fn to_a_claimed_name(name: &str) -> Vec<String> {
     vec![format!("{name} is a name; nothing can run it.")]
 }

@@ -25,7 +25,7 @@ pub mod recommendation_text;
 pub use layout::COLUMNS;
 pub mod separation_text;
 
-/// How much of a contestant's name is shown.
+/// Characters of a contestant's name that are shown.
 const NAME: usize = 20;
 
 /// The headline measures of every cell, bad outcomes, notes, and the answer last, where the reader
@@ -102,14 +102,14 @@ fn row_table(row: &Row, baseline: &str, paint: Paint) -> String {
 /// Why no contestant has a number, each reason once.
 fn unmeasured(row: &Row) -> String {
     let mut reasons: BTreeMap<&str, u32> = BTreeMap::new();
-    for (reason, runs) in row.entries.iter().flat_map(|entry| &entry.missing) {
-        *reasons.entry(reason).or_default() += runs;
+    for (reason, trials) in row.entries.iter().flat_map(|entry| &entry.missing) {
+        *reasons.entry(reason).or_default() += trials;
     }
-    let line = |(reason, runs): (&str, u32)| {
+    let line = |(reason, trials): (&str, u32)| {
         fit(
             &format!(
                 "    no contestant has a number; {}: {reason}",
-                units::count(runs.into(), "trial")
+                units::count(trials.into(), "trial")
             ),
             COLUMNS,
         ) + "\n"
@@ -119,7 +119,7 @@ fn unmeasured(row: &Row) -> String {
 
 fn entry_line(row: &Row, entry: &Entry, paint: Paint) -> String {
     let name = pad(&fit(&entry.contestant, NAME), NAME);
-    let runs = format!("{}/{}", entry.runs, entry.boots);
+    let trials = format!("{}/{}", entry.trials, entry.boots);
     let median = entry.median.map_or_else(|| "–".into(), |value| units::number(value, row.unit));
     let range = match (entry.interval, entry.median) {
         (Some(interval), Some(median)) => units::interval(interval, median, row.unit),
@@ -127,7 +127,7 @@ fn entry_line(row: &Row, entry: &Entry, paint: Paint) -> String {
     };
     let verdict = paint.judged(entry.verdict, &verdict(entry));
     let line = format!(
-        "    {name} {runs:>7} {} {} {} {verdict}",
+        "    {name} {trials:>7} {} {} {} {verdict}",
         pad_left(&median, 10),
         pad(&range, 16),
         pad(&shift(row, entry), 28),
@@ -135,13 +135,17 @@ fn entry_line(row: &Row, entry: &Entry, paint: Paint) -> String {
     format!("{}\n{}", line.trim_end(), missing(entry))
 }
 
-/// The verdict; with the corrected p value where that alone forbids a claim.
+/// The verdict, with the corrected p value if only this prevents a claim.
 fn verdict(entry: &Entry) -> String {
     let interval = entry.shift.and_then(|shift| shift.percent_interval.or(shift.interval));
     let without_zero = interval.is_some_and(|it| it.low > 0.0 || it.high < 0.0);
     match entry.p_value {
-        Some(p) if entry.verdict == Verdict::Inconclusive && without_zero && p.adjusted > ALPHA => {
-            format!("inconclusive, p {:.2}", p.adjusted)
+        Some(p)
+            if entry.verdict == Verdict::NotDistinguishable
+                && without_zero
+                && p.adjusted > ALPHA =>
+        {
+            format!("not distinguishable, p {:.2}", p.adjusted)
         }
         _ => entry.verdict.words().into(),
     }
@@ -164,8 +168,8 @@ fn missing(entry: &Entry) -> String {
     if entry.median.is_some() {
         return String::new();
     }
-    let line = |(reason, runs): (&String, &u32)| {
-        fit(&format!("      {}: {reason}", units::count((*runs).into(), "trial")), COLUMNS) + "\n"
+    let line = |(reason, trials): (&String, &u32)| {
+        fit(&format!("      {}: {reason}", units::count((*trials).into(), "trial")), COLUMNS) + "\n"
     };
     entry.missing.iter().map(line).collect()
 }

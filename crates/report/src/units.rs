@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Numbers for people: three significant digits, and a unit that keeps them short.
+//! Numbers for readers: three significant digits, and a unit that keeps them short.
 
 use model::metric::{Direction, Unit};
 use stats::compare::noise_floor::Noise;
@@ -50,7 +50,7 @@ pub fn p_value(p: PValue) -> String {
 /// A noise floor: `noise floor ±1.3 % (A/A, 8 trials)`.
 pub fn noise(noise: &Noise) -> String {
     let from = if noise.before { "A/A" } else { "baseline" };
-    format!("noise floor ±{} % ({from}, {} trials)", digits_of(noise.percent), noise.runs)
+    format!("noise floor ±{} % ({from}, {} trials)", digits_of(noise.percent), noise.trials)
 }
 
 fn digits_of(percent: f64) -> String {
@@ -109,7 +109,7 @@ pub(crate) const SCALES: [(Unit, Steps); 4] = [
     (Unit::Ratio, &[(1.0, "")]),
 ];
 
-/// From this part of a step on it is used, because three digits round up to it.
+/// A step is used from this part of it on, because three digits round up to it.
 pub(crate) const STEP_BEGINS: f64 = 0.9995;
 
 /// The step that keeps a value short: what to divide by, and what to append.

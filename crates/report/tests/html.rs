@@ -87,7 +87,7 @@ fn five_thousand_trials_fit() {
     let page = page_of(&records);
     println!("{} trials: {} bytes", records.len(), page.len());
     assert!(page.len() <= LIMIT_BYTES, "{}", page.len());
-    // What is read first stands before what the charts need, and needs none of it.
+    // The text comes before the charts' data and does not need it.
     let at = |needle: &str| page.find(needle).unwrap_or_else(|| panic!("no {needle}"));
     assert!(
         at("<section id=\"answer\"") < at("id=\"data\"") && at("id=\"data\"") < at("id=\"plotly\"")
@@ -199,12 +199,12 @@ fn traced_trials_are_explained() {
 fn every_pair_of_contestants_has_a_line_that_tells_them_apart() {
     let records = synthetic::experiment();
     let page = page_of(&records);
-    let section = &page[page.find("<section id=\"apart\"").expect("the section")..];
+    let section = &page[page.find("<section id=\"separation\"").expect("the section")..];
     let section = &section[..section.find("</section>").expect("its end")];
     let names: BTreeSet<&str> = records.iter().map(|r| r.trial.contestant.name.as_str()).collect();
     let pairs = names.len() * (names.len() - 1) / 2;
     assert_eq!(section.matches("<tr><td>").count(), pairs, "{section}");
-    assert!(page.contains("href=\"#apart\""));
+    assert!(page.contains("href=\"#separation\""));
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn the_first_screen_has_at_most_a_line_for_each_load_and_machine() {
         .iter()
         .map(|record| (record.trial.workload.name.as_str(), record.trial.machine.name.as_str()))
         .collect();
-    let lines = table.matches("<td class=\"who\"").count();
+    let lines = table.matches("<td class=\"leaders\"").count();
     assert!(lines > 0 && lines <= loads.len(), "{lines} lines for {}", loads.len());
     assert!(!answer.contains("none better"), "who is not better is not listed");
 }
@@ -256,13 +256,13 @@ fn measures_that_nobody_has_are_a_sentence_and_no_row() {
 }
 
 #[test]
-fn how_runs_went_over_time_is_drawn_where_it_was_measured() {
+fn how_trials_went_over_time_is_drawn_where_it_was_measured() {
     let mut records = synthetic::experiment();
     let page = page_of(&records);
     let section = &page[page.find("<section id=\"over-time\"").expect("the section")..];
     let section = &section[..section.find("</section>").expect("its end")];
     // A fold for each cell; pictures where there are numbers, which are three series of eight
-    // contestants, and nobody forks.
+    // contestants, and no task forks.
     assert_eq!(section.matches("<details class=\"cell\"").count(), 11);
     assert_eq!(section.matches("<figure class=\"drawn\"").count(), 10);
     assert_eq!(section.matches("class=\"course\"").count(), 10 * 8 * 3);

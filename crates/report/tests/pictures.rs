@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the charts rest on beside the tables' numbers: shift functions and knees.
+//! The data of charts besides the tables' numbers: shift functions and knees.
 
 mod page;
 mod synthetic;
@@ -29,7 +29,7 @@ fn headline_distributions_have_shift_functions() {
     assert!(of("eevdf-7").is_empty(), "nothing is held against itself");
     let quantiles = data["shift_quantiles"].as_array().expect("quantiles");
     assert_eq!(of("vtime").len(), quantiles.len());
-    // A thousand samples a run carry p99 and not p99.9.
+    // A thousand samples a trial carry p99 and not p99.9.
     assert!(of("vtime").iter().take(12).all(Value::is_array) && of("vtime")[12].is_null());
     // Made with a third of the baseline's latency, and with nine times as much.
     for (contestant, low, high) in [("vtime", -75.0, -55.0), ("fifo", 600.0, 1_100.0)] {
@@ -50,7 +50,7 @@ fn headline_distributions_have_shift_functions() {
 }
 
 #[test]
-fn runs_of_one_boot_are_no_independent_runs() {
+fn trials_of_one_boot_are_no_independent_trials() {
     let mut records = synthetic::experiment();
     for record in &mut records {
         record.trial.boot = record.trial.block % 2;
@@ -58,7 +58,7 @@ fn runs_of_one_boot_are_no_independent_runs() {
     }
     let data = data(&page_of(&records));
     let shifts = &cell(&data, "wake_under_hogs hogs=24")["shifts"][0];
-    assert_eq!(shifts["can_claim"], false, "two boots are two, however many runs they have");
+    assert_eq!(shifts["can_claim"], false, "two boots are two, however many trials they have");
     let marked = |step: &Value| step[4].as_f64().is_some_and(|p| p <= 0.05);
     let contestants = shifts["contestants"].as_array().unwrap();
     assert!(!contestants.iter().flat_map(|it| it.as_array().unwrap()).any(marked));
@@ -89,7 +89,7 @@ fn a_knee_is_marked_and_said_in_words() {
     let page = page_of(&planted());
     let data = data(&page);
     let ramps = data["ramps"].as_array().expect("ramps");
-    assert_eq!(ramps.len(), 1, "one load with one headline measure");
+    assert_eq!(ramps.len(), 1, "one workload with one headline measure");
     assert_eq!(ramps[0]["parameter"], "background");
     let knees = ramps[0]["knees"].as_array().unwrap();
     let knee = &knees[place(&data, "vtime")];

@@ -10,7 +10,7 @@ async function seeAll() {
       await pause(50);
     }
   }
-  document.getElementById("figure-runs").scrollIntoView();
+  document.getElementById("figure-trials").scrollIntoView();
   await pause(200);
 }
 addEventListener("load", () => seeAll().then(() => {
@@ -19,7 +19,7 @@ addEventListener("load", () => seeAll().then(() => {
   const charts = () => [...document.querySelectorAll(".js-plotly-plot")].filter((chart) =>
     chart.querySelector(".main-svg"));
   note("charts", charts().length);
-  note("boxes", document.querySelectorAll("#chart-runs .boxlayer .trace").length);
+  note("boxes", document.querySelectorAll("#chart-trials .boxlayer .trace").length);
   note("curves", document.querySelectorAll("#chart-curve .scatterlayer .trace").length);
   note("slices", document.querySelectorAll("#chart-timeline .scatterlayer .trace").length);
   note("savers", document.querySelectorAll(".save").length ===
@@ -28,10 +28,10 @@ addEventListener("load", () => seeAll().then(() => {
   note("csv", drawn.dataset.csv.split("\n").length > 3);
   note("svg", new DOMParser().parseFromString(drawnSvg(drawn.querySelector("svg")),
     "image/svg+xml").querySelectorAll("circle").length > 2);
-  note("chart-csv", chartCsv(document.getElementById("chart-runs")).split("\n").length > 20);
+  note("chart-csv", chartCsv(document.getElementById("chart-trials")).split("\n").length > 20);
   note("overflow", document.documentElement.scrollWidth > innerWidth);
   document.querySelector(".chip").click();
-  note("boxes-after-chip", document.querySelectorAll("#chart-runs .boxlayer .trace").length);
+  note("boxes-after-chip", document.querySelectorAll("#chart-trials .boxlayer .trace").length);
   const pick = document.getElementById("pick-cell");
   pick.value = "5";
   pick.dispatchEvent(new Event("change"));

@@ -28,7 +28,7 @@ fn aim() -> Aim {
     }
 }
 
-/// A gain of so many percent of `now`, give or take a tenth of it.
+/// A gain of this many percent of `now`, ± a tenth of it.
 fn judged(finding: Effect, unit: Unit, now: f64, percent: f64) -> Judged {
     let direction = if unit == Unit::Nanoseconds { Direction::Lower } else { Direction::Higher };
     let sign = if direction == Direction::Lower { -1.0 } else { 1.0 };
@@ -51,7 +51,7 @@ fn judged(finding: Effect, unit: Unit, now: f64, percent: f64) -> Judged {
         now: Some(now),
         gain: Some(gain),
         p,
-        runs: 12,
+        trials: 12,
         missing: None,
     }
 }
@@ -90,7 +90,7 @@ fn bfs() -> Candidate {
 
 fn dear() -> Candidate {
     let findings = [(Effect::Better, 95.0), (Effect::Worse, -40.0), (Effect::Unknown, 0.0)];
-    candidate("dear", Standing::Dear, findings)
+    candidate("dear", Standing::Costly, findings)
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn who_stays_is_told_why() {
           it costs      how long a build takes: 2.80 s with dear, 2.00 s now (+40.0 % [+36.0, +43.9]). That is too
                         much: more than 5 %
           it costs      how evenly hogs are served: not known
-    "#]].assert_eq(&first_part(Advice::Keep(Reason::TooDear), vec![dear()]));
+    "#]].assert_eq(&first_part(Advice::Keep(Reason::TooCostly), vec![dear()]));
     let open = [(Effect::Open, 0.9), (Effect::Alike, 0.5), (Effect::Alike, 0.0)];
     let alike = vec![candidate("cfs", Standing::Alike, open)];
     expect![[r#"
@@ -178,7 +178,7 @@ fn who_stays_is_told_why() {
 
 #[test]
 fn silence_is_told_too() {
-    let few = Advice::Silent(Silence::TooFewRuns(4, 7));
+    let few = Advice::Silent(Silence::TooFewTrials(4, 7));
     expect![[r#"
         No recommendation: 4 trials of each candidate prove nothing; with this many candidates 7 are needed. Give it
         more time.
@@ -197,7 +197,7 @@ fn no_line_is_too_wide() {
     assert!(widest <= Some(report::terminal::COLUMNS), "{text}");
 }
 
-/// What stands before the numbers.
+/// The text before the numbers.
 fn first_part(advice: Advice, candidates: Vec<Candidate>) -> String {
     let text = told(advice, candidates);
     text.split("  measured").next().unwrap_or_default().to_owned()

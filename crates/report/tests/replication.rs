@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Claims in all forms: the sentence, a disagreement, text of strangers, pictures.
+//! Claims in all forms: the sentence, a disagreement, untrusted text, pictures.
 
 use model::claim::{Beside, Expectation, Published, Source, Test};
 use model::{Backend, Claim};
@@ -50,11 +50,11 @@ fn beside() -> Beside {
 
 fn numbers() -> Vec<Number> {
     let (low, high) = (1.25e9, 1.75e9);
-    let number = |contestant: &str, median, spread, runs| Number {
+    let number = |contestant: &str, median, spread, trials| Number {
         contestant: contestant.into(),
         median,
         spread,
-        runs,
+        trials,
     };
     vec![
         number("cfs", Ok(1.5e9), Some(Spread::Interval(Interval { low, high })), 8),

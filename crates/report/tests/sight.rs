@@ -97,7 +97,7 @@ const ON_PAPER: &str = "addEventListener('beforeprint', () => {
     const own = (it) => getComputedStyle(it);
     window.paper = {
         ink: own(document.body).color,
-        chart: document.getElementById('chart-runs').layout?.font.color,
+        chart: document.getElementById('chart-trials').layout?.font.color,
         widest: Math.max(...[...document.querySelectorAll('.chart .main-svg')].map((it) =>
             it.clientWidth || it.getBoundingClientRect().width)),
         drawn: document.querySelectorAll('.chart .main-svg:first-child').length,
@@ -161,7 +161,7 @@ fn a_saved_chart_says_its_title_and_whose_lines_they_are() {
         return;
     };
     reader.open(&path, "");
-    // Numbers need no chart; a picture is drawn for the one who asks for it.
+    // Numbers need no chart; a picture is drawn when a reader saves it.
     let csv =
         reader.evaluate("chartCsv(document.getElementById('chart-curve')).split('\\n').length");
     assert!(csv.as_u64() > Some(300), "{csv}");

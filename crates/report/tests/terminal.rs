@@ -63,7 +63,7 @@ fn colour_is_only_added_when_asked_for() {
 }
 
 #[test]
-fn few_runs_are_said_to_be_few() {
+fn few_trials_are_said_to_be_few() {
     let text = table(&compared(|record| small(record) && record.trial.block < 5), None, false);
     assert!(text.contains("No verdict on"), "{text}");
     assert!(text.contains("fewer than six trials"), "{text}");

@@ -88,7 +88,7 @@ fn check(trial: &Trial, ops: fn() -> Rc<dyn Ops>) -> Result<(), TestCaseError> {
         return Ok(());
     }
     prop_assert!(record.outcome.is_ok(), "{:?}", record.outcome);
-    // Of the run's own time: a deadline task is above the one that ends the run.
+    // Of the trial's own time: a deadline task is above the one that ends the trial.
     let used = record.measured.value("cpu_share", "all").unwrap_or(0.0);
     let slack = 1.02 + 0.02 * f64::from(u8::from(trial.machine.costs != Costs::FREE));
     prop_assert!(used <= slack, "{used} of all CPU time");

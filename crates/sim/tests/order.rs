@@ -40,7 +40,7 @@ fn loading_and_forking() {
 #[test]
 fn a_wake_up_through_the_scheduler_and_the_task_s_end() {
     // The common start wakes tasks from a task that is above them, so nobody preempts, and the
-    // CPU is not idle. A second task keeps the run from ending with the first.
+    // CPU is not idle. A second task keeps the trial from ending with the first.
     let tasks = json!([
         {"name": "task", "repeat": 1, "steps": [{"run_us": 5}]},
         {"name": "later", "repeat": 1, "delay_us": 9_000, "policy": {"class": "fifo", "priority": 1},
@@ -171,7 +171,7 @@ fn a_nice_change_goes_out_and_in_again() {
             "set_weight task 1",
             "runnable task 0x100000000000000a",
             "running task @0",
-            // The last task's end ends the run.
+            // The last task's end ends the trial.
             "stopping task true",
         ],
     );
@@ -267,7 +267,7 @@ fn unloading_takes_every_task_back_before_the_scheduler_is_told() {
     assert!(record.outcome.is_ok(), "what it does wrong in ops.exit() comes too late");
     assert_eq!(tracer.queued_at_exit.get(), 0);
     let log = tracer.log.take();
-    // The end of the run has preempted one, which waits in its CPU's own queue.
+    // The end of the trial has preempted one, which waits in its CPU's own queue.
     let preempted = ["quiescent hog 0x20000000e", "runnable hog 0xe"];
     let cycled = ["dequeue hog 0x20000000e", "quiescent hog 0x20000000e", "runnable hog 0xe"];
     let gone = ["quiescent hog 0x20000004e", "disable hog", "exit_task hog"];

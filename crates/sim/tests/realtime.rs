@@ -149,7 +149,7 @@ fn the_ext_server_gives_five_percent_and_only_when_starved() {
 
 #[test]
 fn deadline_runs_its_budget_in_each_period() {
-    // A deadline task is above the one that ends the run, so it must not be due then.
+    // A deadline task is above the one that ends the trial, so it must not be due then.
     let record = run(&trial(1, 490, json!([hog("a", 0, deadline(10, 100))])));
     assert!(cpu_ms(&record, "a").abs_diff(50) <= 2);
     let a = pieces(&record, "a");

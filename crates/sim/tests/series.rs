@@ -27,7 +27,7 @@ fn a_duty_cycle_is_seen_as_one() {
     assert_eq!(series("busy_share").values, [0.6; 20]);
     assert_eq!(series("waiting_tasks").values, [0.3; 20]);
     assert_eq!(series("forks_per_second").values, [0.0; 20]);
-    // The end of the run takes the CPU from a worker that has just begun.
+    // The end of the trial takes the CPU from a worker that has just begun.
     assert_eq!(series("switches_per_second").values[..19], [400.0; 19]);
     assert_eq!(series("switches_per_second").values[19], 500.0);
 }

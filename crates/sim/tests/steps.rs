@@ -189,7 +189,7 @@ fn spans_hold_waiting_and_count_who_is_too_late() {
     assert_eq!(value(&in_time, "iterations_per_second", "a"), 1_000.0);
     let late = run(&trial(1, 10, task(700, 899)));
     assert_eq!(value(&late, "timeouts", "a"), 10.0);
-    // The end of the run finds a span of 4 ms: too old, or not yet.
+    // The end of the trial finds a span of 4 ms: too old, or not yet.
     let open = |limit_us| {
         let record = run(&trial(1, 4, task(100_000, limit_us)));
         let spans = record.measured.histogram("span_ns", "a").unwrap();

@@ -3,7 +3,7 @@
 //! binary.
 //!
 //! Adding a file to `workloads/`, `machines/`, `experiments/`, `claims/` or `cares/` is all that it
-//! takes: names are found by looking, there is no register.
+//! takes: names are found in the folders, there is no register.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +16,7 @@ use crate::near::{near, quoted};
 /// Every embedded file: `folder/file` and its text.
 const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
-/// What a file describes, which is also where it lives.
+/// What a file describes; each kind has its folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// `workloads/`
@@ -43,7 +43,7 @@ impl Kind {
         }
     }
 
-    /// The word for messages.
+    /// The kind's name in messages.
     pub fn noun(self) -> &'static str {
         match self {
             Kind::Workload => "workload",
@@ -79,7 +79,8 @@ impl Asset {
 /// `base` or to the current directory, or the stem of a file in the kind's folder.
 ///
 /// # Errors
-/// No such file: with near names and where it was looked for. A file that cannot be read.
+/// If there is no such file (the error has similar names and the places searched), or it cannot be
+/// read.
 pub fn find(kind: Kind, name: &str, base: &Path) -> Result<Asset, SpecError> {
     if is_path(name) {
         return at_path(kind, name, base);
@@ -109,7 +110,7 @@ pub fn names(kind: Kind) -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// Whether [`find`] takes it for a path.
+/// Whether [`find`] treats it as a path.
 pub fn is_path(name: &str) -> bool {
     name.contains('/') || has_ending(Path::new(name))
 }
@@ -171,7 +172,7 @@ fn unknown(kind: Kind, name: &str) -> SpecError {
     SpecError::new(name, format!("unknown {}", kind.noun())).hint(meant)
 }
 
-/// Where a name was looked for, and how to see the names that there are.
+/// The places that were searched, and how to list the known names.
 fn known_places(kind: Kind) -> String {
     let folder = kind.folder();
     format!(

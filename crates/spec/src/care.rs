@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a user may care about: a file of `cares/` → the loads that show it, the measure that
-//! decides, the measures that must not be paid with, and the schedulers that are worth a try.
+//! Cares: a file of `cares/` → its workloads, the deciding measures, the guarded measures, and the
+//! candidates.
 
 use std::path::Path;
 
@@ -18,37 +18,37 @@ use crate::assets::{self, Kind};
 pub struct Care {
     /// The file's stem.
     pub name: String,
-    /// What it is, in the words of the one who cares.
+    /// The aim, in the user's words.
     pub about: String,
-    /// The candidates, as `--scheduler` has them.
+    /// The candidates, in the form of `--scheduler`.
     pub schedulers: Vec<String>,
-    /// The loads, as `--workload` has them.
+    /// The workloads, in the form of `--workload`.
     pub workloads: Vec<String>,
-    /// What decides.
+    /// The deciding measures.
     pub decides: Criterion,
-    /// What must not be paid with.
+    /// The guarded measures.
     pub keeps: Vec<Criterion>,
 }
 
-/// A measure of one of the loads, and how much of it matters.
+/// A measure of one of the workloads, and the smallest difference that matters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Criterion {
     /// Which of [`Care::workloads`].
     pub workload: usize,
     /// The measure.
     pub measure: MeasureKey,
-    /// What it is, in plain words.
+    /// Its meaning, in plain words.
     pub words: String,
     /// Smaller differences do not matter, in percent.
     pub percent: f64,
-    /// Nor do these, in the measure's unit.
+    /// Smaller differences do not matter, in the measure's unit.
     pub least: f64,
 }
 
 /// A care's file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct CareFile {
     name: String,
     about: String,
     schedulers: Vec<String>,
@@ -58,7 +58,7 @@ struct File {
     keeps: Vec<Written>,
 }
 
-/// A criterion as it is written.
+/// A criterion of the file, not yet resolved.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -73,21 +73,21 @@ struct Written {
 /// Reads a care by name or path, for a machine with that many CPUs.
 ///
 /// # Errors
-/// No such file; everything that is wrong in it.
+/// If there is no such file, or it is wrong.
 pub fn read(name: &str, base: &Path, cpus: u32) -> Result<Care, SpecError> {
     let asset = assets::find(Kind::Care, name, base)?;
     let mut document = Document::parse(&asset.label, &asset.text)?;
     let names = Names::from([("cpus".to_owned(), i64::from(cpus))]);
     document.evaluate(&names, |path| path.starts_with("workload["))?;
     document.set_name(&asset.stem)?;
-    let file: File = document.read()?;
+    let file: CareFile = document.read()?;
     let reader = Reader { file: &file, places: &document.places, base: &asset.base, cpus };
     reader.care()
 }
 
 /// A file that is being read.
 struct Reader<'a> {
-    file: &'a File,
+    file: &'a CareFile,
     places: &'a Places,
     base: &'a Path,
     cpus: u32,

@@ -22,7 +22,7 @@ pub struct Choice {
     /// The folder that a path is relative to.
     base: PathBuf,
     values: BTreeMap<String, Vec<i64>>,
-    /// What to call the place in messages, with its position.
+    /// The place for messages, with its position.
     origin: SpecError,
 }
 
@@ -38,7 +38,7 @@ impl Choice {
         self.values.iter().filter_map(first).collect()
     }
 
-    /// The same as `--workload` has it, with the first of each parameter's values.
+    /// The choice in the form of `--workload`, with the first of each parameter's values.
     pub fn option(&self) -> String {
         let path = self.base.join(&self.name);
         let name = if assets::is_path(&self.name) && path.is_file() {
@@ -119,10 +119,10 @@ pub fn from_option(text: &str) -> Result<Choice, SpecError> {
 /// The cells of an experiment.
 #[derive(Debug, Default)]
 pub struct Cells {
-    /// As they are on the first machine, in the order of the choices, the last parameter varying
+    /// The cells on the first machine, in the order of the choices, the last parameter varying
     /// fastest.
     pub workloads: Vec<Workload>,
-    /// As those of them that use the number of CPUs are on machines with another one.
+    /// The variants of cells that use the number of CPUs, for machines with another number.
     pub scaled: Vec<Scaled>,
 }
 
@@ -157,7 +157,8 @@ pub fn all(
     Ok(cells)
 }
 
-/// A name that is not found is the fault of the place that names it; a file's fault is the file's.
+/// The error of an unknown name points to the place that names it; an error inside a file points
+/// into the file.
 fn unknown_workload(choice: &Choice, error: SpecError) -> SpecError {
     if error.file != choice.name {
         return error;
@@ -171,7 +172,7 @@ fn unknown_workload(choice: &Choice, error: SpecError) -> SpecError {
     SpecError { message, hint, ..choice.origin.clone() }
 }
 
-/// Every machine must be able to say the parameters' names.
+/// Every machine must accept the parameters' names.
 fn declared(choice: &Choice, asset: &Asset, machines: &[Machine]) -> Result<(), SpecError> {
     let cpus = machines.first().map_or(1, |machine| machine.cpus);
     let declared = workload::parameters(asset, cpus)?;
@@ -209,7 +210,7 @@ fn grid(choice: &Choice) -> Result<Vec<Names>, SpecError> {
     Ok(grid)
 }
 
-/// Adds one cell: the workload on the first machine, and what it is on others where that differs.
+/// Adds one cell: the workload on the first machine, and its variants on machines where it differs.
 fn resolve(
     asset: &Asset,
     given: &Names,
@@ -241,7 +242,7 @@ fn resolve(
     Ok(())
 }
 
-/// A fault that the defaults do not have is told with the values that brought it about.
+/// An error that the defaults do not have names the values that caused it.
 fn with_origin(choice: &Choice, given: &Names, error: SpecError) -> SpecError {
     if given.is_empty() {
         return error;

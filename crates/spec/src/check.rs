@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The rules for workloads: what the players cannot play ([`play`]) is refused, and so is what they
-//! could play to no purpose: a wait without a waker, unequal numbers of messages, absurd numbers.
-//! The same rules hold for TOML and rt-app files.
-//!
-//! The rules are conservative: what they refuse cannot work; what they accept may still deadlock,
+//! The rules for workloads. Refused is what the players cannot play ([`play`]), and what makes no
+//! sense: a wait without a waker, unequal numbers of messages, absurd numbers. The same rules hold
+//! for TOML and rt-app files.
+//! The rules are conservative: a refused workload cannot work. An accepted one may still deadlock,
 //! which the trial's time-out reports.
 
 mod ending;
@@ -24,7 +23,7 @@ use super::source::Places;
 pub use numbers::{NAME_BYTES_MAX, TASKS_MAX};
 pub use play::limits::ENDLESS;
 
-/// A check's answer.
+/// The result of a check.
 type Checked = Result<(), Refusal>;
 
 /// Checks a workload for a machine with that many CPUs.

@@ -12,7 +12,7 @@ use super::policy;
 use super::source::{KNOB_VALUES, Places};
 use super::{Host, SpecError};
 
-/// The newest kernel series that every machine can get: sched_ext schedulers need it.
+/// The newest kernel series in the package mirror; sched_ext schedulers need it.
 const NEWEST: &str = "7";
 /// The option that the user wrote, for messages.
 const OPTION: &str = "--scheduler";
@@ -108,7 +108,7 @@ fn contestant(name: String, kernel: Option<String>, scheduler: SchedulerChoice) 
     Contestant { name, kernel: Some(kernel.unwrap_or_else(|| NEWEST.into())), scheduler }
 }
 
-/// What a kernel's own scheduler is called: `cfs-6.1`, `eevdf-6.12`; EEVDF replaced CFS in 6.6.
+/// The name of a kernel's own scheduler: `cfs-6.1`, `eevdf-6.12`. EEVDF replaced CFS in 6.6.
 pub fn kernel_name(kernel: &str) -> String {
     if kernel.contains('/') {
         let stem = Path::new(kernel).file_name().unwrap_or_default().to_string_lossy();

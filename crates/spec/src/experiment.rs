@@ -15,7 +15,7 @@ use crate::assets::{self, Kind};
 use crate::capability;
 use crate::mentions;
 
-/// Unless the file says otherwise.
+/// The default time limit of a trial, seconds.
 const BLOCKS: u32 = 10;
 const TIMEOUT_S: u64 = 60;
 const MACHINE: &str = "uniprocessor";
@@ -26,21 +26,21 @@ const TIMEOUT_S_MAX: u64 = 86_400;
 /// The name and the question of an experiment that has no file.
 const ADHOC: (&str, &str) = ("adhoc", "How do these schedulers compare?");
 
-/// An experiment and what its audience should know.
+/// An experiment, and notes about its files.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Resolved {
+pub struct ResolvedExperiment {
     /// The experiment; everything that its file refers to has been read.
     pub experiment: Experiment,
-    /// What was read and left out, e.g. rt-app's logging options.
+    /// Parts of the files that are ignored, e.g. rt-app's logging options.
     pub notes: Vec<String>,
-    /// Which contestant stands for which other: a scheduler's file for a kernel's own.
+    /// Which contestant is the counterpart of which: a scheduler's file and a kernel's own.
     pub pairs: BTreeMap<String, String>,
 }
 
 /// An experiment file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ExperimentFile {
     question: Option<String>,
     #[serde(default, deserialize_with = "model::experiment::one_or_more")]
     on: Vec<Backend>,
@@ -48,7 +48,8 @@ struct File {
     machines: Option<Vec<String>>,
     baseline: Option<String>,
     blocks: Option<u32>,
-    runs_per_boot: Option<u32>,
+    #[serde(alias = "runs_per_boot")]
+    trials_per_boot: Option<u32>,
     timeout_s: Option<u64>,
     #[serde(default)]
     trace: Vec<String>,
@@ -64,10 +65,14 @@ struct File {
 ///
 /// # Errors
 /// Everything that is wrong with the file, the files that it names, or the options.
-pub fn experiment(name: &str, over: &Overrides, host: &Host) -> Result<Resolved, SpecError> {
+pub fn experiment(
+    name: &str,
+    over: &Overrides,
+    host: &Host,
+) -> Result<ResolvedExperiment, SpecError> {
     let asset = assets::find(Kind::Experiment, name, Path::new(""))?;
     let document = Document::parse(&asset.label, &asset.text)?;
-    let file: File = document.read()?;
+    let file: ExperimentFile = document.read()?;
     if file.question.as_ref().is_none_or(|question| question.trim().is_empty()) {
         let hint = "begin with question = \"…\": one sentence";
         return Err(document.places.error("question", "the question is missing").hint(hint));
@@ -79,20 +84,20 @@ pub fn experiment(name: &str, over: &Overrides, host: &Host) -> Result<Resolved,
 ///
 /// # Errors
 /// No scheduler or no workload; what is wrong with the options.
-pub fn adhoc(over: &Overrides, host: &Host) -> Result<Resolved, SpecError> {
+pub fn adhoc(over: &Overrides, host: &Host) -> Result<ResolvedExperiment, SpecError> {
     let places = Places::new("command line", "");
-    let file = File { question: Some(ADHOC.1.into()), ..File::default() };
+    let file = ExperimentFile { question: Some(ADHOC.1.into()), ..ExperimentFile::default() };
     resolve(file, ADHOC.0, Path::new(""), &places, over, host)
 }
 
 fn resolve(
-    file: File,
+    file: ExperimentFile,
     name: &str,
     base: &Path,
     places: &Places,
     over: &Overrides,
     host: &Host,
-) -> Result<Resolved, SpecError> {
+) -> Result<ResolvedExperiment, SpecError> {
     let backends = backends(&file, over)?;
     if !backends.iter().all(|backend| backend.can_execute()) {
         let error = places.error("on", "nothing can be asked of imported results");
@@ -106,10 +111,10 @@ fn resolve(
     let timeout_s = over.timeout_s.or(file.timeout_s).unwrap_or(TIMEOUT_S);
     let timeout_s = range(places, "timeout_s", timeout_s, TIMEOUT_S_MAX)?;
     let blocks = over.blocks.or(file.blocks).unwrap_or(BLOCKS);
-    let runs_per_boot = over.runs.or(file.runs_per_boot).unwrap_or(1);
+    let trials_per_boot = over.trials_per_boot.or(file.trials_per_boot).unwrap_or(1);
     let most = u64::from(REPEATS_MAX);
     range(places, "blocks", u64::from(blocks), most)?;
-    range(places, "runs_per_boot", u64::from(runs_per_boot), most)?;
+    range(places, "trials_per_boot", u64::from(trials_per_boot), most)?;
     let trace = trace(&file, over, &workloads, places)?;
     let wanted = over.baseline.as_ref().or(file.baseline.as_ref()).cloned();
     let contestants = contestants(file.scheduler, base, places, over, host)?;
@@ -126,7 +131,7 @@ fn resolve(
         machines,
         only_on,
         blocks,
-        runs_per_boot,
+        trials_per_boot,
         timeout_ms: timeout_s * 1000,
         trace,
         design: Design { exploratory: over.exploratory, ..Design::default() },
@@ -142,11 +147,11 @@ fn resolve(
         return Err(error.hint("write on = \"vm\", or --on vm"));
     }
     notes.extend(common_baseline(&mut experiment));
-    Ok(Resolved { experiment, notes, pairs: file.pairs })
+    Ok(ResolvedExperiment { experiment, notes, pairs: file.pairs })
 }
 
-/// All backends compare with the same contestant: when one cannot run the baseline, with the first
-/// that all can run, if there is any. The sentence says so.
+/// All backends use the same baseline. If one backend cannot run it, the baseline is the first
+/// contestant that all can run, and the returned sentence says so.
 fn common_baseline(experiment: &mut Experiment) -> Option<String> {
     let everywhere = capability::on_every_backend(experiment);
     let wanted = &experiment.baseline;
@@ -164,9 +169,9 @@ fn range(places: &Places, name: &str, value: u64, most: u64) -> Result<u64, Spec
     Err(error.hint(format!("write 1 … {most}")))
 }
 
-/// Who answers: the command line, else the file, else the simulator, which needs nothing but this
-/// program.
-fn backends(file: &File, over: &Overrides) -> Result<Vec<Backend>, SpecError> {
+/// The backends: those of the command line, else of the file, else the simulator, which needs
+/// nothing but this program.
+fn backends(file: &ExperimentFile, over: &Overrides) -> Result<Vec<Backend>, SpecError> {
     let twice = |(index, backend): (usize, &Backend)| over.on[..index].contains(backend);
     if over.on.iter().enumerate().any(twice) {
         return Err(SpecError::new("--on", "the same backend twice").hint("name each once"));
@@ -175,10 +180,10 @@ fn backends(file: &File, over: &Overrides) -> Result<Vec<Backend>, SpecError> {
     Ok(chosen.cloned().unwrap_or_else(|| vec![Backend::default()]))
 }
 
-/// The machines, and those of them that only one backend has: `sim:desktop_16`. `live` runs on the
-/// one that we are on, whatever the file says.
+/// The machines, and those of them that only one backend has: `sim:desktop_16`. `live` always runs
+/// on the host.
 fn machines(
-    file: &File,
+    file: &ExperimentFile,
     live: bool,
     base: &Path,
     places: &Places,
@@ -227,7 +232,7 @@ pub(crate) fn restricted(text: &str) -> (Option<Backend>, &str) {
     }
 }
 
-/// An error about a name belongs to the place where the name is written.
+/// Moves the error about a name to the place where the name is written.
 pub fn placed(error: SpecError, name: &str, places: &Places, path: &str) -> SpecError {
     if error.file != name || path.is_empty() {
         return error;
@@ -254,7 +259,7 @@ fn unique<'a>(
 }
 
 fn choices(
-    file: &File,
+    file: &ExperimentFile,
     base: &Path,
     places: &Places,
     over: &Overrides,
@@ -299,7 +304,7 @@ fn contestants(
     Ok(all)
 }
 
-/// The contestant that the others are compared with; the first if nobody says.
+/// The contestant that the others are compared with; by default the first.
 fn baseline(
     wanted: Option<String>,
     contestants: &[Contestant],
@@ -338,7 +343,7 @@ fn check_pairs(
 /// The full names of the cells to trace: `wake_under_hogs hogs=3` chooses every cell of the
 /// workload whose parameters agree, `all` every cell.
 fn trace(
-    file: &File,
+    file: &ExperimentFile,
     over: &Overrides,
     workloads: &[Workload],
     places: &Places,

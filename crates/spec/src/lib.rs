@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Files → [`model::Experiment`]: everything that a person writes is read, checked and resolved
-//! here.
+//! Files → [`model::Experiment`]: definitions are read, checked and resolved here.
 //!
 //! ```text
 //! experiments/x.toml ─► experiment ─► contestant, workload (TOML or rt-app JSON), machine ─► check
@@ -42,10 +41,10 @@ use model::Backend;
 pub use experiment::{adhoc, experiment};
 pub use near::near;
 
-/// A fault in something that a person wrote. The program ends with exit code 2.
+/// A mistake in a file or an option. The program ends with exit code 2.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecError {
-    /// The file, as the user knows it, or the option of the command line.
+    /// The file, as the user named it, or the option of the command line.
     pub file: String,
     /// The line, from 1.
     pub line: Option<usize>,
@@ -101,7 +100,7 @@ impl std::error::Error for SpecError {}
 /// to.
 pub type Resolve<'a> = dyn Fn(&str, &Path) -> Result<(String, String), String> + 'a;
 
-/// What the files may depend on beside themselves.
+/// What the meaning of the files depends on besides their text.
 pub struct Host<'a> {
     /// Logical CPUs of this machine: what `cpus = 0` in a machine file stands for.
     pub cpus: u32,
@@ -112,7 +111,7 @@ pub struct Host<'a> {
 /// What the command line changes in an experiment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
-    /// `--on`: who answers; empty: as the file says.
+    /// `--on`; empty: the backends of the file.
     pub on: Vec<Backend>,
     /// `--scheduler`, each `NAME [knob=value …]`, `FILE.bpf.c [knob=value …]`, `program:COMMAND
     /// [ARG …]`,
@@ -128,12 +127,12 @@ pub struct Overrides {
     pub baseline: Option<String>,
     /// `--blocks`.
     pub blocks: Option<u32>,
-    /// `--runs`: runs per boot.
-    pub runs: Option<u32>,
+    /// `--trials-per-boot`.
+    pub trials_per_boot: Option<u32>,
     /// `--timeout`, seconds.
     pub timeout_s: Option<u64>,
     /// `--trace`: cells to trace; `all` traces every cell.
     pub trace: Vec<String>,
-    /// `--exploratory`: the plan need not be able to prove anything.
+    /// `--exploratory`: the plan may be too short to prove anything.
     pub exploratory: bool,
 }

@@ -9,13 +9,13 @@ use super::SpecError;
 use super::source::Document;
 use crate::assets::{self, Asset, Kind};
 
-/// The machine file that stands for the machine that we are on.
+/// The machine file that stands for the host.
 pub const HERE: &str = "here";
 /// The most CPUs of a machine: what the kernel's masks of CPUs can hold.
 const CPUS_MAX: u32 = 8192;
 /// The least memory in MiB that a kernel with its initramfs boots in.
 const MEMORY_MIB_MIN: u32 = 128;
-/// What to write for `rt_runtime_us`.
+/// Advice for `rt_runtime_us`.
 const RT_RUNTIME: &str = "write 0 … 1000000, or -1 for no limit";
 
 /// Reads a machine by name or path; `cpus = 0` stands for `host_cpus`.
@@ -56,12 +56,12 @@ pub fn read(asset: &Asset, host_cpus: u32) -> Result<Machine, SpecError> {
     }
 }
 
-/// Whether its cores, caches and nodes divide as [`read`] wants them to.
+/// Whether its cores, caches and nodes divide evenly, as [`read`] demands.
 pub fn divides(machine: &Machine) -> bool {
     uneven(machine).is_none()
 }
 
-/// What does not divide: caches and nodes serve equal parts, and no core lies in two of them.
+/// What does not divide evenly. Caches and nodes have equal parts, and no core lies in two of them.
 fn uneven(machine: &Machine) -> Option<(&'static str, String, &'static str)> {
     let Machine { cpus, smt, llcs, nodes, .. } = *machine;
     let capacities = machine.capacity.len();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Names that definitions refer to and nothing has: what must be edited after a scheduler, a
-//! workload, a machine or an experiment was deleted.
+//! Dangling names: what must be edited after a scheduler, a workload, a machine or an experiment
+//! was deleted.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::assets::{self, Asset, Kind};
 use crate::experiment::restricted;
 use crate::source::line_and_column;
 
-/// A name that definitions refer to and nothing has.
+/// A name that definitions refer to and that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
     /// `scheduler`, `workload`, `machine` or `experiment`.
@@ -44,7 +44,8 @@ struct Word {
 }
 
 /// Every name that an experiment, a care, a claim or a source file of `oracles` refers to and that
-/// does not exist. `resolve` finds schedulers. Files that are no TOML are left to their readers.
+/// does not exist. `resolve` finds schedulers. Files that are not TOML are skipped; reading them
+/// reports the error.
 pub fn missing(resolve: &Resolve<'_>, oracles: &Path) -> Vec<Missing> {
     let kinds = [Kind::Experiment, Kind::Care, Kind::Claim];
     let definitions = kinds.into_iter().flat_map(|kind| {
@@ -78,7 +79,7 @@ fn among(
     for (label, content) in sources {
         let text = source_file(label, content);
         let runs = text.words.iter().filter(|word| word.path == RUN).map(|word| named(&word.text));
-        // A path is a scheduler of the test's own, `kernel:6.1` and the like no file at all.
+        // A path is a scheduler that belongs to the test; `kernel:6.1` and the like are not files.
         let names = runs.filter(|name| !name.contains(['/', ':']));
         let unknown = names.filter(|name| resolve(name, Path::new("")).is_err());
         wanted.extend(unknown.map(|name| (Noun::Scheduler, name.to_owned())));
@@ -115,12 +116,12 @@ impl Text {
     }
 }
 
-/// What a string of a definition refers to, if its place says so.
+/// What a string of a definition refers to, judged by its place.
 fn reference(kind: Kind, word: &Word) -> Option<(Noun, &str)> {
     let name = named(&word.text);
     let noun = match (kind, word.path.as_str()) {
         (Kind::Experiment, "scheduler[].file") => Noun::Scheduler,
-        // `policy:rr`, `kernel:6.12` and `program:scx_lavd` are no files of ours.
+        // `policy:rr`, `kernel:6.12` and `program:scx_lavd` are not files of the tree.
         (Kind::Care, "schedulers[]") if !name.contains(':') => Noun::Scheduler,
         (Kind::Experiment | Kind::Care, "workload[].name") => Noun::Asset(Kind::Workload),
         (Kind::Experiment, "machine" | "machines[]") => Noun::Asset(Kind::Machine),
@@ -254,24 +255,25 @@ pub(crate) mod tests {
             definition(Kind::Claim, "claims/c.toml", claim),
         ];
         let found = among(&definitions, &[], &resolve);
-        let found: Vec<_> = found.iter().map(|one| (one.noun, one.name.as_str())).collect();
+        let found: Vec<_> =
+            found.iter().map(|missing| (missing.noun, missing.name.as_str())).collect();
         let expected = [("workload", "opera"), ("machine", "mainframe"), ("experiment", "nothing")];
         assert_eq!(found, expected);
     }
 
-    /// Also called by the test that reads every experiment, which would stop at the first name.
+    /// Also called by the test that reads every experiment, which stops at the first unknown name.
     #[test]
     pub(crate) fn the_project_mentions_only_what_there_is() {
         let builtin = compile::builtin();
         let exists = |file: &str, _: &Path| {
             let found = builtin.iter().find(|source| source.name == file);
-            found.map(|one| (one.name.clone(), String::new())).ok_or_else(String::new)
+            found.map(|missing| (missing.name.clone(), String::new())).ok_or_else(String::new)
         };
         let oracles = Path::new("../../crates/fairground/tests/oracles");
         assert!(!source_files(oracles).is_empty(), "no oracles in {}", oracles.display());
         let missing = missing(&exists, oracles);
-        let list = |one: &Missing| {
-            format!("no {} '{}':\n  {}\n", one.noun, one.name, one.places.join("\n  "))
+        let list = |missing: &Missing| {
+            format!("no {} '{}':\n  {}\n", missing.noun, missing.name, missing.places.join("\n  "))
         };
         let message: String = missing.iter().map(list).collect();
         assert!(message.is_empty(), "edit the files that still mention what is gone\n{message}");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! "Did you mean …?"
 
-/// The known names that a mistyped one probably stands for, the nearest first.
+/// The known names most similar to a mistyped one, the nearest first.
 ///
 /// A name is near if it is at most a third of its length away (Damerau-Levenshtein distance), or if
 /// one contains the other.
@@ -19,7 +19,7 @@ pub fn near<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'
     found.into_iter().map(|(_, name)| name).take(3).collect()
 }
 
-/// Advice for a wrong name: the near ones, or else all of them.
+/// Advice for a wrong name: similar names, or else all of them.
 pub fn advice<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Option<String> {
     let close = near(wrong, known.clone());
     if !close.is_empty() {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! An experiment and a seed → the trials, in the order of running.
+//! An experiment and a seed → the trials, in the order of execution.
 //!
 //! Randomised complete blocks: a block is one pass over all contestants, cells and machines, so
-//! that whatever drifts while the experiment runs meets every contestant alike. Changing the kernel
-//! needs a boot, so inside a block the trials of one kernel and machine stand together (`vm`); the
-//! order of the boots, and the order inside each boot, are drawn anew for every block. `live` has
-//! one session per block, and so has the simulator. No two fresh boots share anything but their
-//! place in the plan: boots are the level of replication. Backends that answer the same experiment
-//! meet the same seeds.
+//! that drift during the experiment affects all contestants alike. Changing the kernel needs a
+//! boot, so inside a block the trials of one kernel and machine are adjacent (`vm`); the order of
+//! the boots, and the order inside each boot, are drawn anew for every block. `live` has one
+//! session per block, and so has the simulator. Two boots share no state, so boots are the level of
+//! replication. All backends of an experiment use the same seeds.
 //!
 //! What is not here: clocks, files, running. The same experiment and seed give the same bytes.
 
@@ -23,11 +22,11 @@ use crate::capability;
 pub struct Boot<'a> {
     /// The boot's number in the plan.
     pub boot: u32,
-    /// The kernel that all of them need; `None`: the one that runs (`live`).
+    /// The kernel that all of them need; `None`: the running one (`live`).
     pub kernel: Option<&'a str>,
     /// The machine of all of them.
     pub machine: &'a Machine,
-    /// The trials, in the order of running.
+    /// The trials, in the order of execution.
     pub trials: &'a [Trial],
 }
 
@@ -58,10 +57,10 @@ pub fn plan(experiment: &Experiment, seed: Seed) -> Vec<Trial> {
     trials
 }
 
-/// Groups a plan, or what is left of it, by boots.
+/// Groups a plan, or the rest of one, by boots.
 pub fn by_boot(trials: &[Trial]) -> Vec<Boot<'_>> {
     trials
-        .chunk_by(|one, other| one.boot == other.boot)
+        .chunk_by(|trial, next| trial.boot == next.boot)
         .map(|trials| Boot {
             boot: trials[0].boot,
             kernel: kernel(&trials[0].contestant, trials[0].backend),
@@ -85,25 +84,27 @@ fn boots(experiment: &Experiment, mut seed: Seed) -> Vec<Vec<Draft<'_>>> {
     groups
 }
 
-/// Every combination that its backend can run, once per run.
+/// Every combination that its backend can run, once for each trial of a boot.
 fn drafts(experiment: &Experiment) -> Vec<Draft<'_>> {
     let mut drafts = Vec::new();
     for (backend, contestant, workload) in capability::runnable(experiment) {
-        for machine in experiment.machines.iter().filter(|one| experiment.has(backend, one)) {
+        for machine in experiment.machines.iter().filter(|machine| experiment.has(backend, machine))
+        {
             let workload = experiment.on_machine(workload, machine);
             let draft = |run| Draft { backend, contestant, workload, machine, run };
-            drafts.extend((0..experiment.runs_per_boot).map(draft));
+            drafts.extend((0..experiment.trials_per_boot).map(draft));
         }
     }
     drafts
 }
 
-/// What needs a boot of its own. A backend that boots no kernels cannot change it.
+/// The properties that need a boot of their own. A backend that boots no kernels cannot change
+/// them.
 fn kernel(contestant: &Contestant, backend: Backend) -> Option<&str> {
     contestant.kernel.as_deref().filter(|_| backend.boots_kernels())
 }
 
-/// Where a trial stands.
+/// The position of a trial.
 struct Place {
     block: u32,
     boot: u32,
@@ -178,7 +179,7 @@ mod tests {
             only_on: BTreeMap::new(),
             machines: machines.collect(),
             blocks: repeats.0,
-            runs_per_boot: repeats.1,
+            trials_per_boot: repeats.1,
             timeout_ms: 1000,
             trace: vec!["workload0".into()],
             design: Default::default(),
@@ -192,7 +193,7 @@ mod tests {
             .prop_map(|(counts, repeats, backends)| experiment(counts, repeats, &backends))
     }
 
-    /// Who meets what where.
+    /// Contestant, cell and machine of a trial.
     fn combination(trial: &Trial) -> (String, String, String) {
         let place = format!("{} {:?}", trial.machine.name, trial.backend);
         (trial.contestant.name.clone(), trial.workload.cell(), place)
@@ -211,7 +212,7 @@ mod tests {
                 * experiment.machines.len()
                 * experiment.backends.len();
             prop_assert_eq!(counts.len(), combinations * experiment.blocks as usize);
-            prop_assert!(counts.values().all(|count| *count == experiment.runs_per_boot));
+            prop_assert!(counts.values().all(|count| *count == experiment.trials_per_boot));
             let positions: Vec<u32> = trials.iter().map(|trial| trial.position).collect();
             prop_assert_eq!(positions, (0..trials.len() as u32).collect::<Vec<_>>());
         }
@@ -224,8 +225,8 @@ mod tests {
             let boots = by_boot(&trials);
             for (index, boot) in boots.iter().enumerate() {
                 prop_assert_eq!(boot.boot, index as u32);
-                let of = |trial: &Trial| (trial.block, trial.machine.clone(), trial.backend);
-                prop_assert!(boot.trials.iter().all(|trial| of(trial) == of(&boot.trials[0])));
+                let place_of = |trial: &Trial| (trial.block, trial.machine.clone(), trial.backend);
+                prop_assert!(boot.trials.iter().all(|trial| place_of(trial) == place_of(&boot.trials[0])));
                 let needs = |trial: &Trial| {
                     kernel(&trial.contestant, trial.backend).map(str::to_owned)
                 };
@@ -252,7 +253,7 @@ mod tests {
                 let mut sets = contestants.values();
                 let first = sets.next().unwrap();
                 prop_assert!(sets.all(|set| set == first));
-                prop_assert_eq!(first.len(), experiment.runs_per_boot as usize);
+                prop_assert_eq!(first.len(), experiment.trials_per_boot as usize);
                 prop_assert!(first.iter().all(|seed| all.insert(*seed)));
             }
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How the command line writes Linux scheduling policies.
+//! Linux scheduling policies, as the command line writes them.
 
 use model::{Policy, PolicyClass};
 use play::policy::CLASSES;

@@ -17,12 +17,12 @@ mod task;
 
 use model::{PolicyClass, Workload};
 
-use super::workload::Resolved;
+use super::workload::ResolvedWorkload;
 use super::{SpecError, check};
 use crate::assets::Asset;
 use json::{Fields, Json};
 
-/// Keys of `global` that decide nothing that we measure: logging, or what the lab does by itself.
+/// Keys of `global` without effect on a measure: logging, and what Fairground does by itself.
 const IGNORED: [&str; 11] = [
     "calibration",
     "lock_pages",
@@ -37,21 +37,21 @@ const IGNORED: [&str; 11] = [
     "cumulative_slack",
 ];
 
-/// The kinds of `resources`, which rt-app itself no longer needs.
+/// The kinds of `resources`; rt-app itself no longer needs them.
 const RESOURCES: [&str; 9] =
     ["mutex", "wait", "signal", "broadcast", "broad", "sync", "timer", "sleep", "run"];
 
-/// What the whole file says about its tasks.
+/// The settings that hold for all tasks of a file.
 struct Global {
     duration_us: Option<u64>,
     policy: PolicyClass,
 }
 
-/// Reads an rt-app file for a machine with that many CPUs.
+/// Reads an rt-app file for a machine with `cpus` CPUs.
 ///
 /// # Errors
 /// Syntax, duplicate keys, unknown keys, events that are not supported; each with line and column.
-pub fn load(asset: &Asset, cpus: u32) -> Result<Resolved, SpecError> {
+pub fn load(asset: &Asset, cpus: u32) -> Result<ResolvedWorkload, SpecError> {
     let json = Json::new(&asset.label, &asset.text);
     let tree = json.parse()?;
     let mut notes = Vec::new();
@@ -76,7 +76,7 @@ pub fn load(asset: &Asset, cpus: u32) -> Result<Resolved, SpecError> {
         ..Workload::default()
     };
     check::check(&workload, cpus, &places)?;
-    Ok(Resolved { workload, notes })
+    Ok(ResolvedWorkload { workload, notes })
 }
 
 fn global(fields: &mut Fields, notes: &mut Vec<String>) -> Result<Global, SpecError> {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A file's text with the place of everything in it.
-//!
-//! TOML: expressions are replaced by their values in the text, then the text is deserialised;
-//! places in the replaced text are led back to the original, so that messages are right to the
-//! column.
+//! A file's text with the places of its values.
+//! TOML: expressions are replaced by their values in the text, then the text is deserialised.
+//! Places in the new text are mapped back to the original, so that messages have the right column.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,7 +14,7 @@ use super::SpecError;
 use super::expression::{Names, evaluate};
 use super::near::{advice, quoted};
 
-/// What a knob can be set to.
+/// The value of a knob.
 pub const KNOB_VALUES: &str = "write a whole number, true or false";
 
 /// Where the values of a file are: `task[2].steps[0].timer` → byte in the text.
@@ -88,7 +86,7 @@ pub struct Document {
 struct Edit {
     old: Range<usize>,
     new: String,
-    /// What to say about it when the new text does not fit.
+    /// What messages about the replacement add.
     about: String,
 }
 
@@ -115,7 +113,7 @@ impl Document {
         Ok(Document { places, edits: Vec::new(), expressions })
     }
 
-    /// The file's name is the thing's name: writes it into the text.
+    /// Adds the name to the text: the file's stem.
     ///
     /// # Errors
     /// The file has a `name` of its own.
@@ -185,8 +183,8 @@ impl Document {
         result
     }
 
-    /// The place in the original text of a place in the replaced text, and what is to be said about
-    /// the replacement that it lies in.
+    /// The place in the original text of a place in the new text, and the message of the
+    /// replacement that it lies in.
     fn original(&self, at: usize) -> (usize, &str) {
         let mut shift = 0_isize;
         for edit in &self.edits {
@@ -239,7 +237,7 @@ fn walk(path: &str, value: &Spanned<DeValue>, places: &mut Places, found: &mut V
     }
 }
 
-/// serde's words in the words of somebody who writes TOML; the advice follows separately.
+/// Translates serde's message into TOML's terms; the advice follows separately.
 fn plain(message: &str) -> (String, Option<String>) {
     let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     let what = message.split(" `").next().unwrap_or_default();
@@ -286,7 +284,7 @@ fn one_line(message: &str) -> String {
     message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// An error for a name that the file may use but nobody knows.
+/// The error for an unknown name.
 pub fn unknown_name(
     places: &Places,
     path: &str,

@@ -36,7 +36,7 @@ fn toml(text: &str) -> Result<Workload, SpecError> {
     Ok(workload::resolve(&asset("w.toml", text), &Names::new(), 2)?.workload)
 }
 
-fn json(text: &str) -> Result<workload::Resolved, SpecError> {
+fn json(text: &str) -> Result<workload::ResolvedWorkload, SpecError> {
     workload::resolve(&asset("w.json", text), &Names::new(), 2)
 }
 

@@ -20,7 +20,7 @@ const CPUS: &str = "cpus";
 pub struct Parameter {
     /// The name that expressions use.
     pub name: String,
-    /// Its value unless an experiment gives another.
+    /// Its default value.
     pub default: i64,
     /// The comment lines above it.
     pub about: String,
@@ -28,10 +28,10 @@ pub struct Parameter {
 
 /// A resolved workload.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Resolved {
-    /// The load; every count is a number.
+pub struct ResolvedWorkload {
+    /// The workload; every count is a number.
     pub workload: Workload,
-    /// What was read and left out, for the user to know.
+    /// Parts of the file that are ignored, for the user.
     pub notes: Vec<String>,
 }
 
@@ -62,8 +62,8 @@ pub fn parameters(asset: &Asset, cpus: u32) -> Result<Vec<Parameter>, SpecError>
 /// many CPUs.
 ///
 /// # Errors
-/// Everything that is wrong with the file, with its place; unknown parameters.
-pub fn resolve(asset: &Asset, given: &Names, cpus: u32) -> Result<Resolved, SpecError> {
+/// A mistake in the file, with its place; unknown parameters.
+pub fn resolve(asset: &Asset, given: &Names, cpus: u32) -> Result<ResolvedWorkload, SpecError> {
     if asset.is_json() {
         known(asset, given, &Names::new())?;
         return rtapp::load(asset, cpus);
@@ -77,7 +77,7 @@ pub fn resolve(asset: &Asset, given: &Names, cpus: u32) -> Result<Resolved, Spec
     document.set_name(&asset.stem)?;
     let workload = Workload { parameters, ..document.read()? };
     check::check(&workload, cpus, &document.places)?;
-    Ok(Resolved { workload, notes: Vec::new() })
+    Ok(ResolvedWorkload { workload, notes: Vec::new() })
 }
 
 fn is_parameter(path: &str) -> bool {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `make validate-statistics`: whether the chain from records to verdicts keeps its promises, on
-//! synthetic experiments of which the truth is known. It fails if it does not.
+//! synthetic experiments with a known truth. It fails if it does not.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

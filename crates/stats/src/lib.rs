@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Statistics: records to a comparison. Pure functions: no files, no clocks, and chance only from a
-//! printed seed, so that any table can be recomputed years later by somebody else.
+//! printed seed, so that anybody can recompute any table years later.
 //!
 //! | folder | contents |
 //! |---|---|
@@ -17,7 +17,7 @@
 //!
 //! One statistic is one file with the reference of its formula.
 //!
-//! What is not here: wording for readers, charts, and any exclusion of inconvenient trials.
+//! What is not here: wording for readers, charts, and any exclusion of extreme trials.
 
 pub mod compare;
 pub mod decide;

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::runs;
+use common::trials;
 use model::metric::{Direction, Unit};
 use model::{Backend, Clock, Record};
 use stats::view::consensus::{Answer, Consent, Contribution, Question, definitions, questions};
@@ -15,7 +15,7 @@ fn answer(&(contributor, verdict): &(&str, Verdict)) -> Answer {
         machine: "laptop".into(),
         backend: Backend::Live,
         clock: Clock::Real,
-        runs: 8,
+        trials: 8,
         median: Some(1.0),
         shift: None,
         verdict,
@@ -41,15 +41,15 @@ fn question(answers: &[(&str, Verdict)]) -> Question {
 
 #[test]
 fn consent_is_between_contributors() {
-    use Verdict::{Better, Equal, Equivalent, Inconclusive, Worse};
+    use Verdict::{Better, Equal, Equivalent, NotDistinguishable, Worse};
     let of = |answers: &[(&str, Verdict)]| question(answers).consent();
-    assert_eq!(of(&[("a", Better), ("b", Better), ("c", Inconclusive)]), Consent::Agree);
+    assert_eq!(of(&[("a", Better), ("b", Better), ("c", NotDistinguishable)]), Consent::Agree);
     assert_eq!(of(&[("a", Equal), ("b", Equivalent)]), Consent::Agree);
     assert_eq!(of(&[("a", Better), ("b", Equivalent)]), Consent::Partly);
     assert_eq!(of(&[("a", Better), ("b", Worse)]), Consent::Disagree);
     // Nobody agrees with themselves, however often they say it.
     assert_eq!(of(&[("a", Better), ("a", Better)]), Consent::Open);
-    assert_eq!(of(&[("a", Better), ("b", Inconclusive)]), Consent::Open);
+    assert_eq!(of(&[("a", Better), ("b", NotDistinguishable)]), Consent::Open);
     assert_eq!(of(&[]), Consent::Open);
 }
 
@@ -70,7 +70,7 @@ fn the_smaller_camp_dissents_and_equal_ones_both_do() {
 /// `ours` takes half the time of `base`.
 fn halved() -> Vec<Record> {
     let six = [100.0, 101.0, 102.0, 103.0, 104.0, 105.0];
-    [runs("base", &six), runs("ours", &six.map(|value| value * 0.5))].concat()
+    [trials("base", &six), trials("ours", &six.map(|value| value * 0.5))].concat()
 }
 
 /// What two contributors are asked, the second with changed records.

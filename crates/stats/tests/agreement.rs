@@ -5,13 +5,13 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{record, runs, with};
+use common::{record, trials, with};
 use model::{Backend, Record};
 use stats::{Agreement, Aspect, Options, Within, agreement, compare, counterparts};
 
 const SIX: [f64; 6] = [100.0, 101.0, 102.0, 103.0, 104.0, 105.0];
 
-/// The same runs as the simulator's.
+/// The same trials as the simulator's.
 fn simulated(mut records: Vec<Record>) -> Vec<Record> {
     records.iter_mut().for_each(|record| record.trial.backend = Backend::Sim);
     records
@@ -54,7 +54,7 @@ fn each_aspect_has_its_tolerance() {
 }
 
 #[test]
-fn the_sum_of_switches_is_made_run_by_run() {
+fn the_sum_of_switches_is_made_trial_by_trial() {
     let both = |voluntary: f64, involuntary: f64, block| {
         let one = with(record("base", block), "voluntary_switches", voluntary);
         with(one, "involuntary_switches", involuntary)
@@ -62,7 +62,7 @@ fn the_sum_of_switches_is_made_run_by_run() {
     let vm = vec![both(1.0, 9.0, 0), both(2.0, 2.0, 1), both(9.0, 1.0, 2)];
     let agreement = agreed(vm.clone(), vm);
     let sum = agreement.figures.iter().find(|figure| figure.measure.name == "switches").unwrap();
-    assert_eq!((sum.reference, sum.aspect, sum.runs), (10.0, Aspect::Switches, [3, 3]));
+    assert_eq!((sum.reference, sum.aspect, sum.trials), (10.0, Aspect::Switches, [3, 3]));
     assert_eq!(sum.relative_error(), Some(0.0));
 }
 
@@ -80,26 +80,29 @@ fn only_what_both_have_is_compared_and_counted() {
 #[test]
 fn claims_are_compared_by_their_sign() {
     let two = |factor: f64| {
-        let ours = runs("ours", &SIX.map(|value| value * factor));
-        [runs("base", &SIX), ours].concat()
+        let ours = trials("ours", &SIX.map(|value| value * factor));
+        [trials("base", &SIX), ours].concat()
     };
     assert_eq!(agreed(two(0.5), two(0.8)).signs_agreeing(), (1, 1));
     assert_eq!(agreed(two(0.5), two(2.0)).signs_agreeing(), (0, 1));
-    // Who says nothing does not disagree.
+    // A backend without a claim does not disagree.
     assert_eq!(agreed(two(0.5), two(1.0)).signs_agreeing(), (0, 0));
 }
 
 #[test]
 fn a_copy_stands_beside_its_original_and_nobody_else() {
     let times = |factor: f64| SIX.map(|value| value * factor);
-    let records =
-        [runs("cfs-6.1", &times(1e6)), runs("cfs", &times(1.2e6)), runs("vtime", &times(2e6))]
-            .concat();
+    let records = [
+        trials("cfs-6.1", &times(1e6)),
+        trials("cfs", &times(1.2e6)),
+        trials("vtime", &times(2e6)),
+    ]
+    .concat();
     let pairs = BTreeMap::from([("cfs".to_owned(), "cfs-6.1".to_owned())]);
     let figures = counterparts(&records, Backend::Vm, &pairs).figures;
     let [figure] = &figures[..] else { panic!("one figure: {figures:?}") };
     assert_eq!((figure.contestant.as_str(), figure.within), ("cfs", Within::Outside));
-    assert_eq!((figure.reference, figure.runs), (102.5e6, [6, 6]));
+    assert_eq!((figure.reference, figure.trials), (102.5e6, [6, 6]));
     assert!((figure.relative_error().unwrap() - 0.2).abs() < 1e-9);
     // The simulator was not asked.
     assert!(counterparts(&records, Backend::Sim, &pairs).figures.is_empty());

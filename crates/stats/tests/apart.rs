@@ -3,14 +3,14 @@
 
 mod common;
 
-use common::{record, runs};
+use common::{record, trials};
 use model::{Metric, Record};
 use stats::decide::separation::separations;
 use stats::{Options, compare};
 
-/// Six runs of a contestant with a number for each headline measure.
+/// Six trials of a contestant with a number for each headline measure.
 fn measured(contestant: &str, completion_ns: f64, wakeup_ns: f64) -> Vec<Record> {
-    let run = |block| {
+    let trial = |block| {
         let mut record = record(contestant, block);
         let spread = f64::from(block);
         let numbers = [("completion_ns", completion_ns), ("wakeup_latency_ns", wakeup_ns)];
@@ -20,7 +20,7 @@ fn measured(contestant: &str, completion_ns: f64, wakeup_ns: f64) -> Vec<Record>
             numbers.map(|(name, value)| Metric::number(name, "all", value + spread)).to_vec();
         record
     };
-    (0..6).map(run).collect()
+    (0..6).map(trial).collect()
 }
 
 fn pairs(records: &[Record]) -> Vec<String> {
@@ -43,7 +43,7 @@ fn each_pair_is_told_apart_by_the_measure_that_differs_most() {
 }
 
 #[test]
-fn runs_that_overlap_and_runs_of_one_boot_are_alike() {
+fn trials_that_overlap_and_trials_of_one_boot_are_alike() {
     let records = [measured("a", 1000.0, 500.0), measured("b", 1003.0, 500.0)].concat();
     assert_eq!(pairs(&records), ["a b alike in 2"]);
     let mut one_boot = [measured("a", 1000.0, 500.0), measured("b", 2000.0, 500.0)].concat();
@@ -53,6 +53,6 @@ fn runs_that_overlap_and_runs_of_one_boot_are_alike() {
 
 #[test]
 fn what_only_one_has_tells_nothing() {
-    let records = [runs("a", &[1.0; 6]), measured("b", 1000.0, 500.0)].concat();
+    let records = [trials("a", &[1.0; 6]), measured("b", 1000.0, 500.0)].concat();
     assert_eq!(pairs(&records), ["a b completion_ns all"]);
 }

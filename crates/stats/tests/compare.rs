@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{histogram, record, runs, with};
+use common::{histogram, record, trials, with};
 use model::{Backend, Clock, Outcome, Record};
 use stats::{Comparison, Entry, Options, Verdict, compare};
 
@@ -19,7 +19,7 @@ fn entry<'a>(comparison: &'a Comparison, measure: &str, contestant: &str) -> &'a
 }
 
 fn two(base: &[f64], ours: &[f64]) -> Vec<Record> {
-    [runs("base", base), runs("ours", ours)].concat()
+    [trials("base", base), trials("ours", ours)].concat()
 }
 
 #[test]
@@ -31,12 +31,12 @@ fn a_clear_difference_is_claimed_with_its_size() {
     assert!((shift.percent.unwrap() + 50.0).abs() < 1.5, "{shift:?}");
     let interval = shift.percent_interval.unwrap();
     assert!(interval.low < -50.0 && -50.0 < interval.high && interval.high < -40.0, "{interval:?}");
-    assert_eq!((entry.runs, entry.boots), (6, 6));
+    assert_eq!((entry.trials, entry.boots), (6, 6));
 }
 
 #[test]
 fn the_baseline_comes_first_and_is_not_compared_with_itself() {
-    let comparison = compared(&[runs("a", &SIX), runs("base", &SIX)].concat());
+    let comparison = compared(&[trials("a", &SIX), trials("base", &SIX)].concat());
     assert_eq!(comparison.contestants, ["base", "a"]);
     let base = entry(&comparison, "completion_ns all", "base");
     assert_eq!((base.verdict, base.shift), (Verdict::Baseline, None));
@@ -46,13 +46,13 @@ fn the_baseline_comes_first_and_is_not_compared_with_itself() {
 fn noise_is_not_a_difference() {
     let comparison = compared(&two(&SIX, &[105.0, 100.0, 103.5, 101.0, 104.0, 102.0]));
     let entry = entry(&comparison, "completion_ns all", "ours");
-    assert_eq!(entry.verdict, Verdict::Inconclusive);
+    assert_eq!(entry.verdict, Verdict::NotDistinguishable);
 }
 
 #[test]
-fn five_runs_are_too_few_for_any_claim() {
+fn five_trials_are_too_few_for_any_claim() {
     let comparison = compared(&two(&SIX, &SIX.map(|value| value * 0.5)[..5]));
-    assert_eq!(entry(&comparison, "completion_ns all", "ours").verdict, Verdict::TooFewRuns);
+    assert_eq!(entry(&comparison, "completion_ns all", "ours").verdict, Verdict::TooFewTrials);
 }
 
 #[test]
@@ -67,12 +67,12 @@ fn trials_that_did_not_end_well_are_counted_with_reasons_and_never_measured() {
         ("ours", "stall", 1)
     );
     assert_eq!(cell.outcomes.iter().map(|count| count.trials).sum::<usize>(), 12);
-    assert_eq!(entry(&comparison, "completion_ns all", "ours").runs, 5);
+    assert_eq!(entry(&comparison, "completion_ns all", "ours").trials, 5);
 }
 
 #[test]
-fn quantiles_come_from_each_run_and_are_refused_when_it_is_too_short() {
-    let mut records = runs("base", &SIX);
+fn quantiles_come_from_each_trial_and_are_refused_when_it_is_too_short() {
+    let mut records = trials("base", &SIX);
     for record in &mut records {
         record.measured.histograms.push(histogram("wakeup_latency_ns", "waker", 1..=400));
     }
@@ -87,7 +87,7 @@ fn quantiles_come_from_each_run_and_are_refused_when_it_is_too_short() {
 
 #[test]
 fn lost_samples_are_flagged_and_give_no_quantile() {
-    let mut records = runs("base", &SIX);
+    let mut records = trials("base", &SIX);
     let mut lossy = histogram("wakeup_latency_ns", "waker", 1..=400);
     lossy.count += 1;
     records[0].measured.histograms.push(lossy);
@@ -98,7 +98,7 @@ fn lost_samples_are_flagged_and_give_no_quantile() {
 
 #[test]
 fn headline_measures_come_first_and_missing_ones_are_noted() {
-    let records: Vec<_> = runs("base", &SIX).into_iter().map(|r| with(r, "tasks", 4.0)).collect();
+    let records: Vec<_> = trials("base", &SIX).into_iter().map(|r| with(r, "tasks", 4.0)).collect();
     let comparison = compared(&records);
     let rows: Vec<_> = comparison.cells[0]
         .rows
@@ -106,22 +106,22 @@ fn headline_measures_come_first_and_missing_ones_are_noted() {
         .map(|row| (row.measure.to_string(), row.headline))
         .collect();
     assert_eq!(rows, [("completion_ns all".to_owned(), true), ("tasks all".to_owned(), false)]);
-    let note = "`messaging` promises `wakeup_latency_ns.p99 waker`, which no run measured.";
+    let note = "`messaging` promises `wakeup_latency_ns.p99 waker`, which no trial measured.";
     assert!(comparison.notes.iter().any(|it| it == note), "{:?}", comparison.notes);
 }
 
 #[test]
-fn runs_that_are_far_off_and_levels_that_change_are_noted_and_kept() {
+fn trials_that_are_far_off_and_levels_that_change_are_noted_and_kept() {
     let mut odd = SIX;
     odd[2] = 900.0;
     let comparison = compared(&two(&SIX, &odd));
     let noted = |comparison: &Comparison, words: &str| {
         comparison.notes.iter().filter(|note| note.contains(words)).count()
     };
-    assert_eq!(noted(&comparison, "1 run(s) lie more than ten"), 1, "{:?}", comparison.notes);
-    assert_eq!(entry(&comparison, "completion_ns all", "ours").runs, 6);
+    assert_eq!(noted(&comparison, "1 trial(s) lie more than ten"), 1, "{:?}", comparison.notes);
+    assert_eq!(entry(&comparison, "completion_ns all", "ours").trials, 6);
     let jump = [100.0, 100.5, 100.2, 100.1, 150.2, 150.0, 150.4, 150.1];
-    let drifting = [runs("base", &jump), runs("a", &jump), runs("b", &jump)].concat();
+    let drifting = [trials("base", &jump), trials("a", &jump), trials("b", &jump)].concat();
     assert_eq!(noted(&compared(&drifting), "The level of most contestants changes"), 1);
     assert_eq!(noted(&compared(&virtual_clock(drifting)), "The level of most"), 0);
 }
@@ -135,10 +135,10 @@ fn what_is_within_a_percent_is_equivalent() {
 
 /// Six boots give a p value of 2 in 924 at best, which 23 comparisons can carry and 24 cannot.
 #[test]
-fn large_families_need_more_runs_and_say_so() {
+fn large_families_need_more_trials_and_say_so() {
     let family = |others: usize| {
-        let clear = |n: usize| runs(&format!("c{n}"), &SIX.map(|value| value * 0.5));
-        let all: Vec<Record> = (0..others).flat_map(clear).chain(runs("base", &SIX)).collect();
+        let clear = |n: usize| trials(&format!("c{n}"), &SIX.map(|value| value * 0.5));
+        let all: Vec<Record> = (0..others).flat_map(clear).chain(trials("base", &SIX)).collect();
         compare(&all, &Options { resamples: 200, ..Options::against("base") })
     };
     let (enough, many) = (family(23), family(24));
@@ -147,9 +147,9 @@ fn large_families_need_more_runs_and_say_so() {
     assert_eq!((carried.verdict, p.comparisons, p.units), (Verdict::Better, 23, 6));
     assert!((p.raw - 2.0 / 924.0).abs() < 1e-12 && (p.adjusted - p.raw * 23.0).abs() < 1e-12);
     assert!(enough.notes.iter().all(|note| !note.contains("No claim is possible")));
-    assert_eq!(entry(&many, "completion_ns all", "c0").verdict, Verdict::Inconclusive);
+    assert_eq!(entry(&many, "completion_ns all", "c0").verdict, Verdict::NotDistinguishable);
     let note = many.notes.iter().find(|note| note.contains("No claim is possible")).unwrap();
-    assert!(note.contains("24 comparisons need 7 independent runs"), "{note}");
+    assert!(note.contains("24 comparisons need 7 independent trials"), "{note}");
 }
 
 #[test]
@@ -170,15 +170,15 @@ fn settings_of_a_workload_are_one_family_and_measures_are_not() {
     }
 }
 
-/// Six runs of two boots are two units: they cannot claim anything.
+/// Six trials of two boots are two units: they cannot claim anything.
 #[test]
-fn runs_of_one_boot_are_not_independent() {
+fn trials_of_one_boot_are_not_independent() {
     let mut records = two(&SIX, &SIX.map(|value| value * 0.5));
     records.iter_mut().for_each(|record| record.trial.boot /= 3);
     let comparison = compared(&records);
     let entry = entry(&comparison, "completion_ns all", "ours");
-    assert_eq!((entry.runs, entry.boots, entry.p_value.unwrap().units), (6, 2, 2));
-    assert_eq!(entry.verdict, Verdict::Inconclusive);
+    assert_eq!((entry.trials, entry.boots, entry.p_value.unwrap().units), (6, 2, 2));
+    assert_eq!(entry.verdict, Verdict::NotDistinguishable);
 }
 
 fn virtual_clock(mut records: Vec<Record>) -> Vec<Record> {
@@ -198,9 +198,9 @@ fn a_virtual_clock_says_equal_or_not_equal() {
 
 #[test]
 fn repeats_under_a_virtual_clock_count_once_and_must_agree() {
-    let records = virtual_clock(runs("base", &SIX));
+    let records = virtual_clock(trials("base", &SIX));
     let twice = compared(&[records.clone(), records.clone()].concat());
-    assert_eq!(entry(&twice, "completion_ns all", "base").runs, 6);
+    assert_eq!(entry(&twice, "completion_ns all", "base").trials, 6);
     assert_eq!(twice.notes, compared(&records).notes);
     let mut broken = records.clone();
     broken[2].measured.metrics[0].value = Some(7.0);
@@ -211,7 +211,7 @@ fn repeats_under_a_virtual_clock_count_once_and_must_agree() {
 #[test]
 fn parameters_and_machines_make_cells_in_numeric_order() {
     let with_hogs = |hogs: i64| {
-        let mut records = runs("base", &SIX);
+        let mut records = trials("base", &SIX);
         for record in &mut records {
             record.trial.workload.parameters.insert("hogs".into(), hogs);
         }
@@ -270,7 +270,7 @@ fn only_what_was_planned_in_blocks_is_paired() {
     let values: Vec<f64> = (0..10).map(|block| 100.0 + 50.0 * f64::from(block % 5)).collect();
     let slower: Vec<f64> =
         values.iter().zip(1..).map(|(v, at)| v + 4.0 + 0.1 * f64::from(at)).collect();
-    let mut records = [runs("base", &values), runs("ours", &slower)].concat();
+    let mut records = [trials("base", &values), trials("ours", &slower)].concat();
     let pairs = |records: &[Record]| {
         compare(records, &Options::against("base")).cells[0].rows[0].entries[1]
             .shift

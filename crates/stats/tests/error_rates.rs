@@ -6,7 +6,7 @@ mod common;
 #[path = "common/experiments.rs"]
 mod experiments;
 
-use common::{record, runs, with};
+use common::{record, trials, with};
 use experiments::{
     COVERAGE, DESIGNS, FALSE_CLAIMS, FALSE_EQUIVALENTS, Rates, equivalents, normal, simulate,
 };
@@ -14,10 +14,10 @@ use model::{Record, Seed};
 use stats::sample_size::power::smallest_percent;
 use stats::{Options, Verdict, compare};
 
-/// A design of `boots` with `runs` each, and how much boots differ relative to runs.
+/// A design of `boots` with `trials` each, and how much boots differ relative to trials.
 struct Design {
     boots: u32,
-    runs: u32,
+    trials: u32,
     boot_spread: f64,
 }
 
@@ -31,7 +31,7 @@ fn experiment(design: &Design, factor: f64, seed: &mut Seed) -> Vec<Record> {
     for (contestant, factor) in [("base", 1.0), ("ours", factor)] {
         for boot in 0..design.boots {
             let effect = 1.0 + design.boot_spread * heavy(seed);
-            for _ in 0..design.runs {
+            for _ in 0..design.trials {
                 let value = factor * effect * (10.0 + heavy(seed));
                 records.push(with(record(contestant, boot), "completion_ns", value));
             }
@@ -58,22 +58,22 @@ fn rates(design: &Design, experiments: u32) -> (f64, f64) {
 
 #[test]
 fn no_difference_is_claimed_in_at_most_one_of_twenty_experiments_without_one() {
-    for (boots, runs, boot_spread) in
+    for (boots, trials, boot_spread) in
         [(6, 1, 0.0), (6, 1, 0.2), (10, 1, 0.1), (6, 3, 0.1), (10, 4, 0.3)]
     {
-        let (claimed, held) = rates(&Design { boots, runs, boot_spread }, 1_000);
+        let (claimed, held) = rates(&Design { boots, trials, boot_spread }, 1_000);
         println!(
-            "{boots} boots × {runs} runs, boots {boot_spread}: claims {claimed:.3}, held {held:.3}"
+            "{boots} boots × {trials} trials, boots {boot_spread}: claims {claimed:.3}, held {held:.3}"
         );
-        assert!(claimed <= 0.055, "{boots} × {runs}: {claimed}");
-        assert!(held >= 0.93, "{boots} × {runs}: {held}");
+        assert!(claimed <= 0.055, "{boots} × {trials}: {claimed}");
+        assert!(held >= 0.93, "{boots} × {trials}: {held}");
     }
 }
 
 #[test]
 fn a_real_difference_is_found() {
     let (mut seed, mut found) = (Seed(5), 0);
-    let design = Design { boots: 10, runs: 1, boot_spread: 0.02 };
+    let design = Design { boots: 10, trials: 1, boot_spread: 0.02 };
     for _ in 0..100 {
         let records = experiment(&design, 0.7, &mut seed);
         let options = Options { resamples: 1_000, ..Options::against("base") };
@@ -102,7 +102,7 @@ fn times_found(deviation: f64, boots: usize, factor: f64) -> usize {
         let mut values = |factor: f64| -> Vec<f64> {
             (0..boots).map(|_| factor * (normal(&mut seed) * deviation).exp()).collect()
         };
-        let records = [runs("base", &values(1.0)), runs("ours", &values(factor))].concat();
+        let records = [trials("base", &values(1.0)), trials("ours", &values(factor))].concat();
         let options = Options { resamples: 500, seed: Seed(number), ..Options::against("base") };
         let verdict = compare(&records, &options).cells[0].rows[0].entries[1].verdict;
         verdict == Verdict::Worse

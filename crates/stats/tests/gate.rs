@@ -12,13 +12,13 @@ use stats::decide::gate::{Gate, gate};
 /// As in the field: where a change of two per cent is worth a look.
 const MARGIN: f64 = 1.0;
 
-fn runs(values: impl IntoIterator<Item = f64>, clock: Clock) -> Vec<Record> {
-    let run = |(value, block): (f64, u32)| {
+fn trials(values: impl IntoIterator<Item = f64>, clock: Clock) -> Vec<Record> {
+    let trial = |(value, block): (f64, u32)| {
         let mut record = with(record("mine", block), "completion_ns", value);
         record.trial.machine.clock = clock;
         record
     };
-    values.into_iter().zip(0..).map(run).collect()
+    values.into_iter().zip(0..).map(trial).collect()
 }
 
 /// What the gate says of the only line that has a number.
@@ -36,7 +36,7 @@ fn normal(seed: &mut Seed) -> f64 {
 /// Boots whose times scatter by 5 %.
 fn noisy(seed: &mut Seed, boots: usize, factor: f64) -> Vec<Record> {
     let values: Vec<f64> = (0..boots).map(|_| 1e6 * factor * (0.05 * normal(seed)).exp()).collect();
-    runs(values, Clock::Real)
+    trials(values, Clock::Real)
 }
 
 #[test]
@@ -44,12 +44,12 @@ fn three_per_cent_are_found_where_every_number_is_exact() {
     // Seeds differ by far more than what was planted.
     let before: Vec<f64> = (0..8).map(|seed| 1e6 * 1.3_f64.powi(seed)).collect();
     let now = before.iter().map(|value| value * 1.03);
-    let said = gate(&runs(before.clone(), Clock::Virtual), &runs(now, Clock::Virtual), MARGIN);
+    let said = gate(&trials(before.clone(), Clock::Virtual), &trials(now, Clock::Virtual), MARGIN);
     assert_eq!(change(&said), Verdict::Worse);
     assert!(said.is_shut());
     assert!((said.lines[0].percent.unwrap() - 3.0).abs() < 1e-9);
     let back = before.iter().map(|value| value / 1.03);
-    let said = gate(&runs(before.clone(), Clock::Virtual), &runs(back, Clock::Virtual), MARGIN);
+    let said = gate(&trials(before.clone(), Clock::Virtual), &trials(back, Clock::Virtual), MARGIN);
     assert_eq!(change(&said), Verdict::Better);
     assert!(!said.is_shut());
 }
@@ -59,8 +59,8 @@ fn exact_numbers_are_equal_or_not_and_small_changes_are_none() {
     let values: Vec<f64> = (1..=6).map(|n| 1e6 * f64::from(n)).collect();
     let said = |factor: f64| {
         let now = values.iter().map(|value| value * factor);
-        let before = runs(values.clone(), Clock::Virtual);
-        change(&gate(&before, &runs(now, Clock::Virtual), MARGIN))
+        let before = trials(values.clone(), Clock::Virtual);
+        change(&gate(&before, &trials(now, Clock::Virtual), MARGIN))
     };
     assert_eq!(
         [said(1.0), said(1.005), said(1.02)],
@@ -70,10 +70,10 @@ fn exact_numbers_are_equal_or_not_and_small_changes_are_none() {
 
 #[test]
 fn a_chaotic_number_does_not_pass_for_worse() {
-    let before = runs([1.0; 6], Clock::Virtual);
-    let now = runs([2.0, 0.5, 1.9, 1.8, 1.7, 1.6], Clock::Virtual);
+    let before = trials([1.0; 6], Clock::Virtual);
+    let now = trials([2.0, 0.5, 1.9, 1.8, 1.7, 1.6], Clock::Virtual);
     assert_eq!(change(&gate(&before, &now, MARGIN)), Verdict::Unchanged);
-    let one = gate(&runs([1.0], Clock::Virtual), &runs([1.1], Clock::Virtual), MARGIN);
+    let one = gate(&trials([1.0], Clock::Virtual), &trials([1.1], Clock::Virtual), MARGIN);
     assert_eq!(change(&one), Verdict::Worse, "the only trial there is, and it is exact");
 }
 
@@ -118,15 +118,15 @@ fn where_nothing_has_changed_it_keeps_its_promise() {
 
 #[test]
 fn few_boots_say_nothing_and_missing_numbers_are_said() {
-    let (before, now) = (runs([1.0; 5], Clock::Real), runs([9.0; 5], Clock::Real));
-    assert_eq!(change(&gate(&before, &now, MARGIN)), Verdict::TooFewRuns);
+    let (before, now) = (trials([1.0; 5], Clock::Real), trials([9.0; 5], Clock::Real));
+    assert_eq!(change(&gate(&before, &now, MARGIN)), Verdict::TooFewTrials);
     let without = vec![record("mine", 0)];
     assert_eq!(change(&gate(&before, &without, MARGIN)), Verdict::NotMeasured);
 }
 
 #[test]
 fn who_does_not_end_well_any_more_shuts_the_gate() {
-    let before = runs([1.0; 6], Clock::Virtual);
+    let before = trials([1.0; 6], Clock::Virtual);
     let mut now = before.clone();
     now[2].outcome = Outcome::Timeout { reason: "no end".into() };
     let said = gate(&before, &now, MARGIN);
@@ -138,7 +138,7 @@ fn who_does_not_end_well_any_more_shuts_the_gate() {
 
 #[test]
 fn what_only_one_side_has_is_named() {
-    let before = runs([1.0; 6], Clock::Virtual);
+    let before = trials([1.0; 6], Clock::Virtual);
     let mut now = before.clone();
     now.iter_mut().for_each(|record| record.trial.workload.name = "other".into());
     let said = gate(&before, &now, MARGIN);

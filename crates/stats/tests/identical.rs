@@ -3,13 +3,13 @@
 
 mod common;
 
-use common::{histogram, runs};
+use common::{histogram, trials};
 use model::Outcome;
 use stats::{Difference, identical};
 
 #[test]
 fn the_same_trials_with_the_same_numbers_are_identical() {
-    let records = runs("a", &[1.0, 2.0, 3.0]);
+    let records = trials("a", &[1.0, 2.0, 3.0]);
     let mut elsewhere = records.clone();
     elsewhere.reverse();
     elsewhere[0].provenance.wall_ms = 99;
@@ -25,7 +25,7 @@ fn nothing_is_not_identical_with_nothing() {
 
 #[test]
 fn a_differing_number_is_named_with_both_values() {
-    let records = runs("a", &[1.0, 2.0]);
+    let records = trials("a", &[1.0, 2.0]);
     let mut other = records.clone();
     other[1].measured.metrics[0].value = Some(2.5);
     other[1].measured.histograms.push(histogram("run_delay_ns", "all", 1..4));
@@ -41,7 +41,7 @@ fn a_differing_number_is_named_with_both_values() {
 
 #[test]
 fn missing_trials_and_other_outcomes_are_differences() {
-    let records = runs("a", &[1.0, 2.0]);
+    let records = trials("a", &[1.0, 2.0]);
     let mut other = records.clone();
     other[0].outcome = Outcome::Timeout { reason: "slow".into() };
     let kinds =
@@ -53,7 +53,7 @@ fn missing_trials_and_other_outcomes_are_differences() {
 
 #[test]
 fn a_trial_that_is_repeated_on_one_side_must_agree_with_itself() {
-    let records = runs("a", &[1.0]);
+    let records = trials("a", &[1.0]);
     let mut twice = [records.clone(), records.clone()].concat();
     assert!(identical(&records, &twice).is_identical());
     twice[1].measured.metrics[0].value = Some(9.0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The statistics beside SciPy's answers, on fixed data sets: `data/known_answers.py` made them.
+//! The statistics compared with SciPy's results, on fixed data sets: `data/known_answers.py` made
+//! them.
 
 use serde_json::Value;
 mod common;

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{histogram, record, runs};
+use common::{histogram, record, trials};
 use model::claim::{By, Expectation, Is};
 use model::{Backend, Clock, Metric, Outcome, Record, Seed};
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ fn hung(contestant: &str, trials: u32) -> Vec<Record> {
 }
 
 fn both(o1: &[f64], cfs: &[f64]) -> Vec<Record> {
-    [runs("o1", o1), runs("cfs", cfs)].concat()
+    [trials("o1", o1), trials("cfs", cfs)].concat()
 }
 
 fn verdict_of(expectation: &Expectation, o1: &[f64], cfs: &[f64]) -> Reproduction {
@@ -82,14 +82,14 @@ fn a_difference_has_the_measures_unit_and_a_value_stands_alone() {
     assert_eq!((estimate.interval.low, estimate.interval.high), (200.0, 210.0));
     assert_eq!(finding.verdict, Reproduction::Reproduced);
     let few = judge(&value, Backend::Vm, &both(&HIGH[..5], &[]));
-    assert_eq!(few.why.unwrap(), "5 independent runs are too few for an interval; it needs 6");
+    assert_eq!(few.why.unwrap(), "5 independent trials are too few for an interval; it needs 6");
 }
 
 #[test]
 fn zeros_have_no_ratio() {
     let finding = judge(&expectation(), Backend::Vm, &both(&HIGH, &[0.0, 0.0, 1.0, 2.0, 3.0, 4.0]));
     assert_eq!(finding.verdict, Reproduction::NoData);
-    assert!(finding.why.unwrap().starts_with("cfs has 0 in 2 of 6 independent runs"));
+    assert!(finding.why.unwrap().starts_with("cfs has 0 in 2 of 6 independent trials"));
     let difference = Expectation { by: By::Difference, ..expectation() };
     assert_eq!(verdict_of(&difference, &HIGH, &[0.0; 6]), Reproduction::Reproduced);
     // Nobody ever missed one: equal, and no more than that.
@@ -110,24 +110,25 @@ fn what_is_missing_is_counted_and_said() {
         finding.against,
         [
             "2 of 8 trials of o1 did not end well (hung: the guest said nothing)",
-            "1 of 7 runs of cfs have no number (it never ended)",
+            "1 of 7 trials of cfs have no number (it never ended)",
         ]
     );
-    let finding = judge(&expectation(), Backend::Vm, &[runs("cfs", &LOW), hung("o1", 6)].concat());
+    let finding =
+        judge(&expectation(), Backend::Vm, &[trials("cfs", &LOW), hung("o1", 6)].concat());
     assert_eq!(finding.verdict, Reproduction::NoData);
     assert_eq!(finding.why.unwrap(), "o1 has no number: hung: the guest said nothing");
-    let finding = judge(&expectation(), Backend::Vm, &runs("cfs", &LOW));
+    let finding = judge(&expectation(), Backend::Vm, &trials("cfs", &LOW));
     assert_eq!(finding.why.unwrap(), "there is no trial of o1");
     let finding = judge(&expectation(), Backend::Vm, &both(&HIGH[..3], &LOW[..3]));
     assert_eq!(
         finding.why.unwrap(),
-        "3 and 3 independent runs are too few for an interval; it needs 4 and 4"
+        "3 and 3 independent trials are too few for an interval; it needs 4 and 4"
     );
 }
 
 #[test]
 fn what_a_machine_cannot_run_is_not_tested_there() {
-    let mut records = [runs("cfs", &LOW), hung("o1", 6)].concat();
+    let mut records = [trials("cfs", &LOW), hung("o1", 6)].concat();
     for record in records.iter_mut().filter(|record| !record.outcome.is_ok()) {
         record.outcome = Outcome::Unsupported { reason: "it needs root".into() };
     }
@@ -137,7 +138,7 @@ fn what_a_machine_cannot_run_is_not_tested_there() {
 }
 
 #[test]
-fn quantiles_of_distributions_and_groups_of_one_run() {
+fn quantiles_of_distributions_and_groups_of_one_trial() {
     let mut records = Vec::new();
     for block in 0..6 {
         let mut one = record("o1", block);
@@ -157,23 +158,23 @@ fn quantiles_of_distributions_and_groups_of_one_run() {
     let tail = Expectation { measure: "wakeup_latency_ns.p999 recorder".into(), ..groups };
     let finding = judge(&tail, Backend::Vm, &records);
     assert_eq!(finding.verdict, Reproduction::NoData);
-    assert!(finding.why.unwrap().contains("too few samples in the run for p99.9"));
+    assert!(finding.why.unwrap().contains("too few samples in the trial for p99.9"));
 }
 
-/// Under a virtual clock the same seed is the same run, however often it is asked.
+/// Under a virtual clock the same seed is the same trial, however often it is asked.
 #[test]
-fn seeds_are_the_runs_of_a_virtual_clock_and_boots_of_a_real_one() {
+fn seeds_are_the_trials_of_a_virtual_clock_and_boots_of_a_real_one() {
     let mut records = both(&HIGH, &LOW);
     let mut again = records.clone();
     again.iter_mut().for_each(|record| record.trial.position += 100);
     records.extend(again);
     let units = |records: &[Record]| judge(&expectation(), Backend::Vm, records).of.units.len();
-    assert_eq!(units(&records), 6, "two runs in each boot");
+    assert_eq!(units(&records), 6, "two trials in each boot");
     for record in &mut records {
         record.trial.machine.clock = Clock::Virtual;
         record.trial.boot = 0;
     }
-    assert_eq!(units(&records), 6, "two runs of each seed");
+    assert_eq!(units(&records), 6, "two trials of each seed");
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn group(count: u32) -> TaskGroup {
 fn survivor() -> Record {
     let mut record = common::record("mine", 0);
     record.trial.workload.tasks = vec![group(2)];
-    record.measured.histograms = vec![Histogram::of("turnaround_ns", "hog", &[5, 6])];
+    record.measured.histograms = vec![Histogram::from_samples("turnaround_ns", "hog", &[5, 6])];
     record
 }
 

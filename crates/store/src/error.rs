@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What can go wrong with a file, in words that say what to do.
+//! Errors of the store's file; each message says what to do.
 
 use std::path::{Path, PathBuf};
 
@@ -15,13 +15,13 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// The file is something else.
+    /// The file is not a store.
     #[error("{path}: not a Fairground store ({why}); choose another file with `--store FILE`",
         path = path.display())]
     NotAStore {
         /// The file.
         path: PathBuf,
-        /// How it was noticed.
+        /// What shows it.
         why: String,
     },
     /// A newer program wrote the file.
@@ -35,7 +35,7 @@ pub enum StoreError {
         /// [`crate::SCHEMA_VERSION`].
         known: i64,
     },
-    /// Somebody else keeps writing.
+    /// Another process keeps writing.
     #[error("{path}: locked by another process for more than 10 s; wait for it, or use another \
         file with `--store FILE`", path = path.display())]
     Locked {
@@ -55,17 +55,17 @@ pub enum StoreError {
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
+        /// SQLite's message.
         why: String,
     },
-    /// A row does not make sense.
+    /// A damaged row.
     #[error("{path}: record {record} is damaged: {why}", path = path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
         /// The row's number.
         record: i64,
-        /// How it was noticed.
+        /// What shows it.
         why: String,
     },
     /// Anything else that SQLite reports.
@@ -81,7 +81,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Finds the words for SQLite's error code.
+    /// Translates SQLite's error code.
     pub(crate) fn new(path: &Path, doing: &'static str, source: rusqlite::Error) -> StoreError {
         let path = path.to_owned();
         let why = source.to_string();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The store: records in one SQLite file, and nothing else knows SQL.
+//! The store: records in one SQLite file. No other crate knows SQL.
 //!
 //! Goals: a record that was appended survives `kill -9` and a power cut; nothing is ever changed or
-//! deleted; a stranger with `sqlite3`, DuckDB, pandas or R finds everything without this program.
+//! deleted; everything can be read with `sqlite3`, DuckDB, pandas or R, without this program.
 //!
 //! Not here: statistics, and any knowledge of what a metric means.
 //!
@@ -14,12 +14,12 @@
 //!
 //! Tables:
 //!
-//! - `sessions`, one `fairground run`, or what somebody else has shared: `session`, `family` (the
+//! - `sessions`, one `fairground run`, or a shared one: `session`, `family` (the
 //!   session that it resumes, else itself), `experiment`, `plan` (identity of the list of trials),
 //!   `seed`, `command`, `experiment_json`, `started_unix_s`, `fairground`, `origin` (JSON; NULL:
 //!   measured here).
 //! - `sources`, the schedulers' texts: `sha256`, `name`, `files` (JSON: `[[name, text], …]`).
-//! - `records`, one trial's answer: `record`, `session`, `trial_id`, `experiment`, `backend`,
+//! - `records`, one trial each: `record`, `session`, `trial_id`, `experiment`, `backend`,
 //!   `contestant`, `workload`, `cell`, `machine`, `block`, `boot`, `boot_id`, `boot_position`,
 //!   `position`, `seed`, `kernel_release`, `outcome`, `reason`, `measured_hash`, and as JSON
 //!   `trial`, `outcome_json`, `provenance`.
@@ -68,10 +68,10 @@ pub use schema::SCHEMA_VERSION;
 /// How long to wait for another process that writes to the same file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// One `fairground run`: what was asked, and how.
+/// One `fairground run`, or another verb that measures: its experiment and how it was started.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
-    /// The number that the store gave it; ignored by [`Store::begin`].
+    /// Its number in the store; ignored by [`Store::begin`].
     pub id: i64,
     /// The first session of the same plan that this one resumes; `None` when it starts anew.
     pub family: Option<i64>,
@@ -87,7 +87,7 @@ pub struct Session {
     pub started_unix_s: u64,
     /// The program's version.
     pub fairground: String,
-    /// Who has measured it, if it came in a shared file; `None`: this store's owner.
+    /// The origin of a shared session; `None`: measured by this store's owner.
     pub origin: Option<Origin>,
 }
 
@@ -98,11 +98,11 @@ impl Session {
     }
 }
 
-/// Where a session comes from that somebody else has measured.
+/// The origin of a session from a shared file.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
-    /// Who says to have measured it; nobody has checked.
+    /// The name that the contributor gives, unchecked.
     pub by: String,
     /// The seal of the shared file: the SHA-256 of its content.
     pub seal: String,
@@ -132,7 +132,7 @@ impl SchedulerSource {
 pub struct Store {
     connection: Connection,
     path: PathBuf,
-    /// Of the file: an older one is read as it is.
+    /// The file's schema version: an older file is read as it is.
     version: i64,
 }
 
@@ -160,9 +160,8 @@ impl Store {
         if !path.exists() {
             return Err(StoreError::Missing { path: path.into() });
         }
-        // Opened for writing, so that the last one to close tidies the write-ahead log away; SQLite
-        // falls back to reading where the file is read-only, and `query_only` keeps us from
-        // writing.
+        // Opened for writing, so that the last one to close removes the write-ahead log. SQLite
+        // falls back to reading where the file is read-only, and `query_only` prevents writing.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let store = Store::connect(path, path, flags)?;
         let read_only = store.connection.pragma_update(None, "query_only", true);
@@ -173,14 +172,14 @@ impl Store {
         }
     }
 
-    /// Notes the file's version.
+    /// Remembers the file's version.
     fn ready(self) -> Result<Store, StoreError> {
-        let version = schema::of(&self.connection, &self.path)?;
+        let version = schema::version_of(&self.connection, &self.path)?;
         Ok(Store { version, ..self })
     }
 
-    /// A write-ahead log needs a writable folder even for reading, unless SQLite is told that
-    /// nobody else writes; on a read-only medium nobody can.
+    /// A write-ahead log needs a writable folder even for reading, unless SQLite is told that there
+    /// is no other writer; on a read-only medium there is none.
     fn open_immutable(path: &Path) -> Result<Store, StoreError> {
         let name = path.to_string_lossy();
         let name = name.replace('%', "%25").replace('?', "%3f").replace('#', "%23");

@@ -9,7 +9,7 @@ use rusqlite::{Row, named_params, types::Type};
 use crate::schema::{SERIES_SINCE, SHARED_SINCE};
 use crate::{SchedulerSource, Session, Store, StoreError};
 
-/// Which records.
+/// Selects records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Only this experiment's.
@@ -112,7 +112,7 @@ impl Store {
         rows.collect()
     }
 
-    /// None in a file of the first version, which is read as it is.
+    /// Empty in a file of the first version.
     fn series(&self, record: i64) -> rusqlite::Result<Vec<Series>> {
         if self.version < SERIES_SINCE {
             return Ok(Vec::new());

@@ -10,7 +10,7 @@ use crate::StoreError;
 /// The version of the schema that this program writes: the number of migrations.
 pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 
-/// `FAIR` in ASCII, so that `file` and we can tell a store from any other database.
+/// `FAIR` in ASCII, which distinguishes a store from any other database.
 const APPLICATION_ID: i64 = 0x4641_4952;
 
 /// Migration *n* brings version *n* to *n* + 1. Old ones are never edited.
@@ -96,7 +96,7 @@ CREATE VIEW percentiles AS
     FROM histograms AS h, quantiles AS q WHERE h.count > 0;
 ";
 
-/// Series: numbers over the time of a run.
+/// Series: numbers over the time of a trial.
 const VERSION_2: &str = "
 CREATE TABLE series (
     record       INTEGER NOT NULL REFERENCES records (record),
@@ -127,7 +127,7 @@ pub(crate) const SERIES_SINCE: i64 = 2;
 /// The first version with shared results and schedulers' texts.
 pub(crate) const SHARED_SINCE: i64 = 3;
 
-/// The tables that each version brings; they only ever grow.
+/// The tables that each version adds; none is ever removed.
 const APPEND_ONLY: &[&[&str]] =
     &[&["sessions", "records", "metrics", "histograms", "traces"], &["series"], &["sources"]];
 
@@ -177,8 +177,8 @@ pub(crate) fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(),
     version(connection, path).map(drop)
 }
 
-/// Whether a file opened for reading is a store of a version that we know. An older one is read as
-/// it is: nobody's file changes by being looked at.
+/// Whether a file opened for reading is a store of a known version. An older one is read as it is:
+/// reading never changes a file.
 pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     match version(connection, path)? {
         (_, true) => Err(StoreError::NotAStore { path: path.into(), why: "it is empty".into() }),
@@ -187,7 +187,7 @@ pub(crate) fn check(connection: &Connection, path: &Path) -> Result<(), StoreErr
 }
 
 /// The version of an open store's file.
-pub(crate) fn of(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
+pub(crate) fn version_of(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
     version(connection, path).map(|(version, _)| version)
 }
 

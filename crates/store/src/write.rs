@@ -65,8 +65,7 @@ impl Store {
     }
 
     /// Appends sessions with their records, and schedulers' texts: all of it or nothing. A
-    /// session's family is the place, from 0, of an earlier one in the list. Returns the sessions'
-    /// numbers.
+    /// session's family is the index of an earlier one in the list. Returns the sessions' numbers.
     ///
     /// # Errors
     /// When the file is locked or full, or cannot be written; then nothing of it is there.

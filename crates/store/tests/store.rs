@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the store promises: everything comes back, nothing changes, nothing that was appended is lost.
+//! What the store promises: everything comes back, nothing changes, nothing that was appended is
+//! lost.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -150,7 +151,8 @@ fn kill_loses_no_record_that_was_appended() {
     }
 }
 
-/// Starts the appender, kills it (SIGKILL) after so many acknowledged records, and returns the last one's number.
+/// Starts the appender, kills it (SIGKILL) after `kill_after` records, and returns the last one's
+/// number.
 fn append_until_killed(path: &Path, kill_after: usize) -> usize {
     let mut child = Command::new(example("append_forever"))
         .arg(path)
@@ -169,7 +171,7 @@ fn append_until_killed(path: &Path, kill_after: usize) -> usize {
     last
 }
 
-/// Cargo builds examples beside the tests.
+/// Cargo builds examples next to the tests.
 fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("this test's path");
     let profile = test.ancestors().nth(2).expect("the profile's folder");

@@ -18,7 +18,7 @@ use crate::request::{Event, Setup};
 const STALE_CODE: &str = "QEMU ran code that the guest's kernel had already replaced, on several \
                           emulated CPUs; newer versions of QEMU, or KVM, do not";
 
-/// How often `stop` is looked at.
+/// The interval at which `stop` is checked.
 const STOP_CHECK: Duration = Duration::from_millis(50);
 
 /// One start of QEMU and its trials.
@@ -76,7 +76,7 @@ impl<'a> BootRun<'a> {
         })
     }
 
-    /// Handles frames until the boot ends. Failures that a second boot cannot mend are errors.
+    /// Handles frames until the boot ends. Failures that a second boot cannot fix are errors.
     pub fn attend(&mut self, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<End> {
         loop {
             let deadline = Instant::now() + self.patience();

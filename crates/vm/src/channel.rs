@@ -126,8 +126,7 @@ mod tests {
             let mut flipped = frame.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
             let read = decode(&mut flipped.as_slice());
-            // A kind that turns into another known kind is the one thing that the sum does not
-            // cover.
+            // The checksum does not cover a kind that turns into another known kind.
             let other_kind = bit / 8 == 2 && read.is_ok();
             assert!(read.is_err() || other_kind, "bit {bit} passed");
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Reading a console: what of it belongs into a record.
+//! Reading a console: the part that belongs into a record.
 
 /// A panic with its registers and its trace.
 const LINES_MAX: usize = 60;
@@ -19,13 +19,13 @@ pub fn crash(lines: &[String]) -> String {
     [headline, &tail(lines)].join("\n").trim_end().to_owned()
 }
 
-/// Whether the kernel died of a breakpoint that it had already taken back.
+/// Whether the kernel died of a breakpoint that it had already removed.
 ///
 /// A kernel switches its own code on and off (static keys; loading a scheduler does): it writes a
-/// breakpoint (`int3`), lets every CPU know, writes the rest, and takes the breakpoint back. Where
-/// a CPU meets the breakpoint afterwards nobody knows it, and the kernel panics. That cannot happen
-/// on a processor. QEMU before 8.1 translates code without locking its page, so that with a thread
-/// for each CPU a translation made of the breakpoint may outlive it.
+/// breakpoint (`int3`), notifies every CPU, writes the rest, and removes the breakpoint. If a CPU
+/// executes the breakpoint afterwards, no handler knows it, and the kernel panics. That cannot
+/// happen on a processor. QEMU before 8.1 translates code without locking its page, so that with a
+/// thread for each CPU a translation made of the breakpoint may outlive it.
 pub fn is_stale_code(lines: &[String]) -> bool {
     lines.iter().any(|line| strip_time(line).starts_with("Oops: int3"))
 }

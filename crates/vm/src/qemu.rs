@@ -34,7 +34,7 @@ pub enum Accelerator {
 }
 
 impl Accelerator {
-    /// The word in records (`auto` never occurs in one) and on the command line.
+    /// The name in records (`auto` never occurs in one) and on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Accelerator::Auto => "auto",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A planned boot: what the caller asks for, what it hears, and the settings that all its attempts
+//! A planned boot: the request, the events for the caller, and the settings that all attempts
 //! share.
 
 use std::path::Path;

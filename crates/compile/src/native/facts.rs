@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the simulator must know about a native object: where things are (from its symbols) and what
-//! they are (from the BTF of the BPF object of the same source).
+//! Facts that the simulator needs about a native object: addresses (from its symbols) and types
+//! (from the BTF of the BPF object of the same source).
 
 use std::collections::BTreeMap;
 
@@ -38,15 +38,15 @@ pub struct Map {
     pub flags: u32,
 }
 
-/// What a global variable holds, as far as a knob can set it.
+/// The type of a global variable, as far as a knob can set it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VariableKind {
-    /// A number that cannot be negative; also an enumeration.
+    /// An unsigned number, or an enumeration.
     Unsigned,
-    /// A number that can.
+    /// A signed number.
     Signed,
-    /// A truth value.
+    /// A Boolean.
     Bool,
     /// Anything else.
     Other,
@@ -59,7 +59,7 @@ pub struct Variable {
     pub name: String,
     /// Where it is.
     pub place: SymbolRange,
-    /// What it holds.
+    /// Its type.
     pub kind: VariableKind,
 }
 
@@ -74,10 +74,10 @@ pub struct Facts {
     pub variables: Vec<Variable>,
 }
 
-/// Programs of these sections run natively: callbacks, and what only user space would start.
+/// Programs of these sections run natively: callbacks, and programs that only user space starts.
 const RUNNABLE: &[&str] = &["struct_ops", "syscall"];
 
-/// The probe that the ecosystem's header brings along; it finds out a fact about kernels.
+/// A probe in the ecosystem's header, which tests a property of kernels.
 const HEADERS_PROBE: &str = "scx_lib_init_probe";
 
 /// Reads the facts of a native object and its BPF twin.
@@ -122,16 +122,16 @@ fn refuse_other_programs(open: &OpenObject) -> Result<(), String> {
 /// The symbols of data, by name.
 fn symbols(native: &[u8]) -> Result<BTreeMap<String, SymbolRange>, String> {
     let file = object::File::parse(native).map_err(|error| format!("no ELF object: {error}"))?;
-    let of = |symbol: object::Symbol| {
+    let described = |symbol: object::Symbol| {
         let place = SymbolRange { address: symbol.address(), size: symbol.size() };
         Some((symbol.name().ok()?.to_owned(), place))
     };
     let data = file.symbols().filter(|symbol| symbol.kind() == object::SymbolKind::Data);
-    Ok(data.filter_map(of).collect())
+    Ok(data.filter_map(described).collect())
 }
 
 fn maps(open: &OpenObject, symbols: &BTreeMap<String, SymbolRange>) -> Vec<Map> {
-    let of = |map: libbpf_rs::OpenMap| {
+    let described = |map: libbpf_rs::OpenMap| {
         let name = map.name().to_string_lossy().into_owned();
         Some(Map {
             place: *symbols.get(&name)?,
@@ -143,13 +143,13 @@ fn maps(open: &OpenObject, symbols: &BTreeMap<String, SymbolRange>) -> Vec<Map> 
             name,
         })
     };
-    open.maps().filter_map(of).filter(|map| map.kind != STRUCT_OPS).collect()
+    open.maps().filter_map(described).filter(|map| map.kind != STRUCT_OPS).collect()
 }
 
 /// `BPF_MAP_TYPE_STRUCT_OPS`: how libbpf sees the table of callbacks.
 const STRUCT_OPS: u32 = 26;
 
-/// The variables of a data section and what they hold.
+/// The variables of a data section with their types.
 fn of_section<'a>(
     btf: &'a Btf,
     name: &'a str,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which line of the scheduler an address is.
+//! The scheduler's source line of an address.
 
 use std::borrow::Cow;
 
@@ -9,13 +9,13 @@ use object::{Object, ObjectSection};
 /// A place in a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceLine {
-    /// The file, as the compiler was told.
+    /// The file, as given to the compiler.
     pub file: String,
     /// The line.
     pub line: u32,
 }
 
-/// What a scheduler's own source is called; headers are others' work.
+/// The suffix of a scheduler's own source, in contrast to headers.
 const OWN: &str = ".bpf.c";
 
 /// The source line of an address in a native object: where functions of headers are inlined, the

@@ -25,12 +25,12 @@ pub const NATIVE_FLAGS: &[&str] = &[
     "-fdebug-compilation-dir=.",
 ];
 
-/// What schedulers get besides: a kfunc's error names the line that has called it, so a last call
-/// must leave a frame behind. Trampolines have none of their own, by the same optimisation.
+/// Additional flags for schedulers: a kfunc's error names the calling line, so tail calls must keep
+/// their frame. Trampolines have no frame of their own, by the same optimisation.
 pub const SCHEDULER_FLAGS: &[&str] = &["-fno-optimize-sibling-calls"];
 
-/// `-z defs` makes what the model lacks an error, after `--gc-sections` has removed what nobody
-/// calls: headers define functions that use more than their user does. `-Bsymbolic` makes calls
+/// `-z defs` turns functions that the model lacks into errors, after `--gc-sections` has removed
+/// unused code: headers define functions that a scheduler does not call. `-Bsymbolic` makes calls
 /// inside the object direct.
 pub const LINK_FLAGS: &[&str] = &[
     "-shared",
@@ -63,7 +63,7 @@ pub fn object(clang: &Path, headers: &Path, source: &Text) -> Result<Vec<u8>, Co
     std::fs::read(&whole).map_err(|error| said(format!("the linked object is gone: {error}")))
 }
 
-/// Where the trampolines' object is, below the headers.
+/// The path of the trampolines' object below the headers.
 pub fn trampolines(headers: &Path) -> PathBuf {
     headers.join("native/fairground/kfuncs.o")
 }
@@ -100,7 +100,7 @@ fn said(message: String) -> Complaint {
     Complaint { message, ..Complaint::default() }
 }
 
-/// Names what the linker missed. Both GNU ld and lld say `undefined … name` and, from the line
+/// Names the undefined symbols. Both GNU ld and lld say `undefined … name` and, from the line
 /// tables, `file:line`; where they do not say the line, the first mention in the text is taken.
 fn link_complaint(stderr: &str, source: &Text) -> Complaint {
     let mut missing = Vec::new();
@@ -135,7 +135,7 @@ fn undefined_symbol(line: &str) -> Option<&str> {
     Some(rest.trim_matches(|c: char| !(c.is_ascii_alphanumeric() || c == '_')))
 }
 
-/// The line number that stands behind the source's name, in this line (ld) or the next one (lld).
+/// The line number after the source's name, in this line (ld) or the next one (lld).
 fn line_of(stderr: &str, line: &str, label: &str) -> Option<u32> {
     let following = stderr.lines().skip_while(|other| *other != line).take(2);
     following.into_iter().find_map(|line| {
@@ -151,7 +151,7 @@ fn mention(text: &str, symbol: &str) -> Option<u32> {
     u32::try_from(index + 1).ok()
 }
 
-/// The kernel's name of a kfunc: what follows `___` only tells its forms apart.
+/// The kernel's name of a kfunc; a suffix after `___` distinguishes its signatures.
 fn kernel_name(symbol: &str) -> &str {
     symbol.split_once("___").map_or(symbol, |(name, _)| name)
 }

@@ -27,7 +27,7 @@ pub struct Native {
     pub sha256: String,
     /// The shared object; it has no dependencies.
     pub object: Vec<u8>,
-    /// Places and types of its ops table, maps and knobs.
+    /// Addresses and types of its ops table, maps and knobs.
     pub facts: Facts,
 }
 
@@ -43,7 +43,7 @@ pub fn native(source: &Source) -> Result<Native, CompileError> {
     }
     let twin = crate::compile(source)?;
     let (object, facts) = fresh(source, &twin)?;
-    // Without a writable cache, compiling is repeated; nothing else is lost.
+    // Without a writable cache, compiling is only repeated.
     let _ = store::write(&crate::object::cache(), &source.sha256, &object, &facts);
     Ok(named(source, object, facts))
 }

@@ -8,7 +8,7 @@ use crate::{builtin, resolve};
 
 const HEAD: &str = "#include <scx/common.bpf.h>\nchar _license[] SEC(\"license\") = \"GPL\";\n";
 
-/// Compiles a scheduler with one callback of the given body, which stands in line 3.
+/// Compiles a scheduler with one callback of the given body, which is in line 3.
 fn check(name: &str, body: &str) -> Result<Native, CompileError> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join(format!("{name}.bpf.c"));
@@ -101,7 +101,7 @@ fn an_address_has_a_line() {
     let line = find_line(&found.object, symbol.expect("it has an enqueue").address());
     let line = line.expect("the object has line tables");
     assert_eq!(line.file, "schedulers/fifo.bpf.c");
-    // The function's opening brace, which stands below its name.
+    // The function's opening brace, which is below its name.
     let mut before = source.text.lines().take(line.line as usize).skip(line.line as usize - 2);
     assert!(before.any(|text| text.contains("fifo_enqueue")), "{line:?}");
 }

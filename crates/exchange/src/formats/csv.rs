@@ -2,14 +2,14 @@
 //! Comma-separated values: one line per number, for spreadsheets, R and pandas.
 //!
 //! A distribution gives a line for its count, its ends and some quantiles (`statistic`); a record
-//! without any number still gives one line, so that nothing that went wrong disappears.
+//! without any number still gives one line, so that failed trials stay visible.
 
 use std::io::Write;
 
 use anyhow::Result;
 use model::{Histogram, Record};
 
-/// What a line belongs to.
+/// The context columns of a line.
 pub(super) const CONTEXT: [&str; 14] = [
     "experiment",
     "backend",
@@ -27,7 +27,7 @@ pub(super) const CONTEXT: [&str; 14] = [
     "reason",
 ];
 
-/// One of its numbers.
+/// The number columns of a line.
 const NUMBER: [&str; 5] = ["measure", "group", "statistic", "value", "missing"];
 
 /// The quantiles of a distribution, with their names.
@@ -37,7 +37,7 @@ const QUANTILES: [(&str, f64); 5] =
 /// Writes all records.
 ///
 /// # Errors
-/// When `out` does not take them.
+/// If writing to `out` fails.
 pub fn write(records: &[Record], out: &mut dyn Write) -> Result<()> {
     let mut table = csv::Writer::from_writer(out);
     table.write_record(CONTEXT.iter().chain(&NUMBER))?;

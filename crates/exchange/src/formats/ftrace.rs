@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The kernel's own trace text, as Perfetto's UI and scripts around `trace-cmd report` read it.
 //!
-//! The simulator's decisions are left out: the kernel has no such events, and readers of its text
-//! stumble over unknown ones. The Perfetto form has them.
+//! The simulator's decisions are left out: the kernel has no such events, and tools that read its
+//! text fail on unknown ones. The Perfetto form has them.
 
 use std::collections::BTreeMap;
 use std::io::{Result, Write};
@@ -16,8 +16,8 @@ const HEADER: &str = "\
 #              | |         |   |||||     |         |
 ";
 
-/// What was on each CPU when an event happened: the left column.
-struct Writer<'a> {
+/// The running task of each CPU at an event: the left column.
+struct TextWriter<'a> {
     tasks: BTreeMap<u32, &'a TraceTask>,
     running: BTreeMap<u32, u32>,
 }
@@ -25,9 +25,9 @@ struct Writer<'a> {
 /// Writes a trace.
 ///
 /// # Errors
-/// When `out` does not take it.
+/// If writing to `out` fails.
 pub fn write(trace: &Trace, out: &mut dyn Write) -> Result<()> {
-    let mut writer = Writer { tasks: super::tasks(trace), running: BTreeMap::new() };
+    let mut writer = TextWriter { tasks: super::tasks(trace), running: BTreeMap::new() };
     out.write_all(HEADER.as_bytes())?;
     for event in trace.events.iter().filter(|event| !event.what.is_decision()) {
         writer.event(event, out)?;
@@ -38,7 +38,7 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-impl Writer<'_> {
+impl TextWriter<'_> {
     fn event(&mut self, event: &TraceEvent, out: &mut dyn Write) -> Result<()> {
         let pid = self.current(event);
         let comm = if pid == 0 { "<idle>".into() } else { self.comm(pid, event.cpu) };
@@ -51,7 +51,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Who was running when the event happened.
+    /// The task that was running at the event.
     fn current(&self, event: &TraceEvent) -> u32 {
         match event.what {
             What::Switch { prev, .. } => prev,

@@ -13,7 +13,7 @@ const TICKS_PER_HALF_DISTANCE: u32 = 5;
 /// Writes one distribution.
 ///
 /// # Errors
-/// When `out` does not take it.
+/// If writing to `out` fails.
 pub fn write(histogram: &Histogram, out: &mut dyn Write) -> Result<()> {
     let hdr = hdr(histogram)?;
     writeln!(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Records in other tools' formats. Pure: each writes to whatever it is given.
+//! Records in the formats of other tools. Each writes to the given writer.
 
 pub mod csv;
 pub mod ftrace;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Chrome's trace JSON, which Perfetto's UI opens: one track per CPU with who ran, one per task
-//! with when it ran and when it waited. Decisions of the simulator are instants on the tasks'
+//! Chrome's trace JSON, which Perfetto's UI opens: one track per CPU with its tasks, one per task
+//! with its running and waiting times. Decisions of the simulator are instants on the tasks'
 //! tracks.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 const CPUS: u32 = 1;
 const TASKS: u32 = 2;
 
-/// Since when a task waits or a CPU runs somebody.
+/// The beginning of a task's wait, or of a task's time on a CPU.
 #[derive(Default)]
 struct Open {
     /// CPU → (task, since).
@@ -26,7 +26,7 @@ struct Open {
 /// Writes a trace.
 ///
 /// # Errors
-/// When `out` does not take it.
+/// If writing to `out` fails.
 pub fn write(trace: &Trace, out: &mut dyn Write) -> Result<()> {
     let mut lines = names(trace);
     let tasks = super::tasks(trace);
@@ -70,7 +70,7 @@ fn slice(process: u32, thread: u32, name: &str, from_ns: u64, to_ns: u64) -> Val
            "ts": micros(from_ns), "dur": micros(to_ns.saturating_sub(from_ns))})
 }
 
-/// A decision about a task, with everything that is known of it.
+/// A decision about a task, with all its data.
 fn instant(now: u64, pid: u32, name: &str, what: &What) -> Value {
     json!({"ph": "i", "s": "t", "pid": TASKS, "tid": pid, "name": name,
            "ts": now as f64 / 1000.0, "args": what})

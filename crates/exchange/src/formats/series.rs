@@ -16,7 +16,7 @@ const NUMBER: [&str; 5] = ["series", "begin_ns", "end_ns", "value", "missing"];
 /// Writes the series of all records.
 ///
 /// # Errors
-/// When `out` does not take them.
+/// If writing to `out` fails.
 pub fn write(records: &[Record], out: &mut dyn Write) -> Result<()> {
     let mut table = ::csv::Writer::from_writer(out);
     table.write_record(CONTEXT.iter().chain(&NUMBER))?;

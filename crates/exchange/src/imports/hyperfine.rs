@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `hyperfine --export-json`: every single time is a run; one that ended with an error has failed.
+//! `hyperfine --export-json`: each time is a trial; one that ended with an error has failed.
 
 use model::Outcome;
 use serde::Deserialize;
 
-use super::{Fault, Run};
+use super::{Fault, ImportedTrial};
 
 /// Whether a text looks like it.
 pub fn is(text: &str) -> bool {
@@ -12,7 +12,7 @@ pub fn is(text: &str) -> bool {
 }
 
 #[derive(Deserialize)]
-struct Document {
+struct HyperfineExport {
     results: Vec<Command>,
 }
 
@@ -21,19 +21,19 @@ struct Command {
     command: String,
     #[serde(default)]
     times: Option<Vec<f64>>,
-    /// `null` is an end by a signal. Old versions do not say.
+    /// `null` means killed by a signal. Old versions have no exit codes.
     #[serde(default)]
     exit_codes: Option<Vec<Option<i32>>>,
 }
 
 /// See the module.
-pub fn read(content: &str) -> Result<Vec<Run>, Fault> {
-    let document: Document = serde_json::from_str(content)?;
-    let runs = document.results.iter().map(runs).collect::<Result<Vec<_>, _>>()?;
-    Ok(runs.into_iter().flatten().collect())
+pub fn read(content: &str) -> Result<Vec<ImportedTrial>, Fault> {
+    let document: HyperfineExport = serde_json::from_str(content)?;
+    let trials = document.results.iter().map(trials).collect::<Result<Vec<_>, _>>()?;
+    Ok(trials.into_iter().flatten().collect())
 }
 
-fn runs(command: &Command) -> Result<Vec<Run>, Fault> {
+fn trials(command: &Command) -> Result<Vec<ImportedTrial>, Fault> {
     let name = &command.command;
     let times = command.times.as_ref().filter(|times| !times.is_empty());
     let times =
@@ -43,26 +43,26 @@ fn runs(command: &Command) -> Result<Vec<Run>, Fault> {
         return Err(format!("`{name}` has not as many `exit_codes` as `times`").into());
     }
     let one =
-        |(index, &seconds): (usize, &f64)| run(name, seconds, codes.map(|codes| codes[index]));
+        |(index, &seconds): (usize, &f64)| imported(name, seconds, codes.map(|codes| codes[index]));
     times.iter().enumerate().map(one).collect()
 }
 
 /// One time with its exit code, if the file has any.
-fn run(name: &str, seconds: f64, code: Option<Option<i32>>) -> Result<Run, Fault> {
+fn imported(name: &str, seconds: f64, code: Option<Option<i32>>) -> Result<ImportedTrial, Fault> {
     if !(seconds.is_finite() && seconds > 0.0) {
         return Err(format!("`{name}`: a time of {seconds} s cannot be right").into());
     }
-    let mut run = Run::of(name, "the run time of a command, measured by hyperfine");
-    run.headline = vec!["completion_ns program".into()];
+    let mut imported = ImportedTrial::new(name, "the run time of a command, measured by hyperfine");
+    imported.headline = vec!["completion_ns program".into()];
     match code {
-        None => run.notes.push("the file does not say whether the command succeeded".into()),
+        None => imported.notes.push("the file does not say whether the command succeeded".into()),
         Some(Some(0)) => {}
         Some(code) => {
             let how = code.map_or("a signal".to_owned(), |code| format!("exit code {code}"));
-            run.outcome = Outcome::Failed { reason: format!("the command ended with {how}") };
-            return Ok(run);
+            imported.outcome = Outcome::Failed { reason: format!("the command ended with {how}") };
+            return Ok(imported);
         }
     }
-    run.number("completion_ns", seconds * 1e9);
-    Ok(run)
+    imported.number("completion_ns", seconds * 1e9);
+    Ok(imported)
 }

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{Fault, Run, text};
+use super::{Fault, ImportedTrial, text};
 
 /// Whether a text looks like it.
 pub fn is(text: &str) -> bool {
@@ -12,15 +12,16 @@ pub fn is(text: &str) -> bool {
 }
 
 /// See the module.
-pub fn read(content: &str) -> Result<Vec<Run>, Fault> {
+pub fn read(content: &str) -> Result<Vec<ImportedTrial>, Fault> {
     let document: Value = serde_json::from_str(content)?;
     let reported = parsers::parse("jitterdebugger", content, "")?;
-    let mut run = Run::of("jitterdebugger", "how late does a timer of SCHED_FIFO wake a task?");
-    run.headline = vec!["timer_lateness_ns.p99 program".into()];
-    run.reported(&reported);
-    run.kernel = text(&document, "/sysinfo/release").into();
+    let mut imported =
+        ImportedTrial::new("jitterdebugger", "how late does a timer of SCHED_FIFO wake a task?");
+    imported.headline = vec!["timer_lateness_ns.p99 program".into()];
+    imported.reported(&reported);
+    imported.kernel = text(&document, "/sysinfo/release").into();
     let cpus = document.pointer("/sysinfo/cpus_online").and_then(Value::as_u64);
-    run.cpus = cpus.and_then(|cpus| u32::try_from(cpus).ok()).unwrap_or(0);
-    run.notes.push("its threads are SCHED_FIFO, whatever schedules the load beside them".into());
-    Ok(vec![run])
+    imported.cpus = cpus.and_then(|cpus| u32::try_from(cpus).ok()).unwrap_or(0);
+    imported.notes.push("its threads are SCHED_FIFO, whatever schedules the other tasks".into());
+    Ok(vec![imported])
 }

@@ -9,7 +9,7 @@
 use csv::{ReaderBuilder, StringRecord};
 use model::{Histogram, Metric};
 
-use super::{Fault, PROGRAM, Run};
+use super::{Fault, ImportedTrial, PROGRAM};
 
 /// How far the sum of the frame times may be from the time that passed, as a part of it.
 const COVERED: f64 = 0.05;
@@ -27,7 +27,7 @@ struct Frame {
 }
 
 /// See the module.
-pub fn read(content: &str) -> Result<Vec<Run>, Fault> {
+pub fn read(content: &str) -> Result<Vec<ImportedTrial>, Fault> {
     if !content.ends_with('\n') {
         return Err(Fault::at(content.lines().count(), "the file is cut off in its last line"));
     }
@@ -45,16 +45,16 @@ pub fn read(content: &str) -> Result<Vec<Run>, Fault> {
     if frames.len() < 2 {
         return Err("there are no frames in it".into());
     }
-    let mut run = run(&frames)?;
+    let mut imported = imported(&frames)?;
     for pair in system.windows(2).filter(|pair| pair[0].get(0) == Some("os")) {
         let fact = |name: &str| {
             let column = pair[0].iter().position(|column| column == name);
             column.and_then(|column| pair[1].get(column)).unwrap_or_default().to_owned()
         };
-        (run.kernel, run.processor) = (fact("kernel"), fact("cpu"));
-        run.notes.push(format!("frequency governor: {}", fact("cpuscheduler")));
+        (imported.kernel, imported.processor) = (fact("kernel"), fact("cpu"));
+        imported.notes.push(format!("frequency governor: {}", fact("cpuscheduler")));
     }
-    Ok(vec![run])
+    Ok(vec![imported])
 }
 
 fn frame(columns: &StringRecord, line: &StringRecord) -> Result<Frame, Fault> {
@@ -79,7 +79,7 @@ fn frame(columns: &StringRecord, line: &StringRecord) -> Result<Frame, Fault> {
     Ok(Frame { fps: value("fps")?, frame_time: value("frametime")?, elapsed_ns: value("elapsed")? })
 }
 
-fn run(frames: &[Frame]) -> Result<Run, Fault> {
+fn imported(frames: &[Frame]) -> Result<ImportedTrial, Fault> {
     let mut products: Vec<f64> = frames.iter().map(|frame| frame.fps * frame.frame_time).collect();
     products.sort_by(f64::total_cmp);
     let unit_ns = match products[products.len() / 2] {
@@ -92,19 +92,20 @@ fn run(frames: &[Frame]) -> Result<Run, Fault> {
     };
     let times: Vec<u64> =
         frames.iter().map(|frame| (frame.frame_time * unit_ns).round() as u64).collect();
-    let mut run = Run::of("frames", "frame times of a program, logged by MangoHud");
-    run.headline = vec!["frame_time_ns.p99 program".into(), "iterations_per_second program".into()];
+    let mut imported = ImportedTrial::new("frames", "frame times of a program, logged by MangoHud");
+    imported.headline =
+        vec!["frame_time_ns.p99 program".into(), "iterations_per_second program".into()];
     // The first line's frame was over when the log's clock stood there.
     let passed_ns = frames[frames.len() - 1].elapsed_ns - frames[0].elapsed_ns;
     let shown_ns: f64 = times[1..].iter().map(|time| *time as f64).sum();
     if (shown_ns / passed_ns - 1.0).abs() > COVERED {
         let why = "the log is a sample of the frames (log_interval), not all of them";
         for name in ["frame_time_ns", "iterations_per_second"] {
-            run.measured.metrics.push(Metric::missing(name, PROGRAM, why));
+            imported.measured.metrics.push(Metric::missing(name, PROGRAM, why));
         }
-        return Ok(run);
+        return Ok(imported);
     }
-    run.distribution("frame_time_ns", &Histogram::of("", "", &times));
-    run.number("iterations_per_second", (frames.len() - 1) as f64 * 1e9 / shown_ns);
-    Ok(run)
+    imported.distribution("frame_time_ns", &Histogram::from_samples("", "", &times));
+    imported.number("iterations_per_second", (frames.len() - 1) as f64 * 1e9 / shown_ns);
+    Ok(imported)
 }

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Other programs' results → runs → records, so that they stand beside ours.
+//! Results of other programs → trials → records, so that they can be compared with ours.
 //!
 //! ```text
-//! text ─► format (from its content, or as told) ─► runs ─► records ─► store
+//! text ─► format (from its content, or as told) ─► trials ─► records ─► store
 //! ```
 //!
 //! One format, one file: [`jitterdebugger`] and [`cyclictest`] (histograms), [`stress_ng`],
 //! [`perf`], [`hyperfine`] (rates and times), [`schbench`] (quantiles), [`phoronix`] (anything),
 //! [`mangohud`] (frames). [`record`] is what they have in common.
-//!
-//! A reader that is not sure answers with an error and its line. What a file says about the
-//! scheduler is a claim: no record made here says that one was verified.
+//! A reader that is not sure returns an error with its line. The scheduler that a file names is a
+//! claim: no record made here says that it was verified.
 //!
 //! What is not here: reading files and the store, which the verb does.
 
@@ -31,18 +30,18 @@ use model::{Histogram, Measured, Metric, Outcome};
 use parsers::Reported;
 use serde_json::Value;
 
-/// One run that another program has measured.
+/// One trial that another program has measured.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Run {
-    /// The load, as the cell's name.
+pub struct ImportedTrial {
+    /// The workload, as the cell's name.
     pub workload: String,
-    /// The load's parameters, as far as the file tells them apart from the name.
+    /// The workload's parameters, if the file separates them from the name.
     pub parameters: BTreeMap<String, i64>,
     /// One sentence about it.
     pub about: String,
-    /// What to look at first.
+    /// The headline measures.
     pub headline: Vec<String>,
-    /// Which scheduler or system the file itself names; empty: none.
+    /// The scheduler or system that the file names; empty: none.
     pub contestant: String,
     /// How it ended.
     pub outcome: Outcome,
@@ -56,14 +55,14 @@ pub struct Run {
     pub cpus: u32,
     /// Versions of programs that the file names.
     pub programs: BTreeMap<String, String>,
-    /// What a reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
-impl Run {
-    /// A run with nothing in it.
-    fn of(workload: &str, about: &str) -> Run {
-        Run {
+impl ImportedTrial {
+    /// A trial without measures.
+    fn new(workload: &str, about: &str) -> ImportedTrial {
+        ImportedTrial {
             workload: workload.into(),
             parameters: BTreeMap::new(),
             about: about.into(),
@@ -88,7 +87,7 @@ impl Run {
         self.measured.distribution(Histogram { name, group, ..histogram.clone() });
     }
 
-    /// What a parser of the live backend has understood.
+    /// Adds the measurements of a parser of the live backend.
     fn reported(&mut self, reported: &Reported) {
         if let Some(completion_ns) = reported.completion_ns {
             self.number("completion_ns", completion_ns);
@@ -143,10 +142,10 @@ impl From<serde_json::Error> for Fault {
 pub struct Format {
     /// Its name for `--as`.
     pub name: &'static str,
-    /// Whether a text looks like it, also when it is cut off.
+    /// Whether a text looks like it, even if truncated.
     is: fn(&str) -> bool,
     /// Its reader.
-    read: fn(&str) -> Result<Vec<Run>, Fault>,
+    read: fn(&str) -> Result<Vec<ImportedTrial>, Fault>,
 }
 
 /// Every format, by name.
@@ -188,13 +187,13 @@ pub fn guessed(text: &str) -> Result<&'static Format, Fault> {
     }
 }
 
-/// The runs in a text of this format; at least one.
+/// The trials in a text of this format; at least one.
 ///
 /// # Errors
-/// Everything that is not understood, and a file without any run.
-pub fn read(format: &Format, text: &str) -> Result<Vec<Run>, Fault> {
-    let runs = (format.read)(text)?;
-    if runs.is_empty() { Err("there is no result in it".into()) } else { Ok(runs) }
+/// If a part of the text is not understood, or it has no trial.
+pub fn read(format: &Format, text: &str) -> Result<Vec<ImportedTrial>, Fault> {
+    let trials = (format.read)(text)?;
+    if trials.is_empty() { Err("there is no result in it".into()) } else { Ok(trials) }
 }
 
 /// A member of a JSON object.

@@ -2,14 +2,14 @@
 //! Phoronix Test Suite's `composite.xml`: results × systems, with the single values of each.
 //!
 //! A system is a contestant, by the name that its author gave it. Seconds become `completion_ns`,
-//! what is per second `iterations_per_second`, all else `score` or `cost`, by the file's own word
-//! on whether more is better.
+//! rates per second `iterations_per_second`, all else `score` or `cost`, depending on the direction
+//! that the file gives.
 
 use model::Outcome;
 use parsers::positive;
 use roxmltree::{Document, Error, Node};
 
-use super::{Fault, Run};
+use super::{Fault, ImportedTrial};
 
 /// Whether a text looks like it.
 pub fn is(text: &str) -> bool {
@@ -17,7 +17,7 @@ pub fn is(text: &str) -> bool {
 }
 
 /// See the module.
-pub fn read(content: &str) -> Result<Vec<Run>, Fault> {
+pub fn read(content: &str) -> Result<Vec<ImportedTrial>, Fault> {
     let document = Document::parse(content).map_err(|error| match error {
         Error::UnclosedRootNode | Error::UnexpectedEndOfStream => {
             Fault::at(content.lines().count(), "the file is cut off")
@@ -25,22 +25,22 @@ pub fn read(content: &str) -> Result<Vec<Run>, Fault> {
         _ => Fault::at(error.pos().row as usize, format!("not XML that can be read: {error}")),
     })?;
     let root = document.root_element();
-    let mut runs = Vec::new();
+    let mut trials = Vec::new();
     for result in children(root, "Result") {
-        let load = Load::of(result)?;
+        let test = PhoronixTest::read(result)?;
         for entry in children(result, "Data").flat_map(|data| children(data, "Entry")) {
-            runs.extend(load.runs(entry)?);
+            trials.extend(test.trials(entry)?);
         }
     }
-    for run in &mut runs {
-        let system =
-            children(root, "System").find(|system| value(*system, "Identifier") == run.contestant);
+    for imported in &mut trials {
+        let system = children(root, "System")
+            .find(|system| value(*system, "Identifier") == imported.contestant);
         if let Some(system) = system {
-            run.kernel = fact(value(system, "Software"), "Kernel: ");
-            run.processor = fact(value(system, "Hardware"), "Processor: ");
+            imported.kernel = fact(value(system, "Software"), "Kernel: ");
+            imported.processor = fact(value(system, "Hardware"), "Processor: ");
         }
     }
-    Ok(runs)
+    Ok(trials)
 }
 
 fn children<'a, 'input>(
@@ -64,8 +64,8 @@ fn line(node: Node) -> usize {
     node.document().text_pos_at(node.range().start).row as usize
 }
 
-/// What is the same for all entries of a result.
-struct Load {
+/// The common part of all entries of a result.
+struct PhoronixTest {
     name: String,
     scale: String,
     measure: &'static str,
@@ -73,8 +73,8 @@ struct Load {
     factor: f64,
 }
 
-impl Load {
-    fn of(result: Node) -> Result<Load, Fault> {
+impl PhoronixTest {
+    fn read(result: Node) -> Result<PhoronixTest, Fault> {
         let (title, description) = (value(result, "Title"), value(result, "Description"));
         if title.is_empty() {
             return Err(Fault::at(line(result), "a result without a title"));
@@ -91,36 +91,36 @@ impl Load {
         let (measure, factor) = measure(scale, less);
         let name = [title, description].into_iter().filter(|text| !text.is_empty());
         let name = name.collect::<Vec<_>>().join(" - ");
-        Ok(Load { name, scale: scale.into(), measure, factor })
+        Ok(PhoronixTest { name, scale: scale.into(), measure, factor })
     }
 
-    /// The runs of one system.
-    fn runs(&self, entry: Node) -> Result<Vec<Run>, Fault> {
+    /// The trials of one system.
+    fn trials(&self, entry: Node) -> Result<Vec<ImportedTrial>, Fault> {
         let (single, mean) = (value(entry, "RawString"), value(entry, "Value"));
         let values: Vec<&str> = match single {
             "" => vec![mean],
             _ => single.split(':').collect(),
         };
-        let runs = values.into_iter().map(|value| self.run(entry, value, single.is_empty()));
-        runs.collect()
+        let trials = values.into_iter().map(|value| self.imported(entry, value, single.is_empty()));
+        trials.collect()
     }
 
-    fn run(&self, entry: Node, text: &str, is_mean: bool) -> Result<Run, Fault> {
+    fn imported(&self, entry: Node, text: &str, is_mean: bool) -> Result<ImportedTrial, Fault> {
         let about = format!("a test of the Phoronix Test Suite, in: {}", self.scale);
-        let mut run = Run::of(&self.name, &about);
-        run.headline = vec![format!("{} program", self.measure)];
-        run.contestant = value(entry, "Identifier").into();
+        let mut imported = ImportedTrial::new(&self.name, &about);
+        imported.headline = vec![format!("{} program", self.measure)];
+        imported.contestant = value(entry, "Identifier").into();
         if is_mean {
-            run.notes.push("only the mean of its runs is in the file".into());
+            imported.notes.push("only the mean of its trials is in the file".into());
         }
         if text.is_empty() {
             let reason = "the file has no value for it: it did not run, or failed".into();
-            run.outcome = Outcome::Failed { reason };
-            return Ok(run);
+            imported.outcome = Outcome::Failed { reason };
+            return Ok(imported);
         }
         let number = positive(text).map_err(|why| Fault::at(line(entry), why))?;
-        run.number(self.measure, number * self.factor);
-        Ok(run)
+        imported.number(self.measure, number * self.factor);
+        Ok(imported)
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Runs → records and the experiment that they belong to.
+//! Imported trials → records and their experiment.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,15 @@ use model::{
     Workload,
 };
 
-use super::Run;
+use super::ImportedTrial;
 
 /// Every crate of the workspace has the program's version.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What a scheduler is called when neither its file nor the user names it.
+/// The contestant's name when neither the file nor the user gives one.
 const UNNAMED: &str = "unnamed";
 
-/// What a machine is called when the user does not name it.
+/// The machine's name when the user does not give one.
 const UNKNOWN: &str = "unknown";
 
 /// A file that was read.
@@ -27,11 +27,11 @@ pub struct Source {
     pub name: String,
     /// SHA-256 of its content.
     pub sha256: String,
-    /// Its runs.
-    pub runs: Vec<Run>,
+    /// Its trials.
+    pub trials: Vec<ImportedTrial>,
 }
 
-/// What the user says about the files.
+/// The user's labels for the files.
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
     /// The experiment that the records belong to.
@@ -42,29 +42,29 @@ pub struct Labels {
     pub machine: Option<String>,
 }
 
-/// The records of files with their runs. A file is a level of replication of its own: nobody knows
-/// whether there was a boot between its runs.
+/// The records of imported files. A file is a level of replication of its own, because it does not
+/// say whether there was a boot between its trials.
 pub fn records(files: &[Source], labels: &Labels) -> Vec<Record> {
     let mut records: Vec<Record> = Vec::new();
     let mut repeats: BTreeMap<(String, String), u32> = BTreeMap::new();
     for (boot, file) in files.iter().enumerate() {
-        for run in &file.runs {
-            let mut trial = trial(run, labels);
+        for imported in &file.trials {
+            let mut trial = trial(imported, labels);
             let key = (trial.contestant.name.clone(), trial.workload.cell());
             let block = repeats.entry(key).or_default();
             (trial.block, trial.boot, trial.position) = (*block, boot as u32, records.len() as u32);
             *block += 1;
-            let mut measured = run.measured.clone();
+            let mut measured = imported.measured.clone();
             measured.sort();
-            let (outcome, provenance) = (run.outcome.clone(), provenance(run, file));
+            let (outcome, provenance) = (imported.outcome.clone(), provenance(imported, file));
             records.push(Record { trial, outcome, measured, provenance, trace: None });
         }
     }
     records
 }
 
-fn trial(run: &Run, labels: &Labels) -> Trial {
-    let own = Some(run.contestant.clone()).filter(|name| !name.is_empty());
+fn trial(imported: &ImportedTrial, labels: &Labels) -> Trial {
+    let own = Some(imported.contestant.clone()).filter(|name| !name.is_empty());
     let name = labels.scheduler.clone().or(own).unwrap_or_else(|| UNNAMED.into());
     let scheduler = SchedulerChoice::Claimed { name: name.clone() };
     let machine = labels.machine.clone().unwrap_or_else(|| UNKNOWN.into());
@@ -74,13 +74,13 @@ fn trial(run: &Run, labels: &Labels) -> Trial {
         backend: Backend::Imported,
         contestant: Contestant { name, kernel: None, scheduler },
         workload: Workload {
-            name: run.workload.clone(),
-            about: run.about.clone(),
-            parameters: run.parameters.clone(),
-            headline: run.headline.clone(),
+            name: imported.workload.clone(),
+            about: imported.about.clone(),
+            parameters: imported.parameters.clone(),
+            headline: imported.headline.clone(),
             ..Workload::default()
         },
-        machine: Machine { name: machine, cpus: run.cpus, ..Machine::default() },
+        machine: Machine { name: machine, cpus: imported.cpus, ..Machine::default() },
         seed: Seed(0),
         block: 0,
         boot: 0,
@@ -91,23 +91,23 @@ fn trial(run: &Run, labels: &Labels) -> Trial {
     }
 }
 
-fn provenance(run: &Run, file: &Source) -> Provenance {
+fn provenance(imported: &ImportedTrial, file: &Source) -> Provenance {
     let origin = format!("imported from {}; which scheduler ran was not verified", file.name);
     Provenance {
         fairground: VERSION.into(),
-        kernel_release: run.kernel.clone(),
-        cpu_model: run.processor.clone(),
-        cpus: run.cpus,
+        kernel_release: imported.kernel.clone(),
+        cpu_model: imported.processor.clone(),
+        cpus: imported.cpus,
         // The same file is the same boot, whenever it is imported.
         boot_id: format!("file {}", &file.sha256[..12]),
         probes: "none: imported".into(),
-        programs: run.programs.clone(),
-        notes: std::iter::once(origin).chain(run.notes.iter().cloned()).collect(),
+        programs: imported.programs.clone(),
+        notes: std::iter::once(origin).chain(imported.notes.iter().cloned()).collect(),
         ..Provenance::default()
     }
 }
 
-/// The experiment that imported records answer. `beside` is one that is in the store already: its
+/// The experiment that imported records answer. `beside` is one that is already in the store: its
 /// baseline and its contestants come first.
 pub fn experiment(records: &[Record], beside: Option<&Experiment>) -> Experiment {
     let mut experiment = beside.cloned().unwrap_or_else(|| Experiment {
@@ -121,7 +121,7 @@ pub fn experiment(records: &[Record], beside: Option<&Experiment>) -> Experiment
         machines: Vec::new(),
         only_on: BTreeMap::new(),
         blocks: 0,
-        runs_per_boot: 1,
+        trials_per_boot: 1,
         timeout_ms: 0,
         trace: Vec::new(),
         design: Default::default(),

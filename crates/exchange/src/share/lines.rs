@@ -23,9 +23,9 @@ enum Line {
     About(About),
     /// A scheduler's text.
     Source(SchedulerSource),
-    /// A contestant, load, machine or experiment, named by its content.
+    /// A contestant, workload, machine or experiment, named by its content.
     Definition { id: String, is: Value },
-    /// One run of an experiment; its records follow.
+    /// One session of an experiment; its records follow.
     Session(SessionLine),
     /// A record of the session above.
     Record(Box<RecordLine>),
@@ -36,7 +36,7 @@ enum Line {
 struct SessionLine {
     /// The place, from 0, of the session that this one resumes.
     family: Option<i64>,
-    /// A definition; its contestants, loads and machines are definitions too.
+    /// A definition; its contestants, workloads and machines are definitions too.
     experiment: String,
     plan: String,
     seed: Seed,
@@ -70,9 +70,9 @@ const OF_EXPERIMENT: [&str; 3] = ["contestants", "workloads", "machines"];
 /// Writes a file's content.
 ///
 /// # Errors
-/// When a record could not be read again; it names the trial.
+/// If a record could not be read back; the error names the trial.
 pub fn write(shared: &Shared) -> Result<String> {
-    let mut writer = Writer::default();
+    let mut writer = LineWriter::default();
     writer.line(&Line::About(shared.about.clone()))?;
     for source in &shared.sources {
         writer.line(&Line::Source(source.clone()))?;
@@ -87,19 +87,19 @@ pub fn write(shared: &Shared) -> Result<String> {
 }
 
 #[derive(Default)]
-struct Writer {
+struct LineWriter {
     text: String,
     defined: BTreeSet<String>,
 }
 
-impl Writer {
+impl LineWriter {
     fn line(&mut self, line: &Line) -> Result<()> {
         self.text += &serde_json::to_string(line)?;
         self.text.push('\n');
         Ok(())
     }
 
-    /// Puts a definition in front, once, and its name in its place.
+    /// Writes a definition once, and replaces it by its name.
     fn define(&mut self, place: &mut Value) -> Result<()> {
         let id = hex16(place);
         let is = std::mem::replace(place, Value::String(id.clone()));
@@ -150,7 +150,7 @@ impl Writer {
     }
 }
 
-/// Reads a file's content, and believes nothing in it.
+/// Reads a file's content, which is untrusted.
 ///
 /// # Errors
 /// What is wrong, and in which line below the seal's.
@@ -201,7 +201,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Puts a definition in the place of its name.
+    /// Replaces a name by its definition.
     fn resolve(&self, place: &mut Value) -> Result<(), String> {
         let id = place.as_str().ok_or("a definition's name is missing")?;
         let found = self.definitions.get(id);
@@ -228,7 +228,7 @@ impl Reader {
         let session = Session {
             id: before,
             family: line.family,
-            experiment: of::<Experiment>(experiment)?,
+            experiment: deserialised::<Experiment>(experiment)?,
             plan: line.plan,
             seed: line.seed,
             command: line.command,
@@ -248,7 +248,7 @@ impl Reader {
         for part in OF_TRIAL {
             self.resolve(trial.get_mut(part).ok_or_else(|| format!("a trial without {part}"))?)?;
         }
-        let record = Record { trial: of(trial)?, outcome, measured, provenance, trace };
+        let record = Record { trial: deserialised(trial)?, outcome, measured, provenance, trace };
         if record.trial.id() != id {
             return Err(format!("trial {id} is not what its identity says"));
         }
@@ -268,6 +268,6 @@ impl Reader {
     }
 }
 
-fn of<T: DeserializeOwned>(value: Value) -> Result<T, String> {
+fn deserialised<T: DeserializeOwned>(value: Value) -> Result<T, String> {
     serde_json::from_value(value).map_err(|error| error.to_string())
 }

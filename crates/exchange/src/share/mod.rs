@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Results that travel: records with everything that they rest on, in one small sealed file.
+//! Shared results: records with everything that they depend on, in one small sealed file.
 //!
 //! ```text
 //! store ─► Shared ─► private facts out ─► lines of JSON ─► seal ─► gzip ─► FILE.fairground
@@ -8,11 +8,10 @@
 //!
 //! The file is gzip of text, so that anybody can look into it (`zcat`). Its first line is the
 //! [`seal`]: the format's version, and the SHA-256 of everything below. Then one JSON object a line
-//! ([`lines`]): what it is about, definitions by content (each load, machine, contestant and
+//! ([`lines`]): a description, definitions by content (each workload, machine, contestant and
 //! experiment once), schedulers' texts, sessions, records. Equal records make equal bytes.
-//!
-//! The seal shows that a file is as it was made. It does not show by whom: who shares, says so
-//! themselves. [`private`] is what is left out. Nothing in a file is ever compiled or run.
+//! The seal shows that a file is unchanged. It does not prove its origin: contributors name
+//! themselves. [`private`] removes private facts. Nothing in a file is ever compiled or executed.
 
 pub mod lines;
 pub mod private;
@@ -32,28 +31,28 @@ use crate::Refused;
 /// The ending of shared files.
 pub const ENDING: &str = "fairground";
 
-/// What a file says about itself.
+/// A file's description.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct About {
-    /// Who shares it; empty: nobody in particular.
+    /// The contributor; empty: unnamed.
     pub by: String,
-    /// What they want to say.
+    /// The contributor's note.
     pub note: String,
     /// The program that made it.
     pub fairground: String,
-    /// What was left out, in words.
+    /// What was left out, as text.
     pub left_out: Vec<String>,
 }
 
 /// A shared file's content.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shared {
-    /// What it says about itself.
+    /// Its description.
     pub about: About,
     /// The schedulers' texts, by name.
     pub sources: Vec<SchedulerSource>,
-    /// The sessions with their records. A session's family is the place of an earlier one.
+    /// The sessions with their records. A session's family is the index of an earlier one.
     pub sessions: Vec<(Session, Vec<Record>)>,
     /// The seal of the file that it was read from.
     pub seal: String,
@@ -63,16 +62,15 @@ impl Shared {
     /// The file's bytes.
     ///
     /// # Errors
-    /// When a record could not be read again.
+    /// If a record could not be read back.
     pub fn pack(&self) -> Result<Vec<u8>> {
         seal::pack(&lines::write(self)?)
     }
 
-    /// What a file's bytes say. Its sessions are marked as the sharer's.
+    /// Reads a file's bytes. Its sessions are marked with the contributor as their origin.
     ///
     /// # Errors
-    /// When the file is not whole, not as it was made, of a newer version, or not what a store
-    /// could hold; with the reason.
+    /// If the file is incomplete, changed, of a newer version, or invalid; with the reason.
     pub fn unpack(bytes: &[u8]) -> Result<Shared, String> {
         let sealed = seal::unpack(bytes)?;
         let mut shared = lines::read(&sealed.body)?;
@@ -84,7 +82,7 @@ impl Shared {
     /// Reads a file.
     ///
     /// # Errors
-    /// When it cannot be read, or is refused; with the reason.
+    /// If it cannot be read, or is refused; with the reason.
     pub fn read(path: &Path) -> Result<Shared> {
         let refused = |why: &dyn std::fmt::Display| {
             Refused(format!("{}: refused: {why}; nothing was imported", path.display()))
@@ -97,7 +95,7 @@ impl Shared {
         Shared::unpack(&bytes).map_err(|why| refused(&why).into())
     }
 
-    /// Who shares it, in words.
+    /// The contributor, as text.
     pub fn by(&self) -> String {
         match self.about.by.as_str() {
             "" => format!("anonymous {}", &self.seal[..6]),
@@ -110,7 +108,7 @@ impl Shared {
         self.sessions.iter().flat_map(|(_, records)| records)
     }
 
-    /// Lets sessions and records say where they come from.
+    /// Marks sessions and records with their origin.
     fn mark(&mut self) {
         let by = self.by();
         let note =
@@ -122,7 +120,7 @@ impl Shared {
     }
 }
 
-/// Whether a file begins as shared files do.
+/// Whether a file begins like a shared file.
 pub fn is_shared(path: &Path) -> bool {
     let mut start = [0; 2];
     let begins =

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is nobody's business but the owner's, and is left out of shared files: folders, the names
-//! of user and host, the running kernel's command line, identities of boots, what a live machine's
-//! other tasks are called.
-//!
-//! Facts of the kernel are shared if [`PUBLIC_FACTS`] has them, not if nobody has thought of them.
-//! What a result means stays: kernel release, processor model, CPUs, versions, dates.
+//! Private facts, which are left out of shared files: folders, the names of user and host, the
+//! running kernel's command line, identities of boots, names of other tasks of a live machine.
+//! Facts of the kernel are shared only if [`PUBLIC_FACTS`] lists them. Kernel release, processor
+//! model, CPUs, versions and dates stay, because results depend on them.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +15,7 @@ use store::Session;
 
 use super::Shared;
 
-/// Facts of a kernel that say nothing about whose it is.
+/// Facts of a kernel that do not identify its owner.
 const PUBLIC_FACTS: [&str; 23] = [
     "HZ",
     "autogroup",
@@ -48,17 +46,17 @@ const PUBLIC_FACTS: [&str; 23] = [
 const SYSTEM: [&str; 11] =
     ["proc", "sys", "dev", "usr", "bin", "sbin", "lib", "lib64", "boot", "etc", "objects"];
 
-/// Names that many have: they tell nothing, and they are words of other meaning.
+/// Common names, which identify nobody and have other meanings.
 const COMMON: [&str; 8] =
     ["root", "user", "host", "localhost", "debian", "ubuntu", "fedora", "fairground"];
 
-/// The shortest name that is looked for; a shorter one would be found in the middle of facts.
+/// The shortest name that is removed; shorter ones occur by accident.
 const NAME_MIN: usize = 4;
 
-/// What stands in the place of a name; also in commands, so without meaning to a shell.
+/// The replacement of a name. It also occurs in commands, so it has no meaning to a shell.
 const HIDDEN: &str = "hidden";
 
-/// Whose machine this is, as far as it must not be told.
+/// The names that identify the owner.
 #[derive(Clone, Debug, Default)]
 pub struct Owner {
     /// The host's and the user's names.
@@ -66,17 +64,17 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Of this process's machine.
+    /// Those of this process's machine.
     pub fn here() -> Owner {
         let host = nix::unistd::gethostname().unwrap_or_default().to_string_lossy().into_owned();
         let short = host.split('.').next().unwrap_or_default().to_owned();
         let users = ["USER", "LOGNAME", "SUDO_USER"].map(std::env::var);
         let users = users.into_iter().flatten();
-        Owner::of([host, short].into_iter().chain(users))
+        Owner::from_names([host, short].into_iter().chain(users))
     }
 
-    /// Of these names; those that many have are no secret.
-    pub fn of(names: impl IntoIterator<Item = String>) -> Owner {
+    /// From these names, without common ones.
+    pub fn from_names(names: impl IntoIterator<Item = String>) -> Owner {
         let tells = |name: &String| {
             name.len() >= NAME_MIN && !COMMON.contains(&name.to_lowercase().as_str())
         };
@@ -87,7 +85,7 @@ impl Owner {
         Owner { names }
     }
 
-    /// Takes everything private out, and returns in words what it was.
+    /// Removes all private facts, and returns descriptions of them.
     ///
     /// # Errors
     /// Never, as records have a JSON form.
@@ -115,7 +113,7 @@ impl Owner {
         Ok(left_out.into_iter().map(str::to_owned).collect())
     }
 
-    /// A value all of whose texts are clean.
+    /// A value with all of its texts cleaned.
     fn cleaned<T: Serialize + DeserializeOwned>(&self, value: &T) -> Result<T> {
         let mut json = serde_json::to_value(value)?;
         self.walk(&mut json);
@@ -151,7 +149,7 @@ fn record_facts(record: &mut Record, left_out: &mut BTreeSet<&'static str>) {
         left_out.insert("the kernel's command line");
     }
     if real && !provenance.boot_id.is_empty() {
-        // Runs of one boot still belong together, and nobody can ask which boot it was.
+        // Trials of one boot still belong together, but the boot is anonymous.
         let hash = model::trial::sha256_hex(provenance.boot_id.as_bytes());
         provenance.boot_id = format!("boot {}", &hash[..12]);
         left_out.insert("identities of boots");
@@ -175,7 +173,7 @@ fn record_facts(record: &mut Record, left_out: &mut BTreeSet<&'static str>) {
     }
 }
 
-/// A kernel's reason without the names of tasks that are not of the load: `firefox[1234]`.
+/// A kernel's reason without the names of tasks that are not part of the workload: `firefox[1234]`.
 fn without_tasks(reason: &str, ours: impl Fn(&str) -> bool) -> String {
     let word = |word: &str| match word.split_once('[') {
         Some((name, rest)) if rest.starts_with(|c: char| c.is_ascii_digit()) => {
@@ -213,7 +211,7 @@ fn command(command: &str) -> String {
     command.split(' ').map(without).collect::<Vec<_>>().join(" ")
 }
 
-/// A text in which paths from the root or from home, but for the system's own, are only the last
+/// A text in which paths from the root or from home, except system folders, are reduced to the last
 /// name.
 fn folders(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
@@ -239,7 +237,7 @@ fn folders(text: &str) -> String {
     clean + rest
 }
 
-/// A text without a name where it stands as a word.
+/// A text without a name where it occurs as a word.
 fn replaced(text: &str, name: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
@@ -255,7 +253,7 @@ fn replaced(text: &str, name: &str) -> String {
     clean + rest
 }
 
-/// Whether a text can be shared as a name: what `--by` and `--note` are given.
+/// Whether a text can be shared as a name, for `--by` and `--note`.
 pub fn is_sentence(text: &str) -> bool {
     text.chars().count() <= 200 && !text.chars().any(char::is_control)
 }
@@ -293,7 +291,7 @@ mod tests {
 
     #[test]
     fn names_go_where_they_are_words() {
-        let owner = Owner::of(["ada-laptop".into(), "lovelace".into(), "root".into()]);
+        let owner = Owner::from_names(["ada-laptop".into(), "lovelace".into(), "root".into()]);
         let text = "lovelace@ada-laptop: lovelaces root";
         assert_eq!(owner.text(text), "hidden@hidden: lovelaces root");
     }

@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 /// The version of the format that this program writes, and the newest that it reads.
 pub const VERSION: u32 = 1;
 
-/// The most text that a file may unpack to, in bytes: some hundred thousand trials.
+/// The most bytes of text that a file may unpack to: about a hundred thousand trials.
 pub const BODY_MAX: u64 = 512 << 20;
 
 /// The longest first line, in bytes.
 const SEAL_MAX: u64 = 1 << 10;
 
-/// How gzip begins.
+/// The first bytes of gzip.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// The first line.
@@ -28,7 +28,7 @@ struct Seal {
     fairground_share: u32,
     /// SHA-256 of everything below this line, hexadecimal.
     sha256: String,
-    /// How much that is, in bytes.
+    /// Its length in bytes.
     bytes: u64,
 }
 
@@ -48,7 +48,7 @@ pub fn is_packed(start: &[u8]) -> bool {
 /// Seals and packs a text; without a date, so that the same text gives the same bytes.
 ///
 /// # Errors
-/// Never, as memory does not fail to be written.
+/// Never, because it writes to memory.
 pub fn pack(body: &str) -> Result<Vec<u8>> {
     let seal = Seal {
         fairground_share: VERSION,
@@ -61,10 +61,10 @@ pub fn pack(body: &str) -> Result<Vec<u8>> {
     Ok(encoder.finish()?)
 }
 
-/// Unpacks what was sealed, and never more than the seal says or [`BODY_MAX`].
+/// Unpacks a sealed text, and never more than the seal says or [`BODY_MAX`].
 ///
 /// # Errors
-/// When it is something else, cut off, too large, of a newer version, or not what was sealed.
+/// If it is something else, truncated, too large, of a newer version, or changed.
 pub fn unpack(bytes: &[u8]) -> Result<Sealed, String> {
     if !is_packed(bytes) {
         return Err("not a shared file: `fairground share` makes them".into());

@@ -94,7 +94,7 @@ pub fn experiment(machine: &Machine, kernel: &str) -> Result<(Experiment, Source
         only_on: Default::default(),
         machines: vec![machine.clone()],
         blocks: 1,
-        runs_per_boot: 1,
+        trials_per_boot: 1,
         timeout_ms: 60_000,
         trace: Vec::new(),
         design: Default::default(),

@@ -245,7 +245,7 @@ fn loading(sources: &[Source], backend: Backend, kernel: Option<&Kernel>) -> Res
         only_on: BTreeMap::new(),
         machines: vec![spec::machine::load("uniprocessor", Path::new(""), host_cpus())?],
         blocks: 1,
-        runs_per_boot: 1,
+        trials_per_boot: 1,
         timeout_ms: 60_000,
         trace: Vec::new(),
         design: Default::default(),

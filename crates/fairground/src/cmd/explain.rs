@@ -92,7 +92,7 @@ fn one_trial(args: &Args, scheduler: &str, workload: &str) -> Result<PlannedExpe
         workloads: vec![workload.into()],
         machines: args.machine.iter().cloned().collect(),
         blocks: Some(1),
-        runs: Some(1),
+        trials_per_boot: Some(1),
         ..Overrides::default()
     };
     let planned = Definition::read(None, &overrides)?.plan(Seed(args.seed.unwrap_or(1)));

@@ -56,11 +56,11 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let mut files = Vec::new();
     for file in &args.files {
         let (format, source) = read(file, args.format.as_deref())?;
-        let plural = if source.runs.len() == 1 { "" } else { "s" };
+        let plural = if source.trials.len() == 1 { "" } else { "s" };
         output::tell(format_args!(
-            "{}: {format}, {} result{plural}",
+            "{}: {format}, {} trial{plural}",
             source.name,
-            source.runs.len()
+            source.trials.len()
         ));
         files.push(source);
     }
@@ -147,8 +147,8 @@ fn read(file: &Path, asked: Option<&str>) -> Result<(&'static str, Source)> {
         None => imports::guessed(&text),
     };
     let format = format.map_err(place)?;
-    let runs = imports::read(format, &text).map_err(place)?;
-    Ok((format.name, Source { name: name.to_string(), sha256, runs }))
+    let trials = imports::read(format, &text).map_err(place)?;
+    Ok((format.name, Source { name: name.to_string(), sha256, trials }))
 }
 
 /// The format that `--as` names.

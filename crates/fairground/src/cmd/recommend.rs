@@ -12,7 +12,7 @@ use anyhow::Result;
 use model::{Backend, Clock};
 use report::terminal::recommendation_text::RecommendationContext;
 use stats::decide::recommend::{Advice, recommend};
-use stats::number::interval::RUNS_NEEDED;
+use stats::number::interval::TRIALS_NEEDED;
 use stats::rank::holm;
 
 use crate::advice::host::{self, Host};
@@ -228,7 +228,7 @@ fn campaign(args: &Args, race: &Race, budget: Duration) -> Campaign {
 /// answer does not depend on the speed of this machine.
 fn limits(race: &Race) -> (u32, u32) {
     let comparisons = (race.planned.experiment.contestants.len() - 1) * race.aims.len();
-    let needed = holm::units_needed(comparisons).max(RUNS_NEEDED) as u32;
+    let needed = holm::units_needed(comparisons).max(TRIALS_NEEDED) as u32;
     let exact = race.planned.trials.iter().all(|trial| trial.clock() == Clock::Virtual);
     (needed, if exact { EXACT.max(needed) } else { u32::MAX })
 }

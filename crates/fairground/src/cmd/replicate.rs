@@ -140,7 +140,7 @@ fn plan(args: &Args, session: &Session) -> Result<PlannedExperiment> {
     };
     let blocks = blocks::wanted(&args.blocks, session);
     let mut definition = with_blocks(blocks)?;
-    let enough = REPLICATES_QUICK.div_ceil(definition.experiment.runs_per_boot);
+    let enough = REPLICATES_QUICK.div_ceil(definition.experiment.trials_per_boot);
     if args.quick && blocks.is_none() && definition.experiment.blocks > enough {
         definition = with_blocks(Some(enough))?;
     }

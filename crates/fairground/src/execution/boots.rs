@@ -143,7 +143,7 @@ impl BootRunner<'_, '_> {
     /// What these trials' programs need in their guest, or why it cannot be packed or unpacked.
     fn packed(&self, trials: &[Trial]) -> Result<Packed, String> {
         let why = |error: anyhow::Error| format!("{error:#}");
-        let packed = Packed::of(trials, &self.sources).map_err(why)?;
+        let packed = Packed::for_trials(trials, &self.sources).map_err(why)?;
         if packed == Packed::default() {
             return Ok(packed);
         }

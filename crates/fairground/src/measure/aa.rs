@@ -69,7 +69,7 @@ fn aa_experiment(planned: &PlannedExperiment) -> Option<PlannedExperiment> {
         contestants: vec![baseline.clone(), again],
         workloads: names.into_iter().filter_map(last).cloned().collect(),
         blocks: BLOCKS,
-        runs_per_boot: 1,
+        trials_per_boot: 1,
         trace: Vec::new(),
         design: Design::default(),
         ..experiment.clone()

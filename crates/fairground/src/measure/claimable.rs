@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use model::{Backend, Clock, Trial};
-use stats::number::interval::RUNS_NEEDED;
+use stats::number::interval::TRIALS_NEEDED;
 use stats::rank::holm;
 use stats::sample_size::power;
 
@@ -40,7 +40,7 @@ impl ClaimableComparisons {
     pub fn of(planned: &PlannedExperiment) -> ClaimableComparisons {
         let experiment = &planned.experiment;
         let mut counted = ClaimableComparisons {
-            replicates: independent(experiment.blocks, experiment.runs_per_boot),
+            replicates: independent(experiment.blocks, experiment.trials_per_boot),
             real: BTreeMap::new(),
             exact: BTreeMap::new(),
         };
@@ -82,7 +82,7 @@ impl ClaimableComparisons {
         }
         let exact = if self.real.is_empty() { ", of exact numbers" } else { "" };
         let have = format!("{replicates} independent replicates in each cell{exact}");
-        if replicates < RUNS_NEEDED {
+        if replicates < TRIALS_NEEDED {
             return Some(format!("{have}: differences are shown, none is claimed"));
         }
         let compared = counted(most);
@@ -98,7 +98,7 @@ impl ClaimableComparisons {
 
 /// The blocks that a family of this many comparisons needs before anything can be claimed in it.
 pub fn blocks_needed(comparisons: usize) -> usize {
-    holm::units_needed(comparisons).max(RUNS_NEEDED)
+    holm::units_needed(comparisons).max(TRIALS_NEEDED)
 }
 
 /// The cells and contestants that are compared together.
@@ -145,8 +145,8 @@ fn comparisons(members: &[Member], baseline: &str) -> usize {
 }
 
 /// Replicates that are independent: one of each boot; where there is only one boot, all.
-fn independent(blocks: u32, runs_per_boot: u32) -> usize {
-    if blocks == 1 { runs_per_boot as usize } else { blocks as usize }
+fn independent(blocks: u32, trials_per_boot: u32) -> usize {
+    if blocks == 1 { trials_per_boot as usize } else { blocks as usize }
 }
 
 fn counted(comparisons: usize) -> String {

@@ -44,7 +44,7 @@ fn note(
         worst.cell,
         family.machine,
         percent(worst),
-        worst.runs,
+        worst.trials,
     )
 }
 

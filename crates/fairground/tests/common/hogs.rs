@@ -22,7 +22,7 @@ name = "./hogs.toml"
     )
 }
 
-/// One scheduler, for comparing a run with the one before.
+/// One scheduler, for comparing a session with the one before.
 const CHANGE: &str = r#"question = "Has it become slower?"
 blocks = 6
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Numbers that both arms must agree on: spans with their time-outs, and series over time. The loads
+//! Numbers that both arms must agree on: spans with their time-outs, and series over time. The workloads
 //! leave nothing to the scheduler, so a backend that counts differently is wrong.
 
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ name = "unfinished"
 steps = [{ within = { us = 10000, steps = [{ sleep_us = 1000000 }] } }]
 "#;
 
-/// Two tasks that each run for 1.5 of 5 ms; one of them waits for the other.
+/// Two tasks that run for 1.5 of 5 ms; one of them waits for the other.
 const DUTY_CYCLE: &str = r#"
 name = "duty_cycle"
 duration_us = 400000
@@ -125,7 +125,7 @@ pub fn time_outs_are_equal(arms: &Arms) {
     }
 }
 
-/// Of an interval and of the whole run, in parts of the scale.
+/// Of an interval and of the whole trial, in parts of the scale.
 const OFF: [f64; 2] = [0.02, 0.01];
 
 /// A thread of the kernel may come by, which the simulator does not have; so many intervals may be

@@ -25,12 +25,12 @@ pub fn boot(oracles: &[Oracle]) -> Vec<Result<(), String>> {
     judge(oracles, Backend::Vm)
 }
 
-/// What the simulator records of runs, for those who judge by themselves.
+/// What the simulator records of trials, for oracles that judge by themselves.
 pub fn records(runs: &[Run]) -> Vec<Record> {
     run_all(runs.iter(), Backend::Sim)
 }
 
-/// Runs of several tests follow one another: a worker that is forked meanwhile would hold open what
+/// Trials of several tests follow one another: a worker that is forked meanwhile would hold open what
 /// a compiler waits for.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -62,7 +62,7 @@ fn trouble(outcome: &Outcome) -> Option<String> {
     (!outcome.is_ok()).then(text)
 }
 
-/// What is wrong with a run that was to be refused.
+/// What is wrong with a trial that was to be refused.
 fn admission(outcome: &Outcome) -> Option<String> {
     let is_refusal = outcome.reason().to_lowercase().contains("deadline");
     match outcome.is_ok() {

@@ -142,7 +142,7 @@ fn accounts() -> Vec<Oracle> {
     ]
 }
 
-/// Hogs' turns in the run's middle: all follow `order`, which begins anew at its end.
+/// Hogs' turns in the trial's middle: all follow `order`, which begins anew at its end.
 fn rotate(record: &Record, order: &[&str]) -> Result<(), String> {
     let all = stints(record);
     let turns: Vec<&Stint> = all.iter().filter(|stint| order.contains(&&*stint.who)).collect();

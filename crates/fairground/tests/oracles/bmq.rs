@@ -240,14 +240,14 @@ fn facts() -> Vec<Oracle> {
                     ],
                     &[("after a sleep", -12), ("after a batch task's sleep", 0)],
                     &[
-                        ("after a short run and a sleep", -2),
-                        ("after a long run and a sleep", 0),
+                        ("after short work and a sleep", -2),
+                        ("after long work and a sleep", 0),
                         ("after a slice", 0),
                         ("a child of -5", 12),
                     ],
                     &[
-                        ("after a short run and a sleep", -2),
-                        ("after a long run and a sleep", -1),
+                        ("after short work and a sleep", -2),
+                        ("after long work and a sleep", -1),
                         ("after a slice", 1),
                         ("a child of -5", 2),
                         ("a child of 3", 7),

@@ -250,7 +250,7 @@ fn prices() -> Vec<Oracle> {
     ]
 }
 
-/// What a group had of the last part of a run, of so many milliseconds.
+/// What a group had of the last part of a trial, of this many milliseconds.
 fn had(record: &Record, group: &str, ms: f64) -> f64 {
     value(record, "cpu_time_ns", group) / (ms * 1e6)
 }

@@ -42,7 +42,7 @@ const TWO: &str = concat!(
 );
 
 /// Reservations of all of a CPU, and jobs that need it: the lab, which is below deadline tasks, ends
-/// the run when they have ended.
+/// the trial when they have ended.
 const ALL: &str = "
 duration_us = 799000
 [[task]]

@@ -306,7 +306,7 @@ fn task_set(hogs: &[Hog]) -> String {
     text
 }
 
-/// The least and the greatest lag of each task in milliseconds, over the whole run: its fair part
+/// The least and the greatest lag of each task in milliseconds, over the whole trial: its fair part
 /// of the time that has passed, less what it has had.
 fn lags_ms(record: &Record, hogs: &[Hog]) -> Vec<(f64, f64)> {
     let total: f64 = hogs.iter().map(weight).sum();
@@ -333,7 +333,7 @@ proptest! {
     })]
 
     /// Stoica and Abdel-Wahab: -r_max < lag < max(r_max, q). Here a request ends at a tick, so it
-    /// is as long as the slice and a tick; and one tick more, because the run begins inside of
+    /// is as long as the slice and a tick; and one tick more, because the trial begins inside of
     /// the first request, with tasks that join one after the other.
     #[test]
     fn lag_is_bounded(

@@ -219,7 +219,7 @@ impl Ideal {
     /// The bounds of lag. Stoica and Abdel-Wahab's theorem, -r < lag < r_max, is about tasks that
     /// stay; who comes or goes with a lag moves V, by that through the weight of all.
     fn check(&mut self, tick: f64) -> Result<(), String> {
-        // As without sleepers: one tick more, because the run begins inside of the first requests.
+        // As without sleepers: one tick more, because the trial begins inside of the first requests.
         let longest = self.accounts.iter().map(|one| one.request).fold(0.0, f64::max);
         for number in 0..self.accounts.len() {
             let lag = self.lag(number);

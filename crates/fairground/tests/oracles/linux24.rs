@@ -48,7 +48,7 @@ steps = [{ run_us = 9000000 }]
 ";
 
 /// A turn is so many ticks long, and may end one of this kernel's ticks later. The turns that the
-/// start and the end of the run have cut are left out.
+/// start and the end of the trial have cut are left out.
 fn turns_last(record: &Record, ms: u64) -> Result<(), String> {
     let stints = stints(record);
     let hogs: Vec<&Stint> = stints.iter().filter(|stint| stint.who.len() == 1).collect();

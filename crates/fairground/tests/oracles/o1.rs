@@ -35,7 +35,7 @@ macro_rules! hogs {
     };
 }
 
-/// The turns in the run's middle last so long, give or take one of this kernel's ticks; another
+/// The turns in the trial's middle last so long, give or take one of this kernel's ticks; another
 /// task may fall into one of them.
 fn turns_last(record: &Record, ms: u64) -> Result<(), String> {
     let stints = stints(record);
@@ -300,7 +300,7 @@ template = true
 steps = [{ run_us = 10000 }]
 ";
 
-/// It was started well before the end of the run, and never ran.
+/// It was started well before the end of the trial, and never ran.
 fn starves(record: &Record) -> Result<(), String> {
     let waited_ms = value(record, "longest_wait_ns", "ps") / 1e6;
     near("its CPU time, ms,", value(record, "cpu_time_ns", "ps") / 1e6, 0.0, 0.001)?;

@@ -14,7 +14,7 @@ pub struct Oracle {
     pub place: Where,
     /// What has to be run.
     pub runs: Vec<Run>,
-    /// Judges the runs' records, in their order; all ended well. The error says what is seen.
+    /// Judges the trials' records, in their order; all ended well. The error says what is seen.
     pub holds: fn(&[Record]) -> Result<(), String>,
 }
 
@@ -29,7 +29,7 @@ pub enum Where {
     OldKernel,
 }
 
-/// A scheduler under a load on a machine.
+/// A scheduler under a workload on a machine.
 #[derive(Clone)]
 pub struct Run {
     /// As after `--scheduler`: a name with its knobs.

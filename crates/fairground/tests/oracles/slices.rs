@@ -44,7 +44,7 @@ macro_rules! crowd {
 }
 pub(crate) use crowd;
 
-/// `a` and `b` share a CPU like this, to a turn per run and what the kernel's threads take.
+/// `a` and `b` share a CPU like this, to a turn per trial and what the kernel's threads take.
 pub fn share_is(record: &Record, a: f64, b: f64) -> Result<(), String> {
     near(&format!("the share of {a} : {b}"), share(record, "a"), a / (a + b), 0.006)
 }

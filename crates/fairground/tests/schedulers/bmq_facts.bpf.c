@@ -73,8 +73,8 @@ static s32 used_up(s32 boost_prio, u32 policy)
 static void ask_boosts(void)
 {
 	say("after a sleep", slept(0, POLICY_NORMAL, MS));
-	say("after a short run and a sleep", slept(0, POLICY_NORMAL, 10000));
-	say("after a long run and a sleep", slept(0, POLICY_NORMAL, 5 * MS));
+	say("after short work and a sleep", slept(0, POLICY_NORMAL, 10000));
+	say("after long work and a sleep", slept(0, POLICY_NORMAL, 5 * MS));
 	say("after a sleep at best", slept(-max_priority_adj, POLICY_NORMAL, MS));
 	say("after a batch task's sleep", slept(0, POLICY_BATCH, MS));
 	say("after an idle task's sleep", slept(5, POLICY_IDLE, MS));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Why a scheduler left: from its own `uei` variable, or from the kernel's log.
+//! Why a scheduler ended: from its own `uei` variable, or from the kernel's log.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -13,13 +13,13 @@ use super::variable::{Member, Variable, VariableKind, is_section};
 /// `SCX_EXIT_UNREG`.
 const UNREGISTERED: u64 = 64;
 
-/// Why a scheduler left.
+/// Why a scheduler ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExitInfo {
-    /// The kernel's `enum scx_exit_kind`: 64 … 67 asked for, 1024 and more errors (1026: a task was
-    /// not run in time).
+    /// The kernel's `enum scx_exit_kind`: 64 … 67 are requested exits, 1024 and more are errors
+    /// (1026: a task was not run in time).
     pub kind: u64,
-    /// The exit code, as far as there is one.
+    /// The exit code, if there is one.
     pub code: i64,
     /// The kernel's reason, e.g. `runnable task stall`.
     pub reason: String,
@@ -31,16 +31,16 @@ pub struct ExitInfo {
 
 impl ExitInfo {
     /// Whether the scheduler left because user space unloaded it: `SCX_EXIT_UNREG`. Otherwise the
-    /// kernel threw it out, or it left by its own wish.
+    /// kernel ejected it, or it exited by itself.
     pub fn was_asked_for(&self) -> bool {
         self.kind == UNREGISTERED
     }
 }
 
-/// `UEI_DUMP_DFL_LEN` of the scx headers: how much dump is kept when the ops do not say.
+/// `UEI_DUMP_DFL_LEN` of the scx headers: the size of the dump if the ops do not set it.
 pub const DUMP_BYTES: u32 = 32768;
 
-/// Where the scheduler's `UEI_DEFINE` variables are.
+/// The places of the scheduler's `UEI_DEFINE` variables.
 #[derive(Clone, Debug)]
 pub struct ExitVariables {
     /// The structure itself.
@@ -54,7 +54,7 @@ pub struct ExitVariables {
 }
 
 impl ExitVariables {
-    /// Finds them by their type, so that any name will do.
+    /// Finds them by their type, whatever their names.
     pub fn find(variables: &[Variable], members: Option<Vec<Member>>) -> Option<ExitVariables> {
         let kind = VariableKind::Structure("user_exit_info".into());
         let structure = variables.iter().find(|variable| variable.kind == kind)?.clone();
@@ -98,21 +98,22 @@ fn until_zero(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..end]).trim_end().to_owned()
 }
 
-/// The kernel's log from now on. What has been read is kept, for the file gives every line once.
+/// The kernel's log from now on. What has been read is kept, because the file gives every line
+/// once.
 pub struct KernelLog {
     file: Option<File>,
     lines: Mutex<Vec<String>>,
 }
 
 impl KernelLog {
-    /// Opens the log at its end. Without the right to read it there will be nothing to read.
+    /// Opens the log at its end; without permission the log stays empty.
     pub fn open() -> KernelLog {
         let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg");
         let at_end = |mut file: File| file.seek(SeekFrom::End(0)).is_ok().then_some(file);
         KernelLog { file: file.ok().and_then(at_end), lines: Mutex::default() }
     }
 
-    /// What sched_ext has written since, as exit information.
+    /// Exit information from sched_ext's lines since then.
     pub fn exit_info(&self) -> Option<ExitInfo> {
         let mut file = self.file.as_ref()?;
         let mut lines = self.lines.lock().unwrap_or_else(|poison| poison.into_inner());
@@ -141,7 +142,7 @@ fn from_log(lines: &[String]) -> Option<ExitInfo> {
     })
 }
 
-/// `enum scx_exit_kind` by the words that the kernel has for it.
+/// `enum scx_exit_kind` by the kernel's text for it.
 fn kind(reason: &str) -> u64 {
     match reason {
         _ if reason.contains("from user space") => 64,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `ops.flags`: kernels refuse bits that they do not know.
+//! `ops.flags`: kernels refuse unknown bits.
 
 use crate::btf::KernelBtf;
 

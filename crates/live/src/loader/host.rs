@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What loading needs of the machine.
+//! Requirements of loading on the machine.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What libbpf says, kept instead of printed.
+//! libbpf's messages, kept instead of printed.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -9,7 +9,7 @@ use libbpf_rs::{PrintCallback, PrintLevel, set_print};
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 static SAID: Mutex<String> = Mutex::new(String::new());
 
-/// How many of the verifier's last lines are kept.
+/// The number of the verifier's last lines that are kept.
 const VERIFIER_LINES: usize = 25;
 
 /// Listens to libbpf as long as it lives.
@@ -26,7 +26,7 @@ impl Listener {
         Listener { before: set_print(Some((PrintLevel::Warn, listen))), _alone: alone }
     }
 
-    /// Everything said so far.
+    /// All messages so far.
     pub fn text(&self) -> String {
         said().clone()
     }
@@ -46,14 +46,15 @@ fn listen(_level: PrintLevel, line: String) {
     said().push_str(&line);
 }
 
-/// What a refusal by the verifier says.
+/// A refusal by the verifier.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Refusal {
     /// The BPF program.
     pub program: String,
     /// The verifier's reason.
     pub reason: String,
-    /// The line of the source that it had reached, as `file:line: text` where the object says so.
+    /// The line of the source that it had reached, as `file:line: text` if the object has line
+    /// information.
     pub source: String,
     /// The last lines of its log.
     pub tail: Vec<String>,
@@ -94,7 +95,7 @@ pub fn explain(error: &str, said: &str) -> String {
     format!("the verifier refuses {}{place}: {}", found.program, found.reason)
 }
 
-/// The verifier ends its log with how much work it had.
+/// The verifier ends its log with statistics.
 fn is_statistics(line: &str) -> bool {
     ["processed ", "verification time ", "stack depth ", "max_states"]
         .iter()
@@ -116,8 +117,7 @@ fn program(before: &str) -> Option<String> {
     Some(name.split('\'').next()?.to_owned())
 }
 
-/// libbpf's warnings in one line, without its prefix; for failures that the verifier has no part
-/// in.
+/// libbpf's warnings in one line, without its prefix; for failures without the verifier.
 pub fn warnings(said: &str) -> String {
     let lines = said.lines().map(|line| line.trim().trim_start_matches("libbpf: "));
     let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();

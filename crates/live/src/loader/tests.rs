@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the loader does before the kernel is asked, tried on the built-in objects.
+//! The loader's work before any system call, tested with the built-in objects.
 
 use super::*;
 

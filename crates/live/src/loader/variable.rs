@@ -6,7 +6,7 @@ use libbpf_rs::btf::types::{Array, DataSec, Enum, Enum64, Int, IntEncoding, Stru
 use libbpf_rs::btf::{Btf, BtfKind, BtfType, HasSize};
 use model::KnobValue;
 
-/// What a variable holds, as far as the loader cares.
+/// The type of a variable, as far as the loader needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VariableKind {
     /// A number; also an enumeration.
@@ -14,7 +14,7 @@ pub enum VariableKind {
         /// Whether it can be negative.
         signed: bool,
     },
-    /// A truth value.
+    /// A Boolean.
     Bool,
     /// A structure of this name.
     Structure(String),
@@ -29,11 +29,11 @@ pub struct Variable {
     pub section: String,
     /// The name.
     pub name: String,
-    /// Where it begins in the section, bytes.
+    /// Its offset in the section, bytes.
     pub offset: usize,
-    /// How long it is, bytes.
+    /// Its length, bytes.
     pub size: usize,
-    /// What it holds.
+    /// Its type.
     pub kind: VariableKind,
     /// The name of its type, `u64`.
     pub type_name: String,
@@ -44,9 +44,9 @@ pub struct Variable {
 pub struct Member {
     /// The name.
     pub name: String,
-    /// Where it begins, bytes.
+    /// Its offset, bytes.
     pub offset: usize,
-    /// Where the next one begins, or the structure ends: what clearing it clears.
+    /// The offset of the next member, or the structure's end: the end of the bytes to clear.
     pub end: usize,
 }
 
@@ -134,14 +134,14 @@ fn bit_offset(attribute: libbpf_rs::btf::types::MemberAttr) -> usize {
     }
 }
 
-/// A knob: a `const volatile` number or truth value of a scheduler.
+/// A knob: a `const volatile` number or Boolean of a scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Knob {
     /// The name, unit last.
     pub name: String,
     /// `u64`, `bool`, …
     pub type_name: String,
-    /// The value that it has when nobody sets it.
+    /// Its default value.
     pub default: String,
 }
 
@@ -198,7 +198,7 @@ pub fn write(object: &mut OpenObject, variable: &Variable, bytes: &[u8]) {
 /// The bytes of a value for a variable.
 ///
 /// # Errors
-/// When the value does not fit: which values do.
+/// If the value does not fit; the error names those that do.
 pub fn encode(variable: &Variable, value: KnobValue) -> Result<Vec<u8>, String> {
     let bits = 8 * variable.size as u32;
     let (lowest, highest) = match variable.kind {

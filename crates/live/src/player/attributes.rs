@@ -33,8 +33,8 @@ pub fn set_policy(tid: u32, policy: &Policy) -> Result<(), Errno> {
     set(tid, &attributes(policy))
 }
 
-/// Puts the calling thread above everything else but `SCHED_DEADLINE`, without its children, and
-/// says what it was. Fails without privilege.
+/// Raises the calling thread, without its children, above everything but `SCHED_DEADLINE`, and
+/// returns its earlier attributes. Fails without privilege.
 pub fn rise_above() -> Result<Previous, Errno> {
     let mut previous = SchedAttr::default();
     let size = mem::size_of::<SchedAttr>() as u32;
@@ -49,7 +49,7 @@ pub fn rise_above() -> Result<Previous, Errno> {
 pub struct Previous(SchedAttr);
 
 impl Previous {
-    /// Gives them back to the calling thread.
+    /// Restores them for the calling thread.
     pub fn restore(&self) {
         // Going down needs no privilege; there is nothing better to do if it fails.
         let _ = set(0, &self.0);
@@ -109,7 +109,7 @@ fn attributes(policy: &Policy) -> SchedAttr {
         ..SchedAttr::default()
     };
     match policy.class {
-        // Kernels before 6.12 ignore the run time, which asks for a slice.
+        // Kernels before 6.12 ignore `sched_runtime`, which requests a slice.
         _ if fair => SchedAttr { nice: policy.nice, runtime: policy.runtime_us * US, ..base },
         PolicyClass::Fifo | PolicyClass::Rr => SchedAttr { priority: policy.priority, ..base },
         PolicyClass::Deadline => SchedAttr {

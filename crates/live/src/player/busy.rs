@@ -7,7 +7,7 @@ use crate::player::clock::own_cpu_ns;
 /// the calibration is a definition there.
 pub const VIRTUAL_ROUNDS_PER_MS: u64 = 500_000;
 
-/// Uses the CPU for so many rounds of two instructions (decrement, jump).
+/// Uses the CPU for this many rounds of two instructions (decrement, jump).
 #[inline(never)]
 pub fn spin(rounds: u64) {
     if rounds == 0 {
@@ -25,7 +25,7 @@ pub fn spin(rounds: u64) {
 }
 
 /// Measures how many rounds this machine does in one millisecond of CPU time: the best of several
-/// short tries, because everything that disturbs a try makes it slower.
+/// short tries, because every disturbance makes a try slower.
 pub fn calibrate() -> u64 {
     const ROUNDS: u64 = 1_000_000;
     // The first tries also wake the CPU up from its lower frequencies.

@@ -39,7 +39,7 @@ pub fn fork(task: &mut Task, group: usize, count: u32, play: Play) -> Flow {
                 let child = Task::new(run, group, number as u32, start_ns);
                 be_child(child, task.group, start_ns, play)
             }
-            // Parent and child both do this, so that neither can be too late.
+            // Parent and child both do this, because either may run first.
             pid => unsafe { libc::setpgid(pid, run.children.load(SeqCst)) },
         };
     }
@@ -58,7 +58,7 @@ fn be_child(mut task: Task, parent: usize, start_ns: u64, play: Play) -> ! {
     exit(0)
 }
 
-/// Gives the child its template's attributes, as far as the parent's differ.
+/// Gives the child its template's attributes where the parent's differ.
 fn prepare(task: &Task, parent: usize) -> Flow {
     let (plan, parent) = (task.plan(), &task.run.script.groups[parent]);
     if plan.policy != parent.policy {
@@ -77,7 +77,7 @@ fn leave_results(task: &mut Task, start_ns: u64, end: End) {
     let counts = tally.counts();
     counts.ended.fetch_add(u64::from(end == End::Played), SeqCst);
     counts.cpu_ns.fetch_add(super::clock::own_cpu_ns(), SeqCst);
-    for (sum, value) in counts.usage.iter().zip(usage::of(libc::RUSAGE_SELF)) {
+    for (sum, value) in counts.usage.iter().zip(usage::read(libc::RUSAGE_SELF)) {
         sum.fetch_add(value, SeqCst);
     }
 }
@@ -97,7 +97,7 @@ pub fn wait(task: &mut Task) -> Flow {
     }
 }
 
-/// Replaces the program of this process by one that exits at once: ourselves.
+/// Replaces the program of this process by this same program, which then exits at once.
 pub fn exec(task: &Task) -> End {
     let counts = task.tally().counts();
     counts.ended.fetch_add(u64::from(task.run.counting()), SeqCst);
@@ -141,7 +141,7 @@ extern "C" fn exit_if_asked(
 pub struct ProcessGroup(libc::pid_t);
 
 impl ProcessGroup {
-    /// Starts it. To be done before there are threads.
+    /// Starts it. Call it before there are threads.
     pub fn start(run: &RunState) -> io::Result<ProcessGroup> {
         // SAFETY: no pointers. Processes whose parent ended come to us, to be waited for.
         unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };

@@ -10,7 +10,7 @@ use crate::player::attributes::{Errno, errno};
 use crate::player::run_state::{Fault, RunState};
 use crate::player::task::{BUFFER, End, Flow, Task};
 
-/// What a new file holds, so that there is something to read.
+/// The content of a new file, so that reads find data.
 const FIRST_BYTES: i64 = 64 * 1024;
 
 /// Opens a new file without a name. Async-signal-safe.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Locks, conditions, barriers and semaphores in shared memory.
 //!
-//! The C library's own would do for threads, but a trial must end whatever its tasks wait for:
+//! The C library's own would suffice for threads, but a trial must end whatever its tasks wait for:
 //! every wait here is ended by a signal once the stop flag is up. All of it is safe after `fork`.
 
 use std::ptr;
@@ -57,8 +57,8 @@ const FREE: u32 = 0;
 const TAKEN: u32 = 1;
 const WANTED: u32 = 2;
 
-/// A mutex with three states (Drepper, "Futexes Are Tricky", 2011): taking and releasing it without
-/// rivals costs no system call.
+/// A mutex with three states (Drepper, "Futexes Are Tricky", 2011): without contention, taking and
+/// releasing it costs no system call.
 #[repr(C)]
 pub struct Lock {
     state: AtomicU32,
@@ -111,7 +111,7 @@ impl Condition {
         lock.map_or(Ok(()), |lock| lock.take(stop))
     }
 
-    /// Wakes the waiter that came first; nothing happens without one.
+    /// Wakes the first waiter; does nothing without one.
     pub fn signal(&self) {
         let next =
             |served: u32| (served != self.drawn.load(SeqCst)).then(|| served.wrapping_add(1));
@@ -121,7 +121,7 @@ impl Condition {
         }
     }
 
-    /// Wakes all who wait now.
+    /// Wakes all waiters.
     pub fn broadcast(&self) {
         let drawn = self.drawn.load(SeqCst);
         if self.served.swap(drawn, SeqCst) != drawn {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The main thread: starts all tasks at one instant, sleeps, and ends them whatever they do.
 //!
-//! It runs at a priority above theirs where it may. Tasks in a system call are woken by a signal,
-//! again and again until they have left, so no task needs to be asked what it waits for.
+//! It runs at a higher priority than they do, if permitted. Tasks in a system call are woken by a
+//! signal, again and again until they have left, so it does not matter what they wait for.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -23,10 +23,10 @@ use crate::player::{Options, Periodic, PlayError, Played, futex, played, threads
 use crate::probes::Probes;
 use crate::program::Running;
 
-/// How often a real program's output is taken.
+/// The interval at which a real program's output is read.
 const LOOK_NS: u64 = 1_000_000_000;
 
-/// How often tasks that are still there are signalled.
+/// The interval at which remaining tasks are signalled.
 const INSIST_NS: u64 = 5_000_000;
 
 /// Plays a workload to its end. The error says what could not be played, and why.
@@ -35,7 +35,8 @@ pub fn play(workload: &Workload, options: Options) -> Result<Played, PlayError> 
         .map_err(|refusal| PlayError::Failed(refusal.to_string()))?;
     allow_interruption();
     let system = PlayError::system;
-    let run = RunState::new(script, options.rounds_per_ms).map_err(system("preparing the run"))?;
+    let run =
+        RunState::new(script, options.rounds_per_ms).map_err(system("preparing the trial"))?;
     let run = Arc::new(run);
     let forks = run.script.forks();
     let processes =
@@ -148,16 +149,16 @@ fn start(run: &RunState, program: Option<&mut Running>, probes: Option<&Probes>)
     now_ns() - start_ns
 }
 
-/// Why the run is over.
+/// Why the trial ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
-    /// As the workload says, or because of a fault.
+    /// The workload has ended, or a task has failed.
     Over,
     /// The supervisor told us to stop.
     Interrupted,
 }
 
-/// Sleeps until the run is over.
+/// Sleeps until the trial is over.
 fn wait_for_end(
     run: &RunState,
     mut program: Option<&mut Running>,
@@ -203,8 +204,8 @@ fn is_over(run: &RunState, program_ended: Option<bool>) -> bool {
     }
 }
 
-/// From here on nothing counts. The tasks go on until [`dismiss`], so that the probes see no
-/// farewells.
+/// From here on nothing counts. The tasks continue until [`dismiss`], so that the probes do not see
+/// them exit.
 fn end_counting(run: &RunState) {
     let control = run.control();
     control.counting.store(0, SeqCst);
@@ -226,7 +227,7 @@ fn dismiss(run: &RunState, threads: Vec<JoinHandle<()>>) {
         futex::wait_until(&control.alive, alive, now_ns() + INSIST_NS);
     }
     for thread in threads {
-        // A panic would have been a defect of ours; its task simply has no results.
+        // A panic would be a defect of Fairground; its task has no results.
         let _ = thread.join();
     }
 }
@@ -284,7 +285,7 @@ fn poll(fds: &[i32], patience_ns: Option<u64>) {
     unsafe { libc::ppoll(entries.as_mut_ptr(), 4, patience, ptr::null()) };
 }
 
-/// What had not ended, in words.
+/// The tasks that had not ended, as text.
 fn still_running(run: &RunState, program: &Option<Running>) -> String {
     let mut running = Vec::new();
     for group in &run.script.groups {
@@ -298,7 +299,7 @@ fn still_running(run: &RunState, program: &Option<Running>) -> String {
     format!("still running: {}", running.join(", "))
 }
 
-/// A fault in words, with what would help.
+/// A fault as text, with a remedy.
 fn explain(run: &RunState, fault: Fault, group: usize, errno: Errno) -> PlayError {
     let group = run.script.groups.get(group).map_or("", |group| &group.name);
     let why = io::Error::from_raw_os_error(errno);

@@ -13,7 +13,7 @@ pub fn send(task: &mut Task, channel: usize, bytes: u64, fan: u32) -> Flow {
     let pipes = run.script.channels[channel];
     let first = u64::from(task.number / fan) * u64::from(fan);
     for member in first..first + u64::from(fan) {
-        let pipe = &run.pipes[pipes.of(member)];
+        let pipe = &run.pipes[pipes.pipe_of(member)];
         transfer(task, pipe.write.as_raw_fd(), bytes as usize, write)?;
     }
     Ok(())
@@ -22,7 +22,7 @@ pub fn send(task: &mut Task, channel: usize, bytes: u64, fan: u32) -> Flow {
 /// Reads one message from the task's own member.
 pub fn receive(task: &mut Task, channel: usize, bytes: u64) -> Flow {
     let run = task.run;
-    let pipe = &run.pipes[run.script.channels[channel].of(u64::from(task.number))];
+    let pipe = &run.pipes[run.script.channels[channel].pipe_of(u64::from(task.number))];
     transfer(task, pipe.read.as_raw_fd(), bytes as usize, read)
 }
 
@@ -35,7 +35,7 @@ fn transfer(task: &mut Task, fd: RawFd, bytes: usize, call: Call) -> Flow {
         let moved = call(fd, task.buffer.as_mut_ptr().cast(), left.min(BUFFER));
         match moved {
             1.. => left -= moved as usize,
-            // A signal: either the trial is over, or the call is simply made again.
+            // A signal: either the trial is over, or the call is repeated.
             _ if errno() == libc::EINTR => task.over()?,
             _ => return Err(task.fail(Fault::Message, errno())),
         }

@@ -8,9 +8,9 @@
 //!
 //! A [`task`] is one thread or forked process; [`steps`] performs its operations, with
 //! [`messages`], [`files`] and [`children`] for the larger ones. All of them rest on [`futex`],
-//! [`shared_memory`], [`clock`], [`busy`], [`attributes`] and [`usage`]. What happens to the
-//! scheduler during a run is [`periodic`].
-//! Nothing is allocated or printed between the common start and the end of the run.
+//! [`shared_memory`], [`clock`], [`busy`], [`attributes`] and [`usage`]. [`periodic`] acts on the
+//! scheduler during the trial, e.g. reloads it. Nothing is allocated or printed between the common
+//! start and the end of the trial.
 //!
 //! What is not here: what a workload means (the crate `play`), the scheduler under test, metrics by
 //! name, files of results.
@@ -48,7 +48,7 @@ pub use periodic::Periodic;
 
 /// How to play.
 pub struct Options<'a> {
-    /// What the workload's meaning depends on. A real program gets its policy too.
+    /// The inputs of the script besides the workload. A real program gets its policy too.
     pub setting: Setting,
     /// The folder in which a real program works; `None`: the current one.
     pub folder: Option<&'a Path>,
@@ -56,17 +56,17 @@ pub struct Options<'a> {
     pub rounds_per_ms: u64,
     /// The probes, attached to [`play::script::measured_groups`], if there are any.
     pub probes: Option<&'a mut Probes>,
-    /// Called when the run is cut short, before the tasks are ended: a scheduler that does not run
+    /// Called when the trial is aborted, before the tasks are ended: a scheduler that does not run
     /// them would not let them end.
     pub on_interrupt: &'a mut dyn FnMut(),
-    /// What happens to the scheduler during the run.
+    /// The periodic action on the scheduler.
     pub periodic: Periodic<'a>,
 }
 
-/// How it went.
+/// The result of playing.
 #[derive(Debug, Default)]
 pub struct Played {
-    /// From the common start to the end of the run, nanoseconds.
+    /// From the common start to the end of the trial, nanoseconds.
     pub run_ns: u64,
     /// From the common start to the end of the last finite task; `None` without finite tasks, or
     /// when not all of them ended.
@@ -77,22 +77,22 @@ pub struct Played {
     pub program: Option<Finished>,
     /// What the probes counted.
     pub readings: Option<Readings>,
-    /// Why the run was cut short, if it was told to stop: what was still running.
+    /// The tasks that were still running, if the trial was aborted.
     pub interrupted: Option<String>,
-    /// Whether the player could rise above the load.
+    /// Whether the player could get a priority above that of the workload.
     pub above_load: bool,
-    /// How long it took to let all tasks begin, nanoseconds.
+    /// The time until all tasks had begun, nanoseconds.
     pub start_took_ns: u64,
 }
 
-/// What one group did.
+/// The results of one group.
 #[derive(Clone, Debug, Default)]
 pub struct GroupPlayed {
     /// The group's name.
     pub name: String,
     /// Tasks that ran, forked ones included.
     pub tasks: u64,
-    /// Rounds of the steps that were finished.
+    /// Completed repetitions of the steps.
     pub rounds: u64,
     /// Whether its tasks have timers; without, there are no deadlines.
     pub has_timers: bool,

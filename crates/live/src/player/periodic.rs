@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What happens to the scheduler several times while the tasks play, such as a reload.
+//! A periodic action on the scheduler while the tasks play, such as a reload.
 
 use crate::player::clock::now_ns;
 
-/// An action that is repeated, spread evenly over the run's duration. A run is not over before the
-/// last repetition.
+/// An action that is repeated, spread evenly over the trial's duration. A trial does not end before
+/// the last repetition.
 pub struct Periodic<'a> {
-    /// How many are left.
+    /// The remaining repetitions.
     left: u32,
     /// The time between two of them, and from the start to the first, nanoseconds.
     pause_ns: u64,
@@ -16,25 +16,25 @@ pub struct Periodic<'a> {
 }
 
 impl<'a> Periodic<'a> {
-    /// `count` times `action`, which returns whether the run may go on.
+    /// Performs `action` `count` times; it returns whether the trial may continue.
     pub fn new(count: u32, duration_ns: u64, action: &'a mut dyn FnMut() -> bool) -> Periodic<'a> {
         let pause_ns = duration_ns / (u64::from(count) + 1);
         Periodic { left: count, pause_ns, next_ns: 0, action }
     }
 
-    /// The run begins.
+    /// The trial begins.
     pub fn begin(&mut self, start_ns: u64) {
         self.next_ns = start_ns + self.pause_ns;
     }
 
-    /// Performs the next one if it is due. Returns whether the run may go on.
+    /// Performs the next one if it is due. Returns whether the trial may continue.
     pub fn run_if_due(&mut self) -> bool {
         if self.left == 0 || now_ns() < self.next_ns {
             return true;
         }
         self.left -= 1;
         let goes_on = (self.action)();
-        // A long one does not shorten the time before the next one.
+        // A long action does not shorten the time before the next one.
         self.next_ns = now_ns() + self.pause_ns;
         goes_on
     }
@@ -62,7 +62,7 @@ mod tests {
         assert!(periodic.run_if_due() && periodic.next_ns().is_some());
         periodic.begin(now_ns());
         assert!(periodic.run_if_due() && periodic.run_if_due());
-        // The third one says that the run is over.
+        // The third one ends the trial.
         assert!(!periodic.run_if_due());
         assert_eq!(played, 3);
     }

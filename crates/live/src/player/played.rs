@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The results of a run, once all tasks have left it.
+//! The results of a trial, once all tasks have ended.
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
@@ -9,7 +9,7 @@ use crate::player::clock::thread_cpu_ns;
 use crate::player::run_state::{RunState, TaskSlot};
 use crate::player::{GroupPlayed, usage};
 
-/// Reads the CPU clocks of all tasks that have not ended by themselves: at the end of the run,
+/// Reads the CPU clocks of all tasks that have not ended by themselves: at the end of the trial,
 /// before they are told to stop.
 pub fn sample_cpu_times(run: &RunState) {
     for slot in run.slots.iter().filter(|slot| slot.end_ns.load(SeqCst) == 0) {
@@ -68,7 +68,7 @@ fn group(run: &RunState, number: usize) -> GroupPlayed {
 
 fn cpu_ns(slot: &TaskSlot) -> u64 {
     let before = slot.cpu_before_ns.load(SeqCst);
-    // A task that never ran has not even read its clock: what it used was setting itself up.
+    // A task that never ran has not read its clock; it only used CPU time to set itself up.
     if before == 0 { 0 } else { slot.cpu_after_ns.load(SeqCst).saturating_sub(before) }
 }
 

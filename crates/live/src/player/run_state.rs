@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The state of a run: everything that tasks, forked processes and the main thread share.
+//! The state of a trial: everything that tasks, forked processes and the main thread share.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -17,14 +17,14 @@ use crate::player::futex::{Barrier, Condition, Lock, Semaphore};
 use crate::player::shared_memory::{Recorder, Shareable, Shared};
 use crate::probes::Announcer;
 
-/// What the main thread tells all tasks, and what they tell it. One exists.
+/// Communication between the main thread and all tasks. One exists.
 #[repr(C)]
 pub struct Control {
     /// 0 until the common start.
     pub gate: AtomicU32,
     /// Threads that wait at the gate.
     pub ready: AtomicU32,
-    /// Whether what happens counts: 1 from the common start to the end of the run.
+    /// Whether events count: 1 from the common start to the end of the trial.
     pub counting: AtomicU32,
     /// Whether all must end.
     pub stop: AtomicU32,
@@ -36,18 +36,18 @@ pub struct Control {
     pub playing: AtomicU32,
     /// The common start on `CLOCK_MONOTONIC`.
     pub start_ns: AtomicU64,
-    /// The end of the run on `CLOCK_MONOTONIC`.
+    /// The end of the trial on `CLOCK_MONOTONIC`.
     pub end_ns: AtomicU64,
     /// The first fault, packed; 0: none.
     pub fault: AtomicU64,
 }
 
-/// What one task leaves behind.
+/// The results of one task.
 #[repr(C, align(64))]
 pub struct TaskSlot {
     /// The thread's number in the kernel.
     pub tid: AtomicU32,
-    /// Rounds played while counting.
+    /// Completed repetitions while counting.
     pub rounds: AtomicU64,
     /// CPU time before the first step.
     pub cpu_before_ns: AtomicU64,
@@ -61,7 +61,7 @@ pub struct TaskSlot {
     pub usage: [AtomicU64; 4],
 }
 
-/// What a group counts, and the attributes that its tasks give themselves.
+/// A group's counts, and the attributes that its tasks set for themselves.
 pub struct GroupTally {
     /// The threads' name.
     pub comm: CString,
@@ -82,7 +82,7 @@ pub struct GroupTally {
 /// A group's counts. One exists per group.
 #[repr(C)]
 pub struct Counts {
-    /// Releases whose deadline lay inside the run.
+    /// Releases whose deadline lay inside the trial.
     pub deadlines: AtomicU64,
     /// Of these, the ones missed.
     pub missed: AtomicU64,
@@ -105,9 +105,9 @@ unsafe impl Shareable for TaskSlot {}
 // SAFETY: as above.
 unsafe impl Shareable for Counts {}
 
-/// Everything that the tasks of one run share, by the numbers of its script.
+/// Everything that the tasks of one trial share, by the numbers of its script.
 pub struct RunState {
-    /// What is played.
+    /// The script.
     pub script: Script,
     /// Loop rounds of one millisecond of CPU time.
     pub rounds_per_ms: u64,
@@ -134,7 +134,7 @@ pub struct RunState {
     pub bell: OwnedFd,
     /// Where tasks keep their files.
     pub directory: CString,
-    /// The process group of forked processes; 0: nobody forks.
+    /// The process group of forked processes; 0: no task forks.
     pub children: AtomicI32,
 }
 
@@ -181,7 +181,7 @@ impl RunState {
         self.control().stop.load(SeqCst) != 0
     }
 
-    /// Whether what happens now counts.
+    /// Whether events count now.
     pub fn counting(&self) -> bool {
         self.control().counting.load(SeqCst) != 0
     }

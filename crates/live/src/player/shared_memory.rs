@@ -98,7 +98,7 @@ impl Recorder {
         self.words[MAX].fetch_max(sample, Relaxed);
     }
 
-    /// What was recorded so far.
+    /// The samples so far.
     pub fn histogram(&self, name: &str, group: &str) -> Histogram {
         let count = self.words[COUNT].load(Relaxed);
         let samples = self.words[BUCKETS..].iter().map(|word| word.load(Relaxed)).enumerate();

@@ -62,8 +62,8 @@ fn repeat(task: &mut Task, count: u64, at: usize, end: usize) -> Flow {
     Ok(())
 }
 
-/// Measures how long the operations take. A span that the end of the run finds unfinished counts
-/// only if it is too old already: how long the rest would have taken is not known.
+/// Measures how long the operations take. A span that is unfinished at the end of the trial counts
+/// only if it exceeds its limit already, because its full length is unknown.
 fn within(task: &mut Task, limit_ns: u64, at: usize, end: usize) -> Flow {
     let start_ns = now_ns();
     let flow = range(task, at, end);
@@ -99,7 +99,7 @@ fn step(task: &mut Task, op: Op) -> Flow {
     }
 }
 
-/// The operations with which tasks wait for each other.
+/// Operations that synchronise tasks.
 fn meet(task: &Task, op: Op) -> Flow {
     let run = task.run;
     let stop = &run.control().stop;
@@ -123,7 +123,7 @@ fn meet(task: &Task, op: Op) -> Flow {
     Ok(())
 }
 
-/// The operations with which a task changes itself.
+/// Operations that change the task's own attributes.
 fn change(task: &Task, op: Op) -> Flow {
     let run = task.run;
     let (fault, result) = match op {

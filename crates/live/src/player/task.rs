@@ -20,13 +20,13 @@ use crate::player::run_state::{Fault, GroupTally, RunState, TaskSlot};
 pub enum End {
     /// It has played all its steps.
     Played,
-    /// It has reached `exit`; the round that it was in is not finished.
+    /// It has reached `exit`; its current repetition is not complete.
     Left,
     /// The trial is over, or the task has reported a fault.
     Stopped,
 }
 
-/// Whether the task goes on; the error says that it ends, and why.
+/// Whether the task continues; the error says why it ends.
 pub type Flow = Result<(), End>;
 
 impl From<Stopped> for End {
@@ -40,13 +40,13 @@ pub const BUFFER: usize = 16 * 1024;
 
 /// A task that is playing.
 pub struct Task<'a> {
-    /// What it shares with the others.
+    /// The state that all tasks share.
     pub run: &'a RunState,
     /// Its group's number.
     pub group: usize,
     /// Its number in the group.
     pub number: u32,
-    /// Where it leaves its results; a forked process has none.
+    /// The place of its results; a forked process has none.
     pub slot: Option<&'a TaskSlot>,
     /// Its timers by their numbers.
     pub timers: [TimerState; MAX_TIMERS],
@@ -54,7 +54,7 @@ pub struct Task<'a> {
     pub steps: u64,
     /// Its own file, if it has one yet.
     pub file: Option<OwnedFd>,
-    /// Room for what it reads and writes.
+    /// The buffer for reads and writes.
     pub buffer: MaybeUninit<[u8; BUFFER]>,
 }
 
@@ -103,7 +103,7 @@ impl<'a> Task<'a> {
         self.over()
     }
 
-    /// The run was ended at `end_ns`: counts the deadlines of its timers.
+    /// The trial ended at `end_ns`: counts the deadlines of its timers.
     pub fn stop_timers(&mut self, end_ns: u64) {
         let mut tally = self.tally();
         for (timer, &plan) in self.timers.iter_mut().zip(&self.run.script.groups[self.group].timers)
@@ -112,8 +112,8 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// The task has ended by itself at `now_ns`: ends its timers' jobs. `end_ns` is when the run
-    /// will end, if that is known.
+    /// The task has ended by itself at `now_ns`: ends its timers' jobs. `end_ns` is the end of the
+    /// trial, if known.
     pub fn finish_timers(&mut self, now_ns: u64, end_ns: Option<u64>) {
         let mut tally = self.tally();
         for (timer, &plan) in self.timers.iter_mut().zip(&self.run.script.groups[self.group].timers)

@@ -57,7 +57,7 @@ fn ping_pong_passes_every_message() {
         ]),
     );
     assert_eq!(group(&played, "ping").rounds, 500);
-    // The last round of pong may still be on its way back to its beginning.
+    // The last repetition of pong may not be complete.
     assert!((499..=500).contains(&group(&played, "pong").rounds));
     assert!(played.completion_ns.is_some_and(|ns| ns <= played.run_ns));
     assert_eq!(group(&played, "ping").turnaround.count, 1);
@@ -216,7 +216,7 @@ fn timers_release_on_their_grid() {
         json!([{"name": "tick", "steps": [{"timer": {"period_us": 10_000}}, {"run_us": 100}]}]),
     );
     let tick = group(&played, "tick");
-    // Releases 1 … 19 have their deadlines inside; a busy machine may end the run a little late.
+    // Releases 1 … 19 have their deadlines inside; a busy machine may end the trial a little late.
     assert!((19..=22).contains(&tick.deadlines), "{tick:?}");
     assert!(tick.deadlines_missed <= tick.deadlines);
     // A starved task sees fewer releases, but then it has missed the others.

@@ -93,7 +93,7 @@ fn play_from_start(task: &mut Task, slot: &TaskSlot) {
     let start_ns = control.start_ns.load(SeqCst) + delay_ns;
     task.timers = [TimerState::new(start_ns); MAX_TIMERS];
     slot.cpu_before_ns.store(own_cpu_ns(), SeqCst);
-    let usage_before = usage::of(libc::RUSAGE_THREAD);
+    let usage_before = usage::read(libc::RUSAGE_THREAD);
     let delayed = if delay_ns > 0 { task.sleep_until(start_ns) } else { Ok(()) };
     let end = if delayed.is_ok() { steps::play(task) } else { End::Stopped };
     let (now_ns, cpu_ns) = (now_ns(), own_cpu_ns());
@@ -103,7 +103,7 @@ fn play_from_start(task: &mut Task, slot: &TaskSlot) {
         let end_ns = control.end_ns.load(SeqCst);
         task.stop_timers(end_ns);
     }
-    let used = usage::of(libc::RUSAGE_THREAD);
+    let used = usage::read(libc::RUSAGE_THREAD);
     for (index, place) in slot.usage.iter().enumerate() {
         place.store(used[index].saturating_sub(usage_before[index]), SeqCst);
     }

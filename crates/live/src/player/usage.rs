@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the kernel accounts to threads and processes by itself.
+//! The kernel's own accounting of threads and processes.
 //!
 //! Most kernels split user from system time by what they find at each tick: the sum is exact, the
-//! split of a short run is rough.
+//! split of a short time is rough.
 
 use std::mem;
 
@@ -10,7 +10,7 @@ use std::mem;
 pub type Usage = [u64; 4];
 
 /// The usage of `RUSAGE_THREAD` or `RUSAGE_SELF`. Async-signal-safe.
-pub fn of(who: i32) -> Usage {
+pub fn read(who: i32) -> Usage {
     // SAFETY: zeros are a valid rusage, and it is ours to fill.
     let usage = unsafe {
         let mut usage: libc::rusage = mem::zeroed();

@@ -23,7 +23,7 @@ pub const OTHER_WAITS: usize = 1;
 
 /// `enum probe_activity`.
 pub mod activity {
-    /// Nobody uses the slot.
+    /// The slot is unused.
     pub const FREE: u32 = 0;
     /// On a CPU.
     pub const RUNNING: u32 = 1;
@@ -52,7 +52,7 @@ pub const PREEMPTED: u32 = 1 << 31;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
-    /// How many.
+    /// The number of samples.
     pub count: u64,
     /// The largest.
     pub max_ns: u64,
@@ -74,10 +74,10 @@ impl Tally {
     }
 }
 
-/// What is known of a task.
+/// The state of a task.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Task {
+pub struct TaskSlot {
     /// The kernel's number of the task.
     pub pid: u32,
     /// Its group.
@@ -108,11 +108,11 @@ pub struct Task {
     pub padding: u64,
 }
 
-/// What tasks had counted whose slots are in use again.
+/// The counts of tasks whose slots are in use again.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
-    /// How many tasks.
+    /// The number of tasks.
     pub tasks: u64,
     /// Time on CPUs.
     pub cpu_time_ns: u64,
@@ -134,7 +134,7 @@ pub const BUSY: usize = 0;
 /// In [`Interval`]: waiting for a CPU.
 pub const WAITED: usize = 1;
 
-/// What a CPU has counted in one interval of [`model::series`].
+/// The counts of a CPU in one interval of [`model::series`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Interval {
@@ -150,7 +150,7 @@ pub struct Interval {
     pub padding: [u64; 2],
 }
 
-/// What a CPU has counted over time.
+/// The counts of a CPU over time.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct CpuSeries {
@@ -174,9 +174,9 @@ pub struct Event {
     pub kind: u32,
     /// Where.
     pub cpu: u32,
-    /// Who stopped, or the parent.
+    /// The task that stopped, or the parent.
     pub prev: u32,
-    /// Who runs, the child, or the task.
+    /// The task that runs next, the child, or the task itself.
     pub next: u32,
     /// The kernel's priority of `prev`.
     pub prev_prio: u32,
@@ -216,21 +216,21 @@ mod tests {
     #[test]
     fn rust_and_c_agree_on_tasks() {
         let rust = [
-            offset_of!(Task, pid),
-            offset_of!(Task, group),
-            offset_of!(Task, activity),
-            offset_of!(Task, cpu),
-            offset_of!(Task, since_ns),
-            offset_of!(Task, woken_ns),
-            offset_of!(Task, cpu_time_ns),
-            offset_of!(Task, voluntary_switches),
-            offset_of!(Task, involuntary_switches),
-            offset_of!(Task, migrations),
-            offset_of!(Task, wakeups),
-            offset_of!(Task, other_waits),
-            offset_of!(Task, next_child),
-            offset_of!(Task, padding),
-            size_of::<Task>(),
+            offset_of!(TaskSlot, pid),
+            offset_of!(TaskSlot, group),
+            offset_of!(TaskSlot, activity),
+            offset_of!(TaskSlot, cpu),
+            offset_of!(TaskSlot, since_ns),
+            offset_of!(TaskSlot, woken_ns),
+            offset_of!(TaskSlot, cpu_time_ns),
+            offset_of!(TaskSlot, voluntary_switches),
+            offset_of!(TaskSlot, involuntary_switches),
+            offset_of!(TaskSlot, migrations),
+            offset_of!(TaskSlot, wakeups),
+            offset_of!(TaskSlot, other_waits),
+            offset_of!(TaskSlot, next_child),
+            offset_of!(TaskSlot, padding),
+            size_of::<TaskSlot>(),
         ];
         assert_eq!(offsets("probe_task"), rust);
     }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The probes' maps: how large they are, and how they come into our memory.
+//! The probes' maps: their sizes, and mapping them into user space.
 
 use libbpf_rs::{Map, MapCore, Object, OpenObject};
 
 use super::layout::{BUCKETS, MEASURES};
-use super::shared::Shared;
+use super::shared::SharedMap;
 use crate::loader::variable::{self, Variable};
 
-/// Slots for tasks: as many as there are task numbers, within these bounds.
+/// Slots for tasks: one for each task number, within these bounds.
 const SLOTS_LEAST: usize = 1 << 12;
 /// 16 MiB of slots. Where numbers go higher, two tasks may want the same slot; the second is
 /// reported.
 pub(super) const SLOTS_MOST: usize = 1 << 17;
 
-/// One slot for each task number, as far as memory is no object. A power of two.
+/// One slot for each task number, up to a limit of memory. A power of two.
 pub fn slots() -> usize {
     let highest = std::fs::read_to_string("/proc/sys/kernel/pid_max").unwrap_or_default();
     let highest: usize = highest.trim().parse().unwrap_or(SLOTS_MOST);
@@ -49,14 +49,15 @@ pub fn find_map<'a>(object: &'a Object, name: &str) -> Result<Map<'a>, String> {
     object.maps().find(is_it).ok_or_else(|| format!("the probes have no map {name}"))
 }
 
-/// The values of a map as memory of ours.
+/// The values of a map, mapped into this process.
 pub fn map_memory<T: Copy>(
     object: &Object,
     name: &str,
     entries: usize,
-) -> Result<Shared<T>, String> {
+) -> Result<SharedMap<T>, String> {
     let map = find_map(object, name)?;
-    Shared::new(&map, entries).map_err(|error| format!("the map {name} cannot be mapped: {error}"))
+    SharedMap::new(&map, entries)
+        .map_err(|error| format!("the map {name} cannot be mapped: {error}"))
 }
 
 /// The size of the section that the global variables are in.

@@ -5,9 +5,9 @@ use model::Histogram;
 use model::series::{self, Counts, PLACES, bounds};
 
 use super::layout::{
-    BUCKETS, BUSY, CpuSeries, MEASURES, Tally, Task, Totals, WAITED, activity, lowest_value,
+    BUCKETS, BUSY, CpuSeries, MEASURES, Tally, TaskSlot, Totals, WAITED, activity, lowest_value,
 };
-use super::shared::Shared;
+use super::shared::SharedMap;
 
 /// One group's counts between start and finish.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,7 @@ pub struct GroupReadings {
     pub cpu_times_ns: Vec<u64>,
 }
 
-/// From when to when was counted, on the monotonic clock.
+/// The span of the counting, on the monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     /// The common start.
@@ -43,16 +43,16 @@ pub struct Window {
 }
 
 impl Window {
-    /// What of an interval that still goes on lies inside.
+    /// The part of an unfinished interval that lies inside the span.
     fn open_interval(&self, since_ns: u64) -> u64 {
         self.finish_ns.saturating_sub(since_ns.max(self.start_ns))
     }
 }
 
-/// Adds up a group: what its tasks have, and what those had whose slots are in use again. Besides
+/// Adds up a group: the counts of its tasks, and of tasks whose slots are in use again. Besides
 /// the sums, the tallies of its waits: after wake-ups, and for other reasons.
 pub fn group<'a>(
-    tasks: impl Iterator<Item = &'a Task>,
+    tasks: impl Iterator<Item = &'a TaskSlot>,
     retired: &Totals,
     window: Window,
 ) -> (GroupReadings, Tally, Tally) {
@@ -89,10 +89,10 @@ pub fn group<'a>(
     (sum, wakeups, other_waits)
 }
 
-/// Adds up what all CPUs have counted over time, and what still goes on.
+/// Adds up the counts of all CPUs over time, and the unfinished intervals.
 pub fn over_time<'a>(
     cpus: impl Iterator<Item = CpuSeries>,
-    tasks: impl Iterator<Item = &'a Task>,
+    tasks: impl Iterator<Item = &'a TaskSlot>,
     window: Window,
 ) -> Counts {
     let mut sums = vec![series::Interval::default(); PLACES];
@@ -128,8 +128,8 @@ pub fn over_time<'a>(
     counts
 }
 
-/// How long a task waits that has not got its CPU yet.
-fn open_wait(task: &Task, window: Window) -> u64 {
+/// The time that a runnable task has waited so far.
+fn open_wait(task: &TaskSlot, window: Window) -> u64 {
     match task.activity {
         activity::WAITING | activity::ASLEEP if task.woken_ns != 0 => {
             window.open_interval(task.woken_ns)
@@ -140,7 +140,12 @@ fn open_wait(task: &Task, window: Window) -> u64 {
 }
 
 /// Reads one histogram of a group.
-pub fn histogram(buckets: &Shared<u64>, group: usize, measure: usize, tally: &Tally) -> Histogram {
+pub fn histogram(
+    buckets: &SharedMap<u64>,
+    group: usize,
+    measure: usize,
+    tally: &Tally,
+) -> Histogram {
     let first = (group * MEASURES + measure) * BUCKETS;
     let samples = (0..BUCKETS).map(|bucket| (lowest_value(bucket), buckets.get(first + bucket)));
     Histogram {
@@ -159,11 +164,11 @@ mod tests {
 
     const WINDOW: Window = Window { start_ns: 100, finish_ns: 1000 };
 
-    fn task(activity: u32, since_ns: u64, woken_ns: u64) -> Task {
-        Task { pid: 1, activity, since_ns, woken_ns, ..Task::default() }
+    fn task(activity: u32, since_ns: u64, woken_ns: u64) -> TaskSlot {
+        TaskSlot { pid: 1, activity, since_ns, woken_ns, ..TaskSlot::default() }
     }
 
-    fn sum(task: Task) -> GroupReadings {
+    fn sum(task: TaskSlot) -> GroupReadings {
         group([task].iter(), &Totals::default(), WINDOW).0
     }
 
@@ -190,7 +195,8 @@ mod tests {
             padding: [0; 5],
             intervals: [Interval::default(); PLACES],
         };
-        // One CPU saw the end of a wait from 4 to 47 ms, the other a run from 10 to 12 ms.
+        // One CPU saw the end of a wait from 4 to 47 ms, the other a task that ran from 10 to 12
+        // ms.
         let (mut one, mut other) = (none, none);
         (one.intervals[0].ns[WAITED], one.intervals[4].ns[WAITED]) = (6 * MS, 7 * MS);
         (one.intervals[1].filled[WAITED], one.intervals[4].filled[WAITED]) = (1, -1);
@@ -198,8 +204,18 @@ mod tests {
         other.intervals[1].forks = 3;
         let window = Window { start_ns: 5 * MS, finish_ns: 55 * MS };
         let still = [
-            Task { pid: 1, since_ns: 53 * MS, activity: activity::RUNNING, ..Task::default() },
-            Task { pid: 2, since_ns: 51 * MS, activity: activity::WAITING, ..Task::default() },
+            TaskSlot {
+                pid: 1,
+                since_ns: 53 * MS,
+                activity: activity::RUNNING,
+                ..TaskSlot::default()
+            },
+            TaskSlot {
+                pid: 2,
+                since_ns: 51 * MS,
+                activity: activity::WAITING,
+                ..TaskSlot::default()
+            },
         ];
         let counts = over_time([one, other].into_iter(), still.iter(), window);
         let (_, equal) = counts.equal_intervals(50 * MS);

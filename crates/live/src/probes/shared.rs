@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Memory that BPF programs and we see at the same time.
+//! Memory that BPF programs and user space share.
 
 use std::io;
 use std::marker::PhantomData;
@@ -8,23 +8,23 @@ use std::ptr;
 
 /// The values of an array map, mapped into our memory. Everything is read and written volatile: the
 /// other side may do so at any time, and every value is plain data of which any bytes are valid.
-pub struct Shared<T> {
+pub struct SharedMap<T> {
     start: *mut T,
     entries: usize,
     _values: PhantomData<T>,
 }
 
 // SAFETY: it is memory shared with the kernel anyway; all access is volatile and by value.
-unsafe impl<T: Copy + Send> Send for Shared<T> {}
+unsafe impl<T: Copy + Send> Send for SharedMap<T> {}
 // SAFETY: as above.
-unsafe impl<T: Copy + Send> Sync for Shared<T> {}
+unsafe impl<T: Copy + Send> Sync for SharedMap<T> {}
 
-impl<T: Copy> Shared<T> {
+impl<T: Copy> SharedMap<T> {
     /// Maps `entries` values of a map that was made with `BPF_F_MMAPABLE`.
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub fn new(map: &impl AsFd, entries: usize) -> io::Result<Shared<T>> {
+    pub fn new(map: &impl AsFd, entries: usize) -> io::Result<SharedMap<T>> {
         // SAFETY: a fresh mapping of a map of at least this size; nothing of ours is touched.
         let start = unsafe {
             libc::mmap(
@@ -39,7 +39,7 @@ impl<T: Copy> Shared<T> {
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        Ok(Shared { start: start.cast(), entries, _values: PhantomData })
+        Ok(SharedMap { start: start.cast(), entries, _values: PhantomData })
     }
 
     /// How many values there are.
@@ -47,7 +47,7 @@ impl<T: Copy> Shared<T> {
         self.entries
     }
 
-    /// Where a value is, for those who know how long the mapping lives.
+    /// The address of a value, for callers that know how long the mapping lives.
     pub fn place(&self, index: usize) -> *mut T {
         assert!(index < self.entries, "a shared map has no value {index}");
         // SAFETY: inside the mapping.
@@ -69,7 +69,7 @@ impl<T: Copy> Shared<T> {
     }
 }
 
-impl Shared<u8> {
+impl SharedMap<u8> {
     /// Reads a plain value at a byte offset.
     pub fn read<V: Copy>(&self, offset: usize) -> V {
         assert!(offset + size_of::<V>() <= self.entries, "a shared section has no byte {offset}");
@@ -85,9 +85,9 @@ impl Shared<u8> {
     }
 }
 
-impl<T> Drop for Shared<T> {
+impl<T> Drop for SharedMap<T> {
     fn drop(&mut self) {
-        // SAFETY: this mapping, and nobody borrows from it.
+        // SAFETY: this mapping, and there are no borrows of it.
         unsafe { libc::munmap(self.start.cast(), self.entries * size_of::<T>()) };
     }
 }

@@ -32,8 +32,8 @@ pub fn drain(ring: &dyn MapCore) -> Result<Vec<Event>, String> {
     Ok(events)
 }
 
-/// Orders the events, counts their times from the start, and collects who took part. `group` names
-/// the group of a task, empty for strangers.
+/// Sorts the events, makes their times relative to the start, and collects the tasks. `group`
+/// returns the group of a task, empty for tasks outside the workload.
 pub fn trace(
     mut events: Vec<Event>,
     start_ns: u64,

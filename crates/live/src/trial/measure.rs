@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From what was played and counted to numbers with names.
+//! Makes measures from the results of the player and the counts of the probes.
 //!
 //! Everything here is defined in [`model::metric::MEASURES`]. A number that should be there and is
-//! not stands as missing, with its reason; a measure that has no meaning for a group (deadlines
-//! without a timer, the fairness of one task) is left out.
+//! not is `missing`, with its reason; a measure that has no meaning for a group (deadlines without
+//! a timer, the fairness of one task) is left out.
 
 use model::{Histogram, Measured, Metric, Provenance, series};
 use parsers::Reported;
@@ -56,7 +56,7 @@ pub fn all(played: &Played, reported: &Reported, provenance: &Provenance) -> Mea
     sheet.measured
 }
 
-/// What is known about a group without probes.
+/// Measures of a group without probes.
 struct OwnSide {
     cpu_ns: Option<u64>,
     tasks: Option<u64>,
@@ -99,7 +99,7 @@ impl Sheet {
         }
     }
 
-    /// A distribution without a hole; one with a hole is no distribution.
+    /// A complete distribution; without all of its samples it is missing.
     fn distribution(&mut self, name: &str, group: &str, histogram: &Histogram) {
         if !histogram.is_complete() {
             return self.missing(name, group, "the histogram and its count of samples differ");
@@ -108,7 +108,8 @@ impl Sheet {
         self.measured.histograms.push(Histogram { name, group, ..histogram.clone() });
     }
 
-    /// What the probes count; what the kernel accounts to threads stands in where it can.
+    /// Measures of the probes; without probes, the kernel's accounting of threads replaces them
+    /// where possible.
     fn kernel_side(&mut self, group: &str, reading: Option<&GroupReadings>, own: OwnSide) {
         let why = self.no_probes.clone();
         match reading {
@@ -142,7 +143,7 @@ impl Sheet {
         cpu_ns / (self.run_ns.max(1) as f64 * f64::from(self.cpus.max(1)))
     }
 
-    /// What the tasks themselves have seen.
+    /// Measures that the tasks take themselves.
     fn user_side(&mut self, group: &GroupPlayed) {
         let name = group.name.as_str();
         let per_second = group.rounds as f64 * SECOND_NS / self.run_ns.max(1) as f64;
@@ -172,7 +173,7 @@ impl Sheet {
         self.measured.metrics.extend(sums::deadlines(name, all, missed));
     }
 
-    /// What the real program says, or its run time if it says nothing.
+    /// Measures of the real program: from its output, else its run time.
     fn program(&mut self, stopped: bool, run_ns: u64, reported: &Reported) {
         let silent = *reported == Reported::default();
         match reported.completion_ns {

@@ -13,7 +13,7 @@ pub fn first(trial: &Trial) -> Option<String> {
     scheduler.or_else(|| programs(trial)).or_else(|| cpus(trial))
 }
 
-/// A difference between the trial's machine and this one that is no obstacle.
+/// A difference between the trial's machine and this one that does not prevent the trial.
 pub fn differences(trial: &Trial, cpus: u32) -> Option<String> {
     let machine = &trial.machine;
     (machine.cpus != cpus)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a real program needs before its trial can begin: a working folder, and the files that its
+//! Preparation of a real program's trial: a working folder, and the files that its
 //! preparing commands make there (a clip to play, a source tree without objects).
 
 use std::fs;
@@ -28,7 +28,7 @@ impl Folder {
     ///
     /// # Errors
     /// The outcome of the trial if there is no such folder.
-    pub fn of(trial: &Trial, context: &Context) -> Result<Folder, Outcome> {
+    pub fn for_trial(trial: &Trial, context: &Context) -> Result<Folder, Outcome> {
         let Some(program) = &trial.workload.program else { return Ok(Folder::Ours) };
         if program.scratch {
             let made = tempfile::Builder::new().prefix("fairground-").tempdir();

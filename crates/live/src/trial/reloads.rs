@@ -12,7 +12,7 @@ use crate::trial::scheduler::UnderTest;
 pub struct Reloads<'a> {
     under_test: &'a mut UnderTest,
     choice: &'a SchedulerChoice,
-    /// What the kernel must report now.
+    /// The expected state of the kernel.
     expected: ActiveScheduler,
     reloaded: Reloaded,
     /// Why a reload failed: the scheduler was gone, or could not be loaded again.
@@ -44,7 +44,7 @@ impl<'a> Reloads<'a> {
         }
     }
 
-    /// Unloads and loads the scheduler once. Returns whether the workload may go on.
+    /// Unloads and loads the scheduler once. Returns whether the workload may continue.
     pub fn reload(&mut self) -> bool {
         let result = self.try_reload();
         self.failure = result.err();
@@ -90,7 +90,8 @@ impl Reloaded {
         }
         measured.metrics.push(Metric::number("reloads", "all", self.load_ns.len() as f64));
         let times = [("unload_ns", &self.unload_ns), ("load_ns", &self.load_ns)];
-        let histogram = |(name, samples): (&str, &Vec<u64>)| Histogram::of(name, "all", samples);
+        let histogram =
+            |(name, samples): (&str, &Vec<u64>)| Histogram::from_samples(name, "all", samples);
         measured.histograms.extend(times.map(histogram));
         measured.sort();
     }

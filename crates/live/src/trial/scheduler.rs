@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The scheduler under test: brought in, verified before and after, taken out again.
+//! The scheduler under test: loaded, verified before and after, unloaded.
 
 use std::path::Path;
 use std::thread::sleep;
@@ -20,26 +20,26 @@ const DISABLE: Duration = Duration::from_secs(10);
 
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What has been brought in.
+/// The loaded scheduler.
 pub struct UnderTest {
     kind: LoadedFrom,
-    /// Why the kernel threw it out, once it is known.
+    /// Why the kernel ejected it, once known.
     exit: Option<ExitInfo>,
-    /// What it has printed, once it has left, every time that it was loaded.
+    /// Its output from every time that it was loaded, once it is unloaded.
     printed: Vec<String>,
 }
 
 enum LoadedFrom {
-    /// The kernel's own, or gone already.
+    /// The kernel's own scheduler, or already unloaded.
     Builtin,
     File(Box<Loaded>),
     Program(Running),
 }
 
-/// Brings the scheduler in. The outcome says why it could not be.
+/// Loads the scheduler. The outcome says why that failed.
 pub fn start(choice: &SchedulerChoice) -> Result<UnderTest, Outcome> {
     let unsupported = |reason| Outcome::Unsupported { reason };
-    // Somebody else's will not go away by itself; the one of the trial before may still be leaving.
+    // A foreign scheduler stays; that of the previous trial may still be unloading.
     if active().sched_ext_state == "enabled" || !await_disabled() {
         return Err(unsupported(format!(
             "the sched_ext scheduler `{}` is running, and it is not ours; stop it first",
@@ -74,7 +74,7 @@ pub fn await_disabled() -> bool {
 }
 
 impl UnderTest {
-    /// What was noticed while loading.
+    /// Notes from loading.
     pub fn notes(&self) -> Vec<String> {
         match &self.kind {
             LoadedFrom::File(loaded) => loaded.notes().to_vec(),
@@ -121,7 +121,7 @@ impl UnderTest {
         Err(self.ejected(reason))
     }
 
-    /// The kernel's reason if there is one, otherwise what we saw.
+    /// The kernel's reason if there is one, otherwise the observation.
     fn ejected(&mut self, seen: String) -> Outcome {
         match self.exit_info() {
             Some(exit) if exit.message.is_empty() => {
@@ -135,8 +135,8 @@ impl UnderTest {
         }
     }
 
-    /// Why the kernel threw it out. The reason is written when the scheduler has left, so one that
-    /// is just leaving is awaited.
+    /// Why the kernel ejected it. The reason is written at the end of unloading, so this waits for
+    /// it.
     fn exit_info(&self) -> Option<ExitInfo> {
         if active().sched_ext_state == "disabling" {
             await_disabled();
@@ -148,7 +148,7 @@ impl UnderTest {
         now.or_else(|| self.exit.clone()).filter(|exit| !exit.was_asked_for())
     }
 
-    /// What an installed scheduler printed, which is where it tells the kernel's reason.
+    /// The output of an installed scheduler, which contains the kernel's reason.
     fn last_words(&mut self) -> String {
         match &mut self.kind {
             LoadedFrom::Program(running) => {
@@ -159,7 +159,7 @@ impl UnderTest {
         }
     }
 
-    /// Takes it out and waits until the kernel's own scheduler is back. Can be called twice.
+    /// Unloads it and waits until the kernel's own scheduler is active. Can be called twice.
     pub fn stop(&mut self) {
         let mut printed = None;
         match std::mem::replace(&mut self.kind, LoadedFrom::Builtin) {
@@ -175,20 +175,20 @@ impl UnderTest {
         self.printed.truncate(LINES_MAX);
     }
 
-    /// Brings it in again after [`UnderTest::stop`]. The outcome says why it could not be.
+    /// Loads it again after [`UnderTest::stop`]. The outcome says why that failed.
     pub fn start_again(&mut self, choice: &SchedulerChoice) -> Result<(), Outcome> {
         self.kind = start(choice)?.kind;
         self.exit = None;
         self.verify_before(&active())
     }
 
-    /// What it has printed with `bpf_printk`; empty until it was stopped.
+    /// Its output of `bpf_printk`; empty until it was stopped.
     pub fn printed(&mut self) -> Vec<String> {
         std::mem::take(&mut self.printed)
     }
 }
 
-/// The object that the trial names, made from its source where no prepared one is at hand.
+/// The object that the trial names, compiled from its source if there is no compiled one.
 fn compiled(file: &str, sha256: &str) -> Result<compile::Compiled, String> {
     if let Some(compiled) = compile::find_object(sha256) {
         return Ok(compiled);
@@ -215,7 +215,7 @@ fn refused(error: loader::LoadError) -> Outcome {
     }
 }
 
-/// Starts an installed scheduler and waits until the kernel has it.
+/// Starts an installed scheduler and waits until the kernel has enabled it.
 fn start_program(command: &[String]) -> Result<Running, Outcome> {
     let failed = |reason| Outcome::Failed { reason };
     let mut running = Running::hold(command, &Policy::default(), None)

@@ -30,14 +30,14 @@ const NOT_SENT: i32 = 101;
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Runs a trial in a process of its own, so that a hang or a crash costs the trial and not the
-/// experiment. The supervisor runs above the load where it has the privilege. When `stop` becomes
-/// true, the trial ends early, and its record says so.
+/// experiment. The supervisor has a higher priority than the workload if it has the privilege. When
+/// `stop` becomes true, the trial ends early, and its record says so.
 pub fn supervise(trial: &Trial, context: &Context, stop: &AtomicBool) -> Record {
     let mut context = context.clone();
     if !context.virtual_clock && context.calibration_rounds_per_ms.is_none() {
         context.calibration_rounds_per_ms = Some(calibrated());
     }
-    let folder = match preparation::Folder::of(trial, &context) {
+    let folder = match preparation::Folder::for_trial(trial, &context) {
         Ok(folder) => folder,
         Err(outcome) => return without_measurement(trial, &context, outcome),
     };
@@ -106,7 +106,7 @@ fn defect(message: &str) -> Outcome {
     Outcome::Failed { reason: format!("the lab itself failed; please report it: {text}") }
 }
 
-/// Makes sure that no scheduler of the worker is active any more. The kernel unloads it when the
+/// Ensures that no scheduler of the worker is still active. The kernel unloads it when the
 /// worker's last file is closed. If that does not happen, SysRq-S forces it.
 fn leave_no_scheduler(trial: &Trial) -> Option<String> {
     if !trial.contestant.scheduler.is_sched_ext() || scheduler::await_disabled() {

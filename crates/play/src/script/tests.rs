@@ -71,7 +71,7 @@ fn channels_share_one_row_of_pipes() {
         "task": [{"name": "t", "steps": [{"receive": {"channel": "b", "bytes": 1}}]}]}))
     .unwrap();
     assert_eq!(script.pipes(), 5);
-    assert_eq!([0, 2, 3].map(|member| script.channels[1].of(member)), [2, 4, 2]);
+    assert_eq!([0, 2, 3].map(|member| script.channels[1].pipe_of(member)), [2, 4, 2]);
     assert_eq!(script.groups[0].ops, [Op::Receive { channel: 1, bytes: 1 }]);
 }
 

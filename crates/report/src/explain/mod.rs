@@ -12,10 +12,10 @@ use crate::terminal::layout::{COLUMNS, Paint, fit, pad, pad_left, wrapped};
 use crate::units;
 use sentences::{moment, share, time};
 
-/// How many tasks are listed one by one.
+/// The most tasks that are listed one by one.
 const TASKS: usize = 8;
 
-/// How many CPUs the timeline shows.
+/// The most CPUs of the timeline.
 const LANES: usize = 32;
 
 /// The whole explanation for a terminal: at most 110 columns, colour only if asked for.
@@ -145,7 +145,7 @@ fn timeline(explanation: &Explanation, paint: Paint) -> String {
     text + &around(explanation)
 }
 
-/// The longest wait and those who ran instead.
+/// The longest wait and the tasks that ran instead.
 fn around(explanation: &Explanation) -> String {
     let Some(view) = &explanation.longest else { return String::new() };
     let mut text = wrapped_in(&sentences::view(view), 2);
@@ -169,7 +169,7 @@ fn notes(explanation: &Explanation) -> String {
         .collect()
 }
 
-/// A paragraph that starts with two spaces and goes on with so many.
+/// A paragraph with an indent of two spaces, and another one for the following lines.
 fn wrapped_in(text: &str, indent: usize) -> String {
     let lines = wrapped(text, &" ".repeat(indent.saturating_sub(2)));
     lines.lines().map(|line| format!("  {line}\n")).collect()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What an explanation says, as plain sentences.
+//! An explanation as plain sentences.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use stats::explain::{
 
 use crate::units;
 
-/// How often it is told where a waiting task was put.
+/// The most queues of a wait that are listed.
 const PLACED: usize = 4;
 
 /// A task that is taken from a queue and runs within this time has not waited in between, ns.
 const SOON_NS: u64 = 20_000;
 
-/// Of who ran instead, what is less than the whole divided by this is not worth a word.
+/// Groups that ran instead for less than the whole divided by this are not mentioned.
 const LITTLE: u64 = 1000;
 
 /// A duration: `4.01 ms`.
@@ -25,7 +25,7 @@ pub fn time(ns: u64) -> String {
     units::number(ns as f64, Unit::Nanoseconds)
 }
 
-/// A moment of the run: `104.210 ms`.
+/// A moment of the trial: `104.210 ms`.
 pub fn moment(ns: u64) -> String {
     format!("{}.{:03} ms", ns / 1_000_000, ns / 1_000 % 1_000)
 }
@@ -64,7 +64,7 @@ pub fn instead(sums: &BTreeMap<String, u64>, idle_ns: u64, whole: u64) -> String
     }
 }
 
-/// Something only when another CPU idled meanwhile.
+/// Empty unless another CPU idled meanwhile.
 pub fn elsewhere(other_idle_ns: u64, whole: u64) -> String {
     match other_idle_ns {
         0 => String::new(),
@@ -72,7 +72,7 @@ pub fn elsewhere(other_idle_ns: u64, whole: u64) -> String {
     }
 }
 
-/// Why a wait was long: how it began, where the task was put, who ran instead, how it ended.
+/// Why a wait was long: its beginning, the queues, the tasks that ran instead, its end.
 pub fn wait(wait: &Wait) -> Vec<String> {
     let mut sentences = vec![beginning(wait)];
     sentences.extend(further(wait));
@@ -126,7 +126,7 @@ fn placed(placed: &Placed) -> String {
         Some(1) => " behind 1 other".into(),
         Some(tasks) => format!(" behind {} others", units::number(f64::from(tasks), Unit::Count)),
     };
-    // In full: only all digits show who comes first.
+    // In full: only all digits show the order.
     let vtime = placed.vtime.map_or(String::new(), |vtime| format!(", with virtual time {vtime}"));
     format!("{verb}{ahead}{vtime}")
 }
@@ -161,7 +161,7 @@ fn reason(why: Preemption, cause: Option<&str>) -> String {
     }
 }
 
-/// Where it was put later on, before the move that ended the wait.
+/// The queues that it was moved to, before the move that ended the wait.
 fn further(wait: &Wait) -> Vec<String> {
     let later = wait.placed.get(1..).unwrap_or_default();
     let later = &later[..later.len() - usize::from(last_move(wait).is_some())];
@@ -175,7 +175,7 @@ fn further(wait: &Wait) -> Vec<String> {
     sentences
 }
 
-/// The CPU's taking the task from a queue, if that is what ended the wait.
+/// The move from a queue to the CPU, if it ended the wait.
 fn last_move(wait: &Wait) -> Option<&Placed> {
     let last = wait.placed.get(1..)?.last()?;
     let taken = last.from.is_some() && last.queue.cpu() == Some(wait.cpu);
@@ -239,7 +239,7 @@ fn end(wait: &Wait) -> String {
     }
 }
 
-/// How much CPU time was lost.
+/// The lost CPU time.
 pub fn idle(explanation: &Explanation) -> String {
     let IdleWhileWaiting { cpu_ns, time_ns, episodes, .. } = explanation.idle;
     if cpu_ns == 0 {
@@ -272,7 +272,7 @@ pub fn episode(episode: &Episode) -> String {
     format!("{lasted}{lost} from {}: {place}.", moment(*from_ns))
 }
 
-/// What the timeline's letters mean.
+/// The legend of the timeline.
 pub fn legend(explanation: &Explanation) -> String {
     let ours = explanation.groups.iter().filter(|group| !group.name.is_empty());
     let letters = ours
@@ -283,7 +283,7 @@ pub fn legend(explanation: &Explanation) -> String {
     format!("What had the CPU longest in each {length}: {}.", letters.join(", "))
 }
 
-/// What the closer timeline shows.
+/// The legend of the closer timeline.
 pub fn view(view: &View) -> String {
     format!("The longest wait, one sign per {}: # runs, - waits, · sleeps.", time(view.column_ns))
 }

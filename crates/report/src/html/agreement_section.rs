@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether the simulator and the real kernel say the same: by kind of number, where they
-//! contradict each other, and every median that lies outside its tolerance.
+//! Whether the simulator and the real kernel agree: by kind of number, with contradictory claims
+//! and every median outside its tolerance.
 
 use std::cmp::Ordering;
 
@@ -10,10 +10,10 @@ use stats::view::agreement::{Agreement, Aspect, Figure, Sign, Tally, Within};
 use super::escape::text;
 use crate::{agreement, units};
 
-/// So many medians outside their tolerance are listed.
+/// The most medians outside their tolerance that are listed.
 const LISTED: usize = 60;
 
-/// The section; empty when only one backend answered.
+/// The section; empty with only one backend.
 pub fn section(comparison: &Comparison, agreement: Option<&Agreement>) -> String {
     let Some(agreement) = agreement else { return String::new() };
     let sentences = agreement::sentences(comparison, agreement);
@@ -38,12 +38,12 @@ fn by_aspect(agreement: &Agreement) -> String {
             percent(tally.strict_share())
         )
     };
-    let of = |aspect: Aspect| agreement.tally(|figure| figure.aspect == aspect);
-    let known = Aspect::ALL.into_iter().filter(|&aspect| of(aspect).figures > 0);
+    let tally_of = |aspect: Aspect| agreement.tally(|figure| figure.aspect == aspect);
+    let known = Aspect::ALL.into_iter().filter(|&aspect| tally_of(aspect).figures > 0);
     let lines: String = known
         .map(|aspect| {
             let (name, tolerance) = agreement::aspect(aspect);
-            line(name, tolerance, of(aspect))
+            line(name, tolerance, tally_of(aspect))
         })
         .collect();
     let all = line("all", "", agreement.tally(|_| true));
@@ -126,7 +126,7 @@ fn outside(agreement: &Agreement) -> String {
     )
 }
 
-/// By relative error; errors beside 0 have none and come first.
+/// By relative error. Errors of a reference of 0 have none, and come first.
 fn worst_first(one: &Figure, other: &Figure) -> Ordering {
     let size = |figure: &Figure| figure.relative_error().map_or(f64::INFINITY, f64::abs);
     size(other).total_cmp(&size(one))

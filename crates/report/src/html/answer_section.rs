@@ -91,7 +91,7 @@ v-worse\">worse</span> \
      A claim (better, worse, differs) needs a 95 % interval that \
      excludes zero and a p value below 5 %, corrected for all contestants and settings.";
 
-/// The rows of one load: a heading and one row per setting, or a single row.
+/// The rows of one workload: a heading and one row per setting, or a single row.
 fn workload_rows(comparison: &Comparison, headline: &WorkloadHeadline) -> String {
     let mut title = format!(
         "<b>{}</b> {}",
@@ -106,7 +106,7 @@ fn workload_rows(comparison: &Comparison, headline: &WorkloadHeadline) -> String
         && !both
     {
         title = title.replacen("</b>", &format!(" {}</b>", text(&setting(cell))), 1);
-        let row = matrix_row(comparison, cell, row, &title, "alone");
+        let row = matrix_row(comparison, cell, row, &title, "single");
         return format!("<tbody>{row}</tbody>");
     }
     let columns = comparison.contestants.len() + 1;
@@ -123,7 +123,7 @@ fn workload_rows(comparison: &Comparison, headline: &WorkloadHeadline) -> String
     )
 }
 
-/// `hogs=24`, as far as there are parameters.
+/// `hogs=24`; empty without parameters.
 fn setting(cell: &Cell) -> String {
     let parameters = cell.parameters.iter().map(|(name, value)| format!("{name}={value}"));
     parameters.collect::<Vec<_>>().join(" ")
@@ -154,10 +154,10 @@ fn field(cell: &Cell, row: &Row, entry: &Entry) -> String {
     let words = match entry.verdict {
         Verdict::Baseline => median.clone().unwrap_or_else(|| "–".into()),
         Verdict::NotMeasured => "–".into(),
-        Verdict::TooFewRuns => "·".into(),
+        Verdict::TooFewTrials => "·".into(),
         Verdict::Equal => "=".into(),
         Verdict::Equivalent => "≈".into(),
-        Verdict::Inconclusive => "~".into(),
+        Verdict::NotDistinguishable => "~".into(),
         _ => shift.clone().unwrap_or_default(),
     };
     let details = [

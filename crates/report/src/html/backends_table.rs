@@ -9,7 +9,7 @@ use super::escape::text;
 use super::markup::class;
 use crate::{agreement, cells, units};
 
-/// A table per headline measure; `cells` ask the same of a real kernel and of the simulator.
+/// A table per headline measure; `cells` are the same on a real kernel and in the simulator.
 pub fn tables(comparison: &Comparison, cells: &[&Cell], agreement: &Agreement) -> String {
     cells[0].headline().map(|row| table(comparison, cells, row, agreement)).collect()
 }
@@ -27,7 +27,7 @@ fn table(comparison: &Comparison, cells: &[&Cell], row: &Row, agreement: &Agreem
     let heads: String = cells.iter().map(|cell| head(cell, &comparison.baseline)).collect();
     let definition = measure(&row.measure.name).map_or("", |measure| measure.definition);
     format!(
-        "<div class=\"scroll\"><table class=\"data result beside\"><caption><span \
+        "<div class=\"scroll\"><table class=\"data result backends\"><caption><span \
          title=\"{}\">{}</span> <small>{}</small></caption><thead><tr><th \
          scope=\"col\">contestant</th>{heads}<th scope=\"col\" class=\"n\" title=\"error of the \
          simulated median; ✓ within the tolerance, (✓) only by the \
@@ -88,7 +88,7 @@ fn side(row: &Row, entry: Option<&Entry>) -> String {
         verdict => verdict.words().into(),
     };
     format!(
-        "<td class=\"n median\">{}</td><td class=\"side {}\">{}</td>",
+        "<td class=\"n median\">{}</td><td class=\"difference {}\">{}</td>",
         text(&median),
         class(entry.verdict),
         text(&words)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The frames of the charts that the scripts draw, with what each shows.
+//! The frames of the charts that the scripts draw, with their captions.
 
 use stats::{Cell, Comparison, Row};
 
@@ -9,11 +9,11 @@ use super::figure::SAVE;
 use super::page_data::Resampled;
 use crate::cells;
 
-/// A chart's name, its title, and the sentence below it; the scripts say more where it depends on
-/// the chosen cell.
+/// A chart's name, its title, and the caption; the scripts extend those that depend on the chosen
+/// cell.
 const FIGURES: [(&str, &str, &str); 7] = [
     (
-        "runs",
+        "trials",
         "Every trial",
         "Each point is one trial; the box spans the middle half of the trials, its line is the \
          median. \
@@ -55,9 +55,8 @@ const FIGURES: [(&str, &str, &str); 7] = [
     ),
 ];
 
-/// The section; `knees` are said below the charts. Everything has the place that the scripts will
-/// fill for the cell that the page opens with, so that nothing moves when they do; where they find
-/// that it needs another, they say so.
+/// The section, with `knees` below the charts. Every chart has the height that it needs for the
+/// first cell, so that nothing moves when the scripts draw; another cell may need another height.
 pub fn section(
     comparison: &Comparison,
     resampled: &Resampled,
@@ -95,7 +94,7 @@ pub fn section(
     )
 }
 
-/// Whether a chart will have something to show of this cell.
+/// Whether a chart has something to show for this cell.
 fn has(id: &str, cell: &Cell, comparison: &Comparison, shifts: bool) -> bool {
     let any =
         |wanted: &dyn Fn(&Row) -> bool| cell.rows.iter().any(|it| it.is_measured() && wanted(it));
@@ -119,10 +118,10 @@ fn is_next(cell: &Cell, other: &Cell) -> bool {
             == 1
 }
 
-/// Of a chart with so many contestants, in CSS pixels, as in the scripts.
+/// The height of a chart with this many contestants, in CSS pixels, as in the scripts.
 fn height(id: &str, contestants: usize) -> usize {
     match id {
-        "runs" => 92 + 34 * contestants,
+        "trials" => 92 + 34 * contestants,
         "switches" | "share" => 110 + 30 * contestants,
         _ => 400,
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How much a page holds. One that grows beyond its limit is made again with less, and says what is
-//! missing.
+//! The amount of detail in a page. A page above the size limit is made again with less, and says
+//! what is missing.
 
-/// How much is embedded.
+/// The amount of embedded data.
 #[derive(Clone, Copy)]
 pub struct DetailLevel {
-    /// Whether every measure keeps its single runs, or only the headline ones.
-    pub all_runs: bool,
+    /// Whether every measure keeps its single trials, or only the headline ones.
+    pub all_trials: bool,
     /// Whether every distribution is drawn, or only those of headline measures.
     pub all_distributions: bool,
     /// Points of a percentile curve per decade of `1/(1−p)`.
@@ -21,7 +21,7 @@ pub struct DetailLevel {
     pub interval_numbers: bool,
     /// Whether there are tables of the measures that no workload names first.
     pub other_measures: bool,
-    /// Cells that have tables and pictures over time of their own, the one that opens among them.
+    /// Cells with tables and pictures over time, including the first one shown.
     pub cells: usize,
     /// Kinds of failure that are listed.
     pub failures: usize,
@@ -29,13 +29,13 @@ pub struct DetailLevel {
     pub dumps: usize,
     /// Characters of each dump.
     pub dump: usize,
-    /// What the page says about its charts.
+    /// What the page says about missing detail in its charts.
     pub cut: &'static str,
 }
 
 /// Nothing is left out.
 const ALL: DetailLevel = DetailLevel {
-    all_runs: true,
+    all_trials: true,
     all_distributions: true,
     points_per_decade: 28,
     shifts: true,
@@ -51,7 +51,7 @@ const ALL: DetailLevel = DetailLevel {
 };
 
 const HEADLINE_RUNS: DetailLevel = DetailLevel {
-    all_runs: false,
+    all_trials: false,
     points_per_decade: 20,
     intervals: 40,
     dumps: 3,
@@ -91,7 +91,7 @@ const LEAST: DetailLevel = DetailLevel { cells: 8, failures: 50, ..FEW_CELLS };
 pub const DETAILS: [DetailLevel; 6] =
     [ALL, HEADLINE_RUNS, HEADLINE_CHARTS, COARSE, FEW_CELLS, LEAST];
 
-/// Which of so many things in order are shown: the first, with `always` among them.
+/// Which items of an ordered list are shown: the first ones, and `always`.
 pub fn shows(place: usize, always: usize, most: usize) -> bool {
     place == always || place < most.saturating_sub(usize::from(always >= most))
 }

@@ -11,7 +11,7 @@ use crate::replication::{amount, expected, found};
 const SIZE: (f64, f64) = (320.0, 44.0);
 /// Room on both sides.
 const MARGIN: f64 = 14.0;
-/// How far the far end of a size may lie, in parts of all else that is drawn.
+/// The largest distance of the far end of a size, as a multiple of the rest of the drawing.
 const FARTHER: f64 = 3.0;
 /// The middle of the bar.
 const MIDDLE: f64 = 14.0;
@@ -45,7 +45,7 @@ pub fn picture(expectation: &Expectation, finding: &Finding) -> String {
     )
 }
 
-/// The ends of the size and where both sides are alike, as far as they do not hide each other.
+/// The ends of the size and the neutral value, unless they hide each other.
 fn labels(expectation: &Expectation, scale: &ExpectationScale) -> String {
     let ends = expectation.ends().map(|(low, high)| [low, high]);
     let marks = expectation.neutral().into_iter().chain(ends.into_iter().flatten());
@@ -77,8 +77,8 @@ struct ExpectationScale {
 }
 
 impl ExpectationScale {
-    /// What was measured, what is neutral and the near end of the size are drawn; the far end only
-    /// if it is not much farther. `None` where nothing finite is.
+    /// The estimate, the neutral value and the near end of the size are drawn; the far end only if
+    /// it is not much farther. `None` without finite values.
     fn new(expectation: &Expectation, finding: &Finding) -> Option<ExpectationScale> {
         let estimate = finding.estimate?;
         let logarithmic = expectation.by == By::Ratio;
@@ -103,7 +103,7 @@ impl ExpectationScale {
         (self.low..=self.high).contains(&value)
     }
 
-    /// Beyond the drawn range it is the picture's edge.
+    /// Values beyond the drawn range are at the picture's edge.
     fn at(&self, value: f64) -> f64 {
         let value = if self.logarithmic { value.ln() } else { value };
         let span = self.high - self.low;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Why tasks waited, for the traced trials: cell by cell where the time of each task group went
-//! under every contestant, then trial by trial what ran instead and how the longest waits came
-//! about.
+//! Why tasks waited, for the traced trials: for each cell the use of time by each task group under
+//! every contestant, then for each trial the tasks that ran instead and the causes of the longest
+//! waits.
 
 use model::Record;
 use model::metric::Unit;
@@ -12,7 +12,7 @@ use super::escape::text;
 use crate::explain::sentences;
 use crate::units;
 
-/// How many of each group's longest waits are told.
+/// The number of longest waits of each group that are explained.
 const WAITS: usize = 2;
 
 /// A traced trial with its explanation.
@@ -21,11 +21,11 @@ struct ExplainedTrial<'a> {
     explanation: Explanation,
 }
 
-/// The section; empty when nothing was traced, which the timeline says.
+/// The section; empty when nothing was traced, which the timeline's section says.
 pub fn section(comparison: &Comparison, records: &[Record]) -> String {
     let mut told: Vec<ExplainedTrial<'_>> = records.iter().filter_map(tell).collect();
-    told.sort_by_key(|one| {
-        let trial = &one.record.trial;
+    told.sort_by_key(|traced| {
+        let trial = &traced.record.trial;
         let name = &trial.contestant.name;
         let place = comparison.contestants.iter().position(|other| other == name);
         (place, trial.backend.is_model())
@@ -34,8 +34,8 @@ pub fn section(comparison: &Comparison, records: &[Record]) -> String {
         return String::new();
     }
     let mut places: Vec<String> = Vec::new();
-    for one in &told {
-        let place = place(one.record);
+    for traced in &told {
+        let place = place(traced.record);
         if !places.contains(&place) {
             places.push(place);
         }
@@ -43,7 +43,7 @@ pub fn section(comparison: &Comparison, records: &[Record]) -> String {
     let cells: String = places.iter().map(|place| cell(place, &told)).collect();
     format!(
         "<section id=\"why\"><h2>Why</h2><p class=\"aside\">Where the time of the traced trials \
-         went: one trial of each contestant, so these are examples, not statistics. {LEGEND}</p>\
+         went: traced trial of each contestant, so these are examples, not statistics. {LEGEND}</p>\
          {cells}</section>\n"
     )
 }
@@ -63,15 +63,15 @@ fn place(record: &Record) -> String {
 
 fn cell(place: &str, told: &[ExplainedTrial<'_>]) -> String {
     let ours: Vec<&ExplainedTrial<'_>> =
-        told.iter().filter(|one| self::place(one.record) == place).collect();
+        told.iter().filter(|traced| self::place(traced.record) == place).collect();
     let mut groups: Vec<&str> = Vec::new();
-    for group in ours.iter().flat_map(|one| &one.explanation.groups) {
+    for group in ours.iter().flat_map(|traced| &traced.explanation.groups) {
         if !group.name.is_empty() && !groups.contains(&group.name.as_str()) {
             groups.push(&group.name);
         }
     }
     let rows: String = groups.iter().map(|group| group_rows(group, &ours)).collect();
-    let trials: String = ours.iter().map(|one| trial(one)).collect();
+    let trials: String = ours.iter().map(|traced| trial(traced)).collect();
     format!(
         "<h3>{}</h3><div class=\"scroll\"><table class=\"data spent\"><thead><tr><th \
          scope=\"col\">tasks</th><th scope=\"col\">under</th><th scope=\"col\">where their time \
@@ -84,9 +84,9 @@ fn cell(place: &str, told: &[ExplainedTrial<'_>]) -> String {
 
 /// A group under every contestant.
 fn group_rows(name: &str, told: &[&ExplainedTrial<'_>]) -> String {
-    let spent = |one: &&ExplainedTrial<'_>| {
-        let group = one.explanation.groups.iter().find(|group| group.name == name)?;
-        Some((who(one.record), group.clone()))
+    let spent = |traced: &&ExplainedTrial<'_>| {
+        let group = traced.explanation.groups.iter().find(|group| group.name == name)?;
+        Some((who(traced.record), group.clone()))
     };
     let rows: Vec<(String, Spent)> = told.iter().filter_map(spent).collect();
     let count = rows.len();
@@ -122,7 +122,7 @@ fn fields(group: &Spent) -> String {
     };
     format!(
         "<td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td \
-         class=\"meanwhile\">{}</td>",
+         class=\"idle\">{}</td>",
         bar(group),
         share(group.running_ns),
         share(group.waiting_ns),
@@ -131,7 +131,7 @@ fn fields(group: &Spent) -> String {
     )
 }
 
-/// Four parts of a bar; the title says them in words.
+/// Four parts of a bar; its title has the numbers.
 fn bar(group: &Spent) -> String {
     let parts = [
         ("s-run", "running", group.running_ns),
@@ -155,8 +155,8 @@ fn bar(group: &Spent) -> String {
     )
 }
 
-fn trial(one: &ExplainedTrial<'_>) -> String {
-    let explanation = &one.explanation;
+fn trial(traced: &ExplainedTrial<'_>) -> String {
+    let explanation = &traced.explanation;
     let waits: String = explanation.waits.iter().map(story).collect();
     let waits = if waits.is_empty() {
         "<p>No task waited.</p>".into()
@@ -164,8 +164,9 @@ fn trial(one: &ExplainedTrial<'_>) -> String {
         format!("<ol class=\"waits\">{waits}</ol>")
     };
     let episodes = explanation.idle.worst.iter().take(3);
-    let episodes: String =
-        episodes.map(|it| format!("<li>{}</li>", text(&sentences::episode(it)))).collect();
+    let episodes: String = episodes
+        .map(|episode| format!("<li>{}</li>", text(&sentences::episode(episode))))
+        .collect();
     let episodes = if episodes.is_empty() { episodes } else { format!("<ul>{episodes}</ul>") };
     let notes = sentences::notes(explanation);
     let notes: String =
@@ -173,7 +174,7 @@ fn trial(one: &ExplainedTrial<'_>) -> String {
     format!(
         "<details class=\"more why\"><summary>{}: {}</summary><h4>The longest waits</h4>{waits}\
          <h4>Idle while work waited</h4><p>{}</p>{episodes}{notes}</details>\n",
-        text(&who(one.record)),
+        text(&who(traced.record)),
         text(&summary(explanation)),
         text(&sentences::idle(explanation)),
     )

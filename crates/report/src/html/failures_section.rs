@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Outcomes that were not `ok`: every one, with its reason and dump.
+//! Every outcome that is not `ok`, with its reason and dump.
 
 use std::collections::BTreeMap;
 
@@ -85,7 +85,7 @@ fn row(
     )
 }
 
-/// What the kernel said, folded away.
+/// The kernel's messages, folded.
 fn dump(record: &Record, most: usize) -> Option<String> {
     let (name, dump) = match &record.outcome {
         Outcome::Ejected { dump, .. } => ("the kernel's dump", dump),

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Pictures that are drawn here and need no script: an SVG with its numbers as CSV beside it. The
-//! scripts only add the buttons that save them.
+//! Pictures without scripts: an SVG with its numbers as CSV. The scripts only add the buttons that
+//! save them.
 
 use super::escape::text;
 
-/// A picture with its title, what it shows, and its numbers.
+/// A picture with its title, its description and its numbers.
 pub struct Figure<'a> {
     /// The heading; also the name of the saved files.
     pub title: &'a str,
-    /// What a screen reader says instead of the picture.
+    /// The description for screen readers.
     pub label: &'a str,
     /// Width and height of the drawing.
     pub size: (f64, f64),
@@ -22,9 +22,9 @@ pub struct Figure<'a> {
 
 /// The numbers of a picture as CSV, a line of names first.
 pub enum Numbers<'a> {
-    /// Beside the picture.
+    /// Next to the picture.
     Here(&'a str),
-    /// Packed with those of the charts, at this place.
+    /// Packed with those of the charts, at this index.
     Packed(usize),
 }
 
@@ -79,7 +79,7 @@ pub fn words(class: &str, (x, y): (f64, f64), anchor: &str, words: &str) -> Stri
     )
 }
 
-/// A point that says what it is when asked.
+/// A point with a tooltip.
 pub fn point(class: &str, (x, y): (f64, f64), radius: f64, title: &str) -> String {
     format!(
         "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"><title>{}</title>\
@@ -88,7 +88,7 @@ pub fn point(class: &str, (x, y): (f64, f64), radius: f64, title: &str) -> Strin
     )
 }
 
-/// A name, shortened to so many characters.
+/// A name, shortened to at most `most` characters.
 pub fn short(name: &str, most: usize) -> String {
     if name.chars().count() > most {
         name.chars().take(most - 1).chain(['…']).collect()

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What every page has around its content: the head with its policy, facts, and commands to copy.
+//! The frame of every page: the head with its content security policy, facts, and commands to copy.
 
 use stats::Comparison;
 
 use super::escape::text;
 use crate::units;
 
-/// Only what is in the file may be used; nothing may be fetched or sent.
+/// The page may use only what it contains; nothing may be fetched or sent.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data: blob:; base-uri 'none'; form-action 'none'";
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A static site from many people's results: who shared what, and for each question that several
-//! have answered, whether they agree. One page for each scheduler, machine and load.
-//!
-//! Every page is whole without scripts and without a network. Everything in it comes from
-//! strangers' files, and passes through [`escape`](super::escape).
+//! A static site of shared results: the contributions, and for each question with several answers
+//! whether they agree. One page for each scheduler, machine and workload.
+//! Every page is complete without scripts and network. All of its content comes from untrusted
+//! files, and passes through [`escape`](super::escape).
 
 mod answer_card;
 mod collection;

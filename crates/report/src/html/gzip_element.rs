@@ -7,7 +7,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-/// An element that holds a text packed; no text can get out of it.
+/// An element with a compressed text, encoded so that the text cannot end the element.
 pub fn element(id: &str, text: &str) -> String {
     let packed = base64(&gzip(text));
     format!("<script type=\"application/gzip\" id=\"{id}\">{packed}</script>")

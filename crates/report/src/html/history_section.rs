@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How the experiment's numbers have gone from run to run: a picture for each series that changed,
+//! The experiment's numbers session after session: a picture for each series that changed,
 //! and the others in a table.
 
 use stats::Verdict;
@@ -10,22 +10,22 @@ use super::figure::{Figure, Numbers, field, line, point, words};
 use crate::terminal::history_text::{verdict, words as step_words};
 use crate::units;
 
-/// Pictures beyond this are a wall; the table has their numbers.
+/// The most pictures; the table has all numbers.
 const PICTURES_MAX: usize = 24;
 
 /// Width and height of a picture, and the frame's left, right, top and bottom.
 const SIZE: (f64, f64) = (360.0, 150.0);
 const FRAME: (f64, f64, f64, f64) = (62.0, 348.0, 14.0, 122.0);
 
-/// The section; empty with fewer than two runs.
+/// The section; empty with fewer than two sessions.
 pub fn section(history: Option<&History>) -> String {
-    let Some(history) = history.filter(|history| history.runs.len() > 1) else {
+    let Some(history) = history.filter(|history| history.sessions.len() > 1) else {
         return String::new();
     };
     let mut series: Vec<&Series> = history.series.iter().collect();
     series.sort_by_key(|one| (!one.has_regressed(), one.steps.is_empty()));
-    let pictures = series.iter().take(PICTURES_MAX).map(|one| picture(one, &history.runs));
-    let runs = history.runs.iter().map(|run| format!("<li>{}</li>", text(run)));
+    let pictures = series.iter().take(PICTURES_MAX).map(|one| picture(one, &history.sessions));
+    let sessions = history.sessions.iter().map(|session| format!("<li>{}</li>", text(session)));
     format!(
         "<section id=\"history\"><h2>History</h2><p>{}.</p><p class=\"aside\">Each point is the \
          median of one session of the experiment. A session is compared with the one before as \
@@ -35,8 +35,8 @@ pub fn section(history: Option<&History>) -> String {
          sessions</summary><ol \
          class=\"plain\">{}</ol></details><div class=\"figures\">{}</div>{}</section>\n",
         text(&verdict(history)),
-        history.runs.len(),
-        runs.collect::<String>(),
+        history.sessions.len(),
+        sessions.collect::<String>(),
         pictures.collect::<String>(),
         table(&series, history)
     )
@@ -44,24 +44,24 @@ pub fn section(history: Option<&History>) -> String {
 
 /// The places of a picture's points.
 struct HistoryScale {
-    runs: usize,
+    sessions: usize,
     low: f64,
     high: f64,
 }
 
 impl HistoryScale {
-    fn of(series: &Series) -> HistoryScale {
+    fn new(series: &Series) -> HistoryScale {
         let known = || series.medians.iter().flatten().copied();
         let (low, high) =
             (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
         // Without any difference the line runs in the middle.
         let room = if high > low { 0.0 } else { (high.abs() * 0.01).max(1e-9) };
-        HistoryScale { runs: series.medians.len(), low: low - room, high: high + room }
+        HistoryScale { sessions: series.medians.len(), low: low - room, high: high + room }
     }
 
-    fn x(&self, run: usize) -> f64 {
+    fn x(&self, session: usize) -> f64 {
         let (left, right, ..) = FRAME;
-        left + 8.0 + (right - left - 16.0) * run as f64 / (self.runs.max(2) - 1) as f64
+        left + 8.0 + (right - left - 16.0) * session as f64 / (self.sessions.max(2) - 1) as f64
     }
 
     fn y(&self, value: f64) -> f64 {
@@ -70,28 +70,28 @@ impl HistoryScale {
     }
 }
 
-fn picture(series: &Series, runs: &[String]) -> String {
+fn picture(series: &Series, sessions: &[String]) -> String {
     if series.medians.iter().flatten().next().is_none() {
         return String::new();
     }
-    let scale = HistoryScale::of(series);
+    let scale = HistoryScale::new(series);
     let title = format!("{}, {}", series.contestant, units::measure(&series.measure));
     let steps: Vec<String> = series.steps.iter().map(step_words).collect();
     let label = format!("{title}, {}: {}", series.cell, steps.join("; "));
-    let marks = [frame(series, &scale), jumps(series, &scale), track(series, &scale, runs)];
+    let marks = [frame(series, &scale), jumps(series, &scale), track(series, &scale, sessions)];
     let steps: String = steps.iter().map(|it| format!("<br>{}", text(it))).collect();
     let figure = Figure {
         title: &title,
         label: &label,
         size: SIZE,
         marks: &marks.concat(),
-        numbers: Numbers::Here(&csv(series, runs)),
+        numbers: Numbers::Here(&csv(series, sessions)),
         caption: &format!("{}{steps}", text(&series.cell)),
     };
     figure.html()
 }
 
-/// Lines at the lowest and the highest number, and the runs' numbers below.
+/// Lines at the lowest and the highest number, and the sessions' numbers below.
 fn frame(series: &Series, scale: &HistoryScale) -> String {
     let (left, right, top, bottom) = FRAME;
     let level = |y: f64, value: f64| {
@@ -104,7 +104,7 @@ fn frame(series: &Series, scale: &HistoryScale) -> String {
     } else {
         level((top + bottom) / 2.0, known[0])
     };
-    let last = scale.runs - 1;
+    let last = scale.sessions - 1;
     ends + &words("tick", (scale.x(0), bottom + 20.0), "middle", "session 1")
         + &words("tick", (scale.x(last), bottom + 20.0), "middle", &format!("{}", last + 1))
 }
@@ -120,7 +120,7 @@ fn jumps(series: &Series, scale: &HistoryScale) -> String {
 }
 
 /// The line through the medians, and a point for each.
-fn track(series: &Series, scale: &HistoryScale, runs: &[String]) -> String {
+fn track(series: &Series, scale: &HistoryScale, sessions: &[String]) -> String {
     let known: Vec<(usize, f64)> =
         series.medians.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?))).collect();
     let place = |&(at, value): &(usize, f64)| (scale.x(at), scale.y(value));
@@ -134,20 +134,20 @@ fn track(series: &Series, scale: &HistoryScale, runs: &[String]) -> String {
             _ => ("dot", 3.0),
         };
         let number = units::number(one.1, series.unit);
-        point(class, place(one), radius, &format!("{}: {number}", runs[one.0]))
+        point(class, place(one), radius, &format!("{}: {number}", sessions[one.0]))
     };
     let dots: String = known.iter().map(dot).collect();
     format!("<polyline class=\"track\" points=\"{}\"/>{dots}", path.join(" "))
 }
 
-fn csv(series: &Series, runs: &[String]) -> String {
-    let line = |(run, value): (&String, &Option<f64>)| {
-        format!("\n{},{}", field(run), value.map(|value| value.to_string()).unwrap_or_default())
+fn csv(series: &Series, sessions: &[String]) -> String {
+    let line = |(session, value): (&String, &Option<f64>)| {
+        format!("\n{},{}", field(session), value.map(|value| value.to_string()).unwrap_or_default())
     };
     format!(
-        "run,{}{}",
+        "session,{}{}",
         series.measure,
-        runs.iter().zip(&series.medians).map(line).collect::<String>()
+        sessions.iter().zip(&series.medians).map(line).collect::<String>()
     )
 }
 
@@ -179,6 +179,6 @@ fn table(series: &[&Series], history: &History) -> String {
          class=\"n\">session {}</th><th scope=\"col\">what happened</th></tr></thead><tbody>{rows}\
          </tbody></table></div></details>",
         series.len(),
-        history.runs.len()
+        history.sessions.len()
     )
 }

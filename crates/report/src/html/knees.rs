@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Where the curves of a growing load bend: the knee of each contestant's headline measures, for
-//! the chart under a growing load, and in words that need no chart.
+//! The knee of each contestant's headline measures in a ramp of one parameter, for the ramp's chart
+//! and as text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,28 +10,28 @@ use model::{Backend, Record};
 use serde::Serialize;
 use stats::number::median::median;
 use stats::records::measures::values;
-use stats::series::knee::{Knee, LOADS_NEEDED, with_interval};
+use stats::series::knee::{Knee, SETTINGS_NEEDED, with_interval};
 use stats::{Cell, Comparison, Interval, MeasureKey, headlines};
 
 use super::escape::text;
 use super::short_number::Short;
 use crate::units;
 
-/// How often the passes are drawn again for an interval.
+/// Resamples of the passes for an interval.
 const RESAMPLES: u32 = 1_000;
 
-/// A slope below this part of the other one is none to speak of.
+/// A slope below this part of the other one counts as flat.
 const FLAT: f64 = 0.01;
 
 /// One headline measure of cells that differ in one parameter.
 #[derive(Clone, Serialize)]
 pub struct Ramp {
-    /// Places of the cells, by ascending load.
+    /// Places of the cells, by ascending setting.
     cells: Vec<usize>,
     parameter: String,
     /// The measure, as rows have it.
     key: String,
-    /// By contestant; none where one line does as well.
+    /// By contestant; `None` if one line fits as well.
     knees: Vec<Option<Bend>>,
     #[serde(skip)]
     title: String,
@@ -50,14 +50,14 @@ struct Bend {
     words: String,
 }
 
-/// Every ramp of five loads or more, with its headline measures.
+/// Every ramp of five settings or more, with its headline measures.
 pub fn ramps(comparison: &Comparison, records_of: &[Vec<&Record>]) -> Vec<Ramp> {
     let mut ramps = Vec::new();
     for (parameter, cells) in ladders(&comparison.cells) {
         let Some(first) = cells.first().and_then(|&place| comparison.cells.get(place)) else {
             continue;
         };
-        let passes = Passes::of(&cells, records_of);
+        let passes = Passes::new(&cells, records_of);
         for row in first.headline() {
             ramps.push(ramp(comparison, &parameter, &cells, &row.measure, row.unit, &passes));
         }
@@ -77,44 +77,44 @@ fn ladders(cells: &[Cell]) -> Vec<(String, Vec<usize>)> {
             ladders.entry(key).or_default().insert(value, place);
         }
     }
-    let long = ladders.into_iter().filter(|(_, steps)| steps.len() >= LOADS_NEEDED);
+    let long = ladders.into_iter().filter(|(_, steps)| steps.len() >= SETTINGS_NEEDED);
     long.map(|(key, steps)| (key.3.to_owned(), steps.into_values().collect())).collect()
 }
 
-/// For each block and each load the numbers of its runs.
+/// For each block and each setting the numbers of its trials.
 type Blocks = BTreeMap<u32, Vec<Vec<f64>>>;
 
-/// Every number of a ladder's `ok` runs, by contestant and measure.
+/// Every number of a ramp's `ok` trials, by contestant and measure.
 struct Passes<'a> {
-    loads: usize,
+    settings: usize,
     numbers: BTreeMap<(&'a str, MeasureKey), Blocks>,
 }
 
 impl<'a> Passes<'a> {
-    fn of(cells: &[usize], records_of: &[Vec<&'a Record>]) -> Passes<'a> {
-        let mut passes = Passes { loads: cells.len(), numbers: BTreeMap::new() };
-        for (load, &cell) in cells.iter().enumerate() {
+    fn new(cells: &[usize], records_of: &[Vec<&'a Record>]) -> Passes<'a> {
+        let mut passes = Passes { settings: cells.len(), numbers: BTreeMap::new() };
+        for (setting, &cell) in cells.iter().enumerate() {
             let ok = records_of[cell].iter().filter(|record| record.outcome.is_ok());
-            ok.for_each(|record| passes.add(load, record));
+            ok.for_each(|record| passes.add(setting, record));
         }
         passes
     }
 
-    fn add(&mut self, load: usize, record: &'a Record) {
+    fn add(&mut self, setting: usize, record: &'a Record) {
         let headlines = headlines(&[record]);
         let known = values(record).into_iter().filter(|(key, _)| headlines.contains(key));
         for (key, value) in known.filter_map(|(key, value)| Some((key, value.ok()?))) {
             let blocks = self.numbers.entry((&record.trial.contestant.name, key)).or_default();
-            let empty = || vec![Vec::new(); self.loads];
-            blocks.entry(record.trial.block).or_insert_with(empty)[load].push(value);
+            let empty = || vec![Vec::new(); self.settings];
+            blocks.entry(record.trial.block).or_insert_with(empty)[setting].push(value);
         }
     }
 
-    /// For each block that is whole a number for each load; several runs of one load in one block
-    /// give their median.
+    /// For each complete block a number for each setting: the median of its trials.
     fn whole(&self, contestant: &str, measure: &MeasureKey) -> Vec<Vec<f64>> {
         let blocks = self.numbers.get(&(contestant, measure.clone()));
-        let pass = |loads: &Vec<Vec<f64>>| loads.iter().map(|runs| median(runs)).collect();
+        let pass =
+            |settings: &Vec<Vec<f64>>| settings.iter().map(|trials| median(trials)).collect();
         blocks.into_iter().flat_map(BTreeMap::values).filter_map(pass).collect()
     }
 }
@@ -127,8 +127,8 @@ fn ramp(
     unit: Unit,
     passes: &Passes,
 ) -> Ramp {
-    let of = |place: &usize| comparison.cells[*place].parameters[parameter] as f64;
-    let loads: Vec<f64> = cells.iter().map(of).collect();
+    let setting_of = |place: &usize| comparison.cells[*place].parameters[parameter] as f64;
+    let settings: Vec<f64> = cells.iter().map(setting_of).collect();
     let first = &comparison.cells[cells[0]];
     let others = first.parameters.iter().filter(|(name, _)| *name != parameter);
     let others: String = others.map(|(name, value)| format!(" {name}={value}")).collect();
@@ -146,7 +146,7 @@ fn ramp(
     };
     for name in &comparison.contestants {
         let whole = passes.whole(name, measure);
-        let found = with_interval(&loads, &whole, RESAMPLES, seed.derive(name));
+        let found = with_interval(&settings, &whole, RESAMPLES, seed.derive(name));
         match found {
             _ if whole.is_empty() => ramp.unknown.push(name.clone()),
             None => ramp.straight.push(name.clone()),
@@ -178,7 +178,7 @@ fn bend(
     Bend { at: Short(knee.at), ends: ends.map(|ends| [Short(ends.low), Short(ends.high)]), words }
 }
 
-/// What happens at a knee.
+/// The description of a knee.
 fn course(below: f64, above: f64) -> String {
     let times = |ratio: f64| units::number(ratio, Unit::Ratio);
     let flat = |slope: f64, other: f64| slope.abs() < FLAT * other.abs();
@@ -196,7 +196,7 @@ fn course(below: f64, above: f64) -> String {
     }
 }
 
-/// All knees in words; empty where no load grows in five steps.
+/// All knees as text; empty without a ramp of five settings.
 pub fn section(ramps: &[Ramp], comparison: &Comparison) -> String {
     if ramps.is_empty() {
         return String::new();

@@ -60,7 +60,7 @@ fn row(line: &WorkloadLeaders, first: &str, both: bool) -> String {
     };
     let class = if line.group.tells() { "" } else { " class=\"alike\"" };
     format!(
-        "<tr{class}>{first}<th scope=\"row\"><a href=\"#{}\">{}</a></th><td class=\"who\" \
+        "<tr{class}>{first}<th scope=\"row\"><a href=\"#{}\">{}</a></th><td class=\"leaders\" \
          title=\"{}\">{}</td><td class=\"gain\">{}</td><td class=\"last\">{last}</td>{simulator}\
          </tr>",
         anchor(&line.cell),

@@ -15,7 +15,7 @@ const MARGIN: usize = 24;
 const NAMES: usize = 330;
 const COLUMN: usize = 46;
 
-/// The tree, with those who take part in bold; empty unless two of them are in it.
+/// The tree, with the compared schedulers in bold; empty unless two of them are in it.
 pub fn section(members: &[Member], records: &[Record]) -> String {
     let present: BTreeSet<&str> = records.iter().filter_map(file_of).collect();
     if members.iter().filter(|member| present.contains(member.name.as_str())).count() < 2 {
@@ -56,7 +56,8 @@ fn picture(tree: &[Branch], present: &BTreeSet<&str>) -> String {
     )
 }
 
-/// From the parents to a row: down and to the right, and for further parents across.
+/// Lines from the parents to a row: down and to the right for the first parent, curves for the
+/// others.
 fn edges(tree: &[Branch], row: usize, places: &[(usize, usize)]) -> String {
     let (x, y) = places[row];
     let first = tree[row].parent.map(|parent| {
@@ -65,16 +66,18 @@ fn edges(tree: &[Branch], row: usize, places: &[(usize, usize)]) -> String {
     });
     let others = tree[row].also_after(tree).map(|parent| {
         let (from_x, from_y) = places[parent];
-        format!("<path class=\"also\" d=\"M{from_x} {from_y}C{from_x} {y} {from_x} {y} {x} {y}\"/>")
+        format!(
+            "<path class=\"further\" d=\"M{from_x} {from_y}C{from_x} {y} {from_x} {y} {x} {y}\"/>"
+        )
     });
     first.into_iter().chain(others).collect()
 }
 
 fn node(member: &Member, (x, y): (usize, usize), present: &BTreeSet<&str>) -> String {
-    let class = if present.contains(member.name.as_str()) { "here" } else { "" };
+    let class = if present.contains(member.name.as_str()) { "compared" } else { "" };
     format!(
         "<g class=\"{class}\"><circle cx=\"{x}\" cy=\"{y}\" r=\"5\"/>\
-         <text x=\"{}\" y=\"{}\"><tspan class=\"name\">{}</tspan> {} <tspan class=\"who\">{}\
+         <text x=\"{}\" y=\"{}\"><tspan class=\"name\">{}</tspan> {} <tspan class=\"author\">{}\
          </tspan></text></g>",
         x + 11,
         y + 5,
@@ -100,9 +103,9 @@ mod tests {
         let family = [member("a", 1, &[]), member("b", 2, &["a"]), member("c", 3, &["b", "a"])];
         let picture = picture(&tree(&family), &BTreeSet::from(["b"]));
         assert_eq!(picture.matches("<circle").count(), 3);
-        assert_eq!(picture.matches("class=\"here\"").count(), 1);
+        assert_eq!(picture.matches("class=\"compared\"").count(), 1);
         assert_eq!(picture.matches("<path d").count(), 2);
-        assert_eq!(picture.matches("class=\"also\"").count(), 1);
+        assert_eq!(picture.matches("class=\"further\"").count(), 1);
         assert!(picture.contains("&lt;A &amp; B&gt;"), "{picture}");
     }
 }

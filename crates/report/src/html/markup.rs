@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Markup that several parts of a page use: sentences with marked names, verdicts as classes.
+//! Markup that several sections share: sentences with marked names, verdicts as classes.
 
 use stats::Verdict;
 

@@ -22,7 +22,7 @@ pub fn section(comparison: &Comparison, records: &[Record]) -> String {
 }
 
 fn design(comparison: &Comparison, records: &[Record]) -> String {
-    let count = |of: fn(&Record) -> u64| records.iter().map(of).collect::<BTreeSet<_>>().len();
+    let count = |fact: fn(&Record) -> u64| records.iter().map(fact).collect::<BTreeSet<_>>().len();
     let kernels: BTreeSet<String> = records.iter().filter_map(kernel).collect();
     let machines: BTreeMap<&str, &Machine> =
         records.iter().map(|r| (r.trial.machine.name.as_str(), &r.trial.machine)).collect();
@@ -183,13 +183,13 @@ fn definition(workload: &Workload) -> String {
     format!("<details><summary>{cell}</summary><pre>{}</pre></details>", text(&json))
 }
 
-/// What the numbers do not show.
+/// The limits of the numbers.
 fn limits(comparison: &Comparison) -> String {
     let families = families(&comparison.cells, |row| row.headline);
     let (count, comparisons) = (families.len(), families.values().sum::<usize>());
     let expected = count as f64 * ALPHA;
     format!(
-        "<h3>How this might be wrong</h3><ul><li>“Inconclusive” (not distinguishable) does not \
+        "<h3>How this might be wrong</h3><ul><li>“Not distinguishable” does not \
          mean equal: these trials do not show a difference. “Equivalent” means a 95 % interval \
          within 1 % of the baseline's \
          median; it is not corrected for multiple comparisons.</li><li>Headline measures are \

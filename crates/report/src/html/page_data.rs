@@ -34,10 +34,10 @@ struct PageData<'a> {
     /// Ramps with knees, of headline measures.
     ramps: &'a [Ramp],
     trials: Vec<TrialData>,
-    /// Reasons and notes, which trials name by place.
+    /// Reasons and notes, to which trials refer by index.
     texts: Vec<&'a str>,
     timelines: Vec<Timeline>,
-    /// Figures name them by place.
+    /// Figures refer to them by index.
     numbers: &'a [String],
 }
 
@@ -47,12 +47,12 @@ struct CellData<'a> {
     name: &'a str,
     workload: &'a str,
     machine: &'a str,
-    /// The machine's; 0 if nobody knows.
+    /// CPUs of the machine; 0 if unknown.
     cpus: u32,
     backend: &'static str,
     clock: Clock,
     parameters: &'a BTreeMap<String, i64>,
-    /// Indexes of the cell's trials; the rows' values stand in this order.
+    /// Indexes of the cell's trials; the rows' values have this order.
     trials: Vec<usize>,
     rows: Vec<RowData>,
     distributions: Vec<Distribution>,
@@ -90,7 +90,7 @@ type EntryData = (Option<Short>, Option<[Short; 2]>, Option<Short>);
 type TrialData =
     (String, usize, usize, &'static str, usize, [u32; 3], String, u32, usize, [u64; 2], Vec<usize>);
 
-/// TextPool without repeats.
+/// Texts without repeats.
 #[derive(Default)]
 struct TextPool<'a> {
     places: BTreeMap<&'a str, usize>,
@@ -108,7 +108,7 @@ impl<'a> TextPool<'a> {
     }
 }
 
-/// What the charts need to have resampled: the same for every amount of detail.
+/// Resampling results of the charts, which are the same for every level of detail.
 pub struct Resampled {
     places: RecordPlaces,
     shifts: Vec<Vec<Shifts>>,
@@ -118,7 +118,7 @@ pub struct Resampled {
 
 impl Resampled {
     /// Of all cells.
-    pub fn of(comparison: &Comparison, records: &[Record]) -> Resampled {
+    pub fn new(comparison: &Comparison, records: &[Record]) -> Resampled {
         let places = RecordPlaces::new(comparison, records);
         let own = |trials: &Vec<usize>| trials.iter().map(|&index| &records[index]).collect();
         let records_of: Vec<Vec<&Record>> = places.trials_of.iter().map(own).collect();
@@ -131,7 +131,7 @@ impl Resampled {
         self.shifts.get(cell).is_some_and(|shifts| !shifts.is_empty())
     }
 
-    /// RecordPlaces of a cell's records.
+    /// The records of a cell.
     pub fn trials(&self, cell: usize) -> impl Iterator<Item = usize> {
         self.places.trials_of.get(cell).into_iter().flatten().copied()
     }
@@ -242,7 +242,7 @@ fn cell_data<'a>(
     let ours: Vec<&Record> = trials.iter().map(|&index| &records[index]).collect();
     let numbers: Vec<BTreeMap<MeasureKey, f64>> =
         ours.iter().map(|record| numbers(record)).collect();
-    let row = |row: &Row| row_data(row, &numbers, detail.all_runs || row.headline);
+    let row = |row: &Row| row_data(row, &numbers, detail.all_trials || row.headline);
     CellData {
         label: cell.label(),
         name: &cell.name,
@@ -269,8 +269,7 @@ fn is_headline(cell: &Cell, histogram: &Histogram) -> bool {
         .any(|row| row.measure.name == histogram.name && row.measure.group == histogram.group)
 }
 
-/// The numbers of a run; of trials that did not end well there are none to compare, only to look
-/// at.
+/// The numbers of a trial. Those of trials that did not end well are shown and not compared.
 fn numbers(record: &Record) -> BTreeMap<MeasureKey, f64> {
     values(record).into_iter().filter_map(|(key, value)| Some((key, value.ok()?))).collect()
 }

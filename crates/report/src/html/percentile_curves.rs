@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Latency distributions for the charts: percentile curves with bands over runs, and log bins.
+//! Latency distributions for the charts: percentile curves with bands over trials, and log bins.
 
 use std::collections::BTreeMap;
 
@@ -24,14 +24,15 @@ pub struct Distribution {
     contestants: Vec<Pooled>,
 }
 
-/// All runs of a contestant together. The curve's points stand at `x = 1/(1−p)` in equal steps of
+/// All trials of a contestant together. The curve's points are at `x = 1/(1−p)` in equal steps of
 /// its logarithm.
 #[derive(Default, Serialize)]
 struct Pooled {
     samples: u64,
-    runs: usize,
+    trials: usize,
     pooled: Vec<Short>,
-    /// The lowest and the highest quantile of a single run, as far as every run has samples for it.
+    /// The lowest and the highest quantile of a single trial, up to the last quantile for which
+    /// every trial has samples.
     low: Vec<Short>,
     high: Vec<Short>,
     /// Bin number (bin `i` starts at `10^(i/12)` ns) and samples; values below 1 are in bin 0.
@@ -46,7 +47,7 @@ pub fn distributions(
     points_per_decade: u32,
     wanted: &dyn Fn(&Histogram) -> bool,
 ) -> Vec<Distribution> {
-    let mut runs: BTreeMap<(&str, &str), Vec<Vec<&Histogram>>> = BTreeMap::new();
+    let mut trials: BTreeMap<(&str, &str), Vec<Vec<&Histogram>>> = BTreeMap::new();
     for record in records.iter().filter(|record| record.outcome.is_ok()) {
         let name = &record.trial.contestant.name;
         let Some(place) = contestants.iter().position(|c| c == name) else { continue };
@@ -55,30 +56,32 @@ pub fn distributions(
         for histogram in whole {
             let key = (histogram.name.as_str(), histogram.group.as_str());
             let by_contestant =
-                runs.entry(key).or_insert_with(|| vec![Vec::new(); contestants.len()]);
+                trials.entry(key).or_insert_with(|| vec![Vec::new(); contestants.len()]);
             by_contestant[place].push(histogram);
         }
     }
-    let distribution = |((name, group), runs): ((&str, &str), Vec<Vec<&Histogram>>)| Distribution {
-        name: name.into(),
-        group: group.into(),
-        contestants: runs.iter().map(|runs| pool(runs, points_per_decade)).collect(),
-    };
-    runs.into_iter().map(distribution).collect()
+    let distribution =
+        |((name, group), trials): ((&str, &str), Vec<Vec<&Histogram>>)| Distribution {
+            name: name.into(),
+            group: group.into(),
+            contestants: trials.iter().map(|trials| pool(trials, points_per_decade)).collect(),
+        };
+    trials.into_iter().map(distribution).collect()
 }
 
-fn pool(runs: &[&Histogram], points: u32) -> Pooled {
+fn pool(trials: &[&Histogram], points: u32) -> Pooled {
     let mut whole = Histogram::default();
-    runs.iter().for_each(|run| whole.merge(run));
-    let fewest = runs.iter().map(|run| run.count).min().unwrap_or(0);
-    let band: Vec<Vec<u64>> = runs.iter().map(|run| curve(run, &grid(fewest, points))).collect();
+    trials.iter().for_each(|trial| whole.merge(trial));
+    let fewest = trials.iter().map(|trial| trial.count).min().unwrap_or(0);
+    let band: Vec<Vec<u64>> =
+        trials.iter().map(|trial| curve(trial, &grid(fewest, points))).collect();
     let across = |pick: fn(u64, u64) -> u64| {
-        let at = |point| band.iter().map(|run: &Vec<u64>| run[point]).reduce(pick).unwrap_or(0);
+        let at = |point| band.iter().map(|trial: &Vec<u64>| trial[point]).reduce(pick).unwrap_or(0);
         (0..band.first().map_or(0, Vec::len)).map(|point| Short(at(point) as f64)).collect()
     };
     Pooled {
         samples: whole.count,
-        runs: runs.len(),
+        trials: trials.len(),
         pooled: curve(&whole, &grid(whole.count, points))
             .into_iter()
             .map(|v| Short(v as f64))
@@ -89,7 +92,8 @@ fn pool(runs: &[&Histogram], points: u32) -> Pooled {
     }
 }
 
-/// The quantiles at equal steps of `log(1/(1−p))`, as far as so many samples carry them.
+/// The quantiles at equal steps of `log(1/(1−p))`, up to the last one that the number of samples
+/// supports.
 fn grid(samples: u64, per_decade: u32) -> Vec<f64> {
     let points = 0..=(per_decade * DECADES);
     let quantiles = points.map(|i| 1.0 - 10f64.powf(-f64::from(i) / f64::from(per_decade)));
@@ -125,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn pools_keep_every_sample_and_bands_hold_the_runs() {
+    fn pools_keep_every_sample_and_bands_hold_the_trials() {
         let (short, long) = (uniform(1_000), uniform(2_000));
         let pooled = pool(&[&short, &long], 28);
         assert_eq!(pooled.samples, 3_000);

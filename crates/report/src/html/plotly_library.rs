@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! plotly.js, packed: it is most of a page.
+//! plotly.js, compressed: the largest part of a page.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ pub fn element() -> &'static str {
 }
 
 /// plotly.js as the crate embeds it, without the element around it, and without the typesetting
-/// libraries that come along.
+/// libraries.
 fn source() -> String {
     let sources = plotly::Plot::offline_js_sources();
     let scripts = sources.split_inclusive("</script>");

@@ -62,7 +62,7 @@ fn entry(index: usize, records: &[&Record]) -> String {
     )
 }
 
-/// What all trials of an environment have in common.
+/// The facts that all trials of an environment share.
 fn facts(provenance: &Provenance) -> [(&'static str, String); 11] {
     let pairs = |map: &BTreeMap<String, String>| {
         map.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join("; ")
@@ -86,10 +86,10 @@ fn facts(provenance: &Provenance) -> [(&'static str, String); 11] {
     ]
 }
 
-/// What differs between trials of an environment, summed up.
+/// Facts that differ between trials of an environment, summarised.
 fn shared(records: &[&Record]) -> Vec<(&'static str, String)> {
-    let set = |of: &dyn Fn(&Record) -> String| {
-        let all: BTreeSet<String> = records.iter().map(|record| of(record)).collect();
+    let set = |fact: &dyn Fn(&Record) -> String| {
+        let all: BTreeSet<String> = records.iter().map(|record| fact(record)).collect();
         all.into_iter().collect::<Vec<_>>().join("; ")
     };
     let notes: BTreeSet<&String> = records.iter().flat_map(|r| &r.provenance.notes).collect();
@@ -111,7 +111,7 @@ fn active(scheduler: &ActiveScheduler) -> String {
     }
 }
 
-/// Mean over trials, weighted by runs.
+/// Mean over trials, weighted by the number of calls.
 fn probe_cost(records: &[&Record]) -> String {
     let mut costs: BTreeMap<&str, (u64, f64)> = BTreeMap::new();
     for (name, cost) in records.iter().flat_map(|record| &record.provenance.probe_cost) {

@@ -98,7 +98,7 @@ fn names(ranking: &Ranking) -> String {
         let (name, rank) = (&ranking.contestants[at_input], ranking.result.mean_ranks[at_input]);
         let (x, y) = (at(ranking, rank), TOP + ROW * place as f64);
         line("grid", (AXIS.0, y), (x, y))
-            + &words("who", (AXIS.0 - 8.0, y + 4.0), "end", &short(name, 15))
+            + &words("contestant", (AXIS.0 - 8.0, y + 4.0), "end", &short(name, 15))
             + &point("dot", (x, y), 4.5, &format!("{name}: mean rank {rank:.2}"))
     };
     ranking.result.order().into_iter().enumerate().map(row).collect()
@@ -109,7 +109,7 @@ fn bars(ranking: &Ranking) -> String {
     let bar = |(index, (first, last)): (usize, (usize, usize))| {
         let x = AXIS.1 + 14.0 + BAR * index as f64;
         let y = |place: usize| TOP + ROW * place as f64;
-        line("joined", (x, y(first) - 5.0), (x, y(last) + 5.0))
+        line("tied", (x, y(first) - 5.0), (x, y(last) + 5.0))
     };
     ranking.result.groups().into_iter().enumerate().map(bar).collect()
 }

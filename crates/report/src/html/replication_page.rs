@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The page of a replication: the sentence, all claims at a glance, and a card for each.
+//! The page of a replication: the summary, a table of all claims, and a card for each.
 
 use model::Backend;
 use model::claim::{Expectation, Source};
@@ -19,7 +19,7 @@ const STYLE: &str = concat!(
     include_str!("../../assets/replication.css"),
 );
 
-/// Copying commands, and hiding claims by verdict; the page is whole without it.
+/// Copies commands, and hides claims by verdict; the page is complete without it.
 const SCRIPT: &str =
     concat!(include_str!("../../assets/copy.js"), include_str!("../../assets/replication.js"));
 
@@ -42,7 +42,8 @@ pub fn page(replication: &Replication) -> String {
 fn header(replication: &Replication) -> String {
     let facts = fact(replication.claims.len(), "claim") + &fact(replication.trials, "trial");
     let link = |source: Source| format!("<a href=\"#{source}\">{source}</a>");
-    let has = |source: &Source| replication.claims.iter().any(|one| one.claim.source == *source);
+    let has =
+        |source: &Source| replication.claims.iter().any(|judged| judged.claim.source == *source);
     let links: String = Source::ALL.into_iter().filter(has).map(link).collect();
     format!(
         "<header class=\"masthead\"><div class=\"inner\"><p class=\"kicker\">Fairground \
@@ -54,24 +55,24 @@ fn header(replication: &Replication) -> String {
     )
 }
 
-/// The sentence, how many there are of each verdict, and all claims by backend.
+/// The summary, the number of claims of each verdict, and all claims by backend.
 fn answer(replication: &Replication) -> String {
     let counts = VerdictCounts::new(replication);
     let chip = |verdict: &Reproduction| {
-        let (words, count) = (verdict.words(), counts.of(*verdict));
+        let (words, count) = (verdict.words(), counts.with_verdict(*verdict));
         let class = class(*verdict);
         format!(
             "<button type=\"button\" class=\"chip {class}\" data-verdict=\"{class}\" \
              aria-pressed=\"true\"><b>{count}</b> {words}</button>"
         )
     };
-    let known = Reproduction::ALL.iter().filter(|verdict| counts.of(**verdict) > 0);
+    let known = Reproduction::ALL.iter().filter(|verdict| counts.with_verdict(**verdict) > 0);
     let chips: String = known.map(chip).collect();
     let rows: String = replication.claims.iter().map(row).collect();
     format!(
         "<section id=\"answer\"><h2>Answer</h2><p class=\"lead\">{}</p><div class=\"chips\" \
          role=\"group\" aria-label=\"Shown verdicts\">{chips}</div><div class=\"scroll\"><table \
-         class=\"data glance\"><thead><tr><th scope=\"col\">claim</th><th \
+         class=\"data overview\"><thead><tr><th scope=\"col\">claim</th><th \
          scope=\"col\">verdict</th><th scope=\"col\">sim</th><th scope=\"col\">vm</th><th \
          scope=\"col\">live</th><th scope=\"col\">why</th></tr></thead><tbody>{rows}</tbody>\
          </table></div></section>\n",
@@ -105,7 +106,7 @@ fn disagreement(judged: &Judged) -> &'static str {
 
 fn sources(replication: &Replication) -> String {
     let section = |source: Source| {
-        let claims = replication.claims.iter().filter(|one| one.claim.source == source);
+        let claims = replication.claims.iter().filter(|judged| judged.claim.source == source);
         let cards: String = claims.map(card).collect();
         let heading = format!("<h2><small>{source}</small> {}</h2>", text(source.title()));
         if cards.is_empty() {
@@ -124,7 +125,7 @@ fn card(judged: &Judged) -> String {
     let again = command(&format!("fairground replicate {}", claim.id));
     format!(
         "<article class=\"claim\" id=\"claim-{id}\" data-verdict=\"{}\"><header><h3>{id}</h3>{}{}\
-         </header><p class=\"about\">{}</p><p class=\"cite\">{}</p><p class=\"published\"><b>\
+         </header><p class=\"summary\">{}</p><p class=\"cite\">{}</p><p class=\"published\"><b>\
          Published</b> {}</p><details class=\"protocol\"><summary>How it was measured \
          there</summary><p>{}</p></details>{tests}{}<details><summary>Ask it \
          again</summary>{again}</details></article>\n",
@@ -141,13 +142,13 @@ fn card(judged: &Judged) -> String {
 
 fn afterwards(words: &str) -> String {
     format!(
-        "<aside class=\"afterwards\"><h4>What explains it <small>written after measuring; no \
+        "<aside class=\"explanation\"><h4>What explains it <small>written after measuring; no \
          verdict depends on it</small></h4><p>{}</p></aside>",
         text(words)
     )
 }
 
-/// Our numbers beside the published ones.
+/// Measured numbers next to the published ones.
 fn beside(tested: &Tested) -> String {
     let rows = rows(tested);
     if rows.is_empty() {
@@ -176,18 +177,23 @@ fn beside_row(row: &PublishedRow) -> String {
 
 fn test(tested: &Tested) -> String {
     let pairs = tested.test.expect.iter().zip(&tested.expect);
-    let expectations: String = pairs.map(|(one, finding)| expectation(one, finding)).collect();
+    let expectations: String =
+        pairs.map(|(expected, finding)| expectation(expected, finding)).collect();
     let pairs = tested.test.because.iter().zip(&tested.because);
-    let evidence: String = pairs.map(|(one, finding)| because(one, finding)).collect();
+    let evidence: String = pairs.map(|(expected, finding)| because(expected, finding)).collect();
     let evidence = if evidence.is_empty() {
         evidence
     } else {
-        format!("<h4>The reason that is given</h4><ul class=\"because\">{evidence}</ul>")
+        format!("<h4>The reason that is given</h4><ul class=\"evidence\">{evidence}</ul>")
     };
     let why = tested.why.as_ref().map(|why| format!("<p>{}</p>", text(why)));
-    let to_test = tested.command.as_ref().map(|it| format!("<p>To test it:</p>{}", command(it)));
-    let looks: String =
-        tested.looks.iter().map(|(what, it)| format!("<p>{what}:</p>{}", command(it))).collect();
+    let to_test =
+        tested.command.as_ref().map(|shown| format!("<p>To test it:</p>{}", command(shown)));
+    let looks: String = tested
+        .looks
+        .iter()
+        .map(|(what, shown)| format!("<p>{what}:</p>{}", command(shown)))
+        .collect();
     let looks = if looks.is_empty() {
         looks
     } else {
@@ -206,7 +212,7 @@ fn test(tested: &Tested) -> String {
     )
 }
 
-/// The experiment, its trials and the kernels that answered.
+/// The experiment, its trials and its kernels.
 fn source_of(tested: &Tested) -> String {
     match (&tested.test.experiment, tested.trials) {
         (Some(experiment), trials) if trials > 0 => {
@@ -216,24 +222,27 @@ fn source_of(tested: &Tested) -> String {
     }
 }
 
-fn expectation(one: &Expectation, finding: &Finding) -> String {
+fn expectation(expected: &Expectation, finding: &Finding) -> String {
     let against: String =
-        finding.against.iter().map(|it| format!("<li>{}</li>", text(it))).collect();
-    let against =
-        if against.is_empty() { against } else { format!("<ul class=\"against\">{against}</ul>") };
+        finding.against.iter().map(|objection| format!("<li>{}</li>", text(objection))).collect();
+    let against = if against.is_empty() {
+        against
+    } else {
+        format!("<ul class=\"objections\">{against}</ul>")
+    };
     format!(
         "<div class=\"expectation {}\"><p>{}<small>{}; expected: {}. In {}.</small></p>{}{against}\
          </div>",
         class(finding.verdict),
-        text(&found(one, finding)),
-        text(&consequence(one, finding)),
-        text(&expected(one)),
-        text(&measured_on(one)),
-        expectation_plot::picture(one, finding),
+        text(&found(expected, finding)),
+        text(&consequence(expected, finding)),
+        text(&expected(expected)),
+        text(&measured_on(expected)),
+        expectation_plot::picture(expected, finding),
     )
 }
 
-fn because(one: &Expectation, finding: &Finding) -> String {
+fn because(expected: &Expectation, finding: &Finding) -> String {
     let word = match finding.verdict {
         Reproduction::Reproduced | Reproduction::DirectionOnly => "so it is",
         Reproduction::Contradicted => "it is not so",
@@ -242,8 +251,8 @@ fn because(one: &Expectation, finding: &Finding) -> String {
     format!(
         "<li class=\"{}\">{}: <b>{word}</b> <small>{}</small></li>",
         class(finding.verdict),
-        text(one.says.as_deref().unwrap_or_default()),
-        text(&found(one, finding)),
+        text(expected.says.as_deref().unwrap_or_default()),
+        text(&found(expected, finding)),
     )
 }
 
@@ -265,7 +274,7 @@ fn rule() -> String {
 }
 
 fn made(replication: &Replication) -> String {
-    let commands: String = replication.commands.iter().map(|it| command(it)).collect();
+    let commands: String = replication.commands.iter().map(|shell| command(shell)).collect();
     format!(
         "<section id=\"reproduce\"><h2>Reproduce it</h2><p class=\"aside\">Kernels: {}.</p>\
          {commands}</section>\n",

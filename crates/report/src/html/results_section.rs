@@ -94,7 +94,7 @@ fn details(cell: &Cell, detail: &DetailLevel, open: bool) -> String {
     fold(cell, &body, open)
 }
 
-/// A cell whose tables are not in the page; what links to it says so.
+/// A cell whose tables are not in the page: the target of its links explains that.
 fn left_out(cell: &Cell) -> String {
     let words = "<p class=\"aside\">There is too much data for this cell’s tables; \
                  <code>fairground compare</code> and <code>fairground export csv</code> have \
@@ -163,7 +163,7 @@ fn unmeasured(cell: &Cell) -> String {
     }
 }
 
-/// How many headline verdicts of a cell are better and worse, for its folded line.
+/// The number of better and worse headline verdicts of a cell, for its folded line.
 fn tally(cell: &Cell) -> String {
     let count = |verdict: Verdict| {
         let entries = cell.headline().flat_map(|row| &row.entries);
@@ -179,7 +179,7 @@ fn tally(cell: &Cell) -> String {
 }
 
 fn table(row: &Row, cell: &Cell) -> String {
-    let scale = RatioScale::of(row);
+    let scale = RatioScale::new(row);
     let lines: String = row.entries.iter().map(|entry| line(row, entry, cell, scale)).collect();
     let definition = measure(&row.measure.name).map_or("", |measure| measure.definition);
     format!(
@@ -223,7 +223,7 @@ fn line(row: &Row, entry: &Entry, cell: &Cell, scale: RatioScale) -> String {
          <td class=\"bar\">{}</td><td class=\"verdict\">{}{}</td></tr>",
         class(entry.verdict),
         text(&entry.contestant),
-        entry.runs,
+        entry.trials,
         entry.boots,
         text(&median),
         text(&range.unwrap_or_default()),
@@ -244,9 +244,9 @@ fn remarks(entry: &Entry, cell: &Cell) -> String {
             remarks.push(format!("by seed: {lower} lower, {equal} equal, {higher} higher"));
         }
     }
-    let told = matches!(entry.verdict, Verdict::Inconclusive) || entry.verdict.is_claim();
+    let told = matches!(entry.verdict, Verdict::NotDistinguishable) || entry.verdict.is_claim();
     remarks.extend(entry.p_value.filter(|_| told).map(units::p_value));
-    remarks.extend(entry.missing.iter().map(|(why, runs)| format!("{runs} without: {why}")));
+    remarks.extend(entry.missing.iter().map(|(why, trials)| format!("{trials} without: {why}")));
     let bad = cell.outcomes.iter().filter(|count| count.outcome != "ok");
     let bad = bad.filter(|count| count.contestant == entry.contestant);
     remarks.extend(bad.map(|count| format!("{} {}", count.trials, count.outcome)));
@@ -261,7 +261,7 @@ pub struct RatioScale(f64);
 const HALF: f64 = 70.0;
 
 impl RatioScale {
-    fn of(row: &Row) -> RatioScale {
+    fn new(row: &Row) -> RatioScale {
         RatioScale::over(row.entries.iter().filter_map(|entry| entry.shift.as_ref()))
     }
 
@@ -282,7 +282,7 @@ impl RatioScale {
     }
 
     fn band(self, percent: f64) -> String {
-        // As far down as up, on a scale of ratios.
+        // A ratio scale that is symmetric around 1.
         let down = -100.0 * percent / (100.0 + percent);
         let (low, high) = (self.at(down), self.at(percent));
         let width = high - low;
@@ -322,7 +322,7 @@ fn log_ratio(percent: f64) -> f64 {
     (1.0 + percent / 100.0).max(1e-3).ln()
 }
 
-/// Everything else, medians only; the charts show the runs.
+/// Everything else, medians only; the charts show the trials.
 fn all_measures(rows: &[&Row]) -> String {
     let Some(first) = rows.first() else { return String::new() };
     let heads: String = first
@@ -348,7 +348,7 @@ fn compact(row: &Row) -> String {
         let percent =
             entry.shift.filter(|_| entry.verdict.is_claim()).and_then(|shift| shift.percent);
         let percent = percent.map(|percent| format!("<small>{}</small>", units::percent(percent)));
-        let missing = entry.missing.iter().map(|(why, runs)| format!("{runs} without: {why}"));
+        let missing = entry.missing.iter().map(|(why, trials)| format!("{trials} without: {why}"));
         let missing = text(&missing.collect::<Vec<_>>().join("; "));
         let title = if missing.is_empty() { missing } else { format!(" title=\"{missing}\"") };
         format!(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How a workload that grows with the machine scales: a table of the throughput per CPU, and the
-//! frame of the chart that the scripts draw. Only where a cell ran on three machine sizes or more.
+//! The scaling of a workload that grows with the machine: a table of the throughput per CPU, and
+//! the frame of the chart that the scripts draw. Only where a cell ran on three machine sizes or
+//! more.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use super::figure::SAVE;
 use crate::lineage::Member;
 use crate::units;
 
-/// Machines of fewer sizes make no curve.
+/// The fewest machine sizes of a curve.
 const SIZES_MIN: usize = 3;
 
 /// The CPUs of every machine that the records name.
@@ -46,8 +47,8 @@ pub fn section(comparison: &Comparison, records: &[Record], lineage: &[Member]) 
     )
 }
 
-/// Whether the load has more tasks on larger machines; else there is nothing to scale. A program's
-/// tasks are not known, so it may.
+/// Whether the workload has more tasks on larger machines; else there is nothing to scale. The
+/// tasks of a real program are unknown, so it counts as growing.
 fn grows(series: &MachineLadder, records: &[Record]) -> bool {
     let tasks = |cell: &Cell| {
         let ours = |record: &&Record| crate::cells::label_of(record) == cell.label();
@@ -61,7 +62,7 @@ fn grows(series: &MachineLadder, records: &[Record]) -> bool {
     })
 }
 
-/// What each CPU of the largest machine gets done, beside the only ones of the smallest.
+/// The throughput of each CPU of the largest machine, compared with that of the smallest.
 fn kept(series: &MachineLadder, comparison: &Comparison) -> Option<String> {
     let ((few, first), (many, last)) = (series.first()?, series.last()?);
     let rate = first.headline().find(|row| row.unit == Unit::PerSecond)?;
@@ -86,7 +87,7 @@ fn kept(series: &MachineLadder, comparison: &Comparison) -> Option<String> {
     ))
 }
 
-/// Why: the schedulers' own words about their queues, as far as they are known.
+/// The explanation: what the schedulers' headers say about their queues.
 fn queues(comparison: &Comparison, records: &[Record], lineage: &[Member]) -> String {
     let queue = |name: &String| {
         let ours = records.iter().find(|record| record.trial.contestant.name == *name)?;
@@ -169,7 +170,7 @@ fn line((cpus, cell): &(u32, &Cell), first: &Cell, measure: &MeasureKey) -> Stri
     )
 }
 
-/// What each CPU gets done, and how much of what one of the smallest machine does.
+/// The throughput of each CPU, also as a part of that on the smallest machine.
 fn per_cpu(entry: &Entry, cpus: u32, smallest: Option<&Entry>) -> String {
     let Some(median) = entry.median else { return "<td class=\"n\">–</td>".into() };
     let each = median / f64::from(cpus);

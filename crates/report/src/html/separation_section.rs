@@ -4,16 +4,16 @@
 use model::Record;
 use stats::Comparison;
 use stats::decide::margin::NOTICEABLE;
-use stats::decide::separation::{Separation, Separator, runs_needed, separations};
+use stats::decide::separation::{Separation, Separator, separations, trials_needed};
 use stats::rank::holm::ALPHA;
 
 use super::escape::text;
 use crate::units;
 
-/// More contestants than this make a long table, which is folded.
+/// With more contestants than this, the table is folded.
 const PAIRS_OPEN: usize = 15;
 
-/// One line for each pair; empty where nothing is compared.
+/// One line for each pair; empty without a comparison.
 pub fn section(comparison: &Comparison, records: &[Record]) -> String {
     let pairs = separations(records, comparison);
     if !pairs.iter().any(|pair| pair.looked_at > 0) {
@@ -32,7 +32,7 @@ pub fn section(comparison: &Comparison, records: &[Record]) -> String {
         table
     };
     format!(
-        "<section id=\"apart\"><h2>Which pairs are distinguishable</h2><p>{}</p><p \
+        "<section id=\"separation\"><h2>Which pairs are distinguishable</h2><p>{}</p><p \
          class=\"aside\">Two contestants are distinguishable here if in one headline measure \
          every trial of the one is \
          below every trial of the other, the medians differ by {:.0} % of the larger one or more, \
@@ -57,7 +57,7 @@ fn summary(pairs: &[Separation]) -> String {
                 "No two contestants are distinguishable here. With {measures} measures, that \
                  takes {} \
                  trials of each.",
-                runs_needed(measures)
+                trials_needed(measures)
             )
         }
         _ => format!(

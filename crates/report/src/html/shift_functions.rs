@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The shift function of headline distributions for the charts: how far each contestant is from the
-//! baseline at each quantile. It costs a resampling for each quantile, so only what a workload
-//! names first has one.
+//! baseline at each quantile. It costs a resampling for each quantile, so only headline measures
+//! have one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Clock, Histogram, Record};
 use serde::Serialize;
-use stats::compare::shift_function::{Contestant, Run, Step, shift_functions};
+use stats::compare::shift_function::{
+    Contestant, QuantileShift, TrialDistribution, shift_functions,
+};
 use stats::rank::holm;
 use stats::resample::bootstrap::Clusters;
 use stats::{Cell, Comparison, Interval};
 
 use super::short_number::Short;
 
-/// Looked at in every run; where one run has too few samples for the last, the line ends earlier.
+/// The quantiles of every trial; if a trial has too few samples for the last ones, the line ends
+/// earlier.
 pub const QUANTILES: [f64; 13] =
     [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999];
 
@@ -26,11 +29,11 @@ const RESAMPLES: u32 = 1_000;
 pub struct Shifts {
     name: String,
     group: String,
-    /// How many comparisons the marks are corrected for.
+    /// The number of comparisons that the marks are corrected for.
     comparisons: usize,
-    /// Whether so few runs could have a mark at all.
+    /// Whether there are enough trials for any mark.
     can_claim: bool,
-    /// By contestant, then by [`QUANTILES`]; empty for the baseline and where there are no runs.
+    /// By contestant, then by [`QUANTILES`]; empty for the baseline and where there are no trials.
     contestants: Vec<Vec<Option<At>>>,
 }
 
@@ -50,21 +53,24 @@ fn of_cell(comparison: &Comparison, cell: &Cell, records: &[&Record]) -> Vec<Shi
         .filter(|row| row.measure.statistic.is_some())
         .map(|row| (row.measure.name.as_str(), row.measure.group.as_str()))
         .collect();
-    let runs = runs(cell, records, &wanted);
-    runs.into_iter().filter_map(|(key, runs)| of_measure(comparison, cell, key, runs)).collect()
+    let trials = trials(cell, records, &wanted);
+    trials
+        .into_iter()
+        .filter_map(|(key, trials)| of_measure(comparison, cell, key, trials))
+        .collect()
 }
 
-/// A contestant's runs; those of one boot have its number.
-type Runs<'a> = BTreeMap<&'a str, Vec<Run<'a>>>;
+/// A contestant's trials; those of one boot have its number.
+type TrialDistributions<'a> = BTreeMap<&'a str, Vec<TrialDistribution<'a>>>;
 
 /// The distributions of `ok` records, by measure and contestant. Under a virtual clock a repeated
 /// trial is the same measurement again, and counts once.
-fn runs<'a>(
+fn trials<'a>(
     cell: &Cell,
     records: &[&'a Record],
     wanted: &BTreeSet<(&str, &str)>,
-) -> BTreeMap<(&'a str, &'a str), Runs<'a>> {
-    let mut found: BTreeMap<(&str, &str), Runs> = BTreeMap::new();
+) -> BTreeMap<(&'a str, &'a str), TrialDistributions<'a>> {
+    let mut found: BTreeMap<(&str, &str), TrialDistributions> = BTreeMap::new();
     let (mut boots, mut seen) = (BTreeMap::new(), BTreeSet::new());
     for record in records.iter().filter(|record| record.outcome.is_ok() && !wanted.is_empty()) {
         if cell.clock == Clock::Virtual && !seen.insert(record.trial.id()) {
@@ -78,8 +84,12 @@ fn runs<'a>(
             let key = (histogram.name.as_str(), histogram.group.as_str());
             if wanted.contains(&key) {
                 let by_contestant = found.entry(key).or_default();
-                let runs = by_contestant.entry(&record.trial.contestant.name).or_default();
-                runs.push(Run { boot, pairing_key: record.trial.pairing_key(), histogram });
+                let trials = by_contestant.entry(&record.trial.contestant.name).or_default();
+                trials.push(TrialDistribution {
+                    boot,
+                    pairing_key: record.trial.pairing_key(),
+                    histogram,
+                });
             }
         }
     }
@@ -90,36 +100,36 @@ fn of_measure(
     comparison: &Comparison,
     cell: &Cell,
     (name, group): (&str, &str),
-    mut runs: Runs,
+    mut trials: TrialDistributions,
 ) -> Option<Shifts> {
-    let baseline = runs.remove(comparison.baseline.as_str())?;
+    let baseline = trials.remove(comparison.baseline.as_str())?;
     let others: Vec<Contestant> =
-        runs.into_iter().map(|(name, runs)| Contestant { name, runs }).collect();
+        trials.into_iter().map(|(name, trials)| Contestant { name, trials }).collect();
     let seed = comparison.seed.derive(&format!("shifts of {name} {group} in {}", cell.label()));
     let all = shift_functions(&others, &baseline, &QUANTILES, RESAMPLES, seed);
-    let of = |wanted: &String| {
+    let steps_of = |wanted: &String| {
         let place = others.iter().position(|one| one.name == wanted.as_str());
         place.map(|place| all[place].iter().map(at).collect()).unwrap_or_default()
     };
     let comparisons = all.iter().flatten().filter(|step| step.p_adjusted.is_some()).count();
-    let most = others.iter().map(|one| units(&one.runs)).max().unwrap_or(0);
+    let most = others.iter().map(|one| units(&one.trials)).max().unwrap_or(0);
     let possible = holm::can_claim(most, units(&baseline), comparisons);
     Some(Shifts {
         name: name.into(),
         group: group.into(),
         comparisons,
         can_claim: possible,
-        contestants: comparison.contestants.iter().map(of).collect(),
+        contestants: comparison.contestants.iter().map(steps_of).collect(),
     })
     .filter(|_| comparisons > 0)
 }
 
-/// Independent runs: boots, or the runs themselves where all are of one boot.
-fn units(runs: &[Run]) -> usize {
-    Clusters::new(runs.iter().map(|run| run.boot)).units()
+/// Independent trials: boots, or the trials themselves where all are of one boot.
+fn units(trials: &[TrialDistribution]) -> usize {
+    Clusters::new(trials.iter().map(|trial| trial.boot)).units()
 }
 
-fn at(step: &Step) -> Option<At> {
+fn at(step: &QuantileShift) -> Option<At> {
     let shift = step.shift.as_ref().ok()?;
     let ends = |ends: Interval| [Short(ends.low), Short(ends.high)];
     Some((
@@ -136,12 +146,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_of_one_boot_are_one_unit() {
-        let histogram = Histogram::of("latency", "all", &[1, 2, 3]);
-        let run =
-            |boot| Run { boot, pairing_key: Some((0, model::Seed(1))), histogram: &histogram };
-        assert_eq!(units(&[run(1), run(1), run(2)]), 2);
-        assert_eq!(units(&[run(1), run(1)]), 2, "of one boot, the runs are all there is");
+    fn trials_of_one_boot_are_one_unit() {
+        let histogram = Histogram::from_samples("latency", "all", &[1, 2, 3]);
+        let trial = |boot| TrialDistribution {
+            boot,
+            pairing_key: Some((0, model::Seed(1))),
+            histogram: &histogram,
+        };
+        assert_eq!(units(&[trial(1), trial(1), trial(2)]), 2);
+        assert_eq!(units(&[trial(1), trial(1)]), 2, "of one boot, the trials are all there is");
         assert_eq!(units(&[]), 0);
     }
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! An ejection because somebody starved, in plain words: a policy may be meant so.
+//! An ejection because of starvation, in plain words: some policies starve tasks by design.
 
 use model::Record;
 
 use super::escape::text;
 use crate::explain;
 
-/// What the kernel's watchdog says: `hog[304] failed to run for 30.2s`.
+/// The watchdog's message: `hog[304] failed to run for 30.2s`.
 const SAYS: &str = " failed to run for ";
 
-/// Who starved for how long, and if the trial was traced who ran instead; `None` where nobody did.
+/// The starved task and the time, and in a traced trial the tasks that ran instead; `None` without
+/// starvation.
 pub fn sentence(record: &Record) -> Option<String> {
     let (name, time) = starved(record.outcome.reason())?;
     let instead = instead(record, name).unwrap_or_else(|| {
@@ -36,7 +37,8 @@ fn starved(reason: &str) -> Option<(&str, String)> {
     seconds.parse::<f64>().ok().map(|_| (name, format!("{seconds} s")))
 }
 
-/// Who ran meanwhile, by the trial's trace. The kernel keeps 15 bytes of a group's name.
+/// The groups that ran meanwhile, by the trial's trace. The kernel keeps 15 bytes of a group's
+/// name.
 fn instead(record: &Record, name: &str) -> Option<String> {
     let explanation = stats::explain::explain(record, 0)?;
     let mut groups = explanation.groups.iter().filter(|group| !group.name.is_empty());

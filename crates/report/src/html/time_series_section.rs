@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How runs went over time: for each cell a grid of small pictures, a row for each contestant, a
+//! Trials over time: for each cell a grid of small pictures, a row for each contestant, a
 //! column for each series. All pictures of a column have the same scale.
 
 use model::metric::Unit;
@@ -70,7 +70,7 @@ fn whole(folds: &str, left_out: usize) -> String {
     )
 }
 
-/// What the columns are, once for all cells.
+/// The legend of the columns, once for all cells.
 fn definitions() -> String {
     let item =
         |it: &Definition| format!("<dt>{}</dt><dd>{}</dd>", text(&name(it)), text(it.definition));
@@ -93,7 +93,10 @@ fn fold(
     let rows: Vec<ContestantRow> = comparison
         .contestants
         .iter()
-        .map(|name| ContestantRow { contestant: name, bands: of(name, ours, detail.intervals) })
+        .map(|name| ContestantRow {
+            contestant: name,
+            bands: bands_of(name, ours, detail.intervals),
+        })
         .filter(|row| !row.bands.is_empty())
         .collect();
     let columns = columns(&rows);
@@ -113,7 +116,7 @@ fn fold(
     )
 }
 
-fn of(contestant: &str, records: &[&Record], intervals: usize) -> Vec<Band> {
+fn bands_of(contestant: &str, records: &[&Record], intervals: usize) -> Vec<Band> {
     let ours = records.iter().filter(|record| record.trial.contestant.name == contestant);
     bands(&ours.copied().collect::<Vec<_>>(), intervals)
 }
@@ -136,14 +139,14 @@ struct Column {
 }
 
 fn columns(rows: &[ContestantRow]) -> Vec<Column> {
-    let of = |definition: &'static Definition| {
+    let band_of = |definition: &'static Definition| {
         let bands = rows.iter().filter_map(|row| row.band(definition));
         let top = bands.flat_map(|band| &band.high).copied().fold(0.0, f64::max);
         // A share has its own scale.
         let top = if definition.unit == Unit::Ratio && top > 0.0 { 1.0 } else { top };
         (top > 0.0).then_some(Column { definition, top })
     };
-    SERIES.iter().filter_map(of).collect()
+    SERIES.iter().filter_map(band_of).collect()
 }
 
 impl ContestantRow<'_> {
@@ -163,7 +166,7 @@ fn figure(label: &str, rows: &[ContestantRow], columns: &[Column], numbers: Numb
     }
     for (at, row) in rows.iter().enumerate() {
         let y = place(0, at).1 + PICTURE.1 / 2.0 + 4.0;
-        marks += &words("who", (0.0, y), "start", &short(row.contestant, 18));
+        marks += &words("contestant", (0.0, y), "start", &short(row.contestant, 18));
         let pictures = columns.iter().enumerate();
         marks.extend(pictures.filter_map(|(to, column)| {
             Some(picture(
@@ -175,16 +178,16 @@ fn figure(label: &str, rows: &[ContestantRow], columns: &[Column], numbers: Numb
             ))
         }));
     }
-    let runs = rows.iter().flat_map(|row| &row.bands).map(|band| band.runs);
-    let (fewest, most) = (runs.clone().min().unwrap_or(0), runs.max().unwrap_or(0));
-    let runs = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
+    let trials = rows.iter().flat_map(|row| &row.bands).map(|band| band.trials);
+    let (fewest, most) = (trials.clone().min().unwrap_or(0), trials.max().unwrap_or(0));
+    let trials = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
     Figure {
         title: &format!("Over time: {label}"),
         label: &format!("{} contestants over time on {label}", rows.len()),
         size: (width, height),
         marks: &marks,
         numbers,
-        caption: &format!("{runs} trials of each; what is not drawn was 0 throughout."),
+        caption: &format!("{trials} trials of each; what is not drawn was 0 throughout."),
     }
     .html()
 }
@@ -201,7 +204,7 @@ fn heading(at: usize, column: &Column, rows: usize, end_ns: u64) -> String {
     let right = left + PICTURE.0;
     let bottom = place(at, rows).1 - GAP.1 + 14.0;
     let top = format!("0 … {}", units::number(column.top, column.definition.unit));
-    words("who", (left, 12.0), "start", &name(column.definition))
+    words("contestant", (left, 12.0), "start", &name(column.definition))
         + &words("tick", (left, 25.0), "start", &top)
         + &words("tick", (left, bottom), "start", "0")
         + &words("tick", (right, bottom), "end", &units::number(end_ns as f64, Unit::Nanoseconds))
@@ -246,7 +249,7 @@ fn picture(
     )
 }
 
-/// A picture in words.
+/// The description of a picture.
 fn summary(contestant: &str, band: &Band) -> String {
     let number = |value: f64| units::number(value, band.definition.unit);
     let low = band.median.iter().copied().fold(f64::INFINITY, f64::min);
@@ -255,7 +258,7 @@ fn summary(contestant: &str, band: &Band) -> String {
     format!(
         "{contestant}: {}, median over {} trials: {} to {}, mean {}",
         name(band.definition),
-        band.runs,
+        band.trials,
         number(low),
         number(high),
         number(mean)
@@ -263,14 +266,15 @@ fn summary(contestant: &str, band: &Band) -> String {
 }
 
 fn csv(rows: &[ContestantRow], numbers: bool) -> String {
-    let mut csv = String::from("contestant,series,runs,begin_s,median,low,high\n");
+    let mut csv = String::from("contestant,series,trials,begin_s,median,low,high\n");
     if !numbers {
         csv += "too much data for this page; fairground export series has it\n";
         return csv;
     }
     for row in rows {
         for band in &row.bands {
-            let head = format!("{},{},{}", field(row.contestant), band.definition.name, band.runs);
+            let head =
+                format!("{},{},{}", field(row.contestant), band.definition.name, band.trials);
             for (at, median) in band.median.iter().enumerate() {
                 let begin_s = (at as u64 * band.interval_ns) as f64 / 1e9;
                 let (low, high) = (band.low[at], band.high[at]);

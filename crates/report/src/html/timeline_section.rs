@@ -26,7 +26,7 @@ pub struct Timeline {
     slices: Vec<u64>,
     /// Flat triples: task, start, length; in 0.1 µs.
     waits: Vec<u64>,
-    /// What is not shown.
+    /// A note on what is not shown.
     note: String,
 }
 
@@ -67,7 +67,7 @@ fn label(record: &Record) -> String {
     format!("{} · {}", record.trial.contestant.name, crate::cells::label_of(record))
 }
 
-/// All traced trials, each with its part of the slices that the page may hold.
+/// All traced trials, each with its part of the page's limit of slices.
 pub fn timelines(records: &[Record], slices: usize) -> Vec<Timeline> {
     let traced: Vec<&Record> = records.iter().filter(|record| is_traced(record)).collect();
     let share = slices / traced.len().max(1);
@@ -140,7 +140,7 @@ impl SliceBuilder {
                 if *prev != 0 && prev_state.starts_with('R') {
                     self.waiting.insert(*prev, now);
                 }
-                self.run(now, cpu, *next);
+                self.trial(now, cpu, *next);
             }
             What::Waking { pid, .. } | What::Fork { child: pid, .. } => {
                 let on_cpu = self.running.values().any(|(running, _)| running == pid);
@@ -159,7 +159,7 @@ impl SliceBuilder {
         }
     }
 
-    fn run(&mut self, now: u64, cpu: u32, pid: u32) {
+    fn trial(&mut self, now: u64, cpu: u32, pid: u32) {
         if pid == 0 {
             return;
         }

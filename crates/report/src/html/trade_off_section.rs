@@ -3,7 +3,7 @@
 
 use model::Record;
 use stats::Comparison;
-use stats::view::trade_off::{Point, Spread, TradeOff, trade_offs};
+use stats::view::trade_off::{Point, RatioSpread, TradeOff, trade_offs};
 
 use super::escape::text;
 use super::figure::{Figure, Numbers, field, line, point, short, words};
@@ -73,15 +73,15 @@ struct RatioAxis {
 
 impl RatioAxis {
     fn across(picture: &TradeOff) -> RatioAxis {
-        RatioAxis::of(picture, |point| point.throughput, (FRAME[0], FRAME[2]))
+        RatioAxis::new(picture, |point| point.throughput, (FRAME[0], FRAME[2]))
     }
 
     fn down(picture: &TradeOff) -> RatioAxis {
-        RatioAxis::of(picture, |point| point.latency, (FRAME[3], FRAME[1]))
+        RatioAxis::new(picture, |point| point.latency, (FRAME[3], FRAME[1]))
     }
 
-    /// All medians with some air around them; spreads may leave the frame.
-    fn of(picture: &TradeOff, spread: fn(&Point) -> Spread, ends: (f64, f64)) -> RatioAxis {
+    /// A range with all medians and some margin; spreads may leave the frame.
+    fn new(picture: &TradeOff, spread: fn(&Point) -> RatioSpread, ends: (f64, f64)) -> RatioAxis {
         let ratios: Vec<f64> = picture.points.iter().map(|it| spread(it).ratio).collect();
         let low = ratios.iter().copied().fold(1.0, f64::min);
         let high = ratios.iter().copied().fold(1.0, f64::max);
@@ -131,7 +131,7 @@ fn place(point: &Point, [across, down]: &[RatioAxis; 2]) -> (f64, f64) {
 
 fn grid([across, down]: &[RatioAxis; 2], baseline: &str) -> String {
     let [left, top, right, bottom] = FRAME;
-    let class = |tick: f64| if (tick - 1.0).abs() < 1e-9 { "grid one" } else { "grid" };
+    let class = |tick: f64| if (tick - 1.0).abs() < 1e-9 { "grid unity" } else { "grid" };
     let column = |tick: f64| {
         let x = across.at(tick);
         line(class(tick), (x, top), (x, bottom))
@@ -173,7 +173,7 @@ fn spread(point: &Point, scales: &[RatioAxis; 2]) -> String {
 
 fn points(picture: &TradeOff, places: &[(f64, f64)]) -> String {
     let mark = |(it, &at): (&Point, &(f64, f64))| {
-        let class = if it.on_front { "dot" } else { "dot off" };
+        let class = if it.on_front { "dot" } else { "dot dominated" };
         let (throughput, latency) = (it.throughput, it.latency);
         let title = format!(
             "{}: throughput {:.3} [{:.3}, {:.3}], tail latency {:.3} [{:.3}, {:.3}]",
@@ -197,7 +197,7 @@ fn overlap(one: &Covered, other: &Covered) -> bool {
     one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3]
 }
 
-/// Names beside their points, each at the first place that is free; far ones with a thread.
+/// Names next to their points, each at the first free place; distant ones with a line to the point.
 fn labels(picture: &TradeOff, places: &[(f64, f64)]) -> String {
     let dot = |&(x, y): &(f64, f64)| [x - 5.0, y - 5.0, x + 5.0, y + 5.0];
     let mut covered: Vec<Covered> = places.iter().map(dot).collect();
@@ -217,7 +217,7 @@ fn labels(picture: &TradeOff, places: &[(f64, f64)]) -> String {
         if (middle - y).abs() > 1.5 * LETTER.1 || (near - x).abs() > 20.0 {
             text += &line("thread", (x, y), (near, middle));
         }
-        let class = if it.on_front { "who" } else { "who off" };
+        let class = if it.on_front { "contestant" } else { "contestant dominated" };
         text += &words(class, (place[0], place[3] - 2.0), "start", &name);
     }
     text
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     fn at(throughput: f64, latency: f64) -> Point {
-        let spread = |ratio: f64| Spread { ratio, low: ratio * 0.9, high: ratio * 1.1 };
+        let spread = |ratio: f64| RatioSpread { ratio, low: ratio * 0.9, high: ratio * 1.1 };
         Point {
             contestant: "<long name>".into(),
             throughput: spread(throughput),

@@ -13,8 +13,8 @@ use super::published_numbers::{columns, rows};
 use super::verdict_counts::sentence;
 use crate::markdown::clean;
 
-/// A whole document: the sentence, where it comes from, a table for each source, and the commands
-/// for what is not tested here.
+/// A whole document: the summary, its origin, a table for each source, and the commands for tests
+/// that were not run here.
 pub fn markdown(replication: &Replication) -> String {
     let mut text = String::from("# Which published findings hold?\n\n");
     let _ = writeln!(text, "{}\n", sentence(replication));
@@ -29,8 +29,8 @@ pub fn markdown(replication: &Replication) -> String {
     );
     let _ = writeln!(text, "```sh\n{}\n```", replication.commands.join("\n"));
     for source in Source::ALL {
-        let of = |judged: &&Judged| judged.claim.source == source;
-        let claims: Vec<&Judged> = replication.claims.iter().filter(of).collect();
+        let has_source = |judged: &&Judged| judged.claim.source == source;
+        let claims: Vec<&Judged> = replication.claims.iter().filter(has_source).collect();
         if !claims.is_empty() {
             let _ = write!(text, "\n## {source}: {}\n\n{}", source.title(), table(&claims));
         }
@@ -38,7 +38,7 @@ pub fn markdown(replication: &Replication) -> String {
     text + &beside(replication) + &afterwards(replication) + &untested(replication)
 }
 
-/// Our numbers and the published ones, a table for each test that has some.
+/// Measured and published numbers, a table for each test that has some.
 fn beside(replication: &Replication) -> String {
     let mut text = String::new();
     for judged in &replication.claims {
@@ -62,7 +62,7 @@ fn beside_table(tested: &Tested) -> String {
     text
 }
 
-/// What is known since it was measured.
+/// Explanations found after measuring.
 fn afterwards(replication: &Replication) -> String {
     let known = replication.claims.iter().filter_map(|judged| {
         let words = judged.claim.afterwards.as_ref()?;
@@ -98,7 +98,7 @@ fn table(claims: &[&Judged]) -> String {
     text
 }
 
-/// Every number of the test that speaks for the claim.
+/// Every number of the test that decides the claim.
 fn measured(judged: &Judged) -> String {
     let Some(speaker) = judged.speaker() else { return "–".into() };
     let pairs = speaker.test.expect.iter().zip(&speaker.expect);
@@ -107,8 +107,8 @@ fn measured(judged: &Judged) -> String {
     format!("{}: {}", clean(&speaker.test.name), lines.join("; "))
 }
 
-/// What was asked and not tested, why, and the command that asks it. That others were asked for
-/// says nothing about a test.
+/// Requested tests that were not run, the reason, and the command. Tests that the user did not
+/// request are not listed.
 fn untested(replication: &Replication) -> String {
     let mut text = String::new();
     for judged in &replication.claims {

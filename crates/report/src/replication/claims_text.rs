@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Claims on a terminal: each with what was published and what was found, the sentence last.
+//! Claims on a terminal: each with the published and the measured result, the summary last.
 
 use model::claim::{Expectation, Test};
 use stats::decide::replication::{Finding, Reproduction};

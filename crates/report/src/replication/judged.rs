@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Claims with their verdicts, as the caller hands them over.
+//! Claims with their verdicts, as the caller provides them.
 
 use model::claim::Test;
 use model::{Backend, Claim};
 use stats::decide::replication::{Finding, Number, Reproduction};
 
-/// Why a test did not run that nobody asked for: another of its claim was, or another backend.
+/// Why a test was not run: the user selected another test of its claim, or another backend.
 pub const OTHERS_ASKED: [&str; 2] = ["another test was asked for", "another backend was asked for"];
 
-/// All claims that were asked, and where their answers come from.
+/// The selected claims, and the origin of their records.
 #[derive(Clone, Debug, Default)]
 pub struct Replication {
     /// The claims, in the order of reports.
     pub claims: Vec<Judged>,
     /// The commands that made the records and this report.
     pub commands: Vec<String>,
-    /// The kernels that answered, by their releases.
+    /// The kernels, by release.
     pub kernels: Vec<String>,
-    /// How many trials there are.
+    /// The number of trials.
     pub trials: usize,
-    /// The day of the report; the caller's words, as reports have no clock.
+    /// The day of the report; from the caller, because reports have no clock.
     pub generated: String,
 }
 
-/// A claim and what came of it.
+/// A claim with its result.
 #[derive(Clone, Debug)]
 pub struct Judged {
-    /// As its file says.
+    /// The claim's file.
     pub claim: Claim,
-    /// What its first test with data says.
+    /// The verdict of its first test with data.
     pub verdict: Reproduction,
     /// Whether one backend finds the opposite of another.
     pub disagree: bool,
@@ -36,12 +36,12 @@ pub struct Judged {
     pub tests: Vec<Tested>,
 }
 
-/// A test and what came of it.
+/// A test with its result.
 #[derive(Clone, Debug)]
 pub struct Tested {
-    /// As the claim's file says.
+    /// The definition.
     pub test: Test,
-    /// What the worst of its expectations says.
+    /// The verdict of the worst of its expectations.
     pub verdict: Reproduction,
     /// Findings, in the order of [`Test::expect`]; none if it did not run.
     pub expect: Vec<Finding>,
@@ -49,25 +49,25 @@ pub struct Tested {
     pub because: Vec<Finding>,
     /// Numbers beside published ones, in the order of [`Test::beside`].
     pub beside: Vec<Vec<Number>>,
-    /// Why it did not run, or why it judges nothing.
+    /// Why it was not run, or why it decides nothing.
     pub why: Option<String>,
-    /// The command that runs it, here or elsewhere.
+    /// The command that runs it on this machine or elsewhere.
     pub command: Option<String>,
-    /// Commands that show more of it, each with what it shows.
+    /// Commands that show more, each with a description.
     pub looks: Vec<(&'static str, String)>,
-    /// The kernels that answered.
+    /// The kernels.
     pub kernels: Vec<String>,
-    /// How many trials there are.
+    /// The number of trials.
     pub trials: usize,
 }
 
 impl Judged {
-    /// The test that speaks for the claim: the first with data.
+    /// The test that decides the claim: the first with data.
     pub(crate) fn speaker(&self) -> Option<&Tested> {
         self.tests.iter().find(|tested| tested.verdict.has_data())
     }
 
-    /// What its tests say on one backend: the first with data, or the first; `None` without any.
+    /// The claim's test on one backend: the first with data, else the first; `None` without any.
     pub(crate) fn on(&self, backend: Backend) -> Option<&Tested> {
         let mut tests = self.tests.iter().filter(|tested| tested.test.on == backend);
         let first = tests.clone().next();

@@ -42,7 +42,7 @@ fn estimated(
     (format!("{} ×", ratio(value)), format!("[{}, {}]", ratio(low), ratio(high)))
 }
 
-/// How many decimals ratios near 1 need, so that it shows on which side of it they are.
+/// The decimals that ratios near 1 need to show on which side of 1 they are.
 fn places(ratios: [f64; 3]) -> Option<usize> {
     let near = ratios.iter().all(|ratio| (0.5..2.0).contains(ratio));
     let gaps = ratios.iter().map(|ratio| (ratio - 1.0).abs()).filter(|gap| *gap > 0.0);
@@ -50,7 +50,7 @@ fn places(ratios: [f64; 3]) -> Option<usize> {
     near.then(|| (2..6).find(|&places| least >= 10f64.powi(1 - places as i32)).unwrap_or(6))
 }
 
-/// What was found: `completion: muqss 1.31 × cfs [1.28, 1.35], 6 and 6 trials`.
+/// The finding: `completion: muqss 1.31 × cfs [1.28, 1.35], 6 and 6 trials`.
 pub fn found(expectation: &Expectation, finding: &Finding) -> String {
     number(expectation, finding, "", &cells(expectation).collect::<Vec<_>>())
 }
@@ -61,7 +61,7 @@ fn cells(expectation: &Expectation) -> impl Iterator<Item = &str> {
     expectation.place().cell.into_iter().chain(other)
 }
 
-/// A cell by what tells it from the others: its workload, and parameters that they do not share.
+/// A cell by what distinguishes it from the others: its workload, and the parameters that differ.
 pub(super) fn short(cell: &str, cells: &[&str]) -> String {
     let workload = |cell: &str| cell.split(' ').next().unwrap_or_default().to_owned();
     let others = || cells.iter().filter(|other| workload(other) == workload(cell));
@@ -93,23 +93,23 @@ fn number(expectation: &Expectation, finding: &Finding, place: &str, cells: &[&s
         return format!("{measure}: {why}");
     };
     let (value, ends) = estimated(expectation, estimate);
-    let runs = finding.of.units.len();
+    let trials = finding.of.units.len();
     match (expectation.by, &finding.over) {
         (By::Ratio, Some(over)) => format!(
-            "{measure}: {ours} {value} {other} {ends}, {runs} and {} trials",
+            "{measure}: {ours} {value} {other} {ends}, {trials} and {} trials",
             over.units.len()
         ),
         (_, Some(over)) => format!(
-            "{measure}: {ours} {value} against {other} {ends}, {runs} and {} trials",
+            "{measure}: {ours} {value} against {other} {ends}, {trials} and {} trials",
             over.units.len()
         ),
         (_, None) => {
-            format!("{measure}: {ours} {value} {ends}, {}", units::count(runs as u64, "trial"))
+            format!("{measure}: {ours} {value} {ends}, {}", units::count(trials as u64, "trial"))
         }
     }
 }
 
-/// The two sides by what makes them different.
+/// The two sides by what differs.
 fn sides(expectation: &Expectation, cells: &[&str]) -> (String, String) {
     let name = |place: Place<'_>, contestant: &str| {
         let mut name = contestant.to_owned();
@@ -134,13 +134,13 @@ fn measure(text: &str) -> String {
     text.parse().map_or_else(|_| text.to_owned(), |key| units::measure(&key))
 }
 
-/// Where it was found: `messaging groups=1 on uniprocessor`.
+/// The place of a finding: `messaging groups=1 on uniprocessor`.
 pub fn measured_on(expectation: &Expectation) -> String {
     let place = expectation.place();
     [place.cell, place.machine].into_iter().flatten().collect::<Vec<_>>().join(" on ")
 }
 
-/// What counts: `more, by 1.05 × to 4.00 ×`.
+/// The expectation: `more, by 1.05 × to 4.00 ×`.
 pub fn expected(expectation: &Expectation) -> String {
     let size = expectation.ends().map(|(low, high)| match (low, high) {
         (low, high) if low == high => amount(expectation, low),
@@ -159,7 +159,7 @@ pub fn expected(expectation: &Expectation) -> String {
     }
 }
 
-/// What the number means, compared with what is expected.
+/// The meaning of the number, compared with the expectation.
 pub fn consequence(expectation: &Expectation, finding: &Finding) -> String {
     let neutral = expectation.neutral().map(|value| amount(expectation, value));
     let neutral = neutral.unwrap_or_default();
@@ -174,7 +174,7 @@ pub fn consequence(expectation: &Expectation, finding: &Finding) -> String {
     }
 }
 
-/// The printed numbers in one line; what there is instead where nothing was printed.
+/// The printed numbers in one line, or a description of the published picture.
 pub fn published(numbers: &[Published]) -> String {
     let printed = |one: &Published| {
         let of = one.of.as_ref().map(|of| format!("{of} ")).unwrap_or_default();
@@ -194,7 +194,8 @@ pub(super) fn plain(value: f64) -> String {
     value.to_string().replace('-', "−")
 }
 
-/// Why a claim has its verdict, in short: of the test that speaks, or of those that do not.
+/// The reason of a claim's verdict in short: from the test that decides it, or from those that
+/// cannot.
 pub fn reasons(judged: &Judged) -> String {
     let mut reasons = Vec::new();
     match judged.speaker() {
@@ -210,7 +211,7 @@ pub fn reasons(judged: &Judged) -> String {
     reasons.join("; ")
 }
 
-/// What the tests on other backends say.
+/// The verdicts of tests on other backends.
 fn disagreement(judged: &Judged) -> Vec<String> {
     let Some(speaker) = judged.speaker() else { return Vec::new() };
     let others = judged.tests.iter().filter(|one| one.test.on != speaker.test.on);
@@ -224,8 +225,8 @@ fn disagreement(judged: &Judged) -> Vec<String> {
     words.collect()
 }
 
-/// The first expectation that decided, how many more did, and what stands against them; where all
-/// is well, the evidence that holds.
+/// The first expectation that decided, the number of others, and the objections; if all hold, the
+/// evidence.
 fn decisive(tested: &Tested, reasons: &mut Vec<String>) {
     let pairs = || tested.test.expect.iter().zip(&tested.expect);
     let decides = |(_, finding): &(&Expectation, &Finding)| finding.verdict == tested.verdict;
@@ -252,7 +253,7 @@ pub fn absence(tested: &Tested) -> String {
     why.cloned().unwrap_or_else(|| "it did not run".into())
 }
 
-/// The kernels' releases, or who answered instead.
+/// The kernels' releases, or the simulator.
 pub fn kernels(releases: &[String]) -> String {
     match releases {
         [] => "the simulator alone".into(),

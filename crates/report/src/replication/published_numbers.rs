@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Our numbers next to the published ones, as tables: a row for each measure in a cell, a column
-//! for each contestant.
+//! Measured numbers next to the published ones, as tables: a row for each measure in a cell, a
+//! column for each contestant.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub(crate) struct PublishedRow {
     pub cell: String,
     /// `completion`.
     pub measure: String,
-    /// In the order of [`columns`]; empty where the contestant was not asked.
+    /// In the order of [`columns`]; empty where the contestant was not measured.
     pub numbers: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ fn said(one: &Beside, number: &Number) -> String {
 fn spread(number: &Number, median: f64, unit: Unit) -> String {
     match number.spread {
         Some(Spread::Interval(ends)) => format!(" {}", units::interval(ends, median, unit)),
-        Some(Spread::Range(ends)) if number.runs > 1 => {
+        Some(Spread::Range(ends)) if number.trials > 1 => {
             let (low, high) = (units::number(ends.low, unit), units::number(ends.high, unit));
             format!(" ({low} … {high})")
         }

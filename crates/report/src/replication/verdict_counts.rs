@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How many claims came out how, as one sentence.
+//! The number of claims with each verdict, as one sentence.
 
 use stats::decide::replication::Reproduction;
 
 use super::judged::Replication;
 use crate::units;
 
-/// How many claims have each verdict, in the order of [`Reproduction::ALL`].
+/// The number of claims with each verdict, in the order of [`Reproduction::ALL`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VerdictCounts([usize; Reproduction::ALL.len()]);
 
 impl VerdictCounts {
-    /// VerdictCounts.
+    /// Counts the verdicts.
     pub fn new(replication: &Replication) -> VerdictCounts {
-        let of = |verdict| replication.claims.iter().filter(|one| one.verdict == verdict).count();
-        VerdictCounts(Reproduction::ALL.map(of))
+        let count_of =
+            |verdict| replication.claims.iter().filter(|one| one.verdict == verdict).count();
+        VerdictCounts(Reproduction::ALL.map(count_of))
     }
 
-    /// Those with a verdict.
-    pub fn of(&self, verdict: Reproduction) -> usize {
+    /// The number of claims with this verdict.
+    pub fn with_verdict(&self, verdict: Reproduction) -> usize {
         let at = Reproduction::ALL.iter().position(|one| *one == verdict);
         at.map_or(0, |at| self.0[at])
     }
@@ -39,10 +40,10 @@ pub fn sentence(replication: &Replication) -> String {
         (Reproduction::NoData, "without data"),
         (Reproduction::Untested, "not tested here"),
     ];
-    let parts = words.iter().map(|(verdict, words)| (counts.of(*verdict), words));
+    let parts = words.iter().map(|(verdict, words)| (counts.with_verdict(*verdict), words));
     let parts =
         parts.filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
-    let (all, reproduced) = (counts.all(), counts.of(Reproduction::Reproduced));
+    let (all, reproduced) = (counts.all(), counts.with_verdict(Reproduction::Reproduced));
     let noun = units::plural(all as u64, "claim");
     let first = format!("{reproduced} of {all} {noun} reproduced");
     let text = std::iter::once(first).chain(parts).collect::<Vec<_>>().join(", ");

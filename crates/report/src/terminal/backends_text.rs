@@ -20,7 +20,7 @@ const SHIFT: usize = 26;
 /// The width of an error with its mark.
 const ERROR: usize = 12;
 
-/// What the signs mean.
+/// The legend of the signs.
 pub const LEGEND: &str = "+ better and − worse than the baseline; ✓ within the tolerance, (✓) only \
                           by its allowance for small numbers, ✗ outside";
 

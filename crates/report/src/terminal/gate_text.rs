@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a gate says, as text: the verdict first, then every line.
+//! The result of a gate as text: the verdict first, then every line.
 
 use stats::Verdict;
 use stats::decide::gate::{Gate, Line};
 
 use crate::units;
 
-/// The verdict in a sentence, what has changed, and what could not be said.
+/// The verdict in a sentence, the changes, and what could not be compared.
 pub fn gate(gate: &Gate) -> String {
     let mut text = format!("{}\n", verdict(gate));
     for broken in &gate.broken {
@@ -52,7 +52,7 @@ fn numbers(line: &Line) -> String {
         number(line.before),
         number(line.now),
         interval.unwrap_or_default(),
-        line.runs,
+        line.trials,
         units::measure(&line.measure),
         line.cell
     )
@@ -76,7 +76,7 @@ mod tests {
             percent: Some(percent),
             interval: None,
             p_value: None,
-            runs: 8,
+            trials: 8,
             change,
         }
     }

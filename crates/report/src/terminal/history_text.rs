@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A history as text: the verdict first, then the runs, then every series with a picture of it.
+//! A history as text: the verdict first, then the sessions, then every series with a picture of it.
 
 use stats::Verdict;
 use stats::view::history::{History, Series, Step};
@@ -10,7 +10,7 @@ use crate::units;
 /// Heights of a picture's points.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The verdict in a sentence, the runs, and the series: those that changed first.
+/// The verdict in a sentence, the sessions, and the series: those that changed first.
 pub fn history(history: &History) -> String {
     let mut text = format!("{}\n", verdict(history));
     for broken in &history.broken {
@@ -18,25 +18,25 @@ pub fn history(history: &History) -> String {
         let (name, cell) = (&broken.contestant, &broken.cell);
         text += &format!("  broken  {name}, {cell}: {failed} of {all} trials, {outcome}\n");
     }
-    for (index, run) in history.runs.iter().enumerate() {
-        text += &wrapped(&format!("  session {}: {run}", index + 1), "    ");
+    for (index, session) in history.sessions.iter().enumerate() {
+        text += &wrapped(&format!("  session {}: {session}", index + 1), "    ");
     }
     let mut series: Vec<&Series> = history.series.iter().collect();
-    series.sort_by_key(|one| (!one.has_regressed(), one.steps.is_empty()));
-    for one in series {
-        text += &shown(one);
+    series.sort_by_key(|series| (!series.has_regressed(), series.steps.is_empty()));
+    for series in series {
+        text += &shown(series);
     }
     text
 }
 
 /// The verdict on the newest session.
 pub fn verdict(history: &History) -> String {
-    let worse = history.series.iter().filter(|one| one.has_regressed()).count();
+    let worse = history.series.iter().filter(|series| series.has_regressed()).count();
     let word = if history.has_regressed() { "regressed" } else { "no regression" };
-    let (all, runs) = (history.series.len(), history.runs.len());
+    let (all, sessions) = (history.series.len(), history.sessions.len());
     let (margin, broken) = (history.margin_percent, history.broken.len());
     format!(
-        "{word}: {worse} of {all} numbers worse in the newest of {runs} sessions by more than \
+        "{word}: {worse} of {all} numbers worse in the newest of {sessions} sessions by more than \
          {margin} %, {broken} broken"
     )
 }

@@ -42,8 +42,8 @@ impl Paint {
     }
 }
 
-/// At most so many characters on one line: names and reasons come from strangers, so that control
-/// characters are replaced.
+/// At most `width` characters on one line. Control characters are replaced, because names and
+/// reasons are untrusted.
 pub(crate) fn fit(text: &str, width: usize) -> String {
     let clean = text.chars().map(|c| if c.is_control() { ' ' } else { c });
     if text.chars().count() <= width {
@@ -67,7 +67,7 @@ pub(crate) fn wrapped(text: &str, indent: &str) -> String {
     hanging(text, "", indent)
 }
 
-/// The same where the first line has an indent of its own.
+/// The same with another indent for the first line.
 pub(crate) fn hanging(text: &str, first: &str, indent: &str) -> String {
     let (mut lines, mut line) = (String::new(), first.to_owned());
     for word in text.split_whitespace() {

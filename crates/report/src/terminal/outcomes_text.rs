@@ -5,7 +5,7 @@ use stats::Cell;
 
 use super::layout::{COLUMNS, Paint, fit};
 
-/// Everything that did not end well, each line with the place where.
+/// The trials that did not end well, each line with its cell.
 pub(super) fn bad_outcomes(cell: &Cell, place: &str, paint: Paint) -> String {
     let mut text = String::new();
     for count in cell.outcomes.iter().filter(|count| count.outcome != "ok") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A recommendation as text: what to use and how sure that is in the first lines, then the numbers,
-//! then how to switch.
+//! A recommendation as text: the scheduler to use and the certainty in the first lines, then the
+//! numbers, then how to switch.
 
 use std::collections::BTreeMap;
 
@@ -14,30 +14,30 @@ use stats::rank::holm::ALPHA;
 use super::layout::{COLUMNS, fit, hanging, pad, pad_left, wrapped};
 use crate::units;
 
-/// How much of a contestant's name is shown.
+/// Characters of a contestant's name that are shown.
 const NAME: usize = 18;
-/// Where the text of a labelled line begins.
+/// The column at which the text of a labelled line begins.
 const INDENT: &str = "                ";
 
-/// What only the caller knows.
+/// Facts that only the caller knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecommendationContext {
-    /// Where these numbers come from, and what that means: sentences.
+    /// The origin of the numbers and what that means: sentences.
     pub measured: Vec<String>,
     /// How to switch to a scheduler, and back: lines, by its name.
     pub switch: BTreeMap<String, Vec<String>>,
-    /// What to type for more: what it is for, and the command.
+    /// Further commands, each with its purpose.
     pub commands: Vec<(String, String)>,
 }
 
 /// The whole answer.
-pub fn recommendation(it: &Recommendation, setting: &RecommendationContext) -> String {
-    let mut text = wrapped(&headline(it), "");
-    text += &why(it);
+pub fn recommendation(advised: &Recommendation, setting: &RecommendationContext) -> String {
+    let mut text = wrapped(&headline(advised), "");
+    text += &why(advised);
     text += &labelled("measured", &setting.measured.join(" "));
-    text += &evidence(it);
-    text += &failures(it);
-    text += &switching(it, setting);
+    text += &evidence(advised);
+    text += &failures(advised);
+    text += &switching(advised, setting);
     for (what, command) in &setting.commands {
         text += &format!("\n{what}:\n  {command}\n");
     }
@@ -45,9 +45,9 @@ pub fn recommendation(it: &Recommendation, setting: &RecommendationContext) -> S
 }
 
 /// The answer in a sentence.
-fn headline(it: &Recommendation) -> String {
-    let (now, others) = (&it.now, it.candidates.len());
-    match &it.advice {
+fn headline(advised: &Recommendation) -> String {
+    let (now, others) = (&advised.now, advised.candidates.len());
+    match &advised.advice {
         Advice::Switch(names) => format!("Use {} instead of {now}.", names[0]),
         Advice::Keep(Reason::NoDifference) => {
             format!("Keep {now}: no candidate makes a measurable difference.")
@@ -61,14 +61,14 @@ fn headline(it: &Recommendation) -> String {
         Advice::Keep(Reason::TooLittle) => {
             format!("Keep {now}: others are better, but by less than matters.")
         }
-        Advice::Keep(Reason::TooDear) => {
+        Advice::Keep(Reason::TooCostly) => {
             format!("Keep {now}: others are better, but worse in what must not get worse.")
         }
-        Advice::Silent(Silence::TooFewRuns(runs, needed)) => format!(
+        Advice::Silent(Silence::TooFewTrials(trials, needed)) => format!(
             "No recommendation: {} of each candidate prove nothing; with this many candidates \
              {needed} are \
-             needed. Give it more time.",
-            units::count(*runs as u64, "trial")
+             needed. Give advised more time.",
+            units::count(*trials as u64, "trial")
         ),
         Advice::Silent(Silence::NothingMeasured) => {
             "No recommendation: there are no numbers to judge by.".into()
@@ -76,23 +76,28 @@ fn headline(it: &Recommendation) -> String {
     }
 }
 
-/// By how much, how sure, and at what price.
-fn why(it: &Recommendation) -> String {
-    match &it.advice {
-        Advice::Switch(names) => it.candidate(&names[0]).map_or_else(String::new, |best| {
+/// The gain, the certainty, and the costs.
+fn why(advised: &Recommendation) -> String {
+    match &advised.advice {
+        Advice::Switch(names) => advised.candidate(&names[0]).map_or_else(String::new, |best| {
             let equals = labelled_if("as good", &names[1..], |names| {
                 format!("{names}: no difference from {} that matters", best.name)
             });
-            gains(it, best) + &equals + &sure(it, best) + &prices(it, best)
+            gains(advised, best) + &equals + &sure(advised, best) + &prices(advised, best)
         }),
-        Advice::Keep(Reason::TooDear) => {
-            let dear = it.candidates.iter().filter(|one| one.standing == Standing::Dear);
-            dear.map(|one| gains(it, one) + &prices(it, one)).collect()
+        Advice::Keep(Reason::TooCostly) => {
+            let costly = advised
+                .candidates
+                .iter()
+                .filter(|candidate| candidate.standing == Standing::Costly);
+            costly
+                .map(|candidate| gains(advised, candidate) + &prices(advised, candidate))
+                .collect()
         }
-        Advice::Keep(Reason::TooLittle) => slight(it),
-        Advice::Keep(_) => resolution(it),
-        Advice::Silent(Silence::NothingMeasured) => holes(it),
-        Advice::Silent(Silence::TooFewRuns(..)) => String::new(),
+        Advice::Keep(Reason::TooLittle) => slight(advised),
+        Advice::Keep(_) => resolution(advised),
+        Advice::Silent(Silence::NothingMeasured) => holes(advised),
+        Advice::Silent(Silence::TooFewTrials(..)) => String::new(),
     }
 }
 
@@ -107,10 +112,13 @@ fn labelled_if(label: &str, names: &[String], words: impl Fn(String) -> String) 
     }
 }
 
-/// What a candidate gains, or does not, in each measure that decides.
-fn gains(it: &Recommendation, one: &Candidate) -> String {
-    let told = it.aims.iter().zip(&one.decides).map(|(aim, judged)| {
-        labelled(word(judged), &format!("{}: {}", aim.decides.words, change(&one.name, judged)))
+/// The gain of a candidate in each deciding measure.
+fn gains(advised: &Recommendation, candidate: &Candidate) -> String {
+    let told = advised.aims.iter().zip(&candidate.decides).map(|(aim, judged)| {
+        labelled(
+            word(judged),
+            &format!("{}: {}", aim.decides.words, change(&candidate.name, judged)),
+        )
     });
     told.collect()
 }
@@ -147,32 +155,32 @@ fn shift(judged: &Judged) -> (String, String) {
     units::shift(&raw, judged.unit)
 }
 
-fn sure(it: &Recommendation, one: &Candidate) -> String {
-    let better = one.decides.iter().filter(|judged| judged.finding == Effect::Better);
+fn sure(advised: &Recommendation, candidate: &Candidate) -> String {
+    let better = candidate.decides.iter().filter(|judged| judged.finding == Effect::Better);
     let p = better.clone().filter_map(|judged| judged.p).map(|p| p.adjusted);
     let p = p.fold(0.0, f64::max);
     let p = if p < 0.001 { "p < 0.001".into() } else { format!("p = {p:.3}") };
-    let runs = one.decides.iter().map(|judged| judged.runs).min().unwrap_or(0);
+    let trials = candidate.decides.iter().map(|judged| judged.trials).min().unwrap_or(0);
     let sentence = format!(
-        "{p} after correction for {}; {} of each. If all candidates were equal, one would be \
+        "{p} after correction for {}; {} of each. If all candidates were equal, candidate would be \
          called \
          better in at most {:.0} % of such races.",
-        units::count(it.comparisons as u64, "comparison"),
-        units::count(runs as u64, "trial"),
+        units::count(advised.comparisons as u64, "comparison"),
+        units::count(trials as u64, "trial"),
         ALPHA * 100.0,
     );
     labelled("how sure", &sentence)
 }
 
-/// What a candidate costs in the measures that must not get worse.
-fn prices(it: &Recommendation, one: &Candidate) -> String {
-    let pairs = it.aims.iter().zip(&one.keeps);
+/// The losses of a candidate in the guarded measures.
+fn prices(advised: &Recommendation, candidate: &Candidate) -> String {
+    let pairs = advised.aims.iter().zip(&candidate.keeps);
     let pairs = pairs.flat_map(|(aim, keeps)| aim.keeps.iter().zip(keeps));
     let (kept, others): (Vec<_>, Vec<_>) =
         pairs.partition(|(_, judged)| judged.finding == Effect::Alike);
     let told = others
         .into_iter()
-        .map(|(watched, judged)| labelled("it costs", &price(&one.name, watched, judged)));
+        .map(|(watched, judged)| labelled("it costs", &price(&candidate.name, watched, judged)));
     let mut text: String = told.collect();
     let kept: Vec<String> =
         kept.into_iter().map(|(watched, judged)| unpaid(watched, judged)).collect();
@@ -202,7 +210,7 @@ fn price(name: &str, watched: &Watched, judged: &Judged) -> String {
     }
 }
 
-/// How much is no matter: `5 %`, or `5 % and 500 µs`, where more than both is needed to matter.
+/// The margin: `5 %`, or `5 % and 500 µs` if a difference must exceed both to matter.
 fn allowed(watched: &Watched, judged: &Judged) -> String {
     let percent = format!("{} %", watched.percent);
     match watched.least {
@@ -214,10 +222,10 @@ fn allowed(watched: &Watched, judged: &Judged) -> String {
 }
 
 /// Why there are no numbers.
-fn holes(it: &Recommendation) -> String {
+fn holes(advised: &Recommendation) -> String {
     let mut text = String::new();
-    for (at, aim) in it.aims.iter().enumerate() {
-        let judged = it.candidates.iter().filter_map(|one| one.decides.get(at));
+    for (at, aim) in advised.aims.iter().enumerate() {
+        let judged = advised.candidates.iter().filter_map(|candidate| candidate.decides.get(at));
         if let Some(why) = judged.into_iter().find_map(|judged| judged.missing.as_ref()) {
             text += &labelled("missing", &format!("{}: {why}", aim.decides.words));
         }
@@ -227,18 +235,20 @@ fn holes(it: &Recommendation) -> String {
 
 /// The first candidate whose gain is smaller than what matters; the evidence has the numbers of the
 /// others.
-fn slight(it: &Recommendation) -> String {
-    let mut ones = it.candidates.iter().filter(|one| one.standing == Standing::Slight);
-    let first = ones.next().map_or_else(String::new, |one| gains(it, one));
-    let others: Vec<String> = ones.map(|one| one.name.clone()).collect();
+fn slight(advised: &Recommendation) -> String {
+    let mut slight_candidates =
+        advised.candidates.iter().filter(|candidate| candidate.standing == Standing::Slight);
+    let first =
+        slight_candidates.next().map_or_else(String::new, |candidate| gains(advised, candidate));
+    let others: Vec<String> = slight_candidates.map(|candidate| candidate.name.clone()).collect();
     first + &labelled_if("so are", &others, |names| format!("{names}: see their numbers below"))
 }
 
-/// What would have been seen.
-fn resolution(it: &Recommendation) -> String {
+/// The smallest difference that would have been detected.
+fn resolution(advised: &Recommendation) -> String {
     let mut text = String::new();
-    for (at, aim) in it.aims.iter().enumerate() {
-        let Some(width) = it.resolution(at) else { continue };
+    for (at, aim) in advised.aims.iter().enumerate() {
+        let Some(width) = advised.resolution(at) else { continue };
         let size = match width {
             Width::Percent(0.0) | Width::Value(0.0, _) => {
                 text +=
@@ -260,28 +270,31 @@ fn resolution(it: &Recommendation) -> String {
 }
 
 /// The numbers of every candidate, measure by measure.
-fn evidence(it: &Recommendation) -> String {
+fn evidence(advised: &Recommendation) -> String {
     let mut text = String::from("\nEvidence\n");
-    for (at, aim) in it.aims.iter().enumerate() {
-        let decides = |one: &Candidate| one.decides.get(at).cloned();
-        text += &table(it, aim, "decides", &aim.decides, &decides);
+    for (at, aim) in advised.aims.iter().enumerate() {
+        let decides = |candidate: &Candidate| candidate.decides.get(at).cloned();
+        text += &table(advised, aim, "decides", &aim.decides, &decides);
         for (place, watched) in aim.keeps.iter().enumerate() {
-            let kept = |one: &Candidate| one.keeps.get(at)?.get(place).cloned();
-            text += &table(it, aim, "must not get worse", watched, &kept);
+            let kept = |candidate: &Candidate| candidate.keeps.get(at)?.get(place).cloned();
+            text += &table(advised, aim, "must not get worse", watched, &kept);
         }
     }
     text
 }
 
 fn table(
-    it: &Recommendation,
+    advised: &Recommendation,
     aim: &Aim,
     role: &str,
     watched: &Watched,
-    of: &dyn Fn(&Candidate) -> Option<Judged>,
+    judged_in: &dyn Fn(&Candidate) -> Option<Judged>,
 ) -> String {
-    let judged: Vec<(&Candidate, Judged)> =
-        it.candidates.iter().filter_map(|one| Some((one, of(one)?))).collect();
+    let judged: Vec<(&Candidate, Judged)> = advised
+        .candidates
+        .iter()
+        .filter_map(|candidate| Some((candidate, judged_in(candidate)?)))
+        .collect();
     let Some((_, first)) = judged.first() else { return String::new() };
     let title = format!("{}, {role}: {}", aim.name, units::measure(&watched.measure));
     let title = units::title(&title, first.direction);
@@ -289,13 +302,14 @@ fn table(
     let mut text = format!("  {}\n", fit(&title, COLUMNS - 2));
     text += &format!("    {}\n", fit(&format!("in {}; {matters}", watched.cell), COLUMNS - 4));
     let now = first.now.map_or("–".into(), |value| units::number(value, first.unit));
-    text += &format!("    {} {}  used now\n", pad(&fit(&it.now, NAME), NAME), pad_left(&now, 10));
-    judged.iter().for_each(|(one, judged)| text += &line(one, judged));
+    text +=
+        &format!("    {} {}  used now\n", pad(&fit(&advised.now, NAME), NAME), pad_left(&now, 10));
+    judged.iter().for_each(|(candidate, judged)| text += &line(candidate, judged));
     text
 }
 
-fn line(one: &Candidate, judged: &Judged) -> String {
-    let out = one.standing == Standing::Failed;
+fn line(candidate: &Candidate, judged: &Judged) -> String {
+    let out = candidate.standing == Standing::Failed;
     let median = judged.median.map_or("–".into(), |value| units::number(value, judged.unit));
     let (value, interval) = shift(judged);
     let p = judged.p.map(|p| match p.adjusted {
@@ -309,7 +323,7 @@ fn line(one: &Candidate, judged: &Judged) -> String {
     };
     let text = format!(
         "    {} {}  {} {} {}",
-        pad(&fit(&one.name, NAME), NAME),
+        pad(&fit(&candidate.name, NAME), NAME),
         pad_left(&median, 10),
         pad(&format!("{value} {interval}"), 28),
         pad(&p.unwrap_or_default(), 9),
@@ -318,11 +332,11 @@ fn line(one: &Candidate, judged: &Judged) -> String {
     format!("{}\n", fit(text.trim_end(), COLUMNS))
 }
 
-/// Trials that did not end well, and put their candidate out.
-fn failures(it: &Recommendation) -> String {
+/// Trials that did not end well, and exclude their candidate.
+fn failures(advised: &Recommendation) -> String {
     let mut text = String::new();
-    let now = (&it.now, &it.failures);
-    let all = it.candidates.iter().map(|one| (&one.name, &one.failures));
+    let now = (&advised.now, &advised.failures);
+    let all = advised.candidates.iter().map(|candidate| (&candidate.name, &candidate.failures));
     for (name, failures) in std::iter::once(now).chain(all) {
         for (what, trials) in failures {
             text += &hanging(&format!("! {name}: {trials} × {what}"), "  ", "    ");
@@ -331,8 +345,8 @@ fn failures(it: &Recommendation) -> String {
     text
 }
 
-fn switching(it: &Recommendation, setting: &RecommendationContext) -> String {
-    let Advice::Switch(names) = &it.advice else { return String::new() };
+fn switching(advised: &Recommendation, setting: &RecommendationContext) -> String {
+    let Advice::Switch(names) = &advised.advice else { return String::new() };
     let Some(lines) = setting.switch.get(&names[0]) else { return String::new() };
     let mut text = format!("\nHow to switch to {}\n", names[0]);
     lines.iter().for_each(|line| text += &format!("  {line}\n"));

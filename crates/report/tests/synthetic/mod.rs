@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Synthetic records with the shape of a real experiment: several kernels and schedulers, a load
+//! Synthetic records with the shape of a real experiment: several kernels and schedulers, a workload
 //! ramp, latency tails, failures, one traced trial. No number here was measured.
 
 #![allow(dead_code)]
@@ -209,7 +209,7 @@ fn measured(workload: &Workload, index: usize, tail: f64, time: f64, draw: &mut 
     let mut measured = Measured::default();
     let load = workload.parameters.values().copied().max().unwrap_or(4) as f64;
     let number = |name: &str, group: &str, value: f64| Metric::number(name, group, value);
-    let run = draw.noisy(0.02);
+    let speed = draw.noisy(0.02);
     match workload.name.as_str() {
         "wake_under_hogs" => {
             let fair = 30e3 * (1.0 + load * load * tail / 3.0) * draw.noisy(0.12);
@@ -228,14 +228,14 @@ fn measured(workload: &Workload, index: usize, tail: f64, time: f64, draw: &mut 
                 draw,
             ));
             measured.histograms.push(latencies("run_delay_ns", "hog", fair * 2.0, 4_000, draw));
-            measured.metrics.push(number("cpu_share", "hog", 0.9 * run));
-            measured.metrics.push(number("cpu_share", "fair_waker", 0.04 * run));
-            measured.metrics.push(number("cpu_share", "rt_waker", 0.03 * run));
+            measured.metrics.push(number("cpu_share", "hog", 0.9 * speed));
+            measured.metrics.push(number("cpu_share", "fair_waker", 0.04 * speed));
+            measured.metrics.push(number("cpu_share", "rt_waker", 0.03 * speed));
         }
         "frames" => {
             let ratio = ((load * tail.sqrt() - 12.0).max(0.0) / 70.0 * draw.noisy(0.08)).min(1.0);
             measured.metrics.push(number("deadline_miss_ratio", "player", ratio));
-            measured.metrics.push(number("cpu_share", "player", 0.3 / (1.0 + load / 30.0) * run));
+            measured.metrics.push(number("cpu_share", "player", 0.3 / (1.0 + load / 30.0) * speed));
             measured.metrics.push(number(
                 "cpu_share",
                 "background",
@@ -263,19 +263,19 @@ fn measured(workload: &Workload, index: usize, tail: f64, time: f64, draw: &mut 
                 4_000,
                 draw,
             ));
-            measured.metrics.push(number("cpu_share", "sender", 0.4 * run));
-            measured.metrics.push(number("cpu_share", "receiver", 0.5 * run));
+            measured.metrics.push(number("cpu_share", "sender", 0.4 * speed));
+            measured.metrics.push(number("cpu_share", "receiver", 0.5 * speed));
         }
     }
-    measured.metrics.push(number("voluntary_switches", "all", (41_000.0 * run).round()));
-    measured.metrics.push(number("involuntary_switches", "all", (9_000.0 / tail * run).round()));
+    measured.metrics.push(number("voluntary_switches", "all", (41_000.0 * speed).round()));
+    measured.metrics.push(number("involuntary_switches", "all", (9_000.0 / tail * speed).round()));
     measured.metrics.push(number("jain_index", "all", 0.98 * draw.noisy(0.004)));
     measured.metrics.push(Metric::missing("deadlines_missed", "all", "no task has a timer"));
     measured.sort();
     measured
 }
 
-/// A load that comes and goes, a little differently in each run.
+/// Activity that rises and falls, a little differently in each trial.
 fn over_time(index: u64, block: u64, probes: bool) -> Vec<Series> {
     const MS: u64 = 1_000_000;
     if !probes {

@@ -2,7 +2,7 @@
 //! Where the time goes: instructions per context switch, counted by valgrind's callgrind, by part
 //! of the simulator.
 //!
-//! Each load is counted twice, once for twice as long; the difference is free of what starting and
+//! Each workload is counted twice, once for twice as long; the difference is free of what starting and
 //! ending cost. What the compiler has inlined counts to the function that it was inlined into.
 
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ const REST: &str = "libraries";
 /// Instructions by part.
 type Counts = BTreeMap<&'static str, f64>;
 
-/// Prints a table with a column for each load.
+/// Prints a table with a column for each workload.
 pub fn print(scheduler: &str, loads: &[Load]) {
     if Command::new("valgrind").arg("--version").stdout(Stdio::null()).status().is_err() {
         println!("no profile: valgrind is not installed");

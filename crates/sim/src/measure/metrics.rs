@@ -100,7 +100,7 @@ impl Core {
         let mut add = |metric: &str, value: f64| {
             measured.metrics.push(match value.is_finite() {
                 true => Metric::number(metric, name, value),
-                false => Metric::missing(metric, name, "the run took no time"),
+                false => Metric::missing(metric, name, "the trial took no time"),
             });
         };
         add("cpu_time_ns", cpu_ns as f64);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Fairground's main task, as the live player has it: it wakes all tasks at one instant, sleeps at
-//! a priority above theirs, and ends the run.
+//! a priority above theirs, and ends the trial.
 //!
 //! Its work is part of what is measured on a real kernel: the common start is a series of wake-ups
 //! on one CPU, and the end preempts the task that runs there.
@@ -15,7 +15,7 @@ use crate::core::task::{Class, NewTask, State};
 use crate::core::{Core, TaskId};
 use crate::measure::recorder::Recorder;
 
-/// System calls between the main task's wake-up and the end of the run: it empties its eventfd,
+/// System calls between the main task's wake-up and the end of the trial: it empties its eventfd,
 /// looks for an interruption, and reads the clock.
 const CALLS_BEFORE_END: u64 = 2;
 
@@ -109,7 +109,7 @@ impl Core {
         }
     }
 
-    /// Wakes the main task, which ends the run as soon as it has a CPU.
+    /// Wakes the main task, which ends the trial as soon as it has a CPU.
     pub(crate) fn call_main(&mut self) {
         if self.machine.task(self.workload.main).state == State::Sleeping {
             self.machine.join_real_time(self.workload.main);

@@ -4,7 +4,7 @@
 //! Read in this order: `workload_state` is its state, with each task's `progress` and what tasks
 //! share, `objects`; `play_loop` goes through the operations; `steps` and `synchronization` say
 //! what each does, `spans` how long they take; `lifecycle` forks and ends tasks; `main_task` starts
-//! all and ends the run.
+//! all and ends the trial.
 
 pub(crate) mod lifecycle;
 pub(crate) mod main_task;

@@ -138,7 +138,7 @@ impl Core {
         }
         let slept = play.phase == 2;
         let member = u64::from(play.number / fan) * u64::from(fan) + u64::from(play.member);
-        let pipe = channel.of(member);
+        let pipe = channel.pipe_of(member);
         let here = &mut self.workload.objects.pipes[pipe];
         let was_empty = here.is_empty();
         let (moved, pages) = here.write(play.left);
@@ -176,7 +176,7 @@ impl Core {
             (play.phase, play.left) = (1, bytes);
         }
         let slept = play.phase == 2;
-        let pipe = channel.of(u64::from(play.number));
+        let pipe = channel.pipe_of(u64::from(play.number));
         let here = &mut self.workload.objects.pipes[pipe];
         let (moved, was_full) = here.read(play.left);
         play.left -= moved;

@@ -52,7 +52,7 @@ impl WorkloadState {
         if trial.workload.program.is_some() {
             return Err("a real program cannot run in the simulator; use the vm backend".into());
         }
-        let script = Script::new(&trial.workload, Setting::of(trial))
+        let script = Script::new(&trial.workload, Setting::for_trial(trial))
             .map_err(|refusal| refusal.to_string())?;
         Ok(WorkloadState {
             objects: Objects::new(&script),

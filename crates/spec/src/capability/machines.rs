@@ -8,7 +8,8 @@ use model::{Backend, Experiment, Machine};
 pub fn ignored_fields(experiment: &Experiment) -> Vec<String> {
     let mut notes = Vec::new();
     for &backend in &experiment.backends {
-        for machine in experiment.machines.iter().filter(|one| experiment.has(backend, one)) {
+        for machine in experiment.machines.iter().filter(|machine| experiment.has(backend, machine))
+        {
             let fields = fields(backend, machine);
             if !fields.is_empty() {
                 notes.push(sentence(backend, machine, &fields));
@@ -23,7 +24,8 @@ pub fn why_impossible(experiment: &Experiment) -> Option<String> {
     experiment.backends.iter().find_map(|&backend| {
         let most = backend.cpus_max()?;
         let mut machines = experiment.machines.iter();
-        let large = machines.find(|one| one.cpus > most && experiment.has(backend, one))?;
+        let large =
+            machines.find(|machine| machine.cpus > most && experiment.has(backend, machine))?;
         let (name, cpus, noun) = (&large.name, large.cpus, backend.noun());
         Some(format!("{name} has {cpus} CPUs, and {noun} has at most {most}"))
     })
@@ -72,7 +74,7 @@ mod tests {
             only_on: Default::default(),
             machines: vec![machine],
             blocks: 1,
-            runs_per_boot: 1,
+            trials_per_boot: 1,
             timeout_ms: 1,
             trace: Vec::new(),
             design: Default::default(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What each backend can do, known before anything runs: which contestants and workloads it can
-//! execute, and which fields of a machine's file it ignores.
+//! The capabilities of each backend, known before anything runs: which contestants and workloads it
+//! can execute, and which fields of a machine's file it ignores.
 
 mod machines;
 mod runnable;

@@ -20,7 +20,7 @@ pub fn runnable(experiment: &Experiment) -> Vec<Part<'_>> {
 pub fn on_every_backend(experiment: &Experiment) -> Vec<String> {
     let runnable = runnable(experiment);
     let runs = |backend, name: &str| {
-        runnable.iter().any(|(other, one, _)| *other == backend && one.name == name)
+        runnable.iter().any(|(other, contestant, _)| *other == backend && contestant.name == name)
     };
     let names = experiment.contestants.iter().map(|contestant| &contestant.name);
     names.filter(|name| experiment.backends.iter().all(|&on| runs(on, name))).cloned().collect()
@@ -39,7 +39,9 @@ fn parts(experiment: &Experiment) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     for &backend in &experiment.backends {
         for workload in &experiment.workloads {
-            parts.extend(experiment.contestants.iter().map(|one| (backend, one, workload)));
+            parts.extend(
+                experiment.contestants.iter().map(|contestant| (backend, contestant, workload)),
+            );
         }
     }
     parts
@@ -86,7 +88,7 @@ pub fn why_not(backend: Backend, contestant: &Contestant, workload: &Workload) -
 /// Whether every task of the workload is in a class above the fair one when `class` is the policy
 /// of those that choose none.
 fn above_fair(class: PolicyClass, workload: &Workload) -> bool {
-    let of = |group: &TaskGroup| group.policy.as_ref().map_or(class, |policy| policy.class);
+    let class_of = |group: &TaskGroup| group.policy.as_ref().map_or(class, |policy| policy.class);
     let fair = [PolicyClass::Other, PolicyClass::Batch, PolicyClass::Idle];
-    !workload.tasks.iter().any(|group| fair.contains(&of(group)))
+    !workload.tasks.iter().any(|group| fair.contains(&class_of(group)))
 }

@@ -42,7 +42,7 @@ fn has_endless_loop(steps: &[Step]) -> bool {
     })
 }
 
-/// Whether a round uses the CPU or blocks at least once.
+/// Whether one pass over the steps uses the CPU or blocks at least once.
 fn takes_time(steps: &[Step]) -> bool {
     steps.iter().any(|step| match step {
         Step::RunUs(us) | Step::RunUntilUs(us) | Step::SleepUs(us) => *us > 0,

@@ -21,7 +21,7 @@ pub fn check(workload: &Workload) -> Checked {
         template(index, group, forked.contains_key(group.name.as_str()))?;
         recursion(workload, &group.name, &mut BTreeSet::new(), &forked)?;
     }
-    // Only now is it certain that counting children ends.
+    // Recursion is excluded here, so counting children terminates.
     let mut all = workload.tasks.iter().enumerate();
     all.try_for_each(|(index, group)| bounded(workload, index, group))
 }
@@ -119,7 +119,7 @@ fn recursion<'a>(
     Ok(())
 }
 
-/// One round of one task must not leave more children than a machine can hold.
+/// One pass over a task's steps must not leave more children than a machine can hold.
 fn bounded(workload: &Workload, index: usize, group: &TaskGroup) -> Checked {
     let children = children(workload, &group.steps).saturating_mul(u64::from(group.count));
     if children > TASKS_MAX {
@@ -133,7 +133,7 @@ fn bounded(workload: &Workload, index: usize, group: &TaskGroup) -> Checked {
 /// Processes that the steps fork, their children's children included; the waits between them do not
 /// count, so it is an upper bound. Called after recursion has been excluded.
 fn children(workload: &Workload, steps: &[Step]) -> u64 {
-    let of = |step: &Step| match step {
+    let processes_of = |step: &Step| match step {
         Step::Fork { task, count } => {
             let below = find(workload, task).map_or(0, |group| children(workload, &group.steps));
             u64::from(*count).saturating_mul(below.saturating_add(1))
@@ -145,5 +145,5 @@ fn children(workload: &Workload, steps: &[Step]) -> u64 {
         }
         other => children(workload, other.inner()),
     };
-    steps.iter().map(of).fold(0, u64::saturating_add)
+    steps.iter().map(processes_of).fold(0, u64::saturating_add)
 }

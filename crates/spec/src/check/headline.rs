@@ -7,7 +7,7 @@ use model::metric::{MEASURES, PROGRAM, measure};
 use super::{Checked, fault};
 use crate::near::advice;
 
-/// What can be asked of a distribution.
+/// The statistics of a distribution.
 const STATISTICS: [&str; 5] = ["p50", "p90", "p99", "p999", "max"];
 
 pub fn check(workload: &Workload) -> Checked {
@@ -17,7 +17,7 @@ pub fn check(workload: &Workload) -> Checked {
     Ok(())
 }
 
-/// Checks one of them, which stands at `path`.
+/// Checks the headline at `path`.
 pub fn one(path: &str, workload: &Workload, headline: &str) -> Checked {
     let Some((what, group)) = headline.split_once(' ') else {
         let hint = "write a measure and a task group, e.g. 'completion_ns all'";

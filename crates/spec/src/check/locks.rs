@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Mutexes are taken before they are released, never twice, and released before a round ends.
+//! Mutexes are taken before they are released, never twice, and released before the steps repeat.
 
 use std::collections::BTreeSet;
 
@@ -56,7 +56,7 @@ fn one<'a>(path: &str, step: &'a Step, held: &mut Held<'a>) -> Checked {
     }
 }
 
-/// Every round must begin as the one before.
+/// Each pass over the steps must begin with the same mutexes as the one before.
 fn a_loop<'a>(path: &str, steps: &'a [Step], held: &mut Held<'a>) -> Checked {
     let before = held.clone();
     play(&format!("{path}.loop.steps"), steps, held)?;

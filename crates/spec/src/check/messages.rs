@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Channels exist, somebody sends what somebody receives, and where the numbers are simple they
+//! Channels exist and have senders and receivers; where the numbers of messages are simple, they
 //! agree.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use super::ending::endless;
 use super::{Checked, every_step, fault};
 use crate::near::advice;
 
-/// What happens to one channel.
+/// The messages of one channel.
 #[derive(Default)]
 struct Traffic {
     sent: Total,
@@ -19,7 +19,7 @@ struct Traffic {
     bytes: Vec<u32>,
 }
 
-/// Messages in the whole run; `None` once they cannot be counted.
+/// Messages in the whole trial; `None` if they cannot be counted.
 struct Total(Option<u64>);
 
 impl Default for Total {
@@ -82,7 +82,7 @@ fn traffic(workload: &Workload) -> BTreeMap<&str, Traffic> {
     all
 }
 
-/// How often all of a group's tasks together play their steps; `None` where it cannot be said.
+/// How often all tasks of a group together play their steps; `None` if unknown.
 fn rounds(workload: &Workload, group: &TaskGroup) -> Option<u64> {
     let open = group.template || endless(group) || workload.duration_us.is_some();
     let exits = group.steps.contains(&Step::Exit);
@@ -112,7 +112,7 @@ fn add<'a>(all: &mut BTreeMap<&'a str, Traffic>, steps: &'a [Step], rounds: Opti
 
 fn balance(path: &str, workload: &Workload, name: &str, traffic: Option<&Traffic>) -> Checked {
     let Some(Traffic { sent, received, bytes }) = traffic else {
-        // A parameter may have left the groups out that use it.
+        // A parameter may have removed the groups that use it.
         let used = workload.tasks.iter().any(|group| group.count == 0);
         return if used { Ok(()) } else { unused(path, name) };
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Names are unique and short; numbers are not absurd. What the players need of numbers is in
+//! Names are unique and short; numbers are not absurd. The players' own limits are in
 //! [`play::limits`].
 
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ pub const NAME_BYTES_MAX: usize = 15;
 pub const TASKS_MAX: u64 = 100_000;
 /// The most members of a channel: each is a pipe with two descriptors.
 const MEMBERS_MAX: u32 = 100_000;
-/// The most reloads of a run.
+/// The most reloads of a trial.
 const RELOADS_MAX: u64 = 10_000;
 /// The most bytes of a message: a pipe's capacity.
 const MESSAGE_BYTES_MAX: u64 = 65_536;
@@ -44,7 +44,7 @@ pub fn check(workload: &Workload) -> Checked {
     total(workload)
 }
 
-/// They are spread over a duration.
+/// Reloads are spread over the workload's duration, so it must have one.
 fn reloads(workload: &Workload) -> Checked {
     if workload.reloads > 0 && workload.duration_us.is_none() {
         let hint = "write duration_us = …: they are spread evenly over it";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Totals name groups that exist, and have a name that nobody else has.
+//! Totals name groups that exist, and have unique names.
 
 use model::Workload;
 use model::metric::PROGRAM;

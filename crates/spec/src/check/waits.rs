@@ -7,7 +7,7 @@ use model::{Step, Workload};
 
 use super::{Checked, every_step, fault};
 
-/// What can be waited for.
+/// What a task can wait for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     Condition,

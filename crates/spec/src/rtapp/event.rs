@@ -12,12 +12,12 @@ use super::json::Fields;
 use crate::SpecError;
 use crate::near::{advice, quoted};
 
-/// The events that we play.
+/// The supported events.
 const EVENTS: [&str; 17] = [
     "run", "runtime", "sleep", "timer", "lock", "unlock", "wait", "signal", "broad", "sync",
     "barrier", "suspend", "resume", "sem_post", "sem_wait", "yield", "fork",
 ];
-/// The events of rt-app that we know and do not play.
+/// Events of rt-app that are not supported.
 const UNSUPPORTED: [&str; 3] = ["mem", "iorun", "memrun"];
 
 /// The steps of a phase.
@@ -28,7 +28,7 @@ pub struct Events<'a> {
     pub steps: Vec<Step>,
     /// Where each step is written.
     pub places: Vec<usize>,
-    /// Timers whose names do not begin with `unique`, and where.
+    /// Timers whose names do not begin with `unique`, with their places.
     pub shared_timers: Vec<(String, usize)>,
 }
 
@@ -112,7 +112,7 @@ fn microseconds(fields: &Fields, value: &Value, key: &str) -> Result<u64, SpecEr
         .map_err(|_| fields.error_at(value.range().start, format!("'{key}' cannot be negative")))
 }
 
-/// `suspend` without a name waits for one's own.
+/// `suspend` without a name waits for the task's own.
 fn suspended(name: String, task: &str) -> String {
     if name.is_empty() { task.to_owned() } else { name }
 }
@@ -140,7 +140,7 @@ fn timer(mut fields: Fields, events: &mut Events) -> Result<Timer, SpecError> {
     Ok(Timer { period_us, relative, skip: false, name: name.to_owned() })
 }
 
-/// `wait` and `sync`. `sync` may come without its lock, then it takes it for the time of waiting.
+/// `wait` and `sync`. A `sync` without its lock takes the lock while it waits.
 fn waiting(
     mut fields: Fields,
     event: &str,

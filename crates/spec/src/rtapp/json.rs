@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! JSON objects as ordered lists of fields that are taken one by one; what is left over is unknown.
+//! JSON objects as ordered lists of fields that are taken one by one; the fields that remain are
+//! unknown.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ impl<'t> Json<'t> {
         Json { file, text }
     }
 
-    /// Positions of nothing yet.
+    /// No positions yet.
     pub fn places(&self) -> Places {
         Places::new(self.file, self.text)
     }
@@ -90,7 +91,7 @@ impl<'t> Json<'t> {
     }
 }
 
-/// The fields of an object that nobody has taken yet, in their order.
+/// The fields of an object that are not taken yet, in their order.
 pub struct Fields<'t, 'v> {
     json: Json<'t>,
     start: usize,
@@ -137,7 +138,7 @@ impl<'t, 'v> Fields<'t, 'v> {
         Some(((property.name.as_str(), property.range.start), &property.value))
     }
 
-    /// Takes a whole number and says where it is.
+    /// Takes a whole number, with its place.
     pub fn integer(&mut self, key: &str) -> Result<Option<(i64, usize)>, SpecError> {
         let Some(value) = self.take(key) else { return Ok(None) };
         Ok(Some((self.as_integer(value, key)?, value.range().start)))
@@ -150,13 +151,13 @@ impl<'t, 'v> Fields<'t, 'v> {
         u64::try_from(number).map(Some).map_err(|_| self.error_at(at, message))
     }
 
-    /// Takes a string and says where it is.
+    /// Takes a string, with its place.
     pub fn text(&mut self, key: &str) -> Result<Option<(&'v str, usize)>, SpecError> {
         let Some(value) = self.take(key) else { return Ok(None) };
         Ok(Some((self.as_text(value, key)?, value.range().start)))
     }
 
-    /// Takes a truth value and says where it is.
+    /// Takes a Boolean, with its place.
     pub fn boolean(&mut self, key: &str) -> Result<Option<(bool, usize)>, SpecError> {
         let Some(value) = self.take(key) else { return Ok(None) };
         match value {

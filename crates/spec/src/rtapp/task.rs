@@ -22,7 +22,7 @@ const CLASSES: [(&str, PolicyClass); 6] = [
     ("SCHED_RR", PolicyClass::Rr),
     ("SCHED_DEADLINE", PolicyClass::Deadline),
 ];
-/// What a task object may hold beside events.
+/// The keys of a task object besides events.
 const TASK_KEYS: [&str; 10] = [
     "instance",
     "loop",
@@ -35,16 +35,16 @@ const TASK_KEYS: [&str; 10] = [
     "cpus",
     "phases",
 ];
-/// What a phase object may hold beside events.
+/// The keys of a phase object besides events.
 const PHASE_KEYS: [&str; 7] =
     ["loop", "policy", "priority", "dl-runtime", "dl-deadline", "dl-period", "cpus"];
-/// Keys of rt-app that we know and cannot honour.
+/// Keys of rt-app that are not supported.
 const UNSUPPORTED: [&str; 5] =
     ["taskgroup", "util_min", "util_max", "nodes_membind", "numa_membind"];
-/// What rt-app gives to tasks of the other classes.
+/// The default policy that rt-app gives to tasks of the other classes.
 const DEFAULT_PRIORITY: i64 = 10;
 
-/// Where a task stands while it is read.
+/// A task's place in the file.
 struct Context<'a> {
     global: &'a Global,
     cpus: u32,
@@ -109,8 +109,7 @@ fn shorten_forks(groups: &mut [TaskGroup]) {
     groups.iter_mut().for_each(|group| shorten(&mut group.steps));
 }
 
-/// A timer that several threads share moves when any of them uses it, which no other backend can
-/// do.
+/// Refuses a timer that several threads share: any of them would move it, which no backend can do.
 fn not_shared(
     fields: &Fields,
     (timer, at): (&str, usize),
@@ -172,7 +171,7 @@ fn as_template(group: TaskGroup) -> TaskGroup {
     TaskGroup { count: 1, repeat: None, delay_us: 0, template: true, steps, ..group }
 }
 
-/// −1 and other negative numbers: without end.
+/// A negative number means: without end.
 fn rounds_of(rounds: i64) -> Option<u64> {
     u64::try_from(rounds).ok()
 }
@@ -322,7 +321,7 @@ fn policy(fields: &mut Fields, default: PolicyClass) -> Result<Option<Policy>, S
     Ok(Some(policy))
 }
 
-/// A number that the policy's check refuses if it does not fit.
+/// Converts a number; one that does not fit becomes a value that the policy's check refuses.
 fn small<T: TryFrom<i64> + From<u16>>(number: i64) -> T {
     T::try_from(number).unwrap_or_else(|_| T::from(u16::MAX))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Experiments and options that are refused, and what their authors are told.
+//! Experiments and options that are refused, with their messages.
 
 use std::fs;
 

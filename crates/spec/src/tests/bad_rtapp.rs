@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! rt-app files that are refused, and what their authors are told.
+//! rt-app files that are refused, with their messages.
 
 use expect_test::{Expect, expect};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Tasks that would wait for ever or for each other, and what their authors are told.
+//! Tasks that would wait for ever or for each other, with the messages.
 
 use expect_test::expect;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Workload files that are refused, and what their authors are told.
+//! Workload files that are refused, with their messages.
 
 use expect_test::expect;
 

@@ -9,7 +9,7 @@ use model::{Backend, Machine, PolicyClass, SchedulerChoice, Step};
 use super::{asset, host, json, toml};
 use crate::assets::{self, Kind};
 use crate::capability::runnable;
-use crate::experiment::Resolved;
+use crate::experiment::ResolvedExperiment;
 use crate::expression::Names;
 use crate::workload::{self, parameters};
 use crate::{Overrides, adhoc, experiment, machine};
@@ -41,7 +41,7 @@ fn every_machine_and_experiment_of_the_project_is_good() {
         let resolved = experiment(&name, &Overrides::default(), &host());
         let experiment = resolved.unwrap_or_else(|error| panic!("{error}")).experiment;
         assert!(experiment.question.ends_with('?'), "{name} asks a question");
-        // What sets two backends side by side, or asks who survives, claims no interval.
+        // Comparing two backends, or asking which schedulers survive, claims no interval.
         let claims = !["control", "fidelity", "soak", "soak_short"].contains(&name.as_str());
         let least = if claims { 6 } else { 1 };
         assert!(experiment.blocks >= least, "{name} has enough blocks for a finite interval");
@@ -186,18 +186,18 @@ fn the_command_line_changes_an_experiment() {
         schedulers: list(&["vtime slice_us=5", "vtime", "kernel:6.12"]),
         workloads: list(&["messaging groups=1,2"]),
         blocks: Some(2),
-        runs: Some(3),
+        trials_per_boot: Some(3),
         timeout_s: Some(7),
         trace: list(&["all"]),
         ..Overrides::default()
     };
     let changed = experiment("quick", &over, &host()).unwrap().experiment;
-    // Two are the file's own again, one is new.
+    // Two are those of the file, one is new.
     assert_eq!(changed.contestants.len(), 9);
     assert_eq!(changed.contestants[8].name, "vtime slice_us=5");
     assert_eq!(changed.workloads.len(), 2);
     assert_eq!(changed.trace.len(), 2);
-    assert_eq!((changed.blocks, changed.runs_per_boot, changed.timeout_ms), (2, 3, 7000));
+    assert_eq!((changed.blocks, changed.trials_per_boot, changed.timeout_ms), (2, 3, 7000));
     let live = Overrides { on: vec![Backend::Live], ..over.clone() };
     let live = experiment("quick", &live, &host()).unwrap().experiment;
     assert_eq!((live.machines[0].name.as_str(), live.machines[0].cpus), ("here", 2));
@@ -215,9 +215,9 @@ fn the_simulator_answers_unless_somebody_else_is_asked() {
         workloads: list(&["messaging", "hackbench"]),
         ..Overrides::default()
     };
-    let Resolved { experiment, notes, .. } = adhoc(&over, &host()).unwrap();
+    let ResolvedExperiment { experiment, notes, .. } = adhoc(&over, &host()).unwrap();
     assert_eq!(experiment.backends, [Backend::Sim]);
-    // The kernel's own scheduler and a real program are told and left out.
+    // The kernel's own scheduler and a real program are left out, with a sentence.
     let names: Vec<&str> = runnable(&experiment).iter().map(|part| part.1.name.as_str()).collect();
     assert_eq!(names, ["vtime", "fifo-3"]);
     assert_eq!(experiment.baseline, "vtime");

@@ -20,7 +20,7 @@ use crate::number::interval::Interval;
 use crate::records::measures::MeasureKey;
 use crate::records::pairing::SeedCounts;
 
-/// Everything that the records say about the contestants.
+/// A comparison of all contestants in all cells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The contestant that the others are compared with.
@@ -49,7 +49,7 @@ pub struct Cell {
     pub name: String,
     /// The workload's name.
     pub workload: String,
-    /// What the workload is, one sentence.
+    /// The workload's description, one sentence.
     pub about: String,
     /// The workload's parameters.
     pub parameters: BTreeMap<String, i64>,
@@ -57,11 +57,11 @@ pub struct Cell {
     pub machine: String,
     /// The backend that the trials ran on.
     pub backend: Backend,
-    /// The clock that counted. Under a virtual one every number is exact and only seeds differ.
+    /// The clock of the trials. Under a virtual clock every number is exact, and only seeds differ.
     pub clock: Clock,
     /// Headline measures first, in the workload's order.
     pub rows: Vec<Row>,
-    /// How the trials ended, for every contestant; nothing is left out.
+    /// How the trials of every contestant ended.
     pub outcomes: Vec<OutcomeCount>,
 }
 
@@ -74,7 +74,7 @@ pub struct Row {
     pub unit: Unit,
     /// Which direction is better.
     pub direction: Direction,
-    /// Whether the workload names it as what to look at first.
+    /// Whether it is a headline measure of the workload.
     pub headline: bool,
     /// One entry per contestant of [`Comparison::contestants`], in that order.
     pub entries: Vec<Entry>,
@@ -93,7 +93,7 @@ pub struct Entry {
     /// The contestant's name.
     pub contestant: String,
     /// Trials with a number. Under a virtual clock repeats of one trial count once.
-    pub runs: usize,
+    pub trials: usize,
     /// Boots that these trials come from.
     pub boots: usize,
     /// The median over trials.
@@ -103,7 +103,8 @@ pub struct Entry {
     /// Hodges–Lehmann shift against the baseline, of pairs where blocks are whole; `None` for the
     /// baseline itself.
     pub shift: Option<Shift>,
-    /// How often chance makes such a difference; `None` with too few trials for any claim.
+    /// The chance of such a difference without a real one; `None` with too few trials for any
+    /// claim.
     pub p_value: Option<PValue>,
     /// Under a virtual clock: seed by seed against the baseline.
     #[serde(rename = "pairs")]
@@ -123,7 +124,7 @@ pub struct OutcomeCount {
     pub outcome: String,
     /// The reason in one line, empty for `ok`.
     pub reason: String,
-    /// How many trials.
+    /// The number of these trials.
     pub trials: usize,
 }
 
@@ -134,13 +135,13 @@ impl Cell {
         format!("{} on {} ({backend})", self.name, self.machine)
     }
 
-    /// The rows that the workload names first.
+    /// The rows of headline measures.
     pub fn headline(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| row.headline)
     }
 
     /// The first headline measure with a better direction for which any contestant has a number:
-    /// what the cell is about.
+    /// the cell's main measure.
     pub fn primary(&self) -> Option<&Row> {
         self.headline().find(|row| row.judges() && row.is_measured())
     }

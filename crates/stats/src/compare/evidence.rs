@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! P values: how often chance alone makes a difference, by the ranks of all trials and by matched
-//! pairs.
+//! P values, by the ranks of all trials and by matched pairs.
 //!
-//! The rank-sum test needs no pairs and reaches small p values with few trials, but where blocks
-//! differ it sees little else than their differences. The signed-rank test removes what a block
-//! does to both trials of a pair, but with n pairs its smallest p value is 2 of 2ⁿ. Both tests are
-//! used where either could make a claim, and the smaller p value counts twice: the chance of a
-//! false claim is at most the sum of theirs (Bonferroni's inequality; Dunn, "Multiple Comparisons
-//! among Means", Journal of the American Statistical Association 56, 1961). Where pairs could not
-//! make a claim the rank-sum test is used alone. The choice depends on the number of pairs and of
-//! comparisons, and on nothing that was measured.
+//! The rank-sum test needs no pairs and reaches small p values with few trials, but differences
+//! between blocks hide those between contestants. The signed-rank test removes what a block does to
+//! both trials of a pair, but with n pairs its smallest p value is 2 of 2ⁿ. Both tests are used
+//! where either could make a claim, and the smaller p value counts twice: the chance of a false
+//! claim is at most the sum of theirs (Bonferroni's inequality; Dunn, "Multiple Comparisons among
+//! Means", Journal of the American Statistical Association 56, 1961). Where pairs could not make a
+//! claim the rank-sum test is used alone. The choice depends on the number of pairs and of
+//! comparisons, and not on measured values.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +17,7 @@ use crate::rank::rank_sum::{Tails, rank_sum};
 use crate::rank::signed_rank::signed_rank;
 use crate::records::pairing::MatchedPairs;
 
-/// What the tests say of one comparison, uncorrected.
+/// The p values of one comparison, uncorrected.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The two-sided p value of the exact rank-sum test.
@@ -27,33 +26,33 @@ pub struct Evidence {
     pub by_pairs: Option<ByPairs>,
 }
 
-/// What the signed-rank test says.
+/// The result of the signed-rank test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ByPairs {
     /// The two-sided p value.
     pub p: f64,
-    /// Of how many pairs.
+    /// The number of pairs.
     pub pairs: usize,
 }
 
 impl Evidence {
-    /// Of the independent trials of both samples, and of their pairs if they have been paired;
-    /// `None` if the contestant or the baseline has no number.
-    pub(crate) fn of(
+    /// Tests the independent trials of both samples, and their pairs if there are any; `None` if
+    /// the contestant or the baseline has no number.
+    pub(crate) fn from_samples(
         ours: &[f64],
         baseline: &[f64],
         pairs: Option<&MatchedPairs>,
     ) -> Option<Evidence> {
         let by_ranks = rank_sum(ours, baseline)?.two_sided();
         let by_pairs = pairs.map(|pairs| ByPairs {
-            // Where all differences are 0 there are no ranks, and nothing to claim.
+            // If all differences are 0, there are no ranks and no claim.
             p: signed_rank(&pairs.differences).map_or(1.0, Tails::two_sided),
             pairs: pairs.differences.len(),
         });
         Some(Evidence { by_ranks, by_pairs })
     }
 
-    /// The p value as one of this many comparisons of a family, not yet corrected for them.
+    /// The p value in a family of this many comparisons, before Holm's correction.
     pub fn p(&self, comparisons: usize) -> f64 {
         match self.by_pairs.filter(|by| pairs_tell(by.pairs, comparisons)) {
             Some(by) => (2.0 * self.by_ranks.min(by.p)).min(1.0),
@@ -76,16 +75,16 @@ pub fn smallest_of_pairs(pairs: usize) -> f64 {
 /// How often chance alone makes a difference as large as one that was found, 0 … 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PValue {
-    /// Two-sided, of the tests that a family of this size asks, not yet corrected for it.
+    /// Two-sided, by the tests that a family of this size uses, before the correction.
     pub raw: f64,
     /// Corrected for all comparisons of the family (Holm).
     pub adjusted: f64,
-    /// How many comparisons the family has: all contestants against the baseline in one measure of
-    /// one workload on one machine, over all settings of the workload's parameters.
+    /// The number of comparisons in the family: all contestants against the baseline in one measure
+    /// of one workload on one machine, over all settings of the workload's parameters.
     pub comparisons: usize,
     /// Independent trials: boots, or trials where all are of one boot; the smaller side's.
     pub units: usize,
-    /// What it comes from.
+    /// The tests that it comes from.
     pub evidence: Evidence,
 }
 

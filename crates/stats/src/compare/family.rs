@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Families of comparisons, within which Holm's correction holds, and the verdicts that follow.
 //!
-//! A family is what a reader takes in as one question: one measure of one workload on one machine,
+//! A family is one question to a reader: one measure of one workload on one machine,
 //! for all contestants against the baseline and over all settings of the workload's parameters. In
 //! each family the chance of even one false claim is at most 5 %. A report has many families and
 //! states their number.
@@ -17,7 +17,7 @@ use crate::decide::verdict::{Verdict, judge};
 use crate::rank::holm::units_needed;
 use crate::records::measures::MeasureKey;
 
-/// What the comparisons of a family have in common.
+/// The key of a family.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Family {
     /// The workload's name.
@@ -26,12 +26,12 @@ pub struct Family {
     pub machine: String,
     /// The backend that the trials ran on.
     pub backend: Backend,
-    /// What was measured.
+    /// The measure.
     pub measure: MeasureKey,
 }
 
 impl Family {
-    fn of(cell: &Cell, row: &Row) -> Family {
+    fn new(cell: &Cell, row: &Row) -> Family {
         Family {
             workload: cell.workload.clone(),
             machine: cell.machine.clone(),
@@ -41,14 +41,14 @@ impl Family {
     }
 }
 
-/// The families of the wanted rows with the number of their comparisons, those that could make no
-/// claim left out.
+/// The families of the selected rows with the number of their comparisons. Comparisons that cannot
+/// make a claim do not count.
 pub fn families(cells: &[Cell], wanted: impl Fn(&Row) -> bool) -> BTreeMap<Family, usize> {
     let mut families = BTreeMap::new();
     for cell in cells {
         for row in cell.rows.iter().filter(|row| wanted(row)) {
             let comparisons = row.entries.iter().filter(|entry| entry.p_value.is_some()).count();
-            *families.entry(Family::of(cell, row)).or_default() += comparisons;
+            *families.entry(Family::new(cell, row)).or_default() += comparisons;
         }
     }
     families.retain(|_, comparisons| *comparisons > 0);
@@ -59,8 +59,9 @@ pub fn families(cells: &[Cell], wanted: impl Fn(&Row) -> bool) -> BTreeMap<Famil
 pub(crate) fn correct(cells: &mut [Cell]) {
     let mut families: BTreeMap<Family, Vec<&mut PValue>> = BTreeMap::new();
     for cell in cells {
-        let of: Vec<Family> = cell.rows.iter().map(|row| Family::of(cell, row)).collect();
-        for (row, family) in cell.rows.iter_mut().zip(of) {
+        let row_families: Vec<Family> =
+            cell.rows.iter().map(|row| Family::new(cell, row)).collect();
+        for (row, family) in cell.rows.iter_mut().zip(row_families) {
             let values = row.entries.iter_mut().filter_map(|entry| entry.p_value.as_mut());
             families.entry(family).or_default().extend(values);
         }
@@ -72,22 +73,22 @@ pub(crate) fn correct(cells: &mut [Cell]) {
 pub(crate) fn judge_all(cells: &mut [Cell]) {
     for row in cells.iter_mut().flat_map(|cell| &mut cell.rows) {
         let baseline = row.entries.iter().find(|entry| entry.verdict == Verdict::Baseline);
-        let baseline_runs = baseline.map_or(0, |entry| entry.runs);
+        let baseline_trials = baseline.map_or(0, |entry| entry.trials);
         for entry in row.entries.iter_mut().filter(|entry| entry.verdict != Verdict::Baseline) {
-            let (shift, runs) = (entry.shift.as_ref(), entry.runs.min(baseline_runs));
+            let (shift, trials) = (entry.shift.as_ref(), entry.trials.min(baseline_trials));
             let p = entry.p_value.map(|p| p.adjusted);
-            entry.verdict = judge(shift, p, entry.by_seed, runs, row.direction);
+            entry.verdict = judge(shift, p, entry.by_seed, trials, row.direction);
         }
     }
 }
 
-/// A note on the families of headline measures in which no claim is possible, whatever was
-/// measured: more comparisons than their trials can carry.
+/// A note on the families of headline measures with too many comparisons for their trials, in which
+/// no claim is possible.
 pub(crate) fn powerless(cells: &[Cell]) -> Option<String> {
     let mut hopeless: BTreeMap<Family, (usize, usize)> = BTreeMap::new();
     for cell in cells {
         for row in cell.headline() {
-            let family = Family::of(cell, row);
+            let family = Family::new(cell, row);
             for p in row.entries.iter().filter_map(|entry| entry.p_value) {
                 let most = hopeless.entry(family.clone()).or_insert((0, p.comparisons));
                 most.0 = most.0.max(p.units);
@@ -98,7 +99,7 @@ pub(crate) fn powerless(cells: &[Cell]) -> Option<String> {
     let (family, (units, comparisons)) = hopeless.first_key_value()?;
     Some(format!(
         "No claim is possible in {} famil{} of comparisons, first `{}` of `{}`: {comparisons} \
-         comparisons need {} independent runs of each contestant, and there are {units}.",
+         comparisons need {} independent trials of each contestant, and there are {units}.",
         hopeless.len(),
         if hopeless.len() == 1 { "y" } else { "ies" },
         family.measure,

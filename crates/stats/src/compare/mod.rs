@@ -23,13 +23,13 @@ use crate::compare::shift::{by_boot, clusters, median_interval, p_value, shift};
 use crate::decide::leaders::leaders;
 use crate::decide::verdict::Verdict;
 use crate::number::interval::CONFIDENCE;
-use crate::number::interval::RUNS_NEEDED;
+use crate::number::interval::TRIALS_NEEDED;
 use crate::number::median::median;
 use crate::records::columns::{CellKey, Column, cells, columns, headlines};
 use crate::records::measures::MeasureKey;
 use crate::records::pairing::{MatchedPairs, SeedCounts};
 
-/// What to compare with what, and the resampling.
+/// Options of a comparison.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The contestant that the others are compared with.
@@ -40,7 +40,7 @@ pub struct Options {
     pub resamples: u32,
     /// The order of contestants in tables; the others follow alphabetically.
     pub order: Vec<String>,
-    /// What A/A trials have shown before.
+    /// The scatter of earlier A/A trials.
     pub scatter: Vec<Scatter>,
     /// Compare headline measures only. Their numbers do not change.
     pub headlines_only: bool,
@@ -141,7 +141,7 @@ fn outcomes(records: &[&Record], contestants: &[String]) -> Vec<OutcomeCount> {
     counts.into_iter().map(count).collect()
 }
 
-/// What A/A trials have shown of a trial's cell.
+/// The scatter of A/A trials in a trial's cell.
 fn scatter<'a>(options: &'a Options, trial: &Trial) -> Vec<&'a Scatter> {
     let cell = trial.workload.cell();
     let here = |found: &&Scatter| {
@@ -150,12 +150,12 @@ fn scatter<'a>(options: &'a Options, trial: &Trial) -> Vec<&'a Scatter> {
     options.scatter.iter().filter(here).collect()
 }
 
-/// What all rows of a cell share.
+/// The context of a cell's rows.
 struct Judge<'a> {
     contestants: &'a [String],
     options: &'a Options,
     clock: Clock,
-    /// Of this cell.
+    /// The scatter of A/A trials in this cell.
     scatter: Vec<&'a Scatter>,
 }
 
@@ -178,8 +178,8 @@ impl Judge<'_> {
             let seed_of_shift = seed.derive("shift");
             let (shift, p_value) = against(column, baseline, self.options.resamples, seed_of_shift);
             let by_seed = (self.clock == Clock::Virtual)
-                .then(|| SeedCounts::of(&column.samples, &baseline.samples));
-            // The verdict follows when all comparisons of the family are known.
+                .then(|| SeedCounts::from_samples(&column.samples, &baseline.samples));
+            // The verdict is set once all comparisons of the family are known.
             Entry {
                 shift,
                 p_value,
@@ -201,7 +201,7 @@ impl Judge<'_> {
         let verdict = if median.is_none() { Verdict::NotMeasured } else { verdict };
         Entry {
             contestant: name.into(),
-            runs: values.len(),
+            trials: values.len(),
             boots: clusters(&values).boots(),
             median,
             interval: median_interval(&values, self.options.resamples, seed),
@@ -223,8 +223,8 @@ fn against(
     seed: Seed,
 ) -> (Option<Shift>, Option<PValue>) {
     let (ours, baseline) = (ours.samples.as_slice(), baseline.samples.as_slice());
-    let pairs = MatchedPairs::of(ours, baseline);
-    let enough = ours.len().min(baseline.len()) >= RUNS_NEEDED;
+    let pairs = MatchedPairs::from_samples(ours, baseline);
+    let enough = ours.len().min(baseline.len()) >= TRIALS_NEEDED;
     let p = p_value(ours, baseline, pairs.as_ref()).filter(|_| enough);
     (shift(ours, baseline, pairs.as_ref(), resamples, seed), p)
 }

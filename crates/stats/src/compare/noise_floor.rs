@@ -4,8 +4,8 @@
 //! Between independent trials of one contestant, logarithms of a measure have a standard deviation
 //! `s`. The difference between the means of `n` trials and of `n` others then lies within `± t · s
 //! · √(2/n)` in 95 % of experiments (Student, "The probable error of a mean", Biometrika 6(1),
-//! 1908; `t` with `2n − 2` degrees of freedom). A smaller difference cannot be told from none.
-//! Under a virtual clock there is no noise: seeds are a parameter.
+//! 1908; `t` with `2n − 2` degrees of freedom). A smaller difference is not distinguishable from
+//! none. Under a virtual clock there is no noise: seeds are a parameter.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::records::columns::{Column, cells, columns};
 use crate::records::measures::MeasureKey;
 
 /// The fewest trials from which a scatter is estimated.
-pub const RUNS_NEEDED: usize = 3;
+pub const TRIALS_NEEDED: usize = 3;
 
 /// The noise floor of a measure in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,8 +26,8 @@ pub struct Noise {
     /// The noise floor: differences within ± this many percent are no larger than those between
     /// trials of the same contestant.
     pub percent: f64,
-    /// Independent trials that it was taken from.
-    pub runs: usize,
+    /// The number of independent trials that it comes from.
+    pub trials: usize,
     /// Whether these were A/A trials before the experiment; else the baseline's own trials.
     pub before: bool,
 }
@@ -40,12 +40,13 @@ fn floor_percent(deviation: f64, units: usize) -> Option<f64> {
     Some(half_width.exp_m1() * 100.0)
 }
 
-/// The standard deviation of natural logarithms within groups of trials of the same, pooled. `None`
-/// with fewer than [`RUNS_NEEDED`] trials, and where a number is not above 0.
+/// The pooled standard deviation of natural logarithms within groups of equal trials. `None`
+/// with fewer than [`TRIALS_NEEDED`] trials, and where a number is not above 0.
 pub fn deviation(groups: &[Vec<f64>]) -> Option<f64> {
-    let runs: usize = groups.iter().map(Vec::len).sum();
-    let degrees = runs.checked_sub(groups.iter().filter(|group| !group.is_empty()).count())?;
-    if runs < RUNS_NEEDED || degrees == 0 || groups.iter().flatten().any(|value| *value <= 0.0) {
+    let trials: usize = groups.iter().map(Vec::len).sum();
+    let degrees = trials.checked_sub(groups.iter().filter(|group| !group.is_empty()).count())?;
+    if trials < TRIALS_NEEDED || degrees == 0 || groups.iter().flatten().any(|value| *value <= 0.0)
+    {
         return None;
     }
     let squares: f64 = groups.iter().map(|group| squares(group)).sum();
@@ -77,7 +78,7 @@ pub fn scatter(records: &[Record]) -> Vec<Scatter> {
                 cell: records[0].trial.workload.cell(),
                 measure: measure.to_string(),
                 deviation,
-                runs: groups.iter().map(Vec::len).sum(),
+                trials: groups.iter().map(Vec::len).sum(),
             });
         }
     }
@@ -100,12 +101,12 @@ pub(crate) fn noise(
         return None;
     }
     let own = baseline.independent_values(clock);
-    let (deviation, runs) = match before {
-        Some(found) => (found.deviation, found.runs),
+    let (deviation, trials) = match before {
+        Some(found) => (found.deviation, found.trials),
         None => (deviation(std::slice::from_ref(&own))?, own.len()),
     };
     let percent = floor_percent(deviation, own.len())?;
-    Some(Noise { percent, runs, before: before.is_some() })
+    Some(Noise { percent, trials, before: before.is_some() })
 }
 
 #[cfg(test)]
@@ -117,9 +118,9 @@ mod tests {
     #[test]
     fn equals_come_out_within_the_floor_as_often_as_promised() {
         let (mut seed, mut within) = (Seed(1), 0);
-        let mut runs = || (0..8).map(|_| (normal(&mut seed) * 0.03).exp() * 7.0).collect();
+        let mut trials = || (0..8).map(|_| (normal(&mut seed) * 0.03).exp() * 7.0).collect();
         for _ in 0..2_000 {
-            let (ours, base): (Vec<f64>, Vec<f64>) = (runs(), runs());
+            let (ours, base): (Vec<f64>, Vec<f64>) = (trials(), trials());
             let mean = |v: &[f64]| v.iter().map(|x| x.ln()).sum::<f64>() / v.len() as f64;
             let apart = ((mean(&ours) - mean(&base)).exp() - 1.0).abs() * 100.0;
             let deviation = deviation(&[ours, base]).unwrap();

@@ -8,7 +8,7 @@ use model::{Clock, Histogram, Record};
 
 use crate::compare::comparison::Cell;
 use crate::compare::family::powerless;
-use crate::number::interval::RUNS_NEEDED;
+use crate::number::interval::TRIALS_NEEDED;
 use crate::number::outliers::flags;
 use crate::records::columns::{self as samples, Column, columns};
 use crate::records::measures::MeasureKey;
@@ -46,7 +46,7 @@ fn lost_samples(records: &[Record]) -> Option<String> {
     ))
 }
 
-/// Trials that a virtual clock should have repeated exactly and did not.
+/// Trials under a virtual clock that were not repeated exactly.
 fn unrepeatable(records: &[Record]) -> Option<String> {
     let mut hashes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for record in records.iter().filter(|record| record.trial.clock() == Clock::Virtual) {
@@ -104,7 +104,7 @@ fn unmeasured<'a>(
     match headline.parse::<MeasureKey>() {
         Err(why) => Some(format!("`{workload}` names `{headline}` as a headline: {why}.")),
         Ok(key) if cells.any(|cell| cell.rows.iter().any(|row| row.measure == key)) => None,
-        Ok(key) => Some(format!("`{workload}` promises `{key}`, which no run measured.")),
+        Ok(key) => Some(format!("`{workload}` promises `{key}`, which no trial measured.")),
     }
 }
 
@@ -112,20 +112,20 @@ fn single_boots(cells: &[Cell]) -> Option<String> {
     let rows = cells.iter().flat_map(|cell| &cell.rows);
     let entries = rows.flat_map(|row| &row.entries);
     let single: BTreeSet<&str> = entries
-        .filter(|entry| entry.boots == 1 && entry.runs > 1)
+        .filter(|entry| entry.boots == 1 && entry.trials > 1)
         .map(|entry| entry.contestant.as_str())
         .collect();
     let names = single.into_iter().collect::<Vec<_>>().join(", ");
     (!names.is_empty()).then(|| {
         format!(
-            "All runs of a cell come from one boot or session for {names}: intervals there do not \
+            "All trials of a cell come from one boot or session for {names}: intervals there do not \
              cover differences between boots."
         )
     })
 }
 
 /// Trials that are far off, and levels that change in the course of an experiment, of headline
-/// measures. Only where a real clock counts: under a virtual one nothing but the seed differs.
+/// measures. Only under a real clock: under a virtual one only the seeds differ.
 fn unusual(records: &[Record], cells: &[Cell]) -> Vec<String> {
     let (mut far, mut drifting) = (Vec::new(), Vec::new());
     for (cell, records) in cells.iter().zip(samples::cells(records).values()) {
@@ -143,10 +143,10 @@ fn unusual(records: &[Record], cells: &[Cell]) -> Vec<String> {
             drifting.extend(most.then_some(place));
         }
     }
-    let all: usize = far.iter().map(|(runs, _)| runs).sum();
-    let far = far.into_iter().find(|(runs, _)| *runs > 0).map(|(_, place)| {
+    let all: usize = far.iter().map(|(trials, _)| trials).sum();
+    let far = far.into_iter().find(|(trials, _)| *trials > 0).map(|(_, place)| {
         format!(
-            "{all} run(s) lie more than ten robust standard deviations from the median of their \
+            "{all} trial(s) lie more than ten robust standard deviations from the median of their \
              contestant, the first in {place}. Nothing was dropped."
         )
     });
@@ -160,10 +160,10 @@ fn unusual(records: &[Record], cells: &[Cell]) -> Vec<String> {
     far.into_iter().chain(drift).collect()
 }
 
-/// Whether a contestant's trials, in the order of their boots, leave their level.
+/// Whether the level of a contestant's trials changes, in the order of their boots.
 fn changes(column: &Column, direction: Direction) -> bool {
     let mut samples: Vec<_> = column.samples.iter().collect();
     samples.sort_by_key(|sample| sample.boot.0);
     let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
-    values.len() >= RUNS_NEEDED && course(&values, direction) != Course::Flat
+    values.len() >= TRIALS_NEEDED && course(&values, direction) != Course::Flat
 }

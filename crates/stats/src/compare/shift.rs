@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Medians and shifts with their intervals, from trials and the boots and blocks that they belong
-//! to.
+//! Medians and shifts with their intervals, from trials with their boots and blocks.
 
 use model::Seed;
 use serde::{Deserialize, Serialize};
@@ -24,7 +23,7 @@ pub struct Shift {
     pub interval: Option<Interval>,
     /// The shift in percent of the baseline's median; `None` when that is 0.
     pub percent: Option<f64>,
-    /// Its interval, with the baseline's median resampled along.
+    /// Its interval, with the baseline's median resampled too.
     pub percent_interval: Option<Interval>,
     /// The number of matched pairs that it was computed from; `None` if all trials were compared
     /// with all trials of the baseline.
@@ -47,24 +46,24 @@ impl Shift {
 }
 
 /// Which trials belong to which boot.
-pub(crate) fn clusters<K: Ord>(runs: &[(K, f64)]) -> Clusters {
-    Clusters::new(runs.iter().map(|(boot, _)| boot))
+pub(crate) fn clusters<K: Ord>(trials: &[(K, f64)]) -> Clusters {
+    Clusters::new(trials.iter().map(|(boot, _)| boot))
 }
 
-fn numbers<K>(runs: &[(K, f64)]) -> Vec<f64> {
-    runs.iter().map(|(_, value)| *value).collect()
+fn numbers<K>(trials: &[(K, f64)]) -> Vec<f64> {
+    trials.iter().map(|(_, value)| *value).collect()
 }
 
 /// The interval of the median over trials.
 pub(crate) fn median_interval<K: Ord>(
-    runs: &[(K, f64)],
+    trials: &[(K, f64)],
     resamples: u32,
     mut seed: Seed,
 ) -> Option<Interval> {
-    let (order, clusters) = (Ascending::new(&numbers(runs)), clusters(runs));
+    let (order, clusters) = (Ascending::new(&numbers(trials)), clusters(trials));
     let resamples = if order.are_equal() { resamples.min(1) } else { resamples };
     let mut replicates: Vec<f64> = if clusters.most_draws() <= MOST_WEIGHT {
-        let mut drawn = Drawn::nothing(runs.len());
+        let mut drawn = Drawn::nothing(trials.len());
         batches(resamples, |lanes| {
             drawn.clear();
             (0..lanes).for_each(|lane| drawn.draw(&clusters, &mut seed, lane));
@@ -99,14 +98,14 @@ impl Ascending {
 
     fn median(&self, weights: &[u32]) -> Option<f64> {
         let total = weights.iter().map(|&weight| u64::from(weight)).sum();
-        weighted(self.0.iter().map(|&(value, run)| (value, u64::from(weights[run]))), total)
+        weighted(self.0.iter().map(|&(value, trial)| (value, u64::from(weights[trial]))), total)
     }
 }
 
 /// The shift against the baseline; `None` if the contestant or the baseline has no number. Matched
-/// pairs are not affected by what a block does to both trials, and the differences of all trials
-/// hardly by single outliers: where trials are matched, the narrower of the two intervals is taken.
-/// Choosing the narrower one could cost coverage; `make validate-statistics` measures how much.
+/// pairs are not affected by differences between blocks, and the differences of all trials hardly
+/// by single outliers. If trials are matched, the narrower of the two intervals is taken. Choosing
+/// the narrower one could cost coverage; `make validate-statistics` measures how much.
 pub(crate) fn shift(
     ours: &[Sample],
     baseline: &[Sample],
@@ -147,7 +146,8 @@ fn shift_of_pairs(pairs: &MatchedPairs, resamples: u32, seed: Seed) -> Option<Sh
     let resamples = if alike { resamples.min(1) } else { resamples };
     let replicates = resampled(&averages, &order, resamples, seed);
     let drawn = summary(value, base, &replicates, ones.len());
-    // The baseline's median is uncertain as well: percents may be wider, and are not narrower.
+    // The baseline's median is uncertain as well, so the interval in percent may be wider, but
+    // never narrower.
     let exact = percent(interval.low, base).zip(percent(interval.high, base));
     let percents = drawn.percent_interval.zip(exact).map(|(drawn, (low, high))| Interval {
         low: low.min(drawn.low),
@@ -192,7 +192,7 @@ fn shift_of_all<K: Ord>(
     let (our_values, base_values) = (numbers(ours), numbers(baseline));
     let differences = Differences::new(&our_values, &base_values);
     let order = Ascending::new(&base_values);
-    let ones = |runs: usize| vec![1; runs];
+    let ones = |trials: usize| vec![1; trials];
     let value = differences.shift(&ones(our_values.len()), &ones(base_values.len()))?;
     let base = order.median(&ones(base_values.len()))?;
     let (our_boots, base_boots) = (clusters(ours), clusters(baseline));
@@ -204,7 +204,7 @@ fn shift_of_all<K: Ord>(
     Some(summary(value, base, &replicates, units))
 }
 
-/// A shift with its intervals, from replicates that rest on this many independent units.
+/// A shift with its intervals, from resamples of this many independent units.
 fn summary(value: f64, base: f64, replicates: &[(f64, f64)], units: usize) -> Shift {
     let percents = replicates.iter().map(|&(shift, base)| percent(shift, base));
     let mut percents: Option<Vec<f64>> = percents.collect();
@@ -238,8 +238,8 @@ impl Both<'_> {
     }
 
     fn many_at_a_time(&self, resamples: u32, mut seed: Seed) -> Vec<(f64, f64)> {
-        let mut ours = Drawn::nothing(self.ours.runs());
-        let mut base = Drawn::nothing(self.base.runs());
+        let mut ours = Drawn::nothing(self.ours.trials());
+        let mut base = Drawn::nothing(self.base.trials());
         batches(resamples, |lanes| {
             ours.clear();
             base.clear();
@@ -269,19 +269,19 @@ fn percent(shift: f64, baseline: f64) -> Option<f64> {
     (baseline != 0.0).then(|| 100.0 * shift / baseline.abs())
 }
 
-/// How often chance makes such a difference, as if it were the only comparison; `None` if the
+/// The p value as if it were the only comparison; `None` if the
 /// contestant or the baseline has no number.
 pub(crate) fn p_value(
     ours: &[Sample],
     baseline: &[Sample],
     pairs: Option<&MatchedPairs>,
 ) -> Option<PValue> {
-    let units = |runs: &[Sample]| {
-        let runs = by_boot(runs);
-        clusters(&runs).unit_values(&numbers(&runs))
+    let units = |trials: &[Sample]| {
+        let trials = by_boot(trials);
+        clusters(&trials).unit_values(&numbers(&trials))
     };
     let (ours, baseline) = (units(ours), units(baseline));
-    let evidence = Evidence::of(&ours, &baseline, pairs)?;
+    let evidence = Evidence::from_samples(&ours, &baseline, pairs)?;
     let raw = evidence.p(1);
     let units = ours.len().min(baseline.len());
     Some(PValue { raw, adjusted: raw, comparisons: 1, units, evidence })

@@ -19,12 +19,12 @@ use crate::number::quantile::quantile;
 use crate::records::columns::Sample;
 use crate::records::pairing::MatchedPairs;
 
-/// The quantiles that are looked at by default.
+/// The default quantiles.
 pub const QUANTILES: [f64; 12] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
 
 /// One trial's distribution with the boot that it belongs to.
 #[derive(Clone, Copy)]
-pub struct Run<'a> {
+pub struct TrialDistribution<'a> {
     /// Trials of one boot resemble each other.
     pub boot: u32,
     /// See [`model::Trial::pairing_key`].
@@ -35,15 +35,15 @@ pub struct Run<'a> {
 
 /// All trials of one contestant.
 pub struct Contestant<'a> {
-    /// Its name, from which its part of the chance is derived.
+    /// Its name, from which its seed is derived.
     pub name: &'a str,
     /// Its trials.
-    pub runs: Vec<Run<'a>>,
+    pub trials: Vec<TrialDistribution<'a>>,
 }
 
 /// The shift at one quantile.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct QuantileShift {
     /// The quantile, 0 … 1.
     pub quantile: f64,
     /// The shift ours − baseline, or why there is none.
@@ -56,12 +56,12 @@ pub struct Step {
 /// The shift function of two sets of trials at ascending quantiles. Where any trial has too few
 /// samples for a quantile, there is no shift.
 pub fn shift_function(
-    ours: &[Run],
-    baseline: &[Run],
+    ours: &[TrialDistribution],
+    baseline: &[TrialDistribution],
     quantiles: &[f64],
     resamples: u32,
     seed: Seed,
-) -> Vec<Step> {
+) -> Vec<QuantileShift> {
     let steps = uncorrected(ours, baseline, quantiles, resamples, seed);
     corrected(vec![steps]).pop().unwrap_or_default()
 }
@@ -70,23 +70,23 @@ pub fn shift_function(
 /// picture: Holm's correction covers all quantiles of all of them.
 pub fn shift_functions(
     contestants: &[Contestant],
-    baseline: &[Run],
+    baseline: &[TrialDistribution],
     quantiles: &[f64],
     resamples: u32,
     seed: Seed,
-) -> Vec<Vec<Step>> {
+) -> Vec<Vec<QuantileShift>> {
     let steps = |one: &Contestant| {
-        uncorrected(&one.runs, baseline, quantiles, resamples, seed.derive(one.name))
+        uncorrected(&one.trials, baseline, quantiles, resamples, seed.derive(one.name))
     };
     corrected(contestants.iter().map(steps).collect())
 }
 
-/// A step with its p value as if it were the only one.
-type Raw = (Step, Option<PValue>);
+/// A step with its p value as if it were the only comparison.
+type Raw = (QuantileShift, Option<PValue>);
 
 fn uncorrected(
-    ours: &[Run],
-    baseline: &[Run],
+    ours: &[TrialDistribution],
+    baseline: &[TrialDistribution],
     quantiles: &[f64],
     resamples: u32,
     seed: Seed,
@@ -97,34 +97,39 @@ fn uncorrected(
             Err(why) => (Err(why), None),
             Ok((ours, baseline)) => {
                 let seed = seed.derive(&format!("quantile {at}"));
-                let pairs = MatchedPairs::of(&ours, &baseline);
+                let pairs = MatchedPairs::from_samples(&ours, &baseline);
                 let shift = shift(&ours, &baseline, pairs.as_ref(), resamples, seed);
                 let p = p_value(&ours, &baseline, pairs.as_ref());
-                (shift.ok_or_else(|| "no runs".into()), p)
+                (shift.ok_or_else(|| "no trials".into()), p)
             }
         };
-        (Step { quantile: at, shift, p_adjusted: None }, p)
+        (QuantileShift { quantile: at, shift, p_adjusted: None }, p)
     };
     quantiles.iter().map(step).collect()
 }
 
-/// All of them are one family.
-fn corrected(mut all: Vec<Vec<Raw>>) -> Vec<Vec<Step>> {
+/// Corrects all of them as one family.
+fn corrected(mut all: Vec<Vec<Raw>>) -> Vec<Vec<QuantileShift>> {
     let mut family: Vec<&mut PValue> =
         all.iter_mut().flatten().filter_map(|(_, p)| p.as_mut()).collect();
     evidence::correct(&mut family);
-    let with = |(step, p): Raw| Step { p_adjusted: p.map(|p| p.adjusted), ..step };
+    let with = |(step, p): Raw| QuantileShift { p_adjusted: p.map(|p| p.adjusted), ..step };
     all.into_iter().map(|steps| steps.into_iter().map(with).collect()).collect()
 }
 
-/// Every trial's quantile with what the trial belongs to.
-fn values(runs: &[Run], at: f64) -> Result<Vec<Sample>, String> {
-    let sample = |run: &Run| {
-        let value = quantile(run.histogram, at)?;
-        let seed = run.pairing_key.map_or(Seed(0), |(_, seed)| seed);
-        Ok(Sample { boot: (run.boot, String::new()), seed, pairing_key: run.pairing_key, value })
+/// The quantile of every trial, with its boot and pairing key.
+fn values(trials: &[TrialDistribution], at: f64) -> Result<Vec<Sample>, String> {
+    let sample = |trial: &TrialDistribution| {
+        let value = quantile(trial.histogram, at)?;
+        let seed = trial.pairing_key.map_or(Seed(0), |(_, seed)| seed);
+        Ok(Sample {
+            boot: (trial.boot, String::new()),
+            seed,
+            pairing_key: trial.pairing_key,
+            value,
+        })
     };
-    runs.iter().map(sample).collect()
+    trials.iter().map(sample).collect()
 }
 
 #[cfg(test)]
@@ -139,23 +144,27 @@ mod tests {
         Histogram { count: 1000, min, max, buckets, ..Histogram::default() }
     }
 
-    fn runs(all: &[Histogram]) -> Vec<Run<'_>> {
-        let run = |(histogram, boot)| Run { boot, pairing_key: Some((boot, Seed(1))), histogram };
-        all.iter().zip(0..).map(run).collect()
+    fn trials(all: &[Histogram]) -> Vec<TrialDistribution<'_>> {
+        let trial = |(histogram, boot)| TrialDistribution {
+            boot,
+            pairing_key: Some((boot, Seed(1))),
+            histogram,
+        };
+        all.iter().zip(0..).map(trial).collect()
     }
 
     #[test]
     fn a_longer_tail_shows_where_it_is() {
-        let base: Vec<Histogram> = (0..8).map(|run| histogram(5_000 + run, 10)).collect();
-        let ours: Vec<Histogram> = (0..8).map(|run| histogram(4_000 + run, 14)).collect();
+        let base: Vec<Histogram> = (0..8).map(|trial| histogram(5_000 + trial, 10)).collect();
+        let ours: Vec<Histogram> = (0..8).map(|trial| histogram(4_000 + trial, 14)).collect();
         let steps =
-            shift_function(&runs(&ours), &runs(&base), &[0.1, 0.5, 0.9, 0.9999], 200, Seed(1));
+            shift_function(&trials(&ours), &trials(&base), &[0.1, 0.5, 0.9, 0.9999], 200, Seed(1));
         let shift = |at: usize| steps[at].shift.clone().unwrap().value;
         // 1,000 less to begin with, and 4 more at each of the samples before the quantile.
         assert_eq!([shift(0), shift(1), shift(2)], [-604.0, 996.0, 2_596.0]);
         assert!(steps[3].shift.as_ref().unwrap_err().contains("too few samples"));
-        // Three quantiles of 8 trials that never overlap, 3 · 2 of 12,870; where 8 pairs could
-        // tell, too, it counts twice.
+        // Three quantiles of 8 trials that never overlap, 3 · 2 of 12,870; where 8 pairs could also
+        // claim a difference, it counts twice.
         let p = steps[0].p_adjusted.unwrap();
         assert!((p - 12.0 / 12_870.0).abs() < 1e-12, "{p}");
         assert_eq!(steps[3].p_adjusted, None);
@@ -163,12 +172,12 @@ mod tests {
 
     #[test]
     fn several_contestants_are_one_family() {
-        let base: Vec<Histogram> = (0..8).map(|run| histogram(5_000 + run, 10)).collect();
-        let ours: Vec<Histogram> = (0..8).map(|run| histogram(4_000 + run, 10)).collect();
+        let base: Vec<Histogram> = (0..8).map(|trial| histogram(5_000 + trial, 10)).collect();
+        let ours: Vec<Histogram> = (0..8).map(|trial| histogram(4_000 + trial, 10)).collect();
         let quantiles = [0.25, 0.5];
-        let contestant = |name| Contestant { name, runs: runs(&ours) };
+        let contestant = |name| Contestant { name, trials: trials(&ours) };
         let both = [contestant("one"), contestant("other")];
-        let all = shift_functions(&both, &runs(&base), &quantiles, 50, Seed(1));
+        let all = shift_functions(&both, &trials(&base), &quantiles, 50, Seed(1));
         // Two quantiles of two contestants of 8 trials that never overlap: 4 · 2 of 12,870.
         let p: Vec<f64> = all.iter().flatten().filter_map(|step| step.p_adjusted).collect();
         assert_eq!(p.len(), 4);
@@ -181,7 +190,7 @@ mod tests {
         fn a_moved_distribution_has_a_flat_shift_function(by in 1u64..5_000) {
             let base: Vec<Histogram> = (0..6).map(|_| histogram(1_000, 3)).collect();
             let ours: Vec<Histogram> = (0..6).map(|_| histogram(1_000 + by, 3)).collect();
-            for step in shift_function(&runs(&ours), &runs(&base), &QUANTILES, 50, Seed(1)) {
+            for step in shift_function(&trials(&ours), &trials(&base), &QUANTILES, 50, Seed(1)) {
                 prop_assert_eq!(step.shift.unwrap().value, by as f64);
             }
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The gate: whether what was measured now is worse than what was measured before.
+//! The gate: is a session worse than the one before?
 //!
 //! Both sets of records are of the same contestants in the same cells. The gate looks at the
 //! headline measures that have a better direction.
@@ -8,7 +8,7 @@
 //!   compared by seed. They have changed if the median change lies beyond the margin and nearly all
 //!   seeds agree on its direction, as the sign test at 2.5 % requires (Conover, "Practical
 //!   Nonparametric Statistics", 3rd edition 1999, section 3.4); with fewer than six seeds all must
-//!   agree. A chaotic measure that moves in any direction with each change has not changed.
+//!   agree. A chaotic measure, which moves in any direction with each change of the code, counts as unchanged.
 //! - Under a real clock the boots of both are compared by the exact rank-sum test, corrected (Holm)
 //!   for everything that the gate looks at, and the shift must lie beyond the margin. If nothing
 //!   has changed, at most 5 % of gates report any change, and half of them report a worse number.
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::decide::verdict::Verdict;
 use crate::number::interval::Interval;
-use crate::number::interval::RUNS_NEEDED;
+use crate::number::interval::TRIALS_NEEDED;
 use crate::number::median::median;
 use crate::rank::holm::{ALPHA, adjust};
 use crate::rank::rank_interval;
@@ -51,10 +51,10 @@ pub struct Line {
     pub percent: Option<f64>,
     /// The exact 95 % interval of the Hodges–Lehmann shift; real clock only.
     pub interval: Option<Interval>,
-    /// How often chance makes such a difference, corrected for the whole gate; real clock only.
+    /// The p value, corrected for the whole gate; real clock only.
     pub p_value: Option<f64>,
     /// Pairs of the same seed, or the smaller side's independent trials.
-    pub runs: usize,
+    pub trials: usize,
     /// The verdict.
     pub change: Verdict,
 }
@@ -75,7 +75,7 @@ pub struct Broken {
 /// The result of the gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gate {
-    /// What counts as a change, in percent.
+    /// The smallest difference that counts as a change, in percent.
     pub margin_percent: f64,
     /// Cell by cell.
     pub lines: Vec<Line>,
@@ -138,14 +138,14 @@ fn column<'a>(columns: &'a Columns, measure: &MeasureKey, name: &str) -> Option<
 }
 
 fn broken(label: &str, name: &str, before: &[&Record], now: &[&Record]) -> Option<Broken> {
-    let of = |record: &&&Record| record.trial.contestant.name == name;
+    let is_contestants = |record: &&&Record| record.trial.contestant.name == name;
     let is_bad = |record: &&&Record| !record.outcome.is_ok();
-    if before.iter().filter(of).any(|record| !record.outcome.is_ok()) {
+    if before.iter().filter(is_contestants).any(|record| !record.outcome.is_ok()) {
         return None;
     }
-    let trials = now.iter().filter(of).count();
-    let first = now.iter().filter(of).find(is_bad)?;
-    let failed = now.iter().filter(of).filter(is_bad).count();
+    let trials = now.iter().filter(is_contestants).count();
+    let first = now.iter().filter(is_contestants).find(is_bad)?;
+    let failed = now.iter().filter(is_contestants).filter(is_bad).count();
     let reason = first.outcome.reason().lines().next().unwrap_or_default();
     Some(Broken {
         cell: label.into(),
@@ -175,7 +175,7 @@ fn line(place: &Place, (before, now): (&Column, &Column), clock: Clock, margin: 
         percent: None,
         interval: None,
         p_value: None,
-        runs: 0,
+        trials: 0,
         change: Verdict::NotMeasured,
     };
     match (blank.before, blank.now, clock) {
@@ -189,7 +189,7 @@ fn line(place: &Place, (before, now): (&Column, &Column), clock: Clock, margin: 
 fn exact(line: Line, before: &Column, now: &Column, margin: f64) -> Line {
     let pairs = by_seed(&now.samples, &before.samples);
     if pairs.is_empty() {
-        return Line { change: Verdict::TooFewRuns, ..line };
+        return Line { change: Verdict::TooFewTrials, ..line };
     }
     let percents: Vec<f64> = pairs.iter().map(|&(now, before)| percent(before, now)).collect();
     let (up, down) = (
@@ -206,7 +206,7 @@ fn exact(line: Line, before: &Column, now: &Column, margin: f64) -> Line {
         _ => Verdict::Unchanged,
     };
     let percent = middle.is_finite().then_some(middle);
-    Line { percent, runs: pairs.len(), change, ..line }
+    Line { percent, trials: pairs.len(), change, ..line }
 }
 
 /// The change in percent of the first number; infinite from 0 to another number.
@@ -232,7 +232,7 @@ fn other_side_at_most(pairs: usize) -> Option<usize> {
         most = Some(count);
         ways *= (pairs - count) as f64 / (count + 1) as f64;
     }
-    most.or((pairs < RUNS_NEEDED).then_some(0))
+    most.or((pairs < TRIALS_NEEDED).then_some(0))
 }
 
 fn towards(direction: Direction, up: bool) -> Verdict {
@@ -247,9 +247,9 @@ fn towards(direction: Direction, up: bool) -> Verdict {
 fn noisy(line: Line, before: &Column, now: &Column) -> Line {
     let (before, now) =
         (before.independent_values(Clock::Real), now.independent_values(Clock::Real));
-    let runs = before.len().min(now.len());
-    if runs < RUNS_NEEDED {
-        return Line { runs, change: Verdict::TooFewRuns, ..line };
+    let trials = before.len().min(now.len());
+    if trials < TRIALS_NEEDED {
+        return Line { trials, change: Verdict::TooFewTrials, ..line };
     }
     let p_value = rank_sum(&now, &before).map(|tails| tails.two_sided());
     let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<_>>();
@@ -263,7 +263,7 @@ fn noisy(line: Line, before: &Column, now: &Column) -> Line {
         ),
         None => (None, None),
     };
-    Line { percent, interval, p_value, runs, change: Verdict::Unchanged, ..line }
+    Line { percent, interval, p_value, trials, change: Verdict::Unchanged, ..line }
 }
 
 /// Corrects the p values of all lines of a real clock together, and sets their verdicts.

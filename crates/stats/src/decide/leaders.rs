@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The leaders in one measure of one cell: the best median, and every contestant that cannot be
-//! told apart from it.
+//! The leaders in one measure of one cell: the best median, and every contestant that is not
+//! distinguishable from it.
 //!
-//! Two contestants are told apart by the exact rank tests ([`crate::compare::evidence`]), with
+//! Two contestants are distinguished by the exact rank tests ([`crate::compare::evidence`]), with
 //! Holm's correction over all that are compared with the best, and by [`NOTICEABLE`] of the larger
 //! median. The best is chosen by the same numbers that it is tested with, so the error rate is
 //! slightly above the nominal one when all are alike; Holm's correction keeps it small (compare
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::evidence::Evidence;
 use crate::decide::margin::NOTICEABLE;
-use crate::number::interval::RUNS_NEEDED;
+use crate::number::interval::TRIALS_NEEDED;
 use crate::number::median::median;
 use crate::rank::holm;
 use crate::rank::holm::ALPHA;
@@ -27,14 +27,14 @@ use crate::records::pairing::MatchedPairs;
 /// The contestants of a row with enough trials, in two groups, each in the order of the medians.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leaders {
-    /// The best median, then all that cannot be told apart from it.
+    /// The best median, then all contestants that are not distinguishable from it.
     pub best: Vec<String>,
     /// All others, the nearest first.
     pub behind: Vec<String>,
 }
 
 /// One contestant's independent values.
-struct Side<'a> {
+struct ContestantValues<'a> {
     name: &'a String,
     column: &'a Column,
     values: Vec<f64>,
@@ -50,14 +50,15 @@ pub(crate) fn leaders(
     clock: Clock,
 ) -> Option<Leaders> {
     let side = |name| side(name, columns.get(name)?, clock);
-    let mut sides: Vec<Side> = contestants.iter().filter_map(side).collect();
+    let mut sides: Vec<ContestantValues> = contestants.iter().filter_map(side).collect();
     match direction {
         Direction::Lower => sides.sort_by(|a, b| a.median.total_cmp(&b.median)),
         Direction::Higher => sides.sort_by(|a, b| b.median.total_cmp(&a.median)),
         Direction::Neutral => return None,
     }
     let (best, others) = sides.split_first()?;
-    let chance = |other: &Side| best.evidence(other).map_or(1.0, |found| found.p(others.len()));
+    let chance =
+        |other: &ContestantValues| best.evidence(other).map_or(1.0, |found| found.p(others.len()));
     let chances: Vec<f64> = others.iter().map(chance).collect();
     let mut leaders = Leaders { best: vec![best.name.clone()], behind: Vec::new() };
     for (other, chance) in others.iter().zip(holm::adjust(&chances)) {
@@ -73,17 +74,17 @@ fn is_worth(one: f64, other: f64) -> bool {
 }
 
 /// `None` with fewer seeds or boots than a claim may rest on.
-fn side<'a>(name: &'a String, column: &'a Column, clock: Clock) -> Option<Side<'a>> {
+fn side<'a>(name: &'a String, column: &'a Column, clock: Clock) -> Option<ContestantValues<'a>> {
     let values = column.independent_values(clock);
     let median = median(&values)?;
-    let is_enough = column.seeds_or_boots(clock) >= RUNS_NEEDED;
-    is_enough.then_some(Side { name, column, values, median })
+    let is_enough = column.seeds_or_boots(clock) >= TRIALS_NEEDED;
+    is_enough.then_some(ContestantValues { name, column, values, median })
 }
 
-impl Side<'_> {
-    fn evidence(&self, other: &Side) -> Option<Evidence> {
-        let pairs = MatchedPairs::of(&self.column.samples, &other.column.samples);
-        Evidence::of(&self.values, &other.values, pairs.as_ref())
+impl ContestantValues<'_> {
+    fn evidence(&self, other: &ContestantValues) -> Option<Evidence> {
+        let pairs = MatchedPairs::from_samples(&self.column.samples, &other.column.samples);
+        Evidence::from_samples(&self.values, &other.values, pairs.as_ref())
     }
 }
 
@@ -103,7 +104,7 @@ mod tests {
         Column { samples: (0..).zip(values).map(sample).collect(), missing: BTreeMap::new() }
     }
 
-    fn of(columns: &[(&str, &[f64])], direction: Direction, boots: u32) -> Option<Leaders> {
+    fn leaders_of(columns: &[(&str, &[f64])], direction: Direction, boots: u32) -> Option<Leaders> {
         let names: Vec<String> = columns.iter().map(|(name, _)| (*name).into()).collect();
         let columns = columns.iter().map(|(name, v)| ((*name).into(), column(v, boots))).collect();
         leaders(&columns, &names, direction, Clock::Real)
@@ -116,12 +117,12 @@ mod tests {
     #[test]
     fn who_overlaps_the_best_is_with_it() {
         let columns: [(&str, &[f64]); 3] = [("high", &HIGH), ("mixed", &MIXED), ("low", &LOW)];
-        let lower = of(&columns, Direction::Lower, 9).unwrap();
+        let lower = leaders_of(&columns, Direction::Lower, 9).unwrap();
         assert_eq!(
             (lower.best, lower.behind),
             (vec!["low".into(), "mixed".into()], vec!["high".to_string()])
         );
-        let higher = of(&columns, Direction::Higher, 9).unwrap();
+        let higher = leaders_of(&columns, Direction::Higher, 9).unwrap();
         // One of six lies above: 2 · (1 + 1 + 2 + 3 + 5 + 7 + 11) of 924 are as far apart, 0.065.
         assert_eq!(higher.best, ["high", "mixed"]);
         assert_eq!(higher.behind, ["low"]);
@@ -130,9 +131,9 @@ mod tests {
     #[test]
     fn few_boots_neutral_measures_and_loners_have_no_leaders() {
         let columns: [(&str, &[f64]); 2] = [("low", &LOW), ("high", &HIGH)];
-        assert_eq!(of(&columns, Direction::Lower, 5), None, "six runs of five boots");
-        assert_eq!(of(&columns, Direction::Neutral, 9), None);
-        assert_eq!(of(&columns[..1], Direction::Lower, 9), None);
+        assert_eq!(leaders_of(&columns, Direction::Lower, 5), None, "six trials of five boots");
+        assert_eq!(leaders_of(&columns, Direction::Neutral, 9), None);
+        assert_eq!(leaders_of(&columns[..1], Direction::Lower, 9), None);
     }
 
     #[test]
@@ -140,6 +141,6 @@ mod tests {
         let near: Vec<f64> = LOW.iter().map(|value| 100.0 + value / 100.0).collect();
         let far: Vec<f64> = near.iter().map(|value| value + 1.0).collect();
         let columns: [(&str, &[f64]); 2] = [("near", &near), ("far", &far)];
-        assert_eq!(of(&columns, Direction::Lower, 9).unwrap().best, ["near", "far"]);
+        assert_eq!(leaders_of(&columns, Direction::Lower, 9).unwrap().best, ["near", "far"]);
     }
 }

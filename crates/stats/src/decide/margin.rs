@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How large a difference must be before a decision rule speaks of it.
+//! The smallest differences that matter to a decision rule.
 
 /// A claim needs an interval that lies wholly beyond this, in percent of the baseline. Under a
 /// virtual clock rates differ in their sixth digit because trials end some nanoseconds apart: that
-/// difference is exact, and it matters to nobody.
+/// difference is exact, but does not matter to a user.
 pub const PERCENT_THAT_MATTERS: f64 = 0.1;
 
 /// An interval wholly within this, in percent of the baseline, contains no difference that matters

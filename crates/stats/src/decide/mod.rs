@@ -5,8 +5,8 @@
 //!   - test: exact rank-sum and signed-rank tests, 95 % interval of the shift.
 //!   - correction: Holm over the family.
 //!   - margin: 0.1 % to claim, 1 % to be equivalent.
-//!   - answers: better, worse, more, less, equivalent, exactly equal, inconclusive, differs
-//!     (few seeds), too few runs, not measured.
+//!   - answers: better, worse, more, less, equivalent, exactly equal, not distinguishable, differs
+//!     (few seeds), too few trials, not measured.
 //! - **[`leaders`]**: Who is best in one measure of one cell?
 //!   - test: exact rank-sum and signed-rank tests against the best median.
 //!   - correction: Holm over all that are compared with the best.
@@ -21,7 +21,7 @@
 //!   - test: virtual clock: sign test by seed; real clock: exact rank-sum test.
 //!   - correction: real clock: Holm over the whole gate.
 //!   - margin: the user's, in percent.
-//!   - answers: worse, better, exactly equal, no change, too few runs, not measured.
+//!   - answers: worse, better, exactly equal, no change, too few trials, not measured.
 //! - **[`replication`]**: Do the records say what somebody has published?
 //!   - test: 95 % interval of a shift, a ratio or a median.
 //!   - correction: none: each claim is a question of its own.
@@ -35,7 +35,7 @@
 //!   - answers: good, good at a price, slightly better, alike, worse, unknown, failed.
 //!
 //! All use the same level, 5 % in a family (`holm::ALPHA`), the same least number of trials
-//! (`interval::RUNS_NEEDED`) except replication (four suffice for an interval), and the margins of
+//! (`interval::TRIALS_NEEDED`) except replication (four suffice for an interval), and the margins of
 //! [`margin`] where the user does not set one.
 //!
 //! Three sets of answers differ because the questions differ. The gate and the verdict share
@@ -120,7 +120,7 @@ fn gate_rule() -> Rule {
         Verdict::Better,
         Verdict::Equal,
         Verdict::Unchanged,
-        Verdict::TooFewRuns,
+        Verdict::TooFewTrials,
         Verdict::NotMeasured,
     ];
     Rule {

@@ -2,10 +2,10 @@
 //! Which headline measure separates two contestants best, for each pair of contestants.
 //!
 //! A measure separates two contestants if every trial of one is below every trial of the other.
-//! With n and m trials chance does that in 2 of (n + m choose n) cases (Mann and Whitney, "On a
-//! Test of Whether one of Two Random Variables is Stochastically Larger than the Other", Annals of
-//! Mathematical Statistics 18(1), 1947, the outermost value of U). The chance is corrected for the
-//! number of measures that are looked at (Bonferroni).
+//! With n and m trials, chance alone does this in 2 of (n + m choose n) cases (Mann and Whitney,
+//! "On a Test of Whether one of Two Random Variables is Stochastically Larger than the Other",
+//! Annals of Mathematical Statistics 18(1), 1947, the outermost value of U). The chance is
+//! corrected for the number of measures that are looked at (Bonferroni).
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ pub struct Separator {
     pub other: f64,
 }
 
-/// Every pair of the comparison that was made of the records, in the contestants' order.
+/// Every pair of contestants, in their order. The comparison must be of these records.
 pub fn separations(records: &[Record], comparison: &Comparison) -> Vec<Separation> {
     let looks = looks(records, comparison);
     let names = &comparison.contestants;
@@ -63,16 +63,16 @@ struct Look<'a> {
     cell: &'a Cell,
     measure: MeasureKey,
     unit: Unit,
-    sides: BTreeMap<String, Side>,
+    sides: BTreeMap<String, TrialRange>,
 }
 
 /// One contestant's trials.
-struct Side {
+struct TrialRange {
     low: f64,
     high: f64,
     median: f64,
-    /// Trials that are independent: under a real clock those of one boot are not.
-    runs: usize,
+    /// Independent trials: under a real clock those of one boot are not.
+    trials: usize,
 }
 
 fn looks<'a>(records: &[Record], comparison: &'a Comparison) -> Vec<Look<'a>> {
@@ -89,13 +89,13 @@ fn looks<'a>(records: &[Record], comparison: &'a Comparison) -> Vec<Look<'a>> {
     looks
 }
 
-fn side(column: &Column, clock: Clock) -> Option<Side> {
+fn side(column: &Column, clock: Clock) -> Option<TrialRange> {
     let values = column.values();
-    Some(Side {
+    Some(TrialRange {
         low: values.iter().copied().reduce(f64::min)?,
         high: values.iter().copied().reduce(f64::max)?,
         median: median(&values)?,
-        runs: column.seeds_or_boots(clock),
+        trials: column.seeds_or_boots(clock),
     })
 }
 
@@ -119,30 +119,30 @@ fn judge(one: &str, other: &str, looks: &[Look]) -> Separation {
 }
 
 /// The difference of the medians, as a part of the larger.
-fn gap(a: &Side, b: &Side) -> f64 {
+fn gap(a: &TrialRange, b: &TrialRange) -> f64 {
     let larger = a.median.abs().max(b.median.abs());
     if larger > 0.0 { (a.median - b.median).abs() / larger } else { 0.0 }
 }
 
-fn tells(a: &Side, b: &Side, looked_at: usize) -> bool {
+fn tells(a: &TrialRange, b: &TrialRange, looked_at: usize) -> bool {
     let separate = a.high < b.low || b.high < a.low;
-    separate && gap(a, b) >= NOTICEABLE && smallest(a.runs, b.runs) * looked_at as f64 <= ALPHA
+    separate && gap(a, b) >= NOTICEABLE && smallest(a.trials, b.trials) * looked_at as f64 <= ALPHA
 }
 
-/// How many trials of each of two contestants it takes to tell them apart by one of this many
-/// measures.
-pub fn runs_needed(measures: usize) -> usize {
-    let too_few = |runs: &usize| smallest(*runs, *runs) * measures as f64 > ALPHA;
-    (1..).find(|runs| !too_few(runs)).unwrap_or(usize::MAX)
+/// The number of trials of each of two contestants that are needed to separate them by one of this
+/// many measures.
+pub fn trials_needed(measures: usize) -> usize {
+    let too_few = |trials: &usize| smallest(*trials, *trials) * measures as f64 > ALPHA;
+    (1..).find(|trials| !too_few(trials)).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn side(values: [f64; 2], runs: usize) -> Side {
+    fn side(values: [f64; 2], trials: usize) -> TrialRange {
         let [low, high] = values;
-        Side { low, high, median: f64::midpoint(low, high), runs }
+        TrialRange { low, high, median: f64::midpoint(low, high), trials }
     }
 
     /// Mann and Whitney's table for n = m = 4: P(U = 0) = 1 of 70 of either contestant.
@@ -154,12 +154,12 @@ mod tests {
     }
 
     #[test]
-    fn more_measures_need_more_runs() {
-        assert_eq!([1, 23, 24, 80].map(runs_needed), [4, 6, 7, 7]);
+    fn more_measures_need_more_trials() {
+        assert_eq!([1, 23, 24, 80].map(trials_needed), [4, 6, 7, 7]);
     }
 
     #[test]
-    fn only_runs_that_do_not_overlap_and_are_enough_tell() {
+    fn only_trials_that_do_not_overlap_and_are_enough_tell() {
         let (low, high) = (side([1.0, 2.0], 6), side([3.0, 4.0], 6));
         assert!(tells(&low, &high, 20) && tells(&high, &low, 20));
         assert!(!tells(&low, &high, 30), "2 of 924, thirty times, is too often");

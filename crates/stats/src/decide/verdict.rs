@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::shift::Shift;
 use crate::decide::margin::{PERCENT_EQUIVALENT, PERCENT_THAT_MATTERS};
-use crate::number::interval::{Interval, RUNS_NEEDED};
+use crate::number::interval::{Interval, TRIALS_NEEDED};
 use crate::rank::holm::ALPHA;
 use crate::records::pairing::SeedCounts;
 
@@ -14,7 +14,7 @@ use crate::records::pairing::SeedCounts;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It is what the others are compared with.
+    /// The contestant is the baseline.
     Baseline,
     /// The interval of the shift lies wholly on the good side, beyond [`PERCENT_THAT_MATTERS`], and
     /// the corrected p value is at most 5 %.
@@ -27,19 +27,19 @@ pub enum Verdict {
     Less,
     /// The interval lies wholly within [`PERCENT_EQUIVALENT`].
     Equivalent,
-    /// The interval contains 0, or nearly, and reaches beyond what is equivalent; or chance makes
-    /// such a difference too often in a family of this size.
-    Inconclusive,
+    /// The interval contains 0, or nearly, and reaches beyond the equivalence margin; or the
+    /// corrected p value is above 5 %.
+    NotDistinguishable,
     /// Under a virtual clock: the same number in every pair of trials with the same seed.
     Equal,
     /// Under a virtual clock, with too few seeds for an interval: the numbers differ, exactly as
     /// shown.
     Differs,
-    /// Only of the gate: chance makes such a difference too often, or it lies within the margin.
+    /// Used by the gate only: the p value is too large, or the difference lies within the margin.
     #[serde(rename = "none")]
     Unchanged,
-    /// The baseline or the contestant has fewer than [`RUNS_NEEDED`] trials.
-    TooFewRuns,
+    /// The baseline or the contestant has fewer than [`TRIALS_NEEDED`] trials.
+    TooFewTrials,
     /// The contestant or the baseline has no number.
     NotMeasured,
 }
@@ -54,10 +54,10 @@ impl Verdict {
         Self::Less,
         Self::Equivalent,
         Self::Equal,
-        Self::Inconclusive,
+        Self::NotDistinguishable,
         Self::Differs,
         Self::Unchanged,
-        Self::TooFewRuns,
+        Self::TooFewTrials,
         Self::NotMeasured,
     ];
 
@@ -70,11 +70,11 @@ impl Verdict {
             Verdict::More => "more",
             Verdict::Less => "less",
             Verdict::Equivalent => "equivalent",
-            Verdict::Inconclusive => "inconclusive",
+            Verdict::NotDistinguishable => "not distinguishable",
             Verdict::Equal => "exactly equal",
             Verdict::Differs => "differs (few seeds)",
             Verdict::Unchanged => "no change",
-            Verdict::TooFewRuns => "too few runs",
+            Verdict::TooFewTrials => "too few trials",
             Verdict::NotMeasured => "not measured",
         }
     }
@@ -86,37 +86,37 @@ impl Verdict {
 }
 
 /// The verdict on a shift. `p` is the corrected p value, `trials` the smaller side's number of
-/// trials; `by_seed` is there under a virtual clock.
+/// trials; `by_seed` is given under a virtual clock.
 pub fn judge(
     shift: Option<&Shift>,
     p: Option<f64>,
     by_seed: Option<SeedCounts>,
-    runs: usize,
+    trials: usize,
     direction: Direction,
 ) -> Verdict {
     let Some(shift) = shift else { return Verdict::NotMeasured };
     if by_seed.is_some_and(|seeds| seeds.equal > 0 && seeds.lower + seeds.higher == 0) {
         return Verdict::Equal;
     }
-    if runs < RUNS_NEEDED {
-        return if by_seed.is_some() { Verdict::Differs } else { Verdict::TooFewRuns };
+    if trials < TRIALS_NEEDED {
+        return if by_seed.is_some() { Verdict::Differs } else { Verdict::TooFewTrials };
     }
-    // Where the baseline is 0 there are no percents, and any distance from 0 counts.
+    // If the baseline is 0 there are no percents, and any distance from 0 counts.
     let (interval, margin, equivalent) = match shift.percent_interval {
         Some(percents) => (Some(percents), PERCENT_THAT_MATTERS, PERCENT_EQUIVALENT),
         None => (shift.interval, 0.0, 0.0),
     };
-    let Some(interval) = interval else { return Verdict::Inconclusive };
+    let Some(interval) = interval else { return Verdict::NotDistinguishable };
     let not_chance = p.is_some_and(|p| p <= ALPHA);
     match position(interval, equivalent) {
         Position::Equivalent => Verdict::Equivalent,
         Position::Higher if not_chance && interval.low > margin => above(direction),
         Position::Lower if not_chance && interval.high < -margin => below(direction),
-        _ => Verdict::Inconclusive,
+        _ => Verdict::NotDistinguishable,
     }
 }
 
-/// What an interval says, by a margin in its unit.
+/// The position of an interval relative to 0 and a margin in its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Position {
     /// It lies wholly inside the margin: no difference that matters.
@@ -126,16 +126,16 @@ enum Position {
     /// It lies wholly above 0, and reaches beyond the margin.
     Higher,
     /// It contains 0 and reaches beyond the margin.
-    Inconclusive,
+    Unclear,
 }
 
-/// What the interval of a shift says; `margin` ≥ 0 is a half-width.
+/// The position of a shift's interval; `margin` ≥ 0 is a half-width.
 fn position(interval: Interval, margin: f64) -> Position {
     match interval {
         Interval { low, high } if low >= -margin && high <= margin => Position::Equivalent,
         Interval { low, .. } if low > 0.0 => Position::Higher,
         Interval { high, .. } if high < 0.0 => Position::Lower,
-        _ => Position::Inconclusive,
+        _ => Position::Unclear,
     }
 }
 
@@ -172,12 +172,19 @@ mod tests {
 
     #[test]
     fn an_interval_has_one_of_four_positions() {
-        let of = |low, high| position(Interval { low, high }, 1.0);
-        assert_eq!(of(-0.5, 0.9), Position::Equivalent);
-        assert_eq!(of(0.2, 0.9), Position::Equivalent, "a difference that does not matter");
-        assert_eq!((of(0.2, 1.1), of(-3.0, -2.0)), (Position::Higher, Position::Lower));
-        let unclear = Position::Inconclusive;
-        assert_eq!((of(-0.1, 1.1), of(-9.0, 9.0)), (unclear, unclear));
+        let position_of = |low, high| position(Interval { low, high }, 1.0);
+        assert_eq!(position_of(-0.5, 0.9), Position::Equivalent);
+        assert_eq!(
+            position_of(0.2, 0.9),
+            Position::Equivalent,
+            "a difference that does not matter"
+        );
+        assert_eq!(
+            (position_of(0.2, 1.1), position_of(-3.0, -2.0)),
+            (Position::Higher, Position::Lower)
+        );
+        let unclear = Position::Unclear;
+        assert_eq!((position_of(-0.1, 1.1), position_of(-9.0, 9.0)), (unclear, unclear));
     }
 
     #[test]
@@ -188,8 +195,8 @@ mod tests {
         assert_eq!(judged(-2.0, -1.0, Direction::Higher), Verdict::Worse);
         assert_eq!(judged(1.0, 2.0, Direction::Lower), Verdict::Worse);
         assert_eq!(judged(1.0, 2.0, Direction::Neutral), Verdict::More);
-        assert_eq!(judged(-1.0, 2.0, Direction::Lower), Verdict::Inconclusive);
-        assert_eq!(judged(0.0, 2.0, Direction::Lower), Verdict::Inconclusive);
+        assert_eq!(judged(-1.0, 2.0, Direction::Lower), Verdict::NotDistinguishable);
+        assert_eq!(judged(0.0, 2.0, Direction::Lower), Verdict::NotDistinguishable);
     }
 
     #[test]
@@ -203,15 +210,15 @@ mod tests {
         assert_eq!(judged(1e-5, 2e-5), Verdict::Equivalent);
         assert_eq!(judged(-0.9, 0.99), Verdict::Equivalent);
         assert_eq!(judged(0.2, 0.99), Verdict::Equivalent);
-        assert_eq!(judged(1e-5, 10.0), Verdict::Inconclusive);
+        assert_eq!(judged(1e-5, 10.0), Verdict::NotDistinguishable);
         assert_eq!(judged(0.2, 10.0), Verdict::Better);
         assert_eq!(judged(-10.0, -0.2), Verdict::Worse);
     }
 
     #[test]
-    fn few_runs_claim_nothing() {
+    fn few_trials_claim_nothing() {
         let claim = judge(Some(&shift(1.0, 2.0)), Some(0.01), None, 5, Direction::Lower);
-        assert_eq!(claim, Verdict::TooFewRuns);
+        assert_eq!(claim, Verdict::TooFewTrials);
         assert_eq!(judge(None, None, None, 9, Direction::Lower), Verdict::NotMeasured);
     }
 
@@ -220,9 +227,9 @@ mod tests {
         let judged = |p| judge(Some(&shift(1.0, 2.0)), p, None, 6, Direction::Lower);
         assert_eq!(
             (judged(Some(0.05)), judged(Some(0.051))),
-            (Verdict::Worse, Verdict::Inconclusive)
+            (Verdict::Worse, Verdict::NotDistinguishable)
         );
-        assert_eq!(judged(None), Verdict::Inconclusive);
+        assert_eq!(judged(None), Verdict::NotDistinguishable);
     }
 
     #[test]
@@ -230,7 +237,7 @@ mod tests {
         let equal = Some(SeedCounts { lower: 0, equal: 2, higher: 0 });
         let differs = Some(SeedCounts { lower: 1, equal: 1, higher: 0 });
         let judged =
-            |shift, pairs, runs| judge(Some(&shift), Some(0.01), pairs, runs, Direction::Lower);
+            |shift, pairs, trials| judge(Some(&shift), Some(0.01), pairs, trials, Direction::Lower);
         assert_eq!(judged(shift(0.0, 0.0), equal, 2), Verdict::Equal);
         assert_eq!(judged(shift(-1.0, 0.0), differs, 2), Verdict::Differs);
         let many = judged(shift(-2.0, -1.0), differs, 6);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Who ran instead: every wait is charged to those whom its CPU ran meanwhile.
+//! Charges every wait to the groups that its CPU ran during it.
 
 use std::collections::BTreeMap;
 
 use super::Spent;
 use super::idle::Idle;
-use super::timeline::{Run, Timeline};
+use super::timeline::{Stretch, Timeline};
 
-/// What a CPU did from the start to some moment: time by group, then idling.
+/// The time of a CPU from the start to some moment, by group, then idling.
 pub struct Meter<'a> {
-    runs: &'a [Run],
+    stretches: &'a [Stretch],
     timeline: &'a Timeline,
     place: usize,
     now_ns: u64,
@@ -20,26 +20,25 @@ impl<'a> Meter<'a> {
     /// At the start.
     pub fn new(timeline: &'a Timeline, cpu: usize) -> Meter<'a> {
         let sums = vec![0; timeline.groups.len() + 1];
-        Meter { runs: &timeline.runs[cpu], timeline, place: 0, now_ns: 0, sums }
+        Meter { stretches: &timeline.stretches[cpu], timeline, place: 0, now_ns: 0, sums }
     }
 
-    /// Goes on until then; times must not go back.
+    /// Advances to this time, which must not be in the past.
     pub fn advance(&mut self, to_ns: u64) {
-        while let Some(run) = self.runs.get(self.place).filter(|_| self.now_ns < to_ns) {
-            let stop_ns = run.to_ns.min(to_ns);
+        while let Some(stretch) = self.stretches.get(self.place).filter(|_| self.now_ns < to_ns) {
+            let stop_ns = stretch.to_ns.min(to_ns);
             let idle = self.timeline.groups.len();
-            let whose = run.task.map_or(idle, |task| self.timeline.tasks[task].group);
-            self.sums[whose] += stop_ns.saturating_sub(self.now_ns.max(run.from_ns));
+            let whose = stretch.task.map_or(idle, |task| self.timeline.tasks[task].group);
+            self.sums[whose] += stop_ns.saturating_sub(self.now_ns.max(stretch.from_ns));
             self.now_ns = stop_ns;
-            self.place += usize::from(stop_ns == run.to_ns);
+            self.place += usize::from(stop_ns == stretch.to_ns);
         }
     }
 }
 
-/// What each wait's CPUs did during it: time by group, then idling. In the order of
-/// [`Timeline::waits`].
+/// For each wait, the time of its CPUs by group, then idling. In the order of [`Timeline::waits`].
 pub fn charges(timeline: &Timeline) -> Vec<Vec<u64>> {
-    let mut boundaries: Vec<Vec<(u64, usize, bool)>> = vec![Vec::new(); timeline.runs.len()];
+    let mut boundaries: Vec<Vec<(u64, usize, bool)>> = vec![Vec::new(); timeline.stretches.len()];
     for (number, wait) in timeline.waits.iter().enumerate() {
         for part in &wait.parts {
             let on_cpu = &mut boundaries[part.cpu as usize];
@@ -54,7 +53,7 @@ pub fn charges(timeline: &Timeline) -> Vec<Vec<u64>> {
     charges
 }
 
-/// What the CPU has done until the end of a part less what it had done until its beginning.
+/// The CPU's sums at the end of a part minus those at its beginning.
 fn charge_on(
     timeline: &Timeline,
     cpu: usize,
@@ -65,7 +64,7 @@ fn charge_on(
     for &(at_ns, wait, begins) in boundaries {
         meter.advance(at_ns);
         for (sum, now) in charges[wait].iter_mut().zip(&meter.sums) {
-            // The difference is never negative in the end; in between it may wrap.
+            // The final difference is never negative; intermediate ones may wrap.
             *sum = if begins { sum.wrapping_sub(*now) } else { sum.wrapping_add(*now) };
         }
     }

@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! CPUs that idle while tasks wait that could use them: what a work-conserving scheduler avoids.
+//! Lost CPU time: CPUs that idle while tasks that may use them wait. A work-conserving scheduler
+//! avoids this.
 //!
-//! At each moment the loss is the number of CPUs that could be busy and are not: the smaller of
-//! those that idle and of the tasks that wait and may use them. Where groups are bound to different
-//! CPUs, it is the most that could be matched one by one, the most restricted group first.
+//! At each moment the loss is the number of CPUs that could be busy and are not: the smaller of the
+//! number of idle CPUs and that of waiting tasks that may use them. Where groups are bound to
+//! different CPUs, it is the most that could be matched one by one, the most restricted group
+//! first.
 
 use serde::Serialize;
 
 use super::timeline::{Timeline, Waited};
 
-/// Time that CPUs idled while tasks waited that could have used them.
+/// Time that CPUs idled while tasks that may use them waited.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct IdleWhileWaiting {
     /// CPU time lost, ns: two CPUs for 1 ms are 2 ms.
     pub cpu_ns: u64,
-    /// How long it was so on at least one CPU, ns.
+    /// Time with a loss on at least one CPU, ns.
     pub time_ns: u64,
-    /// How often it began.
+    /// The number of episodes.
     pub episodes: u64,
-    /// The worst ones, most lost CPU time first.
+    /// The worst episodes, most lost CPU time first.
     pub worst: Vec<Episode>,
 }
 
-/// A time in which at least one CPU idled while a task waited that could have used it.
+/// A span in which at least one CPU idled while a task that may use it waited.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Episode {
     /// Its beginning, ns.
@@ -39,10 +41,10 @@ pub struct Episode {
     pub idle_cpu: u32,
 }
 
-/// How many of the worst episodes are kept.
+/// The number of worst episodes that are kept.
 const WORST: usize = 5;
 
-/// What may use the same CPUs.
+/// Groups that may use the same CPUs.
 struct Class {
     /// `None`: all CPUs.
     cpus: Option<Vec<u32>>,
@@ -50,7 +52,7 @@ struct Class {
     idle: Vec<(u64, u64, u64)>,
 }
 
-/// Who idled when, for each set of CPUs that groups may use.
+/// The idle spans, for each set of CPUs that groups may use.
 pub struct Idle {
     classes: Vec<Class>,
     /// The class of each group.
@@ -58,8 +60,8 @@ pub struct Idle {
 }
 
 impl Idle {
-    /// From the runs of all CPUs.
-    pub fn of(timeline: &Timeline) -> Idle {
+    /// From the stretches of all CPUs.
+    pub fn new(timeline: &Timeline) -> Idle {
         let mut sets: Vec<Option<Vec<u32>>> = Vec::new();
         let mut of_group = Vec::new();
         for set in &timeline.allowed {
@@ -73,7 +75,7 @@ impl Idle {
         Idle { classes: sets.into_iter().map(class).collect(), of_group }
     }
 
-    /// How long the CPUs that a task waited on were busy while another one idled that it may use.
+    /// How long the CPUs of a wait were busy while another CPU that the task may use idled.
     pub fn elsewhere_ns(&self, timeline: &Timeline, wait: &Waited, cpu_idle_ns: u64) -> u64 {
         let class = &self.classes[self.of_group[timeline.tasks[wait.task].group]];
         let any = class.idle_until(wait.to_ns) - class.idle_until(wait.from_ns);
@@ -98,7 +100,7 @@ impl Idle {
         all
     }
 
-    /// Everything that changes who idles or waits, in order of time.
+    /// All changes of idle CPUs and waiting tasks, in order of time.
     fn changes(&self, timeline: &Timeline) -> Vec<(u64, Change)> {
         let mut changes = Vec::new();
         for wait in &timeline.waits {
@@ -106,10 +108,10 @@ impl Idle {
             changes.push((wait.from_ns, Change::Waits(class, true)));
             changes.push((wait.to_ns, Change::Waits(class, false)));
         }
-        for (cpu, runs) in timeline.runs.iter().enumerate() {
-            for run in runs.iter().filter(|run| run.task.is_none()) {
-                changes.push((run.from_ns, Change::Idles(cpu as u32, true)));
-                changes.push((run.to_ns, Change::Idles(cpu as u32, false)));
+        for (cpu, stretches) in timeline.stretches.iter().enumerate() {
+            for stretch in stretches.iter().filter(|stretch| stretch.task.is_none()) {
+                changes.push((stretch.from_ns, Change::Idles(cpu as u32, true)));
+                changes.push((stretch.to_ns, Change::Idles(cpu as u32, false)));
             }
         }
         changes.sort_unstable();
@@ -120,13 +122,18 @@ impl Idle {
         let (from_ns, to_ns) = (episode.from_ns, episode.to_ns);
         let overlap = |a: u64, b: u64| b.min(to_ns).saturating_sub(a.max(from_ns));
         let idle_cpu = |cpus: &Option<Vec<u32>>| {
-            let all: Vec<u32> = (0..timeline.runs.len() as u32).collect();
+            let all: Vec<u32> = (0..timeline.stretches.len() as u32).collect();
             let idled = |&cpu: &u32| {
-                let runs = timeline.runs.get(cpu as usize).map_or(&[][..], |runs| runs);
-                let first = runs.partition_point(|run| run.to_ns <= from_ns);
-                let within = runs[first..].iter().take_while(|run| run.from_ns < to_ns);
-                let idle = within.filter(|run| run.task.is_none());
-                (idle.map(|run| overlap(run.from_ns, run.to_ns)).sum::<u64>(), u32::MAX - cpu)
+                let stretches =
+                    timeline.stretches.get(cpu as usize).map_or(&[][..], |stretches| stretches);
+                let first = stretches.partition_point(|stretch| stretch.to_ns <= from_ns);
+                let within =
+                    stretches[first..].iter().take_while(|stretch| stretch.from_ns < to_ns);
+                let idle = within.filter(|stretch| stretch.task.is_none());
+                (
+                    idle.map(|stretch| overlap(stretch.from_ns, stretch.to_ns)).sum::<u64>(),
+                    u32::MAX - cpu,
+                )
             };
             let best = cpus.as_ref().unwrap_or(&all).iter().copied().max_by_key(idled);
             best.filter(|cpu| idled(cpu).0 > 0)
@@ -164,9 +171,10 @@ impl Class {
 /// Times in which at least one of the CPUs idles, in order, with the sum of those before.
 fn idle_times(timeline: &Timeline, cpus: &Option<Vec<u32>>) -> Vec<(u64, u64, u64)> {
     let class = Class { cpus: cpus.clone(), idle: Vec::new() };
-    let of_class = timeline.runs.iter().zip(0..).filter(|&(_, cpu)| class.holds(cpu));
-    let idle = of_class.flat_map(|(runs, _)| runs.iter().filter(|run| run.task.is_none()));
-    let mut times: Vec<(u64, u64)> = idle.map(|run| (run.from_ns, run.to_ns)).collect();
+    let of_class = timeline.stretches.iter().zip(0..).filter(|&(_, cpu)| class.holds(cpu));
+    let idle = of_class
+        .flat_map(|(stretches, _)| stretches.iter().filter(|stretch| stretch.task.is_none()));
+    let mut times: Vec<(u64, u64)> = idle.map(|stretch| (stretch.from_ns, stretch.to_ns)).collect();
     times.sort_unstable();
     let mut joined: Vec<(u64, u64, u64)> = Vec::new();
     for (from_ns, to_ns) in times {
@@ -181,12 +189,12 @@ fn idle_times(timeline: &Timeline, cpus: &Option<Vec<u32>>) -> Vec<(u64, u64, u6
     joined
 }
 
-/// What changes; ends come before beginnings of the same time, so that nothing overlaps.
+/// A change; ends sort before beginnings of the same time, so that spans do not overlap.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Change {
-    /// A task of a class, to or from waiting.
+    /// A task of a class begins or ends waiting.
     Waits(usize, bool),
-    /// A CPU, to or from idling.
+    /// A CPU begins or ends idling.
     Idles(u32, bool),
 }
 
@@ -221,7 +229,7 @@ impl Sweep {
         }
     }
 
-    /// How many CPUs could be busy and are not.
+    /// The number of CPUs that could be busy and are not.
     fn lost(&self) -> u64 {
         let of_class = |&class: &usize| self.waiting[class].min(self.idling[class]);
         self.order.iter().map(of_class).sum::<u64>().min(self.idle_cpus)

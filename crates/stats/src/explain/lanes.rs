@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The timeline in letters: who had each CPU most, column by column.
+//! The timeline in letters: the group that used each CPU most, column by column.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::Wait;
 use super::charge::Meter;
 use super::timeline::Timeline;
 
-/// How many columns a lane has.
+/// The columns of a lane.
 const COLUMNS: u64 = 80;
 
 /// A CPU's timeline.
@@ -17,8 +17,9 @@ const COLUMNS: u64 = 80;
 pub struct Lane {
     /// The CPU.
     pub cpu: u32,
-    /// One letter per column for who had the CPU longest in it: `a` for the first group of
-    /// [`super::Explanation::groups`], `b` for the second …, `*` for strangers, `.` for nobody.
+    /// One letter per column, for the longest user of the CPU in it: `a` for the first group of
+    /// [`super::Explanation::groups`], `b` for the second …, `*` for tasks outside the workload,
+    /// `.` for the idle task.
     pub letters: String,
 }
 
@@ -32,20 +33,20 @@ pub struct View {
     /// The length of a column, ns.
     pub column_ns: u64,
     /// The tasks.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TaskRow>,
 }
 
 /// A task's timeline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Row {
-    /// Who.
+pub struct TaskRow {
+    /// Its name.
     pub task: String,
-    /// One sign per column for what it did longest in it: `#` ran, `-` waited, `·` slept or was
-    /// not there.
+    /// One sign per column for its longest state: `#` running, `-` waiting, `·` sleeping or not
+    /// there.
     pub letters: String,
 }
 
-/// A wait with a little before and after it, and those who ran instead.
+/// A wait with some time before and after it, and the tasks that ran instead.
 pub fn view(timeline: &Timeline, wait: &Wait) -> View {
     let margin_ns = (wait.to_ns - wait.from_ns) / 12;
     let from_ns = wait.from_ns.saturating_sub(margin_ns);
@@ -57,7 +58,10 @@ pub fn view(timeline: &Timeline, wait: &Wait) -> View {
     names.retain(|name| seen.insert(*name));
     let row = |name: &&str| {
         let task = timeline.tasks.iter().position(|task| task.name == **name)?;
-        Some(Row { task: (*name).into(), letters: row(timeline, task, from_ns, to_ns, column_ns) })
+        Some(TaskRow {
+            task: (*name).into(),
+            letters: row(timeline, task, from_ns, to_ns, column_ns),
+        })
     };
     let rows = names.iter().filter_map(row).collect();
     View { from_ns, to_ns, column_ns, rows }
@@ -73,11 +77,11 @@ fn row(timeline: &Timeline, task: usize, from_ns: u64, to_ns: u64, column_ns: u6
             sums[column as usize] += end.min(right) - start.max(left);
         }
     };
-    for runs in &timeline.runs {
-        let first = runs.partition_point(|run| run.to_ns <= from_ns);
-        let within = runs[first..].iter().take_while(|run| run.from_ns < to_ns);
-        for run in within.filter(|run| run.task == Some(task)) {
-            add(&mut ran, run.from_ns, run.to_ns);
+    for stretches in &timeline.stretches {
+        let first = stretches.partition_point(|stretch| stretch.to_ns <= from_ns);
+        let within = stretches[first..].iter().take_while(|stretch| stretch.from_ns < to_ns);
+        for stretch in within.filter(|stretch| stretch.task == Some(task)) {
+            add(&mut ran, stretch.from_ns, stretch.to_ns);
         }
     }
     let ours = timeline.waits.iter().filter(|wait| wait.task == task);
@@ -99,7 +103,7 @@ pub fn column_ns(timeline: &Timeline) -> u64 {
 
 /// The lanes of all CPUs.
 pub fn lanes(timeline: &Timeline) -> Vec<Lane> {
-    (0..timeline.runs.len()).map(|cpu| lane(timeline, cpu)).collect()
+    (0..timeline.stretches.len()).map(|cpu| lane(timeline, cpu)).collect()
 }
 
 fn lane(timeline: &Timeline, cpu: usize) -> Lane {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The longest waits, with who ran instead and the decisions that made them.
+//! The longest waits, with the tasks that ran instead and the decisions that caused them.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,14 +11,14 @@ use super::idle::Idle;
 use super::timeline::{Timeline, Waited};
 use super::{Began, Ended, Placed, Turn, Wait};
 
-/// This many turns are told one by one; of more, those of one task are told together.
+/// Up to this many turns are listed one by one; beyond, the turns of a task are joined.
 const TURNS: usize = 6;
 
 /// A wait that is shorter than the longest one divided by this is short.
 const SHORT: u64 = 100;
 
 /// The longest waits of each group of the workload, the longest of all first. From the second one
-/// on they are told only if they are long beside the longest of all.
+/// on they are listed only if they are long compared with the longest of all.
 pub fn longest(trace: &Trace, timeline: &Timeline, idle: &Idle, most: usize) -> Vec<Wait> {
     let strangers = timeline.groups.len() - 1;
     let mut chosen: Vec<&Waited> = Vec::new();
@@ -100,12 +100,12 @@ impl Teller<'_> {
                 Began::Preempted { cpu, by, why: Some(*why), cause: self.cause(why) }
             }
             // Real kernels write `R` for a yield as well as for a preemption on the way back to
-            // user mode, so that without decisions the two cannot be told apart.
+            // user mode, so without decisions the two look the same.
             What::Switch { prev, next, .. } if *prev == pid => {
                 let by = (*next != 0).then(|| self.name(*next));
                 Began::Preempted { cpu, by, why: None, cause: None }
             }
-            // It was woken before its switch to sleep was written down.
+            // It was woken before its switch to sleep was recorded.
             What::Switch { .. } => Began::Woken { cpu },
             _ => Began::Started,
         }
@@ -150,16 +150,19 @@ impl Teller<'_> {
         self.events(wait).iter().rev().find_map(chosen)?
     }
 
-    /// Who had the CPUs that it waited on, one turn after the other, and how long they idled.
+    /// The turns of tasks on the CPUs that it waited on, and how long these idled.
     fn turns(&self, wait: &Waited) -> (Vec<Turn>, u64) {
         let (mut turns, mut idle_ns) = (Vec::new(), 0);
         let choices = self.choices(wait);
         for part in &wait.parts {
-            let runs = &self.timeline.runs[part.cpu as usize];
-            let first = runs.partition_point(|run| run.to_ns <= part.from_ns);
-            for run in runs[first..].iter().take_while(|run| run.from_ns < part.to_ns) {
-                let (from_ns, to_ns) = (run.from_ns.max(part.from_ns), run.to_ns.min(part.to_ns));
-                let Some(task) = run.task else {
+            let stretches = &self.timeline.stretches[part.cpu as usize];
+            let first = stretches.partition_point(|stretch| stretch.to_ns <= part.from_ns);
+            for stretch in
+                stretches[first..].iter().take_while(|stretch| stretch.from_ns < part.to_ns)
+            {
+                let (from_ns, to_ns) =
+                    (stretch.from_ns.max(part.from_ns), stretch.to_ns.min(part.to_ns));
+                let Some(task) = stretch.task else {
                     idle_ns += to_ns - from_ns;
                     continue;
                 };
@@ -170,14 +173,14 @@ impl Teller<'_> {
                     ns: to_ns - from_ns,
                     turns: 1,
                     renewed: between(&choices, past.pid, from_ns, to_ns),
-                    ended: if run.to_ns > part.to_ns { Ended::Open } else { run.ended },
+                    ended: if stretch.to_ns > part.to_ns { Ended::Open } else { stretch.ended },
                 });
             }
         }
         (turns, idle_ns)
     }
 
-    /// Who was chosen when, in order.
+    /// The choices in order of time.
     fn choices(&self, wait: &Waited) -> Vec<(u32, u64)> {
         let choice = |event: &TraceEvent| match event.what {
             What::Choose { pid, .. } => Some((pid, event.time_ns)),
@@ -213,7 +216,7 @@ fn compact(turns: Vec<Turn>) -> (Vec<Turn>, Vec<Turn>) {
             continue;
         };
         sum.ns += turn.ns;
-        // A task that was only interrupted goes on with the same turn.
+        // A task that was only interrupted continues the same turn.
         sum.turns += u64::from(!was_interrupted(sum.ended));
         sum.renewed += turn.renewed;
         sum.ended = turn.ended;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Why tasks waited: from a record's trace to where the time went, who ran instead, the longest
-//! waits with the decisions that made them, and the time that CPUs idled while work waited.
+//! Why tasks waited: from a record's trace to the use of time, the tasks that ran instead, the
+//! longest waits with the decisions that caused them, and the time that CPUs idled while tasks
+//! waited.
 //!
 //! ```text
-//! Trace ──► timeline (states of tasks, runs of CPUs) ──► charge, idle, longest ──► Explanation
+//! Trace ──► timeline (states of tasks, use of CPUs) ──► charge, idle, longest ──► Explanation
 //! ```
 //!
-//! It works on the events that every backend has; the simulator's decisions make it say more. From
+//! It works on the events that every backend has; decisions of the simulator add detail. From
 //! its first event to its last a task is running, waiting, sleeping or blocked, so these four sum
-//! to its lifetime. A wait is charged to the CPU that the task waited on: the one whose own queue
-//! it was in, as far as a decision says so, else the one that ran it in the end. What that CPU ran
+//! to its lifetime. A wait is charged to the CPU that the task waited on: the one whose queue it
+//! was in, if a decision shows it, else the one that ran it in the end. What that CPU ran
 //! meanwhile, idling included, sums to the wait.
 //!
 //! What is not here: wording for readers.
@@ -28,11 +29,11 @@ use model::{Record, Trace};
 use serde::Serialize;
 
 pub use idle::{Episode, IdleWhileWaiting};
-pub use lanes::{Lane, Row, View, group_letter};
+pub use lanes::{Lane, TaskRow, View, group_letter};
 
 use timeline::Timeline;
 
-/// What a trace tells about where the time went.
+/// The explanation of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Explanation {
     /// CPUs of the machine.
@@ -46,19 +47,19 @@ pub struct Explanation {
     /// Whether the trace has decisions: which task was put into which queue, and why a task was
     /// preempted.
     pub decisions: bool,
-    /// By group of the workload, then everybody else under the empty name.
+    /// By group of the workload, then all other tasks under the empty name.
     pub groups: Vec<Spent>,
     /// Every task, in the order of groups.
     pub tasks: Vec<Spent>,
     /// The longest waits of each group, longest first.
     pub waits: Vec<Wait>,
-    /// Time that CPUs idled while tasks waited that could have used them.
+    /// Time that CPUs idled while tasks that may use them waited.
     pub idle: IdleWhileWaiting,
-    /// Who had each CPU, in columns of equal length.
+    /// The user of each CPU, in columns of equal length.
     pub lanes: Vec<Lane>,
     /// The length of a column, ns.
     pub column_ns: u64,
-    /// A closer look at the longest wait; `None`: nobody waited.
+    /// A closer look at the longest wait; `None`: no task waited.
     pub longest: Option<View>,
 }
 
@@ -67,17 +68,17 @@ pub struct Explanation {
 pub struct Spent {
     /// The task as `group/number`, counted from 0 in order of thread numbers; or the group.
     pub name: String,
-    /// The group; empty for strangers.
+    /// The group; empty for tasks outside the workload.
     pub group: String,
     /// The thread number; 0 for groups.
     pub pid: u32,
-    /// Tasks that were seen.
+    /// The number of tasks in the trace.
     pub tasks: u64,
     /// From the first to the last event, ns: the sum of the next four.
     pub lifetime_ns: u64,
     /// On a CPU, kernel work on the task's behalf included.
     pub running_ns: u64,
-    /// Able to run, and not running.
+    /// Runnable, and not running.
     pub waiting_ns: u64,
     /// Asleep: timers, locks, pipes.
     pub sleeping_ns: u64,
@@ -87,24 +88,24 @@ pub struct Spent {
     pub waits: u64,
     /// The longest of these.
     pub longest_wait_ns: u64,
-    /// Who ran meanwhile on the CPU that was waited on, by group; empty: strangers.
+    /// The use of the CPU during the waits, by group; empty: tasks outside the workload.
     pub instead_ns: BTreeMap<String, u64>,
-    /// That CPU idled. With `instead_ns` it sums to `waiting_ns`.
+    /// Time that this CPU idled. With `instead_ns` it sums to `waiting_ns`.
     pub cpu_idle_ns: u64,
-    /// That CPU was busy, and another one idled that the task may use.
+    /// Time that this CPU was busy while another one that the task may use idled.
     pub other_idle_ns: u64,
 }
 
 /// One wait for a CPU.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Wait {
-    /// Who, as in [`Spent::name`].
+    /// The task, as in [`Spent::name`].
     pub task: String,
     /// Its thread number.
     pub pid: u32,
     /// Its group.
     pub group: String,
-    /// When it became able to run, ns.
+    /// When it became runnable, ns.
     pub from_ns: u64,
     /// When it ran, or the end of the trace, ns.
     pub to_ns: u64,
@@ -114,19 +115,20 @@ pub struct Wait {
     pub cpu: u32,
     /// How the wait began.
     pub began: Began,
-    /// Where it was put meanwhile; empty for traces without decisions.
+    /// The queues that it was put into; empty for traces without decisions.
     pub placed: Vec<Placed>,
     /// The slice that it was given in the end, ns.
     pub slice_ns: Option<u64>,
-    /// Who ran instead, in order of time; of many turns the longest, several of one task together.
+    /// The turns of tasks that ran instead, in order of time; of many turns the longest, those of
+    /// one task joined.
     pub instead: Vec<Turn>,
-    /// Tasks that are not among these.
+    /// The number of other tasks that ran instead.
     pub others: u64,
     /// For how long they ran together, ns.
     pub others_ns: u64,
     /// The CPU that it waited on idled, ns. With the turns it sums to the wait.
     pub cpu_idle_ns: u64,
-    /// That CPU was busy, and another one idled that the task may use, ns.
+    /// Time that this CPU was busy while another one that the task may use idled, ns.
     pub other_idle_ns: u64,
 }
 
@@ -134,7 +136,7 @@ pub struct Wait {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "how")]
 pub enum Began {
-    /// It was woken by what ran on this CPU, a task or an interrupt.
+    /// A task or an interrupt on this CPU woke it.
     Woken {
         /// The CPU.
         cpu: u32,
@@ -143,23 +145,23 @@ pub enum Began {
     Started,
     /// It was made by a fork.
     Forked {
-        /// Who made it.
+        /// The parent.
         parent: String,
     },
     /// It was preempted.
     Preempted {
-        /// The CPU that it had.
+        /// The CPU that it ran on.
         cpu: u32,
-        /// Who came in its place; `None`: nobody.
+        /// The next task; `None`: the idle task.
         by: Option<String>,
         /// Why, if the trace has decisions.
         why: Option<Preemption>,
-        /// Who was the reason, as far as it was a task.
+        /// The preempting task, if there is one.
         cause: Option<String>,
     },
-    /// It gave its CPU away.
+    /// It yielded.
     Yielded {
-        /// The CPU that it had.
+        /// The CPU that it ran on.
         cpu: u32,
     },
 }
@@ -167,15 +169,15 @@ pub enum Began {
 /// A decision about a waiting task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Placed {
-    /// When, ns.
+    /// The time, ns.
     pub at_ns: u64,
-    /// The CPU that did it.
+    /// The deciding CPU.
     pub cpu: u32,
-    /// Where to.
+    /// The queue.
     pub queue: Queue,
-    /// Where it was taken from, when it had been in another queue.
+    /// The queue that it was taken from, if it was in one.
     pub from: Option<Queue>,
-    /// Its virtual time, when that decided about its place.
+    /// Its virtual time, if the queue is ordered by it.
     pub vtime: Option<u64>,
     /// How many tasks were before it.
     pub ahead: Option<u32>,
@@ -183,16 +185,16 @@ pub struct Placed {
     pub direct: bool,
 }
 
-/// Somebody's time on the CPU while another one waited.
+/// A task's time on the CPU while another one waited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Turn {
-    /// Who.
+    /// The task.
     pub task: String,
     /// The group.
     pub group: String,
     /// For how long, ns.
     pub ns: u64,
-    /// In how many turns.
+    /// The number of turns.
     pub turns: u64,
     /// How often it was chosen anew without leaving the CPU; 0 for traces without decisions.
     pub renewed: u64,
@@ -206,24 +208,24 @@ pub struct Turn {
 pub enum Ended {
     /// The task went to sleep.
     Slept,
-    /// It waits for the disk.
+    /// It entered uninterruptible sleep.
     Blocked,
     /// It exited.
     Exited,
-    /// It was preempted, or gave its CPU away.
+    /// It was preempted, or yielded.
     Left(Option<Preemption>),
-    /// It did not end in this time.
+    /// It did not end within the wait.
     Open,
 }
 
-/// What is known besides the trace.
+/// Inputs besides the trace.
 #[derive(Clone, Debug)]
 pub struct About {
     /// CPUs of the machine, if that is known.
     pub cpus: u32,
-    /// The end of the run, if it is known to be later than the last event.
+    /// The end of the trial, if known to be later than the last event.
     pub end_ns: u64,
-    /// CPUs that a group's tasks may use, for those that may not use all.
+    /// The CPUs that a group's tasks may use, for groups with an affinity.
     pub affinity: BTreeMap<String, Vec<u32>>,
     /// How many waits of each group to show.
     pub waits: usize,
@@ -246,13 +248,13 @@ pub fn explain(record: &Record, waits: usize) -> Option<Explanation> {
 
 /// Explains a trace.
 pub fn explain_trace(trace: &Trace, about: &About) -> Explanation {
-    let timeline = Timeline::of(trace, about);
+    let timeline = Timeline::from_trace(trace, about);
     let charges = charge::charges(&timeline);
-    let idle = idle::Idle::of(&timeline);
+    let idle = idle::Idle::new(&timeline);
     let tasks = charge::tasks(&timeline, &charges, &idle);
     let waits = longest::longest(trace, &timeline, &idle, about.waits);
     Explanation {
-        cpus: timeline.runs.len() as u32,
+        cpus: timeline.stretches.len() as u32,
         end_ns: timeline.end_ns,
         switches: timeline.switches,
         lost: trace.lost,

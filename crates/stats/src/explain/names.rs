@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What tasks are called: `hog/1` is the second of group `hog`, `kworker/0:1[200]` a stranger.
+//! Names of tasks: `hog/1` is the second of group `hog`, `kworker/0:1[200]` a task outside the
+//! workload.
 
 use model::trace::TraceTask;
 
@@ -15,7 +16,8 @@ pub struct Past {
     pub blocked_ns: u64,
 }
 
-/// The tasks by group and thread number, with their names, and the groups, strangers last.
+/// The tasks by group and thread number, with their names, and the groups; tasks outside the
+/// workload are last.
 pub fn named(known: &[TraceTask]) -> (Vec<Past>, Vec<String>) {
     let mut tasks: Vec<&TraceTask> = known.iter().filter(|task| task.pid != 0).collect();
     tasks.sort_by_key(|task| (task.group.is_empty(), &task.group, task.pid));

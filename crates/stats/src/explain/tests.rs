@@ -67,7 +67,7 @@ fn where_the_time_went() {
     assert_eq!(waker.instead_ns, BTreeMap::from([("hog".to_owned(), 5 * MS)]));
     let first = spent(&explanation.tasks, "hog/0");
     assert_eq!((first.running_ns, first.waiting_ns), (7 * MS, 5 * MS));
-    // While it waited, the other hog ran for 3 ms, the waker for 1, and nobody for 1.
+    // While it waited, the other hog ran for 3 ms, the waker for 1, and the CPU idled for 1.
     assert_eq!(first.instead_ns, BTreeMap::from([("hog".into(), 3 * MS), ("waker".into(), MS)]));
     assert_eq!((first.cpu_idle_ns, first.other_idle_ns), (MS, 0));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Events → what every task was doing, who had every CPU, and every wait.
+//! Events → the states of every task, the use of every CPU, and every wait.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use model::trace::{Preemption, TraceEvent, What};
 use super::names::{Past, named};
 use super::{About, Ended};
 
-/// Everybody's past.
+/// The past of all tasks and CPUs.
 pub struct Timeline {
     /// The tasks, ordered by group and thread number.
     pub tasks: Vec<Past>,
-    /// Names of the groups; the last one is empty: strangers.
+    /// Names of the groups; the last one is empty: tasks outside the workload.
     pub groups: Vec<String>,
-    /// Who had each CPU, without gaps from 0 to the end.
-    pub runs: Vec<Vec<Run>>,
+    /// The use of each CPU, without gaps from 0 to the end.
+    pub stretches: Vec<Vec<Stretch>>,
     /// Every wait, in order of its end.
     pub waits: Vec<Waited>,
     /// The CPUs that each group may use; `None`: all.
@@ -25,9 +25,9 @@ pub struct Timeline {
     pub switches: u64,
 }
 
-/// A time on a CPU.
+/// A span in which one task has a CPU.
 #[derive(Clone, Copy, Debug)]
-pub struct Run {
+pub struct Stretch {
     /// The task's place in [`Timeline::tasks`]; `None`: the idle task.
     pub task: Option<usize>,
     pub from_ns: u64,
@@ -46,12 +46,12 @@ pub struct Waited {
     /// The events that it lies between, by number.
     pub events: (usize, usize),
     /// Where it waited, in order of time.
-    pub parts: Vec<Part>,
+    pub parts: Vec<WaitPart>,
 }
 
 /// A part of a wait, on one CPU.
 #[derive(Clone, Copy, Debug)]
-pub struct Part {
+pub struct WaitPart {
     pub cpu: u32,
     pub from_ns: u64,
     pub to_ns: u64,
@@ -59,7 +59,7 @@ pub struct Part {
 
 impl Timeline {
     /// The timeline of a trace.
-    pub fn of(trace: &Trace, about: &About) -> Timeline {
+    pub fn from_trace(trace: &Trace, about: &About) -> Timeline {
         let mut reader = Reader::new(trace, about);
         for (number, event) in trace.events.iter().enumerate() {
             reader.event(number, event);
@@ -79,7 +79,7 @@ enum State {
     Blocked,
 }
 
-/// What is known of a task while the events go by.
+/// What is known of a task while events are read.
 #[derive(Clone)]
 struct Now {
     state: State,
@@ -89,14 +89,14 @@ struct Now {
     /// The decision to preempt it, and where it was put then.
     sent_away: Option<(usize, Preemption)>,
     home: Option<u32>,
-    /// It was woken while it was about to sleep: the wake-up is in the trace before the switch.
+    /// It was woken while it was about to sleep: the wake-up precedes the switch in the trace.
     woken_early: bool,
-    wait: Wait,
+    wait: OpenWait,
 }
 
-/// The wait that goes on.
+/// The current wait.
 #[derive(Clone, Default)]
-struct Wait {
+struct OpenWait {
     event: usize,
     from_ns: u64,
     /// The CPU whose queue it is in, if it is in one CPU's queue, and since when.
@@ -109,8 +109,8 @@ struct Reader {
     place: BTreeMap<u32, usize>,
     groups: Vec<String>,
     allowed: Vec<Option<Vec<u32>>>,
-    runs: Vec<Vec<Run>>,
-    /// Who has each CPU since when; `None` before the first event there.
+    stretches: Vec<Vec<Stretch>>,
+    /// The user of each CPU, and since when; `None` before the first event there.
     current: Vec<Option<(Option<usize>, u64)>>,
     waits: Vec<Waited>,
     switches: u64,
@@ -130,7 +130,7 @@ impl Reader {
             place,
             groups,
             allowed,
-            runs: vec![Vec::new(); cpus],
+            stretches: vec![Vec::new(); cpus],
             current: vec![None; cpus],
             waits: Vec::new(),
             switches: 0,
@@ -149,11 +149,11 @@ impl Reader {
             sent_away: None,
             home: None,
             woken_early: false,
-            wait: Wait::default(),
+            wait: OpenWait::default(),
         });
     }
 
-    /// The place of a task; one that the trace does not name is a stranger.
+    /// The place of a task; one that the trace does not name is outside the workload.
     fn place(&mut self, pid: u32) -> usize {
         let next = self.tasks.len();
         let place = *self.place.entry(pid).or_insert(next);
@@ -228,10 +228,10 @@ impl Reader {
     fn wait(&mut self, number: usize, at: u64, task: usize, cpu: u32) {
         let now = &mut self.now[task];
         (now.state, now.since_ns, now.cpu) = (State::Waiting, at, cpu);
-        now.wait = Wait { event: number, from_ns: at, parts: Vec::new() };
+        now.wait = OpenWait { event: number, from_ns: at, parts: Vec::new() };
     }
 
-    /// Counts the state that ends now.
+    /// Adds up the state that ends now.
     fn count(&mut self, task: usize, at: u64) {
         let (past, now) = (&mut self.tasks[task], &mut self.now[task]);
         let ns = at.saturating_sub(now.since_ns);
@@ -254,7 +254,7 @@ impl Reader {
             _ => Ended::Slept,
         };
         let (known, since_ns) = self.current[cpu as usize].unwrap_or((prev, 0));
-        self.push_run(cpu, Run { task: known, from_ns: since_ns, to_ns: at, ended });
+        self.push_stretch(cpu, Stretch { task: known, from_ns: since_ns, to_ns: at, ended });
         let Some(task) = prev else { return };
         if self.now[task].state != State::Running {
             self.ran_unseen(task, number, since_ns);
@@ -270,7 +270,7 @@ impl Reader {
     }
 
     /// It ran although no event said that it began to: it did so before the trace, or events were
-    /// lost. Its wait, if it had one, ended when the CPU got its present task.
+    /// lost. Its wait, if any, ended when the CPU switched to it.
     fn ran_unseen(&mut self, task: usize, number: usize, at: u64) {
         let at = at.max(self.now[task].since_ns);
         if self.now[task].state == State::Waiting {
@@ -298,7 +298,7 @@ impl Reader {
         if now.state == State::Sleeping && now.woken_early {
             // It never really slept.
             now.state = State::Waiting;
-            now.wait = Wait { event: number, from_ns: now.since_ns, parts: Vec::new() };
+            now.wait = OpenWait { event: number, from_ns: now.since_ns, parts: Vec::new() };
         }
         if now.state == State::Waiting {
             self.end_wait(task, number, at, cpu, false);
@@ -319,18 +319,18 @@ impl Reader {
         self.waits.push(Waited { task, from_ns: wait.from_ns, to_ns: at, open, events, parts });
     }
 
-    /// Runs of the same CPU follow each other without a gap.
-    fn push_run(&mut self, cpu: u32, run: Run) {
-        if run.to_ns > run.from_ns {
-            self.runs[cpu as usize].push(run);
+    /// Stretches of one CPU follow each other without a gap.
+    fn push_stretch(&mut self, cpu: u32, stretch: Stretch) {
+        if stretch.to_ns > stretch.from_ns {
+            self.stretches[cpu as usize].push(stretch);
         }
     }
 
     fn close(mut self, end_ns: u64, events: usize) -> Timeline {
-        for cpu in 0..self.runs.len() {
+        for cpu in 0..self.stretches.len() {
             let (task, from_ns) = self.current[cpu].unwrap_or((None, 0));
-            let run = Run { task, from_ns, to_ns: end_ns, ended: Ended::Open };
-            self.push_run(cpu as u32, run);
+            let stretch = Stretch { task, from_ns, to_ns: end_ns, ended: Ended::Open };
+            self.push_stretch(cpu as u32, stretch);
         }
         for task in 0..self.tasks.len() {
             if self.now[task].state == State::Waiting {
@@ -339,22 +339,22 @@ impl Reader {
             }
             self.count(task, end_ns);
         }
-        let Reader { tasks, groups, runs, waits, allowed, switches, .. } = self;
-        Timeline { tasks, groups, runs, waits, allowed, end_ns, switches }
+        let Reader { tasks, groups, stretches, waits, allowed, switches, .. } = self;
+        Timeline { tasks, groups, stretches, waits, allowed, end_ns, switches }
     }
 }
 
-/// Where the task waited: what is not in one CPU's queue belongs to the next CPU that had it.
-fn parts(wait: &Wait, to_ns: u64, cpu: u32) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
+/// Where the task waited: time outside of CPUs' own queues belongs to the next CPU that had it.
+fn parts(wait: &OpenWait, to_ns: u64, cpu: u32) -> Vec<WaitPart> {
+    let mut parts: Vec<WaitPart> = Vec::new();
     let (mut until_ns, mut home) = (to_ns, cpu);
     for &(queue, since_ns) in wait.parts.iter().rev() {
         home = queue.unwrap_or(home);
         let since_ns = since_ns.clamp(wait.from_ns, until_ns);
-        parts.push(Part { cpu: home, from_ns: since_ns, to_ns: until_ns });
+        parts.push(WaitPart { cpu: home, from_ns: since_ns, to_ns: until_ns });
         until_ns = since_ns;
     }
-    parts.push(Part { cpu: home, from_ns: wait.from_ns, to_ns: until_ns });
+    parts.push(WaitPart { cpu: home, from_ns: wait.from_ns, to_ns: until_ns });
     parts.retain(|part| part.to_ns > part.from_ns);
     parts.reverse();
     parts.dedup_by(|later, earlier| {

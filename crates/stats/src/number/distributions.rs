@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The distributions that the statistics need: normal, Student's t, binomial. They are short, and
-//! written here so that a table means the same in ten years.
+//! implemented here so that tables stay reproducible for years.
 //!
 //! Abramowitz and Stegun, "Handbook of Mathematical Functions", 1964: 7.1.6 and 7.1.14 (error
 //! function), 26.7.3 to 26.7.5 (Student's t).

@@ -15,7 +15,7 @@ use crate::number::distributions::{normal_below, student_quantile};
 
 /// The fewest trials of each contestant that a claim may rest on: fewer have no finite 95 %
 /// interval for their median by order statistics (`0.5^n ≤ 0.025`).
-pub const RUNS_NEEDED: usize = 6;
+pub const TRIALS_NEEDED: usize = 6;
 
 /// A closed interval in the unit of the numbers that it is for, or in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,7 +47,7 @@ pub fn expanded_percentile(replicates: &mut [f64], units: usize) -> Option<Inter
 static TAILS: LazyLock<[f64; 256]> =
     LazyLock::new(|| std::array::from_fn(|units| if units < 2 { 0.0 } else { tail_of(units) }));
 
-/// What is cut off on each side for this many units (≥ 2): a part of one, below 2.5 %.
+/// The probability outside the interval on each side for this many units (≥ 2), below 0.025.
 pub fn tail(units: usize) -> f64 {
     TAILS.get(units).copied().unwrap_or_else(|| tail_of(units))
 }

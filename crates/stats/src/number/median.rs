@@ -15,7 +15,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// is the sum of the weights. `None` when that is 0. A resample is a vector of weights, so that the
 /// order is found once and not once per resample.
 pub fn weighted(sorted: impl Iterator<Item = (f64, u64)>, total: u64) -> Option<f64> {
-    let ranks = Ranks::of(total)?;
+    let ranks = Ranks::new(total)?;
     let (mut seen, mut low) = (0, None);
     for (value, weight) in sorted {
         seen += weight;
@@ -37,8 +37,8 @@ pub(crate) struct Ranks {
 }
 
 impl Ranks {
-    /// Of this many values; `None` of none.
-    pub fn of(total: u64) -> Option<Ranks> {
+    /// For this many values; `None` for none.
+    pub fn new(total: u64) -> Option<Ranks> {
         (total > 0).then_some(Ranks { low: total.div_ceil(2), high: total / 2 + 1 })
     }
 }

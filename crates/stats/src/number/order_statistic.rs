@@ -17,7 +17,7 @@ const TAIL: f64 = 0.025;
 /// confidence.
 ///
 /// # Errors
-/// How many samples it needs, when there are fewer than that.
+/// The number of samples that it needs, if there are fewer.
 pub fn ranks(count: u64, quantile: f64) -> Result<(u64, u64), u64> {
     let needed = samples_needed(quantile);
     if count < needed {
@@ -30,7 +30,7 @@ pub fn ranks(count: u64, quantile: f64) -> Result<(u64, u64), u64> {
     Ok(((first + below).max(1), (last + 1 - above).min(count)))
 }
 
-/// How many probabilities, from an end on, sum to no more than [`TAIL`].
+/// The number of probabilities, from an end on, whose sum is at most [`TAIL`].
 fn steps_within<'a>(terms: impl Iterator<Item = &'a f64>) -> u64 {
     let mut sum = 0.0;
     let within = terms.take_while(|&&term| {

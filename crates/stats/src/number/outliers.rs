@@ -8,11 +8,11 @@
 
 use crate::number::median::median;
 
-/// What a median absolute deviation is multiplied by to estimate a normal standard deviation:
+/// The factor from a median absolute deviation to a normal standard deviation:
 /// 1 / Φ⁻¹(3/4).
 pub const NORMAL_SCALE: f64 = 1.482_602_218_505_602;
 
-/// How many robust standard deviations from the median a flagged value lies, more than.
+/// Values further than this many robust standard deviations from the median are flagged.
 const FAR: f64 = 10.0;
 
 /// The median absolute deviation, in the values' unit; `None` of an empty slice.
@@ -21,8 +21,8 @@ pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {
     median(&values.iter().map(|value| (value - middle).abs()).collect::<Vec<_>>())
 }
 
-/// The places of values that are far off, in order. Where more than half of the values are the very
-/// same number, every other is far off. Fewer than five values flag nothing.
+/// The places of outliers, in order. If more than half of the values are the same number, every
+/// other value is an outlier. Fewer than five values flag nothing.
 pub fn flags(values: &[f64]) -> Vec<usize> {
     let (Some(middle), Some(deviation)) = (median(values), median_absolute_deviation(values))
     else {

@@ -9,7 +9,7 @@
 
 use model::Histogram;
 
-/// How many samples a quantile (0 < q < 1) needs, see the module's text.
+/// The number of samples that a quantile (0 < q < 1) needs, see the module's text.
 pub fn samples_needed(quantile: f64) -> u64 {
     let outer = quantile.max(1.0 - quantile);
     (0.025f64.ln() / outer.ln()).ceil() as u64
@@ -20,7 +20,7 @@ pub fn quantile(histogram: &Histogram, quantile: f64) -> Result<f64, String> {
     let needed = samples_needed(quantile);
     if histogram.count < needed {
         let percent = (quantile * 1e6).round() / 1e4;
-        return Err(format!("too few samples in the run for p{percent} (it needs {needed})"));
+        return Err(format!("too few samples in the trial for p{percent} (it needs {needed})"));
     }
     histogram.quantile(quantile).map(|value| value as f64).ok_or_else(|| "no samples".into())
 }
@@ -67,7 +67,7 @@ mod tests {
     fn refuses_what_the_samples_cannot_carry() {
         assert_eq!(quantile(&uniform(368), 0.99), Ok(365.0));
         let refusal = quantile(&uniform(367), 0.99).unwrap_err();
-        assert_eq!(refusal, "too few samples in the run for p99 (it needs 368)");
+        assert_eq!(refusal, "too few samples in the trial for p99 (it needs 368)");
         assert!(quantile(&uniform(1000), 0.999).unwrap_err().contains("p99.9 (it needs 3688)"));
         assert!(quantile(&Histogram::default(), 0.5).is_err());
     }

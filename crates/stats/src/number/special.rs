@@ -5,10 +5,10 @@
 
 use crate::number::distributions::normal_below;
 
-/// Terms of a series or a fraction; they converge long before.
+/// The most terms of a series or a fraction; they converge long before.
 const TERMS: u32 = 1_000;
 
-/// The precision at which they end.
+/// Their relative precision.
 const PRECISION: f64 = 1e-15;
 
 /// `ln Γ(x)` for x > 0 (Lanczos, "A Precision Approximation of the Gamma Function", SIAM Journal on

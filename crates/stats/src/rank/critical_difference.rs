@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which of several contestants rank apart over many cells: Friedman's test, and Nemenyi's critical
-//! difference of mean ranks (Demšar, "Statistical Comparisons of Classifiers over Multiple Data
-//! Sets", Journal of Machine Learning Research 7, 2006, section 3.2).
+//! Which of several contestants differ in rank over many cells: Friedman's test, and Nemenyi's
+//! critical difference of mean ranks (Demšar, "Statistical Comparisons of Classifiers over Multiple
+//! Data Sets", Journal of Machine Learning Research 7, 2006, section 3.2).
 //!
 //! Ranks need no common unit, so cells with different measures count alike; how large a difference
 //! is does not count at all.
@@ -10,7 +10,7 @@ use crate::number::special::{chi_squared_above, range_exceeded};
 use crate::rank::holm::ALPHA;
 use crate::rank::rank_sum::doubled_ranks;
 
-/// Mean ranks and what they tell.
+/// Mean ranks and their tests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CriticalDifference {
     /// One per contestant, in the order of the input; 1 is best.
@@ -21,11 +21,11 @@ pub struct CriticalDifference {
     pub statistic: f64,
     /// The chance of so large a χ² if all contestants were alike.
     pub chance: f64,
-    /// Contestants whose mean ranks differ by less cannot be told apart.
+    /// Contestants whose mean ranks differ by less are not distinguishable.
     pub difference: f64,
 }
 
-/// The ranking of k ≥ 2 contestants over cells. Each cell is a list of k numbers, of which lower is
+/// The ranking of k ≥ 2 contestants over cells. Each cell is a list of k numbers, where lower is
 /// better; `None` when there is nothing to rank.
 pub fn critical_difference(cells: &[Vec<f64>]) -> Option<CriticalDifference> {
     let k = cells.first().map_or(0, Vec::len);
@@ -80,7 +80,7 @@ impl CriticalDifference {
         self.chance < ALPHA
     }
 
-    /// The largest groups that cannot be told apart, as first and last place of [`Self::order`];
+    /// The largest groups that are not distinguishable, as first and last place of [`Self::order`];
     /// groups of one are left out.
     pub fn groups(&self) -> Vec<(usize, usize)> {
         let order = self.order();

@@ -7,7 +7,7 @@
 use crate::number::median::Ranks;
 use crate::resample::batched_medians::{Drawn, LANES, medians_of_pairs};
 
-/// Up to this many differences, which is 32 trials on each side.
+/// Batches are used up to this many differences, which is 32 trials on each side.
 const FEW: usize = 1_024;
 
 /// All differences `ours − baseline` in ascending order, each with the two trials that it comes
@@ -34,9 +34,9 @@ impl Differences {
         descending.sort_by(|&a, &b| baseline[b as usize].total_cmp(&baseline[a as usize]));
         let mut sorted = Vec::with_capacity(ours.len() * baseline.len());
         for (i, a) in ours.iter().enumerate() {
-            let of =
+            let difference_of =
                 |(place, &j): (usize, &u32)| (a - baseline[j as usize], i as u32, place as u32);
-            sorted.extend(descending.iter().enumerate().map(of));
+            sorted.extend(descending.iter().enumerate().map(difference_of));
         }
         // Equal differences of one trial keep the order of the table.
         sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
@@ -60,7 +60,7 @@ impl Differences {
         Some((low, high))
     }
 
-    /// Whether there is only one difference, however the trials are weighed.
+    /// Whether all differences are equal, so that weights do not matter.
     pub fn are_equal(&self) -> bool {
         let ends = self.values.first().zip(self.values.last());
         ends.is_none_or(|(low, high)| low.total_cmp(high).is_eq())
@@ -70,7 +70,7 @@ impl Differences {
     /// weight. It is [`weighted`](crate::number::median::weighted) of all differences.
     pub fn shift(&self, ours: &[u32], baseline: &[u32]) -> Option<f64> {
         let sum = |weights: &[u32]| weights.iter().map(|&w| u64::from(w)).sum::<u64>();
-        let ranks = Ranks::of(sum(ours) * sum(baseline))?;
+        let ranks = Ranks::new(sum(ours) * sum(baseline))?;
         let weight = |at: usize| {
             let (i, j) = self.pairs[at];
             u64::from(ours[i as usize]) * u64::from(baseline[j as usize])
@@ -91,7 +91,7 @@ impl Differences {
         Some(low + (high - low) / 2.0)
     }
 
-    /// Whether there are so few that looking at all of them for many resamples at once is quicker
+    /// Whether there are few enough that walking all of them for many resamples at once is quicker
     /// than walking from the middle for each.
     pub(crate) fn are_few(&self) -> bool {
         self.values.len() <= FEW

@@ -26,7 +26,7 @@ pub fn adjust(raw: &[f64]) -> Vec<f64> {
 /// the exact rank-sum test can claim anything in it: 4 for one comparison, 6 for 23, 7 for 85, 10
 /// for 4,618.
 pub fn units_needed(comparisons: usize) -> usize {
-    (1..).find(|&runs| can_claim(runs, runs, comparisons)).unwrap_or(usize::MAX)
+    (1..).find(|&trials| can_claim(trials, trials, comparisons)).unwrap_or(usize::MAX)
 }
 
 /// Whether any claim is possible with this many independent trials of either side.
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn larger_families_need_more_runs() {
+    fn larger_families_need_more_trials() {
         assert_eq!([1, 23, 24, 85, 321, 4_618].map(units_needed), [4, 6, 7, 7, 8, 10]);
     }
 

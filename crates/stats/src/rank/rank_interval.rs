@@ -16,8 +16,8 @@ use crate::rank::rank_sum::sums_within;
 /// The probability that is left out on each side.
 const TAIL: f64 = 0.025;
 
-/// The shift from the baseline to ours with its 95 % interval, in the values' unit; `None` where so
-/// few values have no interval.
+/// The shift from the baseline to ours with its 95 % interval, in the values' unit; `None` with too
+/// few values.
 pub fn shift(ours: &[f64], baseline: &[f64]) -> Option<(f64, Interval)> {
     let differences = Differences::new(ours, baseline);
     let (low, high) = differences.ends(sums_within(ours.len(), baseline.len(), TAIL))?;
@@ -55,15 +55,15 @@ mod tests {
     }
 
     #[test]
-    fn many_runs_are_counted_without_a_jump() {
+    fn many_trials_are_counted_without_a_jump() {
         let (exact, near) = (sums_within(30, 30, TAIL), sums_within(30, 31, TAIL));
         assert!(exact < near && near <= exact + 20, "{exact} {near}");
     }
 
-    /// How often the interval of two alike sides lies above 0, and how often it holds it.
-    fn alike(runs: usize, experiments: u32) -> (f64, f64) {
+    /// How often the interval of two equal populations lies above 0, and how often it contains 0.
+    fn alike(trials: usize, experiments: u32) -> (f64, f64) {
         let mut seed = Seed(5);
-        let mut sample = || (0..runs).map(|_| seed.below(1 << 40) as f64).collect::<Vec<_>>();
+        let mut sample = || (0..trials).map(|_| seed.below(1 << 40) as f64).collect::<Vec<_>>();
         let (mut above, mut held) = (0, 0);
         for _ in 0..experiments {
             let (_, interval) = shift(&sample(), &sample()).unwrap();
@@ -75,9 +75,9 @@ mod tests {
 
     #[test]
     fn it_keeps_its_promise() {
-        for runs in [4, 6, 8, 12] {
-            let (above, held) = alike(runs, 4_000);
-            assert!(above <= 0.027 && held >= 0.947, "{runs}: {above} {held}");
+        for trials in [4, 6, 8, 12] {
+            let (above, held) = alike(trials, 4_000);
+            assert!(above <= 0.027 && held >= 0.947, "{trials}: {above} {held}");
         }
     }
 

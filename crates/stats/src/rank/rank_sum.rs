@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The exact rank-sum test: how often chance alone separates two samples as far as they are
-//! separated.
+//! The exact rank-sum test: the probability that chance alone separates two samples this far.
 //!
 //! If only chance decided which trial belongs to which sample, every choice of that many trials
 //! would be equally likely. The test counts the choices whose ranks sum to as little, or as much,
@@ -44,7 +43,7 @@ pub fn rank_sum(ours: &[f64], baseline: &[f64]) -> Option<Tails> {
     }
 }
 
-/// By counting; without ties every doubled rank is even, and half of the sums need no place.
+/// By counting. Without ties every doubled rank is even, so half of the sums need no memory.
 fn exact(ranks: &[usize], ours: usize) -> Tails {
     let unit = if ranks.iter().all(|rank| rank % 2 == 0) { 2 } else { 1 };
     let ranks: Vec<usize> = ranks.iter().map(|rank| rank / unit).collect();
@@ -57,18 +56,18 @@ pub fn smallest(ours: usize, baseline: usize) -> f64 {
     (2.0 / ways).min(1.0)
 }
 
-/// How many of the smallest sums of ranks, all together, chance gives one side in at most `tail` of
-/// cases, where no two values are equal: Mann and Whitney's U from 0 on.
+/// How many of the smallest values of Mann and Whitney's U, from 0 on, have a total probability of
+/// at most `tail`, without ties.
 pub fn sums_within(ours: usize, baseline: usize, tail: f64) -> usize {
-    let runs = ours + baseline;
-    if runs > EXACT_RUNS {
+    let trials = ours + baseline;
+    if trials > EXACT_RUNS {
         let mean = ours as f64 * baseline as f64 / 2.0;
-        let deviation = (mean * (runs as f64 + 1.0) / 6.0).sqrt();
+        let deviation = (mean * (trials as f64 + 1.0) / 6.0).sqrt();
         return (0..=mean as usize)
             .take_while(|&u| normal_below((u as f64 + 0.5 - mean) / deviation) <= tail)
             .count();
     }
-    let ranks: Vec<usize> = (1..=runs).collect();
+    let ranks: Vec<usize> = (1..=trials).collect();
     let ways = choices(&ranks, ours);
     let (all, mut sum) = (ways.iter().sum::<f64>(), 0.0);
     let smallest = ours * (ours + 1) / 2;
@@ -79,7 +78,7 @@ pub fn sums_within(ours: usize, baseline: usize, tail: f64) -> usize {
     within.count()
 }
 
-/// Twice the rank of every value among all, so that it is whole: equal values share the mean.
+/// Twice the rank of every value among all, which is an integer: equal values share the mean.
 pub fn doubled_ranks(values: &[f64]) -> Vec<usize> {
     let rank = |value: &f64| {
         let lower = values.iter().filter(|other| *other < value).count();
@@ -95,7 +94,7 @@ fn choices(ranks: &[usize], chosen: usize) -> Vec<f64> {
     let mut ways = vec![vec![0.0; most + 1]; chosen + 1];
     ways[0][0] = 1.0;
     for (index, &rank) in ranks.iter().enumerate() {
-        // Later choices may take no fewer than are still missing.
+        // Later choices must provide the rest.
         let left = ranks.len() - index - 1;
         let least = chosen.saturating_sub(left).max(1);
         for taken in (least..=chosen.min(index + 1)).rev() {

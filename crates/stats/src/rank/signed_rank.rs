@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The signed-rank test of matched pairs: if there were no difference, each of a pair could have
-//! had the other's number, so every difference may change its sign.
+//! The signed-rank test of matched pairs: without a real difference, each number of a pair could be
+//! the other's, so the sign of every difference is random.
 //!
 //! The statistic is the sum of the ranks of positive differences, which no single block can decide
 //! (Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1(6), 1945;
@@ -20,8 +20,8 @@ pub fn signed_rank(differences: &[f64]) -> Option<Tails> {
     Some(Tails { below: chance[..=sum].iter().sum(), above: chance[sum..].iter().sum() })
 }
 
-/// How many of the smallest sums chance gives this many pairs in at most `tail` of cases, where no
-/// two differences are equally large: from 0 on.
+/// How many of the smallest sums, from 0 on, have a total probability of at most `tail` for this
+/// many pairs, without ties.
 pub fn signed_within(pairs: usize, tail: f64) -> usize {
     let mut sum = 0.0;
     let within = chances(1..=pairs).into_iter().take_while(|chance| {

@@ -4,8 +4,8 @@
 //!
 //! It is Hodges and Lehmann's shift for one sample ("Estimates of location based on rank tests",
 //! Annals of Mathematical Statistics 34(2), 1963), and belongs to the signed-rank test (Hollander
-//! and Wolfe, "Nonparametric Statistical Methods", 2nd edition 1999, section 3.2). What a block
-//! does to both trials of a pair cancels out.
+//! and Wolfe, "Nonparametric Statistical Methods", 2nd edition 1999, section 3.2). The effect of a
+//! block on both trials of a pair cancels out.
 
 use crate::number::interval::CONFIDENCE;
 use crate::number::interval::Interval;
@@ -20,7 +20,7 @@ pub struct Averages {
 }
 
 impl Averages {
-    /// Of the differences of all pairs.
+    /// The averages of the differences of all pairs.
     pub fn new(differences: &[f64]) -> Averages {
         let mut sorted: Vec<(f64, (u32, u32))> = Vec::new();
         for (j, one) in differences.iter().enumerate() {
@@ -32,7 +32,7 @@ impl Averages {
         Averages { values, pairs }
     }
 
-    /// Whether there is only one average, however the pairs are weighed.
+    /// Whether all averages are equal, so that weights do not matter.
     pub fn are_equal(&self) -> bool {
         let ends = self.values.first().zip(self.values.last());
         ends.is_none_or(|(low, high)| low.total_cmp(high).is_eq())
@@ -48,7 +48,7 @@ impl Averages {
         let total: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
         let weight = |&(i, j): &(u32, u32)| {
             let (one, other) = (u64::from(weights[i as usize]), u64::from(weights[j as usize]));
-            // A pair that was drawn w times meets itself w(w + 1)/2 times.
+            // A pair drawn w times is combined with itself w(w + 1)/2 times.
             if i == j { one * (one + 1) / 2 } else { one * other }
         };
         let each = self.values.iter().copied().zip(self.pairs.iter().map(weight));
@@ -65,7 +65,7 @@ impl Averages {
         Some(Interval { low, high })
     }
 
-    /// Whether this many pairs' averages can be looked at for many resamples at once.
+    /// Whether the averages of this many pairs are few enough for batches of resamples.
     pub(crate) fn are_few(pairs: usize) -> bool {
         pairs * (pairs + 1) / 2 <= MOST_WEIGHT
     }

@@ -8,12 +8,12 @@ use model::{Backend, Clock, Record, Seed};
 use crate::records::measures::{MeasureKey, values};
 use crate::resample::bootstrap::Clusters;
 
-/// What makes two trials comparable.
+/// The cell of a trial; trials of one cell are comparable.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CellKey {
     pub workload: String,
     pub parameters: BTreeMap<String, i64>,
-    /// Before the name, so that machines come by size.
+    /// Before the name, so that machines are sorted by size.
     pub cpus: u32,
     pub machine: String,
     pub backend: Backend,
@@ -21,7 +21,7 @@ pub(crate) struct CellKey {
 
 impl CellKey {
     /// The cell that a record belongs to.
-    pub fn of(record: &Record) -> CellKey {
+    pub fn from_record(record: &Record) -> CellKey {
         let trial = &record.trial;
         CellKey {
             workload: trial.workload.name.clone(),
@@ -43,12 +43,12 @@ impl CellKey {
 pub(crate) fn cells(records: &[Record]) -> BTreeMap<CellKey, Vec<&Record>> {
     let mut cells: BTreeMap<CellKey, Vec<&Record>> = BTreeMap::new();
     for record in records {
-        cells.entry(CellKey::of(record)).or_default().push(record);
+        cells.entry(CellKey::from_record(record)).or_default().push(record);
     }
     cells
 }
 
-/// The measures that the cell's workloads name first, in their order.
+/// The headline measures of the cell's workloads, in their order.
 pub fn headlines(records: &[&Record]) -> Vec<MeasureKey> {
     let mut headlines = Vec::new();
     for text in records.iter().flat_map(|record| &record.trial.workload.headline) {
@@ -69,7 +69,7 @@ pub(crate) fn contestants<'a>(records: &[&'a Record]) -> Vec<&'a str> {
     names
 }
 
-/// A trial's number with what it is a replicate of.
+/// A trial's number with its boot and pairing key.
 #[derive(Clone)]
 pub(crate) struct Sample {
     /// Planned boot and real boot: a crash in between makes two.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which numbers a record holds: its metrics, and quantiles of its distributions.
+//! The numbers of a record: its metrics, and quantiles of its distributions.
 
 use std::fmt;
 use std::str::FromStr;
@@ -53,7 +53,7 @@ impl Statistic {
     }
 
     /// The statistic of one trial's distribution, or why there is none.
-    fn of(self, histogram: &Histogram) -> Result<f64, String> {
+    fn value_in(self, histogram: &Histogram) -> Result<f64, String> {
         match self {
             Statistic::P50 => quantile(histogram, 0.5),
             Statistic::P90 => quantile(histogram, 0.9),
@@ -74,7 +74,7 @@ impl MeasureKey {
         }
     }
 
-    /// Unit and direction; names that no table knows explain and do not judge.
+    /// Unit and direction; unknown names explain and do not judge.
     pub fn unit_and_direction(&self) -> (Unit, Direction) {
         measure(&self.name).map_or((Unit::Count, Direction::Neutral), |m| (m.unit, m.direction))
     }
@@ -132,7 +132,7 @@ impl<'de> Deserialize<'de> for MeasureKey {
 /// Every number of a record, or why it is missing.
 pub fn values(record: &Record) -> Vec<(MeasureKey, Result<f64, String>)> {
     let metrics = record.measured.metrics.iter().map(|metric| {
-        // Of some distributions only single quantiles are known: `wakeup_latency_ns.p99`.
+        // Imported records may have single quantiles of a distribution: `wakeup_latency_ns.p99`.
         let key = format!("{} {}", metric.name, metric.group).parse();
         let (name, group) = (metric.name.clone(), metric.group.clone());
         let key = key.unwrap_or(MeasureKey { name, statistic: None, group });
@@ -147,7 +147,7 @@ fn quantiles(histogram: &Histogram) -> impl Iterator<Item = (MeasureKey, Result<
     Statistic::ALL.into_iter().map(|statistic| {
         let (name, group) = (histogram.name.clone(), histogram.group.clone());
         let value = match histogram.is_complete() {
-            true => statistic.of(histogram),
+            true => statistic.value_in(histogram),
             false => Err("samples were lost: the histogram does not add up".into()),
         };
         (MeasureKey { name, statistic: Some(statistic), group }, value)

@@ -6,9 +6,9 @@
 //!   share a cell if workload, machine, schedulers, kernels and program are the same, and every
 //!   trial that both have measured has the same measurements; it then counts once. If the
 //!   measurements differ, one store is wrong, and both are shown.
-//! - Under a real clock two stores are two hosts, or one host at two times. Nothing randomised one
-//!   against the other, so a difference between contestants cannot be told from one between places:
-//!   they never share a cell. A trial that is in both stores, as in a copy, counts once.
+//! - Under a real clock two stores are two hosts, or one host at two times. Their trials were not
+//!   randomised together, so a difference between contestants could be one between hosts: they never
+//!   share a cell. A trial that is in both stores, as in a copy, counts once.
 //!
 //! Cells that stay apart carry their store's name after the machine's: `laptop @ B.db`.
 
@@ -18,13 +18,13 @@ use model::{Clock, Record};
 
 use crate::records::columns::CellKey;
 
-/// How many cells of one reason are named.
+/// The number of cells that are named for each reason.
 const NAMED: usize = 3;
 
-/// What one store has.
+/// The records of one store.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// What it is called in tables: the file's name.
+    /// Its name in tables: the file's name.
     pub label: String,
     /// Its records.
     pub records: Vec<Record>,
@@ -36,9 +36,9 @@ pub struct Merged {
     /// The records, each trial once; machines of cells that stay apart have the store in their
     /// name.
     pub records: Vec<Record>,
-    /// What a reader must know about how they were put together, a sentence each.
+    /// Notes on the merge, a sentence each.
     pub notes: Vec<String>,
-    /// Trials that should have measured the same and did not, a line each.
+    /// Trials that differ although they should be equal, a line each.
     pub contradictions: Vec<String>,
 }
 
@@ -103,7 +103,7 @@ fn by_cell(parts: Vec<Part>) -> BTreeMap<CellKey, BTreeMap<usize, Vec<Record>>> 
     for (index, part) in parts.into_iter().enumerate() {
         for record in part.records {
             // One name for machines of two sizes is a difference, too.
-            let key = CellKey { cpus: 0, ..CellKey::of(&record) };
+            let key = CellKey { cpus: 0, ..CellKey::from_record(&record) };
             cells.entry(key).or_default().entry(index).or_default().push(record);
         }
     }
@@ -124,18 +124,18 @@ fn name(records: &[Record]) -> String {
 /// Adds what is not there yet, and counts what is.
 fn add(group: &mut Group, part: usize, records: Vec<Record>) -> usize {
     group.parts.push(part);
-    let known: BTreeSet<Run> = group.records.iter().map(run).collect();
+    let known: BTreeSet<TrialIdentity> = group.records.iter().map(identity).collect();
     let before = records.len();
-    let new = records.into_iter().filter(|record| !known.contains(&run(record)));
+    let new = records.into_iter().filter(|record| !known.contains(&identity(record)));
     let old = group.records.len();
     group.records.extend(new);
     before - (group.records.len() - old)
 }
 
 /// What makes two records the same trial: under a virtual clock the trial alone.
-type Run = (String, Option<(String, u64, String)>);
+type TrialIdentity = (String, Option<(String, u64, String)>);
 
-fn run(record: &Record) -> Run {
+fn identity(record: &Record) -> TrialIdentity {
     let provenance = &record.provenance;
     let when = || (provenance.boot_id.clone(), provenance.started_unix_s, record.measured.hash());
     (record.trial.id(), (record.trial.clock() == Clock::Real).then(when))
@@ -144,8 +144,8 @@ fn run(record: &Record) -> Run {
 /// Why two sets of records cannot share a cell; `None` if they can.
 fn apart(known: &[Record], new: &[Record], clock: Clock) -> Option<Why> {
     if clock == Clock::Real {
-        let runs: BTreeSet<Run> = known.iter().map(run).collect();
-        let shared = new.iter().any(|record| runs.contains(&run(record)));
+        let known_trials: BTreeSet<TrialIdentity> = known.iter().map(identity).collect();
+        let shared = new.iter().any(|record| known_trials.contains(&identity(record)));
         return (!shared).then_some(Why::Place);
     }
     let unlike = definitions(known, new).or_else(|| conditions(known, new));
@@ -162,7 +162,7 @@ fn definitions(known: &[Record], new: &[Record]) -> Option<String> {
         .then(|| format!("the machine {} is defined differently", one.machine.name))
 }
 
-/// What the same contestants ran on and with.
+/// Differences in kernel, program or scheduler of the same contestants.
 fn conditions(known: &[Record], new: &[Record]) -> Option<String> {
     let programs = |records: &[Record]| -> BTreeSet<String> {
         records.iter().map(|record| record.provenance.fairground.clone()).collect()
@@ -190,7 +190,7 @@ fn conditions(known: &[Record], new: &[Record]) -> Option<String> {
     })
 }
 
-/// A trial that has two answers.
+/// A trial with two different records.
 fn contradiction(known: &[Record], new: &[Record]) -> Option<String> {
     let answer = |record: &Record| (record.outcome.word(), record.measured.hash());
     let answers: BTreeMap<String, _> =

@@ -4,15 +4,15 @@
 //! - **By seed** ([`by_seed`]). Under a virtual clock a number is exact, and trials of one seed
 //!   faced the same arrivals, in whatever block or session they ran.
 //! - **By block and seed** ([`MatchedPairs`]): the matched pairs of a randomised block design. Both
-//!   trials ran in the same block with the same arrivals, and on a kernel in the same boot. What
-//!   the block does to both is no difference between them (Fisher, "The Design of Experiments",
+//!   trials ran in the same block with the same arrivals, and on a kernel in the same boot. The
+//!   effect of the block on both is not a difference between them (Fisher, "The Design of Experiments",
 //!   1935, chapter 4).
 
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use crate::number::interval::RUNS_NEEDED;
+use crate::number::interval::TRIALS_NEEDED;
 use crate::number::median::median;
 use crate::records::columns::{Sample, boots};
 use crate::resample::bootstrap::Clusters;
@@ -47,7 +47,7 @@ pub struct SeedCounts {
 }
 
 impl SeedCounts {
-    pub(crate) fn of(ours: &[Sample], baseline: &[Sample]) -> SeedCounts {
+    pub(crate) fn from_samples(ours: &[Sample], baseline: &[Sample]) -> SeedCounts {
         let pairs = by_seed(ours, baseline);
         let count = |holds: fn(f64, f64) -> bool| {
             pairs.iter().filter(|&&(own, base)| holds(own, base)).count()
@@ -71,16 +71,16 @@ pub(crate) struct MatchedPairs {
 }
 
 impl MatchedPairs {
-    /// `None` with fewer than [`RUNS_NEEDED`] pairs, or if a unit of the smaller side has no
-    /// partner: then the blocks are not what was planned, and the samples are compared unpaired.
-    pub fn of(ours: &[Sample], baseline: &[Sample]) -> Option<MatchedPairs> {
+    /// `None` with fewer than [`TRIALS_NEEDED`] pairs, or if a unit of the smaller side has no
+    /// partner: then blocks are incomplete, and the samples are compared unpaired.
+    pub fn from_samples(ours: &[Sample], baseline: &[Sample]) -> Option<MatchedPairs> {
         let pairs = by_block_and_seed(ours, baseline);
         let units = Clusters::new(pairs.iter().map(|(own, base)| (&own.boot, &base.boot)));
         let difference = |(own, base): &(&Sample, &Sample)| own.value - base.value;
         let differences = units.unit_values(&pairs.iter().map(difference).collect::<Vec<_>>());
         let base = units.unit_values(&pairs.iter().map(|pair| pair.1.value).collect::<Vec<_>>());
         let planned = boots(ours).units().min(boots(baseline).units());
-        let is_whole = differences.len() >= planned && planned >= RUNS_NEEDED;
+        let is_whole = differences.len() >= planned && planned >= TRIALS_NEEDED;
         is_whole.then_some(MatchedPairs { differences, base })
     }
 }
@@ -105,11 +105,11 @@ mod tests {
     use super::*;
     use model::Seed;
 
-    fn runs(values: &[f64], runs_per_boot: u32) -> Vec<Sample> {
+    fn trials(values: &[f64], trials_per_boot: u32) -> Vec<Sample> {
         let sample = |(at, &value): (u32, &f64)| Sample {
-            boot: (at / runs_per_boot, String::new()),
+            boot: (at / trials_per_boot, String::new()),
             seed: Seed(u64::from(at)),
-            pairing_key: Some((at / runs_per_boot, Seed(u64::from(at)))),
+            pairing_key: Some((at / trials_per_boot, Seed(u64::from(at)))),
             value,
         };
         (0..).zip(values).map(sample).collect()
@@ -120,9 +120,9 @@ mod tests {
 
     #[test]
     fn trials_of_a_block_and_seed_are_matched() {
-        let mut shuffled = runs(&OURS, 1);
+        let mut shuffled = trials(&OURS, 1);
         shuffled.swap(0, 4);
-        let found = MatchedPairs::of(&shuffled, &runs(&BASE, 1)).unwrap();
+        let found = MatchedPairs::from_samples(&shuffled, &trials(&BASE, 1)).unwrap();
         // In the order of the boots.
         assert_eq!(found.differences, [1.0, 2.0, 1.0, 5.0, 1.0, 0.0]);
         assert_eq!(found.base, BASE);
@@ -130,35 +130,37 @@ mod tests {
 
     #[test]
     fn boots_are_the_units() {
-        let values = |by: f64| (0..18).map(|run| f64::from(run) * by).collect::<Vec<_>>();
-        let found = MatchedPairs::of(&runs(&values(2.0), 3), &runs(&values(1.0), 3)).unwrap();
+        let values = |by: f64| (0..18).map(|trial| f64::from(trial) * by).collect::<Vec<_>>();
+        let found =
+            MatchedPairs::from_samples(&trials(&values(2.0), 3), &trials(&values(1.0), 3)).unwrap();
         assert_eq!(found.differences, [1.0, 4.0, 7.0, 10.0, 13.0, 16.0]);
         assert_eq!(found.base, found.differences);
     }
 
     #[test]
-    fn a_failed_run_takes_its_block_with_it() {
+    fn a_failed_trial_takes_its_block_with_it() {
         let (seven, whole) = ([OURS.as_slice(), &[70.0]].concat(), [&BASE[..], &[70.0]].concat());
-        let found = MatchedPairs::of(&runs(&seven, 1)[1..], &runs(&whole, 1)).unwrap();
+        let found =
+            MatchedPairs::from_samples(&trials(&seven, 1)[1..], &trials(&whole, 1)).unwrap();
         assert_eq!(found.differences.len(), 6);
     }
 
     #[test]
     fn trials_without_a_common_key_are_not_matched() {
         assert_eq!(
-            MatchedPairs::of(&runs(&OURS[..5], 1), &runs(&BASE[..5], 1)),
+            MatchedPairs::from_samples(&trials(&OURS[..5], 1), &trials(&BASE[..5], 1)),
             None,
             "five say nothing"
         );
-        let (ours, mut base) = (runs(&OURS, 1), runs(&BASE, 1));
+        let (ours, mut base) = (trials(&OURS, 1), trials(&BASE, 1));
         base[3].pairing_key = Some((3, Seed(99)));
-        assert_eq!(MatchedPairs::of(&ours, &base), None, "another seed");
+        assert_eq!(MatchedPairs::from_samples(&ours, &base), None, "another seed");
         let alone = |mut side: Vec<Sample>| {
             side.iter_mut().for_each(|sample| sample.pairing_key = None);
             side
         };
         assert_eq!(
-            MatchedPairs::of(&alone(ours), &alone(runs(&BASE, 1))),
+            MatchedPairs::from_samples(&alone(ours), &alone(trials(&BASE, 1))),
             None,
             "no blocks at all"
         );

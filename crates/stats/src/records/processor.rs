@@ -14,7 +14,7 @@ pub fn name_processor(record: &mut Record) {
     }
 }
 
-/// Does so for all records if they were measured by more than one processor.
+/// Adds the processor's name to all records if they were measured on more than one processor.
 pub fn name_processors_if_several(campaigns: &mut [Vec<Record>]) {
     let real = campaigns.iter().flatten().filter(|record| record.trial.clock() == Clock::Real);
     let processors: BTreeSet<&str> =

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Medians of sixteen resamples at a time.
 //!
-//! A comparison computes tens of millions of weighted medians. Resamples that go through the same
-//! ascending list in parallel are added and compared in one step of a vector unit, and no branch
-//! depends on chance. The medians are those of [`weighted`](crate::number::median::weighted), and
-//! the draws are made in the same order as one by one.
+//! A comparison computes tens of millions of weighted medians. Resamples that walk the same
+//! ascending list in parallel use vector instructions, and no branch depends on the random numbers.
+//! The medians are those of [`weighted`](crate::number::median::weighted), and the draws are made
+//! in the same order as one by one.
 
 use model::Seed;
 
 use crate::resample::bootstrap::Clusters;
 
-/// How many resamples go side by side.
+/// The number of resamples in a batch.
 pub const LANES: usize = 16;
 
 /// A number for each of them.
 type Lanes = [i16; LANES];
 
-/// The most weight that a resample may have, all together.
+/// The largest total weight of a resample.
 pub const MOST_WEIGHT: usize = i16::MAX as usize;
 
 /// How often each trial was drawn, in each resample.
@@ -24,34 +24,34 @@ pub struct Drawn(Vec<Lanes>);
 
 impl Drawn {
     /// Nothing drawn from this many trials.
-    pub fn nothing(runs: usize) -> Drawn {
-        Drawn(vec![[0; LANES]; runs])
+    pub fn nothing(trials: usize) -> Drawn {
+        Drawn(vec![[0; LANES]; trials])
     }
 
-    /// Forgets what was drawn.
+    /// Clears the draws.
     pub fn clear(&mut self) {
         self.0.fill([0; LANES]);
     }
 
     /// Draws one resample.
     pub fn draw(&mut self, clusters: &Clusters, seed: &mut Seed, lane: usize) {
-        let (runs, lane) = (self.0.as_mut_slice(), lane % LANES);
-        clusters.each_draw(seed, |run| runs[run][lane] = runs[run][lane].wrapping_add(1));
+        let (trials, lane) = (self.0.as_mut_slice(), lane % LANES);
+        clusters.each_draw(seed, |trial| trials[trial][lane] = trials[trial][lane].wrapping_add(1));
     }
 
     /// How many draws each resample has.
     fn totals(&self) -> Lanes {
         let mut totals = [0i16; LANES];
-        for run in &self.0 {
+        for trial in &self.0 {
             for lane in 0..LANES {
-                totals[lane] = totals[lane].wrapping_add(run[lane]);
+                totals[lane] = totals[lane].wrapping_add(trial[lane]);
             }
         }
         totals
     }
 }
 
-/// This many replicates, from batches that are told how many of their lanes count.
+/// This many replicates, in batches; each batch is given the number of lanes in use.
 pub fn batches<T>(resamples: u32, mut batch: impl FnMut(usize) -> [T; LANES]) -> Vec<T> {
     let wanted = resamples as usize;
     let mut replicates = Vec::with_capacity(wanted);
@@ -65,11 +65,11 @@ pub fn batches<T>(resamples: u32, mut batch: impl FnMut(usize) -> [T; LANES]) ->
 /// The medians of trials in ascending order of their values.
 pub fn medians(sorted: &[(f64, usize)], drawn: &Drawn) -> [f64; LANES] {
     let (totals, once) = (drawn.totals(), [1; LANES]);
-    let places = middles(sorted.iter().map(|&(_, run)| (&drawn.0[run], &once)), &totals);
+    let places = middles(sorted.iter().map(|&(_, trial)| (&drawn.0[trial], &once)), &totals);
     at_places(places, &totals, |place| sorted[place].0)
 }
 
-/// The medians of differences in ascending order, each with its run of either side.
+/// The medians of differences in ascending order, each with its trial of either side.
 pub fn medians_of_pairs(
     values: &[f64],
     pairs: &[(u32, u32)],
@@ -82,8 +82,8 @@ pub fn medians_of_pairs(
     at_places(middles(weights, &totals), &totals, |place| values[place])
 }
 
-/// The medians of averages of two trials in ascending order, each with its two places; a trial that
-/// was drawn w times meets itself w(w + 1)/2 times.
+/// The medians of averages of two trials in ascending order, each with its two places; a trial
+/// drawn w times is combined with itself w(w + 1)/2 times.
 pub fn medians_of_averages(values: &[f64], pairs: &[(u32, u32)], drawn: &Drawn) -> [f64; LANES] {
     let (once, itself): (_, Vec<Lanes>) = ([1; LANES], drawn.0.iter().map(triangle).collect());
     let totals = triangle(&drawn.totals());
@@ -100,8 +100,8 @@ fn triangle(counts: &Lanes) -> Lanes {
 }
 
 /// For each resample the places of the two values in the middle, where each value counts as often
-/// as the product of its weights says. The sums stay below [`MOST_WEIGHT`]; to check each of them
-/// for an overflow would cost the side-by-side.
+/// as the product of its weights says. The sums stay below [`MOST_WEIGHT`]; checking each of them
+/// for overflow would prevent vectorisation.
 fn middles<'a>(
     weights: impl Iterator<Item = (&'a Lanes, &'a Lanes)>,
     totals: &Lanes,
@@ -118,7 +118,7 @@ fn middles<'a>(
     [lower, higher]
 }
 
-/// What lies in the middle; 0 for a resample in which nothing was drawn.
+/// The value in the middle; 0 for a resample without draws.
 fn at_places(
     [lower, higher]: [Lanes; 2],
     totals: &Lanes,
@@ -142,18 +142,18 @@ mod tests {
     use proptest::prelude::*;
 
     /// Values with ties, and the boots that they belong to.
-    fn runs() -> impl Strategy<Value = Vec<(u32, f64)>> {
+    fn trials() -> impl Strategy<Value = Vec<(u32, f64)>> {
         prop::collection::vec((0..5u32, (-6..6i32).prop_map(f64::from)), 1..14)
     }
 
-    fn clusters(runs: &[(u32, f64)]) -> Clusters {
-        Clusters::new(runs.iter().map(|(boot, _)| boot))
+    fn clusters(trials: &[(u32, f64)]) -> Clusters {
+        Clusters::new(trials.iter().map(|(boot, _)| boot))
     }
 
     proptest! {
         #[test]
-        fn as_one_by_one(ours in runs(), baseline in runs(), start in 0u64..1_000) {
-            let numbers = |runs: &[(u32, f64)]| runs.iter().map(|run| run.1).collect::<Vec<f64>>();
+        fn as_one_by_one(ours in trials(), baseline in trials(), start in 0u64..1_000) {
+            let numbers = |trials: &[(u32, f64)]| trials.iter().map(|trial| trial.1).collect::<Vec<f64>>();
             let differences = Differences::new(&numbers(&ours), &numbers(&baseline));
             let mut sorted: Vec<(f64, usize)> = numbers(&ours).into_iter().zip(0..).collect();
             sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -170,7 +170,7 @@ mod tests {
                 our_boots.resample(&mut seed, &mut one);
                 base_boots.resample(&mut seed, &mut other);
                 let total = one.iter().map(|&weight| u64::from(weight)).sum();
-                let weights = sorted.iter().map(|&(value, run)| (value, u64::from(one[run])));
+                let weights = sorted.iter().map(|&(value, trial)| (value, u64::from(one[trial])));
                 prop_assert_eq!(Some(alone[lane]), weighted(weights, total));
                 prop_assert_eq!(Some(pairs[lane]), differences.shift(&one, &other));
             }
@@ -178,10 +178,10 @@ mod tests {
         }
 
         #[test]
-        fn averages_as_one_by_one(runs in runs(), start in 0u64..1_000) {
-            let averages = Averages::new(&runs.iter().map(|run| run.1).collect::<Vec<f64>>());
-            let clusters = clusters(&runs);
-            let (mut drawn, mut seed) = (Drawn::nothing(runs.len()), Seed(start));
+        fn averages_as_one_by_one(trials in trials(), start in 0u64..1_000) {
+            let averages = Averages::new(&trials.iter().map(|trial| trial.1).collect::<Vec<f64>>());
+            let clusters = clusters(&trials);
+            let (mut drawn, mut seed) = (Drawn::nothing(trials.len()), Seed(start));
             (0..LANES).for_each(|lane| drawn.draw(&clusters, &mut seed, lane));
             let (together, mut seed, mut weights) = (averages.shifts(&drawn), Seed(start), vec![]);
             for shift in together {

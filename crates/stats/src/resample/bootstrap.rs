@@ -2,9 +2,9 @@
 //! The cluster bootstrap: resample boots with replacement, then trials within each drawn boot.
 //!
 //! Trials of one boot resemble each other, so they are not independent: resampling only trials
-//! would promise a precision that the next boot does not keep. The levels follow Kalibera and
-//! Jones, "Rigorous benchmarking in reasonable time", ISMM 2013; resampling clusters and then their
-//! members is Davison and Hinkley, "Bootstrap Methods and their Application", 1997, section 3.8.
+//! would understate the uncertainty. The levels follow Kalibera and Jones, "Rigorous benchmarking
+//! in reasonable time", ISMM 2013; resampling clusters and then their members is Davison and
+//! Hinkley, "Bootstrap Methods and their Application", 1997, section 3.8.
 
 use std::collections::BTreeMap;
 
@@ -19,30 +19,31 @@ pub struct Clusters {
     single: Option<Vec<u32>>,
     /// 0, 1, … for each boot, to draw one.
     places: Vec<u32>,
-    runs: usize,
+    trials: usize,
 }
 
 impl Clusters {
     /// From the boot of every trial, in the order of the trials.
     pub fn new<K: Ord>(boots: impl IntoIterator<Item = K>) -> Clusters {
         let mut by_boot: BTreeMap<K, Vec<u32>> = BTreeMap::new();
-        let mut runs = 0;
-        for (run, boot) in boots.into_iter().enumerate() {
-            by_boot.entry(boot).or_default().push(run as u32);
-            runs = run + 1;
+        let mut trials = 0;
+        for (trial, boot) in boots.into_iter().enumerate() {
+            by_boot.entry(boot).or_default().push(trial as u32);
+            trials = trial + 1;
         }
         let members: Vec<Vec<u32>> = by_boot.into_values().collect();
-        let only = |runs: &Vec<u32>| if let [only] = runs.as_slice() { Some(*only) } else { None };
+        let only =
+            |trials: &Vec<u32>| if let [only] = trials.as_slice() { Some(*only) } else { None };
         let places = (0..members.len() as u32).collect();
-        Clusters { single: members.iter().map(only).collect(), places, members, runs }
+        Clusters { single: members.iter().map(only).collect(), places, members, trials }
     }
 
-    /// How many trials.
-    pub fn runs(&self) -> usize {
-        self.runs
+    /// The number of trials.
+    pub fn trials(&self) -> usize {
+        self.trials
     }
 
-    /// How many boots.
+    /// The number of boots.
     pub fn boots(&self) -> usize {
         self.members.len()
     }
@@ -50,7 +51,7 @@ impl Clusters {
     /// The number of independent units behind an interval: the boots, or the trials if there is
     /// only one boot (the interval then says nothing about other boots).
     pub fn units(&self) -> usize {
-        if self.boots() > 1 { self.boots() } else { self.runs }
+        if self.boots() > 1 { self.boots() } else { self.trials }
     }
 
     /// One number for each independent unit: the median of each boot's trials, or the trials
@@ -59,8 +60,10 @@ impl Clusters {
         if self.boots() <= 1 {
             return values.to_vec();
         }
-        let of = |runs: &Vec<u32>| runs.iter().map(|&run| values[run as usize]).collect::<Vec<_>>();
-        self.members.iter().filter_map(|runs| median(&of(runs))).collect()
+        let values_of = |trials: &Vec<u32>| {
+            trials.iter().map(|&trial| values[trial as usize]).collect::<Vec<_>>()
+        };
+        self.members.iter().filter_map(|trials| median(&values_of(trials))).collect()
     }
 
     /// The most draws that a resample can have.
@@ -71,16 +74,16 @@ impl Clusters {
     /// One resample, as how often each trial was drawn.
     pub fn resample(&self, seed: &mut Seed, weights: &mut Vec<u32>) {
         weights.clear();
-        weights.resize(self.runs, 0);
-        self.each_draw(seed, |run| weights[run] += 1);
+        weights.resize(self.trials, 0);
+        self.each_draw(seed, |trial| weights[trial] += 1);
     }
 
     /// One resample, draw by draw.
     #[inline]
     pub fn each_draw(&self, seed: &mut Seed, mut drawn: impl FnMut(usize)) {
-        // A seed of its own stays in a register; there are hundreds of millions of draws.
+        // A local copy of the seed stays in a register; there are hundreds of millions of draws.
         let mut chance = *seed;
-        let mut any = |runs: &[u32]| runs[chance.below(runs.len() as u64) as usize] as usize;
+        let mut any = |trials: &[u32]| trials[chance.below(trials.len() as u64) as usize] as usize;
         match &self.single {
             Some(single) => single.iter().for_each(|_| drawn(any(single))),
             None => self.members.iter().for_each(|_| {
@@ -113,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn one_boot_leaves_its_runs_as_units() {
+    fn one_boot_leaves_its_trials_as_units() {
         assert_eq!(Clusters::new(["a"; 5]).units(), 5);
         assert_eq!(Clusters::new([""; 0]).units(), 0);
     }
@@ -126,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_are_drawn_equally_often() {
+    fn trials_are_drawn_equally_often() {
         let clusters = Clusters::new([1, 1, 2, 2, 3, 3, 4, 4]);
         let (mut seed, mut weights, mut total) = (Seed(11), Vec::new(), [0u32; 8]);
         for _ in 0..20_000 {
@@ -138,13 +141,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn equal_boots_keep_the_number_of_runs(
-            boots in 1u32..8, runs in 1u32..6, start in 0u64..99,
+        fn equal_boots_keep_the_number_of_trials(
+            boots in 1u32..8, trials in 1u32..6, start in 0u64..99,
         ) {
-            let clusters = Clusters::new((0..boots * runs).map(|run| run / runs));
+            let clusters = Clusters::new((0..boots * trials).map(|trial| trial / trials));
             let mut weights = Vec::new();
             clusters.resample(&mut Seed(start), &mut weights);
-            prop_assert_eq!(weights.iter().sum::<u32>(), boots * runs);
+            prop_assert_eq!(weights.iter().sum::<u32>(), boots * trials);
         }
     }
 }

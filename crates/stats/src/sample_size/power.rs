@@ -20,23 +20,23 @@ use crate::compare::evidence::{ByPairs, Evidence, pairs_tell, smallest_of_pairs}
 use crate::decide::margin::PERCENT_THAT_MATTERS;
 use crate::number::distributions::student_quantile;
 use crate::number::interval::Interval;
-use crate::number::interval::RUNS_NEEDED;
+use crate::number::interval::TRIALS_NEEDED;
 use crate::rank::holm::ALPHA;
 use crate::rank::rank_sum::{smallest, sums_within};
 use crate::rank::signed_rank::signed_within;
 use crate::rank::walsh::Averages;
 
-/// How often the smallest difference is found.
+/// The part of experiments that must find the smallest difference.
 const POWER: f64 = 0.8;
 
-/// Experiments that are drawn.
+/// The number of simulated experiments.
 const EXPERIMENTS: usize = 500;
 
 /// The bootstrap's interval of a shift is wider than theory by this factor, for normal noise and 6
 /// to 20 trials; `tests/error_rates.rs` checks the promise against the verdicts.
 const WIDER: f64 = 1.08;
 
-/// The largest number of blocks that is ever advised.
+/// The largest number of blocks that is recommended.
 pub const BLOCKS_MAX: usize = 100;
 
 /// The smallest p value that this many independent trials of either contestant can reach, corrected
@@ -51,10 +51,10 @@ pub fn smallest_p(units: usize, comparisons: usize) -> f64 {
 /// trials; `None` where no claim is possible. The comparison is judged as the most certain one of
 /// its family, which is multiplied by the family's whole size.
 fn smallest_shift(units: usize, comparisons: usize) -> Option<f64> {
-    if units < RUNS_NEEDED {
+    if units < TRIALS_NEEDED {
         return None;
     }
-    let limits = Limits::of(units, comparisons.max(1))?;
+    let limits = Limits::new(units, comparisons.max(1))?;
     let mut seed = Seed(1);
     let mut shifts: Vec<f64> = (0..EXPERIMENTS).map(|_| limits.needed(units, &mut seed)).collect();
     shifts.sort_unstable_by(f64::total_cmp);
@@ -63,7 +63,7 @@ fn smallest_shift(units: usize, comparisons: usize) -> Option<f64> {
 
 /// The largest values of the test statistics that still allow a claim.
 struct Limits {
-    /// Pairs of a trial of either side that are the wrong way round: Mann and Whitney's U.
+    /// Pairs of trials, one of each side, in the wrong order: Mann and Whitney's U.
     by_ranks: Option<usize>,
     /// Walsh averages above zero: the signed-rank test's statistic.
     by_pairs: Option<usize>,
@@ -71,7 +71,7 @@ struct Limits {
 
 impl Limits {
     /// `None` where no claim is possible.
-    fn of(units: usize, comparisons: usize) -> Option<Limits> {
+    fn new(units: usize, comparisons: usize) -> Option<Limits> {
         let both = pairs_tell(units, comparisons);
         let tail = ALPHA / 2.0 / comparisons as f64 / if both { 2.0 } else { 1.0 };
         let by_ranks = sums_within(units, units, tail).checked_sub(1);
@@ -100,14 +100,14 @@ impl Limits {
 
 /// The upper end of the narrower of two intervals: that of the pairs, and that of all trials.
 fn upper_end(ours: &[f64], base: &[f64], of_pairs: Option<Interval>) -> f64 {
-    let runs = ours.len() as f64;
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / runs;
+    let trials = ours.len() as f64;
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / trials;
     let squares = |values: &[f64]| {
         let mean = mean(values);
         values.iter().map(|value| (value - mean).powi(2)).sum::<f64>()
     };
-    let variance = (squares(ours) + squares(base)) / (2.0 * runs - 2.0);
-    let error = (variance * 2.0 / runs * PI / 3.0).sqrt();
+    let variance = (squares(ours) + squares(base)) / (2.0 * trials - 2.0);
+    let error = (variance * 2.0 / trials * PI / 3.0).sqrt();
     let half = WIDER * student_quantile(ours.len() - 1) * error;
     match of_pairs.filter(|it| it.high - it.low <= 2.0 * half) {
         Some(interval) => interval.high,
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_comparison_of_ten_runs_needs_what_books_say() {
+    fn one_comparison_of_ten_trials_needs_what_books_say() {
         // Student's t needs 1.325 deviations; ranks have 95.5 % of its efficiency, and two tests
         // share the 5 %.
         let shift = smallest_shift(10, 1).unwrap();
@@ -158,16 +158,16 @@ mod tests {
     }
 
     #[test]
-    fn more_runs_see_less_and_larger_families_more() {
+    fn more_trials_see_less_and_larger_families_more() {
         let shift = |units, comparisons| smallest_shift(units, comparisons).unwrap();
         assert!(shift(6, 1) > shift(10, 1) && shift(10, 1) > shift(40, 1));
         assert!(shift(10, 20) > shift(10, 1));
-        assert_eq!(smallest_shift(6, 24), None, "6 runs carry 23 comparisons");
+        assert_eq!(smallest_shift(6, 24), None, "6 trials carry 23 comparisons");
         assert_eq!(smallest_shift(3, 1), None);
     }
 
     #[test]
-    fn the_number_of_runs_is_the_smallest_that_does() {
+    fn the_number_of_trials_is_the_smallest_that_does() {
         let units = units_for(3.0, 0.02, 5).unwrap();
         let least = |units| smallest_percent(0.02, units, 5).unwrap();
         assert!(least(units) <= 3.0 && least(units - 1) > 3.0, "{units}");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Declared precision: blocks are added until the shifts are known well enough.
+//! Declared precision: blocks are added until the intervals of the shifts are narrow enough.
 //!
-//! The rule looks only at the width of intervals, never at their position: to stop when a result
-//! looks good would turn chance into a finding, to stop at a fixed width does not (Anscombe,
+//! The rule looks only at the width of intervals, never at their position: stopping when a result
+//! looks good would turn chance into a finding; stopping at a fixed width does not (Anscombe,
 //! "Large-sample theory of sequential estimation", Proceedings of the Cambridge Philosophical
 //! Society 48, 1952; with few trials it holds approximately, and `make validate-statistics` shows
 //! how closely).
@@ -15,10 +15,10 @@ use crate::sample_size::power::BLOCKS_MAX;
 /// superfluous blocks are wasted.
 const STEP: f64 = 1.5;
 
-/// What follows from the widths of the intervals.
+/// The decision from the widths of the intervals.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
-    /// Every shift is known well enough; the widest is ± this many percent.
+    /// All intervals are narrow enough; the widest is ± this many percent.
     Enough {
         /// Half of the widest interval, in percent.
         half_width: f64,
@@ -27,7 +27,7 @@ pub enum Next {
     Blocks {
         /// Half of the widest interval, in percent.
         half_width: f64,
-        /// Of which measure.
+        /// Its measure.
         of: String,
         /// The plan's new number of blocks.
         blocks: u32,

@@ -119,7 +119,7 @@ mod tests {
                 !change_points(&series).is_empty()
             });
             let cut = cut.count();
-            println!("{n} runs: {cut} of 1000 flat series cut");
+            println!("{n} trials: {cut} of 1000 flat series cut");
             assert!(cut <= 100, "{n}: {cut}");
         }
     }

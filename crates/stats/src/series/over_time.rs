@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How the trials of a contestant in a cell went over time: for each interval the median over the
-//! trials, and the lowest and the highest trial.
+//! Series of a contestant in a cell: for each interval the median over the trials, and the lowest
+//! and the highest trial.
 //!
 //! Trials may differ in length, and longer ones have wider intervals; all are brought to the
 //! widest. Every series is a mean over its interval, so a wider interval has the mean of its parts,
@@ -14,13 +14,13 @@ use crate::number::median::median;
 /// A series over several trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Band {
-    /// Which.
+    /// The series' definition.
     pub definition: &'static Definition,
-    /// How many trials have it.
-    pub runs: usize,
-    /// How long an interval is, ns.
+    /// The number of trials that have it.
+    pub trials: usize,
+    /// The length of an interval, ns.
     pub interval_ns: u64,
-    /// Where the longest run ended, ns.
+    /// Where the longest trial ended, ns.
     pub end_ns: u64,
     /// For each interval the median over the trials that got there; it ends where fewer than half
     /// of them did.
@@ -40,14 +40,14 @@ impl Band {
 
 /// The series of a contestant's trials that ended well, with no more intervals than `points_max`;
 /// those that no trial has are left out.
-pub fn bands(runs: &[&Record], points_max: usize) -> Vec<Band> {
-    let runs = runs.iter().filter(|run| run.outcome.is_ok());
-    let runs: Vec<&Record> = runs.copied().collect();
-    SERIES.iter().filter_map(|definition| band(definition, &runs, points_max)).collect()
+pub fn bands(trials: &[&Record], points_max: usize) -> Vec<Band> {
+    let trials = trials.iter().filter(|trial| trial.outcome.is_ok());
+    let trials: Vec<&Record> = trials.copied().collect();
+    SERIES.iter().filter_map(|definition| band(definition, &trials, points_max)).collect()
 }
 
-fn band(definition: &'static Definition, runs: &[&Record], points_max: usize) -> Option<Band> {
-    let found = runs.iter().filter_map(|run| run.measured.series(definition.name));
+fn band(definition: &'static Definition, trials: &[&Record], points_max: usize) -> Option<Band> {
+    let found = trials.iter().filter_map(|trial| trial.measured.series(definition.name));
     let found: Vec<&Series> = found.filter(|series| !series.values.is_empty()).collect();
     let mut interval_ns = found.iter().map(|series| series.interval_ns).max()?;
     let end_ns = found.iter().map(|series| series.end_ns).max()?;
@@ -57,7 +57,7 @@ fn band(definition: &'static Definition, runs: &[&Record], points_max: usize) ->
     let resampled: Vec<Vec<f64>> = found.iter().map(|it| resample(it, interval_ns)).collect();
     let mut band = Band {
         definition,
-        runs: found.len(),
+        trials: found.len(),
         interval_ns,
         end_ns,
         median: Vec::new(),
@@ -65,7 +65,8 @@ fn band(definition: &'static Definition, runs: &[&Record], points_max: usize) ->
         high: Vec::new(),
     };
     for index in 0..points(end_ns, interval_ns) {
-        let there: Vec<f64> = resampled.iter().filter_map(|run| run.get(index).copied()).collect();
+        let there: Vec<f64> =
+            resampled.iter().filter_map(|trial| trial.get(index).copied()).collect();
         let Some(middle) = median(&there).filter(|_| 2 * there.len() >= found.len()) else { break };
         band.median.push(middle);
         band.low.push(there.iter().copied().fold(f64::INFINITY, f64::min));
@@ -74,8 +75,7 @@ fn band(definition: &'static Definition, runs: &[&Record], points_max: usize) ->
     Some(band)
 }
 
-/// Intervals of a trial: what is left over is a part of the last one if it is short, as in a
-/// record.
+/// Intervals of a trial: a short rest is a part of the last one, as in a record.
 fn points(end_ns: u64, interval_ns: u64) -> usize {
     ((end_ns + interval_ns / 2) / interval_ns).max(1) as usize
 }
@@ -127,22 +127,22 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_different_lengths_share_their_intervals() {
-        let runs = [
+    fn trials_of_different_lengths_share_their_intervals() {
+        let trials = [
             record(vec![series(10, 40, &[0.0, 0.2, 0.4, 0.6])]),
             record(vec![series(10, 20, &[0.4, 0.6])]),
             record(vec![series(20, 100, &[0.3, 0.5, 0.5, 0.5, 0.5])]),
         ];
-        let runs: Vec<&Record> = runs.iter().collect();
-        let bands = bands(&runs, 60);
+        let trials: Vec<&Record> = trials.iter().collect();
+        let bands = bands(&trials, 60);
         let [band] = bands.as_slice() else { panic!("one series: {bands:?}") };
-        assert_eq!((band.runs, band.interval_ns, band.end_ns), (3, 20, 100));
-        assert_eq!(band.median, [0.3, 0.5], "the third interval has one run of three");
+        assert_eq!((band.trials, band.interval_ns, band.end_ns), (3, 20, 100));
+        assert_eq!(band.median, [0.3, 0.5], "the third interval has one trial of three");
         assert_eq!((band.low[0], band.high[0]), (0.1, 0.5));
     }
 
     #[test]
-    fn what_no_run_has_is_left_out() {
+    fn what_no_trial_has_is_left_out() {
         assert_eq!(bands(&[], 60), []);
         let missing = record(model::series::missing("no probes"));
         assert_eq!(bands(&[&missing], 60), []);

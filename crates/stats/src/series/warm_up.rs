@@ -85,8 +85,8 @@ mod tests {
         ) {
             let factor = f64::from(1u32 << scale);
             let scaled: Vec<f64> = values.iter().map(|value| value * factor).collect();
-            let of = |values: &[f64]| course(values, Direction::Lower);
-            prop_assert_eq!(of(&values), of(&scaled));
+            let course_of = |values: &[f64]| course(values, Direction::Lower);
+            prop_assert_eq!(course_of(&values), course_of(&scaled));
         }
     }
 }

@@ -35,7 +35,7 @@ const TIME_RELATIVE: f64 = 0.10;
 /// Of rates: 5 %, without allowance.
 const RATE_RELATIVE: f64 = 0.05;
 
-/// What a figure is about, which decides its tolerance.
+/// The kind of a figure, which decides its tolerance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Aspect {
@@ -43,11 +43,11 @@ pub enum Aspect {
     Shares,
     /// Context switches.
     Switches,
-    /// Waits, seen by the kernel or by the task.
+    /// Waits, as the kernel or the task sees them.
     Latency,
     /// From start to end.
     Turnaround,
-    /// Rounds per second.
+    /// Iterations per second.
     Rate,
 }
 
@@ -56,9 +56,9 @@ impl Aspect {
     pub const ALL: [Aspect; 5] =
         [Self::Shares, Self::Switches, Self::Latency, Self::Turnaround, Self::Rate];
 
-    /// What a measure is about; `None` for measures that are not compared: counts that follow from
+    /// The kind of a measure; `None` for measures that are not compared: counts that follow from
     /// the workload, sums that shares repeat, and extremes, which grow with the number of samples.
-    pub fn of(measure: &MeasureKey) -> Option<Aspect> {
+    pub fn from_measure(measure: &MeasureKey) -> Option<Aspect> {
         let quantile = |statistic| !matches!(statistic, Some(Statistic::P999 | Statistic::Max));
         Some(match measure.name.as_str() {
             "cpu_share" | "jain_index" | "deadline_miss_ratio" => Aspect::Shares,
@@ -91,7 +91,7 @@ impl Aspect {
 /// The sum of voluntary and involuntary switches, which no record holds by itself.
 const SWITCHES: &str = "switches";
 
-/// How far two numbers may be apart.
+/// The tolerance between two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tolerance {
     /// As part of the reference's number.
@@ -137,19 +137,19 @@ pub struct Figure {
     pub clock: Clock,
     /// The contestant.
     pub contestant: String,
-    /// What was measured; `switches` is a sum made here.
+    /// The measure; `switches` is a sum made here.
     pub measure: MeasureKey,
     /// The unit of the numbers.
     pub unit: Unit,
-    /// What it is about.
+    /// Its kind.
     pub aspect: Aspect,
     /// The median over the reference's trials.
     pub reference: f64,
     /// The median over the model's trials.
     pub model: f64,
-    /// How many trials the reference has, and the model.
-    pub runs: [usize; 2],
-    /// What applies.
+    /// The number of trials of the reference and of the model.
+    pub trials: [usize; 2],
+    /// Its tolerance.
     pub tolerance: Tolerance,
     /// Whether they agree.
     pub within: Within,
@@ -205,7 +205,7 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// How many figures agree, of those that are wanted.
+    /// How many of the selected figures agree.
     pub fn tally(&self, wanted: impl Fn(&Figure) -> bool) -> Tally {
         let wanted = self.figures.iter().filter(|figure| wanted(figure));
         wanted.fold(Tally::default(), Tally::with)
@@ -276,7 +276,8 @@ pub(crate) fn compare_cell(
     let (reference, model) = (with_sums(columns(theirs)), with_sums(columns(ours)));
     let mut figures = Vec::new();
     for (measure, by_contestant) in &reference {
-        let (Some(aspect), Some(twins)) = (Aspect::of(measure), model.get(measure)) else {
+        let (Some(aspect), Some(twins)) = (Aspect::from_measure(measure), model.get(measure))
+        else {
             continue;
         };
         for (contestant, column) in by_contestant {
@@ -311,7 +312,7 @@ fn figure(
         aspect,
         reference,
         model,
-        runs: [column.samples.len(), twin.samples.len()],
+        trials: [column.samples.len(), twin.samples.len()],
         tolerance,
         within: tolerance.judge(reference, model),
     })
@@ -320,7 +321,7 @@ fn figure(
 /// Adds [`SWITCHES`]. Both columns of a contestant come from the same trials in the same order;
 /// where one of them lacks trials there is no sum.
 fn with_sums(mut columns: Columns) -> Columns {
-    let of = |name: &str, group: &str| MeasureKey {
+    let switches_key = |name: &str, group: &str| MeasureKey {
         name: name.into(),
         statistic: None,
         group: group.into(),
@@ -328,12 +329,14 @@ fn with_sums(mut columns: Columns) -> Columns {
     let voluntary: Vec<MeasureKey> =
         columns.keys().filter(|key| key.name == "voluntary_switches").cloned().collect();
     for key in voluntary {
-        let Some(others) = columns.get(&of("involuntary_switches", &key.group)) else { continue };
+        let Some(others) = columns.get(&switches_key("involuntary_switches", &key.group)) else {
+            continue;
+        };
         let sums: BTreeMap<String, Column> = columns[&key]
             .iter()
             .filter_map(|(name, column)| Some((name.clone(), sum(column, others.get(name)?)?)))
             .collect();
-        columns.insert(of(SWITCHES, &key.group), sums);
+        columns.insert(switches_key(SWITCHES, &key.group), sums);
     }
     columns
 }

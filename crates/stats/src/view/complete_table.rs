@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A table without holes from one with holes. The row or column that misses most is removed first,
-//! so that as much as possible stays.
+//! A complete table from one with holes. The row or column with the largest part of holes is
+//! removed first, to keep as much as possible.
 
 /// The rows and the columns that stay; `has` says where the table has a number.
 pub(crate) fn complete(

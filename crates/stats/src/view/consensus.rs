@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether several contributors give the same answer to the same question.
+//! Do several contributors give the same answer to the same question?
 //!
 //! A question is: is this contestant better than the baseline under this workload, by the
 //! workload's first headline measure? Under a virtual clock the machine is a part of the question,
@@ -27,9 +27,9 @@ use crate::records::measures::MeasureKey;
 pub struct Contribution<'a> {
     /// The contributor's name, or the store's.
     pub name: &'a str,
-    /// What their records say.
+    /// The comparison of their records.
     pub comparison: &'a Comparison,
-    /// What the records' cells are, see [`definitions`].
+    /// The definitions of the cells, see [`definitions`].
     pub definitions: &'a Definitions,
 }
 
@@ -40,14 +40,14 @@ pub type Definitions = Vec<String>;
 /// Descriptions and headline measures are not part of it. Records of one cell that define different
 /// things give a hash of all of these.
 pub fn definitions(records: &[Record]) -> Definitions {
-    let of = |records: Vec<&Record>| {
+    let definition_of = |records: Vec<&Record>| {
         let all: BTreeSet<String> = records.into_iter().map(definition).collect();
         match all.len() {
             1 => all.into_iter().collect(),
             _ => hex16(&all),
         }
     };
-    cells(records).into_values().map(of).collect()
+    cells(records).into_values().map(definition_of).collect()
 }
 
 fn definition(record: &Record) -> String {
@@ -63,19 +63,19 @@ fn definition(record: &Record) -> String {
 pub struct Answer {
     /// The contributor.
     pub contributor: String,
-    /// On which machine.
+    /// The machine.
     pub machine: String,
-    /// Which backend answered.
+    /// The backend.
     pub backend: Backend,
-    /// Which clock counted.
+    /// The clock.
     pub clock: Clock,
     /// Trials with a number.
-    pub runs: usize,
+    pub trials: usize,
     /// The contestant's median, in the question's unit.
     pub median: Option<f64>,
     /// The difference from the baseline, with its interval.
     pub shift: Option<Shift>,
-    /// What it says.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
@@ -87,9 +87,9 @@ pub enum Consent {
     Disagree,
     /// Some claim a difference, others that there is none that matters.
     Partly,
-    /// At least two contributors say the same, and none says anything else.
+    /// At least two contributors give the same answer, and none another one.
     Agree,
-    /// Fewer than two contributors say anything.
+    /// Fewer than two contributors have an answer.
     Open,
 }
 
@@ -112,7 +112,7 @@ pub struct Question {
     pub cell: String,
     /// The workload's name.
     pub workload: String,
-    /// What the workload is, one sentence.
+    /// The workload's description, one sentence.
     pub about: String,
     /// The machine and the backend where the clock is virtual; empty where it is real.
     pub setting: String,
@@ -145,7 +145,7 @@ fn sign(answer: &Answer) -> Option<i8> {
 }
 
 impl Question {
-    /// What tells a question from its twins: the beginning of its definition's hash.
+    /// The beginning of the definition's hash, which distinguishes questions with the same words.
     pub fn variant(&self) -> Option<&str> {
         self.has_twin.then(|| self.definition.get(..VARIANT)).flatten()
     }
@@ -182,15 +182,15 @@ impl Question {
     }
 }
 
-/// How much of a definition's hash is shown.
+/// The shown digits of a definition's hash.
 const VARIANT: usize = 6;
 
 /// Workload, setting, contestant, baseline, measure; definition.
-type Key = ([String; 5], String);
+type QuestionKey = ([String; 5], String);
 
 /// All questions that any contributor answers, sorted by workload, contestant and baseline.
 pub fn questions(contributions: &[Contribution]) -> Vec<Question> {
-    let mut questions: BTreeMap<Key, Question> = BTreeMap::new();
+    let mut questions: BTreeMap<QuestionKey, Question> = BTreeMap::new();
     for contribution in contributions {
         let baseline = &contribution.comparison.baseline;
         let cells = contribution.comparison.cells.iter().zip(contribution.definitions);
@@ -208,7 +208,7 @@ pub fn questions(contributions: &[Contribution]) -> Vec<Question> {
 }
 
 fn ask(
-    questions: &mut BTreeMap<Key, Question>,
+    questions: &mut BTreeMap<QuestionKey, Question>,
     contributor: &str,
     baseline: &str,
     (cell, definition): (&Cell, &String),
@@ -244,7 +244,7 @@ fn ask(
             machine: cell.machine.clone(),
             backend: cell.backend,
             clock: cell.clock,
-            runs: entry.runs,
+            trials: entry.trials,
             median: entry.median,
             shift: entry.shift,
             verdict: entry.verdict,

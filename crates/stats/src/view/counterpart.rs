@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether a scheduler's file behaves as its counterpart, the kernel's own scheduler that it was
-//! written after, on the same backend, machines, workloads and seeds.
+//! Does a scheduler's file behave as its counterpart, the kernel's own scheduler that it was
+//! written after? Both run on the same backend, machines, workloads and seeds.
 //!
 //! The figures and tolerances are those of [`agreement`](mod@crate::view::agreement). A difference
 //! is the sum of two: what the file does differently, and what sched_ext and another kernel cost.
@@ -21,14 +21,14 @@ pub fn counterparts(
 ) -> Agreement {
     let mut figures = Vec::new();
     for (_, all) in cells(records).into_iter().filter(|(key, _)| key.backend == backend) {
-        for (copy, original) in pairs {
-            let of = |name: &String| -> Vec<&Record> {
+        for (file, counterpart) in pairs {
+            let records_of = |name: &String| -> Vec<&Record> {
                 let wanted = |record: &&&Record| record.trial.contestant.name == *name;
                 all.iter().filter(wanted).copied().collect()
             };
-            let (theirs, ours) = (of(original), of(copy));
+            let (theirs, ours) = (records_of(counterpart), records_of(file));
             if !theirs.is_empty() && !ours.is_empty() {
-                figures.extend(compare_cell(&theirs, &ours, |_| copy.clone()));
+                figures.extend(compare_cell(&theirs, &ours, |_| file.clone()));
             }
         }
     }

@@ -30,10 +30,10 @@ use crate::series::change_points::change_points;
 
 /// One session of the experiment.
 #[derive(Clone, Copy, Debug)]
-pub struct Run<'a> {
+pub struct Session<'a> {
     /// Its label, e.g. its date and session.
     pub label: &'a str,
-    /// What it measured.
+    /// Its records.
     pub records: &'a [Record],
 }
 
@@ -52,7 +52,7 @@ pub struct Series {
     pub direction: Direction,
     /// A median for each session; `None` where it has none.
     pub medians: Vec<Option<f64>>,
-    /// Where something happened, oldest first.
+    /// Its steps and levels, oldest first.
     pub steps: Vec<Step>,
     /// The newest session against the oldest, where that is worse without a worse step on the way.
     pub drift_percent: Option<f64>,
@@ -63,7 +63,7 @@ pub struct Series {
 pub struct Step {
     /// The first session that is different, from 0.
     pub at: usize,
-    /// By how much, in percent.
+    /// The difference in percent.
     pub percent: Option<f64>,
     /// Worse or better by the gate's rule; anything else: not confirmed.
     pub change: Verdict,
@@ -85,12 +85,13 @@ struct Build {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct History {
     /// The sessions' labels, oldest first.
-    pub runs: Vec<String>,
-    /// What counts as a change, in percent.
+    pub sessions: Vec<String>,
+    /// The smallest difference that counts as a change, in percent.
     pub margin_percent: f64,
     /// By cell, contestant and measure.
     pub series: Vec<Series>,
-    /// Who ended well in the session before the newest and does not now.
+    /// Contestants whose trials ended well in the session before the newest one, and not in the
+    /// newest.
     pub broken: Vec<Broken>,
 }
 
@@ -111,37 +112,39 @@ impl Series {
 }
 
 impl History {
-    /// Whether the newest session is worse than what was before.
+    /// Whether the newest session is worse than those before.
     pub fn has_regressed(&self) -> bool {
         !self.broken.is_empty() || self.series.iter().any(Series::has_regressed)
     }
 }
 
-/// Where a line belongs.
-type Key = (String, String, String);
+/// The key of a series: cell, contestant, measure.
+type SeriesKey = (String, String, String);
 
-/// Looks at sessions, oldest first.
-pub fn history(runs: &[Run], margin_percent: f64) -> History {
-    let steps: Vec<Gate> =
-        runs.windows(2).map(|two| gate(two[0].records, two[1].records, margin_percent)).collect();
-    let ends = match runs {
+/// The history of sessions, oldest first.
+pub fn history(sessions: &[Session], margin_percent: f64) -> History {
+    let steps: Vec<Gate> = sessions
+        .windows(2)
+        .map(|two| gate(two[0].records, two[1].records, margin_percent))
+        .collect();
+    let ends = match sessions {
         [oldest, _, .., newest] => Some(gate(oldest.records, newest.records, margin_percent)),
         _ => None,
     };
-    let mut series: BTreeMap<Key, Series> = BTreeMap::new();
-    for (index, run) in runs.iter().enumerate() {
-        add(&mut series, index, run, runs.len());
+    let mut series: BTreeMap<SeriesKey, Series> = BTreeMap::new();
+    for (index, session) in sessions.iter().enumerate() {
+        add(&mut series, index, session, sessions.len());
     }
     let mut series: Vec<Series> = series.into_values().collect();
     for one in &mut series {
-        one.steps = found(one, &steps, runs);
+        one.steps = found(one, &steps, sessions);
         let drift = ends.as_ref().and_then(|ends| line(ends, one));
         let stepped = one.steps.iter().any(|step| step.change == Verdict::Worse);
         let drift = drift.filter(|drift| drift.change == Verdict::Worse && !stepped);
         one.drift_percent = drift.map(|drift| drift.percent.unwrap_or(f64::INFINITY));
     }
     History {
-        runs: runs.iter().map(|run| run.label.to_owned()).collect(),
+        sessions: sessions.iter().map(|session| session.label.to_owned()).collect(),
         margin_percent,
         series,
         broken: steps.last().map(|newest| newest.broken.clone()).unwrap_or_default(),
@@ -149,8 +152,8 @@ pub fn history(runs: &[Run], margin_percent: f64) -> History {
 }
 
 /// Adds a session's medians.
-fn add(series: &mut BTreeMap<Key, Series>, index: usize, run: &Run, runs: usize) {
-    for (key, records) in cells(run.records) {
+fn add(series: &mut BTreeMap<SeriesKey, Series>, index: usize, session: &Session, sessions: usize) {
+    for (key, records) in cells(session.records) {
         let cell = key.label(records[0]);
         let (columns, clock) = (columns(&records), records[0].trial.clock());
         for measure in headlines(&records).into_iter().filter(MeasureKey::judges) {
@@ -164,7 +167,7 @@ fn add(series: &mut BTreeMap<Key, Series>, index: usize, run: &Run, runs: usize)
                     measure: measure.clone(),
                     unit,
                     direction,
-                    medians: vec![None; runs],
+                    medians: vec![None; sessions],
                     steps: Vec::new(),
                     drift_percent: None,
                 });
@@ -184,7 +187,7 @@ fn line<'a>(gate: &'a Gate, of: &Series) -> Option<&'a Line> {
 }
 
 /// The steps and levels of a series.
-fn found(series: &Series, gates: &[Gate], runs: &[Run]) -> Vec<Step> {
+fn found(series: &Series, gates: &[Gate], sessions: &[Session]) -> Vec<Step> {
     let known: Vec<(usize, f64)> = series
         .medians
         .iter()
@@ -199,14 +202,16 @@ fn found(series: &Series, gates: &[Gate], runs: &[Run]) -> Vec<Step> {
             line(gate, series).map_or((Verdict::NotMeasured, None), |it| (it.change, it.percent));
         let level = levels.contains(&at);
         let step = Step { at, percent, change, level, with: Vec::new() };
-        (step.level || step.is_confirmed())
-            .then(|| Step { with: changed(&series.contestant, &runs[index], &runs[at]), ..step })
+        (step.level || step.is_confirmed()).then(|| Step {
+            with: changed(&series.contestant, &sessions[index], &sessions[at]),
+            ..step
+        })
     };
     gates.iter().enumerate().filter_map(step).collect()
 }
 
 /// What has changed for a contestant between two sessions, in words.
-fn changed(contestant: &str, before: &Run, now: &Run) -> Vec<String> {
+fn changed(contestant: &str, before: &Session, now: &Session) -> Vec<String> {
     let (Some(before), Some(now)) = (build(contestant, before), build(contestant, now)) else {
         return Vec::new();
     };
@@ -219,9 +224,9 @@ fn changed(contestant: &str, before: &Run, now: &Run) -> Vec<String> {
     differ.map(|(what, before, now)| format!("{what} {before} → {now}")).collect()
 }
 
-fn build(contestant: &str, run: &Run) -> Option<Build> {
+fn build(contestant: &str, session: &Session) -> Option<Build> {
     let is = |record: &&Record| record.trial.contestant.name == contestant;
-    let record = run.records.iter().find(is)?;
+    let record = session.records.iter().find(is)?;
     let source = match &record.trial.contestant.scheduler {
         SchedulerChoice::File { sha256, .. } => sha256.get(..8).unwrap_or(sha256).to_owned(),
         _ => String::new(),

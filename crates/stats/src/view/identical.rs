@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use model::{Measured, Record};
 use serde::{Deserialize, Serialize};
 
-/// The answer, trial by trial.
+/// The result, trial by trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Identity {
     /// Trials with equal measurements on both sides.
@@ -48,7 +48,7 @@ pub enum Difference {
     Measured(Vec<String>),
 }
 
-/// How many differing numbers of a trial are listed.
+/// The number of differing numbers of a trial that are listed.
 const LISTED: usize = 8;
 
 /// Compares two sets of records by trial. A trial that occurs several times on a side must be the

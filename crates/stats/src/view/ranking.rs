@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The ranking of contestants over all cells, by [`critical_difference`]. There is no other: a
-//! score that weighs workloads against each other would answer a question that no user has asked.
+//! The ranking of contestants over all cells, by [`critical_difference`]. There is no other
+//! ranking, because a score that weighs workloads against each other answers no user's question.
 
 use model::metric::Direction;
 
@@ -12,7 +12,7 @@ use crate::view::complete_table::complete;
 /// The fewest contestants and cells that make a ranking.
 const LEAST: usize = 3;
 
-/// One ranking with what went into it.
+/// A ranking with its input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranking {
     /// The measure that was ranked, with its statistic and for all groups; `None`: of each cell the
@@ -20,12 +20,12 @@ pub struct Ranking {
     pub measure: Option<String>,
     /// The ranked contestants.
     pub contestants: Vec<String>,
-    /// What was ranked: cell and measure.
+    /// The ranked cells and measures.
     pub cells: Vec<String>,
     /// Contestants without a number in some of the cells, which therefore have no mean rank, and in
     /// how many.
     pub left_out: Vec<(String, usize)>,
-    /// Cells in which too many have no number.
+    /// Cells in which too many contestants have no number.
     pub cells_left_out: Vec<String>,
     /// Ranks and test, in the order of `contestants`.
     pub result: CriticalDifference,
@@ -59,7 +59,7 @@ pub fn rankings(comparison: &Comparison) -> Vec<Ranking> {
     whole.into_iter().chain(kinds.into_iter().filter(|_| !alone).filter_map(of_kind)).collect()
 }
 
-/// Cells whose answers count: of two backends that were asked the same, the real kernel.
+/// The cells that count: if a real kernel and the simulator ran the same cell, that of the kernel.
 pub fn counted(comparison: &Comparison) -> Vec<&Cell> {
     let real = |cell: &Cell| !cell.backend.is_model();
     let has_twin = |cell: &Cell| {

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether a scheduler survived a trial: what no policy may do to its tasks and its CPUs.
+//! Whether a scheduler survived a trial: failures that no policy excuses.
 //!
 //! A scheduler may be slow or unfair; that is for [`mod@crate::compare`]. Here it fails if it was
 //! ejected or the trial never ended, if a task was lost, if it did not come back after a reload, or
-//! if a CPU idled for long while a task waited that could have used it.
+//! if a CPU idled for long while a task that may use it waited.
 
 use model::{PolicyClass, Record, Step, TaskGroup, Workload};
 
 use crate::explain::explain;
 
 /// The longest time for which a CPU may idle while a task waits in the simulator, ns. A correct
-/// scheduler needs at most some 0.6 ms, for the wake-ups at a common start on 16 CPUs; one that
+/// scheduler needs at most about 0.6 ms, for the wake-ups at a common start on 16 CPUs; one that
 /// forgets to wake a CPU leaves it idle for at least a tick (4 ms).
 pub const IDLE_SIMULATED_NS: u64 = 1_000_000;
 
-/// The same on a real kernel, ns. A virtual CPU that its host does not run looks idle, or is woken
-/// late, for tens of milliseconds. One that was forgotten has no tick and sleeps until chance wakes
-/// it.
+/// The same on a real kernel, ns. A virtual CPU that its host does not schedule looks idle, or
+/// wakes late, for tens of milliseconds. A forgotten CPU has no tick and sleeps until an unrelated
+/// wake-up.
 pub const IDLE_REAL_NS: u64 = 100_000_000;
 
 /// The factor by which it may exceed the time under the kernel's own scheduler.
 const IDLE_OF_CONTROL: u64 = 2;
 
-/// What the scheduler did wrong in a trial, a sentence each; none if it survived. `control_ns`: the
+/// The scheduler's failures in a trial, a sentence each; none if it survived. `control_ns`: the
 /// longest time of [`idle_ns`] under the kernel's own scheduler on the same machine, 0 if unknown.
 pub fn faults(record: &Record, control_ns: u64) -> Vec<String> {
     if !record.outcome.is_ok() {
@@ -35,10 +35,10 @@ pub fn faults(record: &Record, control_ns: u64) -> Vec<String> {
     faults
 }
 
-/// The longest time for which a CPU idled while a task waited that could have used it, ns. `None`:
-/// it cannot be known, because the trace is missing or incomplete, or because it does not show
-/// which tasks may run where: tasks change their affinity, or real-time tasks hold CPUs whose own
-/// queues wait for them.
+/// The longest time for which a CPU idled while a task that may use it waited, ns. `None` if
+/// unknown, because the trace is missing or incomplete, or because it does not show which tasks may
+/// run where: tasks change their affinity, or real-time tasks hold CPUs whose own queues wait for
+/// them.
 pub fn idle_ns(record: &Record) -> Option<u64> {
     let trace = record.trace.as_ref().filter(|trace| trace.lost == 0)?;
     if !is_free(&record.trial.workload) || trace.events.is_empty() {
@@ -63,8 +63,8 @@ fn restricts(steps: &[Step]) -> bool {
     })
 }
 
-/// Tasks that should have ended and have not. In most workloads the end of the trial shows the
-/// same: the player waits for every task to exit.
+/// Tasks that should have ended and have not. In most workloads the trial's end shows this too,
+/// because the player waits for every task.
 fn lost(record: &Record, group: &TaskGroup) -> Option<String> {
     let ends = group.repeat.is_some() && group.count > 0 && !group.template;
     if !ends || record.trial.workload.duration_us.is_some() {

@@ -5,7 +5,7 @@
 //! A ratio is the geometric mean over the headline measures of its kind (Fleming and Wallace, "How
 //! not to lie with statistics: the correct way to summarize benchmark results", Communications of
 //! the ACM 29(3), 1986), taken in each block against the baseline's trial of the same block, and
-//! the median over the blocks. It is meant to be looked at, not to rank by: it gives all workloads
+//! the median over the blocks. It is a picture and not a ranking, because it gives all workloads
 //! the same weight.
 
 use std::collections::BTreeMap;
@@ -42,9 +42,9 @@ pub struct Point {
     /// The contestant's name.
     pub contestant: String,
     /// Throughput as a part of the baseline's; above 1 is better.
-    pub throughput: Spread,
+    pub throughput: RatioSpread,
     /// Tail latency as a part of the baseline's; below 1 is better.
-    pub latency: Spread,
+    pub latency: RatioSpread,
     /// Whether no other contestant has more throughput at no more latency, or less latency at no
     /// less throughput.
     pub on_front: bool,
@@ -52,7 +52,7 @@ pub struct Point {
 
 /// A ratio: the median over blocks, with the lowest and the highest block.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
+pub struct RatioSpread {
     /// The median.
     pub ratio: f64,
     /// The lowest block.
@@ -91,7 +91,7 @@ fn trade_off(
     let rows: Vec<(&Cell, &Row, Kind)> =
         rows.filter_map(|(cell, row)| Some((cell, row, kind(row)?))).collect();
     let rows = without_holes(rows, comparison);
-    let of = |kind: Kind| {
+    let measures_of = |kind: Kind| {
         let rows = rows.iter().filter(move |(.., other)| *other == kind);
         rows.map(|(cell, row, _)| format!("{}: {}", cell.name, row.measure)).collect::<Vec<_>>()
     };
@@ -111,7 +111,7 @@ fn trade_off(
     let takes_part = |name: &&String| numbers.takes_part(name);
     let left_out = comparison.contestants.iter().filter(takes_part).filter(|name| !known(name));
     let left_out = left_out.cloned().collect();
-    let (throughput, latency) = (of(Kind::Throughput), of(Kind::Latency));
+    let (throughput, latency) = (measures_of(Kind::Throughput), measures_of(Kind::Latency));
     let picture =
         TradeOff { machine: machine.into(), backend, throughput, latency, points, left_out };
     (picture.points.len() > 1).then_some(picture)
@@ -136,7 +136,8 @@ fn without_holes<'a>(
 }
 
 /// Rates and times to completion are throughput; upper quantiles of times and the longest response
-/// are tail latency. A maximum grows with the samples, but releases of timers are as many for all.
+/// are tail latency. A maximum grows with the number of samples, but that of a timer's releases is
+/// the same for all contestants.
 fn kind(row: &Row) -> Option<Kind> {
     match (row.measure.name.as_str(), row.measure.statistic) {
         ("completion_ns" | "iterations_per_second", None) => Some(Kind::Throughput),
@@ -153,7 +154,7 @@ fn kind(row: &Row) -> Option<Kind> {
 /// The numbers of a block, by cell and measure.
 type Block = BTreeMap<(String, MeasureKey), f64>;
 
-/// Of a machine's trials: by contestant and block.
+/// The numbers of a machine's trials, by contestant and block.
 struct Numbers<'a>(BTreeMap<(&'a str, u32), Block>);
 
 impl<'a> Numbers<'a> {
@@ -164,12 +165,12 @@ impl<'a> Numbers<'a> {
         };
         for record in records.iter().filter(here) {
             let trial = &record.trial;
-            let run = numbers.entry((trial.contestant.name.as_str(), trial.block)).or_default();
+            let block = numbers.entry((trial.contestant.name.as_str(), trial.block)).or_default();
             for (key, value) in values(record) {
                 if let Ok(value) = value
                     && record.outcome.is_ok()
                 {
-                    run.insert((trial.workload.cell(), key), value);
+                    block.insert((trial.workload.cell(), key), value);
                 }
             }
         }
@@ -186,7 +187,7 @@ impl<'a> Numbers<'a> {
         kind: Kind,
         contestant: &str,
         baseline: &str,
-    ) -> Option<Spread> {
+    ) -> Option<RatioSpread> {
         let rows: Vec<_> = rows.iter().filter(|(.., other)| *other == kind).collect();
         if rows.is_empty() {
             return None;
@@ -202,7 +203,7 @@ impl<'a> Numbers<'a> {
         };
         let blocks = self.0.keys().filter(|(name, _)| *name == contestant);
         let ratios: Vec<f64> = blocks.filter_map(ratio).collect();
-        Some(Spread {
+        Some(RatioSpread {
             ratio: median(&ratios)?,
             low: ratios.iter().copied().reduce(f64::min)?,
             high: ratios.iter().copied().reduce(f64::max)?,
@@ -237,7 +238,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn points(places: &[(f64, f64)]) -> Vec<Point> {
-        let spread = |ratio| Spread { ratio, low: ratio, high: ratio };
+        let spread = |ratio| RatioSpread { ratio, low: ratio, high: ratio };
         let point = |&(throughput, latency): &(f64, f64)| Point {
             contestant: String::new(),
             throughput: spread(throughput),

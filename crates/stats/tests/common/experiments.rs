@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Synthetic experiments of which the truth is known, through the chain that a report uses:
+//! Synthetic experiments with a known truth, through the chain that a report uses:
 //! records, intervals, p values, correction, verdicts.
 
 use model::{Record, Seed};
@@ -9,19 +9,19 @@ use stats::{Comparison, Entry, Options, Verdict, compare};
 
 use crate::common::{record, with};
 
-/// What the chain promises: at most so many families with any false claim.
+/// The promise: the largest part of families with any false claim.
 pub const FALSE_CLAIMS: f64 = 0.05;
-/// … and at least so many 95 % intervals that hold the true shift.
+/// … the smallest part of 95 % intervals that contain the true shift,
 pub const COVERAGE: f64 = 0.93;
-/// … and at most so many that are said to be equivalent when they are apart by the whole margin.
+/// … and the largest part of pairs called equivalent that differ by the whole margin.
 pub const FALSE_EQUIVALENTS: f64 = 0.05;
 
-/// How numbers of runs scatter.
+/// How numbers of trials scatter.
 #[derive(Clone, Copy)]
 pub enum Tail {
     /// Log-normal, with this standard deviation of the logarithm, on top of ten.
     LogNormal(f64),
-    /// The same with 0.6, and every twentieth run takes ten times as long.
+    /// The same with 0.6, and every twentieth trial takes ten times as long.
     Outliers,
 }
 
@@ -29,13 +29,13 @@ pub enum Tail {
 pub struct Design {
     pub name: &'static str,
     pub blocks: u32,
-    pub runs_per_boot: u32,
+    pub trials_per_boot: u32,
     pub tail: Tail,
     /// How much each boot of each contestant is off, relatively.
     pub boot_spread: f64,
     /// How much a block is off for all contestants alike, relatively.
     pub block_spread: f64,
-    /// Blocks are added until every shift is known to ± so many percent.
+    /// Blocks are added until every interval is within ± this many percent.
     pub until_percent: Option<f64>,
 }
 
@@ -49,19 +49,19 @@ const SETTINGS: [i64; 2] = [3, 24];
 pub const DESIGNS: [Design; 8] = [
     plain("6 boots", 6, 1, Tail::LogNormal(0.6)),
     Design { boot_spread: 0.2, ..plain("6 boots that differ", 6, 1, Tail::LogNormal(0.6)) },
-    Design { boot_spread: 0.3, ..plain("6 boots of 3 runs", 6, 3, Tail::LogNormal(0.6)) },
+    Design { boot_spread: 0.3, ..plain("6 boots of 3 trials", 6, 3, Tail::LogNormal(0.6)) },
     Design { block_spread: 0.5, ..plain("8 blocks that differ", 8, 1, Tail::LogNormal(0.6)) },
     Design { block_spread: 0.5, ..plain("12 blocks that differ", 12, 1, Tail::LogNormal(0.6)) },
     Design { boot_spread: 0.1, ..plain("10 boots, outliers", 10, 1, Tail::Outliers) },
-    Design { boot_spread: 0.3, ..plain("10 boots of 3 runs", 10, 3, Tail::LogNormal(1.0)) },
+    Design { boot_spread: 0.3, ..plain("10 boots of 3 trials", 10, 3, Tail::LogNormal(1.0)) },
     Design { until_percent: Some(8.0), ..plain("until ±8 %", 6, 1, Tail::LogNormal(0.6)) },
 ];
 
-const fn plain(name: &'static str, blocks: u32, runs_per_boot: u32, tail: Tail) -> Design {
+const fn plain(name: &'static str, blocks: u32, trials_per_boot: u32, tail: Tail) -> Design {
     Design {
         name,
         blocks,
-        runs_per_boot,
+        trials_per_boot,
         tail,
         boot_spread: 0.0,
         block_spread: 0.0,
@@ -73,7 +73,7 @@ const fn plain(name: &'static str, blocks: u32, runs_per_boot: u32, tail: Tail) 
 #[derive(Default)]
 pub struct Rates {
     pub experiments: u32,
-    /// Those in which nobody differs (A/A), and how many of them have a false claim.
+    /// Experiments without a difference (A/A), and how many of them have a false claim.
     pub all_alike: u32,
     pub false_alike: u32,
     /// Families with a false claim: a shift where there is none, or one to the wrong side.
@@ -126,7 +126,7 @@ fn records(design: &Design, any_shift: bool, seed: &mut Seed) -> Vec<Record> {
             for (contestant, shift) in SHIFTS {
                 let boot = shared * off(design.boot_spread, seed);
                 let shift = if any_shift { shift } else { 0.0 };
-                for _ in 0..design.runs_per_boot {
+                for _ in 0..design.trials_per_boot {
                     let value = boot * draw(design.tail, seed) + shift;
                     let mut one = with(record(contestant, block), "completion_ns", value);
                     one.trial.workload.parameters.insert("hogs".into(), setting);

@@ -51,9 +51,9 @@ pub fn with(mut record: Record, name: &str, value: f64) -> Record {
 
 /// Records of one contestant, a boot for each value of `completion_ns`.
 #[allow(dead_code)]
-pub fn runs(contestant: &str, values: &[f64]) -> Vec<Record> {
-    let run = |(&value, block)| with(record(contestant, block), "completion_ns", value);
-    values.iter().zip(0..).map(run).collect()
+pub fn trials(contestant: &str, values: &[f64]) -> Vec<Record> {
+    let trial = |(&value, block)| with(record(contestant, block), "completion_ns", value);
+    values.iter().zip(0..).map(trial).collect()
 }
 
 /// A distribution of samples.

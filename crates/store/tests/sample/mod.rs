@@ -34,7 +34,7 @@ fn experiment() -> Experiment {
         only_on: Default::default(),
         machines: vec![machine()],
         blocks: 2,
-        runs_per_boot: 3,
+        trials_per_boot: 3,
         timeout_ms: 1000,
         trace: Vec::new(),
         design: Default::default(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Waiting until nothing runs, so that a trial meets neither the kernel's work after boot nor the
-//! remains of the trial before it.
+//! Waits until the machine is idle, so that neither the kernel's work after boot nor remains of the
+//! previous trial disturb a trial.
 
 use std::fs;
 use std::thread::sleep;
@@ -10,7 +10,7 @@ const WINDOW: Duration = Duration::from_millis(50);
 /// /proc/stat counts in steps of 10 ms: one step in 50 ms may be this very loop.
 const BUSY_TICKS_MAX: u64 = 1;
 const IDLE_WINDOWS: u32 = 2;
-/// Five seconds; a machine that is not idle by then will not be.
+/// Five seconds; a machine that is not idle by then stays busy.
 const WINDOWS_MAX: u32 = 100;
 
 const CLOCK_FILE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
@@ -50,8 +50,7 @@ fn busy_ticks() -> u64 {
     parse(&fs::read_to_string("/proc/stat").unwrap_or_default())
 }
 
-/// The sum of all CPUs' ticks but for idle, waiting for I/O, and guests (which user time holds
-/// already).
+/// The sum of all CPUs' ticks except idle, waiting for I/O, and guests (which user time contains).
 fn parse(stat: &str) -> u64 {
     const IDLE_AND_IOWAIT: [usize; 2] = [3, 4];
     const BEFORE_GUEST: usize = 8;

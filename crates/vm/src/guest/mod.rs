@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What runs inside: process 1 of the virtual machine.
+//! The guest: process 1 of the virtual machine.
 //!
 //! It makes the file systems that programs expect, waits for the kernel's clock, then for each
-//! trial: waits until the machine is idle, announces the trial, has it run, hands the record to the
-//! host, and kills what is left over.
+//! trial: waits until the machine is idle, announces the trial, executes it, sends the record to
+//! the host, and kills remaining processes.
 
 mod idle;
 mod port;
@@ -18,7 +18,7 @@ use model::{Clock, Outcome, Provenance, Record, Trial};
 use crate::channel::{self, FrameKind};
 use crate::initramfs::{BOOT_FILE, Boot, TRIALS_FILE};
 
-/// What the guest knows about its boot and its place in it.
+/// Facts about the boot, and the place of the next trial in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuestFacts {
     /// The kernel's `boot_id`; under a virtual clock the host's number for the boot.

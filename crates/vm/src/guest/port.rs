@@ -24,7 +24,7 @@ pub fn write(bytes: &[u8]) {
 }
 
 /// Process 1 is root and no lockdown is in force without secure boot, so this cannot be refused;
-/// were it, the instruction above would end process 1 and the kernel would panic and say so.
+/// otherwise the instruction above would end process 1, and the kernel would panic with a message.
 fn allow(access: bool) {
     // SAFETY: ioperm changes nothing but this thread's access to one port.
     unsafe { libc::ioperm(libc::c_ulong::from(PORT), 1, libc::c_int::from(access)) };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What an init must do so that programs find what they expect.
+//! The work of an init, so that programs find what they expect.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -52,7 +52,8 @@ pub fn make_usable(path: &str) -> Result<()> {
     Ok(())
 }
 
-/// Loads of hundreds of tasks with pipes need more than a login's limits; a refusal is not fatal.
+/// Workloads of hundreds of tasks with pipes need more than the default limits; a refusal is not
+/// fatal.
 fn raise_limits() {
     const FILES_MAX: u64 = 1 << 20;
     setrlimit(Resource::RLIMIT_NOFILE, FILES_MAX, FILES_MAX).ok();
@@ -62,7 +63,7 @@ fn raise_limits() {
     }
 }
 
-/// Sockets on 127.0.0.1 are a load that programs use.
+/// Programs use sockets on 127.0.0.1.
 fn raise_loopback() {
     // SAFETY: plain system calls on a socket and a request that live here; ifreq is plain data
     // whose all-zero value is valid, and the name stays shorter than its field.
@@ -80,7 +81,7 @@ fn raise_loopback() {
     }
 }
 
-/// Ends what a trial left behind and collects it, for at most a second.
+/// Ends processes that a trial left behind and reaps them, for at most a second.
 pub fn kill_everything_else() {
     // To process 1, "all processes" are all but itself.
     kill(Pid::from_raw(-1), Signal::SIGKILL).ok();
@@ -95,7 +96,7 @@ pub fn kill_everything_else() {
 
 /// A reboot: QEMU is told to end at one, and it is the kernel's shortest way out.
 pub fn power_off() -> ! {
-    // Its error means that we are not process 1; then there is nothing to power off.
+    // An error means that this is not process 1; then there is nothing to power off.
     nix::sys::reboot::reboot(nix::sys::reboot::RebootMode::RB_AUTOBOOT).ok();
     loop {
         sleep(Duration::from_secs(1));

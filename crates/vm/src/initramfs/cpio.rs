@@ -8,7 +8,8 @@ const DIRECTORY: u32 = 0o040_000;
 const REGULAR: u32 = 0o100_000;
 const CHARACTER: u32 = 0o020_000;
 
-/// An archive in the making. Equal calls give equal bytes: no times, no owners, numbers in order.
+/// An archive under construction. Equal calls give equal bytes: no times, no owners, numbers in
+/// order.
 #[derive(Default)]
 pub struct Archive {
     bytes: Vec<u8>,
@@ -17,7 +18,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// A folder, and those above it. One that is there already stays as it is.
+    /// A folder, and those above it. An existing one is unchanged.
     pub fn folder(&mut self, path: &str) {
         let path = path.trim_matches('/');
         let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use cpio::Archive;
 
-/// Where the guest finds what the host tells it.
+/// The path of the host's message to the guest.
 pub const BOOT_FILE: &str = "/boot.json";
 /// Where the guest finds its trials, one JSON form per line.
 pub const TRIALS_FILE: &str = "/trials.jsonl";
@@ -23,15 +23,14 @@ pub const TRIALS_FILE: &str = "/trials.jsonl";
 pub const OBJECTS_FOLDER: &str = "/objects";
 
 const MIB: u64 = 1 << 20;
-/// What the kernel itself takes before it unpacks the file system, at most; its notes about every
-/// page of memory, 64 bytes for 4,096, come on top.
+/// The most memory that the kernel itself uses before it unpacks the file system, without its page
+/// structures (64 bytes for each page of 4,096).
 const KERNEL_MIB: u64 = 60;
 const PAGES_PER_NOTES: u64 = 64;
-/// While the kernel unpacks, the archive is in memory too, and of what that leaves a `tmpfs` may
-/// have half.
+/// While the kernel unpacks, the archive is in memory too; a `tmpfs` may use half of the rest.
 const SHARES: u64 = 3;
 
-/// What the host tells the guest about its boot.
+/// The host's message to the guest about its boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Boot {
     /// The boot's identity, where the guest must not draw one itself (virtual clock).
@@ -44,20 +43,20 @@ pub struct Boot {
     pub path: String,
 }
 
-/// What goes in.
+/// The contents of the file system.
 pub struct Contents<'a> {
     /// Becomes `/init`.
     pub executable: &'a Path,
     /// Names or paths of programs; each is packed at its own path.
     pub programs: &'a [String],
-    /// Paths of programs that others start by themselves, as a compiler its parts: packed in the
-    /// same way, but `PATH` does not lead to them.
+    /// Paths of programs that other programs start, such as a compiler's parts: packed in the same
+    /// way, but not in `PATH`.
     pub parts: &'a [String],
     /// Further files: absolute path in the guest, content.
     pub files: &'a [(String, Vec<u8>)],
     /// The kernel's `uname -r` and configuration file: libbpf looks for `/boot/config-<release>`.
     pub config: Option<(&'a str, &'a Path)>,
-    /// What the guest must know about its boot.
+    /// Facts for the guest about its boot.
     pub boot: &'a Boot,
     /// The trials, one JSON form per line.
     pub trials: &'a str,
@@ -119,7 +118,7 @@ fn add_program(archive: &mut Archive, program: &Path, place: &str) -> Result<()>
     Ok(())
 }
 
-/// How many bytes a guest's file system has with these programs, their libraries and `executable`
+/// The size in bytes of a guest's file system with these programs, their libraries and `executable`
 /// as `/init`, each file counted once.
 ///
 /// # Errors
@@ -139,19 +138,19 @@ pub fn size(executable: &Path, programs: &[String]) -> Result<u64> {
     files.iter().map(bytes).sum()
 }
 
-/// How many bytes the file system of a guest with so much memory can have.
+/// The largest file system, in bytes, of a guest with this much memory.
 pub fn room(memory_mib: u32) -> u64 {
     let notes_mib = u64::from(memory_mib).div_ceil(PAGES_PER_NOTES);
     u64::from(memory_mib).saturating_sub(KERNEL_MIB + notes_mib) * MIB / SHARES
 }
 
-/// The memory, MiB, that a guest needs at least for a file system of so many bytes.
+/// The least memory, MiB, of a guest with a file system of this size.
 pub fn memory_mib(bytes: u64) -> u64 {
     let without_notes = (bytes * SHARES).div_ceil(MIB) + KERNEL_MIB;
     (without_notes * PAGES_PER_NOTES).div_ceil(PAGES_PER_NOTES - 1)
 }
 
-/// Links are followed: the guest gets the content under the name that was asked for.
+/// Links are followed: the guest gets the content under the requested name.
 fn add_file(archive: &mut Archive, from: &Path, place: &str) -> Result<()> {
     if !archive.has(place) {
         let content = fs::read(from).with_context(|| format!("reading {}", from.display()))?;

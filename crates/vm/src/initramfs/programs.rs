@@ -33,7 +33,7 @@ fn is_executable(path: &Path) -> bool {
 /// The paths of the loader and of every library that it loads for a program; empty for a static
 /// one.
 ///
-/// The loader itself is asked (`LD_TRACE_LOADED_OBJECTS`), because only it knows the order in which
+/// It runs the loader itself (`LD_TRACE_LOADED_OBJECTS`), because only it knows the order in which
 /// run paths, configuration, cache and hardware variants are searched.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Kernels from the Debian mirror in the machine's own apt sources. apt runs with a state in a
-//! folder of ours and writes nothing of the system's, so it does not need root.
+//! private folder and does not change the system, so it does not need root.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -31,7 +31,7 @@ struct Series {
 
 impl Series {
     /// `None` for a name without such packages in Debian.
-    fn of(name: &str) -> Option<Series> {
+    fn from_name(name: &str) -> Option<Series> {
         let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let is_split = name == "7" || name.strip_prefix("7.").is_some_and(number);
         let (image, config) = if NAMES.contains(&name) && !is_split {
@@ -73,7 +73,7 @@ pub fn pull(home: &Path, names: &[&str], on_note: &mut dyn FnMut(&str)) -> Resul
 }
 
 fn series(name: &str) -> Result<Series> {
-    Series::of(name).with_context(|| {
+    Series::from_name(name).with_context(|| {
         format!(
             "cannot pull a kernel `{name}`: known are {}, and 7.2 and the like; otherwise \
              {INSTEAD}",
@@ -142,8 +142,8 @@ impl PrivateApt {
         self.folder.path().join(name)
     }
 
-    /// A call of apt that reads and writes only our folder. Root's apt would hand downloads to a
-    /// user that may not enter it, hence the sandbox option.
+    /// A call of apt that reads and writes only the private folder. Root's apt would hand downloads
+    /// to a user that may not enter it, hence the sandbox option.
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env("LC_ALL", "C").current_dir(self.path("packages"));

@@ -225,7 +225,7 @@ pub(super) fn store(home: &Path, kernel: &Kernel, source: &str) -> Result<String
     Ok(name)
 }
 
-/// Lets everybody enter the folder: `tempdir_in` makes it for its owner only.
+/// Makes the folder readable for all users: `tempdir_in` makes it for its owner only.
 fn make_readable(path: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(0o755))?;

@@ -15,11 +15,11 @@ use super::subprocess::run;
 /// Kernels from 7.1 on, whose sched_ext is the one that the simulator models.
 const PREFIX: &str = "linux-source-7.";
 
-/// What is kept of the sources.
+/// The parts of the sources that are kept.
 const FOLDERS: [&str; 2] = ["tools/sched_ext", "tools/testing/selftests/sched_ext"];
 
 /// Gets the newest ones that the mirror has unless there are some under `home`, and returns their
-/// folder. `on_note` hears one line before each slow step.
+/// folder. `on_note` gets one line before each slow step.
 ///
 /// # Errors
 /// apt, dpkg-deb, tar or xz is missing, or the mirror does not answer or has no such package.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a bzImage says about itself, by the x86 boot protocol (Documentation/arch/x86/boot.rst).
+//! Facts in the header of a bzImage, by the x86 boot protocol (Documentation/arch/x86/boot.rst).
 
-/// Where the setup header's magic `HdrS` stands.
+/// The offset of the setup header's magic `HdrS`.
 const MAGIC: usize = 0x202;
-/// Where the offset of the version string, less 0x200, stands.
+/// The offset of a field: the offset of the version string, minus 0x200.
 const VERSION_POINTER: usize = 0x20e;
 
 /// `uname -r` of the kernel in a bzImage: the first word of its version string. `None` if it is

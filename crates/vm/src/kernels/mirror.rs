@@ -35,8 +35,7 @@ impl Mirror {
         )
     }
 
-    /// The main archive: by its own word, or, before the first `apt-get update`, by its suite's
-    /// name.
+    /// The main archive: by its label, or, before the first `apt-get update`, by its suite's name.
     fn choose(targets: &str) -> Option<Mirror> {
         let rows: Vec<Vec<&str>> = targets.lines().map(|line| line.split('|').collect()).collect();
         let main = rows.iter().filter(|row| row.len() == 6 && row[4] == "main");
@@ -50,7 +49,8 @@ impl Mirror {
         Some(Mirror { uri: row[0].to_owned(), sources: file.into() })
     }
 
-    /// Our list: this mirror's suites that have the kernels, checked with the same keys.
+    /// The private list of sources: this mirror's suites that have the kernels, checked with the
+    /// same keys.
     pub fn sources(&self, folder: &Path) -> Result<String> {
         let text = fs::read_to_string(&self.sources)
             .with_context(|| format!("reading {}", self.sources.display()))?;

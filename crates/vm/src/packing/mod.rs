@@ -30,7 +30,7 @@ impl Packed {
     ///
     /// # Errors
     /// A source tree cannot be packed.
-    pub fn of(trials: &[Trial], sources: &Path) -> Result<Packed> {
+    pub fn for_trials(trials: &[Trial], sources: &Path) -> Result<Packed> {
         let found = trials.iter().flat_map(installed::programs_of).filter_map(installed::find);
         let mut packed = Packed {
             programs: found.map(|path| path.display().to_string()).collect(),
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn two_trials_need_everything_once() {
         let trials = [cat("/etc/passwd", &["sh"]), cat("/etc/passwd", &["ls"])].map(trial);
-        let packed = Packed::of(&trials, Path::new("/nowhere")).unwrap();
+        let packed = Packed::for_trials(&trials, Path::new("/nowhere")).unwrap();
         let names: Vec<&str> =
             packed.programs.iter().map(|path| path.rsplit('/').next().unwrap()).collect();
         assert_eq!(names, ["cat", "ls", "sh"]);
@@ -148,9 +148,11 @@ mod tests {
     #[test]
     fn what_cannot_be_packed_is_named() {
         let tree = Program { sources: "absent".into(), ..cat("/etc/passwd", &[]) };
-        let why = Packed::of(&[trial(tree)], Path::new("/nowhere")).unwrap_err().to_string();
+        let why =
+            Packed::for_trials(&[trial(tree)], Path::new("/nowhere")).unwrap_err().to_string();
         assert!(why.contains("scripts/sources.sh absent"), "{why}");
-        let packed = Packed::of(&[trial(cat("/no/such", &[]))], Path::new("/nowhere")).unwrap();
+        let packed =
+            Packed::for_trials(&[trial(cat("/no/such", &[]))], Path::new("/nowhere")).unwrap();
         let own = std::env::current_exe().unwrap();
         let why = packed.too_large(&own, 512).unwrap_err().to_string();
         assert!(why.contains("/no/such: a workload needs it"), "{why}");
@@ -158,7 +160,8 @@ mod tests {
 
     #[test]
     fn a_guest_without_room_says_how_much_it_takes() {
-        let packed = Packed::of(&[trial(cat("/etc/passwd", &[]))], Path::new("/nowhere")).unwrap();
+        let packed =
+            Packed::for_trials(&[trial(cat("/etc/passwd", &[]))], Path::new("/nowhere")).unwrap();
         let own = std::env::current_exe().unwrap();
         assert_eq!(packed.too_large(&own, 4096).unwrap(), None);
         let why = packed.too_large(&own, 64).unwrap().unwrap();

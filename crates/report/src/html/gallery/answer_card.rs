@@ -10,7 +10,7 @@ use super::consent_counts::badge;
 use super::page_subject::Subject;
 use crate::units;
 
-/// The load, and where if that is a part of the question.
+/// The workload, and the machine and backend if they are a part of the question.
 pub fn subject(question: &Question) -> String {
     let Question { cell, setting, .. } = question;
     let variant = question.variant().map(|variant| {
@@ -23,7 +23,7 @@ pub fn subject(question: &Question) -> String {
     }
 }
 
-/// Where a question stands on its scheduler's page.
+/// The question's anchor on its scheduler's page.
 pub fn place(question: &Question) -> String {
     let Question { cell, setting, baseline, measure, .. } = question;
     let variant = question.variant().unwrap_or_default();
@@ -72,7 +72,7 @@ fn row(answer: &Answer, question: &Question, scale: RatioScale, dissents: bool) 
         text(&answer.contributor),
         Subject::Machine.link(&answer.machine),
         answer.backend.word(),
-        answer.runs,
+        answer.trials,
         text(&median),
         text(&shift),
         text(&interval),

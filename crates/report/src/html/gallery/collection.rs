@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a gallery shows: shared files, and the questions that they answer.
+//! The content of a gallery: shared files, and the questions that they answer.
 
 use stats::view::consensus::Question;
 
@@ -8,25 +8,25 @@ use stats::view::consensus::Question;
 pub struct Contribution {
     /// Its name in the folder.
     pub file: String,
-    /// Who shares it, as they say.
+    /// The contributor's name, as given.
     pub by: String,
-    /// What they say about it.
+    /// The contributor's note.
     pub note: String,
     /// The SHA-256 that seals it.
     pub seal: String,
-    /// The experiments, with the questions that they ask.
+    /// The experiments with their questions.
     pub experiments: Vec<(String, String)>,
-    /// When they ran, e.g. `2026-01-31`, ascending.
+    /// Their dates, e.g. `2026-01-31`, ascending.
     pub dates: Vec<String>,
-    /// How many trials.
+    /// The number of trials.
     pub trials: usize,
     /// Kernels under test.
     pub kernels: Vec<String>,
-    /// Processors, as the kernels under test saw them.
+    /// Processors, as the kernels under test report them.
     pub processors: Vec<String>,
     /// Schedulers with the beginning of their source's SHA-256.
     pub schedulers: Vec<(String, String)>,
-    /// What was left out, as the file says.
+    /// What the file says it leaves out.
     pub left_out: Vec<String>,
 }
 
@@ -44,10 +44,10 @@ pub struct Refused {
 pub struct Gallery {
     /// The files, in the order of their names.
     pub contributions: Vec<Contribution>,
-    /// Those that could not be taken.
+    /// The refused files.
     pub refused: Vec<Refused>,
-    /// What they answer.
+    /// The questions.
     pub questions: Vec<Question>,
-    /// When and by what the site was made; the caller's words, as reports have no clock.
+    /// When and by which program the site was made; from the caller, because reports have no clock.
     pub generated: String,
 }

@@ -14,7 +14,7 @@ pub(super) struct ConsentCounts {
 }
 
 impl ConsentCounts {
-    pub(super) fn of<'a>(questions: impl IntoIterator<Item = &'a Question>) -> ConsentCounts {
+    pub(super) fn count<'a>(questions: impl IntoIterator<Item = &'a Question>) -> ConsentCounts {
         let mut counts = ConsentCounts::default();
         for question in questions.into_iter().filter(|question| question.contributors().len() > 1) {
             counts.asked += 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What every page of the gallery has around its sections.
+//! The frame of every page of the gallery.
 
 use super::super::escape::text;
 use super::super::frame::head;

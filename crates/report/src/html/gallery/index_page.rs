@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The first page: do they agree, who disagrees about what, and ways to everything else.
+//! The first page: whether contributors agree, the disputed questions, and links to all other
+//! pages.
 
 use std::collections::BTreeSet;
 
@@ -17,10 +18,11 @@ use crate::units;
 
 /// The page.
 pub fn page(gallery: &Gallery) -> String {
-    let who: BTreeSet<&str> = gallery.contributions.iter().map(|one| one.by.as_str()).collect();
-    let trials = gallery.contributions.iter().map(|one| one.trials).sum();
+    let contributors: BTreeSet<&str> =
+        gallery.contributions.iter().map(|contribution| contribution.by.as_str()).collect();
+    let trials = gallery.contributions.iter().map(|contribution| contribution.trials).sum();
     let body = [
-        answer(gallery, who.len()),
+        answer(gallery, contributors.len()),
         disputed(gallery),
         Subject::ALL.map(|subject| list(gallery, subject)).concat(),
         contributions(&gallery.contributions),
@@ -44,7 +46,7 @@ pub fn page(gallery: &Gallery) -> String {
         question: "Do contributors find the same answer to the same question?",
         facts: vec![
             fact(gallery.contributions.len(), "shared file"),
-            fact(who.len(), "contributor"),
+            fact(contributors.len(), "contributor"),
             fact(trials, "trial"),
             fact(gallery.questions.len(), "question"),
         ],
@@ -54,7 +56,7 @@ pub fn page(gallery: &Gallery) -> String {
 }
 
 fn answer(gallery: &Gallery, contributors: usize) -> String {
-    let counts = ConsentCounts::of(&gallery.questions);
+    let counts = ConsentCounts::count(&gallery.questions);
     let asked = units::count(counts.asked as u64, "question");
     let sentence = match counts.asked {
         0 if gallery.contributions.is_empty() => "There is no shared file here.".into(),
@@ -84,7 +86,8 @@ fn answer(gallery: &Gallery, contributors: usize) -> String {
 
 /// Questions whose answers contradict each other, in full.
 fn disputed(gallery: &Gallery) -> String {
-    let disputes = gallery.questions.iter().filter(|one| one.consent() == Consent::Disagree);
+    let disputes =
+        gallery.questions.iter().filter(|question| question.consent() == Consent::Disagree);
     let card = |question: &Question| {
         let whose = Subject::Scheduler.link(&question.contestant);
         format!("<h3>{whose}</h3>{}", answer_card::card(question))
@@ -104,7 +107,7 @@ fn disputed(gallery: &Gallery) -> String {
 fn list(gallery: &Gallery, subject: Subject) -> String {
     let row = |name: &str| {
         let questions = subject.about(gallery, name);
-        let counts = ConsentCounts::of(questions.iter().copied());
+        let counts = ConsentCounts::count(questions.iter().copied());
         format!(
             "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td><td class=\"n\">{}</td>{}</tr>",
             subject.link(name),
@@ -127,7 +130,7 @@ fn list(gallery: &Gallery, subject: Subject) -> String {
 }
 
 fn contributions(list: &[Contribution]) -> String {
-    let rows: String = list.iter().map(one).collect();
+    let rows: String = list.iter().map(contribution_card).collect();
     if rows.is_empty() {
         return String::new();
     }
@@ -139,19 +142,19 @@ fn contributions(list: &[Contribution]) -> String {
     )
 }
 
-fn one(one: &Contribution) -> String {
+fn contribution_card(shared: &Contribution) -> String {
     let schedulers: Vec<String> =
-        one.schedulers.iter().map(|(name, sha256)| format!("{name} {sha256}")).collect();
+        shared.schedulers.iter().map(|(name, sha256)| format!("{name} {sha256}")).collect();
     let experiments: Vec<String> =
-        one.experiments.iter().map(|(name, question)| format!("{name}: {question}")).collect();
+        shared.experiments.iter().map(|(name, question)| format!("{name}: {question}")).collect();
     let facts = [
-        ("Note", one.note.clone()),
+        ("Note", shared.note.clone()),
         ("Experiments", experiments.join("; ")),
-        ("Kernels", one.kernels.join("; ")),
-        ("Processors", one.processors.join("; ")),
+        ("Kernels", shared.kernels.join("; ")),
+        ("Processors", shared.processors.join("; ")),
         ("Sources", schedulers.join("; ")),
-        ("Left out", one.left_out.join("; ")),
-        ("Seal", one.seal.clone()),
+        ("Left out", shared.left_out.join("; ")),
+        ("Seal", shared.seal.clone()),
     ];
     let facts: String = facts
         .iter()
@@ -161,17 +164,18 @@ fn one(one: &Contribution) -> String {
     format!(
         "<details id=\"{}\"><summary><b>{}</b> {} · {} trials · {}</summary><dl \
          class=\"facts\">{facts}</dl></details>",
-        contribution(&one.seal),
-        text(&one.by),
-        text(&one.file),
-        one.trials,
-        text(&one.dates.join(", "))
+        contribution(&shared.seal),
+        text(&shared.by),
+        text(&shared.file),
+        shared.trials,
+        text(&shared.dates.join(", "))
     )
 }
 
 fn refused(list: &[Refused]) -> String {
-    let row =
-        |one: &Refused| format!("<tr><td>{}</td><td>{}</td></tr>", text(&one.file), text(&one.why));
+    let row = |refused: &Refused| {
+        format!("<tr><td>{}</td><td>{}</td></tr>", text(&refused.file), text(&refused.why))
+    };
     let rows: String = list.iter().map(row).collect();
     if rows.is_empty() {
         return String::new();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a page of the gallery is about, and where that page is.
+//! The subjects of the gallery's pages, and the pages' names.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use stats::view::consensus::Question;
 use super::super::escape::{anchor, text};
 use super::collection::Gallery;
 
-/// What pages are about.
+/// The kinds of subjects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     Scheduler,
@@ -62,7 +62,7 @@ impl Subject {
         format!("{}-{}.html", self.word(), anchor(name))
     }
 
-    /// A name that leads to its page.
+    /// A name that links to its page.
     pub(super) fn link(self, name: &str) -> String {
         format!("<a href=\"{}\">{}</a>", self.file(name), text(name))
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The page of a scheduler, with every answer; of a machine or a load, with a line a question.
+//! The page of a scheduler, with every answer; that of a machine or a workload, with one line for
+//! each question.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,15 +20,16 @@ use crate::units;
 /// The page.
 pub fn page(gallery: &Gallery, subject: Subject, name: &str) -> String {
     let questions = subject.about(gallery, name);
-    let counts = ConsentCounts::of(questions.iter().copied());
-    let who: BTreeSet<&str> = questions.iter().flat_map(|one| one.contributors()).collect();
+    let counts = ConsentCounts::count(questions.iter().copied());
+    let contributors: BTreeSet<&str> =
+        questions.iter().flat_map(|question| question.contributors()).collect();
     let body = match subject {
         Subject::Scheduler => versions(gallery, name) + &by_workload(&questions),
         Subject::Machine => machine(&questions, name),
         Subject::Workload => workload(&questions),
     };
     let about = match subject {
-        Subject::Workload => questions.first().map_or("", |one| one.about.as_str()),
+        Subject::Workload => questions.first().map_or("", |question| question.about.as_str()),
         _ => "",
     };
     let frame = GalleryFrame {
@@ -36,7 +38,7 @@ pub fn page(gallery: &Gallery, subject: Subject, name: &str) -> String {
         question: about,
         facts: vec![
             fact(questions.len(), "question"),
-            fact(who.len(), "contributor"),
+            fact(contributors.len(), "contributor"),
             labelled_fact(counts.agree, "agreed on"),
             labelled_fact(counts.disagree, "disputed"),
         ],
@@ -50,7 +52,7 @@ pub fn page(gallery: &Gallery, subject: Subject, name: &str) -> String {
     frame.around(&body, gallery)
 }
 
-/// The texts under this name; several are several schedulers.
+/// The source texts under this name. Several texts are several schedulers.
 fn versions(gallery: &Gallery, name: &str) -> String {
     let mut versions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for Contribution { by, schedulers, .. } in &gallery.contributions {
@@ -61,8 +63,8 @@ fn versions(gallery: &Gallery, name: &str) -> String {
     if versions.is_empty() {
         return String::new();
     }
-    let item = |(sha256, who): (&&str, &Vec<&str>)| {
-        format!("<li><code>{}</code> {}</li>", text(sha256), text(&who.join(", ")))
+    let item = |(sha256, contributors): (&&str, &Vec<&str>)| {
+        format!("<li><code>{}</code> {}</li>", text(sha256), text(&contributors.join(", ")))
     };
     let items: String = versions.iter().map(item).collect();
     let warning = match versions.len() {
@@ -78,10 +80,12 @@ fn versions(gallery: &Gallery, name: &str) -> String {
 /// A scheduler's questions, workload by workload.
 fn by_workload(questions: &[&Question]) -> String {
     let mut workloads: BTreeMap<&str, Vec<&Question>> = BTreeMap::new();
-    questions.iter().for_each(|one| workloads.entry(&one.workload).or_default().push(one));
+    questions
+        .iter()
+        .for_each(|question| workloads.entry(&question.workload).or_default().push(question));
     let section = |(workload, questions): (&str, Vec<&Question>)| {
-        let about = questions.first().map_or("", |one| one.about.as_str());
-        let cards: String = questions.iter().map(|one| answer_card::card(one)).collect();
+        let about = questions.first().map_or("", |question| question.about.as_str());
+        let cards: String = questions.iter().map(|question| answer_card::card(question)).collect();
         format!(
             "<section><h2>{}</h2><p class=\"aside\">{}</p>{cards}</section>\n",
             Subject::Workload.link(workload),
@@ -91,11 +95,11 @@ fn by_workload(questions: &[&Question]) -> String {
     workloads.into_iter().map(section).collect()
 }
 
-/// A workload's questions: who says what, in short.
+/// A workload's questions: the contributors' answers in short.
 fn workload(questions: &[&Question]) -> String {
     let row = |question: &&Question| {
         let said = |wanted: fn(Verdict) -> bool| {
-            question.answers.iter().filter(|one| wanted(one.verdict)).count()
+            question.answers.iter().filter(|answer| wanted(answer.verdict)).count()
         };
         let number = |class: &str, count: usize| match count {
             0 => "<td class=\"n none\">–</td>".to_owned(),
@@ -128,7 +132,7 @@ fn workload(questions: &[&Question]) -> String {
     )
 }
 
-/// What was answered on a machine, and whether it is what others say.
+/// The answers from a machine, and whether others agree.
 fn machine(questions: &[&Question], name: &str) -> String {
     let mut rows = String::new();
     for question in questions {
@@ -141,7 +145,7 @@ fn machine(questions: &[&Question], name: &str) -> String {
          whether \
          contributors agree, on all machines.</p><div class=\"scroll\"><table class=\"data result \
          subjects\"><thead><tr><th scope=\"col\">scheduler</th><th scope=\"col\">workload</th><th \
-         scope=\"col\">by</th><th scope=\"col\">who</th><th scope=\"col\" \
+         scope=\"col\">by</th><th scope=\"col\">contributors</th><th scope=\"col\" \
          class=\"n\">difference</th><th scope=\"col\">95 % interval</th><th \
          scope=\"col\">verdict</th><th scope=\"col\">contributors</th></tr></thead><tbody>{rows}\
          </tbody></table></div></section>\n"
@@ -169,7 +173,7 @@ fn machine_row(question: &Question, answer: &Answer) -> String {
     )
 }
 
-/// The scheduler's name, which leads to the answers.
+/// The scheduler's name, which links to the answers.
 fn linked(question: &Question) -> String {
     let file = Subject::Scheduler.file(&question.contestant);
     format!(
@@ -179,7 +183,7 @@ fn linked(question: &Question) -> String {
     )
 }
 
-/// Whether those who were asked agree; one contributor has nobody to agree with.
+/// Whether the contributors agree, if there are several.
 fn consent(question: &Question) -> String {
     match question.contributors().len() {
         0 | 1 => "<small>one only</small>".into(),
@@ -187,7 +191,7 @@ fn consent(question: &Question) -> String {
     }
 }
 
-/// Where a contribution stands in the index.
+/// The anchor of a contribution in the index.
 pub fn contribution(seal: &str) -> String {
     anchor(seal)
 }

@@ -9,7 +9,7 @@ use crate::compare::evidence;
 use crate::compare::evidence::PValue;
 use crate::compare::shift::Shift;
 use crate::decide::verdict::{Verdict, judge};
-use crate::number::interval::RUNS_NEEDED;
+use crate::number::interval::TRIALS_NEEDED;
 use crate::rank::holm::units_needed;
 
 /// All but the baseline, in the comparison's order.
@@ -28,10 +28,10 @@ pub(super) fn candidates(comparison: &Comparison, aims: &[Aim]) -> Vec<Candidate
 }
 
 fn candidate(comparison: &Comparison, aims: &[Aim], name: &str) -> Candidate {
-    let of = |watched: &Watched| judged(comparison, watched, name);
+    let judge_watched = |watched: &Watched| judged(comparison, watched, name);
     let keeps = |aim: &Aim| -> Vec<Judged> {
         let kept = |watched| {
-            let judged = of(watched);
+            let judged = judge_watched(watched);
             Judged { finding: kept(&judged, watched), p: None, ..judged }
         };
         aim.keeps.iter().map(kept).collect()
@@ -39,7 +39,7 @@ fn candidate(comparison: &Comparison, aims: &[Aim], name: &str) -> Candidate {
     Candidate {
         name: name.into(),
         standing: Standing::Unknown,
-        decides: aims.iter().map(|aim| of(&aim.decides)).collect(),
+        decides: aims.iter().map(|aim| judge_watched(&aim.decides)).collect(),
         keeps: aims.iter().map(keeps).collect(),
         failures: failures(comparison, name),
     }
@@ -48,17 +48,17 @@ fn candidate(comparison: &Comparison, aims: &[Aim], name: &str) -> Candidate {
 /// The trials of a contestant that did not end well.
 pub(super) fn failures(comparison: &Comparison, name: &str) -> Vec<(String, usize)> {
     let outcomes = comparison.cells.iter().flat_map(|cell| &cell.outcomes);
-    let bad = outcomes.filter(|one| one.contestant == name && one.outcome != "ok");
+    let bad = outcomes.filter(|count| count.contestant == name && count.outcome != "ok");
     let words = |outcome: &str, reason: &str| match reason.lines().next().unwrap_or_default() {
         "" => outcome.to_owned(),
         reason => format!("{outcome}: {reason}"),
     };
     let mut failures: Vec<(String, usize)> = Vec::new();
-    for one in bad {
-        let what = words(&one.outcome, &one.reason);
+    for count in bad {
+        let what = words(&count.outcome, &count.reason);
         match failures.iter_mut().find(|(known, _)| *known == what) {
-            Some((_, trials)) => *trials += one.trials,
-            None => failures.push((what, one.trials)),
+            Some((_, trials)) => *trials += count.trials,
+            None => failures.push((what, count.trials)),
         }
     }
     failures
@@ -70,7 +70,7 @@ fn judged(comparison: &Comparison, watched: &Watched, name: &str) -> Judged {
     let row = row(comparison, watched);
     let entry = |name: &str| row?.entries.iter().find(|entry| entry.contestant == name);
     let (ours, base) = (entry(name), entry(&comparison.baseline));
-    let runs = |entry: Option<&Entry>| entry.map_or(0, |entry| entry.runs);
+    let trials = |entry: Option<&Entry>| entry.map_or(0, |entry| entry.trials);
     Judged {
         finding: Effect::Unknown,
         unit,
@@ -79,12 +79,12 @@ fn judged(comparison: &Comparison, watched: &Watched, name: &str) -> Judged {
         now: base.and_then(|entry| entry.median),
         gain: ours.and_then(|entry| entry.shift).map(|shift| gain(shift, direction)),
         p: ours.and_then(|entry| entry.p_value),
-        runs: runs(ours).min(runs(base)),
+        trials: trials(ours).min(trials(base)),
         missing: [ours, base].into_iter().flatten().find_map(why_missing),
     }
 }
 
-/// The first of the reasons why a contestant has no number at all.
+/// Why a contestant has no number: the first reason.
 fn why_missing(entry: &Entry) -> Option<String> {
     entry.missing.keys().next().filter(|_| entry.median.is_none()).cloned()
 }
@@ -94,31 +94,30 @@ fn row<'a>(comparison: &'a Comparison, watched: &Watched) -> Option<&'a Row> {
     cell.rows.iter().find(|row| row.measure == watched.measure)
 }
 
-/// A shift turned so that better is above 0.
+/// A shift with its sign changed, if needed, so that better is above 0.
 fn gain(shift: Shift, direction: Direction) -> Shift {
     if direction == Direction::Lower { shift.turned() } else { shift }
 }
 
 /// Holm's correction over every candidate in every deciding measure: one family.
 fn correct(candidates: &mut [Candidate]) {
-    let decides = candidates.iter_mut().flat_map(|one| &mut one.decides);
-    let mut family: Vec<&mut PValue> = decides.filter_map(|one| one.p.as_mut()).collect();
+    let decides = candidates.iter_mut().flat_map(|candidate| &mut candidate.decides);
+    let mut family: Vec<&mut PValue> = decides.filter_map(|judged| judged.p.as_mut()).collect();
     evidence::correct(&mut family);
 }
 
-/// What a gain in a deciding measure means. The gain's good side is above 0, so it is judged as
-/// what is better the higher.
+/// What a gain in a deciding measure means. A gain is better the higher it is.
 fn decided(judged: &Judged, watched: &Watched) -> Effect {
     let p = judged.p.map(|p| p.adjusted);
     let Some(gain) = &judged.gain else { return Effect::Unknown };
     let matters = matters(gain.value, gain.percent, watched);
-    match judge(Some(gain), p, None, judged.runs, Direction::Higher) {
+    match judge(Some(gain), p, None, judged.trials, Direction::Higher) {
         Verdict::Better if matters => Effect::Better,
         Verdict::Worse if matters => Effect::Worse,
         Verdict::Better | Verdict::Worse => Effect::Slight,
         Verdict::Equivalent | Verdict::Equal => Effect::Alike,
-        Verdict::TooFewRuns | Verdict::NotMeasured => Effect::Unknown,
-        // So few trials could not have supported any claim among this many comparisons.
+        Verdict::TooFewTrials | Verdict::NotMeasured => Effect::Unknown,
+        // Too few trials to support any claim among this many comparisons.
         _ if !judged.p.is_some_and(|p| p.can_claim()) => Effect::Unknown,
         _ => Effect::Open,
     }
@@ -126,7 +125,7 @@ fn decided(judged: &Judged, watched: &Watched) -> Effect {
 
 /// What a loss means in a measure that must not get worse.
 fn kept(judged: &Judged, watched: &Watched) -> Effect {
-    let Some(gain) = judged.gain.filter(|_| judged.runs >= RUNS_NEEDED) else {
+    let Some(gain) = judged.gain.filter(|_| judged.trials >= TRIALS_NEEDED) else {
         return Effect::Unknown;
     };
     let Some(interval) = gain.interval else { return Effect::Open };
@@ -140,14 +139,14 @@ fn kept(judged: &Judged, watched: &Watched) -> Effect {
     }
 }
 
-/// Whether a difference is as large as it must be to matter.
+/// Whether a difference is large enough to matter.
 pub(super) fn matters(value: f64, percent: Option<f64>, watched: &Watched) -> bool {
     value.abs() > watched.least && percent.is_none_or(|percent| percent.abs() > watched.percent)
 }
 
 fn standing(candidate: &Candidate) -> Standing {
-    let decides = |finding| candidate.decides.iter().any(|one| one.finding == finding);
-    let keeps = |finding| candidate.keeps.iter().flatten().any(|one| one.finding == finding);
+    let decides = |finding| candidate.decides.iter().any(|judged| judged.finding == finding);
+    let keeps = |finding| candidate.keeps.iter().flatten().any(|judged| judged.finding == finding);
     if !candidate.failures.is_empty() {
         return Standing::Failed;
     }
@@ -155,7 +154,7 @@ fn standing(candidate: &Candidate) -> Standing {
         return Standing::Unknown;
     }
     match decides(Effect::Better) {
-        true if decides(Effect::Worse) || keeps(Effect::Worse) => Standing::Dear,
+        true if decides(Effect::Worse) || keeps(Effect::Worse) => Standing::Costly,
         // Its cost is unknown, and an unknown cost cannot be recommended.
         true if keeps(Effect::Unknown) => Standing::Unknown,
         true => Standing::Good,
@@ -171,12 +170,12 @@ fn is_slight_gain(judged: &Judged) -> bool {
 
 /// Why no candidate could be judged.
 pub(super) fn silence(candidates: &[Candidate]) -> Silence {
-    let decides = || candidates.iter().flat_map(|one| &one.decides);
-    let comparisons = decides().filter(|one| one.gain.is_some()).count();
-    let runs = decides().map(|one| one.runs).max().unwrap_or(0);
-    let needed = RUNS_NEEDED.max(units_needed(comparisons));
-    match runs > 0 && runs < needed {
-        true => Silence::TooFewRuns(runs, needed),
+    let decides = || candidates.iter().flat_map(|candidate| &candidate.decides);
+    let comparisons = decides().filter(|judged| judged.gain.is_some()).count();
+    let trials = decides().map(|judged| judged.trials).max().unwrap_or(0);
+    let needed = TRIALS_NEEDED.max(units_needed(comparisons));
+    match trials > 0 && trials < needed {
+        true => Silence::TooFewTrials(trials, needed),
         false => Silence::NothingMeasured,
     }
 }

@@ -11,9 +11,8 @@
 //! large as the aim requires. **Other measures must not get worse.** They are judged by the
 //! opposite rule: a loss that is large enough to matter and whose interval excludes 0 rules a
 //! candidate out, without any correction, because caution costs nothing here.
-//!
-//! Several candidates are equal choices if they cannot be told apart from the best, or if their
-//! gain is smaller by no more than matters. Among them, those that need nothing to be loaded come
+//! Several candidates are equal choices if they are not distinguishable from the best, or if their
+//! gain is smaller by less than what matters. Among them, those that need nothing to be loaded come
 //! first, then those with the fewest losses. If no candidate is better, the current scheduler
 //! stays: keeping it costs nothing.
 //!
@@ -49,11 +48,12 @@ pub struct Watched {
     pub cell: String,
     /// The measure.
     pub measure: MeasureKey,
-    /// What it is, in plain words.
+    /// Its meaning, in plain words.
     pub words: String,
     /// Smaller differences do not matter, in percent of the current scheduler.
     pub percent: f64,
-    /// Nor do these, in the measure's unit. If the current scheduler has 0 this alone decides.
+    /// Smaller differences do not matter, in the measure's unit. If the current scheduler has 0,
+    /// only this margin applies.
     pub least: f64,
 }
 
@@ -73,11 +73,11 @@ pub struct Judged {
     /// The shift from the current scheduler, **above 0 where it is better**, below where it is
     /// worse.
     pub gain: Option<Shift>,
-    /// The chance of such a difference; `adjusted` for all candidates in all deciding measures, and
-    /// `None` for what must not get worse.
+    /// The p value; `adjusted` for all candidates in all deciding measures, and `None` for guarded
+    /// measures.
     pub p: Option<PValue>,
-    /// Trials of the side that has fewer.
-    pub runs: usize,
+    /// The number of trials of the side with fewer.
+    pub trials: usize,
     /// Why a side has no number, where one has none.
     pub missing: Option<String>,
 }
@@ -98,7 +98,7 @@ pub enum Effect {
     Slight,
     /// The interval excludes a difference that matters, or at least a loss that matters.
     Alike,
-    /// The trials are inconclusive.
+    /// The interval contains both no difference and one that matters.
     Open,
     /// Worse, by more than the aim's margin.
     Worse,
@@ -106,16 +106,16 @@ pub enum Effect {
     Unknown,
 }
 
-/// Where a candidate stands, all measures together.
+/// The overall result of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     /// Better in a deciding measure, and not worse in any other.
     Good,
     /// Better in a deciding measure, and worse in another.
-    Dear,
+    Costly,
     /// Better, but by less than the aim's margin.
     Slight,
-    /// Not told apart from the current scheduler.
+    /// Not distinguishable from the current scheduler.
     Alike,
     /// Worse in a deciding measure.
     Worse,
@@ -129,7 +129,7 @@ impl Standing {
     /// All, the best first.
     pub const ALL: [Standing; 7] = [
         Self::Good,
-        Self::Dear,
+        Self::Costly,
         Self::Slight,
         Self::Alike,
         Self::Worse,
@@ -137,11 +137,11 @@ impl Standing {
         Self::Failed,
     ];
 
-    /// In one word.
+    /// The name for messages.
     pub fn words(self) -> &'static str {
         match self {
             Standing::Good => "good",
-            Standing::Dear => "good at a price",
+            Standing::Costly => "good at a price",
             Standing::Slight => "slightly better",
             Standing::Alike => "alike",
             Standing::Worse => "worse",
@@ -156,20 +156,20 @@ impl Standing {
 pub struct Candidate {
     /// Its name.
     pub name: String,
-    /// Where it stands.
+    /// Its overall result.
     pub standing: Standing,
     /// What decides, aim by aim.
     pub decides: Vec<Judged>,
     /// What must not get worse, aim by aim, in the aim's order.
     pub keeps: Vec<Vec<Judged>>,
-    /// How trials ended that did not end well: the outcome with its reason, and how many.
+    /// Bad outcomes: each with its reason, and how many trials.
     pub failures: Vec<(String, usize)>,
 }
 
-/// What to do.
+/// The recommendation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Advice {
-    /// Use the first; the others cannot be told apart from it.
+    /// Use the first; the others are not distinguishable from it.
     Switch(Vec<String>),
     /// Keep the current scheduler.
     Keep(Reason),
@@ -180,39 +180,39 @@ pub enum Advice {
 /// Why to keep the current scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// No candidate can be told apart from it.
+    /// No candidate is distinguishable from it.
     NoDifference,
     /// Some candidates differ from it, and all of these are worse.
     NobodyBetter,
     /// Some candidates are better, but by less than the aim's margin.
     TooLittle,
     /// Some candidates are better, and all of these are worse in a measure that must not get worse.
-    TooDear,
+    TooCostly,
 }
 
 /// Why nothing can be said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Silence {
     /// Too few trials: the number of trials of each contestant, and the number that is needed.
-    TooFewRuns(usize, usize),
-    /// What is used now has no number, or nobody else has one.
+    TooFewTrials(usize, usize),
+    /// The current scheduler has no number, or no candidate has one.
     NothingMeasured,
 }
 
 /// The advice with everything that it was derived from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recommendation {
-    /// What is used now.
+    /// The current scheduler.
     pub now: String,
-    /// What to do.
+    /// The recommendation.
     pub advice: Advice,
-    /// What was asked.
+    /// The aims of the user.
     pub aims: Vec<Aim>,
-    /// The candidates: those that are recommended, then the others by where they stand.
+    /// The candidates: those that are recommended, then the others by their overall result.
     pub candidates: Vec<Candidate>,
     /// How many comparisons the correction is for.
     pub comparisons: usize,
-    /// How trials of the current scheduler ended that did not end well.
+    /// Bad outcomes of the current scheduler's trials.
     pub failures: Vec<(String, usize)>,
 }
 
@@ -225,27 +225,36 @@ pub fn recommend(
     easy: &[String],
 ) -> Recommendation {
     let mut candidates = find::candidates(comparison, aims);
-    let comparisons = candidates.iter().flat_map(|one| &one.decides).filter_map(|one| one.p);
+    let comparisons =
+        candidates.iter().flat_map(|candidate| &candidate.decides).filter_map(|judged| judged.p);
     let comparisons = comparisons.count();
-    let good = |one: &&Candidate| one.standing == Standing::Good;
+    let good = |candidate: &&Candidate| candidate.standing == Standing::Good;
     let mut best: Vec<String> =
-        candidates.iter().filter(good).map(|one| one.name.clone()).collect();
+        candidates.iter().filter(good).map(|candidate| candidate.name.clone()).collect();
     for (at, aim) in aims.iter().enumerate() {
         let gain = |name: &String| {
-            candidates.iter().find(|one| one.name == *name).and_then(|one| one.decides[at].gain)
+            candidates
+                .iter()
+                .find(|candidate| candidate.name == *name)
+                .and_then(|candidate| candidate.decides[at].gain)
         };
         best = best_of(records, best, &aim.decides, &gain);
     }
     let count = |name: &String, what: fn(&Judged) -> bool| {
-        let keeps = candidates.iter().filter(|one| one.name == *name).flat_map(|one| &one.keeps);
+        let keeps = candidates
+            .iter()
+            .filter(|candidate| candidate.name == *name)
+            .flat_map(|candidate| &candidate.keeps);
         keeps.flatten().filter(|judged| what(judged)).count()
     };
     let is_open = |judged: &Judged| judged.finding == Effect::Open;
     best.sort_by_cached_key(|name| {
         (!easy.contains(name), count(name, is_open), count(name, Judged::is_loss))
     });
-    let place = |one: &Candidate| best.iter().position(|name| *name == one.name);
-    candidates.sort_by_cached_key(|one| (place(one).unwrap_or(best.len()), one.standing));
+    let place = |candidate: &Candidate| best.iter().position(|name| *name == candidate.name);
+    candidates.sort_by_cached_key(|candidate| {
+        (place(candidate).unwrap_or(best.len()), candidate.standing)
+    });
     let failures = find::failures(comparison, &comparison.baseline);
     let advice = match best.is_empty() {
         false => Advice::Switch(best),
@@ -255,8 +264,8 @@ pub fn recommend(
     Recommendation { now, advice, aims, candidates, comparisons, failures }
 }
 
-/// The best of these candidates by a measure, and those that cannot be told apart from it, or whose
-/// gain is smaller by less than matters.
+/// The best of these candidates by a measure, and those that are not distinguishable from it, or
+/// whose gain is smaller by less than what matters.
 fn best_of(
     records: &[Record],
     names: Vec<String>,
@@ -289,9 +298,9 @@ fn best_of(
 
 /// The advice if no candidate is good.
 fn stay(candidates: &[Candidate]) -> Advice {
-    let any = |standing| candidates.iter().any(|one| one.standing == standing);
+    let any = |standing| candidates.iter().any(|candidate| candidate.standing == standing);
     let ladder = [
-        (Standing::Dear, Reason::TooDear),
+        (Standing::Costly, Reason::TooCostly),
         (Standing::Slight, Reason::TooLittle),
         (Standing::Worse, Reason::NobodyBetter),
         (Standing::Alike, Reason::NoDifference),
@@ -305,21 +314,21 @@ fn stay(candidates: &[Candidate]) -> Advice {
 impl Recommendation {
     /// The candidate of a name.
     pub fn candidate(&self, name: &str) -> Option<&Candidate> {
-        self.candidates.iter().find(|one| one.name == name)
+        self.candidates.iter().find(|candidate| candidate.name == name)
     }
 
-    /// The smallest difference that would have been seen in what decides an aim: the widest
-    /// interval of those that were not told apart, in percent of the current scheduler, or in the
-    /// measure's unit where that is 0. `None` if there is no such candidate.
+    /// The smallest difference that would have been detected in the deciding measure of an aim: the
+    /// widest interval of those candidates that are not distinguishable, in percent of the current
+    /// scheduler, or in the measure's unit where that is 0. `None` if there is no such candidate.
     pub fn resolution(&self, aim: usize) -> Option<Width> {
-        let alike = |one: &&Judged| matches!(one.finding, Effect::Alike | Effect::Open);
-        let decides = self.candidates.iter().filter_map(|one| one.decides.get(aim));
-        let widths: Vec<Width> = decides.filter(alike).filter_map(Width::of).collect();
-        widths.into_iter().max_by(|one, other| one.size().total_cmp(&other.size()))
+        let alike = |judged: &&Judged| matches!(judged.finding, Effect::Alike | Effect::Open);
+        let decides = self.candidates.iter().filter_map(|candidate| candidate.decides.get(aim));
+        let widths: Vec<Width> = decides.filter(alike).filter_map(Width::from_judged).collect();
+        widths.into_iter().max_by(|a, b| a.size().total_cmp(&b.size()))
     }
 }
 
-/// How wide an interval is.
+/// The width of an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Width {
     /// In percent of the current scheduler.
@@ -329,7 +338,7 @@ pub enum Width {
 }
 
 impl Width {
-    fn of(judged: &Judged) -> Option<Width> {
+    fn from_judged(judged: &Judged) -> Option<Width> {
         let gain = judged.gain?;
         match (gain.percent_interval, gain.interval) {
             (Some(percents), _) => Some(Width::Percent(percents.high - percents.low)),

@@ -20,7 +20,7 @@ pub struct Number {
     /// The spread of the trials.
     pub spread: Option<Spread>,
     /// Independent trials.
-    pub runs: usize,
+    pub trials: usize,
 }
 
 /// The uncertainty of a median.
@@ -47,7 +47,7 @@ pub fn beside(one: &Beside, backend: Backend, records: &[Record]) -> Vec<Number>
 
 fn number(side: Side) -> Number {
     let median = side.median.ok_or_else(|| side.reason());
-    Number { spread: spread(&side), runs: side.units.len(), contestant: side.contestant, median }
+    Number { spread: spread(&side), trials: side.units.len(), contestant: side.contestant, median }
 }
 
 fn spread(side: &Side) -> Option<Spread> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Replication: whether the records say what somebody has published.
+//! Replication: do the records confirm a published finding?
 //!
 //! ```text
 //! Expectation + records ─► two sides ─► estimate with interval ─► verdict
@@ -38,7 +38,7 @@ pub enum Reproduction {
     Reproduced,
     /// The published direction, in another size.
     DirectionOnly,
-    /// The trials are inconclusive.
+    /// The trials show neither the published direction nor its opposite.
     NotReproduced,
     /// It was not measured: no backend of this machine can do it, or the user did not ask for it.
     Untested,
@@ -59,7 +59,7 @@ impl Reproduction {
         Self::Contradicted,
     ];
 
-    /// Whether it was judged by numbers.
+    /// Whether the verdict rests on numbers.
     pub fn has_data(self) -> bool {
         !matches!(self, Reproduction::Untested | Reproduction::NoData)
     }
@@ -99,7 +99,7 @@ pub struct Finding {
     pub verdict: Reproduction,
     /// Why there is no number.
     pub why: Option<String>,
-    /// Trials and numbers that were left out, a sentence each.
+    /// Notes on trials and numbers that were left out.
     pub against: Vec<String>,
 }
 
@@ -146,23 +146,23 @@ fn measured(
 fn alone(of: &Side) -> Result<Estimate, Absence> {
     let mut sorted = of.units.clone();
     sorted.sort_unstable_by(f64::total_cmp);
-    let runs = sorted.len();
-    match (median(&sorted), order_statistic::ranks(runs as u64, 0.5)) {
+    let trials = sorted.len();
+    match (median(&sorted), order_statistic::ranks(trials as u64, 0.5)) {
         (Some(value), Ok((low, high))) => {
             let at = |rank: u64| sorted[rank as usize - 1];
             Ok(Estimate { value, interval: Interval { low: at(low), high: at(high) } })
         }
         (_, Err(needed)) => no_data(format!(
-            "{runs} independent runs are too few for an interval; it needs {needed}"
+            "{trials} independent trials are too few for an interval; it needs {needed}"
         )),
-        (None, _) => no_data("no run has a number"),
+        (None, _) => no_data("no trial has a number"),
     }
 }
 
 fn difference(of: &[f64], over: &[f64]) -> Result<Estimate, Absence> {
     let Some((value, interval)) = rank_interval::shift(of, over) else {
         return no_data(format!(
-            "{} and {} independent runs are too few for an interval; it needs 4 and 4",
+            "{} and {} independent trials are too few for an interval; it needs 4 and 4",
             of.len(),
             over.len()
         ));
@@ -183,7 +183,7 @@ fn ratio(of: &Side, over: &Side) -> Result<Estimate, Absence> {
         if low > 0 {
             let (name, all) = (&side.contestant, side.units.len());
             return no_data(format!(
-                "{name} has 0 in {low} of {all} independent runs, and nothing is a multiple of it; \
+                "{name} has 0 in {low} of {all} independent trials, and nothing is a multiple of it; \
                  by = \"difference\" would tell"
             ));
         }

@@ -5,7 +5,7 @@ use model::Backend;
 
 use super::{Finding, Reproduction};
 
-/// The result of a test: that of the worst of its expectations.
+/// The result of a test: the worst of its expectations.
 pub fn of_test(findings: &[Finding]) -> Reproduction {
     findings.iter().map(|finding| finding.verdict).max().unwrap_or(Reproduction::Untested)
 }
@@ -17,9 +17,9 @@ pub fn of_claim(tests: &[Reproduction]) -> Reproduction {
     with_data.or(tests.iter().copied().max()).unwrap_or(Reproduction::Untested)
 }
 
-/// Whether of two backends that answered the same experiment one finds the published direction and
-/// the other its opposite. Other experiments are other questions: a smaller form may have another
-/// result.
+/// Whether two backends that ran the same experiment disagree: one finds the published direction,
+/// the other its opposite. Different experiments are not compared, because a smaller form may have
+/// another result.
 pub fn disagree(tests: &[(Backend, Option<&str>, Reproduction)]) -> bool {
     let found = |verdict: Reproduction| {
         matches!(verdict, Reproduction::Reproduced | Reproduction::DirectionOnly)

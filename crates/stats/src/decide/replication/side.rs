@@ -17,18 +17,18 @@ use crate::records::measures::MeasureKey;
 pub struct Side {
     /// The contestant.
     pub contestant: String,
-    /// A number for each independent run, in the measure's unit: a seed under a virtual clock, a
+    /// A number for each independent trial, in the measure's unit: a seed under a virtual clock, a
     /// boot under a real one.
     pub units: Vec<f64>,
     /// Their median.
     pub median: Option<f64>,
     /// All trials, in any outcome.
     pub trials: usize,
-    /// How many did not end well, by outcome and reason.
+    /// Bad outcomes, by outcome and reason.
     pub failed: BTreeMap<String, usize>,
-    /// Of those, the ones that this kernel or machine cannot run at all.
+    /// Of those, trials that this kernel or machine cannot run at all.
     pub unsupported: usize,
-    /// How many ended well and have no number, by reason.
+    /// `ok` trials without a number, by reason.
     pub missing: BTreeMap<String, u32>,
 }
 
@@ -58,7 +58,7 @@ impl Side {
         }
     }
 
-    /// Why it has no number at all, if it has none.
+    /// Why it has no number at all; `None` if it has one.
     pub(super) fn absence(&self) -> Option<Absence> {
         if !self.units.is_empty() {
             return None;
@@ -75,7 +75,7 @@ impl Side {
     /// Why there is no number, where there is none.
     pub(super) fn reason(&self) -> String {
         let mut reasons = self.failed.keys().chain(self.missing.keys());
-        reasons.next().map_or_else(|| "no run has such a number".into(), String::clone)
+        reasons.next().map_or_else(|| "no trial has such a number".into(), String::clone)
     }
 
     /// What is left out of its numbers, a sentence for each reason; without any see
@@ -88,8 +88,8 @@ impl Side {
         let failed = self.failed.iter().map(|(reason, trials)| {
             format!("{trials} of {all} trials of {name} did not end well ({reason})")
         });
-        let missing = self.missing.iter().map(|(reason, runs)| {
-            format!("{runs} of {all} runs of {name} have no number ({reason})")
+        let missing = self.missing.iter().map(|(reason, trials)| {
+            format!("{trials} of {all} trials of {name} have no number ({reason})")
         });
         failed.chain(missing).collect()
     }
