@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What goes to standard output: tables for people, JSON for programs.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -67,6 +69,15 @@ pub fn tell(text: impl std::fmt::Display) {
 /// Tells the new name of a verb that was called by its old name.
 pub fn renamed(old: &str, new: &str) {
     tell(format_args!("{old} is now: {new}"));
+}
+
+/// Writes a line to standard error unless the same was written before.
+pub fn tell_once(text: &str) {
+    static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    if told.insert(text.to_owned()) {
+        tell(text);
+    }
 }
 
 /// Writes a value as indented JSON to standard output.

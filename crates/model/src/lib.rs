@@ -8,7 +8,7 @@
 //! Read in this order: [`experiment`] asks a question, [`contestant`] and [`workload`] and
 //! [`machine`] say what is compared, under what, on what; [`trial`] is one answerable question as a
 //! value; [`record`] is its answer, made of [`metric`]s, [`histogram`]s, [`series`] and a
-//! [`trace`]; a [`total`] puts groups of tasks together.
+//! [`trace`], whose [`number`]s are bounded; a [`total`] puts groups of tasks together.
 //! [`progress`] is what a running experiment tells its audience; [`seed`] is the only source of
 //! chance. [`claim`] is what others have published, and how it is asked again. [`design`] is what
 //! was declared before an experiment ran. [`source_tree`] names what backends expect in a folder
@@ -25,6 +25,7 @@ pub mod experiment;
 pub mod histogram;
 pub mod machine;
 pub mod metric;
+pub mod number;
 pub mod progress;
 pub mod record;
 pub mod seed;

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Files of strangers who mean harm. Each test has failed once.
+
+mod common;
+mod hostile {
+    mod numbers;
+}
