@@ -3,5 +3,7 @@
 
 mod common;
 mod hostile {
+    mod locks;
     mod numbers;
+    mod terminals;
 }

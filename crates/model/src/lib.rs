@@ -13,6 +13,7 @@
 //! chance. [`claim`] is what others have published, and how it is asked again. [`design`] is what
 //! was declared before an experiment ran. [`source_tree`] names what backends expect in a folder
 //! that a workload compiles.
+//! [`text`] makes strangers' words safe for a terminal.
 //!
 //! What is not here: files, clocks, threads, SQL, HTML.
 
@@ -31,6 +32,7 @@ pub mod record;
 pub mod seed;
 pub mod series;
 pub mod source_tree;
+pub mod text;
 pub mod total;
 pub mod trace;
 pub mod trial;

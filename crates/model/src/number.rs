@@ -2,7 +2,7 @@
 //! Which numbers a record may have. Statistics square differences and divide by means, so the range
 //! is chosen such that this never leaves the finite numbers.
 
-use crate::{Measured, Metric, Record, Series};
+use crate::{Measured, Metric, Outcome, Record, Series, text};
 
 /// The largest number, in any unit: a second has 10⁹ ns, and the age of the universe 10²⁷.
 pub const LARGEST: f64 = 1e30;
@@ -25,10 +25,30 @@ pub fn fault(value: f64) -> Option<String> {
 
 impl Record {
     /// The record as stores keep it: −0 is 0, because SQLite does not tell them apart, and a number
-    /// that statistics could not use is missing, with the reason.
+    /// that statistics could not use is missing, with the reason. Texts have nothing in them that a
+    /// terminal obeys.
     pub fn settle(&mut self) {
+        self.outcome.settle();
+        let provenance = &mut self.provenance;
+        let texts = provenance.notes.iter_mut().chain(&mut provenance.printed);
+        texts.for_each(|text| *text = text::escaped(text));
         self.measured.settle();
         self.provenance.probe_cost.retain(|_, cost| fault(cost.mean_ns).is_none());
+    }
+}
+
+impl Outcome {
+    fn settle(&mut self) {
+        let texts = match self {
+            Outcome::Ok => [None, None],
+            Outcome::Ejected { reason, dump } => [Some(reason), Some(dump)],
+            Outcome::Crashed { text } => [Some(text), None],
+            Outcome::Timeout { reason }
+            | Outcome::Hung { reason }
+            | Outcome::Failed { reason }
+            | Outcome::Unsupported { reason } => [Some(reason), None],
+        };
+        texts.into_iter().flatten().for_each(|text| *text = text::escaped(text));
     }
 }
 
