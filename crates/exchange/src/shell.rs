@@ -18,6 +18,10 @@ fn is_plain(character: char) -> bool {
 /// Whether a command is safe to paste: a call of this program with plain or quoted words.
 pub fn is_plain_command(command: &str) -> bool {
     let Some(rest) = command.strip_prefix("fairground") else { return false };
+    if !rest.is_empty() && !rest.starts_with(' ') {
+        // Another program, or a path to one.
+        return false;
+    }
     let (mut quoted, mut characters) = (false, rest.chars());
     while let Some(character) = characters.next() {
         match character {
@@ -48,6 +52,10 @@ mod tests {
             "fairground run 'a",
             "fairground $(x)",
             "fairground run\nrm x",
+            "fairground-evil run",
+            "fairground/../../tmp/evil.sh",
+            "/tmp/fairground run",
+            "fairground'x' run",
         ] {
             assert!(!is_plain_command(bad), "{bad}");
         }

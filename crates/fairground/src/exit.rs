@@ -74,8 +74,9 @@ fn is_bad_input(error: &(dyn std::error::Error + 'static)) -> bool {
 
 /// Whether the user named the wrong file, as opposed to a disk that is full.
 fn is_wrong_file(error: &store::StoreError) -> bool {
-    use store::StoreError::{Missing, Newer, NotAStore, Unwritable};
-    matches!(error, Missing { .. } | Newer { .. } | NotAStore { .. } | Unwritable { .. })
+    use store::StoreError::{Broken, File, Missing, Newer, NotAStore, Unwritable};
+    let wrong = matches!(error, Missing { .. } | Newer { .. } | NotAStore { .. } | File { .. });
+    wrong || matches!(error, Unwritable { .. } | Broken { .. })
 }
 
 /// The reader of our output has closed it, like `head`; that is no error.

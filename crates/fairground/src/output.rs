@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What goes to standard output: tables for people, JSON for programs.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
+use model::text;
 use serde::Serialize;
 
 /// How to print what is printed for reading.
@@ -49,24 +52,51 @@ fn closed(error: io::Error) -> io::Error {
     }
 }
 
-/// Writes text to standard output.
+/// Standard output that is a terminal: it gets everything at once, and nothing that it would obey.
+#[derive(Default)]
+struct Terminal(Vec<u8>);
+
+impl Write for Terminal {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let text = String::from_utf8_lossy(&self.0);
+        Stdout.write_all(text::escaped(&text).as_bytes())?;
+        self.0.clear();
+        Stdout.flush()
+    }
+}
+
+/// Writes text to standard output. What it has of strangers is escaped, as in all that goes out.
 ///
 /// # Errors
 /// When standard output is closed.
 pub fn print(text: &str) -> Result<()> {
-    Stdout.write_all(text.as_bytes())?;
+    let own: &[&str] = if colour() { report::terminal::STYLES } else { &[] };
+    Stdout.write_all(text::escaped_but(text, own).as_bytes())?;
     Ok(Stdout.flush()?)
 }
 
 /// Writes a line to standard error. A reader that has gone away is no reason to stop measuring, so
 /// errors are ignored, where `eprintln!` would panic.
 pub fn tell(text: impl std::fmt::Display) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", text::lines(&text.to_string()));
 }
 
 /// Tells the new name of a verb that was called by its old name.
 pub fn renamed(old: &str, new: &str) {
     tell(format_args!("{old} is now: {new}"));
+}
+
+/// Writes a line to standard error unless the same was written before.
+pub fn tell_once(text: &str) {
+    static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    if told.insert(text.to_owned()) {
+        tell(text);
+    }
 }
 
 /// Writes a value as indented JSON to standard output.
@@ -83,6 +113,7 @@ pub fn print_json<T: Serialize>(value: &T) -> Result<()> {
 /// When the file cannot be created.
 pub fn writer(file: Option<&PathBuf>) -> Result<Box<dyn Write>> {
     Ok(match file {
+        None if io::stdout().is_terminal() => Box::new(Terminal::default()),
         None => Box::new(BufWriter::new(Stdout)),
         Some(path) => Box::new(BufWriter::new(create(path)?)),
     })

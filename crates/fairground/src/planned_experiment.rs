@@ -118,6 +118,16 @@ impl PlannedExperiment {
     }
 }
 
+/// The trials of an experiment whose plan has this identity; `None` if this program plans otherwise.
+pub fn plan_of(experiment: &Experiment, seed: Seed, plan_id: &str) -> Option<Vec<Trial>> {
+    let (sources, notes, counterparts) = Default::default();
+    let (experiment, trials) = (experiment.clone(), plan::plan(experiment, seed));
+    let planned = PlannedExperiment { experiment, sources, notes, counterparts, seed, trials };
+    let without_probes = planned.clone().with_probes(false);
+    let same = [planned, without_probes].into_iter().find(|one| one.plan_id() == plan_id);
+    same.map(|planned| planned.trials)
+}
+
 /// The contestant that a `--scheduler` option describes, and the text of its file.
 ///
 /// # Errors

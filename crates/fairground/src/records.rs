@@ -1,13 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The records of a store that a reading verb uses.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use model::Record;
-use store::{Filter, Session, Store};
+use store::{Damage, Filter, Session, Store};
 
 use crate::exit::bad_input;
+use crate::output;
+
+/// Reads records; those that are damaged are told about once, and left out.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn read(store: &Store, filter: &Filter) -> Result<Vec<Record>> {
+    let read = store.read(filter)?;
+    let told = read.damaged.iter().map(|damage| left_out(store.path(), damage));
+    told.for_each(|line| output::tell_once(&line));
+    Ok(read.records)
+}
+
+/// A damaged record in words.
+fn left_out(store: &Path, damage: &Damage) -> String {
+    format!("{}: {damage}; it is left out", store.display())
+}
+
+/// The damaged records of a store, in words for a report.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn damages(path: &Path) -> Result<Vec<String>> {
+    let read = Store::open_readonly(path)?.read(&Filter::default())?;
+    Ok(read.damaged.iter().map(|damage| left_out(path, damage)).collect())
+}
 
 /// The options that choose records.
 #[derive(clap::Args, Clone, Debug)]
@@ -87,7 +113,7 @@ impl Chosen {
         let (sessions, family) = self.chosen(&store)?;
         let experiment = sessions.last().map(|session| session.experiment.name.clone());
         let filter = Filter { experiment, family, traces, ..Filter::default() };
-        let records = store.records(&filter)?;
+        let records = read(&store, &filter)?;
         if records.is_empty() { Err(self.nothing()) } else { Ok((sessions, records)) }
     }
 
@@ -100,7 +126,7 @@ impl Chosen {
         let (sessions, _) = self.chosen(&store)?;
         let with_records = |session: Session| {
             let filter = Filter { session: Some(session.id), traces, ..Filter::default() };
-            Ok((session, store.records(&filter)?))
+            Ok((session, read(&store, &filter)?))
         };
         let mut all: Vec<_> = sessions.into_iter().map(with_records).collect::<Result<_>>()?;
         all.retain(|(_, records)| !records.is_empty());

@@ -15,7 +15,7 @@ use stats::view::consensus::{Contribution, Definitions, Question, definitions, q
 use store::{Session, Store};
 
 use crate::exit::{self, bad_input};
-use crate::records::{Chosen, stem};
+use crate::records::{self, Chosen, stem};
 use crate::{dates, locations, summary};
 use exchange::share::{self, Shared};
 
@@ -177,6 +177,18 @@ impl Several {
         let read = if traces { chosen.with_traces() } else { chosen.open() };
         let (sessions, records) = read.map_err(|error| with_what_it_has(error, store))?;
         Ok(Source { label, sessions, records })
+    }
+
+    /// The damaged records of the stores, which are left out, in words.
+    ///
+    /// # Errors
+    /// When a store cannot be read.
+    pub fn damages(&self) -> Result<Vec<String>> {
+        let (_, stores) = self.sorted()?;
+        let own = stores.iter().filter(|store| !share::is_shared(store));
+        let lists: Vec<Vec<String>> =
+            own.map(|store| records::damages(store)).collect::<Result<_>>()?;
+        Ok(lists.concat())
     }
 
     /// The experiment and the stores that the command line names.

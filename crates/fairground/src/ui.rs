@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use model::{Outcome, Progress, Trial};
+use model::{Outcome, Progress, Trial, text};
 
 use crate::execution::sink::Hear;
 use crate::output;
@@ -94,6 +94,8 @@ impl Screen {
         let (word, reason) = (outcome.word(), outcome.reason());
         let is_new = self.told.insert(reason.to_owned());
         let reason = if is_new { reason } else { first_line(reason) };
+        // Its further lines must not look like lines of ours.
+        let reason = reason.replace('\n', "\n    ");
         self.line(&format!("{word}: {}: {reason}", label(trial)));
     }
 
@@ -106,13 +108,13 @@ impl Screen {
     /// What runs at the moment: on the bar only, because it changes within a second.
     fn say_doing(&self, text: String) {
         if let Some(bar) = &self.bar {
-            bar.set_message(text);
+            bar.set_message(text::line(&text));
         }
     }
 
     fn line(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.println(text),
+            Some(bar) => bar.println(text::lines(text)),
             None => output::tell(text),
         }
     }

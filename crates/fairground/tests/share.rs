@@ -260,3 +260,18 @@ fn what_others_measured_is_no_session_of_ours() {
     let own = |record: &&Record| record.provenance.notes.iter().all(|it| !it.contains("Ada"));
     assert_eq!(bench.records("b.db").iter().filter(own).count(), 4);
 }
+
+#[test]
+fn what_will_leave_is_shown_before_it_is_written() {
+    let bench = bench();
+    let arguments = ["share", "race", "--store", "a.db", "-o", "a.fairground", "--by", "Ada"];
+    let shown = bench.run(&[&arguments[..], &["--dry-run"]].concat()).success();
+    let said = stderr(&shown);
+    for part in ["a text of rr: rr.bpf.c, ", "4 trials", "a command: fairground run", "Ada"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(said.contains("not written: a.fairground") && !bench.path("a.fairground").exists());
+    let written = stderr(&bench.run(&arguments).success());
+    let shown = said.split("not written").next().expect("a list");
+    assert!(written.starts_with(shown), "{written}");
+}

@@ -3,7 +3,7 @@
 
 use crate::series::POINTS_MAX;
 use crate::trial::SCHEMA;
-use crate::{Histogram, Metric, Outcome, Record, SchedulerChoice, Series};
+use crate::{Histogram, Metric, Outcome, Record, SchedulerChoice, Series, number};
 
 /// The longest name, in characters.
 const NAME_MAX: usize = 400;
@@ -74,7 +74,7 @@ fn metric_fault(metric: &Metric) -> Option<String> {
     let Metric { name, group, value, missing } = metric;
     let names = name_fault("measure", name).or_else(|| name_fault("group", group));
     names.or_else(|| match (value, missing) {
-        (Some(value), None) if value.is_finite() => None,
+        (Some(value), None) => number::fault(*value).map(|why| format!("{name} of {group}: {why}")),
         (None, Some(why)) if !why.is_empty() => None,
         _ => Some(format!("{name} of {group} is neither a number nor missing with a reason")),
     })
@@ -98,7 +98,7 @@ fn series_fault(series: &Series) -> Option<String> {
     let Series { name, interval_ns, end_ns, values, missing } = series;
     let whole = match missing {
         Some(why) => values.is_empty() && !why.is_empty(),
-        None => values.iter().all(|value| value.is_finite()),
+        None => values.iter().all(|&value| number::fault(value).is_none()),
     };
     let small = values.len() as u64 <= POINTS_MAX && *interval_ns.max(end_ns) <= NUMBER_MAX;
     let long = interval_ns.checked_mul(POINTS_MAX).is_some();

@@ -8,10 +8,11 @@
 //! Read in this order: [`experiment`] asks a question, [`contestant`] and [`workload`] and
 //! [`machine`] say what is compared, under which workload, on which machine; [`trial`] is one
 //! answerable question as a value; [`record`] is its answer, made of [`metric`]s, [`histogram`]s,
-//! [`series`] and a [`trace`]; a [`total`] puts groups of tasks together. [`progress`] is the
+//! [`series`] and a [`trace`], whose [`number`]s are bounded; a [`total`] puts groups of tasks together. [`progress`] is the
 //! events of a running experiment; [`seed`] is the only source of chance. [`claim`] is a published
 //! finding with its tests. [`design`] is what was declared before an experiment started.
 //! [`source_tree`] names what backends expect in a folder that a workload compiles.
+//! [`text`] makes strangers' words safe for a terminal.
 //!
 //! What is not here: files, clocks, threads, SQL, HTML.
 
@@ -24,11 +25,13 @@ pub mod experiment;
 pub mod histogram;
 pub mod machine;
 pub mod metric;
+pub mod number;
 pub mod progress;
 pub mod record;
 pub mod seed;
 pub mod series;
 pub mod source_tree;
+pub mod text;
 pub mod total;
 pub mod trace;
 pub mod trial;

@@ -22,7 +22,7 @@ pub(crate) mod layout;
 mod outcomes_text;
 pub mod recommendation_text;
 
-pub use layout::COLUMNS;
+pub use layout::{COLUMNS, STYLES};
 pub mod separation_text;
 
 /// Characters of a contestant's name that are shown.

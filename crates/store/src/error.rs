@@ -42,6 +42,15 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// A plan cannot be locked.
+    #[error("{path}: cannot be locked, so two runs of one plan could not be told apart: {why}",
+        path = path.display())]
+    NoLock {
+        /// The lock's file.
+        path: PathBuf,
+        /// What the system says.
+        why: String,
+    },
     /// No space left.
     #[error("{path}: the disk is full; nothing was lost before this record. Free some space and go \
         on with `--resume`", path = path.display())]
@@ -55,48 +64,75 @@ pub enum StoreError {
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// SQLite's message.
-        why: String,
+        /// What is in the way.
+        why: &'static str,
     },
-    /// A damaged row.
-    #[error("{path}: record {record} is damaged: {why}", path = path.display())]
-    Damaged {
+    /// The file was deleted or replaced while it was open.
+    #[error("{path}: was deleted or replaced while it was being written; nothing that was \
+        measured since is in it", path = path.display())]
+    Gone {
         /// The file.
         path: PathBuf,
-        /// The row's number.
-        record: i64,
-        /// What shows it.
+    },
+    /// The file is damaged beyond single records.
+    #[error("{path}: damaged: cannot {doing}; `fairground store check FILE` says what is wrong, \
+        and `--repair` saves what can be read", path = path.display())]
+    Broken {
+        /// The file.
+        path: PathBuf,
+        /// What was being done.
+        doing: &'static str,
+    },
+    /// A file beside the store cannot be written or read.
+    #[error("{path}: {why}", path = path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
         why: String,
     },
-    /// Anything else that SQLite reports.
-    #[error("{path}: cannot {doing}", path = path.display())]
+    /// Anything else that SQLite reports: the memory or the disk of this machine.
+    #[error("{path}: cannot {doing} (SQLite's error {code})", path = path.display())]
     Sql {
         /// The file.
         path: PathBuf,
         /// What was being done.
         doing: &'static str,
-        /// SQLite's error.
-        source: rusqlite::Error,
+        /// SQLite's number for it.
+        code: i32,
     },
 }
 
 impl StoreError {
-    /// Translates SQLite's error code.
+    /// Finds the words for SQLite's error code. Its own texts are for programmers.
     pub(crate) fn new(path: &Path, doing: &'static str, source: rusqlite::Error) -> StoreError {
         let path = path.to_owned();
-        let why = source.to_string();
+        let code = source.sqlite_error().map_or(0, |error| error.extended_code);
         match source.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 StoreError::Locked { path }
             }
             Some(ErrorCode::DiskFull) => StoreError::Full { path },
-            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            Some(ErrorCode::ReadOnly) => StoreError::Unwritable { path, why: "it is read-only" },
+            Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                let folder = path.parent().filter(|folder| *folder != Path::new(""));
+                let no_folder = folder.is_some_and(|folder| !folder.is_dir());
+                let why = if no_folder { "its folder does not exist" } else { "access is denied" };
                 StoreError::Unwritable { path, why }
             }
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
-                StoreError::NotAStore { path, why }
+            Some(ErrorCode::NotADatabase) => {
+                StoreError::NotAStore { path, why: "it does not begin as SQLite's files do".into() }
             }
-            _ => StoreError::Sql { path, doing, source },
+            // A missing table or column has no code of its own.
+            None | Some(ErrorCode::DatabaseCorrupt | ErrorCode::Unknown) => {
+                StoreError::Broken { path, doing }
+            }
+            Some(_) => StoreError::Sql { path, doing, code },
         }
+    }
+
+    /// An error of a file beside the store.
+    pub(crate) fn file(path: &Path, error: &std::io::Error) -> StoreError {
+        StoreError::File { path: path.into(), why: error.to_string() }
     }
 }

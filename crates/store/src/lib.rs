@@ -30,6 +30,8 @@
 //! - `series`, one number over time: `record`, `name`, `interval_ns`, `end_ns`, `points` (JSON: a
 //!   value for each interval), `missing`.
 //! - `traces`, one trial's events: `record`, `trace` (JSON).
+//! - `answers`, which record is a trial's: `family`, `trial_id`, `record`. A store of before version
+//!   4 may have further records of the same trial; they are in `records`, and not here.
 //!
 //! Views:
 //!
@@ -45,10 +47,20 @@
 //! WHERE outcome = 'ok' AND name = 'wakeup_latency_ns' GROUP BY 1, 2, 3, 4;
 //! ```
 
+//! # Trouble
+//!
+//! A record that is not what it was when it was appended is named and set aside ([`Damage`]), and
+//! the others are read. [`check`] looks at everything, [`repair`] makes a new file of what is whole
+//! and keeps the old one. [`PlanLock`] keeps two processes from running one plan.
+
+mod check;
+mod damage;
 mod error;
 #[cfg(test)]
 mod full_disk_tests;
+mod lock;
 mod read;
+mod repair;
 mod schema;
 mod write;
 
@@ -56,13 +68,18 @@ mod write;
 #[cfg(test)]
 extern crate self as store;
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
+pub use check::{Checked, Finding, check};
+pub use damage::Damage;
 pub use error::StoreError;
-pub use read::Filter;
+pub use lock::{Holder, PlanLock};
+pub use read::{Filter, Read};
+pub use repair::{Repaired, repair};
 pub use schema::SCHEMA_VERSION;
 
 /// How long to wait for another process that writes to the same file.
@@ -134,6 +151,8 @@ pub struct Store {
     path: PathBuf,
     /// The file's schema version: an older file is read as it is.
     version: i64,
+    /// The file's device and number when it was opened.
+    identity: Option<(u64, u64)>,
 }
 
 impl Store {
@@ -172,10 +191,18 @@ impl Store {
         }
     }
 
-    /// Remembers the file's version.
+    /// Notes the file's version, and which file it is.
     fn ready(self) -> Result<Store, StoreError> {
         let version = schema::version_of(&self.connection, &self.path)?;
-        Ok(Store { version, ..self })
+        Ok(Store { version, identity: identity(&self.path), ..self })
+    }
+
+    /// SQLite goes on writing to a file that has no name any more.
+    fn refuse_gone(&self) -> Result<(), StoreError> {
+        if identity(&self.path) == self.identity {
+            return Ok(());
+        }
+        Err(StoreError::Gone { path: self.path.clone() })
     }
 
     /// A write-ahead log needs a writable folder even for reading, unless SQLite is told that there
@@ -196,7 +223,7 @@ impl Store {
         connection
             .busy_timeout(BUSY_TIMEOUT)
             .map_err(|error| StoreError::new(path, "open", error))?;
-        Ok(Store { connection, path: path.into(), version: 0 })
+        Ok(Store { connection, path: path.into(), version: 0, identity: None })
     }
 
     /// `synchronous = FULL` costs one fsync per record. A record takes seconds to measure, the
@@ -216,4 +243,9 @@ impl Store {
     fn failed(&self, doing: &'static str, error: rusqlite::Error) -> StoreError {
         StoreError::new(&self.path, doing, error)
     }
+}
+
+/// The device and number of the file that has this name.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(|data| (data.dev(), data.ino()))
 }

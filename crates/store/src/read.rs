@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use model::{Histogram, Measured, Metric, Record, Seed, Series};
 use rusqlite::{Row, named_params, types::Type};
 
-use crate::schema::{SERIES_SINCE, SHARED_SINCE};
+use crate::damage::{self, Damage};
+use crate::schema::{ANSWERS_SINCE, SERIES_SINCE, SHARED_SINCE};
 use crate::{SchedulerSource, Session, Store, StoreError};
 
 /// Selects records.
@@ -42,42 +43,93 @@ macro_rules! parameters {
         }
     };
 }
+
+/// What was read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Read {
+    /// The records that are as they were appended.
+    pub records: Vec<Record>,
+    /// Those that are not.
+    pub damaged: Vec<Damage>,
+}
+
+/// The records that count: of each trial of a campaign, the first.
+const FIRST: &str = "
+      AND record IN (SELECT min(record) FROM records JOIN sessions USING (session)
+                     GROUP BY family, trial_id)";
+const ANSWERS: &str = " AND record IN (SELECT record FROM answers)";
+
 impl Store {
-    /// The records, by family, then in the order of the plan.
+    /// The records that are whole, by family, then in the order of the plan.
     ///
     /// # Errors
-    /// When the file cannot be read, or a record in it is damaged.
+    /// When the file cannot be read.
     pub fn records(&self, filter: &Filter) -> Result<Vec<Record>, StoreError> {
-        let rows = self.rows(filter).map_err(|error| self.failed("read the records", error))?;
-        rows.into_iter().map(|row| self.record(row, filter.traces)).collect()
+        Ok(self.read(filter)?.records)
     }
 
-    fn rows(&self, filter: &Filter) -> rusqlite::Result<Vec<RecordRow>> {
-        let columns = "SELECT record, trial, outcome_json, provenance, measured_hash";
-        let sql = format!("{columns} {CHOSEN} ORDER BY family, position, record");
+    /// The records, by family, then in the order of the plan, and which of them are damaged.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn read(&self, filter: &Filter) -> Result<Read, StoreError> {
+        let rows = self.rows(filter).map_err(|error| self.failed("read the records", error))?;
+        let mut read = Read::default();
+        for (id, row) in rows {
+            match self.record(id, row, filter.traces) {
+                Ok(record) => read.records.push(record),
+                Err(Unread::Damaged(damage)) => read.damaged.push(damage),
+                Err(Unread::Failed(error)) => return Err(self.failed("read a record", error)),
+            }
+        }
+        Ok(read)
+    }
+
+    /// The numbers of the chosen records with their rows, as far as those make sense.
+    pub(crate) fn rows(&self, filter: &Filter) -> rusqlite::Result<Vec<NumberedRow>> {
+        let columns = "SELECT record, trial_id, trial, outcome_json, provenance, measured_hash";
+        let answers = if self.version < ANSWERS_SINCE { FIRST } else { ANSWERS };
+        let sql = format!("{columns} {CHOSEN} {answers} ORDER BY family, position, record");
         let mut select = self.connection.prepare_cached(&sql)?;
-        let chosen = select.query_map(parameters!(filter), RecordRow::read)?;
+        let chosen =
+            select.query_map(parameters!(filter), |row| Ok((row.get(0)?, RecordRow::read(row))))?;
         chosen.collect()
     }
 
-    fn record(&self, row: RecordRow, with_trace: bool) -> Result<Record, StoreError> {
-        let id = row.id;
-        let damaged =
-            |why: String| StoreError::Damaged { path: self.path.clone(), record: id, why };
-        let mut record = row.decode().map_err(|error| damaged(error.to_string()))?;
-        let failed = |error| self.failed("read a record", error);
-        record.measured = Measured {
-            metrics: self.metrics(id).map_err(failed)?,
-            histograms: self.histograms(id).map_err(failed)?,
-            series: self.series(id).map_err(failed)?,
+    /// A record with all its parts.
+    pub(crate) fn record(
+        &self,
+        id: i64,
+        row: rusqlite::Result<RecordRow>,
+        with_trace: bool,
+    ) -> Result<Record, Unread> {
+        let damaged = |trial_id: &str, why: String| {
+            Unread::Damaged(Damage { what: "record", id, trial_id: trial_id.into(), why })
         };
+        let row = row.map_err(|error| damaged("", damage::reason(&error)))?;
+        let unread = |error: rusqlite::Error| match damage::is_of_row(&error) {
+            true => damaged(&row.trial_id, damage::reason(&error)),
+            false => Unread::Failed(error),
+        };
+        let mut record = row.decode().map_err(|error| damaged(&row.trial_id, error.to_string()))?;
+        record.measured = self.measured(id).map_err(unread)?;
         if record.measured.hash() != row.measured_hash {
-            return Err(damaged("its numbers are not the ones that were measured".into()));
+            let why = "its numbers are not the ones that were measured";
+            return Err(damaged(&row.trial_id, why.into()));
         }
         if with_trace {
-            record.trace = self.trace(id).map_err(failed)?;
+            record.trace = self.trace(id).map_err(unread)?;
         }
         Ok(record)
+    }
+
+    /// The numbers of a record, whatever its hash.
+    pub(crate) fn measured(&self, id: i64) -> rusqlite::Result<Measured> {
+        Ok(Measured {
+            metrics: self.metrics(id)?,
+            histograms: self.histograms(id)?,
+            series: self.series(id)?,
+        })
     }
 
     fn metrics(&self, record: i64) -> rusqlite::Result<Vec<Metric>> {
@@ -133,7 +185,7 @@ impl Store {
         rows.collect()
     }
 
-    fn trace(&self, record: i64) -> rusqlite::Result<Option<model::Trace>> {
+    pub(crate) fn trace(&self, record: i64) -> rusqlite::Result<Option<model::Trace>> {
         let mut select =
             self.connection.prepare_cached("SELECT trace FROM traces WHERE record = ?1")?;
         let mut rows = select.query([record])?;
@@ -177,23 +229,51 @@ impl Store {
         sources().map_err(|error| self.failed("read the schedulers' texts", error))
     }
 
-    /// Every session, oldest first.
+    /// Every session that is whole, oldest first.
     ///
     /// # Errors
     /// When the file cannot be read.
     pub fn sessions(&self) -> Result<Vec<Session>, StoreError> {
-        let sessions = || -> rusqlite::Result<Vec<Session>> {
+        Ok(self.read_sessions()?.0)
+    }
+
+    /// Every session, oldest first, and which of them are damaged.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn read_sessions(&self) -> Result<(Vec<Session>, Vec<Damage>), StoreError> {
+        let sessions = || -> rusqlite::Result<Vec<(i64, rusqlite::Result<Session>)>> {
             let origin = if self.version < SHARED_SINCE { "NULL" } else { "origin" };
             let mut select = self.connection.prepare_cached(&format!(
                 "SELECT session, family, plan, seed, command, experiment_json, started_unix_s,
                         fairground, {origin}
                  FROM sessions ORDER BY session",
             ))?;
-            select.query_map([], session)?.collect()
+            select.query_map([], |row| Ok((row.get(0)?, session(row))))?.collect()
         };
-        sessions().map_err(|error| self.failed("read the sessions", error))
+        let rows = sessions().map_err(|error| self.failed("read the sessions", error))?;
+        let (mut whole, mut damaged) = (Vec::new(), Vec::new());
+        for (id, session) in rows {
+            match session {
+                Ok(session) => whole.push(session),
+                Err(error) => {
+                    let (trial_id, why) = (String::new(), damage::reason(&error));
+                    damaged.push(Damage { what: "session", id, trial_id, why });
+                }
+            }
+        }
+        Ok((whole, damaged))
     }
 }
+
+/// Why a record was not read.
+pub(crate) enum Unread {
+    Damaged(Damage),
+    Failed(rusqlite::Error),
+}
+
+/// A row's number, and the row.
+pub(crate) type NumberedRow = (i64, rusqlite::Result<RecordRow>);
 
 fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
     let id: i64 = row.get(0)?;
@@ -212,26 +292,26 @@ fn session(row: &Row<'_>) -> rusqlite::Result<Session> {
 }
 
 /// A row of `records`, not yet decoded, so that an error can name its number.
-struct RecordRow {
-    id: i64,
+pub(crate) struct RecordRow {
+    pub(crate) trial_id: String,
     trial: String,
     outcome: String,
     provenance: String,
-    measured_hash: String,
+    pub(crate) measured_hash: String,
 }
 
 impl RecordRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<RecordRow> {
         Ok(RecordRow {
-            id: row.get(0)?,
-            trial: row.get(1)?,
-            outcome: row.get(2)?,
-            provenance: row.get(3)?,
-            measured_hash: row.get(4)?,
+            trial_id: row.get(1)?,
+            trial: row.get(2)?,
+            outcome: row.get(3)?,
+            provenance: row.get(4)?,
+            measured_hash: row.get(5)?,
         })
     }
 
-    fn decode(&self) -> serde_json::Result<Record> {
+    pub(crate) fn decode(&self) -> serde_json::Result<Record> {
         Ok(Record::without_measurement(
             serde_json::from_str(&self.trial)?,
             serde_json::from_str(&self.outcome)?,

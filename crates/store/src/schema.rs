@@ -6,6 +6,7 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use crate::StoreError;
+use crate::check::all_texts;
 
 /// The version of the schema that this program writes: the number of migrations.
 pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
@@ -14,7 +15,7 @@ pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 const APPLICATION_ID: i64 = 0x4641_4952;
 
 /// Migration *n* brings version *n* to *n* + 1. Old ones are never edited.
-const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3];
+const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4];
 
 const VERSION_1: &str = "
 CREATE TABLE sessions (
@@ -122,14 +123,33 @@ CREATE TABLE sources (
 ) STRICT;
 ";
 
+/// A trial has one record in a campaign. Where earlier programs have kept several, the first counts;
+/// the others stay.
+const VERSION_4: &str = "
+CREATE TABLE answers (
+    family   INTEGER NOT NULL,
+    trial_id TEXT NOT NULL,
+    record   INTEGER NOT NULL UNIQUE REFERENCES records (record),
+    PRIMARY KEY (family, trial_id)
+) STRICT, WITHOUT ROWID;
+INSERT OR IGNORE INTO answers
+    SELECT family, trial_id, record FROM records JOIN sessions USING (session) ORDER BY record;
+";
+
 /// The first version with series.
 pub(crate) const SERIES_SINCE: i64 = 2;
 /// The first version with shared results and schedulers' texts.
 pub(crate) const SHARED_SINCE: i64 = 3;
+/// The first version that keeps a trial from having two records.
+pub(crate) const ANSWERS_SINCE: i64 = 4;
 
-/// The tables that each version adds; none is ever removed.
-const APPEND_ONLY: &[&[&str]] =
-    &[&["sessions", "records", "metrics", "histograms", "traces"], &["series"], &["sources"]];
+/// The tables that each version brings; they only ever grow.
+const APPEND_ONLY: &[&[&str]] = &[
+    &["sessions", "records", "metrics", "histograms", "traces"],
+    &["series"],
+    &["sources"],
+    &["answers"],
+];
 
 /// Makes or updates the schema, in one transaction per version.
 pub(crate) fn migrate(connection: &Connection, path: &Path) -> Result<(), StoreError> {
@@ -157,6 +177,17 @@ fn step(connection: &Connection, path: &Path) -> Result<bool, StoreError> {
     forbid_changes(connection, APPEND_ONLY[version as usize]).map_err(failed)?;
     connection.pragma_update(None, "user_version", version + 1).map_err(failed)?;
     Ok(true)
+}
+
+/// What a store of a version has, as a query over `sqlite_schema` answers.
+pub(crate) fn parts(version: i64, names: &str) -> rusqlite::Result<Vec<String>> {
+    let connection = Connection::open_in_memory()?;
+    let migrations = MIGRATIONS.iter().zip(APPEND_ONLY).take(version as usize);
+    for (migration, tables) in migrations {
+        connection.execute_batch(migration)?;
+        forbid_changes(&connection, tables)?;
+    }
+    all_texts(&connection, names)
 }
 
 fn forbid_changes(connection: &Connection, tables: &[&str]) -> rusqlite::Result<()> {

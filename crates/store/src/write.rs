@@ -2,7 +2,9 @@
 //! Appending: one record is one transaction.
 
 use model::{Histogram, Record, Series};
-use rusqlite::{Transaction, named_params, params};
+use rusqlite::{
+    Connection, OptionalExtension, Transaction, TransactionBehavior, named_params, params,
+};
 
 use crate::{SchedulerSource, Session, Store, StoreError};
 
@@ -12,43 +14,42 @@ impl Store {
     /// # Errors
     /// When the file is locked or full, or cannot be written.
     pub fn begin(&self, session: &Session) -> Result<i64, StoreError> {
-        self.insert_session(session).map_err(|error| self.failed("append a session", error))
+        let begin = || -> rusqlite::Result<i64> {
+            let transaction = self.begin_writing()?;
+            let id = self.insert_session(session)?;
+            transaction.commit().map(|()| id)
+        };
+        begin().map_err(|error| self.failed("append a session", error))
     }
 
     fn insert_session(&self, session: &Session) -> rusqlite::Result<i64> {
-        self.connection.execute(
-            "INSERT INTO sessions (session, family, experiment, plan, seed, command,
-                                   experiment_json, started_unix_s, fairground, origin)
-             SELECT next, coalesce(:family, next), :experiment, :plan, :seed, :command,
-                    :experiment_json, :started_unix_s, :fairground, :origin
-             FROM (SELECT coalesce(max(session), 0) + 1 AS next FROM sessions)",
-            named_params! {
-                ":family": session.family,
-                ":experiment": session.experiment.name,
-                ":plan": session.plan,
-                ":seed": session.seed.0.to_string(),
-                ":command": session.command,
-                ":experiment_json": json(&session.experiment)?,
-                ":started_unix_s": integer(session.started_unix_s)?,
-                ":fairground": session.fairground,
-                ":origin": session.origin.as_ref().map(json).transpose()?,
-            },
-        )?;
-        Ok(self.connection.last_insert_rowid())
+        let sql = "SELECT coalesce(max(session), 0) + 1 FROM sessions";
+        let id = self.connection.query_row(sql, [], |row| row.get(0))?;
+        insert_session_as(&self.connection, &Session { id, ..session.clone() })?;
+        Ok(id)
     }
 
-    /// Appends a record with all its numbers; it is safely on the disk when this returns.
+    /// Appends a record with all its numbers, [settled](Record::settle); it is safely on the disk
+    /// when this returns. A trial that has a record in the campaign keeps that one: appending twice
+    /// is appending once.
     ///
     /// # Errors
-    /// When the file is locked or full, or cannot be written; then nothing of the record is in it.
+    /// When the file is locked or full, was deleted, or cannot be written; then nothing of the
+    /// record is in it.
     pub fn append(&self, session: i64, record: &Record) -> Result<(), StoreError> {
+        self.refuse_gone()?;
         self.insert_all(session, record).map_err(|error| self.failed("append a record", error))
     }
 
     fn insert_all(&self, session: i64, record: &Record) -> rusqlite::Result<()> {
-        let transaction = self.connection.unchecked_transaction()?;
+        let transaction = self.begin_writing()?;
         insert_whole(&transaction, session, record)?;
         transaction.commit()
+    }
+
+    /// A transaction that waits for other writers at its beginning, where waiting is possible.
+    pub(crate) fn begin_writing(&self) -> rusqlite::Result<Transaction<'_>> {
+        Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
     }
 
     /// Keeps the texts of schedulers that are not there yet.
@@ -57,7 +58,7 @@ impl Store {
     /// When the file is locked or full, or cannot be written.
     pub fn keep_sources(&self, sources: &[SchedulerSource]) -> Result<(), StoreError> {
         let keep = || -> rusqlite::Result<()> {
-            let transaction = self.connection.unchecked_transaction()?;
+            let transaction = self.begin_writing()?;
             sources.iter().try_for_each(|source| insert_source(&transaction, source))?;
             transaction.commit()
         };
@@ -75,7 +76,7 @@ impl Store {
         sources: &[SchedulerSource],
     ) -> Result<Vec<i64>, StoreError> {
         let take_in = || -> rusqlite::Result<Vec<i64>> {
-            let transaction = self.connection.unchecked_transaction()?;
+            let transaction = self.begin_writing()?;
             sources.iter().try_for_each(|source| insert_source(&transaction, source))?;
             let mut ids = Vec::new();
             for (session, records) in sessions {
@@ -91,10 +92,39 @@ impl Store {
     }
 }
 
-fn insert_source(transaction: &Transaction<'_>, source: &SchedulerSource) -> rusqlite::Result<()> {
+pub(crate) fn insert_source(
+    transaction: &Transaction<'_>,
+    source: &SchedulerSource,
+) -> rusqlite::Result<()> {
     let sql = "INSERT OR IGNORE INTO sources (sha256, name, files) VALUES (?1, ?2, ?3)";
     let files = json(&source.files)?;
     transaction.prepare_cached(sql)?.execute(params![source.sha256, source.name, files])?;
+    Ok(())
+}
+
+/// Inserts a session with its own number.
+pub(crate) fn insert_session_as(
+    connection: &Connection,
+    session: &Session,
+) -> rusqlite::Result<()> {
+    connection.execute(
+        "INSERT INTO sessions (session, family, experiment, plan, seed, command,
+                               experiment_json, started_unix_s, fairground, origin)
+         VALUES (:session, :family, :experiment, :plan, :seed, :command,
+                 :experiment_json, :started_unix_s, :fairground, :origin)",
+        named_params! {
+            ":session": session.id,
+            ":family": session.first(),
+            ":experiment": session.experiment.name,
+            ":plan": session.plan,
+            ":seed": session.seed.0.to_string(),
+            ":command": session.command,
+            ":experiment_json": json(&session.experiment)?,
+            ":started_unix_s": integer(session.started_unix_s)?,
+            ":fairground": session.fairground,
+            ":origin": session.origin.as_ref().map(json).transpose()?,
+        },
+    )?;
     Ok(())
 }
 
@@ -103,8 +133,54 @@ fn insert_whole(
     session: i64,
     record: &Record,
 ) -> rusqlite::Result<()> {
-    insert_record(transaction, session, record)?;
+    insert_as(transaction, None, session, record)
+}
+
+/// The one way into the file for a record; with a number of its own if it had one.
+pub(crate) fn insert_as(
+    transaction: &Transaction<'_>,
+    id: Option<i64>,
+    session: i64,
+    record: &Record,
+) -> rusqlite::Result<()> {
+    let mut record = record.clone();
+    record.settle();
+    if has_answer(transaction, session, &record)? {
+        return Ok(());
+    }
+    insert_record(transaction, id, session, &record)?;
     let id = transaction.last_insert_rowid();
+    insert_answer(transaction, session, id, &record)?;
+    insert_parts(transaction, id, &record)
+}
+
+/// Whether the trial has a record in the session's campaign.
+fn has_answer(
+    transaction: &Transaction<'_>,
+    session: i64,
+    record: &Record,
+) -> rusqlite::Result<bool> {
+    let sql = "SELECT 1 FROM answers
+               WHERE family = (SELECT family FROM sessions WHERE session = ?1) AND trial_id = ?2";
+    let mut select = transaction.prepare_cached(sql)?;
+    let found = select.query_row(params![session, record.trial.id()], |_| Ok(())).optional()?;
+    Ok(found.is_some())
+}
+
+fn insert_answer(
+    transaction: &Transaction<'_>,
+    session: i64,
+    id: i64,
+    record: &Record,
+) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO answers (family, trial_id, record)
+               VALUES ((SELECT family FROM sessions WHERE session = ?1), ?2, ?3)";
+    transaction.prepare_cached(sql)?.execute(params![session, record.trial.id(), id])?;
+    Ok(())
+}
+
+/// What was measured, and the trace.
+fn insert_parts(transaction: &Transaction<'_>, id: i64, record: &Record) -> rusqlite::Result<()> {
     insert_metrics(transaction, id, record)?;
     for histogram in &record.measured.histograms {
         insert_histogram(transaction, id, histogram)?;
@@ -121,19 +197,21 @@ fn insert_whole(
 
 fn insert_record(
     transaction: &Transaction<'_>,
+    id: Option<i64>,
     session: i64,
     record: &Record,
 ) -> rusqlite::Result<()> {
     let Record { trial, outcome, measured, provenance, .. } = record;
     let mut insert = transaction.prepare_cached(
-        "INSERT INTO records (session, trial_id, experiment, backend, contestant, workload, cell,
+        "INSERT INTO records (record, session, trial_id, experiment, backend, contestant, workload, cell,
              machine, block, boot, boot_id, boot_position, position, seed, kernel_release, outcome,
              reason, measured_hash, trial, outcome_json, provenance)
-         VALUES (:session, :trial_id, :experiment, :backend, :contestant, :workload, :cell,
+         VALUES (:record, :session, :trial_id, :experiment, :backend, :contestant, :workload, :cell,
              :machine, :block, :boot, :boot_id, :boot_position, :position, :seed, :kernel_release,
              :outcome, :reason, :measured_hash, :trial, :outcome_json, :provenance)",
     )?;
     insert.execute(named_params! {
+        ":record": id,
         ":session": session,
         ":trial_id": trial.id(),
         ":experiment": trial.experiment,

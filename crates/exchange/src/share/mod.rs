@@ -22,7 +22,7 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::Result;
-use model::Record;
+use model::{Record, text};
 use serde::{Deserialize, Serialize};
 use store::{SchedulerSource, Session};
 
@@ -43,6 +43,18 @@ pub struct About {
     pub fairground: String,
     /// What was left out, as text.
     pub left_out: Vec<String>,
+}
+
+impl About {
+    /// The same with each text as a line that a terminal can show.
+    fn as_lines(self) -> About {
+        About {
+            by: text::line(&self.by),
+            note: text::line(&self.note),
+            fairground: text::line(&self.fairground),
+            left_out: self.left_out.iter().map(|what| text::line(what)).collect(),
+        }
+    }
 }
 
 /// A shared file's content.

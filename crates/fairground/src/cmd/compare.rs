@@ -11,6 +11,7 @@ use store::{Filter, Store};
 
 use crate::exit;
 use crate::output::{self, Format};
+use crate::records;
 use crate::stores::Several;
 use crate::summary;
 
@@ -87,7 +88,7 @@ fn identical(first: &Path, second: &Path, format: Format) -> Result<ExitCode> {
 }
 
 fn all(path: &Path) -> Result<Vec<Record>> {
-    Ok(Store::open_readonly(path)?.records(&Filter::default())?)
+    records::read(&Store::open_readonly(path)?, &Filter::default())
 }
 
 fn describe(identity: &Identity) -> String {

@@ -16,6 +16,7 @@ use crate::experiment_options::On;
 use crate::locations;
 use crate::output::{self, Format};
 use crate::planned_experiment::{Definition, PlannedExperiment};
+use crate::records;
 use spec::Overrides;
 
 /// How many trials an error lists.
@@ -142,13 +143,13 @@ fn label(record: &Record) -> String {
 fn find(path: &Path, wanted: Option<&str>) -> Result<Record> {
     let store = Store::open_readonly(path)?;
     let Some(wanted) = wanted.filter(|wanted| !wanted.is_empty()) else {
-        let all = store.records(&Filter::default())?;
+        let all = records::read(&store, &Filter::default())?;
         return Err(refusal(path, "say which trial", &all));
     };
     let filter = Filter { trial_id: Some(wanted.into()), traces: true, ..Filter::default() };
-    let mut found = store.records(&filter)?;
+    let mut found = records::read(&store, &filter)?;
     let Some(first) = found.first().map(|record| record.trial.id()) else {
-        let all = store.records(&Filter::default())?;
+        let all = records::read(&store, &Filter::default())?;
         return Err(refusal(path, &format!("has no trial `{wanted}`"), &all));
     };
     if found.iter().any(|record| record.trial.id() != first) {
@@ -157,7 +158,7 @@ fn find(path: &Path, wanted: Option<&str>) -> Result<Record> {
     match found.iter().rposition(|record| record.trace.is_some()) {
         Some(last) => Ok(found.swap_remove(last)),
         None => {
-            let all = store.records(&Filter::default())?;
+            let all = records::read(&store, &Filter::default())?;
             Err(refusal(path, &format!("trial {first} has no trace"), &all))
         }
     }

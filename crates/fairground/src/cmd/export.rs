@@ -12,7 +12,7 @@ use model::{Histogram, Record};
 
 use crate::exit::bad_input;
 use crate::output;
-use crate::records::Chosen;
+use crate::records::{self, Chosen};
 use exchange::formats;
 
 /// Options of `export`.
@@ -136,7 +136,7 @@ fn trace(args: &Trace) -> Result<()> {
     let store = store::Store::open_readonly(&args.store)?;
     let filter =
         store::Filter { trial_id: Some(args.trial.clone()), traces: true, ..Default::default() };
-    let records = store.records(&filter)?;
+    let records = records::read(&store, &filter)?;
     let traced = records.iter().rev().find_map(|record| record.trace.as_ref());
     let trace = traced.ok_or_else(|| {
         let found = match records.len() {

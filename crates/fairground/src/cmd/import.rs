@@ -69,7 +69,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
         scheduler: args.scheduler.clone(),
         machine: args.machine.clone(),
     };
-    keep(&args, &record::records(&files, &labels))?;
+    let records = record::records(&files, &labels);
+    records.iter().try_for_each(|record| refuse_fault(&files, record))?;
+    keep(&args, &records)?;
     let store = args.store.display();
     let (experiment, store) =
         (command_line::quoted(&args.experiment), command_line::quoted(&store.to_string()));
@@ -149,6 +151,14 @@ fn read(file: &Path, asked: Option<&str>) -> Result<(&'static str, Source)> {
     let format = format.map_err(place)?;
     let trials = imports::read(format, &text).map_err(place)?;
     Ok((format.name, Source { name: name.to_string(), sha256, trials }))
+}
+
+/// Refuses a result that cannot be a record, such as a rate of 1e308.
+fn refuse_fault(files: &[Source], record: &Record) -> Result<()> {
+    let file = files.get(record.trial.boot as usize).map_or("", |file| file.name.as_str());
+    let workload = &record.trial.workload.name;
+    let refused = |fault| bad_input(format!("{file}: {workload}: {fault}; nothing was imported"));
+    record.fault().map_or(Ok(()), |fault| Err(refused(fault)))
 }
 
 /// The format that `--as` names.

@@ -27,6 +27,7 @@ pub mod report;
 pub mod run;
 pub mod share;
 pub mod soak;
+pub mod store;
 pub mod trial;
 
 use std::process::ExitCode;
@@ -85,6 +86,8 @@ enum Verb {
     Trial(trial::Args),
     /// Get and add kernels to boot; measure what a kernel's work costs
     Kernel(kernel::Args),
+    /// Say what is wrong with a store, and repair it
+    Store(store::Args),
     /// Print a shell's completion script, or the manual page
     Generate(generate::Args),
     /// Be the first process of a virtual machine
@@ -126,6 +129,7 @@ impl Cli {
             Verb::Plan(args) => plan::run(args),
             Verb::Trial(args) => trial::run(args),
             Verb::Kernel(args) => kernel::run(args),
+            Verb::Store(args) => store::run(args),
             Verb::Generate(args) => generate::run(args),
             Verb::Guest(args) => guest::run(args),
             Verb::Old(old) => old_names::run(old),

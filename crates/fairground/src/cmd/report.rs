@@ -44,7 +44,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
     let output = args.output.unwrap_or_else(|| "report.html".into());
     let opened = args.chosen.open(true)?;
-    let comparison = opened.compare(args.baseline)?;
+    let mut comparison = opened.compare(args.baseline)?;
+    comparison.notes.extend(args.chosen.damages()?);
     let campaigns = sessions::campaigns(&args.chosen.all_sessions()?);
     let history = (campaigns.len() > 1).then(|| sessions::history(&campaigns, MARGIN_PERCENT));
     let about = About { history, ..about(&opened.sessions) };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `fairground share [EXPERIMENT]`: one small sealed file of an experiment's records.
 
+mod contents;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -33,6 +35,9 @@ pub struct Args {
     /// Share also the event traces, which may be large
     #[arg(long)]
     traces: bool,
+    /// Only show what would leave this machine
+    #[arg(long)]
+    dry_run: bool,
     /// The file to write [default: EXPERIMENT.fairground]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -108,12 +113,17 @@ fn sources<'a>(
     (sources, lost)
 }
 
-/// Writes the file, and says what is in it and what is not.
+/// Shows what will leave this machine, and writes it.
 fn write(args: &Args, shared: &Shared) -> Result<ExitCode> {
     let name = shared.sessions.last().map(|(session, _)| session.experiment.name.clone());
     let usual = || format!("{}.{ENDING}", name.unwrap_or_default()).into();
     let path = args.output.clone().unwrap_or_else(usual);
     let bytes = shared.pack()?;
+    contents::lines(shared).iter().for_each(|line| output::tell(line));
+    if args.dry_run {
+        output::tell(format_args!("not written: {}, because of --dry-run", path.display()));
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut out = output::writer(Some(&path))?;
     out.write_all(&bytes)?;
     out.flush()?;
@@ -123,8 +133,5 @@ fn write(args: &Args, shared: &Shared) -> Result<ExitCode> {
         "wrote {}: {trials} trials, texts of schedulers: {texts}, {kib} KiB",
         path.display()
     ));
-    if !shared.about.left_out.is_empty() {
-        output::tell(format_args!("left out: {}", shared.about.left_out.join("; ")));
-    }
     Ok(ExitCode::SUCCESS)
 }

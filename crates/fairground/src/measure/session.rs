@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use model::{Backend, Progress, Trial};
-use store::{Filter, SchedulerSource, Session, Store};
+use store::{Filter, Holder, PlanLock, SchedulerSource, Session, Store};
 
 use super::claimable::ClaimableComparisons;
 use super::{Ended, Execution};
@@ -75,6 +75,8 @@ impl<'a> Sessions<'a> {
     ) -> Result<Ended> {
         let prepared = objects::prepare(&planned.trials, &planned.sources)?;
         let store = Store::open(&self.execution.store)?;
+        // Until the end: what is left to run must not change.
+        let Some(_lock) = self.lock(&store, planned)? else { return Ok(Ended::Interrupted) };
         let session = self.session(&store, planned, continues)?;
         let left = left(&store, planned, session.family)?;
         store.keep_sources(&sources(planned))?;
@@ -90,6 +92,22 @@ impl<'a> Sessions<'a> {
             return Err(error);
         }
         Ok(Ended::Complete(id))
+    }
+
+    /// Waits until no other process runs the same plan with this store; `None` if the user has
+    /// ended the waiting.
+    fn lock(&mut self, store: &Store, planned: &PlannedExperiment) -> Result<Option<PlanLock>> {
+        let stop = self.stop.clone();
+        let path = store.path().display().to_string();
+        let mut waits = |holder: &Holder| {
+            let process = &holder.process;
+            (self.hear)(&Progress::Note(&format!(
+                "process {process} is running this plan with {path}; waiting for its end, Ctrl-C \
+                 ends the waiting"
+            )));
+            !stop.load(Ordering::SeqCst)
+        };
+        Ok(store.lock_plan(&planned.plan_id(), &mut waits)?)
     }
 
     /// What a session has measured, with the sessions that it resumes.

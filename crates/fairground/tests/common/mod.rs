@@ -106,3 +106,10 @@ pub fn scheduler(name: &str) -> String {
     assert!(Path::new(&path).exists(), "{path}");
     path
 }
+
+/// One of the files that mean harm.
+pub fn hostile(name: &str) -> String {
+    let path = format!("{}/tests/hostile/{name}", env!("CARGO_MANIFEST_DIR"));
+    assert!(Path::new(&path).exists(), "{path}");
+    path
+}

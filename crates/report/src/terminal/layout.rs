@@ -6,6 +6,9 @@ use stats::Verdict;
 /// The widest line.
 pub const COLUMNS: usize = 110;
 
+/// Everything that [`Paint`] writes and a terminal obeys.
+pub const STYLES: &[&str] = &["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[36m"];
+
 /// Colours, or none.
 #[derive(Clone, Copy)]
 pub(crate) struct Paint(pub bool);

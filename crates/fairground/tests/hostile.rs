@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Files of strangers who mean harm. Each test has failed once.
+
+mod common;
+mod hostile {
+    mod locks;
+    mod numbers;
+    mod terminals;
+}

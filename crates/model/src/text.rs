@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Text of strangers: what a terminal would obey is shown instead, and what is too long is cut.
+
+/// The longest line that a terminal gets, in characters.
+pub const LINE_MAX: usize = 1000;
+
+/// Whether a terminal obeys a character instead of showing it: controls, and marks that change the
+/// direction of writing or break lines. New lines and tabs are not among them.
+fn is_obeyed(character: char) -> bool {
+    let direction = matches!(
+        character,
+        '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    let breaks = matches!(character, '\u{2028}' | '\u{2029}');
+    (character.is_control() && !"\n\t".contains(character)) || direction || breaks
+}
+
+/// A text in which nothing is left that a terminal obeys: `\u001b`, as JSON writes it.
+pub fn escaped(text: &str) -> String {
+    escaped_but(text, &[])
+}
+
+/// The same, with sequences that may stay.
+pub fn escaped_but(text: &str, allowed: &[&str]) -> String {
+    let mut safe = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(character) = rest.chars().next() {
+        let sequence = allowed.iter().find(|sequence| rest.starts_with(**sequence));
+        let length = sequence.map_or(character.len_utf8(), |sequence| sequence.len());
+        let (part, after) = rest.split_at(length);
+        if sequence.is_none() && is_obeyed(character) {
+            safe += &format!("\\u{:04x}", u32::from(character));
+        } else {
+            safe += part;
+        }
+        rest = after;
+    }
+    safe
+}
+
+/// An escaped text none of whose lines is longer than [`LINE_MAX`].
+pub fn lines(text: &str) -> String {
+    escaped(text).split('\n').map(cut).collect::<Vec<_>>().join("\n")
+}
+
+/// A text as one line: what would begin a second one is escaped too.
+pub fn line(text: &str) -> String {
+    cut(&escaped(text).replace('\n', "\\n"))
+}
+
+fn cut(line: &str) -> String {
+    let characters = line.chars().count();
+    if characters <= LINE_MAX {
+        return line.to_owned();
+    }
+    let kept: String = line.chars().take(LINE_MAX).collect();
+    format!("{kept}… and {} more characters", characters - LINE_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminals_obey_nothing_in_it() {
+        assert_eq!(escaped("\u{1b}]0;x\u{7}\u{9b}2J"), "\\u001b]0;x\\u0007\\u009b2J");
+        assert_eq!(escaped("a\u{202e}b\u{2066}c\rd"), "a\\u202eb\\u2066c\\u000dd");
+        assert_eq!(escaped("µ −1 %\n\tplain 🎪"), "µ −1 %\n\tplain 🎪");
+    }
+
+    #[test]
+    fn our_own_colours_may_stay() {
+        let bold = ["\u{1b}[1m"];
+        assert_eq!(escaped_but("\u{1b}[1mx\u{1b}[2J", &bold), "\u{1b}[1mx\\u001b[2J");
+    }
+
+    #[test]
+    fn lines_are_cut_and_counted() {
+        let long = "x".repeat(LINE_MAX + 7);
+        assert!(lines(&format!("a\n{long}")).ends_with("x… and 7 more characters"));
+        assert_eq!(line("a\nb"), "a\\nb");
+    }
+}

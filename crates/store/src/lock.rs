@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Who runs which plan: a lock on a small file beside the store, one for each plan.
+//!
+//! It is a POSIX record lock. The kernel gives it back when its process ends in any way, forked
+//! workers do not inherit it, and it says whose it is, also on NFS. The file is removed at the end;
+//! what `kill -9` leaves behind locks nothing.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::libc;
+
+use crate::{Store, StoreError};
+
+/// How long to sleep between two attempts.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// What the lock files' names have behind the store's name.
+const MARK: &str = ".running-";
+
+/// The longest that a lock's file can be.
+const NOTE_MAX: u64 = 200;
+
+/// A plan that this process runs. Dropping it lets the next one go on.
+#[derive(Debug)]
+pub struct PlanLock {
+    file: File,
+    path: PathBuf,
+}
+
+/// The process that runs a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Its number; on another machine's file system, as the file says.
+    pub process: String,
+}
+
+impl Store {
+    /// Waits until no other process runs the plan with this store, and keeps others from doing so.
+    /// `waits` hears who it is, again and again, and ends the waiting with `false`; then there is no
+    /// lock.
+    ///
+    /// # Errors
+    /// When the lock's file cannot be made, or the file system has no locks.
+    pub fn lock_plan(
+        &self,
+        plan: &str,
+        waits: &mut dyn FnMut(&Holder) -> bool,
+    ) -> Result<Option<PlanLock>, StoreError> {
+        let path = beside(self.path(), plan);
+        let failed =
+            |error: io::Error| StoreError::NoLock { path: path.clone(), why: words(&error) };
+        loop {
+            let file = open(&path).map_err(failed)?;
+            if try_lock(&file).map_err(failed)? {
+                if is_same(&file, &path) {
+                    return PlanLock::kept(file, path.clone()).map(Some).map_err(failed);
+                }
+                // Its last holder has removed it in between.
+                continue;
+            }
+            if !waits(&holder(&file)) {
+                return Ok(None);
+            }
+            std::thread::sleep(AGAIN);
+        }
+    }
+}
+
+impl PlanLock {
+    /// Notes who has it, for processes of other machines.
+    fn kept(mut file: File, path: PathBuf) -> io::Result<PlanLock> {
+        file.set_len(0)?;
+        write!(file, "{}", std::process::id())?;
+        Ok(PlanLock { file, path })
+    }
+}
+
+impl Drop for PlanLock {
+    fn drop(&mut self) {
+        // Removed while it is locked: whoever opened it meanwhile sees that it is gone. A file that
+        // stays behind locks nothing.
+        if is_same(&self.file, &self.path) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// The files of locks beside a store whose processes have ended without removing them.
+pub(crate) fn left_behind(store: &Path) -> Vec<PathBuf> {
+    beside_all(store).into_iter().filter(|file| is_free(file)).collect()
+}
+
+/// The processes that run plans with a store.
+pub(crate) fn in_use(store: &Path) -> Vec<Holder> {
+    let used = beside_all(store).into_iter().filter(|file| !is_free(file));
+    used.filter_map(|file| existing(&file).ok()).map(|file| holder(&file)).collect()
+}
+
+/// The files of locks beside a store.
+fn beside_all(store: &Path) -> Vec<PathBuf> {
+    let name = store.file_name().unwrap_or_default().to_string_lossy().into_owned() + MARK;
+    let folder = store.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let files = folder.read_dir().into_iter().flatten().flatten();
+    let own = files.filter(|file| file.file_name().to_string_lossy().starts_with(&name));
+    let mut all: Vec<PathBuf> = own.map(|file| file.path()).collect();
+    all.sort();
+    all
+}
+
+/// Whether nobody has locked a file; it is not locked by the question.
+fn is_free(path: &Path) -> bool {
+    existing(path).is_ok_and(|file| asked(&file).is_ok_and(|lock| lock.l_type == UNLOCKED))
+}
+
+fn existing(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).custom_flags(FLAGS).open(path)
+}
+
+const UNLOCKED: i16 = libc::F_UNLCK as i16;
+
+/// A name that is a pipe must not block, and no program that is started gets the file.
+const FLAGS: i32 = OFlag::O_NONBLOCK.bits() | OFlag::O_CLOEXEC.bits() | OFlag::O_NOFOLLOW.bits();
+
+fn beside(store: &Path, plan: &str) -> PathBuf {
+    let mut name = store.file_name().unwrap_or_default().to_owned();
+    name.push(format!("{MARK}{plan}"));
+    store.with_file_name(name)
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .custom_flags(FLAGS)
+        .open(path)
+}
+
+/// The lock of a whole file, for writing.
+fn whole() -> libc::flock {
+    libc::flock {
+        l_type: libc::F_WRLCK as i16,
+        l_whence: libc::SEEK_SET as i16,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    }
+}
+
+fn try_lock(file: &File) -> io::Result<bool> {
+    match fcntl(file, FcntlArg::F_SETLK(&whole())) {
+        Ok(_) => Ok(true),
+        Err(Errno::EAGAIN | Errno::EACCES) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The lock that is in the way of ours; of type [`UNLOCKED`] if none is.
+fn asked(file: &File) -> io::Result<libc::flock> {
+    let mut lock = whole();
+    fcntl(file, FcntlArg::F_GETLK(&mut lock))?;
+    Ok(lock)
+}
+
+fn holder(file: &File) -> Holder {
+    let here = asked(file).ok().map(|lock| lock.l_pid).filter(|process| *process > 0);
+    let noted = || {
+        let mut text = String::new();
+        let read = file.take(NOTE_MAX).read_to_string(&mut text);
+        let digits = text.chars().all(|c| c.is_ascii_digit()) && !text.is_empty();
+        (read.is_ok() && digits).then(|| format!("{text} of another machine"))
+    };
+    let process = here.map(|process| process.to_string()).or_else(noted);
+    Holder { process: process.unwrap_or_else(|| "unknown".into()) }
+}
+
+/// Whether the open file is still the one that has this name.
+fn is_same(file: &File, path: &Path) -> bool {
+    let identity = |data: std::fs::Metadata| (data.dev(), data.ino());
+    let named = std::fs::symlink_metadata(path).map(identity);
+    file.metadata().map(identity).is_ok_and(|open| named.is_ok_and(|named| named == open))
+}
+
+fn words(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::ENOLCK | libc::ENOSYS | libc::EOPNOTSUPP | libc::EINVAL) => {
+            "this file system has no locks; choose a store on another with `--store FILE`".into()
+        }
+        _ => error.to_string(),
+    }
+}
