@@ -11,6 +11,7 @@ use store::{Filter, SchedulerSource, Session, Store};
 
 use super::claimable::ClaimableComparisons;
 use super::{Ended, Execution};
+use crate::execution::repeated::Earlier;
 use crate::execution::objects::{self, Prepared};
 use crate::execution::sink::{Hear, Sink};
 use crate::execution::{self, Settings, interrupt};
@@ -52,6 +53,7 @@ struct Task {
     prepared: Prepared,
     store: Store,
     session: i64,
+    earlier: Earlier,
 }
 
 impl<'a> Sessions<'a> {
@@ -77,10 +79,11 @@ impl<'a> Sessions<'a> {
         let store = Store::open(&self.execution.store)?;
         let session = self.session(&store, planned, continues)?;
         let left = left(&store, planned, session.family)?;
+        let earlier = earlier_records(&store, session.family)?;
         store.keep_sources(&sources(planned))?;
         let id = store.begin(&session)?;
         self.remark(planned, remarks);
-        let ended = self.execute(planned, Task { left, prepared, store, session: id });
+        let ended = self.execute(planned, Task { left, prepared, store, session: id, earlier });
         if self.stop.load(Ordering::SeqCst) && ended.is_ok() {
             self.tell(&format!("interrupted; to continue: {}", command_line::resume_command()));
             return Ok(Ended::Interrupted);
@@ -140,7 +143,7 @@ impl<'a> Sessions<'a> {
     }
 
     fn execute(&mut self, planned: &PlannedExperiment, task: Task) -> Result<()> {
-        let Task { left, prepared, store, session } = task;
+        let Task { left, prepared, store, session, earlier } = task;
         let trials = planned.trials.len();
         (self.hear)(&Progress::Planned { trials, done: trials - left.len() });
         let settings = Settings {
@@ -148,6 +151,7 @@ impl<'a> Sessions<'a> {
             sources: planned.sources.clone(),
             jobs: self.execution.jobs,
             offline: self.execution.offline,
+            earlier,
             executable: None,
         };
         let mut keep = move |record: &model::Record| Ok(store.append(session, record)?);
@@ -177,6 +181,17 @@ fn earlier(store: &Store, plan: &str) -> Result<Option<i64>> {
 /// The texts of the schedulers' files, with what they include.
 fn sources(planned: &PlannedExperiment) -> Vec<SchedulerSource> {
     planned.sources.values().map(objects::text).filter(SchedulerSource::is_genuine).collect()
+}
+
+/// What the campaign has measured in virtual machines.
+fn earlier_records(store: &Store, campaign: Option<i64>) -> Result<Earlier> {
+    match campaign {
+        Some(_) => {
+            let filter = Filter { family: campaign, ..Filter::default() };
+            Ok(Earlier::new(store.records(&filter)?))
+        }
+        None => Ok(Earlier::default()),
+    }
 }
 
 /// The trials that have no record in the campaign.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use compile::Source;
 use fairground::execution::objects;
 use model::{Backend, Outcome, Record, Trial};
-use vm::{Accelerator, BootRequest, Event, Kernel};
+use vm::{Accelerator, BootRequest, Event, Kernel, Resume};
 
 use super::scenario::{Scenario, View};
 use super::sequence::{self, Visits};
@@ -119,12 +119,13 @@ pub fn run<'a>(
         parts: Vec::new(),
         files: objects::guest_files(&objects).expect("objects as files"),
         accelerator: Accelerator::Auto,
+        resume: Resume::default(),
     };
     let mut records = Vec::new();
     let mut keep = |event| match event {
         Event::Record(_, record) => records.push(*record),
         Event::Note(note) => println!("{note}"),
-        Event::Booted { .. } | Event::TrialStarted(_) => {}
+        Event::Repeated(..) | Event::Booted { .. } | Event::TrialStarted(_) => {}
     };
     vm::run_trials(&request, &AtomicBool::new(false), &mut keep).expect("a virtual machine");
     records

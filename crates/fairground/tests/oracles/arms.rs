@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
 use fairground::execution::objects::{self, Sources};
+use fairground::execution::repeated::Earlier;
 use fairground::execution::sink::Sink;
 use fairground::execution::{self, Settings};
 use model::{Backend, Clock, Costs, Machine, Outcome, Record, Seed, Trial, Workload};
@@ -76,7 +77,8 @@ fn answers(trials: &[Trial], sources: Sources) -> Vec<Record> {
     let home = fairground::locations::data_folder().expect("a home");
     let prepared = objects::prepare(trials, &sources).unwrap_or_else(|error| panic!("{error}"));
     let executable = Some(PathBuf::from(env!("CARGO_BIN_EXE_fairground")));
-    let settings = Settings { home, sources, jobs: None, offline: true, executable };
+    let earlier = Earlier::default();
+    let settings = Settings { home, sources, jobs: None, offline: true, earlier, executable };
     let mut records = Vec::new();
     let mut keep = |record: &Record| {
         records.push(record.clone());

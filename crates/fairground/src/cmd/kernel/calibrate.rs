@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use model::{Backend, Clock, Progress, Record, Seed, Trial};
 
 use crate::calibration::{self, table};
+use crate::execution::repeated::Earlier;
 use crate::execution::objects::{self, Prepared, Sources};
 use crate::execution::sink::Sink;
 use crate::execution::{self, Settings, interrupt};
@@ -92,6 +93,7 @@ fn measure(
         sources,
         jobs: None,
         offline: args.offline,
+        earlier: Earlier::default(),
         executable: None,
     };
     let mut records = Vec::new();
