@@ -59,6 +59,12 @@ impl Bench {
         self.fairground(arguments).assert()
     }
 
+    /// The records that a store has now; none if it cannot be read yet.
+    pub fn try_records(&self, name: &str) -> Vec<model::Record> {
+        let store = Store::open_readonly(&self.path(name)).ok();
+        store.and_then(|store| store.records(&Filter::default()).ok()).unwrap_or_default()
+    }
+
     /// All records of a store, in the order of the plan.
     pub fn records(&self, name: &str) -> Vec<model::Record> {
         let store = Store::open_readonly(&self.path(name)).expect("a store");

@@ -31,6 +31,9 @@ pub fn records(runs: &[Run]) -> Vec<Record> {
     run_all(runs.iter(), Backend::Sim)
 }
 
+/// Several boots, so that each CPU of the host has one.
+const RUNS_PER_BOOT: u32 = 24;
+
 /// Runs of several tests follow one another: a worker that is forked meanwhile would hold open what
 /// a compiler waits for.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -114,7 +117,7 @@ fn trial(run: &Run, position: u32, backend: Backend, sources: &mut Sources) -> T
         seed: Seed(1),
         block: 0,
         // The limit is told to the kernel when it boots.
-        boot: u32::from(!run.is_limited),
+        boot: position / RUNS_PER_BOOT * 2 + u32::from(!run.is_limited),
         position,
         timeout_ms: 60_000,
         probes: true,
