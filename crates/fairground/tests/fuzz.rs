@@ -13,6 +13,8 @@
 mod mutate;
 #[path = "fuzz/program.rs"]
 mod program;
+#[path = "fuzz/seal.rs"]
+mod seal;
 #[path = "fuzz/seeds.rs"]
 mod seeds;
 
@@ -54,6 +56,7 @@ const READERS: &[Reader] = &[
     reader("import", Kind::Folder("crates/fairground/tests/imports", ""), Verb::Import),
     reader("output", Kind::Output, Verb::Import),
     reader("bundle", Kind::Bundle, Verb::Import),
+    reader("sealed", Kind::Sealed, Verb::ImportSealed),
     Reader { one_of: 2, ..reader("store", Kind::Store, Verb::Compare) },
 ];
 

@@ -6,6 +6,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::seal;
 use crate::common::Bench;
 
 /// How the program gets the file.
@@ -26,6 +27,8 @@ pub enum Verb {
     Trial,
     /// As what others have measured.
     Import,
+    /// As what is under the seal of a shared file.
+    ImportSealed,
     /// As a store.
     Compare,
 }
@@ -56,7 +59,7 @@ impl Verb {
             }
             Verb::Replicate => vec!["replicate", file, "--quick", "--blocks", "2"],
             Verb::Trial => vec!["trial"],
-            Verb::Import => vec!["import", file, "--store", "imported.db"],
+            Verb::Import | Verb::ImportSealed => vec!["import", file, "--store", "imported.db"],
             Verb::Compare => vec!["compare", "--store", file],
         }
     }
@@ -68,7 +71,8 @@ impl Verb {
 /// What the program did that it promises not to do.
 pub fn read(bench: &Bench, verb: &Verb, extension: &str, bytes: &[u8]) -> Result<i32, String> {
     let file = bench.path(&format!("input.{extension}"));
-    std::fs::write(&file, bytes).expect("the input");
+    let sealed = matches!(verb, Verb::ImportSealed).then(|| seal::seal(bytes));
+    std::fs::write(&file, sealed.as_deref().unwrap_or(bytes)).expect("the input");
     for leftover in ["imported.db", "fairground.db", "replication.html"] {
         for end in ["", "-wal", "-shm", ".lock"] {
             let _ = std::fs::remove_file(bench.path(&format!("{leftover}{end}")));

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::seal;
 use crate::common::hogs::raced;
 use crate::common::{Bench, stdout};
 
@@ -20,6 +21,8 @@ pub enum Kind {
     Output,
     /// A shared file.
     Bundle,
+    /// What is under the seal of a shared file.
+    Sealed,
     /// A store.
     Store,
 }
@@ -58,7 +61,7 @@ impl Kind {
             Kind::Folder(_, extension) => extension,
             Kind::RtApp | Kind::Trial => "json",
             Kind::Scheduler => "bpf.c",
-            Kind::Bundle => "fairground",
+            Kind::Bundle | Kind::Sealed => "fairground",
             Kind::Store => "db",
         }
     }
@@ -72,6 +75,7 @@ impl Kind {
             Kind::Trial => trials(),
             Kind::Output => [CYCLICTEST, STRESS_NG, PERF].map(Into::into).to_vec(),
             Kind::Bundle => vec![shared()],
+            Kind::Sealed => vec![seal::open(&shared())],
             Kind::Store => vec![store()],
         }
     }
