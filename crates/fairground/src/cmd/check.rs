@@ -15,8 +15,8 @@ use vm::kernels::{self, Kernel};
 use vm::packing::installed;
 
 use crate::claims;
-use crate::execution::repeated::Earlier;
 use crate::execution::objects;
+use crate::execution::repeated::Earlier;
 use crate::execution::sink::Sink;
 use crate::execution::{self, Settings, interrupt};
 use crate::exit;

@@ -11,8 +11,8 @@ use store::{Filter, SchedulerSource, Session, Store};
 
 use super::claimable::ClaimableComparisons;
 use super::{Ended, Execution};
-use crate::execution::repeated::Earlier;
 use crate::execution::objects::{self, Prepared};
+use crate::execution::repeated::Earlier;
 use crate::execution::sink::{Hear, Sink};
 use crate::execution::{self, Settings, interrupt};
 use crate::planned_experiment::PlannedExperiment;

@@ -49,7 +49,12 @@ impl Bench {
 
     /// `fairground ARGUMENTS`, in this folder.
     pub fn fairground(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_fairground"));
+        Command::from_std(self.process(arguments))
+    }
+
+    /// The same for a test that looks after the process itself.
+    pub fn process(&self, arguments: &[&str]) -> std::process::Command {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_fairground"));
         command.current_dir(self.folder.path()).args(arguments);
         command.env("NO_COLOR", "1").env("COLUMNS", "80").env_remove("RUST_BACKTRACE");
         command

@@ -94,7 +94,7 @@ fn change(bytes: &mut Vec<u8>, good: &[Vec<u8>], random: &mut Seed) {
         1 => drop(bytes.drain(part(bytes, 40, random))),
         2 => bytes.truncate(place(bytes, random)),
         3 => repeat(bytes, random),
-        4 => splice(bytes, pick(good, random), random),
+        4 => splice(bytes, pick::<Vec<u8>>(good, random), random),
         5 => insert_long(bytes, random),
         6 => insert_deep(bytes, random),
         7 => swap_lines(bytes, random),

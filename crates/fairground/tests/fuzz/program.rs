@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use super::seal;
@@ -79,7 +79,7 @@ pub fn read(bench: &Bench, verb: &Verb, extension: &str, bytes: &[u8]) -> Result
         }
     }
     let given = format!("./input.{extension}");
-    let mut command = Command::from(bench.fairground(&verb.arguments(&given)));
+    let mut command = bench.process(&verb.arguments(&given));
     // SAFETY: between fork and exec only a system call runs.
     unsafe { command.pre_exec(limit_memory) };
     let input = if matches!(verb, Verb::Trial) { Stdio::piped() } else { Stdio::null() };
@@ -97,13 +97,14 @@ pub fn read(bench: &Bench, verb: &Verb, extension: &str, bytes: &[u8]) -> Result
     let stdout = stdout.expect("a reader");
     let shows = matches!(verb, Verb::Plan | Verb::Trial | Verb::PlanWorkload);
     let shows = shows || matches!(verb, Verb::PlanMachine | Verb::PlanScheduler);
-    judge(code?, &stderr)?;
+    let code = code?;
+    judge(code, &stderr)?;
     // Plans and records are JSON, for programs.
     if !shows {
         printable(&stdout)?;
     }
     printable(&stderr)?;
-    code
+    Ok(code)
 }
 
 fn limit_memory() -> std::io::Result<()> {

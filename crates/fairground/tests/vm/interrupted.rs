@@ -29,8 +29,7 @@ const RACE: [&str; 14] = [
 /// Starts the race and kills it when some trials, but not all, have their records.
 fn begin_and_kill(bench: &Bench, records: usize) {
     let arguments = [&["run"], &RACE[..], &OFFLINE, &["--store", "killed.db"]].concat();
-    let command = bench.fairground(&arguments);
-    let mut command = std::process::Command::from(command);
+    let mut command = bench.process(&arguments);
     let mut child = command.stderr(Stdio::null()).spawn().expect("the program");
     let give_up = Instant::now() + Duration::from_secs(300);
     while bench.try_records("killed.db").len() < records {

@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use model::{Backend, Clock, Progress, Record, Seed, Trial};
 
 use crate::calibration::{self, table};
-use crate::execution::repeated::Earlier;
 use crate::execution::objects::{self, Prepared, Sources};
+use crate::execution::repeated::Earlier;
 use crate::execution::sink::Sink;
 use crate::execution::{self, Settings, interrupt};
 use crate::exit::bad_input;
