@@ -8,6 +8,7 @@ STORE       ?= race.fairground.db
 REPORT      ?= race.html
 SEED        ?= 1
 SOAK_STORE  ?= soak.fairground.db
+MINUTES     ?= 10
 # Claims to replicate, e.g. CLAIMS=s3-latency; empty: all. QUICK=1: simulator only, 5 minutes.
 CLAIMS      ?=
 QUICK       ?=
@@ -19,7 +20,7 @@ SCHEDULER   ?=
 # What `make bench` counts: names of schedulers/, or paths of other files; empty: all of schedulers/.
 SCHEDULERS  ?=
 
-.PHONY: help race test docs replicate soak bench validate-statistics build setup programs clean
+.PHONY: help race test docs replicate soak bench fuzz validate-statistics build setup programs clean
 
 help:
 	@echo "make race    boot real kernels, run real schedulers, write $(REPORT)"
@@ -28,6 +29,7 @@ help:
 	@echo "make replicate   repeat published experiments, write $(REPLICATION); QUICK=1: simulator only"
 	@echo "make soak    run each scheduler under stress; SCHEDULER=./mine.bpf.c: run yours"
 	@echo "make bench   measure Fairground itself"
+	@echo "make fuzz    give damaged files to each reader; MINUTES=60: for an hour"
 	@echo "make programs   install the real programs that workloads name, and the sources they build"
 	@echo "make validate-statistics   error rates of the verdicts, on experiments with a known truth"
 
@@ -63,7 +65,7 @@ test: setup
 	cargo build $(CARGO_FLAGS)
 	$(FAIRGROUND) kernel pull
 	examples=$$($(FAIRGROUND) kernel examples) && \
-	FAIRGROUND_LINUX=$$examples cargo test $(CARGO_FLAGS) --workspace
+	FAIRGROUND_LINUX=$$examples cargo test $(CARGO_FLAGS) --workspace --no-fail-fast
 
 # The book: tutorial, how-tos, method, reference. Reading it needs no network.
 docs:
@@ -90,6 +92,11 @@ bench: build
 	$(FAIRGROUND) kernel pull
 	cargo bench -p fairground --bench records
 	cargo bench -p fairground --bench instructions -- $(SCHEDULERS)
+
+# Damaged files for each reader until the time is over; MINUTES=60 SEED=7.
+fuzz:
+	@scripts/setup.sh build
+	FUZZ_MINUTES=$(MINUTES) FUZZ_SEED=$(SEED) cargo test $(CARGO_FLAGS) -p fairground --test fuzz -- --nocapture
 
 # Takes a minute; docs/src/method/validation.md quotes its output.
 validate-statistics:

@@ -9,6 +9,8 @@ use std::path::Path;
 use model::{Outcome, Record};
 
 mod common;
+#[path = "vm/interrupted.rs"]
+mod interrupted;
 use common::{Bench, ready, scheduler, stderr, stdout};
 
 /// No network, and no claims.

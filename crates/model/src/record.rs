@@ -227,6 +227,27 @@ pub struct Provenance {
     pub printed: Vec<String>,
 }
 
+impl Provenance {
+    /// The facts of the host that a virtual machine's numbers depend on, with their values: the
+    /// guest's image, QEMU and its firmware.
+    pub fn guest_facts(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let value = |name| self.kernel_facts.get(name).map(|value| (name, value.as_str()));
+        ["guest_image", "qemu", "firmware"].into_iter().filter_map(value)
+    }
+
+    /// The first of the [`guest_facts`](Self::guest_facts) that differs, and its two values. A fact
+    /// that one side lacks differs from nothing.
+    pub fn unlike_guest<'a>(
+        &'a self,
+        other: &'a Provenance,
+    ) -> Option<(&'a str, &'a str, &'a str)> {
+        self.guest_facts().find_map(|(name, value)| {
+            let other = other.kernel_facts.get(name)?;
+            (value != other).then_some((name, value, other.as_str()))
+        })
+    }
+}
+
 /// What one probe cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProbeCost {

@@ -40,6 +40,21 @@ fn a_differing_number_is_named_with_both_values() {
 }
 
 #[test]
+fn another_guest_is_named_before_the_numbers() {
+    let mut first = runs("a", &[1.0]);
+    let mut second = runs("a", &[2.0]);
+    for (records, image) in [(&mut first, "abc"), (&mut second, "def")] {
+        records[0].provenance.kernel_facts.insert("guest_image".into(), image.into());
+    }
+    let identity = identical(&first, &second);
+    let Difference::Measured(lines) = &identity.differences[0].difference else {
+        panic!("{identity:?}")
+    };
+    assert_eq!(lines[0], "guest_image: abc / def");
+    assert_eq!(lines[1], "completion_ns all: 1 / 2");
+}
+
+#[test]
 fn missing_trials_and_other_outcomes_are_differences() {
     let records = trials("a", &[1.0, 2.0]);
     let mut other = records.clone();

@@ -10,13 +10,16 @@ use model::{Clock, Outcome, Provenance, Record, Trial};
 
 use crate::channel::FrameKind;
 use crate::console;
-use crate::initramfs::{self, Boot, Contents};
+use crate::initramfs::{self, Boot, Contents, Image};
 use crate::qemu::{self, Accelerator, Output, Qemu};
-use crate::request::{Event, Setup};
+use crate::request::{Event, Resume, Setup};
 
 /// See [`console::is_stale_code`].
 const STALE_CODE: &str = "QEMU ran code that the guest's kernel had already replaced, on several \
                           emulated CPUs; newer versions of QEMU, or KVM, do not";
+
+/// The start of the note of a record whose boot continues another one; the reason follows.
+pub const FRESH_BOOT: &str = "in a fresh boot, because the one before ended: ";
 
 /// The interval at which `stop` is checked.
 const STOP_CHECK: Duration = Duration::from_millis(50);
@@ -27,11 +30,14 @@ pub(crate) struct BootRun<'a> {
     qemu: Qemu,
     /// Index of the first trial of this boot.
     first: usize,
-    /// Index of the first trial without an answer.
+    /// Index of the first trial without an answer in this boot.
     pub next: usize,
+    /// Number of trials that had a record before.
+    answered: usize,
     /// Start of the trial in flight.
     started: Option<(Instant, SystemTime)>,
     boot_id: String,
+    image_sha256: String,
     /// Why the attempt before this one ended; `None` for the first attempt.
     note: Option<String>,
     /// The console's last lines, when the guest hung.
@@ -49,29 +55,27 @@ pub(crate) enum End {
 }
 
 impl<'a> BootRun<'a> {
-    /// Packs the trials from `first` on and starts the machine.
-    pub fn start(
-        setup: &'a Setup<'a>,
-        first: usize,
-        attempt: u32,
-        note: Option<String>,
-    ) -> Result<BootRun<'a>> {
+    /// Packs the trials from the first on and starts the machine.
+    pub fn start(setup: &'a Setup<'a>, resume: &Resume) -> Result<BootRun<'a>> {
         let request = setup.request;
-        let boot_id = match attempt {
+        let first = resume.first;
+        let boot_id = match resume.attempt {
             0 => format!("virtual-{}", request.boot),
             again => format!("virtual-{}.{again}", request.boot),
         };
-        let initramfs = initramfs(setup, first, &boot_id)?;
+        let image = image(setup, first, &boot_id)?;
         let arguments = qemu::arguments(&request.kernel.image, request.machine, setup.accelerator);
-        let qemu = Qemu::start(&arguments, &initramfs)?;
+        let qemu = Qemu::start(&arguments, &image.bytes)?;
         Ok(BootRun {
             setup,
             qemu,
             first,
             next: first,
+            answered: resume.answered,
             started: None,
             boot_id,
-            note,
+            image_sha256: image.sha256,
+            note: resume.note.clone(),
             console_tail: String::new(),
         })
     }
@@ -141,14 +145,17 @@ impl<'a> BootRun<'a> {
             FrameKind::Hello => {
                 self.boot_id = String::from_utf8_lossy(payload).into_owned();
                 let boot_ms = at.duration_since(self.qemu.started).as_millis() as u64;
-                on_event(Event::Booted { boot_ms });
+                let image_sha256 = self.image_sha256.clone();
+                on_event(Event::Booted { boot_ms, image_sha256 });
             }
             FrameKind::Started => {
                 if self.next >= self.setup.request.trials.len() {
                     bail!("the guest starts a trial that it was not given");
                 }
                 self.started = Some((at, SystemTime::now()));
-                on_event(Event::TrialStarted(self.next));
+                if self.next >= self.answered {
+                    on_event(Event::TrialStarted(self.next));
+                }
             }
             FrameKind::Record => {
                 let record = self.read_record(payload)?;
@@ -187,10 +194,17 @@ impl<'a> BootRun<'a> {
         }
         facts.insert("command_line".into(), qemu::command_line(request.machine));
         facts.insert("qemu".into(), self.setup.qemu_version.clone());
+        facts.insert("firmware".into(), self.setup.firmware.clone());
+        facts.insert("guest_image".into(), self.image_sha256.clone());
         if let Some(why) = self.note.as_deref().and_then(|note| note.lines().next()) {
-            provenance.notes.push(format!("in a fresh boot, because the one before ended: {why}"));
+            provenance.notes.push(format!("{FRESH_BOOT}{why}"));
         }
-        on_event(Event::Record(self.next, Box::new(record)));
+        let record = Box::new(record);
+        on_event(if self.next < self.answered {
+            Event::Repeated(self.next, record)
+        } else {
+            Event::Record(self.next, record)
+        });
         self.next += 1;
     }
 
@@ -274,7 +288,7 @@ enum Heard {
     Stop,
 }
 
-fn initramfs(setup: &Setup, first: usize, boot_id: &str) -> Result<Vec<u8>> {
+fn image(setup: &Setup, first: usize, boot_id: &str) -> Result<Image> {
     let request = setup.request;
     let mut trials = String::new();
     for trial in &request.trials[first..] {

@@ -23,7 +23,8 @@ pub mod qemu;
 mod request;
 mod trials;
 
+pub use boot::FRESH_BOOT;
 pub use kernels::Kernel;
 pub use qemu::Accelerator;
-pub use request::{BootRequest, Event};
+pub use request::{BootRequest, Event, Resume};
 pub use trials::{kvm, run_trials};

@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel as queue};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
@@ -57,6 +57,25 @@ pub fn version() -> Result<String> {
     })?;
     let text = String::from_utf8_lossy(&output.stdout);
     Ok(text.lines().next().unwrap_or_default().trim().to_owned())
+}
+
+/// The firmware that runs before the kernel: its instructions count under the virtual clock.
+const FIRMWARE: [&str; 2] = ["bios-256k.bin", "linuxboot_dma.bin"];
+
+/// The start of the SHA-256 of the firmware that QEMU finds here; `unknown` if it does not say
+/// where.
+pub fn firmware() -> String {
+    static FOUND: OnceLock<String> = OnceLock::new();
+    let find = || {
+        let output = Command::new(PROGRAM).args(["-L", "help"]).output().ok()?;
+        let folders = String::from_utf8_lossy(&output.stdout).into_owned();
+        let read = |name: &&str| {
+            folders.lines().find_map(|folder| std::fs::read(Path::new(folder).join(name)).ok())
+        };
+        let parts: Option<Vec<Vec<u8>>> = FIRMWARE.iter().map(read).collect();
+        Some(model::trial::sha256_hex(&parts?.concat())[..16].to_owned())
+    };
+    FOUND.get_or_init(|| find().unwrap_or_else(|| "unknown".into())).clone()
 }
 
 /// The kernel's command line, which every record contains.

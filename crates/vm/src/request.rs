@@ -30,6 +30,25 @@ pub struct BootRequest<'a> {
     pub files: Vec<(String, Vec<u8>)>,
     /// The accelerator that the user chose.
     pub accelerator: Accelerator,
+    /// What is done already; the default for a boot that has not begun.
+    pub resume: Resume,
+}
+
+/// Where a boot that was interrupted goes on.
+///
+/// Under the virtual clock the trials that ran before in the same boot are part of a trial's
+/// conditions: page tables, caches of the kernel, the phase of its timers. So a boot that was
+/// interrupted is repeated from its first trial, and only the missing records are new.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resume {
+    /// Index of the trial with which the guest begins.
+    pub first: usize,
+    /// Number of trials that have a record.
+    pub answered: usize,
+    /// Number of guests that this boot has used up before.
+    pub attempt: u32,
+    /// Why the one before ended.
+    pub note: Option<String>,
 }
 
 /// What [`crate::run_trials`] reports to its caller.
@@ -39,11 +58,15 @@ pub enum Event {
     Booted {
         /// Wall time since QEMU was started, ms.
         boot_ms: u64,
+        /// SHA-256 of the guest's file system, see [`crate::initramfs::Image`].
+        image_sha256: String,
     },
     /// The trial with this index starts.
     TrialStarted(usize),
     /// The record of the trial with this index.
     Record(usize, Box<Record>),
+    /// The trial with this index, which has a record, ran again because its boot was repeated.
+    Repeated(usize, Box<Record>),
     /// A message for the user.
     Note(String),
 }
@@ -55,6 +78,8 @@ pub(crate) struct Setup<'a> {
     pub accelerator: Accelerator,
     /// First line of `qemu --version`.
     pub qemu_version: String,
+    /// See [`crate::qemu::firmware`].
+    pub firmware: String,
     /// Longest silence before the first trial and between trials.
     pub silence_max: Duration,
 }

@@ -13,7 +13,7 @@ use model::{Clock, Machine};
 use crate::Kernel;
 use crate::boot::{BootRun, End};
 use crate::qemu::{self, Accelerator};
-use crate::request::{BootRequest, Event, Setup};
+use crate::request::{BootRequest, Event, Resume, Setup};
 
 /// Longest silence between the start and the first frame, and between two trials. An emulated boot
 /// takes three seconds on an idle host, and more on a loaded one.
@@ -27,8 +27,8 @@ const FRUITLESS_BOOTS_MAX: u32 = 2;
 const EMULATOR_FAULTS_MAX: u32 = 5;
 
 /// Runs all trials of a boot. After a crash or a hang, the remaining trials run in a fresh boot.
-/// Every trial gets exactly one [`Event::Record`], unless `stop` becomes true: then the machine is
-/// killed and the call returns early.
+/// Every trial without a record gets exactly one [`Event::Record`], unless `stop` becomes true: then
+/// the machine is killed and the call returns early.
 ///
 /// # Errors
 /// QEMU is not installed, a program cannot be packed, or the guest does not boot.
@@ -38,12 +38,11 @@ pub fn run_trials(
     on_event: &mut dyn FnMut(Event),
 ) -> Result<()> {
     let setup = Setup::new(request, stop, on_event)?;
-    let mut answered = 0;
-    let mut attempt = 0;
+    let mut resume = request.resume.clone();
     let mut tries = Tries::default();
-    let mut note = None;
-    while answered < request.trials.len() && !stop.load(Ordering::Relaxed) {
-        let mut boot = BootRun::start(&setup, answered, attempt, note.take())?;
+    while resume.answered < request.trials.len() && !stop.load(Ordering::Relaxed) {
+        let answered = resume.answered;
+        let mut boot = BootRun::start(&setup, &resume)?;
         let mut end = boot.attend(stop, on_event)?;
         tries.count(matches!(end, End::Emulator(_)), boot.next > answered);
         if tries.faults > EMULATOR_FAULTS_MAX {
@@ -51,9 +50,8 @@ pub fn run_trials(
             end = boot.give_up(on_event);
             tries.count(false, boot.next > before);
         }
-        answered = boot.next;
-        attempt += 1;
-        note = match end {
+        let next = boot.next.max(answered);
+        let note = match end {
             End::Finished | End::Stopped => None,
             End::Broken(why) | End::Emulator(why) if !tries.are_used_up() => {
                 let first = why.lines().next().unwrap_or_default();
@@ -64,6 +62,7 @@ pub fn run_trials(
                 bail!("kernel {}: {why}", request.kernel.release)
             }
         };
+        resume = Resume { first: next, answered: next, attempt: resume.attempt + 1, note };
     }
     Ok(())
 }
@@ -102,7 +101,8 @@ impl<'a> Setup<'a> {
     ) -> Result<Setup<'a>> {
         let qemu_version = qemu::version()?;
         let accelerator = choose(request, &qemu_version, stop, on_event)?;
-        Ok(Setup { request, accelerator, qemu_version, silence_max: SILENCE_MAX })
+        let firmware = qemu::firmware();
+        Ok(Setup { request, accelerator, qemu_version, firmware, silence_max: SILENCE_MAX })
     }
 }
 
@@ -148,6 +148,7 @@ pub fn kvm(kernel: &Kernel, executable: &Path) -> std::result::Result<(), String
         parts: Vec::new(),
         files: Vec::new(),
         accelerator: Accelerator::Kvm,
+        resume: Resume::default(),
     };
     probe_kvm(&request, &version, &AtomicBool::new(false))
 }
@@ -169,15 +170,17 @@ fn probe_kvm(
             parts: Vec::new(),
             files: Vec::new(),
             accelerator: Accelerator::Kvm,
+            resume: Resume::default(),
             ..*request
         };
         let setup = Setup {
             request: &empty,
             accelerator: Accelerator::Kvm,
             qemu_version: qemu_version.to_owned(),
+            firmware: String::new(),
             silence_max: PROBE_MAX,
         };
-        let boot = BootRun::start(&setup, 0, 0, None);
+        let boot = BootRun::start(&setup, &Resume::default());
         match boot.and_then(|mut boot| boot.attend(stop, &mut |_| {})) {
             Ok(End::Finished | End::Stopped) => Ok(()),
             Ok(End::Broken(why) | End::Emulator(why)) => Err(format!("a probe boot failed: {why}")),

@@ -12,7 +12,7 @@ use model::trial::SCHEMA;
 use model::{
     Backend, Clock, Contestant, Machine, Outcome, Record, SchedulerChoice, Seed, Trial, Workload,
 };
-use vm::{Accelerator, BootRequest, Event, Kernel, kernels, qemu, run_trials};
+use vm::{Accelerator, BootRequest, Event, Kernel, Resume, kernels, qemu, run_trials};
 
 /// The outermost limit of a trial here: short, because one test waits for it.
 const TIMEOUT_MS: u64 = 200;
@@ -81,6 +81,7 @@ fn request<'a>(kernel: &'a Kernel, machine: &'a Machine, trials: &'a [Trial]) ->
         parts: Vec::new(),
         files: vec![("/objects/test".into(), b"from the host".to_vec())],
         accelerator: Accelerator::Auto,
+        resume: Resume::default(),
     }
 }
 
@@ -92,8 +93,9 @@ fn records(request: &BootRequest) -> anyhow::Result<Vec<Record>> {
             assert!(records[index].is_none(), "trial {index} has two records");
             records[index] = Some(*record);
         }
-        Event::Booted { boot_ms } => println!("{} booted in {boot_ms} ms", request.kernel.name),
+        Event::Booted { boot_ms, .. } => println!("{} booted in {boot_ms} ms", request.kernel.name),
         Event::TrialStarted(_) => {}
+        Event::Repeated(index, _) => panic!("trial {index} had no record"),
         Event::Note(note) => println!("{note}"),
     })?;
     Ok(records.into_iter().map(|record| record.expect("every trial has a record")).collect())
@@ -160,6 +162,35 @@ fn virtual_boots_at_the_same_time_give_identical_records() {
 }
 
 #[test]
+fn a_repeated_boot_gives_the_records_of_an_uninterrupted_one() {
+    let _turn = alone();
+    let Some(kernel) = kernel("7") else { return };
+    let machine = machine(Clock::Virtual, 1);
+    let trials = trials(&machine, &["busy", "panic", "busy", "busy", "busy"]);
+    let whole = records(&request(&kernel, &machine, &trials)).unwrap();
+    assert_eq!(outcomes(&whole), ["ok", "crashed", "ok", "ok", "ok"]);
+    // Killed during the last trial: the guest that began after the crash begins again.
+    let why = whole[2].provenance.notes.last().cloned();
+    let resume = Resume { first: 2, answered: 4, attempt: 1, note: why };
+    let request = BootRequest { resume, ..request(&kernel, &machine, &trials) };
+    let mut heard = Vec::new();
+    run_trials(&request, &AtomicBool::new(false), &mut |event| match event {
+        Event::Record(index, record) => heard.push((false, index, *record)),
+        Event::Repeated(index, record) => heard.push((true, index, *record)),
+        _ => {}
+    })
+    .unwrap();
+    let order: Vec<_> = heard.iter().map(|(again, index, _)| (*again, *index)).collect();
+    assert_eq!(order, [(true, 2), (true, 3), (false, 4)]);
+    for (_, index, record) in heard {
+        assert_eq!(record.measured, whole[index].measured, "trial {index}");
+        assert_eq!(record.provenance.boot_id, "virtual-3.1");
+        assert_eq!(record.provenance.boot_position, index as u32 - 2);
+        assert_eq!(record.provenance.kernel_facts["guest_image"].len(), 64);
+    }
+}
+
+#[test]
 fn a_panic_is_a_record_and_harms_no_other_trial() {
     let _turn = alone();
     let Some(kernel) = kernel("7") else { return };
@@ -202,7 +233,7 @@ fn stop_kills_the_machine_at_once() {
             stop.store(true, Ordering::Relaxed);
             stopped_at = Some(Instant::now());
         }
-        Event::Record(index, _) => panic!("trial {index} got a record"),
+        Event::Record(index, _) | Event::Repeated(index, _) => panic!("trial {index} got a record"),
         Event::Booted { .. } | Event::Note(_) => {}
     })
     .unwrap();

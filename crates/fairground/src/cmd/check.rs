@@ -16,6 +16,7 @@ use vm::packing::installed;
 
 use crate::claims;
 use crate::execution::objects;
+use crate::execution::repeated::Earlier;
 use crate::execution::sink::Sink;
 use crate::execution::{self, Settings, interrupt};
 use crate::exit;
@@ -199,7 +200,8 @@ fn load(
     let by_hash = |source: &Source| (source.sha256.clone(), source.clone());
     let sources = sources.iter().map(by_hash).collect();
     let prepared = objects::prepare(&trials, &sources)?;
-    let settings = Settings { home, sources, jobs: None, offline: true, executable: None };
+    let earlier = Earlier::default();
+    let settings = Settings { home, sources, jobs: None, offline: true, earlier, executable: None };
     let mut records = Vec::new();
     let mut keep = |record: &Record| {
         records.push(record.clone());

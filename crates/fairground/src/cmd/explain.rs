@@ -10,6 +10,7 @@ use serde_json::json;
 use stats::explain::explain;
 use store::{Filter, Store};
 
+use crate::execution::repeated::Earlier;
 use crate::execution::{Settings, one};
 use crate::exit::{self, bad_input};
 use crate::experiment_options::On;
@@ -78,6 +79,7 @@ fn run_now(args: &Args, scheduler: &str, workload: &str) -> Result<Option<Record
         sources: planned.sources,
         jobs: None,
         offline: false,
+        earlier: Earlier::default(),
         executable: None,
     };
     let mut trial = planned.trials.into_iter().next().context("a plan of one trial has one")?;

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use model::Trial;
 
+use crate::execution::repeated::Earlier;
 use crate::execution::{Settings, one};
 use crate::exit::{self, bad_input};
 use crate::experiment_options::On;
@@ -42,6 +43,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         sources: BTreeMap::new(),
         jobs: None,
         offline: args.offline,
+        earlier: Earlier::default(),
         executable: None,
     };
     let Some(record) = one::one(trial, &settings)? else {

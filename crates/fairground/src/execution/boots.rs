@@ -14,8 +14,10 @@ use vm::packing::{Packed, installed};
 use vm::{Accelerator, BootRequest, Event};
 
 use super::objects::{self, Objects};
+use super::repeated::{Earlier, PlannedBoot};
 use super::sink::Sink;
 use super::{Settings, unsupported};
+use crate::exit::bad_input;
 use crate::locations;
 use spec::plan;
 
@@ -29,6 +31,7 @@ struct BootRunner<'a, 'sink> {
     executable: PathBuf,
     /// Where source trees are.
     sources: PathBuf,
+    earlier: &'a Earlier,
     sink: &'a Sink<'sink>,
 }
 
@@ -51,10 +54,11 @@ pub fn run(
         None => std::env::current_exe().context("cannot find this program's own file")?,
     };
     let sources = locations::source_trees_in(&settings.home);
-    let runner = BootRunner { kernels, objects, executable, sources, sink };
+    let earlier = &settings.earlier;
+    let runner = BootRunner { kernels, objects, executable, sources, earlier, sink };
     let mut boots = VecDeque::new();
     for boot in plan::by_boot(trials) {
-        boots.extend(runner.sort_out(boot.trials));
+        boots.extend(runner.sort_out(boot.trials).map(|left| settings.earlier.boot(left)));
     }
     let jobs = settings.jobs.unwrap_or_else(|| default_jobs(trials)).clamp(1, boots.len().max(1));
     runner.run_all(boots, jobs);
@@ -155,7 +159,7 @@ impl BootRunner<'_, '_> {
     }
 
     /// Runs all boots with `jobs` threads. The first error of the lab ends all of them.
-    fn run_all(&self, boots: VecDeque<Vec<Trial>>, jobs: usize) {
+    fn run_all(&self, boots: VecDeque<PlannedBoot>, jobs: usize) {
         let queue = Mutex::new(boots);
         let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let work = || {
@@ -172,15 +176,15 @@ impl BootRunner<'_, '_> {
         });
     }
 
-    fn run_one(&self, trials: &[Trial]) -> Result<()> {
+    fn run_one(&self, planned: &PlannedBoot) -> Result<()> {
+        let trials = &planned.trials;
         let first = &trials[0];
-        let kernel = self.kernel(first);
         let together = |why| anyhow!("the workloads of one boot together: {why}");
         let packed = self.packed(trials).map_err(together)?;
         let mut files = objects::guest_files(self.objects)?;
         files.extend(packed.files()?);
         let request = BootRequest {
-            kernel,
+            kernel: self.kernel(first),
             machine: &first.machine,
             boot: first.boot,
             trials,
@@ -189,16 +193,58 @@ impl BootRunner<'_, '_> {
             parts: packed.parts,
             files,
             accelerator: Accelerator::Auto,
+            resume: planned.resume.clone(),
         };
-        let boot = first.boot;
-        self.sink.progress(&Progress::BootStarted { boot, kernel: &kernel.release });
-        vm::run_trials(&request, self.sink.stop(), &mut |event| match event {
-            Event::Booted { boot_ms } => self.sink.progress(&Progress::Booted { boot, boot_ms }),
-            Event::TrialStarted(index) => {
-                self.sink.progress(&Progress::TrialStarted(&trials[index]));
-            }
-            Event::Record(_, record) => self.sink.record(*record),
-            Event::Note(note) => self.sink.progress(&Progress::Note(&note)),
+        let kernel = &request.kernel.release;
+        self.sink.progress(&Progress::BootStarted { boot: first.boot, kernel });
+        let mut is_confirmed = true;
+        vm::run_trials(&request, self.sink.stop(), &mut |event| {
+            self.hear(planned, event, &mut is_confirmed);
         })
     }
+
+    /// Handles an event of a boot. `is_confirmed` becomes false when a trial that ran again gave
+    /// other numbers than its record has.
+    fn hear(&self, planned: &PlannedBoot, event: Event, is_confirmed: &mut bool) {
+        let first = &planned.trials[0];
+        match event {
+            Event::Booted { boot_ms, image_sha256 } => {
+                self.sink.progress(&Progress::Booted { boot: first.boot, boot_ms });
+                self.refuse_other_image(planned, &image_sha256);
+            }
+            Event::TrialStarted(index) => {
+                self.sink.progress(&Progress::TrialStarted(&planned.trials[index]));
+            }
+            Event::Repeated(index, record) => *is_confirmed &= planned.confirms(index, &record),
+            Event::Record(index, record) if planned.is_known(index) => {
+                *is_confirmed &= planned.confirms(index, &record);
+            }
+            Event::Record(_, mut record) => {
+                if !*is_confirmed {
+                    record.provenance.notes.push(UNCONFIRMED.into());
+                    self.sink.progress(&Progress::Note(UNCONFIRMED));
+                }
+                self.sink.record(*record);
+            }
+            Event::Note(note) => self.sink.progress(&Progress::Note(&note)),
+        }
+    }
+
+    /// Records of two guests' images are never in one campaign.
+    fn refuse_other_image(&self, boot: &PlannedBoot, image_sha256: &str) {
+        if let Some(known) = self.earlier.image(boot).filter(|known| *known != image_sha256) {
+            let [known, image] = [known, image_sha256].map(|sha| sha.get(..12).unwrap_or(sha));
+            self.sink.fail(bad_input(format!(
+                "the guest has changed since this campaign began (its image was {known}, now it \
+                 is {image}): Fairground, a program of a workload or one of their libraries is \
+                 another one now, and numbers of two guests are not pooled; run without --resume \
+                 to begin a new campaign"
+            )));
+        }
+    }
 }
+
+/// What is said of the records of a boot that was repeated and did not repeat its numbers.
+const UNCONFIRMED: &str = "the boot was interrupted and repeated, and trials that ran again gave \
+                           other numbers; the numbers of this record may differ from those of an \
+                           uninterrupted boot";

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Read in this order: [`sink`] is where every record goes, [`objects`] prepares schedulers,
-//! [`simulated`] runs trials in the simulator, [`boots`] in virtual machines, [`live`] on
-//! this kernel, [`in_guest`] is the other end inside a virtual machine, [`interrupt`] is Ctrl-C,
+//! [`simulated`] runs trials in the simulator, [`boots`] in virtual machines, [`repeated`] continues
+//! boots that were interrupted, [`live`] runs trials on this kernel, [`in_guest`] is the other end inside a virtual machine, [`interrupt`] is Ctrl-C,
 //! [`one`] is for verbs that want a single record.
 //!
 //! What is not here: how a trial is run, and printing.
@@ -19,6 +19,7 @@ pub mod interrupt;
 pub mod live;
 pub mod objects;
 pub mod one;
+pub mod repeated;
 pub mod simulated;
 pub mod sink;
 
@@ -28,6 +29,7 @@ use anyhow::Result;
 use model::{Backend, Outcome, Provenance, Record, Trial};
 
 use objects::{Prepared, Sources};
+use repeated::Earlier;
 use sink::Sink;
 
 /// This program's version, as records and sessions quote it.
@@ -45,6 +47,8 @@ pub struct Settings {
     pub jobs: Option<usize>,
     /// Whether missing kernels must not be downloaded.
     pub offline: bool,
+    /// What the campaign has measured before; boots that were interrupted depend on it.
+    pub earlier: Earlier,
     /// The program that runs trials inside virtual machines; `None`: this one.
     pub executable: Option<PathBuf>,
 }

@@ -12,6 +12,7 @@ use store::{Filter, Holder, PlanLock, SchedulerSource, Session, Store};
 use super::claimable::ClaimableComparisons;
 use super::{Ended, Execution};
 use crate::execution::objects::{self, Prepared};
+use crate::execution::repeated::Earlier;
 use crate::execution::sink::{Hear, Sink};
 use crate::execution::{self, Settings, interrupt};
 use crate::planned_experiment::PlannedExperiment;
@@ -52,6 +53,7 @@ struct Task {
     prepared: Prepared,
     store: Store,
     session: i64,
+    earlier: Earlier,
 }
 
 impl<'a> Sessions<'a> {
@@ -79,10 +81,11 @@ impl<'a> Sessions<'a> {
         let Some(_lock) = self.lock(&store, planned)? else { return Ok(Ended::Interrupted) };
         let session = self.session(&store, planned, continues)?;
         let left = left(&store, planned, session.family)?;
+        let earlier = earlier_records(&store, session.family)?;
         store.keep_sources(&sources(planned))?;
         let id = store.begin(&session)?;
         self.remark(planned, remarks);
-        let ended = self.execute(planned, Task { left, prepared, store, session: id });
+        let ended = self.execute(planned, Task { left, prepared, store, session: id, earlier });
         if self.stop.load(Ordering::SeqCst) && ended.is_ok() {
             self.tell(&format!("interrupted; to continue: {}", command_line::resume_command()));
             return Ok(Ended::Interrupted);
@@ -158,7 +161,7 @@ impl<'a> Sessions<'a> {
     }
 
     fn execute(&mut self, planned: &PlannedExperiment, task: Task) -> Result<()> {
-        let Task { left, prepared, store, session } = task;
+        let Task { left, prepared, store, session, earlier } = task;
         let trials = planned.trials.len();
         (self.hear)(&Progress::Planned { trials, done: trials - left.len() });
         let settings = Settings {
@@ -166,6 +169,7 @@ impl<'a> Sessions<'a> {
             sources: planned.sources.clone(),
             jobs: self.execution.jobs,
             offline: self.execution.offline,
+            earlier,
             executable: None,
         };
         let mut keep = move |record: &model::Record| Ok(store.append(session, record)?);
@@ -195,6 +199,17 @@ fn earlier(store: &Store, plan: &str) -> Result<Option<i64>> {
 /// The texts of the schedulers' files, with what they include.
 fn sources(planned: &PlannedExperiment) -> Vec<SchedulerSource> {
     planned.sources.values().map(objects::text).filter(SchedulerSource::is_genuine).collect()
+}
+
+/// What the campaign has measured in virtual machines.
+fn earlier_records(store: &Store, campaign: Option<i64>) -> Result<Earlier> {
+    match campaign {
+        Some(_) => {
+            let filter = Filter { family: campaign, ..Filter::default() };
+            Ok(Earlier::new(store.records(&filter)?))
+        }
+        None => Ok(Earlier::default()),
+    }
 }
 
 /// The trials that have no record in the campaign.

@@ -49,7 +49,12 @@ impl Bench {
 
     /// `fairground ARGUMENTS`, in this folder.
     pub fn fairground(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_fairground"));
+        Command::from_std(self.process(arguments))
+    }
+
+    /// The same for a test that looks after the process itself.
+    pub fn process(&self, arguments: &[&str]) -> std::process::Command {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_fairground"));
         command.current_dir(self.folder.path()).args(arguments);
         command.env("NO_COLOR", "1").env("COLUMNS", "80").env_remove("RUST_BACKTRACE");
         command
@@ -57,6 +62,12 @@ impl Bench {
 
     pub fn run(&self, arguments: &[&str]) -> Assert {
         self.fairground(arguments).assert()
+    }
+
+    /// The records that a store has now; none if it cannot be read yet.
+    pub fn try_records(&self, name: &str) -> Vec<model::Record> {
+        let store = Store::open_readonly(&self.path(name)).ok();
+        store.and_then(|store| store.records(&Filter::default()).ok()).unwrap_or_default()
     }
 
     /// All records of a store, in the order of the plan.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use compile::Source;
 use fairground::execution::objects;
 use model::{Backend, Outcome, Record, Trial};
-use vm::{Accelerator, BootRequest, Event, Kernel};
+use vm::{Accelerator, BootRequest, Event, Kernel, Resume};
 
 use super::scenario::{Scenario, View};
 use super::sequence::{self, Visits};
@@ -82,19 +82,24 @@ pub fn simulate(files: &Files, scenario: &Scenario) -> Answer {
     answer(scenario, &record, "fairground")
 }
 
-/// The real kernel's answers, by the scenarios' names: one boot for each number of CPUs.
+/// The real kernel's answers, by the scenarios' names: one boot for each number of CPUs, at the same
+/// time.
 pub fn boot(files: &Files, scenarios: &[Scenario], kernel: &Kernel) -> BTreeMap<String, Answer> {
-    let mut answers = BTreeMap::new();
-    for cpus in 1..=2 {
-        let of = || scenarios.iter().filter(move |scenario| scenario.cpus == cpus);
-        let trials: Vec<Trial> = of().map(|s| files.trial(s, Backend::Vm)).collect();
-        for record in run(&trials, files.sources.values(), kernel) {
+    let one_boot = |cpus| -> Vec<(String, Answer)> {
+        let own = || scenarios.iter().filter(move |scenario| scenario.cpus == cpus);
+        let trials: Vec<Trial> = own().map(|s| files.trial(s, Backend::Vm)).collect();
+        let records = run(&trials, files.sources.values(), kernel);
+        let answers = records.into_iter().map(|record| {
             let name = &record.trial.workload.name;
-            let scenario = of().find(|s| s.name == *name).expect("one of them");
-            answers.insert(name.clone(), answer(scenario, &record, "kthreadd"));
-        }
-    }
-    answers
+            let scenario = own().find(|s| s.name == *name).expect("one of them");
+            (name.clone(), answer(scenario, &record, "kthreadd"))
+        });
+        answers.collect()
+    };
+    std::thread::scope(|scope| {
+        let boots = [1, 2].map(|cpus| scope.spawn(move || one_boot(cpus)));
+        boots.into_iter().flat_map(|boot| boot.join().expect("a boot")).collect()
+    })
 }
 
 /// The real kernel's records, of one boot.
@@ -119,12 +124,13 @@ pub fn run<'a>(
         parts: Vec::new(),
         files: objects::guest_files(&objects).expect("objects as files"),
         accelerator: Accelerator::Auto,
+        resume: Resume::default(),
     };
     let mut records = Vec::new();
     let mut keep = |event| match event {
         Event::Record(_, record) => records.push(*record),
         Event::Note(note) => println!("{note}"),
-        Event::Booted { .. } | Event::TrialStarted(_) => {}
+        Event::Repeated(..) | Event::Booted { .. } | Event::TrialStarted(_) => {}
     };
     vm::run_trials(&request, &AtomicBool::new(false), &mut keep).expect("a virtual machine");
     records

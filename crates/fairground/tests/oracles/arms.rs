@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 
 use fairground::execution::objects::{self, Sources};
+use fairground::execution::repeated::Earlier;
 use fairground::execution::sink::Sink;
 use fairground::execution::{self, Settings};
 use model::{Backend, Clock, Costs, Machine, Outcome, Record, Seed, Trial, Workload};
@@ -29,6 +30,9 @@ pub fn boot(oracles: &[Oracle]) -> Vec<Result<(), String>> {
 pub fn records(runs: &[Run]) -> Vec<Record> {
     run_all(runs.iter(), Backend::Sim)
 }
+
+/// Several boots, so that each CPU of the host has one.
+const TRIALS_PER_BOOT: u32 = 24;
 
 /// Trials of several tests follow one another: a worker that is forked meanwhile would hold open what
 /// a compiler waits for.
@@ -76,7 +80,8 @@ fn answers(trials: &[Trial], sources: Sources) -> Vec<Record> {
     let home = fairground::locations::data_folder().expect("a home");
     let prepared = objects::prepare(trials, &sources).unwrap_or_else(|error| panic!("{error}"));
     let executable = Some(PathBuf::from(env!("CARGO_BIN_EXE_fairground")));
-    let settings = Settings { home, sources, jobs: None, offline: true, executable };
+    let earlier = Earlier::default();
+    let settings = Settings { home, sources, jobs: None, offline: true, earlier, executable };
     let mut records = Vec::new();
     let mut keep = |record: &Record| {
         records.push(record.clone());
@@ -112,7 +117,7 @@ fn trial(run: &Run, position: u32, backend: Backend, sources: &mut Sources) -> T
         seed: Seed(1),
         block: 0,
         // The limit is told to the kernel when it boots.
-        boot: u32::from(!run.is_limited),
+        boot: position / TRIALS_PER_BOOT * 2 + u32::from(!run.is_limited),
         position,
         timeout_ms: 60_000,
         probes: true,

@@ -14,7 +14,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Clock, Record};
+use model::{Clock, Provenance, Record};
 
 use crate::records::columns::CellKey;
 
@@ -181,13 +181,23 @@ fn conditions(known: &[Record], new: &[Record]) -> Option<String> {
             return Some(format!("{name} is not the same scheduler in both"));
         }
         let (one, other) = (&other.provenance, &record.provenance);
-        let kernel = |p: &model::Provenance| (p.kernel_release.clone(), p.kernel_sha256.clone());
+        let kernel = |p: &Provenance| (p.kernel_release.clone(), p.kernel_sha256.clone());
         let both = !one.kernel_release.is_empty() && !other.kernel_release.is_empty();
-        (both && kernel(one) != kernel(other)).then(|| {
+        let kernels = (both && kernel(one) != kernel(other)).then(|| {
             let (one, other) = (&one.kernel_release, &other.kernel_release);
             format!("{name} ran on kernel {one} and on {other}, which are not the same image")
-        })
+        });
+        kernels.or_else(|| other_guest(name, one, other))
     })
+}
+
+fn other_guest(name: &str, one: &Provenance, other: &Provenance) -> Option<String> {
+    let (fact, one, other) = one.unlike_guest(other)?;
+    Some(format!(
+        "{name} ran in two guests, which differ in {fact} ({} and {})",
+        one.get(..12).unwrap_or(one),
+        other.get(..12).unwrap_or(other)
+    ))
 }
 
 /// A trial with two different records.

@@ -16,7 +16,7 @@
 use std::collections::BTreeMap;
 
 use model::metric::{Direction, Unit};
-use model::{Record, SchedulerChoice};
+use model::{Provenance, Record, SchedulerChoice};
 use serde::{Deserialize, Serialize};
 
 use crate::decide::gate::{Broken, Gate, Line, gate};
@@ -79,6 +79,7 @@ struct Build {
     source: String,
     kernel: String,
     fairground: String,
+    guest: String,
 }
 
 /// The result.
@@ -219,9 +220,16 @@ fn changed(contestant: &str, before: &Session, now: &Session) -> Vec<String> {
         ("its source", before.source, now.source),
         ("kernel", before.kernel, now.kernel),
         ("Fairground", before.fairground, now.fairground),
+        ("the guest's image", before.guest, now.guest),
     ];
     let differ = facts.into_iter().filter(|(_, before, now)| before != now);
     differ.map(|(what, before, now)| format!("{what} {before} → {now}")).collect()
+}
+
+/// The start of the hash; empty where no guest ran.
+fn guest_image(provenance: &Provenance) -> String {
+    let image = provenance.kernel_facts.get("guest_image").map_or("", String::as_str);
+    image.get(..8).unwrap_or(image).to_owned()
 }
 
 fn build(contestant: &str, session: &Session) -> Option<Build> {
@@ -235,5 +243,6 @@ fn build(contestant: &str, session: &Session) -> Option<Build> {
         source,
         kernel: record.provenance.kernel_release.clone(),
         fairground: record.provenance.fairground.clone(),
+        guest: guest_image(&record.provenance),
     })
 }

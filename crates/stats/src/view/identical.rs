@@ -44,7 +44,8 @@ pub enum Difference {
     OnlyInSecond,
     /// The outcomes differ: `ok / timeout`.
     Outcome(String),
-    /// Measurements differ: the first few, as `name group: first / second`.
+    /// Measurements differ: the guest's image, QEMU or firmware if they differ, then the first few
+    /// numbers, as `name group: first / second`.
     Measured(Vec<String>),
 }
 
@@ -104,8 +105,12 @@ fn unlike(a: &Record, b: &Record) -> Option<Difference> {
         let words = format!("{} / {}", a.outcome.word(), b.outcome.word());
         return Some(Difference::Outcome(words));
     }
-    (a.measured.hash() != b.measured.hash())
-        .then(|| Difference::Measured(unlike_numbers(&a.measured, &b.measured)))
+    (a.measured.hash() != b.measured.hash()).then(|| {
+        let guest = a.provenance.unlike_guest(&b.provenance);
+        let guest = guest.map(|(fact, one, other)| format!("{fact}: {one} / {other}"));
+        let numbers = unlike_numbers(&a.measured, &b.measured);
+        Difference::Measured(guest.into_iter().chain(numbers).collect())
+    })
 }
 
 fn unlike_numbers(a: &Measured, b: &Measured) -> Vec<String> {

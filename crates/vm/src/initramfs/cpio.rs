@@ -4,9 +4,12 @@
 
 use std::collections::BTreeSet;
 
+use model::trial::sha256_hex;
+
 const DIRECTORY: u32 = 0o040_000;
 const REGULAR: u32 = 0o100_000;
 const CHARACTER: u32 = 0o020_000;
+const LINK: u32 = 0o120_000;
 
 /// An archive under construction. Equal calls give equal bytes: no times, no owners, numbers in
 /// order.
@@ -39,6 +42,14 @@ impl Archive {
         true
     }
 
+    /// A symbolic link, unless something has its path.
+    pub fn link(&mut self, path: &str, target: &str) {
+        if !self.has(path) {
+            self.folder(parent(path));
+            self.entry(path, LINK | 0o777, (0, 0), target.as_bytes());
+        }
+    }
+
     /// A character device.
     pub fn device(&mut self, path: &str, major: u32, minor: u32) {
         self.folder(parent(path));
@@ -48,6 +59,11 @@ impl Archive {
     /// Whether something has this path.
     pub fn has(&self, path: &str) -> bool {
         self.paths.contains(path.trim_matches('/'))
+    }
+
+    /// SHA-256 of all entries so far.
+    pub fn sha256(&self) -> String {
+        sha256_hex(&self.bytes)
     }
 
     /// The archive with its end mark.

@@ -62,11 +62,38 @@ pub struct Contents<'a> {
     pub trials: &'a str,
 }
 
-/// Packs everything. Equal contents give equal bytes.
+/// A guest's file system.
+#[derive(Debug)]
+pub struct Image {
+    /// The archive that the kernel unpacks.
+    pub bytes: Vec<u8>,
+    /// SHA-256 of what the trials meet in it: everything but the trials, the schedulers' objects
+    /// and the boot's own number, which the records have elsewhere.
+    pub sha256: String,
+}
+
+/// Packs everything. Equal contents give equal bytes, and nothing else of the host goes in.
 ///
 /// # Errors
 /// A program is missing or is a script, a library is missing, or a file cannot be read.
-pub fn build(contents: &Contents) -> Result<Vec<u8>> {
+pub fn build(contents: &Contents) -> Result<Image> {
+    let mut boot = contents.boot.clone();
+    let mut archive = common(contents, &mut boot)?;
+    let sha256 = archive.sha256();
+    for (path, content) in contents.files.iter().filter(|(path, _)| is_object(path)) {
+        archive.file(path, 0o755, content);
+    }
+    archive.file(BOOT_FILE, 0o644, &serde_json::to_vec(&boot)?);
+    archive.file(TRIALS_FILE, 0o644, contents.trials.as_bytes());
+    Ok(Image { bytes: archive.finish(), sha256 })
+}
+
+fn is_object(path: &str) -> bool {
+    path.strip_prefix(OBJECTS_FOLDER).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// What does not depend on the trials' schedulers.
+fn common(contents: &Contents, boot: &mut Boot) -> Result<Archive> {
     let mut archive = Archive::default();
     // The kernel opens /dev/console for init before init can mount anything.
     archive.device("/dev/console", 5, 1);
@@ -76,12 +103,7 @@ pub fn build(contents: &Contents) -> Result<Vec<u8>> {
     }
     archive.file("/etc/passwd", 0o644, b"root:x:0:0:root:/root:/bin/sh\n");
     archive.file("/etc/group", 0o644, b"root:x:0:\n");
-    // Libraries outside the loader's built-in folders are found through its cache, as on the host.
-    if let Ok(cache) = fs::read("/etc/ld.so.cache") {
-        archive.file("/etc/ld.so.cache", 0o644, &cache);
-    }
     add_program(&mut archive, contents.executable, "/init")?;
-    let mut boot = contents.boot.clone();
     for name in contents.programs {
         let path = programs::find(name)?;
         let place = path.to_string_lossy().into_owned();
@@ -94,12 +116,10 @@ pub fn build(contents: &Contents) -> Result<Vec<u8>> {
     if let Some((release, config)) = contents.config {
         add_file(&mut archive, config, &format!("/boot/config-{release}"))?;
     }
-    for (path, content) in contents.files {
+    for (path, content) in contents.files.iter().filter(|(path, _)| !is_object(path)) {
         archive.file(path, 0o755, content);
     }
-    archive.file(BOOT_FILE, 0o644, &serde_json::to_vec(&boot)?);
-    archive.file(TRIALS_FILE, 0o644, contents.trials.as_bytes());
-    Ok(archive.finish())
+    Ok(archive)
 }
 
 fn prepend_folder(path: &mut String, program: &str) {
@@ -112,11 +132,20 @@ fn prepend_folder(path: &mut String, program: &str) {
 fn add_program(archive: &mut Archive, program: &Path, place: &str) -> Result<()> {
     let libraries = programs::libraries(program)?;
     add_file(archive, program, place)?;
-    for library in libraries {
-        add_file(archive, &library, &library.to_string_lossy())?;
+    let system = libraries.iter().find(|path| path.ends_with(C_LIBRARY)).and_then(|it| it.parent());
+    for library in &libraries {
+        add_file(archive, library, &library.to_string_lossy())?;
+        if let (Some(folder), Some(name)) = (system, library.file_name()) {
+            archive.link(&folder.join(name).to_string_lossy(), &library.to_string_lossy());
+        }
     }
     Ok(())
 }
+
+/// The folder of this library is one that the loader searches without its cache. The guest has no
+/// cache: the host's lists all libraries of the host, and would change with each of them. So this
+/// folder has a link to every library that is elsewhere.
+const C_LIBRARY: &str = "libc.so.6";
 
 /// The size in bytes of a guest's file system with these programs, their libraries and `executable`
 /// as `/init`, each file counted once.
@@ -163,11 +192,11 @@ fn add_file(archive: &mut Archive, from: &Path, place: &str) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn example(programs: &[String]) -> Result<Vec<u8>> {
+    fn example(programs: &[String]) -> Result<Image> {
         example_with(programs, &[])
     }
 
-    fn example_with(programs: &[String], parts: &[String]) -> Result<Vec<u8>> {
+    fn example_with(programs: &[String], parts: &[String]) -> Result<Image> {
         let boot = Boot {
             boot_id: None,
             accelerator: "tcg".into(),
@@ -189,8 +218,8 @@ mod tests {
     #[test]
     fn everything_is_in_it_and_twice_the_same() {
         let ls = "ls".to_owned();
-        let archive = example(std::slice::from_ref(&ls)).unwrap();
-        assert!(archive == example(&[ls]).unwrap());
+        let archive = example(std::slice::from_ref(&ls)).unwrap().bytes;
+        assert!(archive == example(&[ls]).unwrap().bytes);
         let paths: Vec<String> = cpio::read(&archive).into_iter().map(|entry| entry.0).collect();
         for path in ["dev/console", "init", "objects/a.json", "boot.json", "trials.jsonl"] {
             assert!(paths.iter().any(|p| p == path), "{path} is missing from {paths:?}");
@@ -200,11 +229,54 @@ mod tests {
     }
 
     #[test]
+    fn only_what_trials_meet_counts_in_the_hash() {
+        let executable = std::env::current_exe().unwrap();
+        let boot = Boot {
+            boot_id: Some("virtual-0".into()),
+            accelerator: "tcg".into(),
+            kernel_sha256: "00".into(),
+            path: "/bin".into(),
+        };
+        let sha256 = |files: &[(String, Vec<u8>)], trials: &str, boot: &Boot| {
+            let executable = executable.as_path();
+            let (programs, parts, config) = (&[][..], &[][..], None);
+            let contents = Contents { executable, programs, parts, files, config, boot, trials };
+            build(&contents).unwrap().sha256
+        };
+        let object = [("/objects/a.json".into(), b"{}".to_vec())];
+        let tree = [("/objectsource/a.c".into(), b"{}".to_vec())];
+        let again = Boot { boot_id: Some("virtual-1".into()), ..boot.clone() };
+        let first = sha256(&[], "{}\n", &boot);
+        assert_eq!(sha256(&object, "{}\n{}\n", &again), first);
+        assert_ne!(sha256(&tree, "{}\n", &boot), first);
+    }
+
+    #[test]
+    fn nothing_lists_the_libraries_of_the_host() {
+        let archive = cpio::read(&example(&["ls".into()]).unwrap().bytes);
+        assert!(archive.iter().all(|entry| entry.0 != "etc/ld.so.cache"));
+    }
+
+    #[test]
+    fn a_library_in_a_folder_of_its_own_is_found_without_a_cache() {
+        let mut archive = Archive::default();
+        add_program(&mut archive, &std::env::current_exe().unwrap(), "/init").unwrap();
+        let entries = cpio::read(&archive.finish());
+        let system = entries.iter().find_map(|entry| entry.0.strip_suffix(C_LIBRARY));
+        let system = system.expect("the C library is packed");
+        for entry in entries.iter().filter(|entry| entry.0.contains(".so")) {
+            let name = entry.0.rsplit('/').next().unwrap_or_default();
+            let reached = format!("{system}{name}");
+            assert!(entries.iter().any(|entry| entry.0 == reached), "{reached}");
+        }
+    }
+
+    #[test]
     fn a_part_has_its_libraries_and_is_not_searched_for() {
         let folder = tempfile::tempdir().unwrap();
         let part = folder.path().join("cc1").to_string_lossy().into_owned();
         fs::copy(programs::find("ls").unwrap(), &part).unwrap();
-        let archive = cpio::read(&example_with(&[], std::slice::from_ref(&part)).unwrap());
+        let archive = cpio::read(&example_with(&[], std::slice::from_ref(&part)).unwrap().bytes);
         let content = |path: &str| archive.iter().find(|entry| entry.0 == path).map(|e| &e.2[..]);
         assert_eq!(content(part.trim_start_matches('/')), Some(&fs::read(&part).unwrap()[..]));
         let boot: Boot = serde_json::from_slice(content("boot.json").unwrap()).unwrap();

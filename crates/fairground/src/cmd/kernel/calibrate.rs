@@ -10,6 +10,7 @@ use model::{Backend, Clock, Progress, Record, Seed, Trial};
 
 use crate::calibration::{self, table};
 use crate::execution::objects::{self, Prepared, Sources};
+use crate::execution::repeated::Earlier;
 use crate::execution::sink::Sink;
 use crate::execution::{self, Settings, interrupt};
 use crate::exit::bad_input;
@@ -92,6 +93,7 @@ fn measure(
         sources,
         jobs: None,
         offline: args.offline,
+        earlier: Earlier::default(),
         executable: None,
     };
     let mut records = Vec::new();

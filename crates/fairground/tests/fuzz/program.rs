@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The program with one file, under limits.
+
+use std::io::{Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use super::seal;
+use crate::common::Bench;
+
+/// How the program gets the file.
+pub enum Verb {
+    /// As an experiment to plan.
+    Plan,
+    /// As a workload of a plan.
+    PlanWorkload,
+    /// As a machine of a plan.
+    PlanMachine,
+    /// As a scheduler of a plan.
+    PlanScheduler,
+    /// As what a user cares for.
+    Recommend,
+    /// As a claim.
+    Replicate,
+    /// As a trial on its standard input.
+    Trial,
+    /// As what others have measured.
+    Import,
+    /// As what is under the seal of a shared file.
+    ImportSealed,
+    /// As a store.
+    Compare,
+}
+
+/// The longest that the program may take, with trials and on a busy host.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The most memory that it may have.
+const MEMORY: u64 = 1 << 30;
+/// The longest text that it may print.
+const PRINTED: u64 = 4 << 20;
+/// The longest line: nothing of a stranger's fills a screen.
+const LINE: usize = 4_000;
+/// The promised exit codes; 3 would blame the lab for a bad file.
+const CODES: [i32; 3] = [0, 1, 2];
+
+impl Verb {
+    fn arguments<'a>(&self, file: &'a str) -> Vec<&'a str> {
+        let workload = ["--workload", "tiny.toml"];
+        let small = ["--blocks", "1", "--on", "sim"];
+        let plan = ["plan", "--scheduler", "fifo"];
+        match self {
+            Verb::Plan => vec!["plan", file],
+            Verb::PlanWorkload => [&plan[..], &["--workload", file], &small].concat(),
+            Verb::PlanMachine => [&plan[..], &workload, &["--machine", file], &small].concat(),
+            Verb::PlanScheduler => [&["plan", "--scheduler", file], &workload[..], &small].concat(),
+            Verb::Recommend => {
+                vec!["recommend", "--on", "sim", "--budget", "1s", "--care", file]
+            }
+            Verb::Replicate => vec!["replicate", file, "--quick", "--blocks", "2"],
+            Verb::Trial => vec!["trial"],
+            Verb::Import | Verb::ImportSealed => vec!["import", file, "--store", "imported.db"],
+            Verb::Compare => vec!["compare", "--store", file],
+        }
+    }
+}
+
+/// Reads the file with the program; its exit code.
+///
+/// # Errors
+/// What the program did that it promises not to do.
+pub fn read(bench: &Bench, verb: &Verb, extension: &str, bytes: &[u8]) -> Result<i32, String> {
+    let file = bench.path(&format!("input.{extension}"));
+    let sealed = matches!(verb, Verb::ImportSealed).then(|| seal::seal(bytes));
+    std::fs::write(&file, sealed.as_deref().unwrap_or(bytes)).expect("the input");
+    for leftover in ["imported.db", "fairground.db", "replication.html"] {
+        for end in ["", "-wal", "-shm", ".lock"] {
+            let _ = std::fs::remove_file(bench.path(&format!("{leftover}{end}")));
+        }
+    }
+    let given = format!("./input.{extension}");
+    let mut command = bench.process(&verb.arguments(&given));
+    // SAFETY: between fork and exec only a system call runs.
+    unsafe { command.pre_exec(limit_memory) };
+    let input = if matches!(verb, Verb::Trial) { Stdio::piped() } else { Stdio::null() };
+    command.stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    let mut child = command.spawn().expect("the program");
+    if let Some(mut stdin) = child.stdin.take() {
+        // A program that has refused the beginning does not read the rest.
+        let _ = stdin.write_all(bytes);
+    }
+    let stdout = printed(child.stdout.take());
+    let stderr = printed(child.stderr.take());
+    let code = wait(&mut child);
+    let (stdout, stderr) = (stdout.join(), stderr.join());
+    let stderr = stderr.expect("a reader");
+    let stdout = stdout.expect("a reader");
+    let shows = matches!(verb, Verb::Plan | Verb::Trial | Verb::PlanWorkload);
+    let shows = shows || matches!(verb, Verb::PlanMachine | Verb::PlanScheduler);
+    let code = code?;
+    judge(code, &stderr)?;
+    // Plans and records are JSON, for programs.
+    if !shows {
+        printable(&stdout)?;
+    }
+    printable(&stderr)?;
+    Ok(code)
+}
+
+fn limit_memory() -> std::io::Result<()> {
+    let limit = libc::rlimit { rlim_cur: MEMORY, rlim_max: MEMORY };
+    // SAFETY: the structure is a local variable.
+    match unsafe { libc::setrlimit(libc::RLIMIT_DATA, &limit) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
+
+fn printed(from: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(from) = from {
+            let _ = from.take(PRINTED).read_to_end(&mut bytes);
+        }
+        bytes
+    })
+}
+
+fn wait(child: &mut std::process::Child) -> Result<i32, String> {
+    let give_up = Instant::now() + PATIENCE;
+    loop {
+        if let Some(status) = child.try_wait().expect("a status") {
+            let signal = || format!("ended by signal {}", status.signal().unwrap_or(0));
+            return status.code().ok_or_else(signal);
+        }
+        if Instant::now() > give_up {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(format!("did not end in {} s", PATIENCE.as_secs()));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn judge(code: i32, stderr: &[u8]) -> Result<(), String> {
+    let said = String::from_utf8_lossy(stderr);
+    let first = said.lines().next().unwrap_or_default();
+    let first: String = first.chars().take(200).collect();
+    if said.contains("a mistake in itself") || said.contains("panicked") {
+        return Err(format!("panic: {first}"));
+    }
+    if !CODES.contains(&code) {
+        return Err(format!("exit code {code}: {first}"));
+    }
+    if code == 2 && said.trim().is_empty() {
+        return Err("exit code 2 without a reason".into());
+    }
+    Ok(())
+}
+
+/// Nothing of the file controls the terminal or fills it.
+fn printable(bytes: &[u8]) -> Result<(), String> {
+    let text = String::from_utf8_lossy(bytes);
+    let is_control = |c: char| c.is_control() && c != '\n' && c != '\t';
+    let is_bidi = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if let Some(bad) = text.chars().find(|c| is_control(*c) || is_bidi(*c)) {
+        return Err(format!("printed the control character {bad:?}"));
+    }
+    match text.lines().map(|line| line.chars().count()).max() {
+        Some(longest) if longest > LINE => Err(format!("printed a line of {longest} characters")),
+        _ => Ok(()),
+    }
+}

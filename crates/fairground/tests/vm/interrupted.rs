@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A campaign that was killed in the middle of a boot and resumed has the bytes of one that was
+//! not.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use super::OFFLINE;
+use crate::common::{Bench, ready, stderr, stdout};
+
+/// Eight trials of one boot.
+const RACE: [&str; 14] = [
+    "--on",
+    "vm",
+    "--machine",
+    "uniprocessor",
+    "--scheduler",
+    "fifo",
+    "--scheduler",
+    "rr",
+    "--workload",
+    "tiny.toml",
+    "--blocks",
+    "1",
+    "--runs",
+    "4",
+];
+
+/// Starts the race and kills it when some trials, but not all, have their records.
+fn begin_and_kill(bench: &Bench, records: usize) {
+    let arguments = [&["run"], &RACE[..], &OFFLINE, &["--store", "killed.db"]].concat();
+    let mut command = bench.process(&arguments);
+    let mut child = command.stderr(Stdio::null()).spawn().expect("the program");
+    let give_up = Instant::now() + Duration::from_secs(300);
+    while bench.try_records("killed.db").len() < records {
+        assert!(Instant::now() < give_up, "no records");
+        assert!(child.try_wait().expect("a status").is_none(), "it ended before it was killed");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().expect("a signal");
+    child.wait().expect("its end");
+}
+
+#[test]
+fn a_resumed_boot_has_the_bytes_of_one_that_was_not_interrupted() {
+    if !ready(&[]) {
+        return;
+    }
+    let bench = Bench::new();
+    let race = [&["run"], &RACE[..], &OFFLINE].concat();
+    bench.run(&[&race[..], &["--store", "whole.db"]].concat()).success();
+    begin_and_kill(&bench, 3);
+    let before = bench.records("killed.db").len();
+    assert!((3..8).contains(&before), "{before} records");
+    let resumed = bench.run(&[&race[..], &["--store", "killed.db", "--resume"]].concat());
+    assert!(!stderr(&resumed.success()).contains("other numbers"));
+    let same = bench.run(&["compare", "--identical", "whole.db", "killed.db"]).success();
+    assert_eq!(stdout(&same), "identical: 8 trials, byte for byte\n");
+}
