@@ -222,7 +222,7 @@ fn source_of(tested: &Tested) -> String {
     }
 }
 
-fn expectation(expected: &Expectation, finding: &Finding) -> String {
+fn expectation(demand: &Expectation, finding: &Finding) -> String {
     let against: String =
         finding.against.iter().map(|objection| format!("<li>{}</li>", text(objection))).collect();
     let against = if against.is_empty() {
@@ -234,11 +234,11 @@ fn expectation(expected: &Expectation, finding: &Finding) -> String {
         "<div class=\"expectation {}\"><p>{}<small>{}; expected: {}. In {}.</small></p>{}{against}\
          </div>",
         class(finding.verdict),
-        text(&found(expected, finding)),
-        text(&consequence(expected, finding)),
-        text(&expected(expected)),
-        text(&measured_on(expected)),
-        expectation_plot::picture(expected, finding),
+        text(&found(demand, finding)),
+        text(&consequence(demand, finding)),
+        text(&expected(demand)),
+        text(&measured_on(demand)),
+        expectation_plot::picture(demand, finding),
     )
 }
 
