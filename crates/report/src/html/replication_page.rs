@@ -184,7 +184,7 @@ fn test(tested: &Tested) -> String {
     let evidence = if evidence.is_empty() {
         evidence
     } else {
-        format!("<h4>The reason that is given</h4><ul class=\"evidence\">{evidence}</ul>")
+        format!("<h4>The published reason</h4><ul class=\"evidence\">{evidence}</ul>")
     };
     let why = tested.why.as_ref().map(|why| format!("<p>{}</p>", text(why)));
     let to_test =
@@ -222,7 +222,7 @@ fn source_of(tested: &Tested) -> String {
     }
 }
 
-fn expectation(expected: &Expectation, finding: &Finding) -> String {
+fn expectation(demand: &Expectation, finding: &Finding) -> String {
     let against: String =
         finding.against.iter().map(|objection| format!("<li>{}</li>", text(objection))).collect();
     let against = if against.is_empty() {
@@ -234,25 +234,25 @@ fn expectation(expected: &Expectation, finding: &Finding) -> String {
         "<div class=\"expectation {}\"><p>{}<small>{}; expected: {}. In {}.</small></p>{}{against}\
          </div>",
         class(finding.verdict),
-        text(&found(expected, finding)),
-        text(&consequence(expected, finding)),
-        text(&expected(expected)),
-        text(&measured_on(expected)),
-        expectation_plot::picture(expected, finding),
+        text(&found(demand, finding)),
+        text(&consequence(demand, finding)),
+        text(&expected(demand)),
+        text(&measured_on(demand)),
+        expectation_plot::picture(demand, finding),
     )
 }
 
-fn because(expected: &Expectation, finding: &Finding) -> String {
+fn because(demand: &Expectation, finding: &Finding) -> String {
     let word = match finding.verdict {
-        Reproduction::Reproduced | Reproduction::DirectionOnly => "so it is",
-        Reproduction::Contradicted => "it is not so",
-        _ => "open",
+        Reproduction::Reproduced | Reproduction::DirectionOnly => "holds",
+        Reproduction::Contradicted => "does not hold",
+        _ => "not shown",
     };
     format!(
         "<li class=\"{}\">{}: <b>{word}</b> <small>{}</small></li>",
         class(finding.verdict),
-        text(expected.says.as_deref().unwrap_or_default()),
-        text(&found(expected, finding)),
+        text(demand.says.as_deref().unwrap_or_default()),
+        text(&found(demand, finding)),
     )
 }
 
