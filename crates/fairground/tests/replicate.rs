@@ -172,7 +172,7 @@ fn page(bench: &Bench) {
         "1 of 4 claims reproduced, 1 in direction only, 1 not reproduced, 1 contradicted.",
         "it needs a second machine",
         "fairground report --store claims.db --session 1 -o turns.html",
-        "the sleeper sleeps as often: <b>so it is</b>",
+        "the sleeper sleeps as often: <b>holds</b>",
     ] {
         assert!(page.contains(needle), "{needle}");
     }

@@ -22,7 +22,7 @@ pub struct Topology {
 
 /// This machine's.
 pub fn topology() -> Topology {
-    of(Path::new("/sys/devices/system"), &cpus_online())
+    read(Path::new("/sys/devices/system"), &cpus_online())
 }
 
 /// The topology of these CPUs from `root`, a folder like `/sys/devices/system`. A missing count is
@@ -93,16 +93,16 @@ mod tests {
         let files: Vec<(&str, &str)> =
             files.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
         let root = machine(&files);
-        let found = of(root.path(), &[0, 1, 2, 3]);
+        let found = read(root.path(), &[0, 1, 2, 3]);
         assert_eq!(found, Topology { cpus: 4, smt: 2, llcs: 2, nodes: 2 });
         // Siblings that are offline do not count.
-        assert_eq!(of(root.path(), &[0, 2]).smt, 1);
+        assert_eq!(read(root.path(), &[0, 2]).smt, 1);
     }
 
     #[test]
     fn what_is_not_said_counts_as_one() {
         let root = machine(&[]);
-        let found = of(root.path(), &[0, 1]);
+        let found = read(root.path(), &[0, 1]);
         assert_eq!(found, Topology { cpus: 2, smt: 1, llcs: 1, nodes: 1 });
         assert!(topology().cpus > 0);
     }

@@ -184,7 +184,7 @@ fn test(tested: &Tested) -> String {
     let evidence = if evidence.is_empty() {
         evidence
     } else {
-        format!("<h4>The reason that is given</h4><ul class=\"evidence\">{evidence}</ul>")
+        format!("<h4>The published reason</h4><ul class=\"evidence\">{evidence}</ul>")
     };
     let why = tested.why.as_ref().map(|why| format!("<p>{}</p>", text(why)));
     let to_test =
@@ -242,17 +242,17 @@ fn expectation(demand: &Expectation, finding: &Finding) -> String {
     )
 }
 
-fn because(expected: &Expectation, finding: &Finding) -> String {
+fn because(demand: &Expectation, finding: &Finding) -> String {
     let word = match finding.verdict {
-        Reproduction::Reproduced | Reproduction::DirectionOnly => "so it is",
-        Reproduction::Contradicted => "it is not so",
-        _ => "open",
+        Reproduction::Reproduced | Reproduction::DirectionOnly => "holds",
+        Reproduction::Contradicted => "does not hold",
+        _ => "not shown",
     };
     format!(
         "<li class=\"{}\">{}: <b>{word}</b> <small>{}</small></li>",
         class(finding.verdict),
-        text(expected.says.as_deref().unwrap_or_default()),
-        text(&found(expected, finding)),
+        text(demand.says.as_deref().unwrap_or_default()),
+        text(&found(demand, finding)),
     )
 }
 
