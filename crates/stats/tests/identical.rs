@@ -41,8 +41,8 @@ fn a_differing_number_is_named_with_both_values() {
 
 #[test]
 fn another_guest_is_named_before_the_numbers() {
-    let mut first = runs("a", &[1.0]);
-    let mut second = runs("a", &[2.0]);
+    let mut first = trials("a", &[1.0]);
+    let mut second = trials("a", &[2.0]);
     for (records, image) in [(&mut first, "abc"), (&mut second, "def")] {
         records[0].provenance.kernel_facts.insert("guest_image".into(), image.into());
     }
