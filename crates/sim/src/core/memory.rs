@@ -69,7 +69,8 @@ pub struct TaskLayout {
 }
 
 impl TaskLayout {
-    /// The smallest layout: for schedulers written in Rust, which use the methods of [`Core`](crate::Core).
+    /// The smallest layout: for schedulers written in Rust, which use the methods of
+    /// [`Core`](crate::Core).
     pub const fn compact() -> TaskLayout {
         TaskLayout {
             slice: 0,

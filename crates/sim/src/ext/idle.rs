@@ -113,8 +113,8 @@ impl Core {
         found
     }
 
-    /// A CPU for a synchronous wake-up: the previous CPU if it is near, else the waker's CPU, because
-    /// the waker is about to sleep.
+    /// A CPU for a synchronous wake-up: the previous CPU if it is near, else the waker's CPU,
+    /// because the waker is about to sleep.
     fn select_synchronous(
         &mut self,
         previous: u32,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Division by zero as BPF defines it: the quotient is 0, the remainder is the dividend. x86 raises
-//! an exception instead; its handler writes these results. arm64 needs nothing: its hardware divides
-//! as BPF does.
+//! an exception instead; its handler writes these results. The hardware of arm64 divides as BPF
+//! does.
 
 use std::ffi::c_void;
 
@@ -25,7 +25,8 @@ const REGISTERS: [i32; 16] = [
     libc::REG_R15,
 ];
 
-/// A decoded `div`. Schedulers contain no signed division, because the BPF of older kernels lacks it.
+/// A decoded `div`. Schedulers contain no signed division, because the BPF of older kernels has
+/// none.
 struct Division {
     /// Length of the instruction, bytes.
     length: u64,

@@ -115,7 +115,8 @@ kfuncs! {
     }
 
     fn iter_dsq_next(iterator: *mut DsqIterator; this) -> Task {
-        let next = ((*iterator).is_open == 1).then(|| core(this).dsq_iter_next((*iterator).cursor)).flatten();
+        let DsqIterator { is_open, cursor, .. } = *iterator;
+        let next = if is_open == 1 { core(this).dsq_iter_next(cursor) } else { None };
         memory(core(this), next)
     }
 

@@ -4,8 +4,8 @@
 //! `object` loads the object that `compile::native` made into a [`NativeScheduler`] (`scheduler`).
 //! The engine calls it through [`crate::Ops`] (`bridge`), and it calls kfuncs and helpers: `table`
 //! maps their names to functions; `kfuncs`, `arguments`, `helpers`, `bpf_timers` and `maps` are
-//! these functions; `simulator` is their state; `abi` is the memory that the object shares with this
-//! crate. `isolate` runs each trial in a process of its own, in which `fault` reports crashes.
+//! these functions; `simulator` is their state; `abi` is the memory that the object shares with
+//! this crate. `isolate` runs each trial in a process of its own, in which `fault` reports crashes.
 //!
 //! What is not here: the work of kfuncs, which `core` and `ext` do; compilation.
 
