@@ -198,7 +198,7 @@ static inline void renew(const struct task_struct *p, struct task_ctx *task)
 }
 
 /*
- * What a run costs: nice adds the same to each account, of a tick or more
+ * What running costs: nice adds the same to each account, of a tick or more
  * (`convert_to_vruntime` of TT).
  */
 static inline u64 cost_of(s64 nice, s64 ran)

@@ -157,7 +157,7 @@ static inline s64 prio_of(const struct task_struct *p, const struct tt_node *tt)
 }
 
 /*
- * What a run costs: a nice level costs or saves 1 / 40 of a tick at every account
+ * What running costs: a nice level costs or saves 1 / 40 of a tick at every account
  * (`convert_to_vruntime`).
  */
 static inline u64 convert_to_vruntime(s64 ran_ns, s64 prio, u64 hz)

@@ -210,8 +210,8 @@ fn print_growth(names: &[String], records: &[Record], workload: &str, what: &str
     }
 }
 
-/// The length of the trial for each switch: the CPU is always busy, and what a scheduler does between
-/// two tasks belongs to neither.
+/// The length of the trial for each switch: the CPU is always busy, and what a scheduler does
+/// between two tasks belongs to neither.
 fn switch_ns(records: &[Record], name: &str, workload: &str, tasks: i64) -> Option<f64> {
     let of = |record: &&Record| {
         let trial = &record.trial;

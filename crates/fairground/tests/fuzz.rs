@@ -27,7 +27,7 @@ use model::Seed;
 use program::Verb;
 use seeds::Kind;
 
-/// Mutations per reader in an ordinary run of the tests.
+/// Mutations per reader in an ordinary test.
 const INPUTS: u64 = 250;
 
 /// A kind of file and the verb that reads it.
@@ -60,7 +60,7 @@ const READERS: &[Reader] = &[
     Reader { one_of: 2, ..reader("store", Kind::Store, Verb::Compare) },
 ];
 
-/// What limits a run of this test.
+/// The limits of this test.
 struct Limits {
     inputs: u64,
     until: Option<Instant>,

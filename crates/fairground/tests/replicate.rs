@@ -203,7 +203,7 @@ fn a_claim_without_numbers_is_no_data_and_says_why() {
           nobody is late
           published: switches: short 8 times
           sim: no data
-            deadline miss ratio · hog: short has no number: no run has such a number (less)"#]]
+            deadline miss ratio · hog: short has no number: no trial has such a number (less)"#]]
     .assert_eq(stdout(&ran).split("\n\n").next().unwrap_or_default());
     let few = bench.run(&[&replicate(&["./true.toml"])[..], &["--blocks", "2"]].concat()).code(1);
     let said = stdout(&few);

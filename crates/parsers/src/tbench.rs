@@ -14,8 +14,9 @@ pub fn parse(stdout: &str, stderr: &str) -> Result<Reported, String> {
     if !rest.contains("clients") {
         return Err("`Throughput` does not say how many clients".into());
     }
-    // A failed request names its line of the client file: `[1234] write failed …`. `failed to create
-    // barrier semaphore` without a line is harmless: dbench mistakes the first semaphore after a
+    // A failed request names its line of the client file: `[1234] write failed …`. `failed to
+    // create barrier semaphore` without a line is harmless: dbench mistakes the first semaphore
+    // after a
     // boot, whose number is 0, for none.
     let failed = |line: &&str| line.starts_with('[') && line.contains("failed");
     if let Some(line) = lines().find(failed) {

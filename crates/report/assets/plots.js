@@ -101,7 +101,8 @@ function trialsOf(row, contestant, of = cell()) {
   return trials;
 }
 
-const TRIALS_CAPTION = "Each point is one trial; the box spans the middle half of the trials, its " +
+const TRIALS_CAPTION =
+  "Each point is one trial; the box spans the middle half of the trials, its " +
   "line is the median. No trial is left out.";
 
 // Horizontal boxes with every trial as a point; a click opens the trial.

@@ -226,7 +226,8 @@ mod tests {
             for (index, boot) in boots.iter().enumerate() {
                 prop_assert_eq!(boot.boot, index as u32);
                 let place_of = |trial: &Trial| (trial.block, trial.machine.clone(), trial.backend);
-                prop_assert!(boot.trials.iter().all(|trial| place_of(trial) == place_of(&boot.trials[0])));
+                let first = place_of(&boot.trials[0]);
+                prop_assert!(boot.trials.iter().all(|trial| place_of(trial) == first));
                 let needs = |trial: &Trial| {
                     kernel(&trial.contestant, trial.backend).map(str::to_owned)
                 };

@@ -96,7 +96,7 @@ fn loads_of_one_name_with_other_tasks_are_other_questions() {
     assert_eq!(same[0].variant(), None, "nothing to tell it from");
 
     let twins = asked(|record| record.trial.workload.duration_us = Some(7));
-    assert_eq!(twins.len(), 2, "the same name, and another load");
+    assert_eq!(twins.len(), 2, "the same name, and another workload");
     assert!(twins.iter().all(|one| one.consent() == Consent::Open && one.answers.len() == 1));
     assert!(twins[0].variant().is_some() && twins[0].variant() != twins[1].variant());
 }

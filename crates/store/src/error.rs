@@ -43,7 +43,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A plan cannot be locked.
-    #[error("{path}: cannot be locked, so two runs of one plan could not be told apart: {why}",
+    #[error("{path}: cannot be locked, so two sessions of one plan could not be told apart: {why}",
         path = path.display())]
     NoLock {
         /// The lock's file.

@@ -30,8 +30,9 @@
 //! - `series`, one number over time: `record`, `name`, `interval_ns`, `end_ns`, `points` (JSON: a
 //!   value for each interval), `missing`.
 //! - `traces`, one trial's events: `record`, `trace` (JSON).
-//! - `answers`, which record is a trial's: `family`, `trial_id`, `record`. A store of before version
-//!   4 may have further records of the same trial; they are in `records`, and not here.
+//! - `answers`, which record is a trial's: `family`, `trial_id`, `record`. A store of
+//!   before version 4 may have further records of the same trial; they are in `records`, and not
+//!   here.
 //!
 //! Views:
 //!

@@ -123,8 +123,8 @@ CREATE TABLE sources (
 ) STRICT;
 ";
 
-/// A trial has one record in a campaign. Where earlier programs have kept several, the first counts;
-/// the others stay.
+/// A trial has one record in a campaign. Where earlier programs have kept several, the first
+/// counts; the others stay.
 const VERSION_4: &str = "
 CREATE TABLE answers (
     family   INTEGER NOT NULL,

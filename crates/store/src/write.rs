@@ -203,9 +203,9 @@ fn insert_record(
 ) -> rusqlite::Result<()> {
     let Record { trial, outcome, measured, provenance, .. } = record;
     let mut insert = transaction.prepare_cached(
-        "INSERT INTO records (record, session, trial_id, experiment, backend, contestant, workload, cell,
-             machine, block, boot, boot_id, boot_position, position, seed, kernel_release, outcome,
-             reason, measured_hash, trial, outcome_json, provenance)
+        "INSERT INTO records (record, session, trial_id, experiment, backend, contestant, workload,
+             cell, machine, block, boot, boot_id, boot_position, position, seed, kernel_release,
+             outcome, reason, measured_hash, trial, outcome_json, provenance)
          VALUES (:record, :session, :trial_id, :experiment, :backend, :contestant, :workload, :cell,
              :machine, :block, :boot, :boot_id, :boot_position, :position, :seed, :kernel_release,
              :outcome, :reason, :measured_hash, :trial, :outcome_json, :provenance)",

@@ -27,8 +27,8 @@ const FRUITLESS_BOOTS_MAX: u32 = 2;
 const EMULATOR_FAULTS_MAX: u32 = 5;
 
 /// Runs all trials of a boot. After a crash or a hang, the remaining trials run in a fresh boot.
-/// Every trial without a record gets exactly one [`Event::Record`], unless `stop` becomes true: then
-/// the machine is killed and the call returns early.
+/// Every trial without a record gets exactly one [`Event::Record`], unless `stop` becomes true:
+/// then the machine is killed and the call returns early.
 ///
 /// # Errors
 /// QEMU is not installed, a program cannot be packed, or the guest does not boot.

@@ -177,7 +177,7 @@ struct Reader {
 impl Reader {
     fn line(&mut self, line: Line, first: bool) -> Result<(), String> {
         match line {
-            Line::About(about) if first => self.shared.about = about.as_lines(),
+            Line::About(about) if first => self.shared.about = about.into_lines(),
             Line::About(_) => return Err("it says twice what it is about".into()),
             _ if first => return Err("it does not say what it is about".into()),
             Line::Source(source) => self.source(source)?,

@@ -47,7 +47,7 @@ pub struct About {
 
 impl About {
     /// The same with each text as a line that a terminal can show.
-    fn as_lines(self) -> About {
+    fn into_lines(self) -> About {
         About {
             by: text::line(&self.by),
             note: text::line(&self.note),

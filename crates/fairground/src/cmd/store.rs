@@ -35,7 +35,7 @@ enum What {
 /// Checks or repairs a store; exit code 1 if something is wrong with it.
 ///
 /// # Errors
-/// When there is no such store, a run is using it, or the repaired one cannot be written.
+/// When there is no such store, a session is using it, or the repaired one cannot be written.
 pub fn run(args: Args) -> Result<ExitCode> {
     let What::Check { file, repair } = args.what;
     if repair {

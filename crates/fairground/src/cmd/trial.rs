@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use model::Trial;
 
 use crate::execution::repeated::Earlier;
@@ -53,10 +53,20 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(exit::of_records(&[record]))
 }
 
+/// The most that is read of standard input.
+const TRIAL_BYTES_MAX: u64 = 16 << 20;
+
 fn read() -> Result<Trial> {
-    let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).context("cannot read standard input")?;
-    let trial: Trial = serde_json::from_str(&text).map_err(|error| {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().take(TRIAL_BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(|error| bad_input(format!("standard input: it cannot be read ({error})")))?;
+    if bytes.len() as u64 > TRIAL_BYTES_MAX {
+        return Err(bad_input(format!(
+            "standard input: more than {} MiB; one trial is one line of `fairground plan`",
+            TRIAL_BYTES_MAX >> 20
+        )));
+    }
+    let trial: Trial = serde_json::from_slice(&bytes).map_err(|error| {
         bad_input(format!("standard input: not one trial ({error}); `fairground plan` prints some"))
     })?;
     if trial.schema != model::trial::SCHEMA {

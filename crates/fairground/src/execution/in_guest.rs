@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Inside a virtual machine: process 1 runs the packed trials with the live backend.
+//! Inside a virtual machine: process 1 executes the packed trials with the live backend.
 
 use std::sync::atomic::AtomicBool;
 

@@ -7,9 +7,10 @@
 //! ```
 //!
 //! Read in this order: [`sink`] is where every record goes, [`objects`] prepares schedulers,
-//! [`simulated`] runs trials in the simulator, [`boots`] in virtual machines, [`repeated`] continues
-//! boots that were interrupted, [`live`] runs trials on this kernel, [`in_guest`] is the other end inside a virtual machine, [`interrupt`] is Ctrl-C,
-//! [`one`] is for verbs that want a single record.
+//! [`simulated`] runs trials in the simulator, [`boots`] in virtual machines, [`repeated`]
+//! continues boots that were interrupted, [`live`] runs trials on this kernel, [`in_guest`] is
+//! the other end inside a virtual machine, [`interrupt`] is Ctrl-C, [`one`] is for verbs that want
+//! a single record.
 //!
 //! What is not here: how a trial is run, and printing.
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::common::hogs::raced;
 use crate::common::{Bench, stdout};
 
-/// How often a run is killed; more by this variable.
+/// How often a session is killed; more by this variable.
 const KILLS: &str = "FAIRGROUND_KILLS";
 
 /// A race into `store` in a process of its own.

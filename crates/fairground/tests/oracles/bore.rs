@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Oracles of bore and bore_cfs: what BORE 1.7.14, 5.9.6 and 6.7.3 compute, and what follows.
 //!
-//! Numbers that no load shows one by one are asked of the file's own functions, by a scheduler that
+//! Numbers that no workload shows one by one are asked of the file's own functions, by a scheduler that
 //! includes it.
 
 use model::Record;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Oracles of cacule: what its patches for Linux 5.9 to 5.14 compute, and what follows from that.
 //!
-//! Numbers that no load shows one by one are asked of the file's own functions, by a scheduler that
+//! Numbers that no workload shows one by one are asked of the file's own functions, by a scheduler that
 //! includes it.
 
 use model::Record;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Oracles of cfs: what Linux 6.5's `fair.c` computes, and what it is known for.
 //!
-//! Numbers that no load shows one by one are asked of the file's own functions, by a scheduler that
+//! Numbers that no workload shows one by one are asked of the file's own functions, by a scheduler that
 //! includes it.
 
 use model::Record;

@@ -2,8 +2,9 @@
 //! Where the time goes: instructions per context switch, counted by valgrind's callgrind, by part
 //! of the simulator.
 //!
-//! Each workload is counted twice, once for twice as long; the difference is free of what starting and
-//! ending cost. What the compiler has inlined counts to the function that it was inlined into.
+//! Each workload is counted twice, once for twice as long; the difference is free of what
+//! starting and ending cost. What the compiler has inlined counts to the function that it was
+//! inlined into.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -284,7 +284,7 @@ impl Core {
         }
     }
 
-    /// Ends the run, because the kernel refuses what the workload does.
+    /// Ends the trial, because the kernel refuses what the workload does.
     pub(crate) fn refuse(&mut self, task: TaskId, why: &str) {
         let text = format!("{}: {why}", self.name(task));
         self.recorder.refusal.get_or_insert(text);

@@ -17,9 +17,9 @@ pub enum MainWork {
     /// Start all.
     #[default]
     Starting,
-    /// Start all, although the time is over already, and end the run.
+    /// Start all, although the time is over already, and end the trial.
     StartingLate,
-    /// End the run.
+    /// End the trial.
     Ending,
 }
 
@@ -29,7 +29,7 @@ pub struct WorkloadState {
     /// By the tasks' numbers.
     pub(super) progress: Vec<Progress>,
     pub(super) objects: Objects,
-    /// The task that starts and ends the run.
+    /// The task that starts and ends the trial.
     pub(super) main: TaskId,
     pub(super) main_work: MainWork,
     pub(super) next_pid: i32,
@@ -85,7 +85,7 @@ impl WorkloadState {
         &self.progress[task.0 as usize]
     }
 
-    /// Whether the run has come to its end.
+    /// Whether the trial has come to its end.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
         self.over
@@ -96,7 +96,7 @@ impl WorkloadState {
         self.live_finite == 0
     }
 
-    /// Why the run did not end in time; `None` if it did.
+    /// Why the trial did not end in time; `None` if it did.
     pub(crate) fn timeout(&self) -> Option<String> {
         if self.over && !self.timed_out {
             return None;
@@ -105,7 +105,7 @@ impl WorkloadState {
         Some(format!("{left} tasks had not ended after {limit} ms"))
     }
 
-    /// Counts what the end of the run cuts off: releases of timers, and spans over their limit.
+    /// Counts what the end of the trial cuts off: releases of timers, and spans over their limit.
     pub(crate) fn close_task(&mut self, task: TaskId, end_ns: u64, tally: &mut GroupTally) {
         let progress = &mut self.progress[task.0 as usize];
         let group = &self.script.groups[progress.group as usize];

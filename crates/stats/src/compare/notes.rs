@@ -118,8 +118,8 @@ fn single_boots(cells: &[Cell]) -> Option<String> {
     let names = single.into_iter().collect::<Vec<_>>().join(", ");
     (!names.is_empty()).then(|| {
         format!(
-            "All trials of a cell come from one boot or session for {names}: intervals there do not \
-             cover differences between boots."
+            "All trials of a cell come from one boot or session for {names}: intervals there do \
+             not cover differences between boots."
         )
     })
 }

@@ -8,7 +8,8 @@
 //!   compared by seed. They have changed if the median change lies beyond the margin and nearly all
 //!   seeds agree on its direction, as the sign test at 2.5 % requires (Conover, "Practical
 //!   Nonparametric Statistics", 3rd edition 1999, section 3.4); with fewer than six seeds all must
-//!   agree. A chaotic measure, which moves in any direction with each change of the code, counts as unchanged.
+//!   agree. A chaotic measure, which moves in any direction with each change of the code, counts
+//!   as unchanged.
 //! - Under a real clock the boots of both are compared by the exact rank-sum test, corrected (Holm)
 //!   for everything that the gate looks at, and the shift must lie beyond the margin. If nothing
 //!   has changed, at most 5 % of gates report any change, and half of them report a worse number.

@@ -35,8 +35,8 @@
 //!   - answers: good, good at a price, slightly better, alike, worse, unknown, failed.
 //!
 //! All use the same level, 5 % in a family (`holm::ALPHA`), the same least number of trials
-//! (`interval::TRIALS_NEEDED`) except replication (four suffice for an interval), and the margins of
-//! [`margin`] where the user does not set one.
+//! (`interval::TRIALS_NEEDED`) except replication (four suffice for an interval), and the margins
+//! of [`margin`] where the user does not set one.
 //!
 //! Three sets of answers differ because the questions differ. The gate and the verdict share
 //! [`verdict::Verdict`]. A [`replication::Reproduction`] compares a direction and a size with

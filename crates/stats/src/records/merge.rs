@@ -7,8 +7,8 @@
 //!   trial that both have measured has the same measurements; it then counts once. If the
 //!   measurements differ, one store is wrong, and both are shown.
 //! - Under a real clock two stores are two hosts, or one host at two times. Their trials were not
-//!   randomised together, so a difference between contestants could be one between hosts: they never
-//!   share a cell. A trial that is in both stores, as in a copy, counts once.
+//!   randomised together, so a difference between contestants could be one between hosts: they
+//!   never share a cell. A trial that is in both stores, as in a copy, counts once.
 //!
 //! Cells that stay apart carry their store's name after the machine's: `laptop @ B.db`.
 

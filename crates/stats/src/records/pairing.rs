@@ -5,8 +5,8 @@
 //!   faced the same arrivals, in whatever block or session they ran.
 //! - **By block and seed** ([`MatchedPairs`]): the matched pairs of a randomised block design. Both
 //!   trials ran in the same block with the same arrivals, and on a kernel in the same boot. The
-//!   effect of the block on both is not a difference between them (Fisher, "The Design of Experiments",
-//!   1935, chapter 4).
+//!   effect of the block on both is not a difference between them (Fisher, "The Design of
+//!   Experiments", 1935, chapter 4).
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -153,7 +153,9 @@ mod tests {
     proptest! {
         #[test]
         fn as_one_by_one(ours in trials(), baseline in trials(), start in 0u64..1_000) {
-            let numbers = |trials: &[(u32, f64)]| trials.iter().map(|trial| trial.1).collect::<Vec<f64>>();
+            let numbers = |trials: &[(u32, f64)]| -> Vec<f64> {
+                trials.iter().map(|trial| trial.1).collect()
+            };
             let differences = Differences::new(&numbers(&ours), &numbers(&baseline));
             let mut sorted: Vec<(f64, usize)> = numbers(&ours).into_iter().zip(0..).collect();
             sorted.sort_by(|a, b| a.0.total_cmp(&b.0));

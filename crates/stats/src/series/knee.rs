@@ -165,7 +165,8 @@ mod tests {
         #[test]
         fn a_planted_knee_is_found(at in 3.1..8.9f64, below in -2.0..2.0f64, by in 1.0..9.0f64) {
             let settings: Vec<f64> = (1..12).map(f64::from).collect();
-            let values: Vec<f64> = settings.iter().map(|x| bent(at, below, below + by, *x)).collect();
+            let curve = |x: &f64| bent(at, below, below + by, *x);
+            let values: Vec<f64> = settings.iter().map(curve).collect();
             let knee = knee(&settings, &values).unwrap();
             prop_assert!((knee.at - at).abs() < 1e-6, "{:?}", knee);
             prop_assert!((knee.above - below - by).abs() < 1e-6);

@@ -183,8 +183,8 @@ fn ratio(of: &Side, over: &Side) -> Result<Estimate, Absence> {
         if low > 0 {
             let (name, all) = (&side.contestant, side.units.len());
             return no_data(format!(
-                "{name} has 0 in {low} of {all} independent trials, and nothing is a multiple of it; \
-                 by = \"difference\" would tell"
+                "{name} has 0 in {low} of {all} independent trials, and nothing is a multiple of \
+                 it; by = \"difference\" would tell"
             ));
         }
     }
