@@ -106,7 +106,7 @@ const TRIALS_CAPTION =
   "line is the median. No trial is left out.";
 
 // Horizontal boxes with every trial as a point; a click opens the trial.
-function drawTrials() {
+function drawTrialBoxes() {
   const chosen = row();
   const groups = shownContestants().map((index) => ({ index, trials: trialsOf(chosen, index) }));
   const filled = groups.filter((group) => group.trials.length > 0);

@@ -5,7 +5,7 @@
 function charts() {
   if (!cell() || !row()) return [];
   const all = [
-    drawTrials, drawCurve, drawHistogram, drawShift, drawRamp, drawSwitches, drawShares,
+    drawTrialBoxes, drawCurve, drawHistogram, drawShift, drawRamp, drawSwitches, drawShares,
   ];
   return byId("figure-scaling") ? [...all, drawScaling] : all;
 }

@@ -241,3 +241,22 @@ fn footer(about: &About) -> String {
         text(&about.generated)
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::SCRIPT;
+
+    /// The scripts share one scope, where a second function of a name silently replaces the first.
+    #[test]
+    fn functions_of_the_scripts_have_unique_names() {
+        let lines = SCRIPT.lines().map(|line| line.strip_prefix("async ").unwrap_or(line));
+        let functions = lines.filter_map(|line| line.strip_prefix("function "));
+        let mut names = BTreeSet::new();
+        for name in functions.filter_map(|function| function.split('(').next()) {
+            assert!(names.insert(name), "two functions are called {name}");
+        }
+        assert!(names.contains("drawCharts"));
+    }
+}
