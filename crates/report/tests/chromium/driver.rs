@@ -191,13 +191,16 @@ impl Reader {
     /// Waits until an expression is true.
     pub fn until(&mut self, condition: &str) {
         let wait = format!(
-            "new Promise((done) => {{ const look = () => ({condition}) ? done(true) : \
-             setTimeout(look, 20); look(); }})"
+            "new Promise((done) => {{ const end = Date.now() + 60000; \
+             const look = () => ({condition}) ? done(true) : \
+             Date.now() > end ? done(false) : setTimeout(look, 20); look(); }})"
         );
         // A page that is just being replaced takes its promises along.
         for _ in 0..10 {
-            if self.try_evaluate(&wait).is_ok_and(|it| it == json!(true)) {
-                return;
+            match self.try_evaluate(&wait) {
+                Ok(answer) if answer == json!(true) => return,
+                Ok(_) => break,
+                Err(_) => {}
             }
         }
         panic!("never: {condition}");
