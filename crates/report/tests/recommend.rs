@@ -107,7 +107,7 @@ fn a_switch_has_everything() {
           better        how late a program gets the CPU: 1.04 ms with bfs, 8.00 ms now (−87.0 % [−95.8, −78.3])
           as good       muqss: no difference from bfs that matters
           how sure      p < 0.001 after correction for 4 comparisons; 12 trials of each. If all candidates were
-                        equal, candidate would be called better in at most 5 % of such races.
+                        equal, one would be called better in at most 5 % of such races.
           it costs      how long a build takes, perhaps: 2.06 s with bfs, 2.00 s now (+3.0 % [+2.7, +3.2]). These
                         trials do not exclude more than 5 %
           it keeps      how evenly hogs are served (+0.1 % [+0.1, +0.2])
@@ -180,8 +180,8 @@ fn who_stays_is_told_why() {
 fn silence_is_told_too() {
     let few = Advice::Silent(Silence::TooFewTrials(4, 7));
     expect![[r#"
-        No recommendation: 4 trials of each candidate prove nothing; with this many candidates 7 are needed. Give
-        advised more time.
+        No recommendation: 4 trials of each candidate prove nothing; with this many candidates 7 are needed. Give it
+        more time.
     "#]].assert_eq(&first_part(few, Vec::new()));
     expect![[r#"
         No recommendation: there are no numbers to judge by.

@@ -146,7 +146,7 @@ fn judge(code: i32, stderr: &[u8]) -> Result<(), String> {
     let said = String::from_utf8_lossy(stderr);
     let first = said.lines().next().unwrap_or_default();
     let first: String = first.chars().take(200).collect();
-    if said.contains("a mistake in itself") || said.contains("panicked") {
+    if said.contains("internal error") || said.contains("panicked") {
         return Err(format!("panic: {first}"));
     }
     if !CODES.contains(&code) {

@@ -67,7 +67,7 @@ fn headline(advised: &Recommendation) -> String {
         Advice::Silent(Silence::TooFewTrials(trials, needed)) => format!(
             "No recommendation: {} of each candidate prove nothing; with this many candidates \
              {needed} are \
-             needed. Give advised more time.",
+             needed. Give it more time.",
             units::count(*trials as u64, "trial")
         ),
         Advice::Silent(Silence::NothingMeasured) => {
@@ -162,7 +162,7 @@ fn sure(advised: &Recommendation, candidate: &Candidate) -> String {
     let p = if p < 0.001 { "p < 0.001".into() } else { format!("p = {p:.3}") };
     let trials = candidate.decides.iter().map(|judged| judged.trials).min().unwrap_or(0);
     let sentence = format!(
-        "{p} after correction for {}; {} of each. If all candidates were equal, candidate would be \
+        "{p} after correction for {}; {} of each. If all candidates were equal, one would be \
          called \
          better in at most {:.0} % of such races.",
         units::count(advised.comparisons as u64, "comparison"),
