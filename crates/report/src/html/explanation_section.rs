@@ -43,7 +43,7 @@ pub fn section(comparison: &Comparison, records: &[Record]) -> String {
     let cells: String = places.iter().map(|place| cell(place, &told)).collect();
     format!(
         "<section id=\"why\"><h2>Why</h2><p class=\"aside\">Where the time of the traced trials \
-         went: one traced trial of each contestant, so these are examples, not statistics. {LEGEND}</p>\
+         went: one trial of each contestant, so these are examples, not statistics. {LEGEND}</p>\
          {cells}</section>\n"
     )
 }
