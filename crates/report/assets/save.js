@@ -137,8 +137,8 @@ function figureCsv(figure) {
   return figure.dataset.csv ?? data.numbers[figure.dataset.numbers];
 }
 
-// Numbers follow the page, and a chart that the chosen measure has nothing for is hidden: then there
-// is nothing to save.
+// Numbers follow the page, and a chart that the chosen measure has nothing for is hidden: then
+// there is nothing to save.
 function isFilled(figure) {
   const chart = figure.querySelector(".chart");
   return Boolean(data) && !figure.closest("[hidden]") && (!chart || Boolean(chart.traces));

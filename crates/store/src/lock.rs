@@ -83,8 +83,8 @@ impl PlanLock {
 
 impl Drop for PlanLock {
     fn drop(&mut self) {
-        // Removed while it is locked: a process that opened it meanwhile sees that it is gone. A file that
-        // stays behind locks nothing.
+        // Removed while it is locked: a process that opened it meanwhile sees that it is gone. A
+        // file that stays behind locks nothing.
         if is_same(&self.file, &self.path) {
             let _ = std::fs::remove_file(&self.path);
         }
