@@ -198,7 +198,7 @@ impl Reader {
         // A page that is just being replaced takes its promises along.
         for _ in 0..10 {
             match self.try_evaluate(&wait) {
-                Ok(answer) if answer == json!(true) => return,
+                Ok(Value::Bool(true)) => return,
                 Ok(_) => break,
                 Err(_) => {}
             }
