@@ -119,7 +119,7 @@ fn write(args: &Args, shared: &Shared) -> Result<ExitCode> {
     let usual = || format!("{}.{ENDING}", name.unwrap_or_default()).into();
     let path = args.output.clone().unwrap_or_else(usual);
     let bytes = shared.pack()?;
-    contents::lines(shared).iter().for_each(|line| output::tell(line));
+    contents::lines(shared).iter().for_each(output::tell);
     if args.dry_run {
         output::tell(format_args!("not written: {}, because of --dry-run", path.display()));
         return Ok(ExitCode::SUCCESS);
