@@ -10,8 +10,15 @@ use std::path::{Path, PathBuf};
 #[path = "src/clang.rs"]
 #[allow(dead_code)]
 mod clang;
+#[path = "src/guarded.rs"]
+#[allow(dead_code)]
+mod guarded;
 #[path = "src/identity.rs"]
+#[allow(dead_code)]
 mod identity;
+#[path = "src/scan.rs"]
+#[allow(dead_code)]
+mod scan;
 
 mod build_native;
 #[path = "src/native/facts.rs"]
@@ -35,7 +42,7 @@ fn main() {
 }
 
 fn build() -> Result {
-    let own = ["build.rs", "src/clang.rs", "src/identity.rs"];
+    let own = ["build.rs", "src/clang.rs", "src/guarded.rs", "src/identity.rs", "src/scan.rs"];
     for watched in own.iter().chain(&[SCHEDULERS, PROBES]).chain(&PROBES_HEADERS) {
         println!("cargo::rerun-if-changed={watched}");
     }
@@ -171,7 +178,8 @@ fn compile(clang: &Path, headers: &Path, file: &Path) -> Result<Vec<u8>> {
     let label = file.to_string_lossy().trim_start_matches("../").to_owned();
     let folder = file.parent().unwrap_or(Path::new("."));
     let source = clang::Text { label: &label, folder, text: &text };
-    clang::compile(clang, headers, &source).map_err(|complaint| {
+    let compiled = clang::compile(clang, headers, &source).map(|(object, _)| object);
+    compiled.map_err(|complaint| {
         let file = if complaint.file.is_empty() { &label } else { &complaint.file };
         format!("{file}:{}: {}", complaint.line.unwrap_or(0), complaint.message).into()
     })

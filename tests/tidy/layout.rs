@@ -8,7 +8,9 @@ use crate::{File, expect_none, files, root};
 /// What a crate may know besides `model`; `fairground` may know all.
 const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
     ("live", &["compile", "parsers", "play", "worker"]),
-    ("sim", &["compile", "play", "worker"]),
+    ("sim", &["compile", "play", "sandbox", "worker"]),
+    // The compiler reads a stranger's text.
+    ("compile", &["sandbox"]),
     // A report is a function of a comparison, whose type the statistics define.
     ("report", &["stats"]),
     // A file names parsers and measures, and what cannot be played is refused at its line.
@@ -19,8 +21,8 @@ const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
 
 /// Crates that measure or compute: they emit events and return values, they never print.
 const SILENT: &[&str] = &[
-    "model", "play", "parsers", "spec", "compile", "worker", "live", "vm", "sim", "store",
-    "exchange", "stats", "report",
+    "model", "play", "parsers", "spec", "compile", "sandbox", "worker", "live", "vm", "sim",
+    "store", "exchange", "stats", "report",
 ];
 
 /// The backends: what links libbpf, QEMU's side of a boot, or native schedulers.

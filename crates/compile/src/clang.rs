@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Running clang: the same way for the build script and at run time.
 
-use std::io::Write;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use libbpf_rs::Linker;
+
+use crate::guarded;
 
 /// The oldest clang that is accepted: older ones lose the upper half of 64-bit enumerators.
 const OLDEST_CLANG: u32 = 16;
@@ -35,11 +37,36 @@ pub struct Complaint {
     pub line: Option<u32>,
     /// The message, and the compiler's notes on the lines below.
     pub message: String,
+    /// Nothing is wrong: somebody asked for the end.
+    pub interrupted: bool,
 }
 
 impl Complaint {
-    fn about_nothing(message: String) -> Complaint {
+    /// A complaint about no file.
+    pub fn about_nothing(message: String) -> Complaint {
         Complaint { message, ..Complaint::default() }
+    }
+
+    /// A compiler that was not run to its end.
+    pub fn not_run(clang: &Path, error: &io::Error) -> Complaint {
+        let name = clang.display();
+        match error.kind() {
+            io::ErrorKind::Interrupted => {
+                Complaint { interrupted: true, ..Complaint::about_nothing("interrupted".into()) }
+            }
+            io::ErrorKind::TimedOut => {
+                Complaint::about_nothing(format!("{name} {}", guarded::too_long()))
+            }
+            _ => Complaint::about_nothing(format!("{name} does not run: {error}")),
+        }
+    }
+
+    /// A compiler that ended with an error, or was ended.
+    pub fn failed(clang: &Path, output: &Output) -> Complaint {
+        match guarded::stopped_by(output) {
+            Some(why) => Complaint::about_nothing(format!("{} {why}", clang.display())),
+            None => about_files(complaint(&String::from_utf8_lossy(&output.stderr))),
+        }
     }
 }
 
@@ -80,20 +107,32 @@ fn version(clang: &str) -> Option<u32> {
     rest.split('.').next()?.parse().ok()
 }
 
-/// Compiles one text to a BPF object without DWARF but with BTF.
-pub fn compile(clang: &Path, headers: &Path, source: &Text) -> Result<Vec<u8>, Complaint> {
+/// Compiles one text to a BPF object without DWARF but with BTF. Also says which files were read.
+pub fn compile(
+    clang: &Path,
+    headers: &Path,
+    source: &Text,
+) -> Result<(Vec<u8>, Vec<PathBuf>), Complaint> {
     let scratch = tempfile::tempdir()
         .map_err(|error| Complaint::about_nothing(format!("no temporary folder: {error}")))?;
     let raw = scratch.path().join("raw.o");
-    let output = run(clang, headers, source, &raw).map_err(|error| {
-        Complaint::about_nothing(format!("{} does not run: {error}", clang.display()))
-    })?;
+    let output =
+        run(clang, headers, source, &raw).map_err(|error| Complaint::not_run(clang, &error))?;
     if !output.status.success() {
-        return Err(complaint(&String::from_utf8_lossy(&output.stderr)));
+        return Err(Complaint::failed(clang, &output));
     }
-    strip(&raw, &scratch.path().join("linked.o")).map_err(|error| {
+    let object = strip(&raw, &scratch.path().join("linked.o")).map_err(|error| {
         Complaint::about_nothing(format!("libbpf cannot link the object: {error}"))
-    })
+    })?;
+    let rules = std::fs::read_to_string(raw.with_extension("d")).unwrap_or_default();
+    Ok((object, read_files(&rules)))
+}
+
+/// The files in a rule for `make`: `object: file file \`, spaces in names with a backslash.
+fn read_files(rule: &str) -> Vec<PathBuf> {
+    let (_, files) = rule.split_once(": ").unwrap_or_default();
+    let files = files.replace("\\\n", " ").replace("\\ ", "\0").replace("$$", "$");
+    files.split_whitespace().map(|file| file.replace('\0', " ").into()).collect()
 }
 
 fn run(clang: &Path, headers: &Path, source: &Text, object: &Path) -> std::io::Result<Output> {
@@ -105,9 +144,11 @@ fn run(clang: &Path, headers: &Path, source: &Text, object: &Path) -> std::io::R
         .arg(absolute(headers))
         .arg("-I")
         .arg(absolute(headers).join("bpf-compat"))
+        .args(["-MD", "-MT", "object", "-MF"])
+        .arg(object.with_extension("d"))
         .arg("-o")
         .arg(object);
-    fed(command, source)
+    fed(command, clang, headers, source, object)
 }
 
 /// A clang that reads its text from a pipe, so that the compiled text is the hashed one.
@@ -121,20 +162,24 @@ pub fn reading_a_pipe(clang: &Path, source: &Text) -> Command {
     command
 }
 
-/// Runs a clang of [`reading_a_pipe`].
-pub fn fed(mut command: Command, source: &Text) -> std::io::Result<Output> {
+/// Runs a clang of [`reading_a_pipe`] that writes this object.
+pub fn fed(
+    mut command: Command,
+    clang: &Path,
+    headers: &Path,
+    source: &Text,
+    object: &Path,
+) -> io::Result<Output> {
+    let folder = absolute(source.folder);
+    let scratch = object.parent().unwrap_or(Path::new("."));
+    let reach = guarded::reach(clang, &[&absolute(headers), &folder], scratch);
     // A text from a pipe finds `#include "…"` first in the folder where clang runs.
-    let nowhere = tempfile::tempdir()?;
+    let nowhere = tempfile::tempdir_in(scratch)?;
     command.current_dir(nowhere.path());
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn()?;
+    command.arg("-fno-crash-diagnostics");
     // `#line` gives the text its name.
     let named = format!("#line 1 \"{}\"\n{}", source.label.escape_default(), source.text);
-    if let Some(mut pipe) = child.stdin.take() {
-        pipe.write_all(named.as_bytes())?;
-    }
-    let mut output = child.wait_with_output()?;
-    let folder = absolute(source.folder);
+    let mut output = guarded::run(command, &named, &reach)?;
     let [long, short] = [folder.as_path(), source.folder].map(|f| f.join("").display().to_string());
     output.stderr = String::from_utf8_lossy(&output.stderr).replace(&long, &short).into_bytes();
     Ok(output)
@@ -186,7 +231,21 @@ pub fn complaint(stderr: &str) -> Complaint {
         file: file.unwrap_or_default().into(),
         line: line.and_then(|line| line.parse().ok()),
         message,
+        interrupted: false,
     }
+}
+
+/// Says what to write instead where the compiler was kept from a file, which a macro has named.
+fn about_files(mut complaint: Complaint) -> Complaint {
+    if complaint.message.contains("incbin file") {
+        // Assembler has lines of its own.
+        (complaint.file, complaint.line) = (String::new(), None);
+        complaint.message +=
+            ": a scheduler reads no files with .incbin; write the bytes into an array";
+    } else if complaint.message.contains("Permission denied") {
+        complaint.message += ": it lies outside the scheduler's folder; copy it there";
+    }
+    complaint
 }
 
 /// A line with an error of its own; notes, warnings and the count at the end are not.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The identity of a scheduler's exact bytes.
 
+use crate::scan;
+
 /// The SHA-256 of a source text, hexadecimal. If it includes files with quotation marks that `read`
 /// finds, the hash covers the text and theirs, in the order of inclusion, so that a changed header
 /// is noticed. Names are relative to the scheduler's folder: what `include/a.h` includes as `b.h`
@@ -25,12 +27,15 @@ fn include(
     read: &dyn Fn(&str) -> Option<String>,
     all: &mut Vec<(String, String)>,
 ) {
-    for name in text.lines().filter_map(quoted_include) {
-        let beside = format!("{folder}{name}");
+    let quoted = scan::includes(text).into_iter().filter(|include| include.quoted);
+    for name in quoted.map(|include| include.name) {
+        let beside = plain(&format!("{folder}{name}"));
         let found = read(&beside).map(|text| (beside, text));
-        let Some((name, included)) = found.or_else(|| Some((name.to_owned(), read(name)?))) else {
-            continue;
+        let elsewhere = || {
+            let name = plain(&name);
+            Some((name.clone(), read(&name)?))
         };
+        let Some((name, included)) = found.or_else(elsewhere) else { continue };
         if all.iter().any(|(seen, _)| *seen == name) {
             continue;
         }
@@ -40,10 +45,18 @@ fn include(
     }
 }
 
-/// The name in `#include "name"`.
-fn quoted_include(line: &str) -> Option<&str> {
-    let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?;
-    rest.trim_start().strip_prefix('"')?.split('"').next()
+/// The one spelling of a path: without `.`, and with `..` at its beginning only. A file that
+/// includes itself in another spelling would else be another file for ever.
+fn plain(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/').filter(|part| !matches!(*part, "" | ".")) {
+        match parts.last() {
+            Some(last) if part == ".." && *last != ".." => drop(parts.pop()),
+            _ => parts.push(part),
+        }
+    }
+    let root = if path.starts_with('/') { "/" } else { "" };
+    format!("{root}{}", parts.join("/"))
 }
 
 #[cfg(test)]
@@ -98,5 +111,18 @@ mod tests {
         let both =
             |name: &str| Some(format!("#include \"{}\"\n", if name == "a" { "b" } else { "a" }));
         assert_eq!(identity("#include \"a\"\n", &both).len(), 64);
+    }
+
+    #[test]
+    fn a_file_that_includes_itself_in_other_spellings_ends() {
+        let text = "#include \"./a\"\n#include \"x/../a\"\n";
+        let found = included(text, &|name| (name == "a").then(|| text.to_owned()));
+        assert_eq!(found.len(), 1);
+    }
+
+    #[test]
+    fn what_is_off_is_not_read() {
+        let text = "#if 0\n#include \"a\"\n#endif\n/*\n#include \"b\"\n*/\n";
+        assert_eq!(included(text, &|name| panic!("{name} was read")), []);
     }
 }

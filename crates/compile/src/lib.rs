@@ -10,10 +10,13 @@
 use std::path::Path;
 
 mod clang;
+mod guarded;
 mod header;
 mod identity;
 pub mod native;
 mod object;
+mod refusal;
+mod scan;
 mod source;
 mod toolkit;
 
@@ -31,6 +34,7 @@ mod embedded {
     include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 }
 
+pub use guarded::stop_at;
 pub use header::{Header, Lineage};
 pub use object::{Compiled, OBJECTS_VARIABLE, find_object, write_object};
 pub use source::{Source, builtin, files, resolve};
@@ -45,18 +49,32 @@ pub struct CompileError {
     pub line: Option<u32>,
     /// Clang's message, or what is missing and how to get it.
     pub message: String,
+    /// The scheduler is not to blame: somebody asked for the end (see [`stop_at`]).
+    pub interrupted: bool,
 }
 
 impl CompileError {
     fn new(file: impl std::fmt::Display, message: String) -> CompileError {
-        CompileError { file: file.to_string(), line: None, message }
+        CompileError { file: file.to_string(), line: None, message, interrupted: false }
+    }
+
+    /// A compiler's complaint about a scheduler.
+    fn of(source: &Source, complaint: clang::Complaint) -> CompileError {
+        let named = !complaint.file.is_empty();
+        CompileError {
+            file: if named { complaint.file } else { source.path.clone() },
+            line: complaint.line,
+            message: complaint.message,
+            interrupted: complaint.interrupted,
+        }
     }
 }
 
 /// Compiles a scheduler, or finds it compiled.
 ///
 /// # Errors
-/// When clang refuses the source (with file and line), or when there is no clang.
+/// When the source asks for files that are not its own, when clang refuses it (with file and line),
+/// or when there is no clang.
 pub fn compile(source: &Source) -> Result<Compiled, CompileError> {
     let compiled =
         |object| Compiled { name: source.name.clone(), sha256: source.sha256.clone(), object };
@@ -71,6 +89,7 @@ pub fn compile(source: &Source) -> Result<Compiled, CompileError> {
     if let Some(found) = find_object(&source.sha256) {
         return Ok(compiled(found.object));
     }
+    refusal::check(source)?;
     let fresh = compiled(run_clang(source)?);
     // A cache that cannot be written only costs time.
     let _ = write_object(&object::cache(), &fresh);
@@ -90,11 +109,10 @@ fn run_clang(source: &Source) -> Result<Vec<u8>, CompileError> {
     })?;
     let folder = Path::new(&source.path).parent().unwrap_or(Path::new("."));
     let text = clang::Text { label: &source.path, folder, text: &source.text };
-    clang::compile(&clang, &headers, &text).map_err(|complaint| CompileError {
-        file: if complaint.file.is_empty() { source.path.clone() } else { complaint.file },
-        line: complaint.line,
-        message: complaint.message,
-    })
+    let (object, read) = clang::compile(&clang, &headers, &text)
+        .map_err(|complaint| CompileError::of(source, complaint))?;
+    refusal::check_read(source, &headers, &read)?;
+    Ok(object)
 }
 
 /// The object of the probes that the `live` crate loads.

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Schedulers as text: the built-in ones and other files.
 
-use std::path::Path;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Component, Path, PathBuf};
 
 use crate::identity::{identity, included};
 use crate::{CompileError, Header, embedded};
 
 /// The ending of a scheduler's file name.
 const ENDING: &str = ".bpf.c";
+
+/// The most bytes of a scheduler; the largest of the project has 60,000.
+const LONGEST: u64 = 4 << 20;
+/// The most bytes of an included file: some bring a `vmlinux.h`.
+const LONGEST_INCLUDED: u64 = 16 << 20;
 
 /// A scheduler's source.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,8 +55,8 @@ pub fn resolve(file: &str, base: &Path) -> Result<Source, CompileError> {
         return builtin().into_iter().find(|s| s.name == file).ok_or_else(|| unknown(file));
     }
     let path = if base == Path::new(".") { file.into() } else { base.join(file) };
-    let text = std::fs::read_to_string(&path).map_err(|error| {
-        CompileError::new(path.display(), format!("cannot be read as a scheduler: {error}"))
+    let text = read_text(&path, LONGEST).map_err(|why| {
+        CompileError::new(path.display(), format!("cannot be read as a scheduler: {why}"))
     })?;
     let stem = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let name = stem.strip_suffix(ENDING).ok_or_else(|| {
@@ -87,14 +95,65 @@ fn unknown(name: &str) -> CompileError {
     CompileError::new(name, message)
 }
 
+/// Where a scheduler's own files are.
+pub(crate) fn folder(source: &Source) -> PathBuf {
+    let folder = Path::new(&source.path).parent().unwrap_or(Path::new(""));
+    if folder.as_os_str().is_empty() { ".".into() } else { folder.to_owned() }
+}
+
+/// The files of its folder that a scheduler includes with quotation marks.
+pub(crate) fn own_includes(source: &Source) -> Vec<(String, String)> {
+    let folder = folder(source);
+    let all = included(&source.text, &|name| read_included(&folder, name));
+    all.into_iter().filter(|(name, _)| inside(&folder, Path::new(name)).is_some()).collect()
+}
+
 /// Searches as the compiler does: next to the file, then among the headers and schedulers that we
-/// bring.
+/// bring. What lies outside the file's folder is not read.
 fn read_included(folder: &Path, name: &str) -> Option<String> {
-    std::fs::read_to_string(folder.join(name)).ok().or_else(|| brought(name))
+    let own = inside(folder, Path::new(name));
+    own.and_then(|path| read_text(&path, LONGEST_INCLUDED).ok()).or_else(|| brought(name))
+}
+
+/// The real path of an included file, if it exists and lies in the folder, also after all links.
+pub(crate) fn inside(folder: &Path, name: &Path) -> Option<PathBuf> {
+    let real = folder.join(flat(name)?).canonicalize().ok()?;
+    real.starts_with(folder.canonicalize().ok()?).then_some(real)
+}
+
+/// A path that does not leave where it begins, without its detours.
+pub(crate) fn flat(path: &Path) -> Option<PathBuf> {
+    let mut flat = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(part) => flat.push(part),
+            Component::CurDir => {}
+            Component::ParentDir => flat.pop().then_some(())?,
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(flat)
+}
+
+/// Reads a file of text; a pipe or a device would never end.
+fn read_text(path: &Path, longest: u64) -> Result<String, String> {
+    let wrong = |error: std::io::Error| error.to_string();
+    let mut options = File::options();
+    let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(wrong)?;
+    let facts = file.metadata().map_err(wrong)?;
+    if !facts.is_file() {
+        return Err("it is no regular file; copy the text into one".into());
+    }
+    let mut text = String::new();
+    file.take(longest + 1).read_to_string(&mut text).map_err(wrong)?;
+    match text.len() as u64 > longest {
+        true => Err(format!("it has more than {} MiB; a scheduler is shorter", longest >> 20)),
+        false => Ok(text),
+    }
 }
 
 /// The headers and schedulers that we bring.
-fn brought(name: &str) -> Option<String> {
+pub(crate) fn brought(name: &str) -> Option<String> {
     let header = || embedded::INCLUDES.iter().find(|(known, _)| *known == name);
     let scheduler = || {
         let name = name.strip_suffix(ENDING)?;

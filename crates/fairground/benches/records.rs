@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The record path: what stands between two trials of a boot.
 
-use model::{Histogram, Measured, Metric, Record, Seed};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use model::{Histogram, Measured, Metric, Record, Seed, Trial};
 use store::{Session, Store};
 
 fn main() {
@@ -95,4 +98,24 @@ fn append(bencher: divan::Bencher) {
 fn quantile(bencher: divan::Bencher) {
     let measured = measured();
     bencher.bench(|| measured.histograms[0].quantile(0.99));
+}
+
+/// A short trial in the simulator, in its sandbox or without one: the difference is the sandbox.
+#[divan::bench(args = [true, false], sample_count = 100, sample_size = 1)]
+fn trial(bencher: divan::Bencher, confined: bool) {
+    let source = compile::resolve("fifo", std::path::Path::new("")).expect("it is built in");
+    let native = compile::native::native(&source).expect("it is compiled");
+    let trial: Trial = serde_json::from_value(serde_json::json!({
+        "schema": 1, "experiment": "bench", "backend": "sim",
+        "contestant": { "name": "fifo", "scheduler": {
+            "kind": "file", "file": "fifo", "sha256": "" } },
+        "workload": { "name": "short", "duration_us": 1,
+            "task": [{ "name": "task", "count": 1, "steps": [{ "run_us": 200 }] }] },
+        "machine": { "name": "one", "cpus": 1 },
+        "seed": 1, "block": 0, "boot": 0, "position": 0, "timeout_ms": 1000,
+    }))
+    .expect("a trial");
+    let (limit, stop) = (Duration::from_secs(10), AtomicBool::new(false));
+    let run = if confined { sim::native::supervise } else { sim::native::supervise_unconfined };
+    bencher.bench_local(|| run(&trial, Some(&native), limit, &stop).expect("a record"));
 }

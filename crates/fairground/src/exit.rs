@@ -61,7 +61,15 @@ pub fn code(error: &Error) -> u8 {
     if error.chain().any(is_closed_output) {
         return 0;
     }
+    if error.chain().any(is_interrupted) {
+        return INTERRUPTED;
+    }
     if error.chain().any(is_bad_input) { BAD_INPUT } else { LAB_FAILED }
+}
+
+/// The compiler was ended by Ctrl-C.
+fn is_interrupted(error: &(dyn std::error::Error + 'static)) -> bool {
+    error.downcast_ref::<compile::CompileError>().is_some_and(|error| error.interrupted)
 }
 
 fn is_bad_input(error: &(dyn std::error::Error + 'static)) -> bool {

@@ -54,6 +54,7 @@ impl Core {
             self.run();
         }
         self.close_measurement();
+        self.outlast();
         let outcome = self.outcome(is_refused);
         self.unload();
         outcome

@@ -220,7 +220,7 @@ fn ending(native: Result<Native, String>, knobs: &[(&str, KnobValue)]) -> String
         Duration::from_secs(20),
         &AtomicBool::new(false),
     );
-    match record.outcome {
+    match record.unwrap_or_else(|error| panic!("{error}")).outcome {
         Outcome::Ok => String::new(),
         other => format!("{}: {}", other.word(), other.reason()),
     }

@@ -13,7 +13,7 @@ use model::trial::SCHEMA;
 use model::*;
 
 use common::reference::Fifo;
-use sim::native::{Host, NativeScheduler, run, supervise};
+use sim::native::{Host, NativeScheduler, run};
 use sim::{TaskLayout, run_ops};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -48,6 +48,16 @@ fn trial(file: &str, knobs: &[(&str, KnobValue)]) -> Trial {
         probes: true,
         trace: false,
     }
+}
+
+fn supervise(
+    trial: &Trial,
+    scheduler: Option<&Native>,
+    timeout: Duration,
+    stop: &AtomicBool,
+) -> Record {
+    sim::native::supervise(trial, scheduler, timeout, stop)
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn builtin(name: &str) -> Native {

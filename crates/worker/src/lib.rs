@@ -57,11 +57,12 @@ impl Process {
     /// # Errors
     /// There can be no further process.
     pub fn fork(work: impl FnOnce() -> i32) -> io::Result<Process> {
+        let parent = std::process::id();
         // SAFETY: the child is a copy of this thread alone; the C library keeps its allocator
         // usable. The child never returns from here.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
-            0 => be_child(work),
+            0 => be_child(parent, work),
             pid => Ok(Process { pid }),
         }
     }
@@ -115,9 +116,15 @@ impl Process {
     }
 }
 
-fn be_child(work: impl FnOnce() -> i32) -> ! {
-    // SAFETY: a plain system call. Without its parent nobody could end this process.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+fn be_child(parent: u32, work: impl FnOnce() -> i32) -> ! {
+    // SAFETY: plain system calls. Without its parent nobody could end this process; the parent may
+    // have died already.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() as u32 != parent {
+            libc::_exit(PANICKED);
+        }
+    }
     let code = caught(work).unwrap_or(PANICKED);
     // SAFETY: ends without running anything that belongs to the parent.
     unsafe { libc::_exit(code) }

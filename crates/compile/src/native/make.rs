@@ -5,7 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::clang::{Complaint, Text, absolute, arch, complaint, fed, reading_a_pipe};
+use crate::clang::{Complaint, Text, absolute, arch, fed, reading_a_pipe};
+use crate::guarded;
 
 /// How schedulers and trampolines are compiled. Line tables are kept for naming the place of a
 /// crash; aliasing rules are off as in the kernel; warnings are the BPF compilation's business.
@@ -50,13 +51,14 @@ pub fn object(clang: &Path, headers: &Path, source: &Text) -> Result<Vec<u8>, Co
     let part = scratch.path().join("scheduler.o");
     compile(clang, headers, source, SCHEDULER_FLAGS, &part)?;
     let whole = scratch.path().join("scheduler.so");
-    let output = Command::new(clang)
-        .args(LINK_FLAGS)
-        .arg(&whole)
-        .arg(&part)
-        .arg(trampolines(headers))
-        .output()
-        .map_err(|error| said(format!("{} does not run: {error}", clang.display())))?;
+    let mut link = Command::new(clang);
+    link.args(LINK_FLAGS).arg(&whole).arg(&part).arg(absolute(&trampolines(headers)));
+    let reach = guarded::reach(clang, &[&absolute(headers)], scratch.path());
+    let output =
+        guarded::run(link, "", &reach).map_err(|error| Complaint::not_run(clang, &error))?;
+    if let Some(why) = guarded::stopped_by(&output) {
+        return Err(said(format!("the linker {why}")));
+    }
     if !output.status.success() {
         return Err(link_complaint(&String::from_utf8_lossy(&output.stderr), source));
     }
@@ -76,7 +78,6 @@ pub fn compile(
     flags: &[&str],
     to: &Path,
 ) -> Result<(), Complaint> {
-    let failed = |error| said(format!("{} does not run: {error}", clang.display()));
     let mut command = reading_a_pipe(clang, source);
     command
         .args(NATIVE_FLAGS)
@@ -85,10 +86,11 @@ pub fn compile(
         .args(["native", ".", "bpf-compat"].map(|part| include(&absolute(headers).join(part))))
         .arg("-o")
         .arg(to);
-    let output = fed(command, source).map_err(failed)?;
+    let output = fed(command, clang, headers, source, to)
+        .map_err(|error| Complaint::not_run(clang, &error))?;
     match output.status.success() {
         true => Ok(()),
-        false => Err(complaint(&String::from_utf8_lossy(&output.stderr))),
+        false => Err(Complaint::failed(clang, &output)),
     }
 }
 
@@ -124,6 +126,7 @@ fn link_complaint(stderr: &str, source: &Text) -> Complaint {
         file: source.label.to_owned(),
         line: missing.iter().find_map(|(line, _)| *line),
         message: lines.collect::<Vec<_>>().join("\n"),
+        interrupted: false,
     }
 }
 

@@ -57,10 +57,12 @@ fn fresh(source: &Source, twin: &Compiled) -> Result<(Vec<u8>, Facts), CompileEr
     let headers = toolkit::headers().map_err(|error| toolkit_error(&source.path, &error))?;
     let folder = std::path::Path::new(&source.path).parent().unwrap_or(std::path::Path::new("."));
     let text = clang::Text { label: &source.path, folder, text: &source.text };
-    let complain = |complaint: clang::Complaint| CompileError {
-        file: if complaint.file.is_empty() { source.path.clone() } else { complaint.file },
-        line: complaint.line,
-        message: format!("not for the simulator: {}", complaint.message),
+    let complain = |complaint: clang::Complaint| match complaint.interrupted {
+        true => CompileError::of(source, complaint),
+        false => {
+            let message = format!("not for the simulator: {}", complaint.message);
+            CompileError::of(source, clang::Complaint { message, ..complaint })
+        }
     };
     let object = make::object(&compiler, &headers, &text).map_err(complain)?;
     let facts = facts::facts(&twin.object, &object)

@@ -16,7 +16,7 @@ use store::Session;
 use super::Shared;
 
 /// Facts of a kernel that do not identify its owner.
-const PUBLIC_FACTS: [&str; 23] = [
+const PUBLIC_FACTS: [&str; 24] = [
     "HZ",
     "autogroup",
     "base_slice_ns",
@@ -34,6 +34,7 @@ const PUBLIC_FACTS: [&str; 23] = [
     "rr_timeslice_ms",
     "rt_period_us",
     "rt_runtime_us",
+    "sandbox",
     "sched_ext",
     "smt",
     "timer_slack_ns",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground check [FILE …]`: every file parses, every scheduler compiles and schedules one task.
+//! `fairground check [FILE …]`: every file parses, every scheduler compiles and schedules one task;
+//! with `--no-boot` it only compiles.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,7 +36,7 @@ const ORACLES: &str = "crates/fairground/tests/oracles";
 pub struct Args {
     /// Scheduler files, and claims' files (.toml), to check besides the built-in ones
     files: Vec<String>,
-    /// Do not boot a virtual machine to load the schedulers
+    /// Only read and compile: run no scheduler, neither in the simulator nor in a virtual machine
     #[arg(long)]
     no_boot: bool,
 }
@@ -48,7 +49,7 @@ struct Finding {
 }
 
 /// Checks every file, compiles every scheduler, and runs each once: in the simulator, and on a real
-/// kernel if there is one for it.
+/// kernel if there is one for it. With `--no-boot` nothing runs.
 ///
 /// # Errors
 /// When the lab itself fails, or standard output is closed. A finding of a check is no error.
@@ -59,8 +60,12 @@ pub fn run(args: Args) -> Result<ExitCode> {
     findings.extend(specs(&claims));
     let sources = sources(&schedulers, &mut findings);
     let wrong_input = findings.iter().any(|finding| finding.result.is_err());
-    findings.extend(simulate_all(&sources)?);
-    if !args.no_boot {
+    let (able, unable) = for_the_simulator(&sources);
+    if args.no_boot {
+        findings.extend(able.iter().map(compiled).chain(unable));
+    } else {
+        findings.extend(unable);
+        findings.extend(simulate(&able)?);
         findings.extend(load_all(&sources)?);
     }
     output::print(&table(&findings))?;
@@ -151,24 +156,34 @@ fn sources(files: &[String], findings: &mut Vec<Finding>) -> Vec<Source> {
     sources
 }
 
-/// Runs each scheduler once in the simulator. Using what the simulator lacks is no fault.
-fn simulate_all(sources: &[Source]) -> Result<Vec<Finding>> {
-    let (mut findings, mut able) = (Vec::new(), Vec::new());
+/// The schedulers that compile for the simulator, and findings about the others. Using
+/// what the simulator lacks is no fault.
+fn for_the_simulator(sources: &[Source]) -> (Vec<Source>, Vec<Finding>) {
+    let (mut able, mut unable) = (Vec::new(), Vec::new());
     for source in sources {
         match compile::native::native(source) {
             Ok(_) => able.push(source.clone()),
-            Err(error) => findings.push(Finding {
+            Err(error) => unable.push(Finding {
                 kind: "simulator",
                 name: source.name.clone(),
                 result: Ok(format!("cannot run it: {error}")),
             }),
         }
     }
-    if !able.is_empty() {
-        let records = load(&able, Backend::MODEL, None, data_folder()?)?;
-        findings.extend(records.iter().map(loaded));
+    (able, unable)
+}
+
+fn compiled(source: &Source) -> Finding {
+    Finding { kind: "simulator", name: source.name.clone(), result: Ok("compiles for it".into()) }
+}
+
+/// Runs each scheduler once in the simulator.
+fn simulate(able: &[Source]) -> Result<Vec<Finding>> {
+    if able.is_empty() {
+        return Ok(Vec::new());
     }
-    Ok(findings)
+    let records = load(able, Backend::MODEL, None, data_folder()?)?;
+    Ok(records.iter().map(loaded).collect())
 }
 
 /// Loads each scheduler once, all in one boot; or says why not.

@@ -10,7 +10,8 @@ use signal_hook::flag;
 
 use crate::exit;
 
-/// A flag that becomes true at the first SIGINT, SIGTERM or SIGHUP; the second ends the program.
+/// A flag that becomes true at the first SIGINT, SIGTERM or SIGHUP, which also ends a compiler that
+/// runs; the second ends the program.
 ///
 /// # Errors
 /// When the kernel refuses the handlers.
@@ -23,5 +24,6 @@ pub fn flag() -> Result<Arc<AtomicBool>> {
             .and_then(|_| flag::register(signal, stop.clone()))
             .context("cannot handle signals")?;
     }
+    compile::stop_at(stop.clone());
     Ok(stop)
 }

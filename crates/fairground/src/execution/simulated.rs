@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use model::{Outcome, Progress, Record, Trial};
+use sim::native::{LabFault, sandbox_parts, supervise};
 
 use super::VERSION;
 use super::objects::{Natives, native_of};
@@ -14,6 +15,9 @@ use super::sink::Sink;
 
 /// Runs the trials until the sink says stop.
 pub fn run(trials: &[Trial], natives: &Natives, jobs: Option<usize>, sink: &Sink<'_>) {
+    if let (Some(missing), false) = (sandbox_parts().missing(), trials.is_empty()) {
+        sink.progress(&Progress::Note(missing));
+    }
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     let jobs = jobs.unwrap_or(cpus).clamp(1, trials.len().max(1));
     let next = AtomicUsize::new(0);
@@ -23,10 +27,11 @@ pub fn run(trials: &[Trial], natives: &Natives, jobs: Option<usize>, sink: &Sink
                 return;
             }
             sink.progress(&Progress::TrialStarted(trial));
-            let record = answer(trial, natives, sink);
-            // An interrupted trial has no record; `--resume` runs it again.
-            if !sink.is_stopped() || record.outcome.is_ok() {
-                sink.record(record);
+            match answer(trial, natives, sink) {
+                // An interrupted trial has no record; `--resume` runs it again.
+                Ok(record) if !sink.is_stopped() || record.outcome.is_ok() => sink.record(record),
+                Ok(_) => {}
+                Err(fault) => sink.lose(fault.into()),
             }
         }
     };
@@ -37,15 +42,17 @@ pub fn run(trials: &[Trial], natives: &Natives, jobs: Option<usize>, sink: &Sink
     });
 }
 
-fn answer(trial: &Trial, natives: &Natives, sink: &Sink<'_>) -> Record {
+fn answer(trial: &Trial, natives: &Natives, sink: &Sink<'_>) -> Result<Record, LabFault> {
     let scheduler = native_of(trial, natives);
     let started = Instant::now();
     let timeout = Duration::from_millis(trial.timeout_ms);
-    let mut record = sim::native::supervise(trial, scheduler, timeout, sink.stop());
+    let mut record = supervise(trial, scheduler, timeout, sink.stop())?;
     refuse_other_scheduler(&mut record);
     record.provenance.fairground = VERSION.into();
     record.provenance.wall_ms = started.elapsed().as_millis() as u64;
-    record
+    let sandbox = sandbox_parts().to_string();
+    record.provenance.kernel_facts.insert("sandbox".into(), sandbox);
+    Ok(record)
 }
 
 /// Makes a record an ejection if the scheduler at its end is not the one at its start, as on a real

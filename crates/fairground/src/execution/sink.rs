@@ -54,6 +54,12 @@ impl<'a> Sink<'a> {
         self.stop.store(true, Ordering::SeqCst);
     }
 
+    /// The lab failed in one trial, which has no record: remembers the first error; the others go
+    /// on.
+    pub fn lose(&self, error: Error) {
+        self.lock().error.get_or_insert(error);
+    }
+
     /// Becomes true when measuring must end.
     pub fn stop(&self) -> &AtomicBool {
         self.stop

@@ -79,7 +79,7 @@ pub fn simulate(files: &Files, scenario: &Scenario) -> Answer {
     let native = native.unwrap_or_else(|error| panic!("{error}"));
     let trial = files.trial(scenario, Backend::Sim);
     let record = sim::native::supervise(&trial, Some(&native), TIMEOUT, &AtomicBool::new(false));
-    answer(scenario, &record, "fairground")
+    answer(scenario, &record.unwrap_or_else(|error| panic!("{error}")), "fairground")
 }
 
 /// The real kernel's answers, by the scenarios' names: one boot for each number of CPUs, at the same

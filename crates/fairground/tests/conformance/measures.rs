@@ -72,6 +72,7 @@ pub fn both_arms(kernel: &Kernel) -> BTreeMap<String, Arms> {
     };
     let simulate = |trial: &Trial| {
         sim::native::supervise(trial, Some(&native), arm::TIMEOUT, &AtomicBool::new(false))
+            .unwrap_or_else(|error| panic!("{error}"))
     };
     let simulated: Vec<Record> = trials(Backend::Sim).iter().map(simulate).collect();
     let real = arm::run(&trials(Backend::Vm), std::iter::once(&source), kernel);

@@ -13,7 +13,7 @@
 #pragma push_macro("SCX_OPS_DEFINE")
 #undef SCX_OPS_DEFINE
 #define SCX_OPS_DEFINE(...)
-#include "../../../../schedulers/baby.bpf.c"
+#include "baby.bpf.c"
 #pragma pop_macro("SCX_OPS_DEFINE")
 
 #define say(what, number) bpf_printk("%s: %lld", what, (long long)(number))

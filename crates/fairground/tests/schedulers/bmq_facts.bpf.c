@@ -17,7 +17,7 @@ static u64 asked_now;
 #pragma push_macro("SCX_OPS_DEFINE")
 #undef SCX_OPS_DEFINE
 #define SCX_OPS_DEFINE(...)
-#include "../../../../schedulers/bmq.bpf.c"
+#include "bmq.bpf.c"
 #pragma pop_macro("SCX_OPS_DEFINE")
 
 #define MS 1000000LL

@@ -13,7 +13,7 @@
 #pragma push_macro("SCX_OPS_DEFINE")
 #undef SCX_OPS_DEFINE
 #define SCX_OPS_DEFINE(...)
-#include "../../../../schedulers/bore_cfs.bpf.c"
+#include "bore_cfs.bpf.c"
 #pragma pop_macro("SCX_OPS_DEFINE")
 
 #define MS 1000000ULL

@@ -13,7 +13,7 @@
 #pragma push_macro("SCX_OPS_DEFINE")
 #undef SCX_OPS_DEFINE
 #define SCX_OPS_DEFINE(...)
-#include "../../../../schedulers/cacule.bpf.c"
+#include "cacule.bpf.c"
 #pragma pop_macro("SCX_OPS_DEFINE")
 
 #define MS 1000000ULL

@@ -14,7 +14,7 @@
 #pragma push_macro("SCX_OPS_DEFINE")
 #undef SCX_OPS_DEFINE
 #define SCX_OPS_DEFINE(...)
-#include "../../../../schedulers/eevdf.bpf.c"
+#include "eevdf.bpf.c"
 #pragma pop_macro("SCX_OPS_DEFINE")
 
 #define MS 1000000LL

@@ -17,7 +17,7 @@ static u64 asked_now;
 #pragma push_macro("SCX_OPS_DEFINE")
 #undef SCX_OPS_DEFINE
 #define SCX_OPS_DEFINE(...)
-#include "../../../../schedulers/muqss.bpf.c"
+#include "muqss.bpf.c"
 #pragma pop_macro("SCX_OPS_DEFINE")
 
 #define say(what, number) bpf_printk("%s: %lld", what, (long long)(number))

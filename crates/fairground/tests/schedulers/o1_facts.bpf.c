@@ -17,7 +17,7 @@ static u32 lengths[2];
 #pragma push_macro("SCX_OPS_DEFINE")
 #undef SCX_OPS_DEFINE
 #define SCX_OPS_DEFINE(...)
-#include "../../../../schedulers/o1.bpf.c"
+#include "o1.bpf.c"
 #pragma pop_macro("SCX_OPS_DEFINE")
 
 #define MS 1000000LL

@@ -13,7 +13,7 @@
 #pragma push_macro("SCX_OPS_DEFINE")
 #undef SCX_OPS_DEFINE
 #define SCX_OPS_DEFINE(...)
-#include "../../../../schedulers/tt.bpf.c"
+#include "tt.bpf.c"
 #pragma pop_macro("SCX_OPS_DEFINE")
 
 #define US 1000ULL

@@ -93,7 +93,8 @@ fn start_ms(native: &Native, load: &Load) -> f64 {
     let trial = trial(native, &Load { duration_us: 1, ..*load });
     let once = || {
         let begin = Instant::now();
-        let record = sim::native::supervise(&trial, Some(native), LIMIT, &AtomicBool::new(false));
+        let record = sim::native::supervise(&trial, Some(native), LIMIT, &AtomicBool::new(false))
+            .unwrap_or_else(|error| panic!("{error}"));
         assert!(record.outcome.is_ok(), "{:?}", record.outcome);
         begin.elapsed().as_secs_f64() * 1e3
     };

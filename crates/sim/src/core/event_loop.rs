@@ -9,12 +9,17 @@ use super::{Core, TaskId};
 impl Core {
     /// Runs until the workload is over, the scheduler exits, or no event is left.
     pub(crate) fn run(&mut self) {
-        while !self.workload.is_over() && self.ext.exit().is_none() {
-            let Some(event) = self.machine.events.pop() else { break };
-            self.machine.now = event.time;
-            self.fetch_next();
-            self.handle(event);
-        }
+        while !self.workload.is_over() && self.ext.exit().is_none() && self.run_one() {}
+    }
+
+    /// Handles the next event; `false`: there is none.
+    #[inline]
+    pub(crate) fn run_one(&mut self) -> bool {
+        let Some(event) = self.machine.events.pop() else { return false };
+        self.machine.now = event.time;
+        self.fetch_next();
+        self.handle(event);
+        true
     }
 
     /// Prefetches memory for the next events. With thousands of tasks most of what an event needs

@@ -32,6 +32,11 @@ impl DenseHistogram {
         self.count += 1;
     }
 
+    /// The largest sample; 0 if there is none.
+    pub fn largest(&self) -> u64 {
+        self.max
+    }
+
     /// The finished histogram.
     pub fn histogram(&self, name: &str, group: &str) -> Histogram {
         let filled = self.buckets.iter().enumerate().filter(|&(_, &samples)| samples > 0);

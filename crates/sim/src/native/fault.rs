@@ -10,7 +10,7 @@
 //! divisions by zero get the result that BPF defines. The state is global to the process, because
 //! each trial with a native scheduler has a process of its own (`isolate`).
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_int, c_long, c_void};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use compile::native::{Native, find_line};
@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(target_arch = "x86_64")]
 use super::division;
+use super::registers::{machine, set_result, third_argument};
 
 /// The callbacks' names by number. Number 0: no callback runs.
 pub const CALLBACKS: &[&str] = &[
@@ -71,6 +72,11 @@ const MOST_SAMPLES: u32 = 8;
 /// The worker's exit status after a report.
 const STATUS: c_int = 70;
 
+/// In place of a system call's number: the instruction that reads the processor's clock.
+const CLOCK: u64 = u64::MAX;
+/// In place of an address: an allocation failed.
+const NO_MEMORY: u64 = 1;
+
 /// A crash, or a callback that does not end. It goes through a pipe as bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,7 +85,7 @@ pub struct SchedulerFault {
     pub signal: i32,
     /// The running callback, an index into [`CALLBACKS`].
     pub callback: u32,
-    /// The invalid address.
+    /// The invalid address; for `SIGSYS` the number of the system call.
     pub address: u64,
     /// The instruction's offset in the object; 0 if unknown.
     pub place: u64,
@@ -99,12 +105,16 @@ impl SchedulerFault {
 
     /// A sentence that names the scheduler, the callback, the fault and the source line.
     pub fn reason(&self, native: Option<&Native>) -> String {
+        if self.signal == libc::SIGSYS {
+            return self.refusal(native);
+        }
         let what = match self.signal {
             libc::SIGPROF => "does not end".to_owned(),
             libc::SIGSEGV | libc::SIGBUS if self.address < 4096 => "uses a null pointer".into(),
             libc::SIGSEGV | libc::SIGBUS => format!("uses the invalid address {:#x}", self.address),
             libc::SIGILL => "runs into an invalid instruction".into(),
             libc::SIGFPE => "makes an arithmetic error".into(),
+            libc::SIGABRT if self.address == NO_MEMORY => "needs more memory than there is".into(),
             signal => format!("ends with signal {signal}"),
         };
         let callback = CALLBACKS.get(self.callback as usize).copied().unwrap_or("");
@@ -112,6 +122,21 @@ impl SchedulerFault {
         let name = native.map(|native| native.name.as_str()).unwrap_or("scheduler");
         let inside = if self.in_kfunc == 1 { ", in a kfunc that it calls" } else { "" };
         format!("{name}: {who} {what}{inside}{}", self.line(native))
+    }
+
+    /// In words: what the sandbox forbids, in which callback, where.
+    fn refusal(&self, native: Option<&Native>) -> String {
+        let what = match self.address {
+            CLOCK => "read the processor's clock (rdtsc)".to_owned(),
+            call => format!("called {}", sandbox::name(call as i64)),
+        };
+        let (who, place) = match CALLBACKS.get(self.callback as usize) {
+            Some(&callback) if !callback.is_empty() => {
+                ("the scheduler", format!(", in {callback}"))
+            }
+            _ => ("the simulator", String::new()),
+        };
+        format!("{who} {what}, which the sandbox forbids{place}{}", self.line(native))
     }
 
     fn line(&self, native: Option<&Native>) -> String {
@@ -125,6 +150,8 @@ impl SchedulerFault {
         let reason = self.reason(native);
         match self.signal {
             libc::SIGPROF => Outcome::Hung { reason },
+            libc::SIGSYS => Outcome::Failed { reason },
+            libc::SIGABRT if self.address == NO_MEMORY => Outcome::Failed { reason },
             _ => Outcome::Crashed { text: reason },
         }
     }
@@ -142,6 +169,7 @@ pub fn watch(report: c_int) -> std::io::Result<()> {
         handle(signal, on_fault)?;
     }
     handle(libc::SIGPROF, on_sample)?;
+    handle(libc::SIGSYS, on_forbidden)?;
     let every = libc::timeval { tv_sec: 0, tv_usec: SAMPLE_PERIOD_US };
     let timer = libc::itimerval { it_interval: every, it_value: every };
     // SAFETY: the structure lives during the call.
@@ -228,9 +256,74 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut 
     {
         return;
     }
+    if signal == libc::SIGSEGV && reads_clock(info, context) {
+        report(libc::SIGSYS, CLOCK, context);
+    }
     // SAFETY: the kernel passes a valid structure.
     let address = unsafe { (*info).si_addr() } as u64;
     report(signal, address, context);
+}
+
+/// Makes the instruction that reads the processor's clock a fault: what a scheduler does must not
+/// depend on the host.
+pub fn hide_clock() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a plain system call. Where the kernel refuses, the instruction works.
+    unsafe {
+        libc::prctl(libc::PR_SET_TSC, libc::PR_TSC_SIGSEGV);
+    }
+}
+
+/// Whether the instruction reads the processor's clock.
+#[cfg(target_arch = "x86_64")]
+fn reads_clock(info: *mut libc::siginfo_t, context: *mut c_void) -> bool {
+    /// The kernel raised the signal without an address.
+    const BY_KERNEL: c_int = 0x80;
+    let (instruction, _) = machine(context);
+    // SAFETY: the system gave the structure, and has just executed the instruction.
+    unsafe {
+        (*info).si_code == BY_KERNEL
+            && is_object(instruction)
+            && (*(instruction as *const [u8; 2]) == [0x0f, 0x31]
+                || *(instruction as *const [u8; 3]) == [0x0f, 0x01, 0xf9])
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn reads_clock(_info: *mut libc::siginfo_t, _context: *mut c_void) -> bool {
+    false
+}
+
+/// A system call that the sandbox forbids. What the C library tries by itself is refused with an
+/// error, with which it goes on: `abort` blocks signals, and the allocator reads a setting of the
+/// kernel. `abort` itself is a crash.
+extern "C" fn on_forbidden(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    /// Where the structure has the number, on all architectures with 64 bits.
+    const NUMBER: usize = 24;
+    // SAFETY: the system gave the structure, and filled this part of it for this signal.
+    let call = unsafe { info.cast::<u8>().add(NUMBER).cast::<c_int>().read() };
+    match c_long::from(call) {
+        libc::SYS_rt_sigprocmask => set_result(context, -i64::from(libc::EPERM)),
+        libc::SYS_openat if !is_object(machine(context).0) => {
+            set_result(context, -i64::from(libc::EPERM));
+        }
+        libc::SYS_tgkill if third_argument(context) == libc::SIGABRT as u64 => {
+            let no_memory = if is_memory_left() { 0 } else { NO_MEMORY };
+            report(libc::SIGABRT, no_memory, context)
+        }
+        _ => report(signal, call as u64, context),
+    }
+}
+
+/// Whether half of a gibibyte could still be had: a growing table asks for as much as it has.
+fn is_memory_left() -> bool {
+    const HALF: usize = 512 << 20;
+    let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: new memory, given back at once.
+    unsafe {
+        let place = libc::mmap(std::ptr::null_mut(), HALF, libc::PROT_NONE, kind, -1, 0);
+        place != libc::MAP_FAILED && libc::munmap(place, HALF) == 0
+    }
 }
 
 extern "C" fn on_sample(signal: c_int, _info: *mut libc::siginfo_t, context: *mut c_void) {
@@ -283,20 +376,4 @@ fn caller(stack: u64) -> u64 {
         unsafe { ((stack + index * 8) as *const u64).read() }
     });
     words.into_iter().find(|&word| is_object(word)).map_or(0, |word| word - 1)
-}
-
-/// Instruction and stack pointer of the interrupted code.
-#[cfg(target_arch = "x86_64")]
-fn machine(context: *mut c_void) -> (u64, u64) {
-    // SAFETY: the kernel passes a valid context.
-    let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    (registers[libc::REG_RIP as usize] as u64, registers[libc::REG_RSP as usize] as u64)
-}
-
-/// Instruction and stack pointer of the interrupted code.
-#[cfg(target_arch = "aarch64")]
-fn machine(context: *mut c_void) -> (u64, u64) {
-    // SAFETY: the kernel passes a valid context.
-    let machine = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext };
-    (machine.pc, machine.sp)
 }

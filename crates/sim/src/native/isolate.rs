@@ -2,14 +2,18 @@
 //! A process for each trial, so that a scheduler that crashes, loops for ever or corrupts memory
 //! costs its own trial only.
 
+use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use sandbox::{Cell, Limits};
 use worker::Process;
 
+use super::cell;
 use super::fault::{self, SchedulerFault};
 
 /// How the work in the other process ended.
@@ -21,8 +25,12 @@ pub enum Ending {
     Fault(SchedulerFault),
     /// The simulator's own code panicked; the panic's message.
     Panic(String),
-    /// The process ended without an answer, by this signal (0: none).
+    /// The process ended without an answer, by this signal.
     Killed(i32),
+    /// It ended itself without an answer.
+    Left,
+    /// The answer is longer than [`LONGEST`].
+    Endless,
     /// It did not end in time and was killed.
     TimedOut,
     /// It was killed because a stop was requested.
@@ -33,6 +41,9 @@ pub enum Ending {
 const ANSWER: u8 = 1;
 const PANIC: u8 = 2;
 
+/// The most bytes of an answer. The parent has to hold them.
+const LONGEST: usize = 1 << 30;
+
 /// How often a request to stop is looked for.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -41,55 +52,64 @@ const LOOK: Duration = Duration::from_millis(100);
 /// both children have ended.
 static FORKING: Mutex<()> = Mutex::new(());
 
-/// Does work in a process of its own. The process ends with the work, after `timeout`, or when
-/// `stop` becomes true.
+/// What confines the work.
+pub type Confinement<'a> = Option<(&'a Cell, Limits)>;
+
+/// Does work in a process of its own, confined or not. The process ends with the work, after
+/// `timeout`, or when `stop` becomes true.
 ///
 /// # Errors
 /// There can be no further process or pipe.
 pub fn isolated(
     timeout: Duration,
     stop: &AtomicBool,
+    confinement: Confinement<'_>,
     work: impl FnOnce() -> Vec<u8>,
 ) -> std::io::Result<Ending> {
     let forking = FORKING.lock().unwrap_or_else(PoisonError::into_inner);
     let (answer, fault) = (worker::pipe()?, worker::pipe()?);
     let (answer_to, fault_to) = (answer.write, fault.write);
-    let process = Process::fork(move || child_main(answer_to, &fault_to, work))?;
+    let process = Process::fork(move || child_main(answer_to, fault_to, confinement, work))?;
     drop(forking);
     Ok(wait(process, &answer.read, fault.read, timeout, stop))
 }
 
 /// Sends the work's answer; returns the process's exit code.
-fn child_main(answer_to: OwnedFd, fault_to: &OwnedFd, work: impl FnOnce() -> Vec<u8>) -> i32 {
-    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the structure is a local variable. Crashes are reported, so no core file is needed.
-    unsafe { libc::setrlimit(libc::RLIMIT_CORE, &none) };
-    close_all_but(answer_to.as_raw_fd(), fault_to.as_raw_fd());
-    let watched = fault::watch(fault_to.as_raw_fd());
-    let answer = worker::caught(|| match watched {
+fn child_main(
+    answer_to: OwnedFd,
+    fault_to: OwnedFd,
+    confinement: Confinement<'_>,
+    work: impl FnOnce() -> Vec<u8>,
+) -> i32 {
+    let ready = get_ready(answer_to, fault_to, confinement);
+    let answer = worker::caught(|| match ready {
         Ok(()) => work(),
-        Err(error) => panic!("the worker cannot watch itself: {error}"),
+        Err(error) => panic!("the worker cannot be confined: {error}"),
     });
     let (kind, bytes) = match answer {
         Ok(bytes) => (ANSWER, bytes),
         Err(message) => (PANIC, message.into_bytes()),
     };
-    let mut pipe = std::fs::File::from(answer_to);
+    // SAFETY: `get_ready` has put the pipe there, and nothing else uses the number. It is not closed,
+    // which would be a forbidden call: the process ends.
+    let mut pipe = ManuallyDrop::new(unsafe { File::from_raw_fd(cell::ANSWER) });
     let written = pipe.write_all(&[kind]).and_then(|()| pipe.write_all(&bytes));
     i32::from(written.is_err())
 }
 
-/// Closes all inherited descriptors but two and the standard streams: another thread of the parent
-/// may wait for the end of a pipe, which would not come while this process has it open.
-fn close_all_but(one: RawFd, other: RawFd) {
-    let (low, high) = (one.min(other) as u32, one.max(other) as u32);
-    for (first, last) in [(3, low - 1), (low + 1, high - 1), (high + 1, u32::MAX)] {
-        if first <= last {
-            // SAFETY: nothing in this process uses these descriptors. A kernel without the call
-            // leaves them open, which is harmless for a single trial.
-            unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
-        }
-    }
+/// Everything that has to be prepared, and then the confinement.
+fn get_ready(
+    answer_to: OwnedFd,
+    fault_to: OwnedFd,
+    confinement: Confinement<'_>,
+) -> std::io::Result<()> {
+    // How much is mapped is read from a file.
+    let limits = confinement.map(|(_, limits)| limits.besides_mapped());
+    cell::leave_the_world(confinement.map(|(cell, _)| cell), answer_to, fault_to)?;
+    fault::watch(cell::FAULT)?;
+    let (Some((cell, _)), Some(limits)) = (confinement, limits) else { return Ok(()) };
+    fault::hide_clock();
+    cell.lock(&limits)
 }
 
 fn wait(
@@ -105,7 +125,7 @@ fn wait(
     }
     let status = process.wait();
     let mut report = [0; SchedulerFault::SIZE];
-    if std::fs::File::from(fault).read_exact(&mut report).is_ok() {
+    if File::from(fault).read_exact(&mut report).is_ok() {
         return Ending::Fault(SchedulerFault::from_bytes(&report));
     }
     match bytes.split_first() {
@@ -113,7 +133,7 @@ fn wait(
         Some((&ANSWER, rest)) if libc::WIFEXITED(status) => Ending::Answer(rest.to_vec()),
         Some((&PANIC, rest)) => Ending::Panic(String::from_utf8_lossy(rest).into_owned()),
         _ if libc::WIFSIGNALED(status) => Ending::Killed(libc::WTERMSIG(status)),
-        _ => Ending::Killed(0),
+        _ => Ending::Left,
     }
 }
 
@@ -138,6 +158,9 @@ fn read_all(from: &OwnedFd, timeout: Duration, stop: &AtomicBool) -> (Vec<u8>, O
         // SAFETY: the buffer has this size.
         let count = unsafe { libc::read(from.as_raw_fd(), piece.as_mut_ptr().cast(), piece.len()) };
         match count {
+            1.. if bytes.len() + count as usize > LONGEST => {
+                return (Vec::new(), Some(Ending::Endless));
+            }
             1.. => bytes.extend_from_slice(&piece[..count as usize]),
             0 => return (bytes, None),
             _ if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => {}
@@ -153,7 +176,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(20);
 
     fn check(work: impl FnOnce() -> Vec<u8>) -> Ending {
-        isolated(LONG, &AtomicBool::new(false), work).expect("a process can be made")
+        isolated(LONG, &AtomicBool::new(false), None, work).expect("a process can be made")
     }
 
     #[test]
@@ -201,9 +224,9 @@ mod tests {
             Vec::new()
         };
         let short = Duration::from_millis(50);
-        let ending = isolated(short, &AtomicBool::new(false), sleep);
+        let ending = isolated(short, &AtomicBool::new(false), None, sleep);
         assert_eq!(ending.expect("a process can be made"), Ending::TimedOut);
-        let ending = isolated(LONG, &AtomicBool::new(true), sleep);
+        let ending = isolated(LONG, &AtomicBool::new(true), None, sleep);
         assert_eq!(ending.expect("a process can be made"), Ending::Stopped);
     }
 }

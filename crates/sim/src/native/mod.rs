@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The scheduler's own `.bpf.c` file, compiled to native code and run inside the simulator.
 //!
-//! `object` loads the object that `compile::native` made into a [`NativeScheduler`] (`scheduler`).
+//! `object` loads the object that `compile::native` made (`elf` maps it) into a [`NativeScheduler`]
+//! (`scheduler`).
 //! The engine calls it through [`crate::Ops`] (`bridge`), and it calls kfuncs and helpers: `table`
 //! maps their names to functions; `kfuncs`, `arguments`, `helpers`, `bpf_timers` and `maps` are
 //! these functions; `simulator` is their state; `abi` is the memory that the object shares with
-//! this crate. `isolate` runs each trial in a process of its own, in which `fault` reports crashes.
+//! this crate. `isolate` runs each trial in a process of its own, in the sandbox of `cell`; `fault`
+//! reports crashes and forbidden system calls.
 //!
 //! What is not here: the work of kfuncs, which `core` and `ext` do; compilation.
 
@@ -17,8 +19,10 @@ mod arguments;
 mod bpf_timers;
 mod bridge;
 mod callbacks;
+mod cell;
 #[cfg(target_arch = "x86_64")]
 mod division;
+mod elf;
 mod fault;
 mod format;
 mod helpers;
@@ -26,12 +30,14 @@ mod isolate;
 mod kfuncs;
 mod maps;
 mod object;
+mod registers;
 mod scheduler;
 mod simulator;
 mod supervision;
 mod table;
 
 pub use bridge::layout;
+pub use cell::parts as sandbox_parts;
 pub use object::knobs;
 pub use scheduler::{Host, NativeScheduler};
-pub use supervision::{run, supervise};
+pub use supervision::{LabFault, run, supervise, supervise_unconfined};

@@ -2,23 +2,18 @@
 //! Loading of native objects: each trial has its own copy of a scheduler's globals.
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, CString, c_void};
-use std::io::Write;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ffi::c_void;
 
 use compile::native::{Native, SymbolRange, Variable, VariableKind};
 use model::KnobValue;
 
 use super::abi::Export;
+use super::elf::Image;
 
 /// A loaded object. Dropping it unloads the object.
 pub struct Loaded {
-    handle: *mut c_void,
-    /// The dynamic loader identifies the object by the path of this descriptor. It stays open, so
-    /// that no other object gets the same path.
-    _file: OwnedFd,
-    base: u64,
-    end: u64,
+    // The address below points into it.
+    image: Image,
     export: *const Export,
 }
 
@@ -26,24 +21,13 @@ impl Loaded {
     /// Loads an object from memory.
     ///
     /// # Errors
-    /// The reason as a sentence, when the dynamic loader refuses the object.
+    /// The reason as a sentence, when the object is refused.
     pub fn new(object: &[u8]) -> Result<Loaded, String> {
-        let file = memory_file(object).map_err(|error| format!("no memory file: {error}"))?;
-        let path = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).unwrap_or_default();
-        // SAFETY: the object comes from `compile::native` and has no constructors.
-        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-        if handle.is_null() {
-            return Err(format!("the native object cannot be loaded: {}", last_error()));
-        }
-        // SAFETY: the handle is open.
-        let export = unsafe { libc::dlsym(handle, c"fairground_export".as_ptr()) };
-        let base = base_of(export);
-        let end = base + extent(object);
-        let loaded = Loaded { handle, _file: file, base, end, export: export.cast() };
-        match export.is_null() {
-            true => Err("the native object has no symbol fairground_export".into()),
-            false => Ok(loaded),
-        }
+        let refused = |why| format!("the native object cannot be loaded: {why}");
+        let image = Image::map(object).map_err(refused)?;
+        let export = image.symbol(object, "fairground_export");
+        let export = export.ok_or("the native object has no symbol fairground_export")?;
+        Ok(Loaded { image, export: export.cast() })
     }
 
     /// The object's table of callbacks, maps and imports.
@@ -54,12 +38,12 @@ impl Loaded {
 
     /// The address of a symbol.
     pub fn at(&self, place: SymbolRange) -> *mut u8 {
-        (self.base + place.address) as *mut u8
+        (self.image.range().0 + place.address) as *mut u8
     }
 
     /// The address range, which tells a crash of the scheduler from one of the simulator.
     pub fn range(&self) -> (u64, u64) {
-        (self.base, self.end)
+        self.image.range()
     }
 
     /// Sets a `const volatile` global.
@@ -84,8 +68,9 @@ impl Loaded {
     /// Writes to a variable whose page may be read-only.
     fn write(&self, place: SymbolRange, bytes: &[u8]) -> std::io::Result<()> {
         let page = 4096u64;
-        let begin = (self.base + place.address) & !(page - 1);
-        let length = self.base + place.address + place.size - begin;
+        let first = self.at(place) as u64;
+        let begin = first & !(page - 1);
+        let length = first + place.size - begin;
         let writable = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: the pages are private to this object and contain no code (`-z separate-code`).
         if unsafe { libc::mprotect(begin as *mut c_void, length as usize, writable) } != 0 {
@@ -94,13 +79,6 @@ impl Loaded {
         // SAFETY: the variable has this size.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at(place), bytes.len()) };
         Ok(())
-    }
-}
-
-impl Drop for Loaded {
-    fn drop(&mut self) {
-        // SAFETY: `new` opened it.
-        unsafe { libc::dlclose(self.handle) };
     }
 }
 
@@ -128,48 +106,4 @@ fn encode(knob: &Variable, value: KnobValue) -> Option<Vec<u8>> {
         _ => number << unused >> unused == number,
     };
     fits.then(|| number.to_le_bytes()[..size].to_vec())
-}
-
-fn memory_file(bytes: &[u8]) -> std::io::Result<OwnedFd> {
-    // SAFETY: the call has no memory arguments except a constant string.
-    let fd = unsafe { libc::memfd_create(c"scheduler".as_ptr(), libc::MFD_CLOEXEC) };
-    if fd < 0 {
-        return Err(std::io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor is open and nobody else owns it.
-    let mut file = std::fs::File::from(unsafe { OwnedFd::from_raw_fd(fd) });
-    file.write_all(bytes)?;
-    Ok(file.into())
-}
-
-fn last_error() -> String {
-    // SAFETY: the returned string is copied before the next call of the loader.
-    let text = unsafe { libc::dlerror() };
-    if text.is_null() {
-        return "unknown error".into();
-    }
-    // SAFETY: as above.
-    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
-}
-
-/// The load address of the object that contains an address; 0 if there is none.
-fn base_of(address: *const c_void) -> u64 {
-    // SAFETY: `dladdr` writes to the given structure only.
-    unsafe {
-        let mut info: libc::Dl_info = std::mem::zeroed();
-        if libc::dladdr(address, &mut info) == 0 { 0 } else { info.dli_fbase as u64 }
-    }
-}
-
-/// The size of the object in memory: the end of its last loaded segment.
-fn extent(object: &[u8]) -> u64 {
-    let read = |at: u64, size: usize| -> u64 {
-        let bytes = object.get(at as usize..at as usize + size).unwrap_or_default();
-        bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
-    };
-    // Offsets in Elf64_Ehdr and Elf64_Phdr.
-    let (table, size, count) = (read(32, 8), read(54, 2), read(56, 2));
-    let segments = (0..count).map(|index| table + index * size);
-    let loaded = segments.filter(|&segment| read(segment, 4) == u64::from(libc::PT_LOAD));
-    loaded.map(|segment| read(segment + 16, 8) + read(segment + 40, 8)).max().unwrap_or(0)
 }

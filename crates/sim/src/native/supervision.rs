@@ -7,10 +7,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use compile::native::Native;
-use model::{KnobValue, Outcome, Record, SchedulerChoice, Trial};
+use model::{ActiveScheduler, KnobValue, Measured, Outcome, Record, SchedulerChoice, Trace, Trial};
+use serde::{Deserialize, Serialize};
 
 use super::bridge::layout;
-use super::isolate::{Ending, isolated};
+use super::cell;
+use super::isolate::{Confinement, Ending, isolated};
 use super::scheduler::{Host, NativeScheduler};
 use crate::core::memory::TaskLayout;
 use crate::trial::{run_ops, without};
@@ -44,31 +46,131 @@ fn knobs(trial: &Trial) -> BTreeMap<String, KnobValue> {
     }
 }
 
-/// Runs a trial in a process of its own, so that a faulty scheduler costs this trial only. There is
-/// always a record. If `stop` becomes true, the outcome is `failed: interrupted`.
+/// The lab has failed: there is no record of the trial, and its scheduler is not to blame.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("trial {trial}: {what}")]
+pub struct LabFault {
+    /// The trial's identity.
+    pub trial: String,
+    /// What happened.
+    pub what: String,
+}
+
+/// What a trial's process says. Which trial it was, and everything else about the record, the
+/// parent knows better: the scheduler's code can write what it likes here.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Answer {
+    trial: String,
+    outcome: Outcome,
+    measured: Measured,
+    trace: Option<Trace>,
+    before: ActiveScheduler,
+    after: ActiveScheduler,
+    printed: Vec<String>,
+}
+
+impl Answer {
+    fn of(record: Record) -> Answer {
+        let provenance = record.provenance;
+        Answer {
+            trial: record.trial.id(),
+            outcome: record.outcome,
+            measured: record.measured,
+            trace: record.trace,
+            before: provenance.scheduler_before,
+            after: provenance.scheduler_after,
+            printed: provenance.printed,
+        }
+    }
+
+    /// The record of the trial that was asked.
+    fn record(self, trial: &Trial) -> Record {
+        let mut record = without(trial, self.outcome);
+        (record.measured, record.trace) = (self.measured, self.trace);
+        let provenance = &mut record.provenance;
+        (provenance.scheduler_before, provenance.scheduler_after) = (self.before, self.after);
+        provenance.printed = self.printed;
+        record
+    }
+}
+
+/// Runs a trial in a process of its own and in the sandbox, so that a faulty or hostile scheduler
+/// costs this trial only. If `stop` becomes true, the outcome is `failed: interrupted`.
+///
+/// # Errors
+/// There is no process, no sandbox, or the answer is about another trial.
 pub fn supervise(
     trial: &Trial,
     scheduler: Option<&Native>,
     timeout: Duration,
     stop: &AtomicBool,
-) -> Record {
-    let work = || serde_json::to_vec(&run(trial, scheduler)).unwrap_or_default();
-    let ending = match isolated(timeout, stop, work) {
-        Ok(ending) => ending,
-        Err(error) => {
-            let reason = format!("no process for the trial: {error}");
-            return without(trial, Outcome::Failed { reason });
-        }
+) -> Result<Record, LabFault> {
+    let fault = |what| LabFault { trial: trial.id(), what };
+    let cell = cell::shared().map_err(|why| fault(format!("no sandbox: {why}")))?;
+    let confinement = Some((cell, cell::limits(trial, timeout)));
+    supervise_in(confinement, trial, scheduler, timeout, stop)
+}
+
+/// Like [`supervise`], but without the sandbox. Benchmarks subtract one from the other.
+///
+/// # Errors
+/// As for [`supervise`].
+pub fn supervise_unconfined(
+    trial: &Trial,
+    scheduler: Option<&Native>,
+    timeout: Duration,
+    stop: &AtomicBool,
+) -> Result<Record, LabFault> {
+    supervise_in(None, trial, scheduler, timeout, stop)
+}
+
+fn supervise_in(
+    confinement: Confinement<'_>,
+    trial: &Trial,
+    scheduler: Option<&Native>,
+    timeout: Duration,
+    stop: &AtomicBool,
+) -> Result<Record, LabFault> {
+    let fault = |what| LabFault { trial: trial.id(), what };
+    let work = || serde_json::to_vec(&Answer::of(run(trial, scheduler))).unwrap_or_default();
+    let ending = isolated(timeout, stop, confinement, work)
+        .map_err(|error| fault(format!("no process for it: {error}")))?;
+    let Ending::Answer(bytes) = ending else {
+        return Ok(without(trial, outcome(ending, scheduler, timeout)));
     };
-    let outcome = match ending {
-        Ending::Answer(bytes) => match serde_json::from_slice(&bytes) {
-            Ok(record) => return record,
-            Err(error) => Outcome::Failed { reason: format!("a damaged answer: {error}") },
-        },
+    match serde_json::from_slice::<Answer>(&bytes) {
+        Ok(answer) if answer.trial == trial.id() => Ok(answer.record(trial)),
+        Ok(answer) => Err(fault(format!(
+            "its process answered for trial {}; the scheduler may have forged that",
+            printable(&answer.trial)
+        ))),
+        Err(error) => {
+            let reason = format!("a damaged answer, which the scheduler may have forged: {error}");
+            Ok(without(trial, Outcome::Failed { reason: printable(&reason) }))
+        }
+    }
+}
+
+/// A short text that a scheduler may have written.
+fn printable(text: &str) -> String {
+    const LONGEST: usize = 300;
+    text.chars().take(LONGEST).flat_map(char::escape_debug).collect()
+}
+
+/// The outcome of a trial whose process has sent no answer.
+fn outcome(ending: Ending, scheduler: Option<&Native>, timeout: Duration) -> Outcome {
+    match ending {
         Ending::Fault(fault) => fault.outcome(scheduler),
         Ending::Panic(text) => {
             Outcome::Failed { reason: format!("a mistake of the simulator: {text}") }
         }
+        // A call of another architecture does not even raise the signal that is reported.
+        Ending::Killed(libc::SIGSYS) => Outcome::Failed {
+            reason: "the scheduler made a system call of another architecture, which the sandbox \
+                     forbids"
+                .into(),
+        },
         Ending::Killed(signal) => {
             Outcome::Crashed { text: format!("the trial's process ended with signal {signal}") }
         }
@@ -76,6 +178,9 @@ pub fn supervise(
         Ending::TimedOut => {
             Outcome::Hung { reason: format!("still simulating after {} ms", timeout.as_millis()) }
         }
-    };
-    without(trial, outcome)
+        Ending::Answer(_) | Ending::Left => {
+            Outcome::Failed { reason: "the scheduler ended the trial's process".into() }
+        }
+        Ending::Endless => Outcome::Failed { reason: "an answer without end".into() },
+    }
 }

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Runs the compiler and the linker on a stranger's text: confined to the files that they need, with
+//! limits, and only until somebody asks for the end.
+
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sandbox::{Limits, Reach};
+
+/// How long one call may take. The largest scheduler of the project takes two seconds.
+const LONGEST: Duration = Duration::from_secs(60);
+/// How much memory it may take. The largest scheduler takes a quarter.
+const MEMORY: u64 = 2 << 30;
+const LIMITS: Limits =
+    Limits { memory: MEMORY, cpu: LONGEST, file: 256 << 20, files: 1024, processes: true };
+
+/// What every compiler and linker reads: itself, its libraries, and where these are.
+const SYSTEM: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/nix/store",
+    "/gnu/store",
+    "/etc/alternatives",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/dev/null",
+    "/dev/urandom",
+];
+
+/// How much of what it says is kept.
+const MOST_WORDS: u64 = 1 << 20;
+
+/// The longest time between two looks at whether it has ended.
+const LOOK: Duration = Duration::from_millis(10);
+
+static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// From now on, compilers are killed when the flag becomes true. The first flag counts.
+pub fn stop_at(flag: Arc<AtomicBool>) {
+    let _ = STOP.set(flag);
+}
+
+fn is_stopped() -> bool {
+    STOP.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
+}
+
+/// The files that a clang call with this scratch folder may reach.
+pub fn reach(clang: &Path, read: &[&Path], scratch: &Path) -> Reach {
+    let mut all: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
+    all.extend(read.iter().map(|path| path.to_path_buf()));
+    all.extend(beside(clang));
+    let libraries = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    all.extend(std::env::split_paths(&libraries).filter(|path| path.is_absolute()));
+    Reach { read: all, write: vec![scratch.to_owned()] }
+}
+
+/// Whether a file belongs to the system, and so to nobody in particular.
+pub fn is_system(path: &Path) -> bool {
+    SYSTEM.iter().any(|folder| path.starts_with(folder))
+}
+
+/// The parts of a compiler that lies somewhere else than the system's.
+fn beside(clang: &Path) -> Vec<PathBuf> {
+    let Ok(clang) = clang.canonicalize() else { return Vec::new() };
+    let folder = clang.parent().unwrap_or(Path::new("/"));
+    let parts = ["lib", "lib64", "libexec", "include"].map(|part| folder.join("..").join(part));
+    let folder = (folder != Path::new("/")).then(|| folder.to_owned());
+    parts.into_iter().chain(folder).filter_map(|path| path.canonicalize().ok()).collect()
+}
+
+/// Runs a command with this text as its input and waits for its end.
+///
+/// # Errors
+/// It does not start. `Interrupted`: somebody asked for the end. `TimedOut`: it took too long.
+pub fn run(mut command: Command, input: &str, reach: &Reach) -> io::Result<Output> {
+    command.env("CCACHE_DISABLE", "1");
+    if let Some(scratch) = reach.write.first() {
+        command.env("TMPDIR", scratch);
+    }
+    sandbox::confine(&mut command, reach, LIMITS)?;
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    thread::scope(|scope| {
+        let (to, from) = (child.stdin.take(), child.stderr.take());
+        // A compiler that ends early closes its input; its words say why.
+        scope.spawn(move || to.map(|mut to| to.write_all(input.as_bytes())));
+        let words = scope.spawn(move || from.map(all_words).unwrap_or_default());
+        let ended = wait(&mut child);
+        let stderr = words.join().unwrap_or_default();
+        Ok(Output { status: ended?, stdout: Vec::new(), stderr })
+    })
+}
+
+/// Reads to the end and keeps the beginning.
+fn all_words(mut from: impl Read) -> Vec<u8> {
+    let mut kept = Vec::new();
+    let _ = from.by_ref().take(MOST_WORDS).read_to_end(&mut kept);
+    let _ = io::copy(&mut from, &mut io::sink());
+    kept
+}
+
+fn wait(child: &mut Child) -> io::Result<std::process::ExitStatus> {
+    let end = Instant::now() + LONGEST;
+    let mut pause = Duration::from_millis(1);
+    let why = loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if is_stopped() {
+            break io::ErrorKind::Interrupted;
+        }
+        if Instant::now() > end {
+            break io::ErrorKind::TimedOut;
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(LOOK);
+    };
+    // The linker that it may have started belongs to its group.
+    // SAFETY: a plain system call; the child was not waited for, so its number is its own.
+    unsafe { libc::kill(-(child.id() as libc::pid_t), libc::SIGKILL) };
+    child.wait()?;
+    Err(why.into())
+}
+
+/// What a compiler's end means, if it did not end by itself.
+pub fn stopped_by(output: &Output) -> Option<String> {
+    use std::os::unix::process::ExitStatusExt;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let is_memory = ["out of memory", "bad_alloc", "memory exhausted", "Cannot allocate memory"];
+    if is_memory.iter().any(|words| said.contains(words)) {
+        return Some(format!(
+            "needs more than {} MiB of memory; make the text smaller",
+            MEMORY >> 20
+        ));
+    }
+    match output.status.signal()? {
+        libc::SIGKILL | libc::SIGXCPU => Some(too_long()),
+        libc::SIGXFSZ => Some("makes an object of more than 256 MiB; make the text smaller".into()),
+        signal => Some(format!("ended with signal {signal}")),
+    }
+}
+
+/// In words: it took too long.
+pub fn too_long() -> String {
+    format!("takes more than {} s; make the text smaller", LONGEST.as_secs())
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a scheduler's text must not ask the compiler for: files that are not its own. They would
+//! become part of an object, and of what `share` publishes.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::scan::{self, Include};
+use crate::{CompileError, Source, guarded, source};
+
+/// Words that read a file, or look whether there is one, without an include.
+const READING: &[(&str, &str)] = &[
+    (".incbin", "write the bytes into an array"),
+    ("#embed", "write the bytes into an array"),
+    ("__has_include", "include the file, or leave it out"),
+    ("__has_embed", "write the bytes into an array"),
+];
+
+/// Refuses a scheduler that includes files outside its folder and our headers, or reads files in
+/// other ways, with file and line.
+///
+/// # Errors
+/// It does; the message says what to write instead.
+pub fn check(source: &Source) -> Result<(), CompileError> {
+    let folder = source::folder(source);
+    check_text(source, &folder, "", &source.text)?;
+    for (name, text) in source::own_includes(source) {
+        check_text(source, &folder, &name, &text)?;
+    }
+    Ok(())
+}
+
+/// Compares what the preprocessor has read with what the text says. Both must be the same: the
+/// identity of a scheduler, and what is published of it, come from the text.
+///
+/// # Errors
+/// A file was read that the text does not name, or one that it names was not.
+pub fn check_read(source: &Source, headers: &Path, read: &[PathBuf]) -> Result<(), CompileError> {
+    let folder = source::folder(source);
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let (own_folder, headers) = (real(&folder), real(headers));
+    let read: Vec<PathBuf> = read.iter().map(|path| real(path)).collect();
+    let named = source::own_includes(source);
+    let named: Vec<(&str, PathBuf)> =
+        named.iter().map(|(name, _)| (name.as_str(), real(&folder.join(name)))).collect();
+    let complain = |message| Err(CompileError::new(&source.path, message));
+    for path in read.iter().filter(|path| !path.starts_with(&headers)) {
+        let name = path.display();
+        if path.starts_with(&own_folder) && !named.iter().any(|(_, known)| known == path) {
+            return complain(format!(
+                "{name} is included in a roundabout way: write #include \"…\" with its name"
+            ));
+        }
+        if !path.starts_with(&own_folder) && !guarded::is_system(path) {
+            return complain(outside(&name.to_string()));
+        }
+    }
+    match named.iter().find(|(_, path)| !read.contains(path)) {
+        Some((name, _)) => complain(format!(
+            "#include {name:?} stands below a condition that never holds, and would be published \
+             with the scheduler: take it away"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// `name` is that of an included file, as seen from the scheduler's folder; empty for the scheduler.
+fn check_text(source: &Source, folder: &Path, name: &str, text: &str) -> Result<(), CompileError> {
+    let file = match name {
+        "" => source.path.clone(),
+        name => folder.join(name).display().to_string(),
+    };
+    let refused =
+        |line, message| CompileError { line: Some(line), ..CompileError::new(&file, message) };
+    let words: Vec<&str> = READING.iter().map(|(word, _)| *word).collect();
+    if let Some((line, word)) = scan::first_of(text, &words) {
+        let instead = READING.iter().find(|(known, _)| *known == word).map_or("", |(_, text)| text);
+        return Err(refused(line, format!("a scheduler reads no files with {word}: {instead}")));
+    }
+    let beside = Path::new(name).parent().unwrap_or(Path::new(""));
+    for include in scan::includes(text) {
+        if let Some(why) = why_not(folder, beside, &include) {
+            return Err(refused(include.line, why));
+        }
+    }
+    Ok(())
+}
+
+/// Why a file must not be included; `None`: it may.
+fn why_not(folder: &Path, beside: &Path, include: &Include) -> Option<String> {
+    let name = Path::new(&include.name);
+    if !include.quoted {
+        let climbs = name.is_absolute() || name.components().any(|c| c == Component::ParentDir);
+        return climbs.then(|| outside(&include.name));
+    }
+    if name.is_absolute() {
+        return Some(outside(&include.name));
+    }
+    let places = [beside.join(name), name.to_owned()];
+    let found = places.iter().find(|place| folder.join(place).symlink_metadata().is_ok());
+    let Some(place) = found else {
+        // Not beside the scheduler; it may be one of ours, which have plain names.
+        return places
+            .iter()
+            .all(|place| source::flat(place).is_none())
+            .then(|| outside(&include.name));
+    };
+    let Some(real) = source::inside(folder, place) else { return Some(outside(&include.name)) };
+    (!real.is_file()).then(|| format!("{:?} is no file with text: include a header", include.name))
+}
+
+fn outside(name: &str) -> String {
+    let last = Path::new(name).file_name().map(PathBuf::from).unwrap_or_default();
+    let last = last.display().to_string();
+    match source::brought(&last) {
+        Some(_) => format!(
+            "{name:?} lies outside the scheduler's folder: write {last:?}, which Fairground brings"
+        ),
+        None => format!(
+            "{name:?} lies outside the scheduler's folder: copy it there and write #include {last:?}"
+        ),
+    }
+}
