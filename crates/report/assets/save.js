@@ -137,12 +137,20 @@ function figureCsv(figure) {
   return figure.dataset.csv ?? data.numbers[figure.dataset.numbers];
 }
 
+// Numbers follow the page, and a chart that the chosen measure has nothing for is hidden: then
+// there is nothing to save.
+function isFilled(figure) {
+  const chart = figure.querySelector(".chart");
+  return Boolean(data) && !figure.closest("[hidden]") && (!chart || Boolean(chart.traces));
+}
+
 function savers() {
   for (const row of document.querySelectorAll("figure > .save")) {
     const figure = row.parentElement;
-    const button = (title, save) =>
-      element("button", { type: "button", title: `Save as ${title}`, onclick: () => save(figure) },
-        title);
+    const button = (title, save) => {
+      const onclick = () => isFilled(figure) ? save(figure) : undefined;
+      return element("button", { type: "button", title: `Save as ${title}`, onclick }, title);
+    };
     row.replaceChildren(button("SVG", saveSvg), button("PNG", savePng), button("CSV", saveCsv));
   }
 }
