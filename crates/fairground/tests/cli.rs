@@ -195,8 +195,8 @@ fn a_store_that_is_none_is_refused_before_anything_runs() {
         &arguments,
         2,
         expect![[r#"
-        fairground: notes.db: not a Fairground store (file is not a database); choose another file with `--store FILE`
-    "#]],
+            fairground: notes.db: not a Fairground store (it does not begin as SQLite's files do); choose another file with `--store FILE`
+        "#]],
     );
     refuses(
         &bench,

@@ -35,6 +35,7 @@ fn alone_it_shows_its_verbs() {
           plan       Print an experiment's trials, one JSON object per line, and run nothing
           trial      Read one JSON trial on stdin, run it, write one JSON record on stdout
           kernel     Get and add kernels to boot; measure what a kernel's work costs
+          store      Say what is wrong with a store, and repair it
           generate   Print a shell's completion script, or the manual page
 
         Examples:
@@ -108,7 +109,7 @@ fn run_has_help() {
               --baseline <NAME>        The contestant that the others are compared with
               --blocks <N>             Number of blocks: a block runs every contestant
                                        in every cell, with fresh boots
-              --runs <N>               Trials of each cell inside one boot
+              --trials-per-boot <N>    Trials of each cell inside one boot
               --timeout <SECONDS>      Time limit of a trial, seconds
               --trace[=<CELL>]         Keep an event trace of this cell's trials in the
                                        first block; of every cell's without a value

@@ -61,7 +61,7 @@ fn every_format_is_known_by_its_content() {
         let text = text.split_once("\n---\n").map_or(text.as_str(), |(_, yaml)| yaml);
         let bench = bench(text);
         let said = stderr(&bench.run(&["import", "result"]).success());
-        assert!(said.starts_with(&format!("result: {format}, {runs} result")), "{name}: {said}");
+        assert!(said.starts_with(&format!("result: {format}, {runs} trial")), "{name}: {said}");
         let records = bench.records("fairground.db");
         assert_eq!(records.len(), runs, "{name}");
         for record in &records {

@@ -47,7 +47,10 @@ pub fn check(path: &Path) -> Result<Checked, StoreError> {
     };
     let left = lock::left_behind(path).into_iter();
     checked.findings.extend(left.map(|lock| {
-        mendable(format!("{}: the lock of a run that was killed; it locks nothing", lock.display()))
+        mendable(format!(
+            "{}: the lock of a process that was killed; it locks nothing",
+            lock.display()
+        ))
     }));
     Ok(checked)
 }

@@ -41,7 +41,9 @@ pub(crate) fn reason(error: &rusqlite::Error) -> String {
 
 /// Whether an error is about what one row has, as opposed to the file being locked or unreadable.
 pub(crate) fn is_of_row(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), None | Some(ErrorCode::DatabaseCorrupt))
+    // A missing table or column has no code of its own.
+    let code = error.sqlite_error_code();
+    matches!(code, None | Some(ErrorCode::DatabaseCorrupt | ErrorCode::Unknown))
 }
 
 /// The most zeros for [`was_negative_zero`] to try all combinations, and all pairs. Among more, it

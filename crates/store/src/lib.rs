@@ -30,8 +30,8 @@
 //! - `series`, one number over time: `record`, `name`, `interval_ns`, `end_ns`, `points` (JSON: a
 //!   value for each interval), `missing`.
 //! - `traces`, one trial's events: `record`, `trace` (JSON).
-//! - `answers`, which record is a trial's: `family`, `trial_id`, `record`. A store of before version
-//!   4 may have further records of the same trial; they are in `records`, and not here.
+//! - `answers`, which record is a trial's: `family`, `trial_id`, `record`. A store of before
+//!   version 4 may have further records of the same trial; they are in `records`, and not here.
 //!
 //! Views:
 //!
@@ -70,7 +70,7 @@ extern crate self as store;
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 
@@ -84,6 +84,9 @@ pub use schema::SCHEMA_VERSION;
 
 /// How long to wait for another process that writes to the same file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long to sleep between two attempts to open a file that is being made.
+const AGAIN: Duration = Duration::from_millis(20);
 
 /// One `fairground run`, or another verb that measures: its experiment and how it was started.
 #[derive(Clone, Debug, PartialEq)]
@@ -163,6 +166,19 @@ impl Store {
     /// When the file is not a store, was written by a newer program, is locked, or cannot be
     /// written.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
+        let began = Instant::now();
+        loop {
+            // Where another process is just making the file, SQLite does not always wait itself.
+            match Store::open_once(path) {
+                Err(StoreError::Locked { .. }) if began.elapsed() < BUSY_TIMEOUT => {
+                    std::thread::sleep(AGAIN);
+                }
+                other => return other,
+            }
+        }
+    }
+
+    fn open_once(path: &Path) -> Result<Store, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let store = Store::connect(path, path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         schema::refuse_foreign(&store.connection, path)?;
@@ -218,6 +234,10 @@ impl Store {
     }
 
     fn connect(path: &Path, name: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
+        files::refuse_special(path).map_err(|fault| StoreError::NotAStore {
+            path: path.into(),
+            why: format!("it {fault}"),
+        })?;
         let connection = Connection::open_with_flags(name, flags)
             .map_err(|error| StoreError::new(path, "open", error))?;
         connection

@@ -42,8 +42,8 @@ pub struct Holder {
 
 impl Store {
     /// Waits until no other process runs the plan with this store, and keeps others from doing so.
-    /// `waits` hears who it is, again and again, and ends the waiting with `false`; then there is no
-    /// lock.
+    /// `waits` hears who it is, again and again, and ends the waiting with `false`; then there is
+    /// no lock.
     ///
     /// # Errors
     /// When the lock's file cannot be made, or the file system has no locks.
@@ -83,7 +83,7 @@ impl PlanLock {
 
 impl Drop for PlanLock {
     fn drop(&mut self) {
-        // Removed while it is locked: whoever opened it meanwhile sees that it is gone. A file that
+        // Removed while it is locked: a process that opened it meanwhile sees that it is gone. A file that
         // stays behind locks nothing.
         if is_same(&self.file, &self.path) {
             let _ = std::fs::remove_file(&self.path);

@@ -2,10 +2,9 @@
 //! `fairground trial`: one JSON trial on standard input, one JSON record on standard output.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use model::Trial;
 
 use crate::execution::repeated::Earlier;
@@ -39,7 +38,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         return Err(bad_input("standard input: an imported trial cannot be run here"));
     }
     let settings = Settings {
-        home: locations::data_folder()?,
+        home: locations::data_folder().ok(),
         sources: BTreeMap::new(),
         jobs: None,
         offline: args.offline,
@@ -54,8 +53,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
 }
 
 fn read() -> Result<Trial> {
-    let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).context("cannot read standard input")?;
+    let text = files::stream_text(&mut std::io::stdin(), files::TRIAL)
+        .map_err(|fault| bad_input(format!("standard input: {fault}")))?;
     let trial: Trial = serde_json::from_str(&text).map_err(|error| {
         bad_input(format!("standard input: not one trial ({error}); `fairground plan` prints some"))
     })?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::common::hogs::raced;
 use crate::common::{Bench, stdout};
 
-/// How often a run is killed; more by this variable.
+/// How often a session is killed; more by this variable.
 const KILLS: &str = "FAIRGROUND_KILLS";
 
 /// A race into `store` in a process of its own.
@@ -35,7 +35,7 @@ fn is_whole(bench: &Bench, store: &str, records: usize) {
     assert_eq!(bench.records(store).len(), records);
     bench.run(&["compare", "--identical", "a.db", store]).success();
     let said = stdout(&bench.run(&["store", "check", store]).success());
-    assert!(said.contains(&format!(" {records} records")), "{said}");
+    assert!(said.contains(&format!("records: {records}\n")), "{said}");
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn check_names_what_is_wrong_and_repair_mends_it() {
     let bench = damaged();
     let before = std::fs::read(bench.path("a.db")).expect("the file");
     let said = stdout(&bench.run(&["store", "check", "a.db"]).code(1));
-    assert!(said.contains("the sign of a zero was lost") && said.contains("3 records"), "{said}");
+    assert!(said.contains("the sign of a zero was lost") && said.contains("records: 3"), "{said}");
     let said = stdout(&bench.run(&["store", "check", "a.db", "--repair"]).success());
     assert!(said.contains("a.db.before-repair") && said.contains("1 records are mended"), "{said}");
     assert_eq!(std::fs::read(bench.path("a.db.before-repair")).expect("the old file"), before);
@@ -93,7 +93,7 @@ fn the_largest_and_smallest_numbers_make_no_nonsense() {
 fn a_number_beyond_the_range_is_refused_with_its_place() {
     let bench = Bench::new();
     let text = std::fs::read_to_string(hostile("schbench_negative_zero.json")).expect("a file");
-    bench.write("huge.json", &text.replace("-0.0", "1e308"));
+    bench.write("huge.json", &text.replace("-0.0", "1e40"));
     let said = stderr(&bench.run(&["import", "huge.json", "--store", "a.db"]).code(2));
     assert!(said.contains("huge.json: ") && said.contains("beyond ±1e30"), "{said}");
     assert!(!bench.path("a.db").exists());

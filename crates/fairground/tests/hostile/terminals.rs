@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Text of strangers on a terminal.
 
+use std::path::Path;
+
+use exchange::share::Shared;
 use model::text::LINE_MAX;
 use model::{Outcome, Record};
 use store::Store;
@@ -50,9 +53,15 @@ fn reasons_in_a_store_have_nothing_that_a_terminal_obeys() {
 #[test]
 fn a_command_is_a_call_of_this_program_only_if_its_first_word_is_its_name() {
     let bench = Bench::new();
-    let assert = bench.run(&["import", &hostile("cmd.fairground"), "--store", "a.db"]).code(2);
-    let said = stderr(&assert);
-    assert!(said.contains("its command is no call of this program"), "{said}");
+    let whole = Shared::read(Path::new(&hostile("cmd.fairground"))).expect("a shared file");
+    for command in ["fairground-evil run x", "fairground/../../tmp/evil.sh", "/tmp/fairground run"]
+    {
+        let mut bad = whole.clone();
+        bad.sessions[0].0.command = command.into();
+        std::fs::write(bench.path("a.fairground"), bad.pack().expect("packed")).expect("a file");
+        let said = stderr(&bench.run(&["import", "a.fairground", "--store", "a.db"]).code(2));
+        assert!(said.contains("its command is no call of this program"), "{said}");
+    }
 }
 
 #[test]
