@@ -14,9 +14,11 @@ const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
     // A report is a function of a comparison, whose type the statistics define.
     ("report", &["stats"]),
     // A file names parsers and measures, and what cannot be played is refused at its line.
-    ("spec", &["parsers", "play", "stats"]),
+    ("spec", &["files", "parsers", "play", "stats"]),
     // Imported text becomes sessions of a store, shared files carry them.
-    ("exchange", &["parsers", "store"]),
+    ("exchange", &["files", "parsers", "store"]),
+    // A store can be a stranger's file.
+    ("store", &["files"]),
 ];
 
 /// Crates that measure or compute: they emit events and return values, they never print.
@@ -27,6 +29,23 @@ const SILENT: &[&str] = &[
 
 /// The backends: what links libbpf, QEMU's side of a boot, or native schedulers.
 const BACKENDS: &[&str] = &["live", "vm", "sim"];
+
+/// Crates that read what people and strangers hand to the program.
+const READERS: &[&str] = &["spec", "exchange", "store", "fairground"];
+
+/// Files there that are the kernel's or the program's own, and answers that are asked for.
+const OWN_FILES: &[&str] = &[
+    // The tree's tests, for `fairground check`.
+    "crates/spec/src/mentions.rs",
+    // `/proc`.
+    "crates/fairground/src/execution/live.rs",
+    // Objects that this program has just compiled.
+    "crates/fairground/src/execution/objects.rs",
+    // Questions at a terminal.
+    "crates/fairground/src/cmd/recommend.rs",
+    // A lock's own note, of a limited length.
+    "crates/store/src/lock.rs",
+];
 
 /// Pure crates: no files, clocks, threads, processes, or order that differs from run to run.
 const PURE: &[&str] = &["model", "play", "parsers", "stats", "report", "sim"];
@@ -94,6 +113,14 @@ fn known<'a>(
 fn measuring_and_computing_never_print() {
     let prints = ["println!(", "eprintln!(", "print!(", "eprint!("];
     expect_none(find_in_sources(SILENT, &prints, "emit an event or return a value"));
+}
+
+#[test]
+fn files_of_strangers_have_one_reader() {
+    let reads = ["fs::read(", "fs::read_to_string(", "File::open(", ".read_to_string(", "stdin()."];
+    let mut complaints = find_in_sources(READERS, &reads, "read it by the crate `files`");
+    complaints.retain(|complaint| !OWN_FILES.iter().any(|own| complaint.starts_with(own)));
+    expect_none(complaints);
 }
 
 #[test]

@@ -115,8 +115,30 @@ pub fn writer(file: Option<&PathBuf>) -> Result<Box<dyn Write>> {
     Ok(match file {
         None if io::stdout().is_terminal() => Box::new(Terminal::default()),
         None => Box::new(BufWriter::new(Stdout)),
-        Some(path) => Box::new(BufWriter::new(create(path)?)),
+        Some(path) => Box::new(BufWriter::new(Named { file: create(path)?, path: path.clone() })),
     })
+}
+
+/// A file whose errors say its name: "no space left on device" alone helps nobody.
+struct Named {
+    file: File,
+    path: PathBuf,
+}
+
+impl Named {
+    fn naming(&self, error: io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
+    }
+}
+
+impl Write for Named {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes).map_err(|error| self.naming(error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush().map_err(|error| self.naming(error))
+    }
 }
 
 fn create(path: &Path) -> Result<File> {

@@ -121,6 +121,9 @@ impl PlannedExperiment {
 /// The trials of an experiment whose plan has this identity; `None` if this program plans
 /// otherwise.
 pub fn plan_of(experiment: &Experiment, seed: Seed, plan_id: &str) -> Option<Vec<Trial>> {
+    if plan::size(experiment) > plan::TRIALS_MAX {
+        return None;
+    }
     let (sources, notes, counterparts) = Default::default();
     let (experiment, trials) = (experiment.clone(), plan::plan(experiment, seed));
     let planned = PlannedExperiment { experiment, sources, notes, counterparts, seed, trials };

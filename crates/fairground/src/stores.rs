@@ -2,8 +2,7 @@
 //! Several stores as one set of records, for the verbs that read.
 
 use std::collections::BTreeSet;
-use std::fs::{DirEntry, File};
-use std::io::Read;
+use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -305,11 +304,10 @@ impl Opened {
 
 /// Whether a name means a store: by its ending, or by the first bytes of the file.
 fn is_store(path: &Path) -> bool {
-    let mut start = [0; SQLITE.len()];
-    let begins = |mut file: File| file.read_exact(&mut start).is_ok_and(|()| start == *SQLITE);
+    let begins = || files::beginning(path, SQLITE.len() as u64).is_ok_and(|start| start == SQLITE);
     path.extension().is_some_and(|ending| ending == "db" || ending == share::ENDING)
         || share::is_shared(path)
-        || File::open(path).is_ok_and(begins)
+        || begins()
 }
 
 fn last_experiment(store: &Path) -> Result<String> {

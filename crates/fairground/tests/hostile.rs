@@ -3,6 +3,8 @@
 
 mod common;
 mod hostile {
+    mod files;
+    mod lab;
     mod locks;
     mod numbers;
     mod terminals;

@@ -267,7 +267,7 @@ fn what_will_leave_is_shown_before_it_is_written() {
     let arguments = ["share", "race", "--store", "a.db", "-o", "a.fairground", "--by", "Ada"];
     let shown = bench.run(&[&arguments[..], &["--dry-run"]].concat()).success();
     let said = stderr(&shown);
-    for part in ["a text of rr: rr.bpf.c, ", "4 trials", "a command: fairground run", "Ada"] {
+    for part in ["a text of rr: rr.bpf.c, ", "trials: 4", "a command: fairground run", "Ada"] {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(said.contains("not written: a.fairground") && !bench.path("a.fairground").exists());

@@ -9,9 +9,9 @@
 //! [`machine`] say what is compared, under which workload, on which machine; [`trial`] is one
 //! answerable question as a value; [`record`] is its answer, made of [`metric`]s, [`histogram`]s,
 //! [`series`] and a [`trace`], whose [`number`]s are bounded; a [`total`] puts groups of tasks
-//! together. [`progress`] is the
-//! events of a running experiment; [`seed`] is the only source of chance. [`claim`] is a published
-//! finding with its tests. [`design`] is what was declared before an experiment started.
+//! together. [`progress`] is the events of a running experiment; [`seed`] is the only source of
+//! chance. [`claim`] is a published finding with its tests. [`design`] is what was declared before
+//! an experiment started.
 //! [`source_tree`] names what backends expect in a folder that a workload compiles.
 //! [`text`] makes strangers' words safe for a terminal.
 //!

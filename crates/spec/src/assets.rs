@@ -125,7 +125,7 @@ fn stem(path: impl AsRef<Path>) -> Option<String> {
 
 fn at_path(kind: Kind, name: &str, base: &Path) -> Result<Asset, SpecError> {
     let candidates = [PathBuf::from(name), base.join(name)];
-    match candidates.iter().find(|path| path.is_file()) {
+    match candidates.iter().find(|path| path.exists()) {
         Some(path) => read(path),
         None => embedded(name).ok_or_else(|| {
             let places = known_places(kind);
@@ -136,19 +136,22 @@ fn at_path(kind: Kind, name: &str, base: &Path) -> Result<Asset, SpecError> {
 
 fn read(path: &Path) -> Result<Asset, SpecError> {
     let label = path.display().to_string();
-    let text = fs::read_to_string(path).map_err(|error| unreadable(&label, &error))?;
+    let text = files::text(path, files::DEFINITION).map_err(|fault| unreadable(&label, &fault))?;
     let stem = stem(path).unwrap_or_default();
     let base = path.parent().unwrap_or(Path::new("")).to_owned();
     Ok(Asset { label, stem, base, text })
 }
 
-fn unreadable(label: &str, error: &io::Error) -> SpecError {
-    let hint = match error.kind() {
-        io::ErrorKind::InvalidData => "the file must be UTF-8 text",
-        io::ErrorKind::PermissionDenied => "make the file readable",
+fn unreadable(label: &str, fault: &files::Fault) -> SpecError {
+    let hint = match fault {
+        files::Fault::NotText(_) => "the file must be UTF-8 text",
+        files::Fault::System(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            "make the file readable"
+        }
+        files::Fault::TooLarge(_) => "name the file that defines it",
         _ => "check that it is a readable file",
     };
-    SpecError::new(label, format!("cannot read it: {error}")).hint(hint)
+    SpecError::new(label, fault.to_string()).hint(hint)
 }
 
 fn embedded(path: &str) -> Option<Asset> {

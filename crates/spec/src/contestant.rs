@@ -17,6 +17,9 @@ const NEWEST: &str = "7";
 /// The option that the user wrote, for messages.
 const OPTION: &str = "--scheduler";
 
+/// How the name of a scheduler's file ends.
+const ENDING: &str = ".bpf.c";
+
 /// A `[[scheduler]]` table.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -162,12 +165,13 @@ fn from_file_option(
     host: &Host,
 ) -> Result<Contestant, SpecError> {
     let fail = |message: String| SpecError::new(format!("{OPTION} {text}"), message);
-    let mut words = text.split_whitespace();
-    let Some(file) = words.next() else {
+    let (file, knobs) = split_file(text.trim());
+    if file.is_empty() {
         let hint = "write a scheduler's name, FILE.bpf.c, program:…, kernel:… or policy:…";
         return Err(fail("an empty scheduler".into()).hint(hint));
-    };
-    let knobs: BTreeMap<String, KnobValue> = words
+    }
+    let knobs: BTreeMap<String, KnobValue> = knobs
+        .split_whitespace()
         .map(|word| {
             let hint = format!("write knob=value; {KNOB_VALUES}");
             knob(word).ok_or_else(|| fail(format!("'{word}' is not a knob")).hint(hint))
@@ -177,6 +181,16 @@ fn from_file_option(
     let name = text.replacen(file, &name, 1);
     let scheduler = SchedulerChoice::File { file: file.into(), sha256, knobs };
     Ok(contestant(name, kernel, scheduler))
+}
+
+/// A scheduler and its knobs. A file's path may have spaces: it ends with the ending.
+fn split_file(text: &str) -> (&str, &str) {
+    let ends = text.match_indices(ENDING).map(|(at, _)| at + ENDING.len());
+    let mut ends = ends.filter(|end| text[*end..].is_empty() || text[*end..].starts_with(' '));
+    match ends.next() {
+        Some(end) => text.split_at(end),
+        None => text.split_at(text.find(char::is_whitespace).unwrap_or(text.len())),
+    }
 }
 
 fn knob(word: &str) -> Option<(String, KnobValue)> {
@@ -225,7 +239,7 @@ mod tests {
 
     fn resolve(file: &str, _: &Path) -> Result<(String, String), String> {
         match file {
-            "vtime" | "./mine@home.bpf.c" => Ok((file.into(), "0123".into())),
+            "vtime" | "./mine@home.bpf.c" | "/a b/my own.bpf.c" => Ok((file.into(), "0123".into())),
             _ => Err(format!("no scheduler '{file}'; did you mean 'vtime'?")),
         }
     }
@@ -249,6 +263,9 @@ mod tests {
         assert_eq!(program.scheduler, SchedulerChoice::Program { command });
         assert_eq!(option("policy:rr:50").unwrap().name, "rr-50");
         assert_eq!(option("./mine@home.bpf.c").unwrap().kernel.as_deref(), Some("7"));
+        let spaced = option("/a b/my own.bpf.c slice_us=3@6.12").unwrap().scheduler;
+        let SchedulerChoice::File { file, knobs, .. } = spaced else { panic!("a file") };
+        assert_eq!((file.as_str(), knobs.len()), ("/a b/my own.bpf.c", 1));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::{Host, Overrides, SpecError, contestant, machine};
 use crate::assets::{self, Kind};
 use crate::capability;
 use crate::mentions;
+use crate::plan;
 
 /// The default time limit of a trial, seconds.
 const BLOCKS: u32 = 10;
@@ -136,6 +137,12 @@ fn resolve(
         trace,
         design: Design { exploratory: over.exploratory, ..Design::default() },
     };
+    let trials = plan::size(&experiment);
+    if trials > plan::TRIALS_MAX {
+        let most = plan::TRIALS_MAX;
+        let message = format!("a plan of {trials} trials; {most} are the most");
+        return Err(places.error("blocks", message).hint("write fewer blocks, runs or cells"));
+    }
     if let Some(reason) = capability::why_impossible(&experiment) {
         return Err(places.error("on", reason).hint("leave the vm backend out: --on sim"));
     }

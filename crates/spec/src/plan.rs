@@ -40,6 +40,16 @@ struct Draft<'a> {
     run: u32,
 }
 
+/// The most trials that a plan may have: each one is in memory.
+pub const TRIALS_MAX: u64 = 100_000;
+
+/// How many trials the plan of an experiment has.
+pub fn size(experiment: &Experiment) -> u64 {
+    let once = Experiment { blocks: 1, trials_per_boot: 1, ..experiment.clone() };
+    let (blocks, per_boot) = (u64::from(experiment.blocks), u64::from(experiment.trials_per_boot));
+    (plan(&once, Seed(0)).len() as u64).saturating_mul(blocks).saturating_mul(per_boot)
+}
+
 /// The trials of an experiment.
 pub fn plan(experiment: &Experiment, seed: Seed) -> Vec<Trial> {
     let mut trials = Vec::new();

@@ -48,7 +48,7 @@ pub fn check(path: &Path) -> Result<Checked, StoreError> {
     let left = lock::left_behind(path).into_iter();
     checked.findings.extend(left.map(|lock| {
         mendable(format!(
-            "{}: the lock of a session that was killed; it locks nothing",
+            "{}: the lock of a process that was killed; it locks nothing",
             lock.display()
         ))
     }));

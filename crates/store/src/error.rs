@@ -43,7 +43,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A plan cannot be locked.
-    #[error("{path}: cannot be locked, so two sessions of one plan could not be told apart: {why}",
+    #[error("{path}: cannot be locked, so two processes could run one plan at once: {why}",
         path = path.display())]
     NoLock {
         /// The lock's file.

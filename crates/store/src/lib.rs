@@ -30,9 +30,8 @@
 //! - `series`, one number over time: `record`, `name`, `interval_ns`, `end_ns`, `points` (JSON: a
 //!   value for each interval), `missing`.
 //! - `traces`, one trial's events: `record`, `trace` (JSON).
-//! - `answers`, which record is a trial's: `family`, `trial_id`, `record`. A store of
-//!   before version 4 may have further records of the same trial; they are in `records`, and not
-//!   here.
+//! - `answers`, which record is a trial's: `family`, `trial_id`, `record`. A store of before
+//!   version 4 may have further records of the same trial; they are in `records`, and not here.
 //!
 //! Views:
 //!
@@ -235,6 +234,10 @@ impl Store {
     }
 
     fn connect(path: &Path, name: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
+        files::refuse_special(path).map_err(|fault| StoreError::NotAStore {
+            path: path.into(),
+            why: format!("it {fault}"),
+        })?;
         let connection = Connection::open_with_flags(name, flags)
             .map_err(|error| StoreError::new(path, "open", error))?;
         connection

@@ -29,7 +29,7 @@ pub struct Repaired {
 /// Makes a new file of all that is whole in a store, and puts it into its place.
 ///
 /// # Errors
-/// When a session is using the store, it cannot be read at all, or the new file cannot be written.
+/// When a process is using the store, it cannot be read at all, or the new file cannot be written.
 pub fn repair(path: &Path) -> Result<Repaired, StoreError> {
     if let Some(holder) = lock::in_use(path).first() {
         let why = format!("process {} is running a plan with it; end that first", holder.process);

@@ -9,6 +9,7 @@ use model::{Experiment, Measured, Outcome, Provenance, Record, Seed, Trace};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 use store::{SchedulerSource, Session};
 
 use super::{About, Shared};
@@ -24,7 +25,7 @@ enum Line {
     /// A scheduler's text.
     Source(SchedulerSource),
     /// A contestant, workload, machine or experiment, named by its content.
-    Definition { id: String, is: Value },
+    Definition { id: String, is: Box<RawValue> },
     /// One session of an experiment; its records follow.
     Session(SessionLine),
     /// A record of the session above.
@@ -51,7 +52,7 @@ struct RecordLine {
     /// [`model::Trial::id`].
     id: String,
     /// A trial whose contestant, workload and machine are definitions.
-    trial: Value,
+    trial: Box<RawValue>,
     outcome: Outcome,
     measured: Measured,
     /// [`Measured::hash`].
@@ -60,6 +61,9 @@ struct RecordLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     trace: Option<Trace>,
 }
+
+/// The largest definition, in bytes; an experiment of a hundred schedulers has some 10,000.
+const VALUE_MAX: usize = 4 << 20;
 
 /// The parts of a trial that are definitions.
 const OF_TRIAL: [&str; 3] = ["contestant", "workload", "machine"];
@@ -104,7 +108,7 @@ impl LineWriter {
         let id = hex16(place);
         let is = std::mem::replace(place, Value::String(id.clone()));
         if self.defined.insert(id.clone()) {
-            self.line(&Line::Definition { id, is })?;
+            self.line(&Line::Definition { id, is: to_raw_value(&is)? })?;
         }
         Ok(())
     }
@@ -140,7 +144,7 @@ impl LineWriter {
         }
         self.line(&Line::Record(Box::new(RecordLine {
             id,
-            trial,
+            trial: to_raw_value(&trial)?,
             outcome: record.outcome.clone(),
             measured: record.measured.clone(),
             hash: record.measured.hash(),
@@ -182,6 +186,7 @@ impl Reader {
             _ if first => return Err("it does not say what it is about".into()),
             Line::Source(source) => self.source(source)?,
             Line::Definition { id, is } => {
+                let is = value_of(&is)?;
                 if hex16(&is) != id {
                     return Err(format!("definition {id} is not what its name says"));
                 }
@@ -244,7 +249,8 @@ impl Reader {
     }
 
     fn record(&mut self, line: RecordLine) -> Result<(), String> {
-        let RecordLine { id, mut trial, outcome, measured, hash, provenance, trace } = line;
+        let RecordLine { id, trial, outcome, measured, hash, provenance, trace } = line;
+        let mut trial = value_of(&trial)?;
         for part in OF_TRIAL {
             self.resolve(trial.get_mut(part).ok_or_else(|| format!("a trial without {part}"))?)?;
         }
@@ -266,6 +272,15 @@ impl Reader {
         records.push(record);
         Ok(())
     }
+}
+
+/// A value whose form is not known while it is read: it may need many times its size.
+fn value_of(text: &RawValue) -> Result<Value, String> {
+    let size = text.get().len();
+    if size > VALUE_MAX {
+        return Err(format!("a definition of {size} bytes; {VALUE_MAX} are the most"));
+    }
+    serde_json::from_str(text.get()).map_err(|error| error.to_string())
 }
 
 fn deserialised<T: DeserializeOwned>(value: Value) -> Result<T, String> {

@@ -17,8 +17,6 @@ pub mod lines;
 pub mod private;
 pub mod seal;
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use anyhow::Result;
@@ -99,11 +97,7 @@ impl Shared {
         let refused = |why: &dyn std::fmt::Display| {
             Refused(format!("{}: refused: {why}; nothing was imported", path.display()))
         };
-        let size = std::fs::metadata(path).map_err(|error| refused(&error))?.len();
-        if size > seal::BODY_MAX {
-            return Err(refused(&format!("{size} bytes are too many")).into());
-        }
-        let bytes = std::fs::read(path).map_err(|error| refused(&error))?;
+        let bytes = files::read(path, files::SHARED).map_err(|fault| refused(&fault))?;
         Shared::unpack(&bytes).map_err(|why| refused(&why).into())
     }
 
@@ -134,8 +128,5 @@ impl Shared {
 
 /// Whether a file begins like a shared file.
 pub fn is_shared(path: &Path) -> bool {
-    let mut start = [0; 2];
-    let begins =
-        |mut file: File| file.read_exact(&mut start).is_ok_and(|()| seal::is_packed(&start));
-    File::open(path).is_ok_and(begins)
+    files::beginning(path, 2).is_ok_and(|start| seal::is_packed(&start))
 }

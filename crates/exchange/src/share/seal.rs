@@ -15,6 +15,12 @@ pub const VERSION: u32 = 1;
 /// The most bytes of text that a file may unpack to: about a hundred thousand trials.
 pub const BODY_MAX: u64 = 512 << 20;
 
+/// The most bytes that one packed byte may stand for, beyond [`FREE`]; records come to 10 to 20.
+const RATIO_MAX: u64 = 100;
+
+/// What every file may unpack to.
+const FREE: u64 = 1 << 20;
+
 /// The longest first line, in bytes.
 const SEAL_MAX: u64 = 1 << 10;
 
@@ -71,6 +77,13 @@ pub fn unpack(bytes: &[u8]) -> Result<Sealed, String> {
     }
     let mut packed = BufReader::new(GzDecoder::new(bytes));
     let seal = seal(&mut packed)?;
+    let most = (bytes.len() as u64 * RATIO_MAX).max(FREE);
+    if seal.bytes > most {
+        let (size, would) = (bytes.len(), seal.bytes);
+        return Err(format!(
+            "its {size} bytes would unpack to {would}; more than {RATIO_MAX} for one are refused"
+        ));
+    }
     let mut body = Vec::new();
     let read = packed.by_ref().take(seal.bytes + 1).read_to_end(&mut body);
     read.map_err(|error| broken(&error))?;

@@ -216,7 +216,14 @@ fn load(
     let sources = sources.iter().map(by_hash).collect();
     let prepared = objects::prepare(&trials, &sources)?;
     let earlier = Earlier::default();
-    let settings = Settings { home, sources, jobs: None, offline: true, earlier, executable: None };
+    let settings = Settings {
+        home: Some(home),
+        sources,
+        jobs: None,
+        offline: true,
+        earlier,
+        executable: None,
+    };
     let mut records = Vec::new();
     let mut keep = |record: &Record| {
         records.push(record.clone());

@@ -75,7 +75,7 @@ fn run_now(args: &Args, scheduler: &str, workload: &str) -> Result<Option<Record
     let planned = one_trial(args, scheduler, workload)?;
     planned.notes.iter().for_each(output::tell);
     let settings = Settings {
-        home: locations::data_folder()?,
+        home: locations::data_folder().ok(),
         sources: planned.sources,
         jobs: None,
         offline: false,

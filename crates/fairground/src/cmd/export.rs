@@ -15,6 +15,9 @@ use crate::output;
 use crate::records::{self, Chosen};
 use exchange::formats;
 
+/// The longest name of a file without its ending, in bytes.
+const FILE_NAME_MAX: usize = 250;
+
 /// Options of `export`.
 #[derive(clap::Args)]
 pub struct Args {
@@ -129,7 +132,18 @@ fn file_name(record: &Record, histogram: &Histogram) -> String {
     let machine = &record.trial.machine.name;
     let name = format!("{contestant} {cell} {machine} {} {}", histogram.name, histogram.group);
     let safe = |c: char| if c.is_alphanumeric() || "=-.".contains(c) { c } else { '_' };
-    name.chars().map(safe).collect::<String>() + ".hgrm"
+    let name: String = name.chars().map(safe).collect();
+    short(&name) + ".hgrm"
+}
+
+/// A name that file systems accept: 255 bytes are the most, the ending among them.
+fn short(name: &str) -> String {
+    if name.len() <= FILE_NAME_MAX {
+        return name.to_owned();
+    }
+    let hash = &model::trial::sha256_hex(name.as_bytes())[..12];
+    let start = name.floor_char_boundary(FILE_NAME_MAX - hash.len() - 1);
+    format!("{}-{hash}", &name[..start])
 }
 
 fn trace(args: &Trace) -> Result<()> {

@@ -137,7 +137,8 @@ fn take_in(store: &Store, path: &Path, file: &Shared) -> Result<()> {
 /// A file's format, and what is in it.
 fn read(file: &Path, asked: Option<&str>) -> Result<(&'static str, Source)> {
     let name = file.display();
-    let bytes = std::fs::read(file).map_err(|error| bad_input(format!("{name}: {error}")))?;
+    let bytes =
+        files::read(file, files::RESULT).map_err(|fault| bad_input(format!("{name}: {fault}")))?;
     let sha256 = model::trial::sha256_hex(&bytes);
     let text = String::from_utf8(bytes).map_err(|_| bad_input(format!("{name}: not a text")))?;
     let place = |fault: Fault| match fault.line {

@@ -35,7 +35,7 @@ enum What {
 /// Checks or repairs a store; exit code 1 if something is wrong with it.
 ///
 /// # Errors
-/// When there is no such store, a session is using it, or the repaired one cannot be written.
+/// When there is no such store, a process is using it, or the repaired one cannot be written.
 pub fn run(args: Args) -> Result<ExitCode> {
     let What::Check { file, repair } = args.what;
     if repair {
@@ -44,7 +44,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let checked = store::check(&file)?;
     let name = file.display();
     output::print(&format!(
-        "{name}: schema {} of {}, {} sessions, {} records\n",
+        "{name}: schema {} of {}; sessions: {}, records: {}\n",
         checked.version,
         store::SCHEMA_VERSION,
         checked.sessions,

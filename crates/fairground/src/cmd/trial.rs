@@ -2,7 +2,6 @@
 //! `fairground trial`: one JSON trial on standard input, one JSON record on standard output.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -39,7 +38,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         return Err(bad_input("standard input: an imported trial cannot be run here"));
     }
     let settings = Settings {
-        home: locations::data_folder()?,
+        home: locations::data_folder().ok(),
         sources: BTreeMap::new(),
         jobs: None,
         offline: args.offline,
@@ -53,20 +52,10 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(exit::of_records(&[record]))
 }
 
-/// The most that is read of standard input.
-const TRIAL_BYTES_MAX: u64 = 16 << 20;
-
 fn read() -> Result<Trial> {
-    let mut bytes = Vec::new();
-    let read = std::io::stdin().take(TRIAL_BYTES_MAX + 1).read_to_end(&mut bytes);
-    read.map_err(|error| bad_input(format!("standard input: it cannot be read ({error})")))?;
-    if bytes.len() as u64 > TRIAL_BYTES_MAX {
-        return Err(bad_input(format!(
-            "standard input: more than {} MiB; one trial is one line of `fairground plan`",
-            TRIAL_BYTES_MAX >> 20
-        )));
-    }
-    let trial: Trial = serde_json::from_slice(&bytes).map_err(|error| {
+    let text = files::stream_text(&mut std::io::stdin(), files::TRIAL)
+        .map_err(|fault| bad_input(format!("standard input: {fault}")))?;
+    let trial: Trial = serde_json::from_str(&text).map_err(|error| {
         bad_input(format!("standard input: not one trial ({error}); `fairground plan` prints some"))
     })?;
     if trial.schema != model::trial::SCHEMA {

@@ -53,7 +53,7 @@ pub fn run(
         Some(executable) => executable.clone(),
         None => std::env::current_exe().context("cannot find this program's own file")?,
     };
-    let sources = locations::source_trees_in(&settings.home);
+    let sources = locations::source_trees_in(&settings.home()?);
     let earlier = &settings.earlier;
     let runner = BootRunner { kernels, objects, executable, sources, earlier, sink };
     let mut boots = VecDeque::new();
@@ -103,14 +103,15 @@ fn kernels(
 
 fn kernel(name: &str, settings: &Settings, sink: &Sink<'_>) -> Result<Kernel> {
     let known = kernels::NAMES.contains(&name);
-    match kernels::find(&settings.home, name) {
+    let home = settings.home()?;
+    match kernels::find(&home, name) {
         Err(_) if known && !settings.offline => {
             sink.progress(&Progress::Note(&format!(
                 "kernel {name} is not here yet; downloading it"
             )));
             let mut note = |text: &str| sink.progress(&Progress::Note(text));
-            kernels::pull(&settings.home, &[name], &mut note)?;
-            kernels::find(&settings.home, name)
+            kernels::pull(&home, &[name], &mut note)?;
+            kernels::find(&home, name)
         }
         other => other,
     }
@@ -170,9 +171,13 @@ impl BootRunner<'_, '_> {
             }
         };
         thread::scope(|scope| {
-            for _ in 0..jobs {
-                scope.spawn(work);
+            // Where no further thread can be started, this one does all.
+            for _ in 1..jobs {
+                if thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                    break;
+                }
             }
+            work();
         });
     }
 

@@ -29,6 +29,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use model::{Backend, Outcome, Provenance, Record, Trial};
 
+use crate::locations;
 use objects::{Prepared, Sources};
 use repeated::Earlier;
 use sink::Sink;
@@ -39,8 +40,8 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// What running trials may use.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The data folder: kernels and compiled schedulers.
-    pub home: PathBuf,
+    /// The data folder, where kernels and source trees are; `None` where nothing says where it is.
+    pub home: Option<PathBuf>,
     /// The texts of the trials' schedulers that were read when the trials were planned.
     pub sources: Sources,
     /// Simulated trials, or virtual machines, at a time; `None`: as many as do not disturb each
@@ -52,6 +53,16 @@ pub struct Settings {
     pub earlier: Earlier,
     /// The program that runs trials inside virtual machines; `None`: this one.
     pub executable: Option<PathBuf>,
+}
+
+impl Settings {
+    /// The data folder, for trials that need what is in it.
+    ///
+    /// # Errors
+    /// When nothing says where it is.
+    fn home(&self) -> Result<PathBuf> {
+        self.home.clone().map_or_else(locations::data_folder, Ok)
+    }
 }
 
 /// Runs the trials with their prepared schedulers; each has its record in the sink before the next

@@ -36,9 +36,13 @@ pub fn run(trials: &[Trial], natives: &Natives, jobs: Option<usize>, sink: &Sink
         }
     };
     thread::scope(|scope| {
-        for _ in 0..jobs {
-            scope.spawn(work);
+        // Where no further thread can be started, this one does all.
+        for _ in 1..jobs {
+            if thread::Builder::new().spawn_scoped(scope, work).is_err() {
+                break;
+            }
         }
+        work();
     });
 }
 

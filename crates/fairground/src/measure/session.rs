@@ -165,7 +165,7 @@ impl<'a> Sessions<'a> {
         let trials = planned.trials.len();
         (self.hear)(&Progress::Planned { trials, done: trials - left.len() });
         let settings = Settings {
-            home: locations::data_folder()?,
+            home: locations::data_folder().ok(),
             sources: planned.sources.clone(),
             jobs: self.execution.jobs,
             offline: self.execution.offline,

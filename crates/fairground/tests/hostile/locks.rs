@@ -35,7 +35,7 @@ fn is_whole(bench: &Bench, store: &str, records: usize) {
     assert_eq!(bench.records(store).len(), records);
     bench.run(&["compare", "--identical", "a.db", store]).success();
     let said = stdout(&bench.run(&["store", "check", store]).success());
-    assert!(said.contains(&format!(" {records} records")), "{said}");
+    assert!(said.contains(&format!("records: {records}\n")), "{said}");
 }
 
 #[test]

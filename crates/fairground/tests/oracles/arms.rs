@@ -81,7 +81,8 @@ fn answers(trials: &[Trial], sources: Sources) -> Vec<Record> {
     let prepared = objects::prepare(trials, &sources).unwrap_or_else(|error| panic!("{error}"));
     let executable = Some(PathBuf::from(env!("CARGO_BIN_EXE_fairground")));
     let earlier = Earlier::default();
-    let settings = Settings { home, sources, jobs: None, offline: true, earlier, executable };
+    let settings =
+        Settings { home: Some(home), sources, jobs: None, offline: true, earlier, executable };
     let mut records = Vec::new();
     let mut keep = |record: &Record| {
         records.push(record.clone());

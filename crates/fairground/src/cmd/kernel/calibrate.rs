@@ -74,8 +74,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
 /// The file that gets the table; empty where there is none yet.
 fn read(file: Option<&Path>) -> Result<String> {
     match file.filter(|file| file.exists()) {
-        Some(file) => std::fs::read_to_string(file)
-            .with_context(|| format!("{}: cannot be read", file.display())),
+        Some(file) => files::text(file, files::DEFINITION)
+            .map_err(|fault| bad_input(format!("{}: {fault}", file.display()))),
         None => Ok(String::new()),
     }
 }
@@ -89,7 +89,7 @@ fn measure(
 ) -> Result<Option<Vec<Record>>> {
     let stop = interrupt::flag()?;
     let settings = Settings {
-        home: locations::data_folder()?,
+        home: locations::data_folder().ok(),
         sources,
         jobs: None,
         offline: args.offline,

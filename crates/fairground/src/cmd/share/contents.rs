@@ -12,7 +12,7 @@ pub fn lines(shared: &Shared) -> Vec<String> {
     let (trials, sessions) = (shared.records().count(), shared.sessions.len());
     let mut lines = vec![
         "what will leave this machine:".to_owned(),
-        format!("  {trials} trials of {sessions} sessions, their numbers and outcomes"),
+        format!("  sessions: {sessions}, trials: {trials}, with their numbers and outcomes"),
     ];
     lines.extend(shared.sources.iter().flat_map(files));
     let facts = facts(shared);

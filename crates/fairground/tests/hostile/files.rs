@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Names that mean something endless, and files that are more than they seem.
+
+use std::io::Write;
+use std::process::Stdio;
+use std::time::Duration;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use model::trial::sha256_hex;
+
+use crate::common::{Bench, stderr};
+
+/// Long enough for what is refused at once, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn pipe(bench: &Bench, name: &str) {
+    let made = std::process::Command::new("mkfifo").arg(bench.path(name)).status();
+    assert!(made.expect("mkfifo runs").success());
+}
+
+/// What is said when these arguments are refused.
+fn refused(bench: &Bench, arguments: &[&str]) -> String {
+    let mut command = bench.fairground(arguments);
+    stderr(&command.timeout(PATIENCE).assert().code(2))
+}
+
+#[test]
+fn pipes_devices_and_folders_are_refused_by_name() {
+    let bench = Bench::new();
+    for name in ["w.toml", "e.toml", "m.toml", "s.db", "b.fairground", "r.json"] {
+        pipe(&bench, name);
+    }
+    std::os::unix::fs::symlink("/dev/zero", bench.path("z.toml")).expect("a link");
+    let rr = ["run", "--on", "sim", "--scheduler", "rr", "--workload"];
+    let with = |more: &[&'static str]| [&rr[..], more].concat();
+    for (arguments, said) in [
+        (with(&["./w.toml"]), "w.toml: is a pipe"),
+        (with(&["./z.toml"]), "z.toml: is a device"),
+        (with(&["./tiny.toml", "--machine", "./m.toml"]), "m.toml: is a pipe"),
+        (with(&["./tiny.toml", "--store", "s.db"]), "s.db: not a Fairground store (it is a pipe"),
+        (vec!["run", "./e.toml"], "e.toml: is a pipe"),
+        (vec!["compare", "s.db"], "it is a pipe"),
+        (vec!["import", "b.fairground"], "is a pipe"),
+        (vec!["import", "r.json"], "r.json: is a pipe"),
+        (vec!["import", "/dev/zero"], "/dev/zero: is a device"),
+        (vec!["import", "/"], "is a folder"),
+    ] {
+        let words = refused(&bench, &arguments);
+        assert!(words.contains(said), "{arguments:?}: {words}");
+    }
+}
+
+#[test]
+fn standard_input_is_limited_and_must_be_text() {
+    let bench = Bench::new();
+    let endless = std::fs::File::open("/dev/zero").expect("a device");
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_fairground"))
+        .arg("trial")
+        .stdin(Stdio::from(endless))
+        .output()
+        .expect("it ends");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("has more than 4 MiB"));
+    let bytes = bench.fairground(&["trial"]).write_stdin(&b"\xff\xfe"[..]).assert().code(2);
+    assert!(stderr(&bytes).contains("is not UTF-8 text"), "{}", stderr(&bytes));
+    let folder = std::fs::File::open(bench.path("")).expect("a folder");
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_fairground"))
+        .arg("trial")
+        .stdin(Stdio::from(folder))
+        .output()
+        .expect("it ends");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+/// A sealed file that unpacks to `[[],[],…]`, as a definition.
+fn bomb(lists: usize) -> Vec<u8> {
+    let inner = format!("[{}[]]", "[],".repeat(lists));
+    let id = &sha256_hex(inner.as_bytes())[..16];
+    let about = r#"{"about":{"by":"","note":"","fairground":"0","left_out":[]}}"#;
+    let body = format!("{about}\n{{\"definition\":{{\"id\":\"{id}\",\"is\":{inner}}}}}\n");
+    let (sha256, bytes) = (sha256_hex(body.as_bytes()), body.len());
+    let seal = format!(r#"{{"fairground_share":1,"sha256":"{sha256}","bytes":{bytes}}}"#);
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    write!(encoder, "{seal}\n{body}").expect("memory");
+    encoder.finish().expect("memory")
+}
+
+#[test]
+fn a_bomb_is_refused_before_it_is_unpacked() {
+    let bench = Bench::new();
+    let packed = bomb(10_000_000);
+    assert!(packed.len() < 100_000, "{} bytes", packed.len());
+    std::fs::write(bench.path("bomb.fairground"), packed).expect("written");
+    let said = refused(&bench, &["import", "bomb.fairground"]);
+    assert!(said.contains("would unpack to") && said.contains("nothing was imported"), "{said}");
+}
+
+#[test]
+fn depth_is_limited() {
+    let bench = Bench::new();
+    let deep = 100_000;
+    let json = format!("{}{}", "[".repeat(deep), "]".repeat(deep));
+    bench.write("deep.json", &format!("{{\"tasks\": {json}}}"));
+    bench.write("deep.toml", &format!("about = \"x\"\nparameters = {json}\n"));
+    bench.write("hyperfine.json", &format!("{{\"results\": {json}}}"));
+    let rr = ["run", "--on", "sim", "--scheduler", "rr", "--workload"];
+    for file in ["./deep.json", "./deep.toml"] {
+        refused(&bench, &[&rr[..], &[file]].concat());
+    }
+    refused(&bench, &["import", "hyperfine.json", "--as", "hyperfine"]);
+    refused(&bench, &["import", "deep.toml", "--as", "stress-ng"]);
+    let mut trial = bench.fairground(&["trial"]);
+    trial.write_stdin(json).timeout(PATIENCE).assert().code(2);
+}
+
+#[test]
+fn a_plan_that_is_too_large_is_refused_with_what_to_write() {
+    let bench = Bench::new();
+    let rr = ["plan", "--on", "sim", "--scheduler", "rr", "--workload", "./tiny.toml"];
+    let said = refused(&bench, &[&rr[..], &["--blocks", "10000", "--runs", "10000"]].concat());
+    assert!(said.contains("a plan of ") && said.contains("write fewer blocks"), "{said}");
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The one reader of files and standard input that people and strangers hand to the program.
+//!
+//! A name can mean anything: a pipe that nobody writes to, a device without an end, a folder, 100
+//! GiB. So a file is opened without waiting, must be a regular one, and has a limit by its kind.
+//!
+//! What is not here: what files mean, and files of the program's own.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+
+use nix::fcntl::OFlag;
+
+/// A kind of file, and the most bytes that one may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// What it is called: `a definition`.
+    pub noun: &'static str,
+    /// The most bytes.
+    pub most: u64,
+}
+
+/// Experiments, workloads, machines, cares, claims, rt-app's files.
+pub const DEFINITION: Kind = Kind { noun: "a definition", most: 4 << 20 };
+/// Results of other programs.
+pub const RESULT: Kind = Kind { noun: "a result", most: 64 << 20 };
+/// Shared files, packed.
+pub const SHARED: Kind = Kind { noun: "a shared file", most: 128 << 20 };
+/// A trial as JSON.
+pub const TRIAL: Kind = Kind { noun: "a trial", most: 16 << 20 };
+/// A list of files of a source tree.
+pub const LIST: Kind = Kind { noun: "a list", most: 16 << 20 };
+
+/// Why a file was not read.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// The system refuses it.
+    #[error("cannot be read: {0}")]
+    System(#[from] io::Error),
+    /// It is a folder, a pipe, a device or a socket.
+    #[error("is {0}, and not a regular file")]
+    Special(&'static str),
+    /// It has more bytes than its kind may have.
+    #[error("has more than {} MiB, which {} never has", .0.most >> 20, .0.noun)]
+    TooLarge(Kind),
+    /// It is not text.
+    #[error("is not UTF-8 text (byte {0} is none)")]
+    NotText(usize),
+}
+
+impl Fault {
+    /// Whether there is no such file.
+    pub fn is_absence(&self) -> bool {
+        matches!(self, Fault::System(error) if error.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+/// The content of a file.
+///
+/// # Errors
+/// It cannot be read, is no regular file, or is too large.
+pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, Fault> {
+    limited(&mut open(path)?, kind)
+}
+
+/// The text of a file.
+///
+/// # Errors
+/// As for [`read`], and when it is not text.
+pub fn text(path: &Path, kind: Kind) -> Result<String, Fault> {
+    as_text(read(path, kind)?)
+}
+
+/// The text that comes from standard input or another stream.
+///
+/// # Errors
+/// It cannot be read, is too large, or is not text.
+pub fn stream_text(stream: &mut impl Read, kind: Kind) -> Result<String, Fault> {
+    as_text(limited(stream, kind)?)
+}
+
+/// The first bytes of a file; fewer if it is shorter.
+///
+/// # Errors
+/// It cannot be read, or is no regular file.
+pub fn beginning(path: &Path, bytes: u64) -> Result<Vec<u8>, Fault> {
+    let mut start = Vec::new();
+    open(path)?.take(bytes).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+/// Refuses what is there and is no regular file, for libraries that open files themselves. What is
+/// not there is theirs to judge.
+///
+/// # Errors
+/// It is a folder, a pipe, a device or a socket.
+pub fn refuse_special(path: &Path) -> Result<(), Fault> {
+    match std::fs::metadata(path) {
+        Ok(facts) => special(facts.file_type()).map_or(Ok(()), |what| Err(Fault::Special(what))),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Opens a regular file. Opening a pipe or a device may wait for ever or do something, so its type
+/// is looked at before, and again after: names can change.
+fn open(path: &Path) -> Result<File, Fault> {
+    refuse_special(path)?;
+    let flags = OFlag::O_NONBLOCK | OFlag::O_CLOEXEC | OFlag::O_NOCTTY;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)?;
+    match special(file.metadata()?.file_type()) {
+        Some(what) => Err(Fault::Special(what)),
+        None => Ok(file),
+    }
+}
+
+fn special(kind: std::fs::FileType) -> Option<&'static str> {
+    let kinds = [
+        (kind.is_dir(), "a folder"),
+        (kind.is_fifo(), "a pipe"),
+        (kind.is_char_device() || kind.is_block_device(), "a device"),
+        (kind.is_socket(), "a socket"),
+    ];
+    kinds.into_iter().find(|(is, _)| *is).map(|(_, what)| what)
+}
+
+fn limited(stream: &mut impl Read, kind: Kind) -> Result<Vec<u8>, Fault> {
+    let mut bytes = Vec::new();
+    stream.take(kind.most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > kind.most { Err(Fault::TooLarge(kind)) } else { Ok(bytes) }
+}
+
+fn as_text(bytes: Vec<u8>) -> Result<String, Fault> {
+    String::from_utf8(bytes).map_err(|error| Fault::NotText(error.utf8_error().valid_up_to()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn what_has_no_end_is_refused_by_its_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = |name: &str| folder.path().join(name);
+        nix::unistd::mkfifo(&place("pipe"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+        let _socket = UnixListener::bind(place("socket")).expect("a socket");
+        std::os::unix::fs::symlink("/dev/zero", place("link")).expect("a link");
+        for (path, what) in [
+            (place("pipe"), "a pipe"),
+            (place("socket"), "a socket"),
+            (place("link"), "a device"),
+            (folder.path().to_owned(), "a folder"),
+        ] {
+            let said = read(&path, DEFINITION).expect_err(what).to_string();
+            assert_eq!(said, format!("is {what}, and not a regular file"));
+        }
+    }
+
+    #[test]
+    fn sizes_are_limited_by_kind() {
+        let small = Kind { noun: "a word", most: 3 };
+        assert_eq!(stream_text(&mut &b"abc"[..], small).expect("three bytes"), "abc");
+        let fault = stream_text(&mut io::repeat(b'x'), small).expect_err("too many");
+        assert!(matches!(fault, Fault::TooLarge(_)), "{fault}");
+        let fault = stream_text(&mut &b"a\xff"[..], small).expect_err("no text");
+        assert!(matches!(fault, Fault::NotText(1)), "{fault}");
+    }
+
+    #[test]
+    fn absence_is_told_from_other_faults() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert!(read(&folder.path().join("none"), LIST).is_err_and(|fault| fault.is_absence()));
+        assert!(read(folder.path(), LIST).is_err_and(|fault| !fault.is_absence()));
+        std::fs::write(folder.path().join("a"), "abc").expect("written");
+        assert_eq!(beginning(&folder.path().join("a"), 2).expect("two bytes"), b"ab");
+    }
+}

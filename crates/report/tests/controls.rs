@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Every control of a page is used by a script, also those that are hidden and those that come
+//! before the numbers do: nothing complains. Skips with a message where there is no Chromium.
+
+mod chromium;
+mod page;
+mod synthetic;
+
+use chromium::driver::{Reader, is_quiet, opened};
+use page::page_of;
+use serde_json::json;
+
+/// What plotly says when the size of a chart changes often in a short time; it draws the chart.
+const OF_PLOTLY: &str = "Too many auto-margin redraws.";
+
+/// Uses all controls once, and answers with their number.
+const USE_ALL: &str = "(async () => {
+    const controls = [...document.querySelectorAll('button, summary, select, input, a[href^=\"#\"]')];
+    for (const control of controls) {
+        if (control instanceof HTMLSelectElement) {
+            for (const { value } of control.options) {
+                control.value = value;
+                control.dispatchEvent(new Event('change', { bubbles: true }));
+            }
+        } else if (control instanceof HTMLInputElement) {
+            control.value = 'fifo';
+            control.dispatchEvent(new Event('input', { bubbles: true }));
+        } else {
+            control.click();
+        }
+        await new Promise((done) => setTimeout(done));
+    }
+    await new Promise((done) => setTimeout(done, 500));
+    return controls.length;
+})()";
+
+/// Clicks what is there before the numbers are.
+const CLICK_EARLY: &str = "addEventListener('DOMContentLoaded', () =>
+    document.querySelectorAll('button').forEach((button) => button.click()));";
+
+fn used(reader: &mut Reader) -> u64 {
+    reader.evaluate(USE_ALL).as_u64().expect("a number")
+}
+
+#[test]
+fn every_control_can_be_used_at_any_time() {
+    let records = synthetic::experiment();
+    let plain = &records[..records.len() / 2];
+    for page in [page_of(&records), page_of(plain)] {
+        let Some((mut reader, path, _folder)) = opened(&page) else { return };
+        let source = json!({ "source": CLICK_EARLY });
+        reader.call("Page.addScriptToEvaluateOnNewDocument", source);
+        reader.open(&path, "");
+        let controls = used(&mut reader);
+        println!("{controls} controls");
+        assert!(controls > 50, "{controls}");
+        used(&mut reader);
+        reader.complaints.retain(|said| !said.contains(OF_PLOTLY));
+        is_quiet(&reader);
+    }
+}
