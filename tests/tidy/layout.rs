@@ -9,6 +9,8 @@ use crate::{File, expect_none, files, root};
 const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
     ("live", &["compile", "parsers", "play", "worker"]),
     ("sim", &["compile", "play", "sandbox", "worker"]),
+    // Trials become records wherever they run.
+    ("execution", &["compile", "live", "sim", "spec", "store", "vm"]),
     // The compiler reads a stranger's text.
     ("compile", &["sandbox"]),
     // A report is a function of a comparison, whose type the statistics define.
@@ -23,24 +25,37 @@ const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
 
 /// Crates that measure or compute: they emit events and return values, they never print.
 const SILENT: &[&str] = &[
-    "model", "play", "parsers", "spec", "compile", "sandbox", "worker", "live", "vm", "sim",
-    "store", "exchange", "stats", "report",
+    "model",
+    "play",
+    "parsers",
+    "spec",
+    "compile",
+    "sandbox",
+    "worker",
+    "live",
+    "vm",
+    "sim",
+    "execution",
+    "store",
+    "exchange",
+    "stats",
+    "report",
 ];
 
 /// The backends: what links libbpf, QEMU's side of a boot, or native schedulers.
 const BACKENDS: &[&str] = &["live", "vm", "sim"];
 
 /// Crates that read what people and strangers hand to the program.
-const READERS: &[&str] = &["spec", "exchange", "store", "fairground"];
+const READERS: &[&str] = &["spec", "exchange", "store", "execution", "fairground"];
 
 /// Files there that are the kernel's or the program's own, and answers that are asked for.
 const OWN_FILES: &[&str] = &[
     // The tree's tests, for `fairground check`.
     "crates/spec/src/mentions.rs",
     // `/proc`.
-    "crates/fairground/src/execution/live.rs",
+    "crates/execution/src/live.rs",
     // Objects that this program has just compiled.
-    "crates/fairground/src/execution/objects.rs",
+    "crates/execution/src/objects.rs",
     // Questions at a terminal.
     "crates/fairground/src/cmd/recommend.rs",
     // A lock's own note, of a limited length.

@@ -13,6 +13,9 @@ use std::io;
 use std::process::ExitCode;
 
 use anyhow::Error;
+use execution::interrupt;
+use execution::refusal::BadInput;
+pub use execution::refusal::bad_input;
 use model::Record;
 
 use crate::output::{Closed, tell};
@@ -24,17 +27,7 @@ pub const BAD_INPUT: u8 = 2;
 /// The lab itself failed: what ran was fine, or nothing could run.
 pub const LAB_FAILED: u8 = 3;
 /// Interrupted by the user; `--resume` continues.
-pub const INTERRUPTED: u8 = 130;
-
-/// The user's fault: the message names what was given and what to write instead.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct BadInput(String);
-
-/// Shorthand for an [`Error`] that ends the program with [`BAD_INPUT`].
-pub fn bad_input(message: impl Into<String>) -> Error {
-    BadInput(message.into()).into()
-}
+pub const INTERRUPTED: u8 = interrupt::EXIT_CODE;
 
 /// The exit code of a verb whose trials have left these records: [`MISBEHAVED`] unless all are ok.
 pub fn of_records(records: &[Record]) -> ExitCode {

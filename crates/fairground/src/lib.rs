@@ -7,11 +7,11 @@
 //!
 //! Read in this order: [`cmd`] is the table of verbs; [`experiment_options`] and
 //! [`planned_experiment`] turn a command line into trials, with the crate `spec`; [`measure`] is
-//! the service behind every verb that measures, and [`execution`] executes trials on the backends.
+//! the service behind every verb that measures, and the crate `execution` executes trials on the backends.
 //! [`records`], [`stores`], [`sessions`] and [`summary`] are what the reading verbs share,
 //! [`lineage`] tells which scheduler descends from which. [`claims`] tests what others have
 //! published, [`advice`] finds the scheduler for a user, [`calibration`] the costs of the
-//! simulator. [`command_line`], [`dates`], [`duration`], [`exit`], [`locations`], [`output`] and
+//! simulator. [`command_line`], [`dates`], [`duration`], [`exit`], [`output`] and
 //! [`ui`] are small things that many verbs need. Other tools' files, and files for other people,
 //! are in the crate `exchange`.
 
@@ -22,11 +22,9 @@ pub mod cmd;
 pub mod command_line;
 pub mod dates;
 pub mod duration;
-pub mod execution;
 pub mod exit;
 pub mod experiment_options;
 pub mod lineage;
-pub mod locations;
 pub mod measure;
 pub mod output;
 pub mod planned_experiment;

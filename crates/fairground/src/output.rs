@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use model::text;
+use model::{Progress, text};
 use serde::Serialize;
 
 /// How to print what is printed for reading.
@@ -83,6 +83,13 @@ pub fn print(text: &str) -> Result<()> {
 /// errors are ignored, where `eprintln!` would panic.
 pub fn tell(text: impl std::fmt::Display) {
     let _ = writeln!(io::stderr(), "{}", text::lines(&text.to_string()));
+}
+
+/// Writes the notes of a measurement to standard error.
+pub fn notes(progress: &Progress<'_>) {
+    if let Progress::Note(note) = progress {
+        tell(note);
+    }
 }
 
 /// Tells the new name of a verb that was called by its old name.

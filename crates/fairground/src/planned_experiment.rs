@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::thread;
 
+use execution::objects::Sources;
 use model::{Backend, Contestant, Experiment, Seed, Trial};
 
-use crate::execution::objects::Sources;
 use spec::experiment::ResolvedExperiment;
 use spec::plan;
 use spec::{Host, Overrides, SpecError};

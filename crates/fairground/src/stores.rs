@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
+use execution::locations;
 use model::Record;
 use stats::Comparison;
 use stats::records::merge::{Merged, Part, merge};
@@ -15,7 +16,7 @@ use store::{Session, Store};
 
 use crate::exit::{self, bad_input};
 use crate::records::{self, Chosen, stem};
-use crate::{dates, locations, summary};
+use crate::{dates, summary};
 use exchange::share::{self, Shared};
 
 /// How every SQLite file begins.

@@ -28,7 +28,7 @@ fn kernel() -> Option<Kernel> {
     let found = match vm::packing::installed::find("qemu-system-x86_64") {
         None => Err("qemu-system-x86_64 is not installed".to_owned()),
         Some(_) => {
-            let home = fairground::locations::data_folder().expect("a home");
+            let home = execution::locations::data_folder().expect("a home");
             let found = vm::kernels::find(&home, "7");
             found.map_err(|error| format!("there is no kernel with sched_ext ({error})"))
         }

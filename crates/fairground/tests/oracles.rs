@@ -124,7 +124,7 @@ fn every_oracle_of_one_cpu_holds_on_the_real_kernel() {
 /// CI has the newest kernel only.
 #[test]
 fn every_oracle_of_older_kernels_holds_on_one() {
-    let home = fairground::locations::data_folder().expect("a home");
+    let home = execution::locations::data_folder().expect("a home");
     let kernels = vm::kernels::list(&home).unwrap_or_default();
     if !kernels.iter().any(|kernel| kernel.release.starts_with("6.1.")) {
         println!("skipped: there is no kernel 6.1 (`fairground kernel pull 6.1`)");

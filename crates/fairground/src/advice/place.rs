@@ -4,11 +4,11 @@
 use std::fs::OpenOptions;
 
 use anyhow::{Context, Result};
+use execution::locations::data_folder;
 use model::Backend;
 use vm::kernels;
 
 use super::race::VM_KERNEL;
-use crate::locations::data_folder;
 use crate::output;
 use spec::machine::HERE;
 

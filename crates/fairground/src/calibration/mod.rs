@@ -20,14 +20,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use execution::objects::{Natives, Sources, native_of};
 use model::{
     Backend, Contestant, Costs, Experiment, Machine, Policy, PolicyClass, Record, SchedulerChoice,
     Workload,
 };
 use serde::Deserialize;
 use stats::number::least_squares;
-
-use crate::execution::objects::{Natives, Sources, native_of};
 
 /// The costs that the witnesses show, by their names in machine files.
 pub const SEEN: [&str; 25] = [

@@ -4,8 +4,9 @@
 
 use std::path::PathBuf;
 
+use execution::locations;
+
 use crate::experiment_options::ExperimentOptions;
-use crate::locations;
 use crate::measure::Execution;
 use crate::records::Chosen;
 

@@ -8,6 +8,11 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use compile::Source;
+use execution::locations::data_folder;
+use execution::objects;
+use execution::repeated::Earlier;
+use execution::sink::Sink;
+use execution::{Settings, interrupt};
 use model::{
     Backend, Contestant, Experiment, Outcome, Record, SchedulerChoice, Seed, Step, TaskGroup,
     Workload,
@@ -16,12 +21,7 @@ use vm::kernels::{self, Kernel};
 use vm::packing::installed;
 
 use crate::claims;
-use crate::execution::objects;
-use crate::execution::repeated::Earlier;
-use crate::execution::sink::Sink;
-use crate::execution::{self, Settings, interrupt};
 use crate::exit;
-use crate::locations::data_folder;
 use crate::output;
 use crate::planned_experiment::{Definition, host_cpus};
 use spec::assets::{self, Kind};

@@ -4,8 +4,8 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use execution::in_guest;
 
-use crate::execution::in_guest;
 use crate::exit::bad_input;
 
 /// Options of `guest`: none, the kernel starts it.

@@ -9,7 +9,7 @@ use model::{Record, Seed};
 use store::{Session, Store};
 
 use crate::exit::bad_input;
-use crate::{command_line, dates, execution, output};
+use crate::{command_line, dates, output};
 use exchange::imports::record::{self, Source};
 use exchange::imports::{self, Fault, Format};
 use exchange::share::{self, Shared};
@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value = EXPERIMENT)]
     experiment: String,
     /// Where the records go
-    #[arg(long, value_name = "FILE", default_value = crate::locations::STORE)]
+    #[arg(long, value_name = "FILE", default_value = execution::locations::STORE)]
     store: PathBuf,
 }
 

@@ -8,10 +8,10 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Subcommand;
+use execution::locations::data_folder;
 use serde::Serialize;
 use vm::kernels::{self, Kernel};
 
-use crate::locations::data_folder;
 use crate::output::{self, Format};
 
 /// Options of `kernel`.

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::ValueEnum;
+use execution::locations::data_folder;
 use model::{Backend, Workload};
 use serde::Serialize;
 use vm::packing::installed;
@@ -15,7 +16,6 @@ use super::kernel;
 use crate::claims;
 use crate::exit;
 use crate::lineage;
-use crate::locations::data_folder;
 use crate::output::{self, Format};
 use crate::planned_experiment::{Definition, host_cpus};
 use spec::assets::{self, Kind};

@@ -7,11 +7,11 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::Result;
+use execution::{interrupt, objects};
 use live::active::active;
 use live::loader::{self, ExitInfo, LoadError};
 use model::SchedulerChoice;
 
-use crate::execution::{interrupt, objects};
 use crate::exit::{self, bad_input};
 use crate::output;
 use crate::planned_experiment::contestant;

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
+use execution::locations;
 use model::{Backend, Clock};
 use report::terminal::recommendation_text::RecommendationContext;
 use stats::decide::recommend::{Advice, recommend};
@@ -23,7 +24,7 @@ use crate::experiment_options::On;
 use crate::measure::{self, Blocks, Campaign, Comparing, Ended, Execution, JudgedBy};
 use crate::planned_experiment::host_cpus;
 use crate::records::Chosen;
-use crate::{command_line, duration, locations, output, summary, ui};
+use crate::{command_line, duration, output, summary, ui};
 use spec::assets::{self, Kind};
 use spec::care::{self, Care};
 use spec::machine::{self, HERE};

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use execution::locations;
 use model::Seed;
 use model::claim::Source;
 use report::replication::Replication;
@@ -19,7 +20,7 @@ use crate::experiment_options::Backends;
 use crate::measure::{self, Campaign, Ended, Execution, JudgedBy};
 use crate::planned_experiment::{Definition, PlannedExperiment};
 use crate::records::Chosen;
-use crate::{command_line, dates, locations, output, summary, ui};
+use crate::{command_line, dates, output, summary, ui};
 use spec::Overrides;
 
 /// The fewest independent replicates that give an interval of a median.

@@ -12,8 +12,8 @@ use model::{Record, SchedulerChoice};
 use store::{SchedulerSource, Session, Store};
 
 use crate::exit::bad_input;
+use crate::output;
 use crate::records::Chosen;
-use crate::{execution, output};
 use exchange::share::private::{Owner, is_sentence};
 use exchange::share::{About, ENDING, Shared};
 

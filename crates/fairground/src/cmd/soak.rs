@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use execution::locations::data_folder;
 use model::{Backend, Record, SchedulerChoice};
 use stats::view::survival;
 
 use super::campaign_options::CampaignOptions;
 use crate::exit;
 use crate::experiment_options::{Backends, On};
-use crate::locations::data_folder;
 use crate::measure::{self, Campaign, Ended, JudgedBy};
 use crate::output;
 use crate::ui;

@@ -24,7 +24,7 @@ enum What {
     /// locks that were left behind
     Check {
         /// The store
-        #[arg(value_name = "FILE", default_value = crate::locations::STORE)]
+        #[arg(value_name = "FILE", default_value = execution::locations::STORE)]
         file: PathBuf,
         /// Make a new file of all that is whole, and keep the old one beside it
         #[arg(long)]

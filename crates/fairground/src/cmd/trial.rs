@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use execution::locations;
+use execution::repeated::Earlier;
+use execution::{Settings, one};
 use model::Trial;
 
-use crate::execution::repeated::Earlier;
-use crate::execution::{Settings, one};
 use crate::exit::{self, bad_input};
 use crate::experiment_options::On;
-use crate::locations;
 use crate::output;
 
 /// Options of `trial`.
@@ -45,7 +45,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         earlier: Earlier::default(),
         executable: None,
     };
-    let Some(record) = one::one(trial, &settings)? else {
+    let Some(record) = one::one(trial, &settings, &mut output::notes)? else {
         return Ok(exit::interrupted());
     };
     output::print(&(serde_json::to_string(&record)? + "\n"))?;

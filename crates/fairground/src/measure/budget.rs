@@ -5,11 +5,11 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use execution::boots;
 
 use super::block_count::{self, Estimate};
 use super::session::{Continues, Remarks, Sessions};
 use super::{Ended, visible};
-use crate::execution::boots;
 use crate::planned_experiment::PlannedExperiment;
 use spec::plan;
 

@@ -25,9 +25,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use execution::sink::Hear;
 use model::Design;
 
-use crate::execution::sink::Hear;
 use crate::planned_experiment::PlannedExperiment;
 use session::{Continues, Remarks, Sessions};
 

@@ -6,18 +6,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
+use execution::locations;
+use execution::objects::{self, Prepared};
+use execution::repeated::Earlier;
+use execution::sink::{Hear, Sink};
+use execution::{Settings, interrupt};
 use model::{Backend, Progress, Trial};
 use store::{Filter, Holder, PlanLock, SchedulerSource, Session, Store};
 
 use super::claimable::ClaimableComparisons;
 use super::{Ended, Execution};
-use crate::execution::objects::{self, Prepared};
-use crate::execution::repeated::Earlier;
-use crate::execution::sink::{Hear, Sink};
-use crate::execution::{self, Settings, interrupt};
 use crate::planned_experiment::PlannedExperiment;
 use crate::records::Chosen;
-use crate::{command_line, dates, locations};
+use crate::{command_line, dates};
 
 /// What is said about a plan before its trials run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -92,7 +92,7 @@ fn missing(programs: &[&str]) -> Option<String> {
     if let Some(program) = [&["qemu-system-x86_64"], programs].concat().iter().find(absent) {
         return Some(format!("{program} is not installed"));
     }
-    let home = fairground::locations::data_folder().ok()?;
+    let home = execution::locations::data_folder().ok()?;
     let kernels = vm::kernels::list(&home).unwrap_or_default();
     let has_sched_ext = kernels.iter().any(|kernel| kernel.sched_ext);
     (!has_sched_ext).then(|| "there is no kernel with sched_ext (`fairground kernel pull`)".into())

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use compile::Source;
-use fairground::execution::objects;
+use execution::objects;
 use model::{Backend, Outcome, Record, Trial};
 use vm::{Accelerator, BootRequest, Event, Kernel, Resume};
 

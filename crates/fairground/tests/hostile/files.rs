@@ -61,7 +61,7 @@ fn standard_input_is_limited_and_must_be_text() {
         .output()
         .expect("it ends");
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("has more than 4 MiB"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("has more than 16 MiB"));
     let bytes = bench.fairground(&["trial"]).write_stdin(&b"\xff\xfe"[..]).assert().code(2);
     assert!(stderr(&bytes).contains("is not UTF-8 text"), "{}", stderr(&bytes));
     let folder = std::fs::File::open(bench.path("")).expect("a folder");

@@ -6,16 +6,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use execution::locations;
+use execution::objects::{self, Prepared, Sources};
+use execution::repeated::Earlier;
+use execution::sink::Sink;
+use execution::{Settings, interrupt};
 use model::{Backend, Clock, Progress, Record, Seed, Trial};
 
 use crate::calibration::{self, table};
-use crate::execution::objects::{self, Prepared, Sources};
-use crate::execution::repeated::Earlier;
-use crate::execution::sink::Sink;
-use crate::execution::{self, Settings, interrupt};
 use crate::exit::bad_input;
 use crate::planned_experiment::host_cpus;
-use crate::{exit, locations, output, ui};
+use crate::{exit, output, ui};
 use spec::plan;
 
 /// Options of `kernel calibrate`.

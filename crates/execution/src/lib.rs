@@ -18,8 +18,10 @@ pub mod boots;
 pub mod in_guest;
 pub mod interrupt;
 pub mod live;
+pub mod locations;
 pub mod objects;
 pub mod one;
+pub mod refusal;
 pub mod repeated;
 pub mod simulated;
 pub mod sink;
@@ -29,7 +31,6 @@ use std::path::PathBuf;
 use anyhow::Result;
 use model::{Backend, Outcome, Provenance, Record, Trial};
 
-use crate::locations;
 use objects::{Prepared, Sources};
 use repeated::Earlier;
 use sink::Sink;

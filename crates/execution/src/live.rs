@@ -6,9 +6,9 @@ use std::fs;
 use live::context::Context;
 use model::{Progress, Trial};
 
-use super::VERSION;
-use super::sink::Sink;
+use crate::VERSION;
 use crate::locations;
+use crate::sink::Sink;
 
 /// Runs the trials in order until the sink says stop.
 pub fn run(trials: &[Trial], sink: &Sink<'_>) {

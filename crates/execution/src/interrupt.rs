@@ -8,7 +8,8 @@ use anyhow::{Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::exit;
+/// The exit code of a program that was interrupted: 128 and the signal's number.
+pub const EXIT_CODE: u8 = 130;
 
 /// A flag that becomes true at the first SIGINT, SIGTERM or SIGHUP, which also ends a compiler that
 /// runs; the second ends the program.
@@ -20,7 +21,7 @@ pub fn flag() -> Result<Arc<AtomicBool>> {
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         // The order matters: at the first signal the flag is still false, so the first hook does
         // nothing.
-        flag::register_conditional_shutdown(signal, i32::from(exit::INTERRUPTED), stop.clone())
+        flag::register_conditional_shutdown(signal, i32::from(EXIT_CODE), stop.clone())
             .and_then(|_| flag::register(signal, stop.clone()))
             .context("cannot handle signals")?;
     }

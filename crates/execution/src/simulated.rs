@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use model::{Outcome, Progress, Record, Trial};
 use sim::native::{LabFault, sandbox_parts, supervise};
 
-use super::VERSION;
-use super::objects::{Natives, native_of};
-use super::sink::Sink;
+use crate::VERSION;
+use crate::objects::{Natives, native_of};
+use crate::sink::Sink;
 
 /// Runs the trials until the sink says stop.
 pub fn run(trials: &[Trial], natives: &Natives, jobs: Option<usize>, sink: &Sink<'_>) {

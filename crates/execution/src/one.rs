@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A single trial without a store.
+
+use anyhow::Result;
+use model::{Record, Trial};
+
+use crate::sink::{Hear, Sink};
+use crate::{Settings, execute, interrupt, objects};
+
+/// Runs the trial, and tells what happens meanwhile. `None`: it was interrupted.
+///
+/// # Errors
+/// When its scheduler does not compile, or the lab itself fails.
+pub fn one(trial: Trial, settings: &Settings, hear: &mut Hear<'_>) -> Result<Option<Record>> {
+    let stop = interrupt::flag()?;
+    let mut answer: Option<Record> = None;
+    let mut keep = |record: &Record| {
+        answer = Some(record.clone());
+        Ok(())
+    };
+    let trials = [trial];
+    let prepared = objects::prepare(&trials, &settings.sources)?;
+    execute(&trials, &prepared, settings, &Sink::new(&mut keep, hear, &stop))?;
+    Ok(answer)
+}
