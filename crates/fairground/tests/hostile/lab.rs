@@ -30,6 +30,20 @@ fn a_small_stack_is_enough() {
 }
 
 #[test]
+fn a_machine_without_descriptors_is_the_lab_s_fault() {
+    let bench = Bench::new();
+    let arguments = [&TINY[..], &["--scheduler", "rr", "--resume"]].concat();
+    let output = limited(&bench, "ulimit -n 8", &arguments);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("Too many open files"), "{said}");
+    let store = bench.path("fairground.db");
+    assert!(!store.exists() || bench.records("fairground.db").iter().all(|r| r.outcome.is_ok()));
+    bench.run(&arguments).success();
+    assert_eq!(bench.records("fairground.db").len(), 2);
+}
+
+#[test]
 fn the_simulator_needs_no_home() {
     let bench = Bench::new();
     let arguments = [&TINY[..], &["--scheduler", "rr"]].concat();
