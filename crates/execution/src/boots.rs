@@ -9,8 +9,9 @@ use std::thread;
 
 use anyhow::{Context, Result, anyhow};
 use model::{Clock, Progress, Trial};
+use vm::installed;
 use vm::kernels::{self, Kernel};
-use vm::packing::{Packed, installed};
+use vm::packing::Packed;
 use vm::{Accelerator, BootRequest, Event};
 
 use crate::locations;

@@ -25,7 +25,7 @@ const ATTEMPTS: usize = 3;
 
 /// The newest kernel with sched_ext; says why there is none.
 fn kernel() -> Option<Kernel> {
-    let found = match vm::packing::installed::find("qemu-system-x86_64") {
+    let found = match vm::installed::find("qemu-system-x86_64") {
         None => Err("qemu-system-x86_64 is not installed".to_owned()),
         Some(_) => {
             let home = execution::locations::data_folder().expect("a home");

@@ -6,7 +6,7 @@
 //! possible.
 
 use std::collections::BTreeMap;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 use std::sync::atomic::{Ordering, fence};
 
@@ -44,7 +44,6 @@ pub struct Probes {
     globals: SharedMap<u8>,
     variables: Vec<Variable>,
     trace: bool,
-    statistics: Option<OwnedFd>,
 }
 
 /// Lets tasks announce the group of their next child, see [`Probes::announcer`]. Its method is
@@ -82,7 +81,7 @@ pub struct Readings {
     pub counted_ns: u64,
     /// The events, if a trace was demanded.
     pub trace: Option<Trace>,
-    /// Cost of each probe by its name, after [`Probes::count_cost`].
+    /// Cost of each probe by its name, where the kernel counts it (`kernel.bpf_stats_enabled`).
     pub cost: BTreeMap<String, ProbeCost>,
     /// Forked tasks that could not be counted, because a living task has their slot. It can only
     /// differ from 0 when task numbers exceed [`maps::SLOTS_MOST`] and wrap round; then the counts
@@ -126,7 +125,6 @@ impl Probes {
             object,
             variables,
             trace,
-            statistics: None,
         };
         // Number 0 is every CPU's idle task, which must not match an empty slot.
         probes.tasks.set(0, TaskSlot { pid: u32::MAX, ..TaskSlot::default() });
@@ -135,22 +133,6 @@ impl Probes {
             probes.links.push(program.attach().map_err(because)?);
         }
         Ok(probes)
-    }
-
-    /// Makes the kernel time the probes (and every other BPF program). That costs two clock
-    /// readings per execution of a program.
-    ///
-    /// # Errors
-    /// When the kernel refuses.
-    pub fn count_cost(&mut self) -> Result<(), String> {
-        // SAFETY: a system call without pointers; the descriptor is new and ours.
-        let fd = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
-        if fd < 0 {
-            return Err(format!("the kernel does not time BPF programs (error {fd})"));
-        }
-        // SAFETY: as above.
-        self.statistics = Some(unsafe { OwnedFd::from_raw_fd(fd) });
-        Ok(())
     }
 
     /// Assigns a thread to a group, before the common start. Threads and processes that it makes
@@ -267,14 +249,14 @@ impl Probes {
         }
     }
 
-    /// The number of calls and the mean time of each probe, as the kernel counted them.
+    /// The number of calls and the mean time of each probe, where the kernel counts them.
     fn cost(&self) -> BTreeMap<String, ProbeCost> {
-        let counted =
-            self.object.progs().filter(|program| program.autoload() && self.statistics.is_some());
-        let cost = counted.filter_map(|program| {
+        let loaded = self.object.progs().filter(|program| program.autoload());
+        let cost = loaded.filter_map(|program| {
             let (runs, time_ns) = run_statistics(program.as_fd().as_raw_fd())?;
-            let mean_ns = time_ns as f64 / (runs.max(1)) as f64;
-            Some((program.name().to_string_lossy().into_owned(), ProbeCost { runs, mean_ns }))
+            let mean_ns = time_ns as f64 / runs as f64;
+            let name = program.name().to_string_lossy().into_owned();
+            (runs > 0).then_some((name, ProbeCost { runs, mean_ns }))
         });
         cost.collect()
     }

@@ -5,7 +5,7 @@
 //! kernels ──► initramfs ──► qemu ──► guest: one trial after another ──► channel ──► trials
 //! ```
 //!
-//! [`kernels`] finds the image, [`packing`] finds what the trials' workloads need, [`initramfs`]
+//! [`kernels`] finds the image, [`installed`] programs of the host, [`packing`] finds what the trials' workloads need, [`initramfs`]
 //! packs it with the running program as `/init`, [`qemu`] starts the machine, [`guest`] runs
 //! inside it, [`channel`] carries records out of it, and [`run_trials`] makes sure that every trial
 //! gets exactly one record.
@@ -17,6 +17,7 @@ pub mod channel;
 mod console;
 pub mod guest;
 pub mod initramfs;
+pub mod installed;
 pub mod kernels;
 pub mod packing;
 pub mod qemu;

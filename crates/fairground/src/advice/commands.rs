@@ -5,7 +5,7 @@ use std::path::Path;
 
 use model::{Contestant, SchedulerChoice};
 use report::switching::{self, Obstacle};
-use vm::packing::installed;
+use vm::installed;
 
 use super::host::{Host, SchedExt};
 use crate::command_line::quoted;

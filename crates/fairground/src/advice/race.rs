@@ -8,7 +8,7 @@ use anyhow::Result;
 use model::metric::Direction;
 use model::{Backend, Experiment, SchedulerChoice, Seed, Workload};
 use stats::{Aim, MeasureKey, Watched};
-use vm::packing::installed;
+use vm::installed;
 
 use super::host::Host;
 use crate::exit::bad_input;

@@ -17,8 +17,8 @@ use model::{
     Backend, Contestant, Experiment, Outcome, Record, SchedulerChoice, Seed, Step, TaskGroup,
     Workload,
 };
+use vm::installed;
 use vm::kernels::{self, Kernel};
-use vm::packing::installed;
 
 use crate::claims;
 use crate::exit;

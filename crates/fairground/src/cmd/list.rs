@@ -10,7 +10,7 @@ use clap::ValueEnum;
 use execution::locations::data_folder;
 use model::{Backend, Workload};
 use serde::Serialize;
-use vm::packing::installed;
+use vm::installed;
 
 use super::kernel;
 use crate::claims;

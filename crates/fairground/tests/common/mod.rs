@@ -88,7 +88,7 @@ pub fn ready(needs: &[&str]) -> bool {
 }
 
 fn missing(programs: &[&str]) -> Option<String> {
-    let absent = |program: &&&str| vm::packing::installed::find(program).is_none();
+    let absent = |program: &&&str| vm::installed::find(program).is_none();
     if let Some(program) = [&["qemu-system-x86_64"], programs].concat().iter().find(absent) {
         return Some(format!("{program} is not installed"));
     }

@@ -2,32 +2,22 @@
 //! Programs with the shared libraries that they need.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// Finds a program as a shell does: a name with a `/` is a path, others are looked up in `PATH`.
+use crate::installed;
+
+/// The absolute path of a program that a trial needs.
 ///
 /// # Errors
 /// It is not installed.
 pub fn find(name: &str) -> Result<PathBuf> {
-    let candidates = if name.contains('/') {
-        vec![PathBuf::from(name)]
-    } else {
-        let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
-        std::env::split_paths(&path).map(|folder| folder.join(name)).collect()
-    };
-    let found = candidates.iter().find(|path| is_executable(path));
-    let found = found.with_context(|| {
+    let found = installed::find(name).with_context(|| {
         format!("the program `{name}`, which a trial in the VM needs, is not installed here")
     })?;
-    std::path::absolute(found).with_context(|| format!("resolving {}", found.display()))
-}
-
-fn is_executable(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+    std::path::absolute(&found).with_context(|| format!("resolving {}", found.display()))
 }
 
 /// The paths of the loader and of every library that it loads for a program; empty for a static

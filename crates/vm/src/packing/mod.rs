@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What trials need in their guest in addition to schedulers: programs, a compiler's parts, files.
 //!
-//! [`installed`] finds programs on the host, [`source_tree`] reads what the build of a tree needs.
+//! [`source_tree`] reads what the build of a tree needs.
 
-pub mod installed;
 pub mod source_tree;
 
 use std::fs;
@@ -13,6 +12,7 @@ use anyhow::{Context, Result, anyhow};
 use model::{Program, Trial};
 
 use crate::initramfs;
+use crate::installed;
 use source_tree::Tree;
 
 /// What goes into a guest; nothing for trials that need no real program.
