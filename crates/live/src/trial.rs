@@ -11,7 +11,7 @@ use model::{Measured, Outcome, Program, Provenance, Record, SchedulerChoice, Tra
 use crate::active::{active, sched_ext};
 use crate::context::Context;
 use crate::facts;
-use crate::player::{self, Options, Periodic, PlayError, Played, attributes, busy};
+use crate::player::{self, BusyLoop, Options, Periodic, PlayError, Played, attributes, busy};
 use crate::probes::Probes;
 use crate::program;
 use crate::trial::reloads::{Reloaded, Reloads};
@@ -134,7 +134,10 @@ fn play(
     let options = Options {
         setting: play::Setting::for_trial(trial),
         folder: context.folder.as_deref(),
-        rounds_per_ms: provenance.calibration_rounds_per_ms,
+        busy: match context.virtual_clock {
+            true => BusyLoop::COUNTED,
+            false => BusyLoop::timed(provenance.calibration_rounds_per_ms),
+        },
         probes: probes.as_mut(),
         on_interrupt: &mut on_interrupt,
         periodic: Periodic::new(trial.workload.reloads, duration_ns, &mut reload),

@@ -11,7 +11,7 @@
 
 use std::path::PathBuf;
 
-use live::player::{GroupPlayed, Options, Periodic, PlayError, busy};
+use live::player::{BusyLoop, GroupPlayed, Options, Periodic, PlayError, busy};
 use model::{
     Backend, Contestant, Machine, Outcome, Policy, PolicyClass, Record, SchedulerChoice, Seed,
     Trial, Workload,
@@ -203,7 +203,7 @@ fn play_live(workload: &Workload) -> Result<Vec<GroupPlayed>, PlayError> {
     let options = Options {
         setting: Setting { policy: Policy::default(), seed: Seed(1), cpus: CPUS },
         folder: None,
-        rounds_per_ms: busy::calibrate() / 8,
+        busy: BusyLoop::timed(busy::calibrate() / 8),
         probes: None,
         on_interrupt: &mut || {},
         periodic: Periodic::new(0, 0, &mut nothing),

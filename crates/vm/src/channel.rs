@@ -7,11 +7,14 @@
 //! the next trial's clock nor its scheduling, which a serial port (interrupts, a tty, kernel
 //! threads) does.
 //!
-//! A frame is `FG`, a kind, the payload's length (4 bytes, little-endian), the payload, and the
-//! first eight bytes of the payload's SHA-256.
+//! A frame is `FG`, a kind, a length (4 bytes, little-endian), the payload as zlib packs it, which
+//! has this length, and the first eight bytes of its SHA-256. Each byte costs the emulator some
+//! microseconds, and a trace has millions of them before it is packed.
 
 use std::io::{self, Read};
 
+use flate2::Compression;
+use flate2::read::{ZlibDecoder, ZlibEncoder};
 use sha2::{Digest, Sha256};
 
 /// The debug console's I/O port, where Bochs had its own. QEMU's firmware talks to port 0x402.
@@ -57,14 +60,29 @@ impl FrameKind {
 /// # Panics
 /// Never for payloads below 4 GiB.
 pub fn encode(kind: FrameKind, payload: &[u8]) -> Vec<u8> {
+    let payload = packed(payload);
     let length = u32::try_from(payload.len()).unwrap_or(u32::MAX).to_le_bytes();
     let mut frame = Vec::with_capacity(HEAD + payload.len() + SUM);
     frame.extend_from_slice(MAGIC);
     frame.push(kind as u8);
     frame.extend_from_slice(&length);
-    frame.extend_from_slice(payload);
-    frame.extend_from_slice(&Sha256::digest(payload)[..SUM]);
+    frame.extend_from_slice(&payload);
+    frame.extend_from_slice(&Sha256::digest(&payload)[..SUM]);
     frame
+}
+
+fn packed(payload: &[u8]) -> Vec<u8> {
+    let mut packed = Vec::new();
+    let read = ZlibEncoder::new(payload, Compression::fast()).read_to_end(&mut packed);
+    read.unwrap_or_else(|_| unreachable!("memory can be read"));
+    packed
+}
+
+fn unpacked(packed: &[u8]) -> io::Result<Vec<u8>> {
+    let mut payload = Vec::new();
+    let mut from = ZlibDecoder::new(packed).take(LENGTH_MAX as u64 + 1);
+    from.read_to_end(&mut payload).map_err(|_| damaged("it cannot be unpacked"))?;
+    if payload.len() > LENGTH_MAX { Err(damaged("it is too long")) } else { Ok(payload) }
 }
 
 /// Reads one frame; `None` at the end of the stream.
@@ -90,7 +108,7 @@ pub fn decode(from: &mut impl Read) -> io::Result<Option<(FrameKind, Vec<u8>)>> 
     if sum != Sha256::digest(&payload)[..SUM] {
         return Err(damaged("its checksum is wrong"));
     }
-    Ok(Some((kind, payload)))
+    Ok(Some((kind, unpacked(&payload)?)))
 }
 
 fn damaged(why: &str) -> io::Error {

@@ -35,8 +35,7 @@ pub fn play(workload: &Workload, options: Options) -> Result<Played, PlayError> 
         .map_err(|refusal| PlayError::Failed(refusal.to_string()))?;
     allow_interruption();
     let system = PlayError::system;
-    let run =
-        RunState::new(script, options.rounds_per_ms).map_err(system("preparing the trial"))?;
+    let run = RunState::new(script, options.busy).map_err(system("preparing the trial"))?;
     let run = Arc::new(run);
     let forks = run.script.forks();
     let processes =

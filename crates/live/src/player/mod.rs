@@ -43,6 +43,7 @@ mod tests;
 pub mod threads;
 pub mod usage;
 
+pub use busy::BusyLoop;
 pub use main_thread::play;
 pub use periodic::Periodic;
 
@@ -52,8 +53,8 @@ pub struct Options<'a> {
     pub setting: Setting,
     /// The folder in which a real program works; `None`: the current one.
     pub folder: Option<&'a Path>,
-    /// Loop rounds of one millisecond of CPU time, see [`busy`].
-    pub rounds_per_ms: u64,
+    /// How CPU time is used.
+    pub busy: BusyLoop,
     /// The probes, attached to [`play::script::measured_groups`], if there are any.
     pub probes: Option<&'a mut Probes>,
     /// Called when the trial is aborted, before the tasks are ended: a scheduler that does not run

@@ -13,6 +13,7 @@ use play::{Script, Tally};
 use worker::{Pipe, pipe};
 
 use crate::player::attributes::{Errno, cpu_set};
+use crate::player::busy::BusyLoop;
 use crate::player::futex::{Barrier, Condition, Lock, Semaphore};
 use crate::player::shared_memory::{Recorder, Shareable, Shared};
 use crate::probes::Announcer;
@@ -109,8 +110,8 @@ unsafe impl Shareable for Counts {}
 pub struct RunState {
     /// The script.
     pub script: Script,
-    /// Loop rounds of one millisecond of CPU time.
-    pub rounds_per_ms: u64,
+    /// How CPU time is used.
+    pub busy: BusyLoop,
     control: Shared<Control>,
     /// One for each task that starts by itself.
     pub slots: Shared<TaskSlot>,
@@ -140,11 +141,11 @@ pub struct RunState {
 
 impl RunState {
     /// The state before the common start. Fails when the kernel refuses memory, pipes or files.
-    pub fn new(script: Script, rounds_per_ms: u64) -> io::Result<RunState> {
+    pub fn new(script: Script, busy: BusyLoop) -> io::Result<RunState> {
         let pipes = open_pipes(script.pipes())?;
         let directory = std::env::temp_dir();
         let run = RunState {
-            rounds_per_ms,
+            busy,
             control: Shared::new(1)?,
             slots: Shared::new(script.tasks())?,
             groups: script.groups.iter().map(GroupTally::new).collect::<io::Result<_>>()?,
@@ -326,7 +327,7 @@ mod tests {
 
     #[test]
     fn the_first_fault_is_kept() {
-        let run = RunState::new(Script::default(), 1).unwrap();
+        let run = RunState::new(Script::default(), BusyLoop::COUNTED).unwrap();
         assert_eq!(run.fault(), None);
         run.report(Fault::Exec, 7, libc::ENOENT);
         run.report(Fault::Policy, 1, libc::EPERM);

@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use play::Op;
 
-use crate::player::busy::spin;
 use crate::player::clock::now_ns;
 use crate::player::run_state::Fault;
 use crate::player::task::{End, Flow, Task};
@@ -143,22 +142,24 @@ fn change(task: &Task, op: Op) -> Flow {
 
 /// Uses CPU time, and checks every 50 µs whether the trial is over.
 fn use_cpu(task: &Task, ns: u64) -> Flow {
-    let per_ms = task.run.rounds_per_ms;
+    let busy = task.run.busy;
+    let per_ms = busy.rounds_per_ms;
     let chunk = (per_ms / 20).max(1);
     let mut left = (u128::from(ns) * u128::from(per_ms) / 1_000_000) as u64;
     while left > chunk {
-        spin(chunk);
+        busy.spin(chunk);
         left -= chunk;
         task.over()?;
     }
-    spin(left);
+    busy.spin(left);
     Ok(())
 }
 
 fn use_cpu_until(task: &Task, until_ns: u64) -> Flow {
-    let chunk = (task.run.rounds_per_ms / 500).max(1);
+    let busy = task.run.busy;
+    let chunk = (busy.rounds_per_ms / 500).max(1);
     while now_ns() < until_ns {
-        spin(chunk);
+        busy.spin(chunk);
         task.over()?;
     }
     Ok(())

@@ -15,7 +15,7 @@ fn try_play(workload: Value) -> Result<Played, PlayError> {
     let options = Options {
         setting: Setting { policy: Policy::default(), seed: Seed(1), cpus: 1_024 },
         folder: None,
-        rounds_per_ms: busy::calibrate() / 4,
+        busy: BusyLoop::timed(busy::calibrate() / 4),
         probes: None,
         on_interrupt: &mut || {},
         periodic: Periodic::new(0, 0, &mut no_interlude),
