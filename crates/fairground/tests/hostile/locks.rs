@@ -7,8 +7,12 @@ use std::time::Duration;
 use crate::common::hogs::raced;
 use crate::common::{Bench, stdout};
 
+/// How often two sessions run one plan at once; more by this variable.
+const PAIRS: &str = "FAIRGROUND_PAIRS";
 /// How often a session is killed; more by this variable.
 const KILLS: &str = "FAIRGROUND_KILLS";
+/// The kills that one store survives.
+const KILLS_PER_STORE: usize = 20;
 
 /// A race into `store` in a process of its own.
 fn start(bench: &Bench, store: &str, options: &[&str]) -> Child {
@@ -41,7 +45,8 @@ fn is_whole(bench: &Bench, store: &str, records: usize) {
 #[test]
 fn two_runs_of_one_plan_take_turns() {
     let bench = raced(6);
-    for round in 0..3 {
+    let pairs = std::env::var(PAIRS).ok().and_then(|count| count.parse().ok()).unwrap_or(3_u32);
+    for round in 0..pairs {
         let store = format!("{round}.db");
         let mut first = start(&bench, &store, &["--resume"]);
         let second = start(&bench, &store, &["--resume"]);
@@ -71,13 +76,16 @@ fn another_plan_runs_side_by_side() {
 fn kill_loses_doubles_and_changes_nothing() {
     let bench = raced(6);
     let kills = std::env::var(KILLS).ok().and_then(|count| count.parse().ok()).unwrap_or(20_u64);
-    for kill in 0..kills {
-        let mut child = start(&bench, "k.db", &["--resume"]);
-        // From before the store is there to the middle of the trials.
-        std::thread::sleep(Duration::from_millis(5 + kill * 37 % 180));
-        child.kill().expect("SIGKILL");
-        child.wait().expect("its end");
+    for first in (0..kills).step_by(KILLS_PER_STORE) {
+        let store = format!("k{first}.db");
+        for kill in first..kills.min(first + KILLS_PER_STORE as u64) {
+            let mut child = start(&bench, &store, &["--resume"]);
+            // From before the store is there to the middle of the trials.
+            std::thread::sleep(Duration::from_millis(5 + kill * 37 % 180));
+            child.kill().expect("SIGKILL");
+            child.wait().expect("its end");
+        }
+        ended(start(&bench, &store, &["--resume"]));
+        is_whole(&bench, &store, 12);
     }
-    ended(start(&bench, "k.db", &["--resume"]));
-    is_whole(&bench, "k.db", 12);
 }
