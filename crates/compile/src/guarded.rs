@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Runs the compiler and the linker on a stranger's text: confined to the files that they need, with
-//! limits, and only until somebody asks for the end.
+//! Runs the compiler and the linker on a stranger's text: confined to the files that they need,
+//! with limits, and only until somebody asks for the end.
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};

@@ -63,7 +63,7 @@ pub fn check_read(source: &Source, headers: &Path, read: &[PathBuf]) -> Result<(
     }
 }
 
-/// `name` is that of an included file, as seen from the scheduler's folder; empty for the scheduler.
+/// `name` is an included file's, as seen from the scheduler's folder; empty for the scheduler.
 fn check_text(source: &Source, folder: &Path, name: &str, text: &str) -> Result<(), CompileError> {
     let file = match name {
         "" => source.path.clone(),
@@ -116,7 +116,8 @@ fn outside(name: &str) -> String {
             "{name:?} lies outside the scheduler's folder: write {last:?}, which Fairground brings"
         ),
         None => format!(
-            "{name:?} lies outside the scheduler's folder: copy it there and write #include {last:?}"
+            "{name:?} lies outside the scheduler's folder: copy it there and write \
+             #include {last:?}"
         ),
     }
 }

@@ -7,7 +7,8 @@
 //!
 //! Read in this order: [`cmd`] is the table of verbs; [`experiment_options`] and
 //! [`planned_experiment`] turn a command line into trials, with the crate `spec`; [`measure`] is
-//! the service behind every verb that measures, and the crate `execution` executes trials on the backends.
+//! the service behind every verb that measures, and the crate `execution` executes trials on the
+//! backends.
 //! [`records`], [`stores`], [`sessions`] and [`summary`] are what the reading verbs share,
 //! [`lineage`] tells which scheduler descends from which. [`claims`] tests what others have
 //! published, [`advice`] finds the scheduler for a user, [`calibration`] the costs of the

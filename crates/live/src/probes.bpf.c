@@ -130,8 +130,8 @@ static __always_inline void sample(struct probe_tally *s, u32 key, u64 value_ns)
 		s->min_complement = ~value_ns;
 }
 
-static __always_inline void stops(struct probe_task *t, struct probe_series *s, u32 cpu, bool preempt,
-				  u32 state, u64 now_ns)
+static __always_inline void stops(struct probe_task *t, struct probe_series *s, u32 cpu,
+				  bool preempt, u32 state, u64 now_ns)
 {
 	bool voluntary = !preempt && state;
 

@@ -6,8 +6,8 @@
 //! files (`files`), and limits of memory and time (`limits`). The compiler reads a stranger's text;
 //! [`confine`] takes everything out of its reach that it does not need.
 //!
-//! There are no name spaces: a filter without `fork` and `socket` leaves nothing for them to do, and
-//! they cost half a millisecond.
+//! There are no name spaces: a filter without `fork` and `socket` leaves nothing for them to do,
+//! and they cost half a millisecond.
 //!
 //! What is not here: making processes (`worker`), and what a refusal means for a trial (`sim`).
 
@@ -57,8 +57,8 @@ impl Parts {
                  though it opens no files",
             ),
             (false, false) => Some(
-                "this kernel has neither seccomp filters nor Landlock: a simulated scheduler can do \
-                 what you can; run only schedulers that you trust",
+                "this kernel has neither seccomp filters nor Landlock: a simulated scheduler can \
+                 do what you can; run only schedulers that you trust",
             ),
         }
     }

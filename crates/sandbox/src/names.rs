@@ -85,7 +85,7 @@ table! { OLD:
 #[cfg(not(target_arch = "x86_64"))]
 table! { OLD: }
 
-/// What the kernel calls a system call: `openat`; `system call 9999` for one that is not known here.
+/// The kernel's name of a system call: `openat`; `system call 9999` for one that is unknown here.
 pub fn name(number: i64) -> String {
     let found = COMMON.iter().chain(OLD).find(|(known, _)| *known == number);
     match found {

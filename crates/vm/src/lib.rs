@@ -5,10 +5,10 @@
 //! kernels ──► initramfs ──► qemu ──► guest: one trial after another ──► channel ──► trials
 //! ```
 //!
-//! [`kernels`] finds the image, [`installed`] programs of the host, [`packing`] finds what the trials' workloads need, [`initramfs`]
-//! packs it with the running program as `/init`, [`qemu`] starts the machine, [`guest`] runs
-//! inside it, [`channel`] carries records out of it, and [`run_trials`] makes sure that every trial
-//! gets exactly one record.
+//! [`kernels`] finds the image, [`installed`] programs of the host, [`packing`] finds what the
+//! trials' workloads need, [`initramfs`] packs it with the running program as `/init`, [`qemu`]
+//! starts the machine, [`guest`] runs inside it, [`channel`] carries records out of it, and
+//! [`run_trials`] makes sure that every trial gets exactly one record.
 //!
 //! What is not here: how a trial is run (the caller passes that to [`guest::run`]), and printing.
 

@@ -90,8 +90,8 @@ fn child_main(
         Ok(bytes) => (ANSWER, bytes),
         Err(message) => (PANIC, message.into_bytes()),
     };
-    // SAFETY: `get_ready` has put the pipe there, and nothing else uses the number. It is not closed,
-    // which would be a forbidden call: the process ends.
+    // SAFETY: `get_ready` has put the pipe there, and nothing else uses the number. It is not
+    // closed, which would be a forbidden call: the process ends.
     let mut pipe = ManuallyDrop::new(unsafe { File::from_raw_fd(cell::ANSWER) });
     let written = pipe.write_all(&[kind]).and_then(|()| pipe.write_all(&bytes));
     i32::from(written.is_err())
