@@ -54,7 +54,6 @@ fn every_control_can_be_used_at_any_time() {
         let controls = used(&mut reader);
         println!("{controls} controls");
         assert!(controls > 50, "{controls}");
-        used(&mut reader);
         reader.complaints.retain(|said| !said.contains(OF_PLOTLY));
         is_quiet(&reader);
     }
