@@ -191,7 +191,7 @@ impl Reader {
     /// Waits until an expression is true.
     pub fn until(&mut self, condition: &str) {
         let wait = format!(
-            "new Promise((done) => {{ const end = Date.now() + 60000; \
+            "new Promise((done) => {{ const end = Date.now() + 300000; \
              const look = () => ({condition}) ? done(true) : \
              Date.now() > end ? done(false) : setTimeout(look, 20); look(); }})"
         );
