@@ -9,6 +9,8 @@ REPORT      ?= race.html
 SEED        ?= 1
 SOAK_STORE  ?= soak.fairground.db
 MINUTES     ?= 10
+# Two for each CPU: many tests wait for a virtual machine or a browser.
+TEST_THREADS ?= $$((2 * $$(nproc)))
 # Claims to replicate, e.g. CLAIMS=s3-latency; empty: all. QUICK=1: simulator only, 5 minutes.
 CLAIMS      ?=
 QUICK       ?=
@@ -62,10 +64,11 @@ test: setup
 	cargo fmt --all --check
 	cargo clippy $(CARGO_FLAGS) --workspace --all-targets -- -D warnings
 	cargo deny --offline --log-level error check licenses bans sources
-	cargo build $(CARGO_FLAGS)
+	cargo test $(CARGO_FLAGS) --workspace --no-run
 	$(FAIRGROUND) kernel pull
 	examples=$$($(FAIRGROUND) kernel examples) && \
-	FAIRGROUND_LINUX=$$examples cargo test $(CARGO_FLAGS) --workspace --no-fail-fast
+	FAIRGROUND_LINUX=$$examples RUST_TEST_THREADS=$(TEST_THREADS) \
+	cargo test $(CARGO_FLAGS) --workspace --no-fail-fast
 
 # The book: tutorial, how-tos, method, reference. Reading it needs no network.
 docs:

@@ -7,7 +7,7 @@
 
 #[path = "book/built.rs"]
 mod built;
-#[path = "../crates/report/tests/chromium/mod.rs"]
+#[path = "../crates/report/tests/report/chromium/mod.rs"]
 mod chromium;
 #[path = "book/commands.rs"]
 mod commands;

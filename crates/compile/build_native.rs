@@ -4,9 +4,9 @@
 
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::{Result, clang, copy_tree, facts, file_name, files, make};
+use crate::{Result, clang, copy_tree, facts, file_name, make};
 
 const SHIM: &str = "native/shim";
 
@@ -93,20 +93,21 @@ fn trampolines(clang: &Path, tree: &Path) -> Result {
     Ok(())
 }
 
-/// Compiles every scheduler of a folder and writes what `src/native/store.rs` includes.
+/// Compiles every scheduler and writes what `src/native/store.rs` includes.
 pub fn write_natives(
     clang: &Path,
     headers: &Path,
-    schedulers: &Path,
+    schedulers: &[PathBuf],
     identity_of: &dyn Fn(&str) -> String,
     out: &Path,
 ) -> Result {
     let mut code = String::from("pub const NATIVES: &[Builtin] = &[\n");
-    for file in files(schedulers, ".bpf.c")? {
-        let name = file_name(&file).trim_end_matches(".bpf.c").to_owned();
-        let text = fs::read_to_string(&file)?;
+    for file in schedulers {
+        let name = file_name(file).trim_end_matches(".bpf.c").to_owned();
+        let text = fs::read_to_string(file)?;
         let label = format!("schedulers/{name}.bpf.c");
-        let source = clang::Text { label: &label, folder: schedulers, text: &text };
+        let folder = file.parent().unwrap_or(Path::new("."));
+        let source = clang::Text { label: &label, folder, text: &text };
         let object = make::object(clang, headers, &source).map_err(explained)?;
         let twin = fs::read(out.join(format!("{name}.bpf.o")))?;
         let facts = facts::facts(&twin, &object).map_err(|error| format!("{label}: {error}"))?;

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::sync::{OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,10 +17,17 @@ use vm::{Accelerator, BootRequest, Event, Kernel, Resume, kernels, qemu, run_tri
 /// The outermost limit of a trial here: short, because one test waits for it.
 const TIMEOUT_MS: u64 = 200;
 
-/// Boots have the machine to themselves: the hung one is told by the time that it takes.
-fn alone() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+static MACHINE: RwLock<()> = RwLock::new(());
+
+/// A boot on the real clock has the machine to itself: the hung one is told by the time that it
+/// takes.
+fn alone() -> RwLockWriteGuard<'static, ()> {
+    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Boots on the virtual clock are the same beside others.
+fn shared() -> RwLockReadGuard<'static, ()> {
+    MACHINE.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn kernel(name: &str) -> Option<Kernel> {
@@ -139,7 +146,7 @@ fn every_kernel_boots_on_the_real_clock_and_its_guest_is_furnished() {
 
 #[test]
 fn virtual_boots_at_the_same_time_give_identical_records() {
-    let _turn = alone();
+    let _turn = shared();
     for name in kernels::NAMES {
         let Some(kernel) = kernel(name) else { return };
         let machine = machine(Clock::Virtual, 1);
@@ -163,7 +170,7 @@ fn virtual_boots_at_the_same_time_give_identical_records() {
 
 #[test]
 fn a_repeated_boot_gives_the_records_of_an_uninterrupted_one() {
-    let _turn = alone();
+    let _turn = shared();
     let Some(kernel) = kernel("7") else { return };
     let machine = machine(Clock::Virtual, 1);
     let trials = trials(&machine, &["busy", "panic", "busy", "busy", "busy"]);
@@ -242,7 +249,7 @@ fn stop_kills_the_machine_at_once() {
 
 #[test]
 fn failures_of_the_lab_are_errors() {
-    let _turn = alone();
+    let _turn = shared();
     let Some(kernel) = kernel("6.1") else { return };
     let machine = machine(Clock::Virtual, 1);
     let trials = trials(&machine, &["ok"]);

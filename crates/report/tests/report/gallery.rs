@@ -3,10 +3,8 @@
 //!
 //! Skips with a message where there is no Chromium (Debian's package `chromium`).
 
-mod chromium;
-mod synthetic;
-
-use chromium::{chromium, complaints};
+use crate::chromium::{chromium, complaints};
+use crate::synthetic;
 use report::html::gallery::{Contribution, Gallery, GalleryPage, Refused, pages};
 use stats::view::consensus::{Contribution as Answers, definitions, questions};
 use stats::{Options, compare};

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a terminal and a Markdown document show of the synthetic experiment.
 
-mod synthetic;
-
+use crate::synthetic;
 use expect_test::expect_file;
 use model::{Metric, Record};
 use report::terminal::{COLUMNS, table};

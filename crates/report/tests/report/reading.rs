@@ -2,12 +2,9 @@
 //! The page in a reader's hands: real keys, a phone's screen, the dark, paper, and a link to one
 //! trial. Skips with a message where there is no Chromium (Debian's package `chromium`).
 
-mod chromium;
-mod page;
-mod synthetic;
-
-use chromium::driver::{is_quiet, opened};
-use page::page_of;
+use crate::chromium::driver::{is_quiet, opened};
+use crate::page::page_of;
+use crate::synthetic;
 use serde_json::json;
 
 /// What sticks out of the window, as a list.

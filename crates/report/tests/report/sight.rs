@@ -2,12 +2,9 @@
 //! Charts are drawn when a reader comes near them; who prints, follows a link or saves one misses
 //! nothing, and nothing on the screen moves. Skips with a message where there is no Chromium.
 
-mod chromium;
-mod page;
-mod synthetic;
-
-use chromium::driver::{Reader, is_quiet, opened};
-use page::page_of;
+use crate::chromium::driver::{Reader, is_quiet, opened};
+use crate::page::page_of;
+use crate::synthetic;
 use serde_json::{Value, json};
 
 /// Charts that have something to show, and those of them that are drawn.

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The page as text: self-contained, complete, harmless, small.
 
-mod page;
-mod synthetic;
-
+use crate::synthetic;
 use std::collections::BTreeSet;
 
+use crate::page::{data, own_part, page_of, section};
 use model::{Outcome, Record};
-use page::{data, own_part, page_of, section};
 use report::html::LIMIT_BYTES;
 
 #[test]

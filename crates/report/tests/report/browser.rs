@@ -3,11 +3,9 @@
 //!
 //! Skips with a message where there is no Chromium (Debian's package `chromium`).
 
-mod chromium;
-mod synthetic;
-
-use chromium::driver::{is_quiet, opened};
-use chromium::{chromium, complaints};
+use crate::chromium::driver::{is_quiet, opened};
+use crate::chromium::{chromium, complaints};
+use crate::synthetic;
 use report::html::{About, page};
 use stats::{Options, compare};
 

@@ -2,12 +2,9 @@
 //! Every control of a page is used by a script, also those that are hidden and those that come
 //! before the numbers do: nothing complains. Skips with a message where there is no Chromium.
 
-mod chromium;
-mod page;
-mod synthetic;
-
-use chromium::driver::{Reader, is_quiet, opened};
-use page::page_of;
+use crate::chromium::driver::{Reader, is_quiet, opened};
+use crate::page::page_of;
+use crate::synthetic;
 use serde_json::json;
 
 /// What plotly says when the size of a chart changes often in a short time; it draws the chart.

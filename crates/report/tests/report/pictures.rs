@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The data of charts besides the tables' numbers: shift functions and knees.
 
-mod page;
-mod synthetic;
-
+use crate::page::{data, page_of, section};
+use crate::synthetic;
 use model::Record;
-use page::{data, page_of, section};
 use serde_json::Value;
 
 /// The cell of this name in the page's data.
