@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// The folders whose files are embedded.
-const FOLDERS: [&str; 5] = ["workloads", "machines", "experiments", "claims", "cares"];
+const FOLDERS: [&str; 6] = ["workloads", "machines", "experiments", "claims", "cares", "kernels"];
 
 fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../..");

@@ -19,6 +19,8 @@ const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
     ("spec", &["files", "parsers", "play", "stats"]),
     // Imported text becomes sessions of a store, shared files carry them.
     ("exchange", &["files", "parsers", "store"]),
+    // A definition is a file like the others; what is built is kept among the kernels that boot.
+    ("kernels", &["files", "spec", "vm"]),
     // A store can be a stranger's file.
     ("store", &["files"]),
 ];
@@ -35,6 +37,7 @@ const SILENT: &[&str] = &[
     "live",
     "vm",
     "sim",
+    "kernels",
     "execution",
     "store",
     "exchange",

@@ -2,8 +2,8 @@
 //! The project's files by name: from a path, from the project's folders here, or from inside the
 //! binary.
 //!
-//! Adding a file to `workloads/`, `machines/`, `experiments/`, `claims/` or `cares/` is all that it
-//! takes: names are found in the folders, there is no register.
+//! Adding a file to `workloads/`, `machines/`, `experiments/`, `claims/`, `cares/` or `kernels/` is
+//! all that it takes: names are found in the folders, there is no register.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -29,6 +29,8 @@ pub enum Kind {
     Claim,
     /// `cares/`
     Care,
+    /// `kernels/`
+    Kernel,
 }
 
 impl Kind {
@@ -40,6 +42,7 @@ impl Kind {
             Kind::Experiment => "experiments",
             Kind::Claim => "claims",
             Kind::Care => "cares",
+            Kind::Kernel => "kernels",
         }
     }
 
@@ -51,6 +54,7 @@ impl Kind {
             Kind::Experiment => "experiment",
             Kind::Claim => "claim",
             Kind::Care => "care",
+            Kind::Kernel => "kernel",
         }
     }
 }
@@ -178,9 +182,10 @@ fn unknown(kind: Kind, name: &str) -> SpecError {
 /// The places that were searched, and how to list the known names.
 fn known_places(kind: Kind) -> String {
     let folder = kind.folder();
+    // `list kernels` shows those that can be booted.
+    let verb = if kind == Kind::Kernel { "kernel build" } else { &format!("list {folder}") };
     format!(
-        "looked in ./{folder}/ and among the built-in ones (`fairground list {folder}`); \
-         a path works too"
+        "looked in ./{folder}/ and among the built-in ones (`fairground {verb}`); a path works too"
     )
 }
 
@@ -188,10 +193,19 @@ fn known_places(kind: Kind) -> String {
 mod tests {
     use super::*;
 
+    const ALL: [Kind; 6] = [
+        Kind::Workload,
+        Kind::Machine,
+        Kind::Experiment,
+        Kind::Claim,
+        Kind::Care,
+        Kind::Kernel,
+    ];
+
     #[test]
     fn every_embedded_file_is_found_by_its_name() {
         assert!(!EMBEDDED.is_empty());
-        for kind in [Kind::Workload, Kind::Machine, Kind::Experiment, Kind::Claim, Kind::Care] {
+        for kind in ALL {
             for name in names(kind) {
                 assert_eq!(find(kind, &name, Path::new("")).unwrap().stem, name);
             }

@@ -9,11 +9,10 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::collection::{
-    Kernel, find_release, from_image, has_version_prefix, store, stored, version_key,
-};
+use super::collection::{Kernel, find_release, from_image, store, stored};
 use super::image;
-use super::mirror::Mirror;
+use super::mirror::{Mirror, SUITES};
+use super::naming::{has_version_prefix, version_key};
 use super::subprocess::run;
 
 /// Advice for users whose apt cannot get a kernel.
@@ -126,7 +125,13 @@ pub(super) struct PrivateApt {
 }
 
 impl PrivateApt {
+    /// Knows all suites that [`pull`] needs.
     pub(super) fn new(home: &Path) -> Result<PrivateApt> {
+        PrivateApt::with_suites(home, SUITES)
+    }
+
+    /// Knows these suites of the mirror only.
+    pub(super) fn with_suites(home: &Path, suites: &[&str]) -> Result<PrivateApt> {
         let mirror = Mirror::of_this_machine()?;
         let parent = home.join("apt");
         fs::create_dir_all(&parent).with_context(|| format!("creating {}", parent.display()))?;
@@ -134,7 +139,7 @@ impl PrivateApt {
         for sub in ["lists/partial", "cache/archives/partial", "packages"] {
             fs::create_dir_all(folder.path().join(sub))?;
         }
-        fs::write(folder.path().join("sources.list"), mirror.sources(folder.path())?)?;
+        fs::write(folder.path().join("sources.list"), mirror.sources(folder.path(), suites)?)?;
         Ok(PrivateApt { folder })
     }
 
@@ -210,7 +215,8 @@ impl PrivateApt {
             .with_context(|| format!("unpacking {package}"))?;
         fs::remove_file(&archive)?;
         let stem = archive.file_stem().unwrap_or_default().to_string_lossy();
-        Ok(stem.strip_suffix("_amd64").unwrap_or(&stem).replace("%3a", ":"))
+        let name = stem.strip_suffix("_amd64").or_else(|| stem.strip_suffix("_all"));
+        Ok(name.unwrap_or(&stem).replace("%3a", ":"))
     }
 }
 

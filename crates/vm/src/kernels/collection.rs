@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
+use super::naming::{
+    NAME_RULE, folder_name, is_usable_name, resolve, shortest_name, version_key,
+};
 use super::{config, image};
 
 /// One kernel that can be booted.
@@ -26,13 +29,20 @@ pub struct Kernel {
     pub sha256: String,
     /// The built-in fair scheduler: `cfs` before 6.6, `eevdf` since.
     pub fair: String,
+    /// Whether its name was given by a person: it is found by that name and by no other.
+    pub is_named: bool,
+    /// Whether it is an image that a person added without a name.
+    pub is_added: bool,
     /// Whether it is configured with `CONFIG_SCHED_CLASS_EXT=y`; `false` without a configuration
     /// file.
     pub sched_ext: bool,
-    /// `HZ`, `preempt`, `sched_ext`, `autogroup`, `btf`, `nr_cpus` from the configuration file, and
-    /// `package` where the image came from one.
+    /// `HZ`, `preempt`, `sched_ext`, `autogroup`, `btf`, `nr_cpus` from the configuration file,
+    /// `package` where the image came from one, and what is known of its making.
     pub facts: BTreeMap<String, String>,
 }
+
+/// How the source of an added image begins.
+const ADDED: &str = "file ";
 
 /// The contents of `kernel.json`.
 #[derive(Debug, Serialize, Deserialize)]
@@ -41,6 +51,27 @@ struct Manifest {
     sha256: String,
     /// Package and version, or the path that the image was copied from.
     source: String,
+    /// The name that a person gave it; such a kernel is found by this name only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    /// What is known of its making.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    facts: BTreeMap<String, String>,
+}
+
+/// A kernel of the user's own: an image under a name of its own.
+#[derive(Clone, Debug)]
+pub struct Own<'a> {
+    /// Its name, see [`is_usable_name`]. A kernel of that name is replaced.
+    pub name: &'a str,
+    /// The image.
+    pub image: &'a Path,
+    /// Its configuration file.
+    pub config: Option<&'a Path>,
+    /// Where it comes from, for `package` among its facts.
+    pub source: &'a str,
+    /// What is known of its making.
+    pub facts: BTreeMap<String, String>,
 }
 
 /// The kernels under `home`, newest first, then the readable images in the host's `/boot`.
@@ -54,7 +85,9 @@ pub fn list(home: &Path) -> Result<Vec<Kernel>> {
 }
 
 /// Looks a kernel up: `7` means the newest 7.x, `6.12` the newest 6.12.x, a full release that
-/// release, and a name with a `/` is the path of an image.
+/// release, and a name with a `/` is the path of an image. A kernel that a person named is found by
+/// that name only, and an image that was added without a name stands in for a series only while no
+/// kernel of the mirror is there.
 ///
 /// # Errors
 /// There is no such kernel (the message says how to get one), or its image has changed since it was
@@ -91,9 +124,29 @@ pub fn find(home: &Path, name_or_path: &str) -> Result<Kernel> {
 /// The image is not an x86 bzImage, or a file cannot be read or written.
 pub fn add_file(home: &Path, image: &Path, config: Option<&Path>) -> Result<Kernel> {
     let given = from_image(image, config, "given")?;
-    let source = format!("file {}", image.display());
+    let source = format!("{ADDED}{}", image.display());
     let release = store(home, &given, &source)?;
     find_release(home, &release)
+}
+
+/// Copies an image under a name of its own into `home`.
+///
+/// # Errors
+/// The name cannot be used or is that of a kernel of the mirror, the image is not an x86 bzImage, or
+/// a file cannot be read or written.
+pub fn add_own(home: &Path, own: &Own) -> Result<Kernel> {
+    if !is_usable_name(own.name) {
+        bail!("`{}` cannot be a kernel's name: {NAME_RULE}", own.name);
+    }
+    let there = stored(home)?.into_iter().find(|kernel| folder_name(kernel) == own.name);
+    if there.is_some_and(|kernel| !kernel.is_named) {
+        bail!("`{}` is the name of a kernel that no name was given to: take another one", own.name);
+    }
+    let given = from_image(own.image, own.config, own.name)?;
+    let name = Some(own.name.to_owned());
+    let manifest = Manifest { name, facts: own.facts.clone(), ..manifest(&given, own.source) };
+    place(home, own.name, &given, &manifest)?;
+    find_release(home, own.name)
 }
 
 /// `<home>/kernels`.
@@ -136,11 +189,14 @@ fn load(folder: &Path) -> Result<Kernel> {
     })?;
     let config = Some(folder.join("config")).filter(|config| config.is_file());
     let mut kernel = describe(&manifest.release, folder.join("vmlinuz"), config, manifest.sha256)?;
+    kernel.is_named = manifest.name.is_some();
+    kernel.is_added = manifest.source.starts_with(ADDED);
     kernel.facts.insert("package".into(), manifest.source);
+    kernel.facts.extend(manifest.facts);
     Ok(kernel)
 }
 
-fn describe(
+pub(super) fn describe(
     release: &str,
     image: PathBuf,
     config: Option<PathBuf>,
@@ -159,6 +215,8 @@ fn describe(
         config,
         sha256,
         fair: fair_class(release).to_owned(),
+        is_named: false,
+        is_added: false,
         sched_ext: facts.get("sched_ext").is_some_and(|value| value == "yes"),
         facts,
     })
@@ -202,6 +260,22 @@ fn host_images(boot: &Path) -> Vec<Kernel> {
 /// that it is complete or absent.
 pub(super) fn store(home: &Path, kernel: &Kernel, source: &str) -> Result<String> {
     let name = free_folder_name(home, kernel)?;
+    place(home, &name, kernel, &manifest(kernel, source))?;
+    Ok(name)
+}
+
+/// What is kept about a kernel without a name.
+fn manifest(kernel: &Kernel, source: &str) -> Manifest {
+    Manifest {
+        release: kernel.release.clone(),
+        sha256: kernel.sha256.clone(),
+        source: source.to_owned(),
+        name: None,
+        facts: BTreeMap::new(),
+    }
+}
+
+fn place(home: &Path, name: &str, kernel: &Kernel, manifest: &Manifest) -> Result<()> {
     let parent = folder(home);
     fs::create_dir_all(&parent).with_context(|| format!("creating {}", parent.display()))?;
     let new = tempfile::Builder::new().prefix(".new-").tempdir_in(&parent)?;
@@ -209,20 +283,14 @@ pub(super) fn store(home: &Path, kernel: &Kernel, source: &str) -> Result<String
     if let Some(config) = &kernel.config {
         copy(config, &new.path().join("config"))?;
     }
-    let manifest = Manifest {
-        release: kernel.release.clone(),
-        sha256: kernel.sha256.clone(),
-        source: source.to_owned(),
-    };
-    fs::write(new.path().join("kernel.json"), serde_json::to_vec_pretty(&manifest)?)?;
+    fs::write(new.path().join("kernel.json"), serde_json::to_vec_pretty(manifest)?)?;
     make_readable(new.path())?;
-    let target = parent.join(&name);
+    let target = parent.join(name);
     if target.exists() {
         fs::remove_dir_all(&target).with_context(|| format!("replacing {}", target.display()))?;
     }
     let new = new.keep();
-    fs::rename(&new, &target).with_context(|| format!("writing {}", target.display()))?;
-    Ok(name)
+    fs::rename(&new, &target).with_context(|| format!("writing {}", target.display()))
 }
 
 /// Makes the folder readable for all users: `tempdir_in` makes it for its owner only.
@@ -251,67 +319,9 @@ fn hash_file(path: &Path) -> Result<String> {
     Ok(model::trial::sha256_hex(&bytes))
 }
 
-/// The first kernel whose folder, release or leading version numbers are `query`. The kernels are
-/// sorted, newest first.
-fn resolve<'a>(kernels: &'a [Kernel], query: &str) -> Option<&'a Kernel> {
-    let by_folder = kernels.iter().find(|kernel| folder_name(kernel) == query);
-    let exact = by_folder.or_else(|| kernels.iter().find(|kernel| kernel.release == query));
-    exact.or_else(|| kernels.iter().find(|kernel| has_version_prefix(&kernel.release, query)))
-}
-
-fn folder_name(kernel: &Kernel) -> String {
-    let folder = kernel.image.parent().and_then(Path::file_name);
-    folder.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-/// The shortest name that finds the kernel. From version 7 on it may be the major version alone.
-fn shortest_name(kernels: &[Kernel], kernel: &Kernel) -> String {
-    let version = version_key(&kernel.release);
-    let major = version.first().copied().unwrap_or_default();
-    let minor = version.get(1).copied().unwrap_or_default();
-    let mut names = vec![format!("{major}.{minor}"), kernel.release.clone(), folder_name(kernel)];
-    if major >= 7 {
-        names.insert(0, major.to_string());
-    }
-    let means_it = |name: &String| resolve(kernels, name) == Some(kernel);
-    names.into_iter().find(means_it).unwrap_or_else(|| folder_name(kernel))
-}
-
-pub(super) fn has_version_prefix(release: &str, query: &str) -> bool {
-    let numbers: Option<Vec<u64>> = query.split('.').map(|part| part.parse().ok()).collect();
-    numbers.is_some_and(|numbers| version_key(release).starts_with(&numbers))
-}
-
-/// All numbers in a release, in order: `6.1.0-50-cloud` → 6, 1, 0, 50.
-pub(super) fn version_key(release: &str) -> Vec<u64> {
-    let numbers = release.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
-    numbers.filter_map(|part| part.parse().ok()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn kernel(release: &str) -> Kernel {
-        let image = PathBuf::from(format!("/home/kernels/{release}/vmlinuz"));
-        describe(release, image, None, "00".into()).unwrap()
-    }
-
-    #[test]
-    fn names_mean_the_newest_of_their_series() {
-        let releases =
-            ["7.3.4+deb13", "7.2.12+deb13", "6.12.107+deb13", "6.12.94", "6.1.0-50-cloud"];
-        let kernels: Vec<Kernel> = releases.iter().map(|release| kernel(release)).collect();
-        let found = |query: &str| resolve(&kernels, query).map(|kernel| kernel.release.as_str());
-        assert_eq!(found("7"), Some("7.3.4+deb13"));
-        assert_eq!(found("7.2"), Some("7.2.12+deb13"));
-        assert_eq!(found("6.12"), Some("6.12.107+deb13"));
-        assert_eq!(found("6.1"), Some("6.1.0-50-cloud"));
-        assert_eq!(found("6.12.94"), Some("6.12.94"));
-        assert_eq!(found("5"), None);
-        let names: Vec<String> = kernels.iter().map(|k| shortest_name(&kernels, k)).collect();
-        assert_eq!(names, ["7", "7.2", "6.12", "6.12.94", "6.1"]);
-    }
 
     #[test]
     fn eevdf_came_with_6_6() {

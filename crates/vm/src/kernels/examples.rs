@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use super::apt::PrivateApt;
-use super::collection::version_key;
+use super::naming::version_key;
 use super::subprocess::run;
 
 /// Kernels from 7.1 on, whose sched_ext is the one that the simulator models.

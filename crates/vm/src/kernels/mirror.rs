@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use super::subprocess::run;
 
 /// The suites with the kernels that [`super::pull`] knows, oldest first.
-const SUITES: &[&str] = &["bookworm", "trixie", "trixie-backports", "sid"];
+pub(super) const SUITES: &[&str] = &["bookworm", "trixie", "trixie-backports", "sid"];
 
 /// The archive that the machine itself installs from.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,9 +49,8 @@ impl Mirror {
         Some(Mirror { uri: row[0].to_owned(), sources: file.into() })
     }
 
-    /// The private list of sources: this mirror's suites that have the kernels, checked with the
-    /// same keys.
-    pub fn sources(&self, folder: &Path) -> Result<String> {
+    /// The private list of sources: these suites of this mirror, checked with the same keys.
+    pub fn sources(&self, folder: &Path, suites: &[&str]) -> Result<String> {
         let text = fs::read_to_string(&self.sources)
             .with_context(|| format!("reading {}", self.sources.display()))?;
         let signed_by = match signed_by(&text, &self.uri) {
@@ -66,7 +65,7 @@ impl Mirror {
         let line = |suite: &&str| {
             format!("deb [arch=amd64 target=Packages{signed_by}] {} {suite} main\n", self.uri)
         };
-        Ok(SUITES.iter().map(line).collect())
+        Ok(suites.iter().map(line).collect())
     }
 }
 

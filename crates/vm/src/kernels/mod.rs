@@ -2,8 +2,9 @@
 //! Kernels to boot: `<home>/kernels/<release>/{vmlinuz,config,kernel.json}`, the host's `/boot`,
 //! and any image given by path.
 //!
-//! `collection` finds and stores them; `apt` gets them from the Debian mirror that
-//! `mirror` finds; `examples` gets the kernel's own example schedulers in the same way.
+//! `collection` finds and stores them, `naming` says what their names mean; `apt` gets them from the Debian mirror that
+//! `mirror` finds; `examples` gets the kernel's own example schedulers in the same way, `sources` the
+//! source of a kernel.
 
 mod apt;
 mod collection;
@@ -11,8 +12,12 @@ mod config;
 mod examples;
 mod image;
 mod mirror;
+mod naming;
+mod sources;
 mod subprocess;
 
 pub use apt::{NAMES, pull};
-pub use collection::{Kernel, add_file, find, list};
+pub use collection::{Kernel, Own, add_file, add_own, find, list};
 pub use examples::pull_examples;
+pub use naming::is_usable_name;
+pub use sources::{Source, pull_source};
