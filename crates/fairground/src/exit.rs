@@ -60,15 +60,17 @@ pub fn code(error: &Error) -> u8 {
     if error.chain().any(is_bad_input) { BAD_INPUT } else { LAB_FAILED }
 }
 
-/// The compiler was ended by Ctrl-C.
+/// The compiler, or the build of a kernel, was ended by Ctrl-C.
 fn is_interrupted(error: &(dyn std::error::Error + 'static)) -> bool {
-    error.downcast_ref::<compile::CompileError>().is_some_and(|error| error.interrupted)
+    error.is::<kernels::Interrupted>()
+        || error.downcast_ref::<compile::CompileError>().is_some_and(|error| error.interrupted)
 }
 
 fn is_bad_input(error: &(dyn std::error::Error + 'static)) -> bool {
     error.is::<BadInput>()
         || error.is::<spec::SpecError>()
         || error.is::<exchange::Refused>()
+        || error.is::<kernels::Refused>()
         || error.is::<compile::CompileError>()
         || error.downcast_ref::<store::StoreError>().is_some_and(is_wrong_file)
 }

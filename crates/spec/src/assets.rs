@@ -34,6 +34,16 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 6] = [
+        Kind::Workload,
+        Kind::Machine,
+        Kind::Experiment,
+        Kind::Claim,
+        Kind::Care,
+        Kind::Kernel,
+    ];
+
     /// The folder.
     pub fn folder(self) -> &'static str {
         match self {
@@ -193,19 +203,10 @@ fn known_places(kind: Kind) -> String {
 mod tests {
     use super::*;
 
-    const ALL: [Kind; 6] = [
-        Kind::Workload,
-        Kind::Machine,
-        Kind::Experiment,
-        Kind::Claim,
-        Kind::Care,
-        Kind::Kernel,
-    ];
-
     #[test]
     fn every_embedded_file_is_found_by_its_name() {
         assert!(!EMBEDDED.is_empty());
-        for kind in ALL {
+        for kind in Kind::ALL {
             for name in names(kind) {
                 assert_eq!(find(kind, &name, Path::new("")).unwrap().stem, name);
             }

@@ -16,18 +16,22 @@ use store::Session;
 use super::Shared;
 
 /// Facts of a kernel that do not identify its owner.
-const PUBLIC_FACTS: [&str; 24] = [
+const PUBLIC_FACTS: [&str; 28] = [
     "HZ",
     "autogroup",
     "base_slice_ns",
     "btf",
     "cache_of_cpu0",
     "clocksource",
+    "compiler",
+    "config_sha256",
     "core_of_cpu0",
     "governor",
     "nodes",
     "nr_cpus",
+    "original_of",
     "package",
+    "patches",
     "preempt",
     "preempt_dynamic",
     "qemu",

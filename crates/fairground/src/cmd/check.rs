@@ -106,10 +106,10 @@ fn missing() -> Vec<Finding> {
     missing.into_iter().map(finding).collect()
 }
 
-/// Every workload, machine, experiment and claim, and the claims that were given.
+/// Every definition, and the claims that were given.
 fn specs(given: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for kind in [Kind::Workload, Kind::Machine, Kind::Experiment, Kind::Claim, Kind::Care] {
+    for kind in Kind::ALL {
         let given = if kind == Kind::Claim { given } else { &[] };
         for name in assets::names(kind).into_iter().chain(given.iter().cloned()) {
             let result = spec(kind, &name).map_err(|error| error.to_string());
@@ -133,6 +133,7 @@ fn spec(kind: Kind, name: &str) -> Result<String, spec::SpecError> {
         }
         Kind::Claim => Ok(format!("{} tests", claims::read(name)?.tests.len())),
         Kind::Care => spec::care::read(name, here, host_cpus()).map(|_| "reads".into()),
+        Kind::Kernel => ::kernels::definition::read(name).map(|_| "reads".into()),
     }
 }
 

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground kernel pull|examples|use|calibrate`: the kernels that virtual machines boot.
+//! `fairground kernel pull|build|examples|use|calibrate`: the kernels that virtual machines boot.
 
+pub mod build;
 pub mod calibrate;
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Subcommand;
 use execution::locations::data_folder;
 use serde::Serialize;
-use vm::kernels::{self, Kernel};
+use vm::kernels::{self, Kernel, Own};
 
+use crate::exit::bad_input;
 use crate::output::{self, Format};
 
 /// Options of `kernel`.
@@ -36,6 +39,8 @@ enum Action {
         /// Names as in `list kernels`; all known ones when none is given
         names: Vec<String>,
     },
+    /// Build an original scheduler's kernel, its unpatched base, or a kernel of your own
+    Build(build::Args),
     /// Get the kernel's own example schedulers from the same mirror, and print their folder
     Examples,
     /// Add a kernel image of your own
@@ -45,6 +50,9 @@ enum Action {
         /// Its configuration file, which sched_ext schedulers need
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
+        /// A name of its own; without it, the kernel is found by its release
+        #[arg(long)]
+        name: Option<String>,
     },
     /// Measure what a kernel's work costs, for the simulator
     Calibrate(calibrate::Args),
@@ -73,11 +81,46 @@ pub fn run(args: Args) -> Result<ExitCode> {
             output::print(&format!("{}\n", folder.display()))?;
         }
         Action::Calibrate(args) => return calibrate::run(args),
-        Action::Use { file, config } => {
-            print(&[kernels::add_file(&home, &file, config.as_deref())?], Format::Table)?;
+        Action::Build(args) => return build::run(args),
+        Action::Use { file, config, name } => {
+            print_one(&add(&home, &file, config.as_deref(), name.as_deref())?)?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Adds an image after a look at its configuration.
+fn add(home: &Path, file: &Path, config: Option<&Path>, name: Option<&str>) -> Result<Kernel> {
+    let given = kernels::from_image(file, config, "given")?;
+    check_configuration(&given)?;
+    let Some(name) = name else { return kernels::add_file(home, file, config) };
+    let source = format!("file {}", file.display());
+    let config = given.config.as_deref();
+    let facts = BTreeMap::from([("built_as".to_owned(), name.to_owned())]);
+    kernels::add_own(
+        home,
+        &Own { name: &build::checked(name)?, image: file, config, source: &source, facts },
+    )
+}
+
+/// Refuses a kernel that cannot run trials, and says which figures another one will lack.
+fn check_configuration(kernel: &Kernel) -> Result<()> {
+    let Some(path) = &kernel.config else {
+        output::tell(
+            "its configuration is not known, so nothing was checked: give it with --config",
+        );
+        return Ok(());
+    };
+    let text = files::text(path, files::DEFINITION)
+        .map_err(|fault| bad_input(format!("{}: {fault}", path.display())))?;
+    let (unusable, blind) = ::kernels::needs::judge(&text);
+    if let Some(unusable) = unusable {
+        return Err(bad_input(format!("{}: {unusable}", path.display())));
+    }
+    if let Some(blind) = blind {
+        output::tell(blind);
+    }
+    Ok(())
 }
 
 /// A kernel as `list kernels` shows it.
@@ -138,6 +181,11 @@ pub fn table(kernels: &[Shown]) -> String {
     let headings = HEADINGS.map(String::from).to_vec();
     let rows = std::iter::once(headings).chain(kernels.iter().map(Shown::row));
     output::table(&rows.collect::<Vec<_>>())
+}
+
+/// One kernel as a table.
+fn print_one(kernel: &Kernel) -> Result<()> {
+    print(std::slice::from_ref(kernel), Format::Table)
 }
 
 fn print(kernels: &[Kernel], format: Format) -> Result<()> {

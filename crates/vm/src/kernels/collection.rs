@@ -8,9 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
-use super::naming::{
-    NAME_RULE, folder_name, is_usable_name, resolve, shortest_name, version_key,
-};
+use super::naming::{NAME_RULE, folder_name, is_usable_name, resolve, shortest_name, version_key};
 use super::{config, image};
 
 /// One kernel that can be booted.
@@ -227,7 +225,11 @@ fn fair_class(release: &str) -> &'static str {
     if version_key(release) < vec![6, 6] { "cfs" } else { "eevdf" }
 }
 
-pub(super) fn from_image(image: &Path, config: Option<&Path>, name: &str) -> Result<Kernel> {
+/// An image that is not kept: a path's.
+///
+/// # Errors
+/// It cannot be read, or is no bzImage.
+pub fn from_image(image: &Path, config: Option<&Path>, name: &str) -> Result<Kernel> {
     let bytes =
         fs::read(image).with_context(|| format!("reading the kernel image {}", image.display()))?;
     let release = image::release(&bytes).with_context(|| {

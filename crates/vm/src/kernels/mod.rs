@@ -17,7 +17,7 @@ mod sources;
 mod subprocess;
 
 pub use apt::{NAMES, pull};
-pub use collection::{Kernel, Own, add_file, add_own, find, list};
+pub use collection::{Kernel, Own, add_file, add_own, find, from_image, list};
 pub use examples::pull_examples;
 pub use naming::is_usable_name;
 pub use sources::{Source, pull_source};

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairground kernel build NAME`: an original, its base, or a kernel of your own.
+
+use std::env;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use indicatif::{ProgressBar, ProgressStyle};
+use kernels::Event;
+use kernels::build::{Order, Site, Text};
+use kernels::definition;
+
+use super::print_one;
+use execution::interrupt;
+use crate::exit::bad_input;
+use execution::locations::data_folder;
+use crate::output::{self, tell};
+
+/// Options of `kernel build`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A definition's name or file; without one, a list of them
+    #[arg(value_name = "KERNEL")]
+    definition: Option<String>,
+    /// A patch of your own on a base, `-p1`; can be repeated
+    #[arg(long, value_name = "FILE", requires = "base", conflicts_with = "definition")]
+    patch: Vec<PathBuf>,
+    /// The definition that your patches are applied to
+    #[arg(long, value_name = "KERNEL", conflicts_with_all = ["definition", "tree"])]
+    base: Option<String>,
+    /// Your own source; nothing is written in it, and the next build compiles only what has changed
+    #[arg(long, value_name = "FOLDER", conflicts_with = "definition")]
+    tree: Option<PathBuf>,
+    /// Lines of configuration of your own, over the others
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The name of your kernel; needed with --base, --tree or --config
+    #[arg(long)]
+    name: Option<String>,
+    /// A folder with patches that were downloaded before; $FAIRGROUND_DOWNLOADS without it
+    #[arg(long, value_name = "FOLDER")]
+    downloads: Option<PathBuf>,
+    /// Compilers at a time; all CPUs without it
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+}
+
+/// Builds a kernel, or lists what can be built.
+///
+/// # Errors
+/// A mistake in the definition or an option; a patch that does not apply; a program or a source
+/// that is missing.
+pub fn run(args: Args) -> Result<ExitCode> {
+    let Some(order) = order(&args)? else {
+        output::print(&listed()?)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let (home, stop) = (data_folder()?, interrupt::flag()?);
+    let cpus = thread::available_parallelism().map_or(1, usize::from);
+    let from_environment = env::var_os("FAIRGROUND_DOWNLOADS").filter(|value| !value.is_empty());
+    let downloads = args.downloads.or_else(|| from_environment.map(PathBuf::from));
+    let site = Site {
+        home: &home,
+        downloads: downloads.as_deref(),
+        jobs: args.jobs.unwrap_or(cpus).max(1),
+        stop: &stop,
+    };
+    let mut screen = Screen::new();
+    let kernel = kernels::build::build(&order, &site, &mut |event| screen.show(&event))?;
+    screen.clear();
+    print_one(&kernel)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the options ask for; `None`: nothing, so a list.
+fn order(args: &Args) -> Result<Option<Order>> {
+    let mut order = match (&args.definition, &args.base, &args.tree) {
+        (Some(name), _, _) => Order::of(&definition::read(name)?),
+        (None, Some(base), _) => on_base(base, &args.patch)?,
+        (None, None, Some(tree)) => of_tree(tree),
+        (None, None, None) if args.config.is_some() || args.name.is_some() => {
+            return Err(bad_input("name what to build: a definition, or --base or --tree"));
+        }
+        (None, None, None) => return Ok(None),
+    };
+    match &args.name {
+        Some(name) => order.name = checked(name)?,
+        None if args.definition.is_some() && args.config.is_none() => {}
+        None => return Err(bad_input("a kernel of your own needs a name: add --name mine")),
+    }
+    if let Some(file) = &args.config {
+        let text = files::text(file, files::DEFINITION)
+            .map_err(|fault| bad_input(format!("{}: {fault}", file.display())))?;
+        order.fragment = Some((file.clone(), text));
+    }
+    Ok(Some(order))
+}
+
+fn on_base(base: &str, own: &[PathBuf]) -> Result<Order> {
+    let mut order = Order::of(&definition::read(base)?);
+    if let Text::Package { files, .. } = &mut order.text {
+        *files = own.to_vec();
+    }
+    order.original_of.clear();
+    Ok(order)
+}
+
+fn of_tree(tree: &Path) -> Order {
+    Order {
+        name: String::new(),
+        text: Text::Tree(tree.to_owned()),
+        options: Vec::new(),
+        fragment: None,
+        original_of: String::new(),
+    }
+}
+
+/// A name that is nobody else's.
+pub fn checked(name: &str) -> Result<String> {
+    if !vm::kernels::is_usable_name(name) {
+        return Err(bad_input(format!(
+            "--name {name}: write small letters, digits, `.`, `_` and `-`, with a letter first"
+        )));
+    }
+    if definition::names().iter().any(|known| known == name) {
+        return Err(bad_input(format!("--name {name}: this is the name of a definition")));
+    }
+    Ok(name.to_owned())
+}
+
+fn listed() -> Result<String> {
+    let mut rows = Vec::new();
+    for name in definition::names() {
+        let definition = definition::read(&name)?;
+        rows.push(vec![definition.name, definition.original_of, definition.about]);
+    }
+    Ok(output::table(&rows))
+}
+
+/// Notes as lines, and one line of progress.
+struct Screen {
+    bar: Option<ProgressBar>,
+    started: Option<Instant>,
+    /// Tenths that were told, where there is no terminal.
+    tenths: u64,
+}
+
+impl Screen {
+    fn new() -> Screen {
+        let style = ProgressStyle::with_template("{wide_msg}");
+        let bar = io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new_spinner();
+            style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style))
+        });
+        Screen { bar, started: None, tenths: 0 }
+    }
+
+    fn show(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Note(note) => match &self.bar {
+                Some(bar) => bar.suspend(|| tell(note)),
+                None => tell(note),
+            },
+            Event::Compiled { done, about } => self.compiled(*done, *about),
+        }
+    }
+
+    fn compiled(&mut self, done: u64, about: u64) {
+        let started = *self.started.get_or_insert_with(Instant::now);
+        let text = progress(done, about, started.elapsed());
+        if let Some(bar) = &self.bar {
+            bar.set_message(text);
+            bar.tick();
+        } else if done * 10 / about.max(1) > self.tenths {
+            self.tenths = done * 10 / about.max(1);
+            tell(text);
+        }
+    }
+
+    fn clear(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn progress(done: u64, about: u64, elapsed: Duration) -> String {
+    let left = elapsed.mul_f64((about - done) as f64 / done.max(1) as f64);
+    format!("{done} of about {about} files, {} left", crate::duration::words(left))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_follows_from_what_is_done() {
+        let text = progress(100, 400, Duration::from_secs(60));
+        assert!(text.starts_with("100 of about 400 files, 3 min"), "{text}");
+    }
+
+    #[test]
+    fn names_of_definitions_and_versions_are_refused() {
+        assert!(checked("mine").is_ok());
+        let message = |name: &str| checked(name).unwrap_err().to_string();
+        assert_eq!(message("echo"), "--name echo: this is the name of a definition");
+        assert!(message("6.12").contains("a letter first"));
+    }
+}

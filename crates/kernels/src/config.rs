@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The configuration of a build: `make allnoconfig`, the shared minimal one over it, then a
+//! definition's options, then the user's fragment.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+
+use crate::definition::is_option;
+use crate::{needs, refused};
+
+/// What every kernel that is built here has.
+const MINIMAL: &str = include_str!("../../../kernels/minimal.config");
+
+/// The text for `KCONFIG_ALLCONFIG`; a later line replaces an earlier one of the same option.
+pub fn compose(options: &[String], fragment: Option<&str>) -> String {
+    let mut lines: BTreeMap<String, String> = BTreeMap::new();
+    let all = MINIMAL.lines().chain(options.iter().map(String::as_str));
+    for line in all.chain(fragment.unwrap_or_default().lines()) {
+        if let Some((name, value)) = setting(line) {
+            lines.insert(name, value);
+        }
+    }
+    lines.iter().map(|(name, value)| format!("{name}={value}\n")).collect()
+}
+
+/// `CONFIG_X=y`, or kconfig's own `# CONFIG_X is not set`.
+fn setting(line: &str) -> Option<(String, String)> {
+    let line = line.trim();
+    let unset = line.strip_prefix("# ").and_then(|line| line.strip_suffix(" is not set"));
+    if let Some(name) = unset.filter(|name| name.starts_with("CONFIG_")) {
+        return Some((name.to_owned(), "n".to_owned()));
+    }
+    let (name, value) = line.split_once('=').filter(|_| is_option(line))?;
+    Some((name.to_owned(), value.to_owned()))
+}
+
+/// Refuses a fragment with lines that are nothing.
+pub fn check_fragment(label: &str, text: &str) -> Result<()> {
+    for (number, line) in text.lines().enumerate() {
+        let is_comment = line.trim().is_empty() || line.starts_with('#');
+        if !is_comment && setting(line).is_none() {
+            let number = number + 1;
+            return Err(refused(format!(
+                "{label}:{number}: '{line}' is no line of a kernel's configuration; write \
+                 CONFIG_NAME=y, =n, =NUMBER or =\"text\""
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the tree took what a definition or the user demands, and what the guest needs. Returns
+/// what only the probes lack.
+pub fn verify(demands: &[String], config: &str) -> Result<Option<String>> {
+    let is_taken = |line: &&String| {
+        let Some((name, value)) = setting(line) else { return true };
+        let has = config.lines().filter_map(setting).find(|(has, _)| *has == name);
+        has.map_or(value == "n", |(_, has)| has == value)
+    };
+    let lost: Vec<&str> = demands.iter().filter(|d| !is_taken(d)).map(String::as_str).collect();
+    if !lost.is_empty() {
+        return Err(refused(format!(
+            "the kernel's configuration does not take {}: the source does not know the option, or \
+             it depends on another one that is off",
+            lost.join(", ")
+        )));
+    }
+    match needs::judge(config) {
+        (Some(unusable), _) => Err(refused(unusable)),
+        (None, blind) => Ok(blind),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn later_lines_win_and_the_shared_ones_stay() {
+        let options = ["CONFIG_HZ_250=n".to_owned(), "CONFIG_HZ_1000=y".to_owned()];
+        let text = compose(&options, Some("# CONFIG_HZ_1000 is not set\nCONFIG_HZ_300=y\n"));
+        let has = |line: &str| text.lines().any(|has| has == line);
+        assert!(has("CONFIG_HZ_250=n") && has("CONFIG_HZ_1000=n") && has("CONFIG_HZ_300=y"));
+        assert!(has("CONFIG_PID_NS=y"));
+    }
+
+    #[test]
+    fn the_shared_configuration_names_all_that_is_needed() {
+        assert_eq!(needs::missing(&compose(&[], None)), []);
+    }
+
+    #[test]
+    fn options_that_the_source_does_not_take_are_named() {
+        let config = compose(&[], None) + "# CONFIG_SCHED_BORE is not set\n";
+        let demand = ["CONFIG_SCHED_BORE=y".to_owned(), "CONFIG_NUMA=n".to_owned()];
+        let error = verify(&demand, &config).unwrap_err().to_string();
+        assert!(error.contains("does not take CONFIG_SCHED_BORE=y: "), "{error}");
+        assert_eq!(verify(&demand[1..], &config).unwrap(), None);
+        let error = check_fragment("my.config", "CONFIG_A=y\nB=y\n").unwrap_err().to_string();
+        assert!(error.starts_with("my.config:2: 'B=y' is no line"), "{error}");
+    }
+}

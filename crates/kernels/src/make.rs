@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `make` with what makes two builds alike, its progress, and its end.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use crate::source::Workshop;
+use crate::{Event, Hear, Interrupted, refused, tools};
+
+/// How often a build looks whether it shall end.
+const STOP_CHECK: Duration = Duration::from_millis(200);
+/// Lines of a first build with the minimal configuration.
+const ESTIMATE: u64 = 1100;
+
+/// A build's own `make`.
+pub struct Make<'a> {
+    workshop: &'a Workshop,
+    name: &'a str,
+    jobs: usize,
+    stop: &'a AtomicBool,
+}
+
+impl<'a> Make<'a> {
+    /// Prepares the folder of objects. `name` becomes part of the release.
+    pub fn new(
+        workshop: &'a Workshop,
+        name: &'a str,
+        jobs: usize,
+        stop: &'a AtomicBool,
+    ) -> Result<Make<'a>> {
+        let objects = workshop.objects();
+        fs::create_dir_all(&objects).with_context(|| format!("creating {}", objects.display()))?;
+        let make = Make { workshop, name, jobs, stop };
+        write_pahole(&make.pahole())?;
+        Ok(make)
+    }
+
+    /// The configuration that the tree makes of the text.
+    pub fn configure(&self, text: &str) -> Result<String> {
+        let wanted = self.workshop.folder.join("wanted.config");
+        fs::write(&wanted, text).with_context(|| format!("writing {}", wanted.display()))?;
+        let mut make = self.command();
+        make.env("KCONFIG_ALLCONFIG", &wanted).arg("allnoconfig");
+        self.run(make, &mut |_| ())?;
+        let path = self.workshop.objects().join(".config");
+        fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))
+    }
+
+    /// Compiles, and returns the image.
+    pub fn image(&self, hear: &mut Hear<'_>) -> Result<PathBuf> {
+        let image = self.workshop.objects().join("arch/x86/boot/bzImage");
+        // The first build of a source makes all files, a variant some.
+        let kind = if image.is_file() { "files-of-a-variant" } else { "files-of-the-first" };
+        let counted = self.workshop.folder.join(kind);
+        let last = fs::read_to_string(&counted).ok().and_then(|text| text.trim().parse().ok());
+        let about = last.unwrap_or(ESTIMATE);
+        let mut make = self.command();
+        make.arg(format!("-j{}", self.jobs)).arg("bzImage");
+        let done = self.run(make, &mut |done| {
+            hear(Event::Compiled { done, about: about.max(done) });
+        })?;
+        // A build that was ended and goes on would make the estimate too small.
+        if done * 2 > about || last.is_none() {
+            fs::write(&counted, done.to_string())?;
+        }
+        Ok(image)
+    }
+
+    /// Nothing of the user's environment, of the time or of the folders is in the image.
+    fn command(&self) -> Command {
+        let (source, objects) = (self.workshop.source.display(), self.workshop.objects());
+        let objects = objects.display();
+        let map = format!("-ffile-prefix-map={objects}=. -ffile-prefix-map={source}=.");
+        let mut make = Command::new("make");
+        for name in ["MAKEFLAGS", "MAKELEVEL", "ARCH", "CROSS_COMPILE", "CC", "LOCALVERSION"] {
+            make.env_remove(name);
+        }
+        make.env("LC_ALL", "C")
+            .env("KBUILD_BUILD_TIMESTAMP", "Thu Jan  1 00:00:00 UTC 2026")
+            .env("KBUILD_BUILD_USER", "fairground")
+            .env("KBUILD_BUILD_HOST", "fairground")
+            .env("KBUILD_BUILD_VERSION", "1")
+            .arg("-C")
+            .arg(&self.workshop.source)
+            .arg(format!("O={objects}"))
+            .args(["ARCH=x86_64", "CC=gcc", "HOSTCC=gcc"])
+            .arg(format!("LOCALVERSION=-{}", self.name))
+            .arg(format!("KCPPFLAGS={map}"))
+            .arg(format!("PAHOLE={}", self.pahole().display()));
+        make
+    }
+
+    fn pahole(&self) -> PathBuf {
+        self.workshop.folder.join("pahole")
+    }
+
+    /// Runs it in a process group of its own, counts the lines that name a made file, and returns
+    /// their number.
+    fn run(&self, mut make: Command, on_file: &mut dyn FnMut(u64)) -> Result<u64> {
+        let log = self.workshop.folder.join("build.log");
+        let errors = File::create(&log).with_context(|| format!("writing {}", log.display()))?;
+        make.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors).process_group(0);
+        let mut child = make.spawn().context("`make` cannot be run")?;
+        let lines = lines(&mut child)?;
+        let mut done = 0;
+        loop {
+            if self.stop.load(Ordering::Relaxed) {
+                end(&mut child);
+                return Err(Interrupted.into());
+            }
+            match lines.recv_timeout(STOP_CHECK) {
+                Ok(line) if is_made(&line) => {
+                    done += 1;
+                    on_file(done);
+                }
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        if child.wait()?.success() {
+            return Ok(done);
+        }
+        Err(failure(&fs::read_to_string(&log).unwrap_or_default(), &log))
+    }
+}
+
+/// Ends `make` and all that it started.
+fn end(child: &mut Child) {
+    let group = Pid::from_raw(child.id() as i32);
+    // The group is gone if make has just ended.
+    let _ = killpg(group, Signal::SIGTERM);
+    let _ = child.wait();
+    let _ = killpg(group, Signal::SIGKILL);
+}
+
+fn lines(child: &mut Child) -> Result<Receiver<String>> {
+    let output = child.stdout.take().context("make has no output")?;
+    let (send, receive) = channel();
+    thread::spawn(move || {
+        // A reader that has gone away has ended make.
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            if send.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    Ok(receive)
+}
+
+/// `  CC      kernel/sched/core.o`.
+fn is_made(line: &str) -> bool {
+    line.strip_prefix("  ").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
+}
+
+/// The first complaint; the user's tree is the user's.
+fn failure(said: &str, log: &Path) -> anyhow::Error {
+    let log = log.display();
+    if said.contains("No space left on device") {
+        return anyhow::anyhow!("the disk is full: make room and build again ({log})");
+    }
+    let is_complaint = |line: &&str| {
+        ["error: ", "Error ", "undefined reference", "is not clean"]
+            .iter()
+            .any(|w| line.contains(w))
+    };
+    let first =
+        said.lines().find(is_complaint).or(said.lines().last()).unwrap_or("it says nothing");
+    refused(format!("the kernel does not compile: {}; all of it is in {log}", first.trim()))
+}
+
+/// pahole with several threads numbers types by chance, so the trees' `-j` is left out.
+fn write_pahole(path: &Path) -> Result<()> {
+    let Some(real) = tools::find("pahole") else { bail!("pahole is gone") };
+    let text = format!(
+        "#!/bin/sh\nfor word; do shift; case $word in -j*) ;; *) set -- \"$@\" \"$word\";; esac\n\
+         done\nexec {} \"$@\"\n",
+        real.display()
+    );
+    if fs::read_to_string(path).is_ok_and(|there| there == text) {
+        return Ok(());
+    }
+    let mut file = File::create(path).with_context(|| format!("writing {}", path.display()))?;
+    file.write_all(text.as_bytes())?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_counted_and_other_words_are_not() {
+        assert!(is_made("  CC      kernel/sched/core.o") && is_made("  LD      vmlinux"));
+        assert!(!is_made("make[1]: Entering directory") && !is_made("  warning"));
+    }
+
+    #[test]
+    fn a_failure_names_the_first_complaint_and_the_full_disk() {
+        let log = Path::new("/x/build.log");
+        let said = "a.c:1: warning: x\na.c:2:3: error: unknown type\nmake: *** [a.o] Error 1\n";
+        let error = failure(said, log);
+        assert!(error.is::<crate::Refused>());
+        assert!(error.to_string().contains("compile: a.c:2:3: error: unknown type; "), "{error}");
+        let full = failure("as: x.o: No space left on device\n", log);
+        assert!(!full.is::<crate::Refused>() && full.to_string().starts_with("the disk is full"));
+    }
+}
