@@ -35,14 +35,8 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 6] = [
-        Kind::Workload,
-        Kind::Machine,
-        Kind::Experiment,
-        Kind::Claim,
-        Kind::Care,
-        Kind::Kernel,
-    ];
+    pub const ALL: [Kind; 6] =
+        [Kind::Workload, Kind::Machine, Kind::Experiment, Kind::Claim, Kind::Care, Kind::Kernel];
 
     /// The folder.
     pub fn folder(self) -> &'static str {
