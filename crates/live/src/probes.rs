@@ -277,9 +277,9 @@ fn check_host(groups: &[String]) -> Result<(), String> {
         return Err("the probes need root".into());
     }
     // The kernel's number of the first PID name space; in another one, our numbers are not the
-    // kernel's.
-    let space = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-    if space != Path::new("pid:[4026531836]") {
+    // kernel's. A kernel without such name spaces has no such file.
+    let space = std::fs::read_link("/proc/self/ns/pid");
+    if space.is_ok_and(|space| space != Path::new("pid:[4026531836]")) {
         return Err(
             "inside a PID name space (a container) task numbers are not the kernel's".into()
         );
