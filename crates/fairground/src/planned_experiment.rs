@@ -6,14 +6,13 @@
 //! ```
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::thread;
 
 use execution::objects::Sources;
 use model::{Backend, Contestant, Experiment, Seed, Trial};
 
-use spec::experiment::ResolvedExperiment;
+use spec::experiment::{Relations, ResolvedExperiment};
 use spec::plan;
 use spec::{Host, Overrides, SpecError};
 
@@ -27,9 +26,8 @@ pub struct Definition {
     pub sources: Sources,
     /// What was read and left out, for the user to know.
     pub notes: Vec<String>,
-    /// For each contestant that is a file written after a kernel's own scheduler: the contestant
-    /// that is this scheduler.
-    pub counterparts: BTreeMap<String, String>,
+    /// Which of its contestants belong together.
+    pub relations: Relations,
 }
 
 impl Definition {
@@ -43,8 +41,8 @@ impl Definition {
             Some(name) => spec::experiment(name, overrides, host),
             None => spec::adhoc(overrides, host),
         })?;
-        let ResolvedExperiment { experiment, notes, pairs: counterparts } = resolved;
-        Ok(Definition { experiment, sources, notes, counterparts })
+        let ResolvedExperiment { experiment, notes, relations } = resolved;
+        Ok(Definition { experiment, sources, notes, relations })
     }
 
     /// Reads an experiment exactly as its file has it.
@@ -66,9 +64,9 @@ impl Definition {
 
     /// Lays out the trials; the seed decides their order and their arrivals.
     pub fn plan(self, seed: Seed) -> PlannedExperiment {
-        let Definition { experiment, sources, notes, counterparts } = self;
+        let Definition { experiment, sources, notes, relations } = self;
         let trials = plan::plan(&experiment, seed);
-        PlannedExperiment { experiment, sources, notes, counterparts, seed, trials }
+        PlannedExperiment { experiment, sources, notes, relations, seed, trials }
     }
 }
 
@@ -82,8 +80,8 @@ pub struct PlannedExperiment {
     pub sources: Sources,
     /// What was read and left out, for the user to know.
     pub notes: Vec<String>,
-    /// Files and their counterparts, see [`Definition::counterparts`].
-    pub counterparts: BTreeMap<String, String>,
+    /// Which of its contestants belong together.
+    pub relations: Relations,
     /// The seed that the trials were planned with.
     pub seed: Seed,
     /// The plan: the trials in the order in which they run.
@@ -124,9 +122,9 @@ pub fn plan_of(experiment: &Experiment, seed: Seed, plan_id: &str) -> Option<Vec
     if plan::size(experiment) > plan::TRIALS_MAX {
         return None;
     }
-    let (sources, notes, counterparts) = Default::default();
+    let (sources, notes, relations) = Default::default();
     let (experiment, trials) = (experiment.clone(), plan::plan(experiment, seed));
-    let planned = PlannedExperiment { experiment, sources, notes, counterparts, seed, trials };
+    let planned = PlannedExperiment { experiment, sources, notes, relations, seed, trials };
     let without_probes = planned.clone().with_probes(false);
     let same = [planned, without_probes].into_iter().find(|one| one.plan_id() == plan_id);
     same.map(|planned| planned.trials)

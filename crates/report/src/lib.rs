@@ -10,7 +10,8 @@
 //! [`switching`] states how to switch to a scheduler.
 //!
 //! The forms: [`html`] has one module per section of the page (`…_section`), [`terminal`] one per
-//! kind of text (`…_text`), [`markdown`] and [`agreement_markdown`] write tables for documents.
+//! kind of text (`…_text`), [`markdown`], [`agreement_markdown`] and
+//! [`effects_markdown`] write tables for documents.
 //!
 //! What is not here: any statistic. A report shows what `stats` found and decides nothing.
 
@@ -18,6 +19,7 @@ pub mod agreement;
 pub mod agreement_markdown;
 pub mod answer;
 mod cells;
+pub mod effects_markdown;
 pub mod explain;
 mod gains;
 mod headlines;

@@ -34,8 +34,18 @@ pub struct ResolvedExperiment {
     pub experiment: Experiment,
     /// Parts of the files that are ignored, e.g. rt-app's logging options.
     pub notes: Vec<String>,
-    /// Which contestant is the counterpart of which: a scheduler's file and a kernel's own.
-    pub pairs: BTreeMap<String, String>,
+    /// Which of its contestants belong together.
+    pub relations: Relations,
+}
+
+/// Which contestants belong together, by their names. `fidelity --counterparts` compares them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Relations {
+    /// For each contestant that is a file written after a kernel's own scheduler: the contestant
+    /// that is this scheduler.
+    pub counterparts: BTreeMap<String, String>,
+    /// For each contestant that changes another: that other one.
+    pub bases: BTreeMap<String, String>,
 }
 
 /// An experiment file.
@@ -56,6 +66,8 @@ struct ExperimentFile {
     trace: Vec<String>,
     #[serde(default)]
     pairs: BTreeMap<String, String>,
+    #[serde(default)]
+    bases: BTreeMap<String, String>,
     #[serde(default)]
     scheduler: Vec<contestant::Entry>,
     #[serde(default)]
@@ -120,7 +132,8 @@ fn resolve(
     let wanted = over.baseline.as_ref().or(file.baseline.as_ref()).cloned();
     let contestants = contestants(file.scheduler, base, places, over, host)?;
     let baseline = baseline(wanted, &contestants, places, over)?;
-    check_pairs(&file.pairs, &contestants, places)?;
+    check_names("pairs", &file.pairs, &contestants, places)?;
+    check_names("bases", &file.bases, &contestants, places)?;
     let mut experiment = Experiment {
         name: name.into(),
         question: file.question.unwrap_or_default(),
@@ -154,7 +167,8 @@ fn resolve(
         return Err(error.hint("write on = \"vm\", or --on vm"));
     }
     notes.extend(common_baseline(&mut experiment));
-    Ok(ResolvedExperiment { experiment, notes, pairs: file.pairs })
+    let relations = Relations { counterparts: file.pairs, bases: file.bases };
+    Ok(ResolvedExperiment { experiment, notes, relations })
 }
 
 /// All backends use the same baseline. If one backend cannot run it, the baseline is the first
@@ -330,17 +344,18 @@ fn baseline(
     Err(unknown_name(places, "baseline", "scheduler", &wanted, &names))
 }
 
-/// Both of a pair must be contestants.
-fn check_pairs(
+/// Both of a pair must be contestants; `table` is the pairs' name in the file.
+fn check_names(
+    table: &str,
     pairs: &BTreeMap<String, String>,
     contestants: &[Contestant],
     places: &Places,
 ) -> Result<(), SpecError> {
     let names: Vec<&str> = contestants.iter().map(|contestant| contestant.name.as_str()).collect();
-    for (file, original) in pairs {
-        let unknown = [file, original].into_iter().find(|name| !names.contains(&name.as_str()));
+    for (one, other) in pairs {
+        let unknown = [one, other].into_iter().find(|name| !names.contains(&name.as_str()));
         if let Some(name) = unknown {
-            let path = format!("pairs.{file}");
+            let path = format!("{table}.{one}");
             return Err(unknown_name(places, &path, "scheduler", name, &names));
         }
     }

@@ -43,4 +43,5 @@ pub use records::measures::{MeasureKey, Statistic};
 pub use records::pairing::SeedCounts;
 pub use view::agreement::{Agreement, Aspect, Figure, Sign, Tally, Tolerance, Within, agreement};
 pub use view::counterpart::counterparts;
+pub use view::effect::{Effect, effects};
 pub use view::identical::{Difference, Identity, identical};

@@ -5,6 +5,7 @@ pub mod agreement;
 mod complete_table;
 pub mod consensus;
 pub mod counterpart;
+pub mod effect;
 pub mod history;
 pub mod identical;
 pub mod ranking;

@@ -4,10 +4,9 @@
 //! what the file does differently; a difference between a kernel and the simulator is the model's
 //! error.
 
-use std::collections::BTreeMap;
-
 use anyhow::Result;
 use model::{Backend, Record};
+use spec::experiment::Relations;
 
 use super::Measured;
 use crate::exit::bad_input;
@@ -20,8 +19,8 @@ pub const EXPERIMENT: &str = "control";
 pub struct Sides {
     /// The backend whose kernels have the counterparts.
     backend: Backend,
-    /// The counterpart's name by the file's, as contestants.
-    counterparts: BTreeMap<String, String>,
+    /// Which contestants belong together.
+    relations: Relations,
 }
 
 impl Sides {
@@ -30,8 +29,8 @@ impl Sides {
     /// # Errors
     /// When it names no counterparts, or runs on no kernel.
     pub fn of(planned: &PlannedExperiment) -> Result<Sides> {
-        let (experiment, counterparts) = (&planned.experiment, planned.counterparts.clone());
-        if counterparts.is_empty() {
+        let (experiment, relations) = (&planned.experiment, planned.relations.clone());
+        if relations.counterparts.is_empty() {
             return Err(bad_input(format!(
                 "{}: no counterparts; write pairs = {{ cfs = \"cfs-6.1\" }}: a file's name, its \
                  counterpart's",
@@ -45,26 +44,36 @@ impl Sides {
                 experiment.name
             ))
         })?;
-        Ok(Sides { backend, counterparts })
+        Ok(Sides { backend, relations })
     }
 
     /// The tables: files and counterparts on kernels, then the files on kernels and in the
     /// simulator if it ran.
     pub fn text(&self, measured: &Measured<'_>) -> String {
         let Measured { records, comparison, all } = *measured;
-        let tax = stats::counterparts(records, self.backend, &self.counterparts);
+        let counterparts = &self.relations.counterparts;
+        let tax = stats::counterparts(records, self.backend, counterparts);
         let tables = report::agreement_markdown::copies(&tax);
         let mut text = format!("Pairs: {}.\n\n{tables}", self.releases(records));
+        text.push_str(&self.effects(records));
         if all {
             text.push_str(&report::agreement_markdown::figures_of_copies(&tax));
         }
         let mut error = stats::agreement(records, comparison, self.backend, Backend::MODEL);
-        error.figures.retain(|figure| self.counterparts.contains_key(&figure.contestant));
+        error.figures.retain(|figure| counterparts.contains_key(&figure.contestant));
         if !error.figures.is_empty() {
             text.push_str("\nThe same files, on the kernel and in the simulator:\n\n");
             text.push_str(&report::agreement_markdown::tables(&error));
         }
         text
+    }
+
+    /// What each original changes of its base, beside what its file changes of the file's base;
+    /// empty where the experiment names no bases.
+    fn effects(&self, records: &[Record]) -> String {
+        let Relations { counterparts, bases } = &self.relations;
+        let effects = stats::effects(records, self.backend, counterparts, bases);
+        if effects.is_empty() { String::new() } else { report::effects_markdown::tables(&effects) }
     }
 
     /// What was compared: `cfs on 7.3.4 for cfs-6.1 on 6.1.0`.
@@ -73,7 +82,7 @@ impl Sides {
             let (file_on, on) = (release(records, file), release(records, counterpart));
             format!("{file} on {file_on} for {counterpart} on {on}")
         };
-        self.counterparts.iter().map(pair).collect::<Vec<_>>().join("; ")
+        self.relations.counterparts.iter().map(pair).collect::<Vec<_>>().join("; ")
     }
 }
 

@@ -15,10 +15,10 @@ use kernels::build::{Order, Site, Text};
 use kernels::definition;
 
 use super::print_one;
-use execution::interrupt;
 use crate::exit::bad_input;
-use execution::locations::data_folder;
 use crate::output::{self, tell};
+use execution::interrupt;
+use execution::locations::data_folder;
 
 /// Options of `kernel build`.
 #[derive(clap::Args)]

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What originals change of their bases, beside what the files written after them change, as
+//! Markdown for documents and the terminal.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use stats::Effect;
+use stats::view::effect::Change;
+
+use crate::markdown::clean;
+use crate::units;
+
+/// How many effects there are, and how many of those that move are alike.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    all: usize,
+    moving: usize,
+    same_sign: usize,
+    same_size: usize,
+}
+
+impl Count {
+    fn with(mut self, effect: &Effect) -> Count {
+        self.all += 1;
+        if effect.moves() {
+            self.moving += 1;
+            self.same_sign += usize::from(effect.has_same_sign());
+            self.same_size += usize::from(effect.has_same_size());
+        }
+        self
+    }
+
+    fn cells(self) -> String {
+        let share = |part: usize| match self.moving {
+            0 => "–".into(),
+            moving => format!("{part} ({:.0} %)", 100.0 * part as f64 / moving as f64),
+        };
+        let (sign, size) = (share(self.same_sign), share(self.same_size));
+        format!("{} | {} | {sign} | {size}", self.all, self.moving)
+    }
+}
+
+/// How often files agree with their originals, and every headline measure that either moves.
+pub fn tables(effects: &[Effect]) -> String {
+    format!(
+        "Each original against its own base, beside the file against the file's base. Headline \
+         measures that either changes by more than 5 %:\n\n{}\n{}\n",
+        summary(effects),
+        rows(effects)
+    )
+}
+
+fn summary(effects: &[Effect]) -> String {
+    let mut by_file: BTreeMap<(&str, &str), Count> = BTreeMap::new();
+    for effect in effects {
+        let count = by_file.entry((&effect.file, &effect.original)).or_default();
+        *count = count.with(effect);
+    }
+    let mut text = String::from(
+        "| file | original | measures | moved by either | same sign | same size (factor 1.25) \
+         |\n|---|---|---:|---:|---:|---:|\n",
+    );
+    for ((file, original), count) in by_file {
+        let _ = writeln!(text, "| {} | {} | {} |", clean(file), clean(original), count.cells());
+    }
+    let all = effects.iter().fold(Count::default(), |count, effect| count.with(effect));
+    let _ = writeln!(text, "| all | | {} |", all.cells());
+    text
+}
+
+fn rows(effects: &[Effect]) -> String {
+    let mut text = String::from(
+        "| cell | file | measure | base → original | | file's base → file | | agree |\n\
+         |---|---|---|---:|---:|---:|---:|---|\n",
+    );
+    for effect in effects.iter().filter(|effect| effect.moves()) {
+        let measure = units::measure(&effect.measure);
+        let place = format!("{} on {}", effect.cell, effect.machine);
+        let _ = write!(text, "| {} | {} | ", clean(&place), clean(&effect.file));
+        let _ = write!(text, "{} | {} | ", clean(&measure), change(effect.in_original, effect));
+        let _ = writeln!(text, "{} | {} |", change(effect.in_file, effect), word(effect));
+    }
+    text
+}
+
+/// `4.00 ms → 2.00 ms | −50.0 %`.
+fn change(change: Change, effect: &Effect) -> String {
+    let number = |value| units::number(value, effect.unit);
+    let percent = change.factor().map(|factor| units::percent(100.0 * (factor - 1.0)));
+    let percent = percent.unwrap_or_else(|| "from 0".into());
+    format!("{} → {} | {percent}", number(change.base), number(change.changed))
+}
+
+fn word(effect: &Effect) -> &'static str {
+    match (effect.has_same_sign(), effect.has_same_size()) {
+        (true, true) => "yes",
+        (true, false) => "in sign",
+        (false, true) => "in size",
+        (false, false) => "no",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use model::metric::Unit;
+
+    use super::*;
+
+    #[test]
+    fn agreement_is_counted_over_what_moves() {
+        let effect = |file: &str, [a, b]: [f64; 2], [c, d]: [f64; 2]| Effect {
+            cell: "messaging groups=1".into(),
+            machine: "uniprocessor".into(),
+            file: file.into(),
+            original: format!("{file}-original"),
+            measure: "completion_ns all".parse().expect("a measure"),
+            unit: Unit::Nanoseconds,
+            in_original: Change { base: a, changed: b },
+            in_file: Change { base: c, changed: d },
+        };
+        let effects = [
+            effect("tt", [80e6, 81e6], [90e6, 90e6]),
+            effect("pds", [80e6, 160e6], [100e6, 190e6]),
+            effect("pds", [80e6, 160e6], [100e6, 90e6]),
+            effect("pds", [0.0, 1e6], [0.0, 0.0]),
+        ];
+        expect![[r#"
+            Each original against its own base, beside the file against the file's base. Headline measures that either changes by more than 5 %:
+
+            | file | original | measures | moved by either | same sign | same size (factor 1.25) |
+            |---|---|---:|---:|---:|---:|
+            | pds | pds-original | 3 | 3 | 1 (33 %) | 1 (33 %) |
+            | tt | tt-original | 1 | 0 | – | – |
+            | all | | 4 | 3 | 1 (33 %) | 1 (33 %) |
+
+            | cell | file | measure | base → original | | file's base → file | | agree |
+            |---|---|---|---:|---:|---:|---:|---|
+            | messaging groups=1 on uniprocessor | pds | completion | 80.0 ms → 160 ms | +100 % | 100 ms → 190 ms | +90.0 % | yes |
+            | messaging groups=1 on uniprocessor | pds | completion | 80.0 ms → 160 ms | +100 % | 100 ms → 90.0 ms | −10.0 % | no |
+            | messaging groups=1 on uniprocessor | pds | completion | 0 ns → 1.00 ms | from 0 | 0 ns → 0 ns | 0.0 % | no |
+
+        "#]].assert_eq(&tables(&effects));
+    }
+}
