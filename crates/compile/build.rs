@@ -33,7 +33,8 @@ const SCHEDULERS: &str = "../../schedulers";
 /// What runs instead of rustc, if anything.
 const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
 const PROBES: &str = "../live/src/probes.bpf.c";
-const PROBES_HEADERS: [&str; 2] = ["../live/src/probes.h", "../live/src/probes_series.h"];
+const PROBES_HEADERS: [&str; 3] =
+    ["../live/src/probes.h", "../live/src/probes_older.h", "../live/src/probes_series.h"];
 
 fn main() {
     if let Err(error) = build() {

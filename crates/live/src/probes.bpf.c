@@ -2,7 +2,8 @@
 /*
  * Counts what the scheduler does to the tasks of a workload.
  *
- * One object for Linux 6.1 to 7.x. Tracked tasks have a slot in a plain array, found by their
+ * One object for Linux 5.10 to 7.x: programs whose names end in `_older` replace their namesakes
+ * before 5.18, see probes_older.h. Tracked tasks have a slot in a plain array, found by their
  * number: the array's look-up is a handful of instructions in line, where task storage would be a
  * call, and an untracked task costs one comparison. No atomic operation but the histogram's: a task
  * is switched by one CPU at a time.
@@ -170,9 +171,8 @@ static __always_inline void runs(struct probe_task *t, struct probe_series *s, s
 	t->activity = RUNNING;
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(count_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
-	     unsigned int prev_state)
+static __always_inline int count_a_switch(bool preempt, struct task_struct *prev,
+					  struct task_struct *next, u32 prev_state)
 {
 	struct probe_task *from = tracked(prev), *to = tracked(next);
 	struct probe_series *s;
@@ -189,6 +189,13 @@ int BPF_PROG(count_switch, bool preempt, struct task_struct *prev, struct task_s
 	if (to)
 		runs(to, s, cpu, now_ns);
 	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(count_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	return count_a_switch(preempt, prev, next, prev_state);
 }
 
 /* As older kernels have it; libbpf ignores the three underscores and what follows them. */
@@ -242,13 +249,18 @@ static __always_inline void add(struct probe_tally *sum, const struct probe_tall
 	at_least(&sum->min_complement, more->min_complement);
 }
 
+static __always_inline bool has_counted(const struct probe_task *t)
+{
+	return t->wakeups.count || t->other_waits.count || t->cpu_time_ns;
+}
+
 /* The slot is about to be used again: its numbers move to the group's. */
 static __always_inline void retire(struct probe_task *t)
 {
 	u32 group = t->group & (MAX_GROUPS - 1);
 	struct probe_totals *sum = &retired[group];
 
-	if (!t->wakeups.count && !t->other_waits.count && !t->cpu_time_ns)
+	if (!has_counted(t))
 		return;
 	__sync_fetch_and_add(&sum->tasks, 1);
 	__sync_fetch_and_add(&sum->cpu_time_ns, t->cpu_time_ns);
@@ -259,8 +271,8 @@ static __always_inline void retire(struct probe_task *t)
 	add(&sum->other_waits, &t->other_waits);
 }
 
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(count_fork, struct task_struct *parent, struct task_struct *child)
+static __always_inline int count_a_fork(struct task_struct *parent, struct task_struct *child,
+					void (*retire)(struct probe_task *))
 {
 	struct probe_task *from = tracked(parent), *t = slot(child->pid);
 	u64 now_ns;
@@ -285,6 +297,12 @@ int BPF_PROG(count_fork, struct task_struct *parent, struct task_struct *child)
 	t->activity = WAITING;
 	t->pid = child->pid;
 	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(count_fork, struct task_struct *parent, struct task_struct *child)
+{
+	return count_a_fork(parent, child, retire);
 }
 
 static __always_inline struct probe_event *reserve(u32 kind)
@@ -314,9 +332,8 @@ static __always_inline void submit(struct probe_event *e, struct task_struct *ne
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(trace_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
-	     unsigned int prev_state)
+static __always_inline int trace_a_switch(bool preempt, struct task_struct *prev,
+					  struct task_struct *next, u32 prev_state)
 {
 	struct probe_event *e = reserve(SWITCH);
 
@@ -328,6 +345,13 @@ int BPF_PROG(trace_switch, bool preempt, struct task_struct *prev, struct task_s
 	e->exit_state = prev->exit_state;
 	submit(e, next);
 	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(trace_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	return trace_a_switch(preempt, prev, next, prev_state);
 }
 
 SEC("tp_btf/sched_waking")
@@ -364,3 +388,5 @@ int BPF_PROG(trace_exit, struct task_struct *p)
 	submit(e, p);
 	return 0;
 }
+
+#include "probes_older.h"

@@ -27,7 +27,7 @@ use layout::{
     BUCKETS, CpuSeries, MAX_GROUPS, MEASURES, OTHER_WAITS, Tally, TaskSlot, Totals, WAKEUPS,
     activity,
 };
-use maps::{bss_bytes, find_map, map_memory, size, slots};
+use maps::{Use, bss_bytes, find_map, is_older, map_memory, size, slots};
 pub use reading::GroupReadings;
 use reading::Window;
 use shared::SharedMap;
@@ -41,6 +41,8 @@ pub struct Probes {
     tasks: SharedMap<TaskSlot>,
     histograms: SharedMap<u64>,
     series: SharedMap<CpuSeries>,
+    /// By CPU and group, on kernels that `probes_older.h` is for.
+    retired_older: Option<SharedMap<Totals>>,
     globals: SharedMap<u8>,
     variables: Vec<Variable>,
     trace: bool,
@@ -107,8 +109,10 @@ impl Probes {
             Btf::from_raw("probes", bytes).map_err(because)?.ok_or("the probes have no BTF")?;
         let variables = variable::variables(&btf);
         let (slots, cpus) = (slots(), libbpf_rs::num_possible_cpus().map_err(because)?);
+        let older = is_older();
         let mut open = ObjectBuilder::default().open_memory(bytes).map_err(because)?;
-        size(&mut open, (slots, cpus), groups.len(), trace).map_err(because)?;
+        let needed = Use { slots, cpus, groups: groups.len(), trace, older };
+        size(&mut open, needed).map_err(because)?;
         let mask = variables.iter().find(|v| v.name == "slot_mask").ok_or("no slot_mask")?;
         variable::write(&mut open, mask, &(slots as u32 - 1).to_le_bytes());
         let object = open.load().map_err(|error| {
@@ -120,6 +124,9 @@ impl Probes {
             tasks: map_memory(&object, "tasks", slots)?,
             histograms: map_memory(&object, "histograms", groups.len() * MEASURES * BUCKETS)?,
             series: map_memory(&object, "series", cpus)?,
+            retired_older: older
+                .then(|| map_memory(&object, "retired_older", cpus * MAX_GROUPS))
+                .transpose()?,
             globals: map_memory(&object, ".bss", bss_bytes(&variables))?,
             groups: groups.to_vec(),
             object,
@@ -216,11 +223,10 @@ impl Probes {
     }
 
     fn group(&self, tasks: &[TaskSlot], group: usize, window: Window) -> GroupReadings {
-        let retired = self.offset("retired") + group * size_of::<Totals>();
         let is_member =
             |task: &&TaskSlot| task.activity != activity::FREE && task.group as usize == group;
         let members = tasks.iter().filter(is_member);
-        let retired = self.globals.read(retired);
+        let retired = self.retired(group);
         let (mut sum, wakeups, other_waits) = reading::group(members, &retired, window);
         let read = |measure, tally: &Tally| Histogram {
             group: self.groups[group].clone(),
@@ -231,6 +237,17 @@ impl Probes {
         sum.run_delay =
             Histogram { name: "run_delay_ns".into(), ..read(OTHER_WAITS, &other_waits) };
         sum.run_delay.merge(&sum.wakeup_latency);
+        sum
+    }
+
+    /// What tasks of a group had counted whose slots are in use again.
+    fn retired(&self, group: usize) -> Totals {
+        let of_all = self.offset("retired") + group * size_of::<Totals>();
+        let mut sum: Totals = self.globals.read(of_all);
+        if let Some(by_cpu) = &self.retired_older {
+            let of_group = (group..by_cpu.len()).step_by(MAX_GROUPS);
+            of_group.for_each(|at| sum.add(&by_cpu.get(at)));
+        }
         sum
     }
 

@@ -128,6 +128,19 @@ pub struct Totals {
     pub other_waits: Tally,
 }
 
+impl Totals {
+    /// Adds others.
+    pub fn add(&mut self, other: &Totals) {
+        self.tasks += other.tasks;
+        self.cpu_time_ns += other.cpu_time_ns;
+        self.voluntary_switches += other.voluntary_switches;
+        self.involuntary_switches += other.involuntary_switches;
+        self.migrations += other.migrations;
+        self.wakeups.add(&other.wakeups);
+        self.other_waits.add(&other.other_waits);
+    }
+}
+
 /// In [`Interval`]: running.
 pub const BUSY: usize = 0;
 

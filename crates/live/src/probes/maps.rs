@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The probes' maps: their sizes, and mapping them into user space.
 
+use libbpf_rs::btf::types::{FuncProto, Ptr, Typedef};
+use libbpf_rs::btf::{Btf, ReferencesType};
 use libbpf_rs::{Map, MapCore, Object, OpenObject};
 
-use super::layout::{BUCKETS, MEASURES};
+use super::layout::{BUCKETS, MAX_GROUPS, MEASURES};
 use super::shared::SharedMap;
 use crate::loader::variable::{self, Variable};
 
@@ -20,27 +22,65 @@ pub fn slots() -> usize {
     highest.next_power_of_two().clamp(SLOTS_LEAST, SLOTS_MOST)
 }
 
-/// Sizes the maps, and leaves out what only a trace needs.
-pub fn size(
-    open: &mut OpenObject,
-    (slots, cpus): (usize, usize),
-    groups: usize,
-    trace: bool,
-) -> libbpf_rs::Result<()> {
+/// What the object is loaded for.
+#[derive(Clone, Copy)]
+pub struct Use {
+    /// Task numbers.
+    pub slots: usize,
+    /// CPUs that the machine may have.
+    pub cpus: usize,
+    /// Groups of tasks.
+    pub groups: usize,
+    /// Whether events are kept.
+    pub trace: bool,
+    /// Whether the kernel is one of those that `probes_older.h` is for.
+    pub older: bool,
+}
+
+/// How the programs and maps for older kernels end.
+const OLDER: &str = "_older";
+
+/// Whether the kernel's `sched_switch` has no `prev_state`.
+pub fn is_older() -> bool {
+    let Ok(btf) = Btf::from_vmlinux() else { return false };
+    let Some(pointer) = btf.type_by_name::<Typedef<'_>>("btf_trace_sched_switch") else {
+        return false;
+    };
+    let function = pointer.referenced_type().skip_mods_and_typedefs();
+    let function = Ptr::try_from(function).ok().map(|pointer| pointer.referenced_type());
+    let parameters = function.and_then(|function| FuncProto::try_from(function).ok());
+    // The first one is the tracepoint's own.
+    parameters.is_some_and(|parameters| parameters.len() < 5)
+}
+
+/// Sizes the maps, and leaves out what only a trace or another kernel needs.
+pub fn size(open: &mut OpenObject, needed: Use) -> libbpf_rs::Result<()> {
+    let Use { slots, cpus, groups, trace, older } = needed;
     for mut map in open.maps_mut() {
         match map.name().to_str() {
             Some("tasks") => map.set_max_entries(slots as u32)?,
             Some("histograms") => map.set_max_entries((groups * MEASURES * BUCKETS) as u32)?,
             Some("series") => map.set_max_entries(cpus as u32)?,
             Some("events") => map.set_autocreate(trace)?,
+            Some("retired_older") => {
+                map.set_autocreate(older)?;
+                map.set_max_entries((cpus * MAX_GROUPS) as u32)?;
+            }
             _ => {}
         }
     }
-    for mut program in open.progs_mut() {
-        let for_trace = program.name().to_string_lossy().starts_with("trace_");
-        program.set_autoload(trace || !for_trace);
+    let names: Vec<String> =
+        open.progs().map(|program| program.name().to_string_lossy().into_owned()).collect();
+    for (mut program, name) in open.progs_mut().zip(&names) {
+        program.set_autoload((trace || !name.starts_with("trace_")) && fits(name, &names, older));
     }
     Ok(())
+}
+
+/// Of a program and its namesake for older kernels, one is loaded.
+fn fits(name: &str, names: &[String], older: bool) -> bool {
+    let has_namesake = names.iter().any(|other| other.strip_suffix(OLDER) == Some(name));
+    if older { !has_namesake } else { !name.ends_with(OLDER) }
 }
 
 /// A map by its name; a section is a map, too.
@@ -64,4 +104,19 @@ pub fn map_memory<T: Copy>(
 pub fn bss_bytes(variables: &[Variable]) -> usize {
     let globals = variables.iter().filter(|variable| variable.section == ".bss");
     globals.map(|variable| variable.offset + variable.size).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_two_namesakes_is_loaded() {
+        let names = ["count_switch", "count_switch_older", "count_waking"].map(str::to_owned);
+        let loaded = |older: bool| -> Vec<&String> {
+            names.iter().filter(|name| fits(name, &names, older)).collect()
+        };
+        assert_eq!(loaded(false), ["count_switch", "count_waking"]);
+        assert_eq!(loaded(true), ["count_switch_older", "count_waking"]);
+    }
 }
