@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Installs what is missing, and says what before it does. Groups: build, vm, test, docs, bench,
-# sources, postgresql, programs.
+# kernels, sources, postgresql, programs.
 #
 # With apt it installs (through sudo if not root); without apt it lists what to install and stops.
 set -eu
@@ -69,6 +69,19 @@ for group in "$@"; do
     bench)
         need valgrind valgrind
         ;;
+    kernels) # what `fairground kernel build` starts
+        need bc bc
+        need bison bison
+        need flex flex
+        need gcc gcc
+        need make make
+        need pahole dwarves
+        need patch patch
+        need perl perl
+        need tar tar
+        need xz xz-utils
+        need_header gelf.h libelf-dev
+        ;;
     sources) # for the trees of sources.sh
         need gcc gcc
         need make make
@@ -92,7 +105,7 @@ for group in "$@"; do
         need tbench dbench
         ;;
     *)
-        groups="build vm test docs bench sources postgresql programs"
+        groups="build vm test docs bench kernels sources postgresql programs"
         echo "setup.sh: unknown group '$group'; the groups are: $groups" >&2
         exit 2
         ;;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use clap::Command;
 use compile::{Header, Source};
+use kernels::needs::{Need, TABLE, Weight};
 use model::metric::{Direction, MEASURES, Unit};
 use model::series::SERIES;
 
@@ -54,6 +55,19 @@ fn word(unit: Unit) -> &'static str {
         Unit::PerSecond => "1/s",
         Unit::Ratio => "0 … 1",
     }
+}
+
+#[test]
+fn the_how_to_lists_what_a_kernel_needs() {
+    let mut table = String::from("| option | without it | used for |\n|---|---|---|\n");
+    for Need { option, weight, reason } in TABLE {
+        let lost = match weight {
+            Weight::Needed => "no trial runs",
+            Weight::Probes => "figures are missing",
+        };
+        writeln!(table, "| `{option}` | {lost} | {reason} |").expect("a string takes text");
+    }
+    expect_generated("how-to/kernel.md", "needs", &table);
 }
 
 #[test]
