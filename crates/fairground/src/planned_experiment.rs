@@ -12,8 +12,9 @@ use std::thread;
 use execution::objects::Sources;
 use model::{Backend, Contestant, Experiment, Seed, Trial};
 
-use spec::experiment::{Relations, ResolvedExperiment};
+use spec::experiment::ResolvedExperiment;
 use spec::plan;
+use spec::relations::Relations;
 use spec::{Host, Overrides, SpecError};
 
 /// An experiment as its file and the options describe it, without an order of trials.

@@ -90,7 +90,10 @@ fn mistakes_are_named_before_anything_is_unpacked() {
         (&["echo", "--name", "bmq"], "--name bmq: this is the name of a definition"),
         (&["--tree", "."], "a kernel of your own needs a name: add --name mine"),
         (&["--base", "base-6.12", "--patch", "no.patch", "--name", "mine"], "no.patch"),
-        (&["echo", "--config", "bad.config", "--name", "mine"], "bad.config:2: 'HZ=250' is no line"),
+        (
+            &["echo", "--config", "bad.config", "--name", "mine"],
+            "bad.config:2: 'HZ=250' is no line",
+        ),
         (&["--tree", ".", "--name", "mine"], "no kernel/sched/core.c"),
     ] {
         let message = refusal(&bench, arguments);

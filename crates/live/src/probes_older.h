@@ -8,7 +8,7 @@
 #ifndef FAIRGROUND_PROBES_OLDER_H
 #define FAIRGROUND_PROBES_OLDER_H
 
-/* What was counted by tasks whose slots are in use again, by CPU and group. Sized before loading. */
+/* What tasks had counted whose slots are in use again, by CPU and group. Sized before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

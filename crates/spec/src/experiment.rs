@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::cells::{self, Cells, Choice};
 use super::near::advice;
+use super::relations::Relations;
 use super::source::{Document, Places, unknown_name};
 use super::{Host, Overrides, SpecError, contestant, machine};
 use crate::assets::{self, Kind};
@@ -36,16 +37,6 @@ pub struct ResolvedExperiment {
     pub notes: Vec<String>,
     /// Which of its contestants belong together.
     pub relations: Relations,
-}
-
-/// Which contestants belong together, by their names. `fidelity --counterparts` compares them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Relations {
-    /// For each contestant that is a file written after a kernel's own scheduler: the contestant
-    /// that is this scheduler.
-    pub counterparts: BTreeMap<String, String>,
-    /// For each contestant that changes another: that other one.
-    pub bases: BTreeMap<String, String>,
 }
 
 /// An experiment file.
@@ -132,8 +123,8 @@ fn resolve(
     let wanted = over.baseline.as_ref().or(file.baseline.as_ref()).cloned();
     let contestants = contestants(file.scheduler, base, places, over, host)?;
     let baseline = baseline(wanted, &contestants, places, over)?;
-    check_names("pairs", &file.pairs, &contestants, places)?;
-    check_names("bases", &file.bases, &contestants, places)?;
+    let relations = Relations { counterparts: file.pairs, bases: file.bases };
+    relations.check(&contestants, places)?;
     let mut experiment = Experiment {
         name: name.into(),
         question: file.question.unwrap_or_default(),
@@ -167,7 +158,6 @@ fn resolve(
         return Err(error.hint("write on = \"vm\", or --on vm"));
     }
     notes.extend(common_baseline(&mut experiment));
-    let relations = Relations { counterparts: file.pairs, bases: file.bases };
     Ok(ResolvedExperiment { experiment, notes, relations })
 }
 
@@ -342,24 +332,6 @@ fn baseline(
         return Err(error.maybe_hint(advice(&wanted, names)));
     }
     Err(unknown_name(places, "baseline", "scheduler", &wanted, &names))
-}
-
-/// Both of a pair must be contestants; `table` is the pairs' name in the file.
-fn check_names(
-    table: &str,
-    pairs: &BTreeMap<String, String>,
-    contestants: &[Contestant],
-    places: &Places,
-) -> Result<(), SpecError> {
-    let names: Vec<&str> = contestants.iter().map(|contestant| contestant.name.as_str()).collect();
-    for (one, other) in pairs {
-        let unknown = [one, other].into_iter().find(|name| !names.contains(&name.as_str()));
-        if let Some(name) = unknown {
-            let path = format!("{table}.{one}");
-            return Err(unknown_name(places, &path, "scheduler", name, &names));
-        }
-    }
-    Ok(())
 }
 
 /// The full names of the cells to trace: `wake_under_hogs hogs=3` chooses every cell of the

@@ -27,6 +27,7 @@ pub mod mentions;
 pub mod near;
 pub mod plan;
 pub mod policy;
+pub mod relations;
 pub mod rtapp;
 pub mod source;
 #[cfg(test)]

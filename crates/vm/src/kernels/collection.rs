@@ -130,8 +130,8 @@ pub fn add_file(home: &Path, image: &Path, config: Option<&Path>) -> Result<Kern
 /// Copies an image under a name of its own into `home`.
 ///
 /// # Errors
-/// The name cannot be used or is that of a kernel of the mirror, the image is not an x86 bzImage, or
-/// a file cannot be read or written.
+/// The name cannot be used or is that of a kernel of the mirror, the image is not an x86 bzImage,
+/// or a file cannot be read or written.
 pub fn add_own(home: &Path, own: &Own) -> Result<Kernel> {
     if !is_usable_name(own.name) {
         bail!("`{}` cannot be a kernel's name: {NAME_RULE}", own.name);

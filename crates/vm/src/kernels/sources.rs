@@ -20,8 +20,8 @@ pub struct Source {
 }
 
 /// Downloads the newest version of a package of sources that a suite has, and unpacks it into
-/// `into`. `home` is where the download is kept until then. `on_note` gets one line before each slow
-/// step.
+/// `into`. `home` is where the download is kept until then. `on_note` gets one line before each
+/// slow step.
 ///
 /// # Errors
 /// apt, dpkg-deb, tar or xz is missing, the mirror does not answer or has no such package, or the

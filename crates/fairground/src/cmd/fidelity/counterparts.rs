@@ -6,7 +6,7 @@
 
 use anyhow::Result;
 use model::{Backend, Record};
-use spec::experiment::Relations;
+use spec::relations::Relations;
 
 use super::Measured;
 use crate::exit::bad_input;
