@@ -68,6 +68,15 @@ pub fn nice() -> i32 {
     unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) }
 }
 
+/// Whether the calling thread is an ordinary one of nice 0. A new thread always should be, but
+/// kernels with Project C ignore `SCHED_FLAG_RESET_ON_FORK` of sched_setattr(2): there it is as far
+/// above the load as the thread that [`rise_above`] has raised.
+pub fn is_plain() -> bool {
+    // SAFETY: no pointers.
+    let policy = unsafe { libc::sched_getscheduler(0) };
+    policy == libc::SCHED_OTHER && nice() == 0
+}
+
 /// Restricts the calling thread to CPUs.
 pub fn set_affinity(cpus: &libc::cpu_set_t) -> Result<(), Errno> {
     // SAFETY: the set is valid.
@@ -167,6 +176,17 @@ mod tests {
             (unsafe { libc::sched_getscheduler(0) }, nice())
         });
         assert_eq!(seen.join().unwrap(), (libc::SCHED_BATCH, 7));
+    }
+
+    #[test]
+    fn a_plain_thread_is_told_from_others() {
+        let policy = Policy { class: PolicyClass::Idle, ..Policy::default() };
+        let seen = std::thread::spawn(move || {
+            let before = is_plain() == (nice() == 0);
+            set_policy(0, &policy).unwrap();
+            (before, is_plain())
+        });
+        assert_eq!(seen.join().unwrap(), (true, false));
     }
 
     #[test]

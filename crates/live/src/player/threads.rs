@@ -63,7 +63,7 @@ fn thread_main(run: &RunState, group: usize, number: u32) {
 /// Gives the thread its group's attributes and its file.
 fn prepare(task: &mut Task) -> Flow {
     let plan = task.plan();
-    if plan.policy != Default::default() || attributes::nice() != 0 {
+    if plan.policy != Default::default() || !attributes::is_plain() {
         attributes::set_policy(0, &plan.policy).map_err(|no| task.fail(Fault::Policy, no))?;
     }
     if let Some(cpus) = &task.tally().cpus {
