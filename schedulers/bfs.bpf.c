@@ -212,6 +212,11 @@ void BPF_STRUCT_OPS(bfs_stopping, struct task_struct *p, bool runnable)
 	note_stopping(scx_bpf_task_cpu(p), ctx_of(p), runnable);
 }
 
+void BPF_STRUCT_OPS(bfs_quiescent, struct task_struct *p, u64 deq_flags)
+{
+	check_sleeper(p, deq_flags);
+}
+
 /* The CPU chooses again, and may find the same task. */
 bool BPF_STRUCT_OPS(bfs_yield, struct task_struct *from, struct task_struct *to)
 {
@@ -264,6 +269,7 @@ SCX_OPS_DEFINE(bfs_ops,
 	       .running		= (void *)bfs_running,
 	       .tick		= (void *)bfs_tick,
 	       .stopping	= (void *)bfs_stopping,
+	       .quiescent	= (void *)bfs_quiescent,
 	       .yield		= (void *)bfs_yield,
 	       .init_task	= (void *)bfs_init_task,
 	       .exit_task	= (void *)bfs_exit_task,

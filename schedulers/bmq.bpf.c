@@ -186,6 +186,7 @@ void BPF_STRUCT_OPS(bmq_quiescent, struct task_struct *p, u64 deq_flags)
 {
 	if (deq_flags & SCX_DEQ_SLEEP)
 		sched_task_deactivate(p, ctx_of(p));
+	check_sleeper(p, deq_flags);
 }
 
 /* A task that yields to others becomes as bad as it can be (`do_sched_yield_type_1`). */

@@ -223,6 +223,7 @@ void BPF_STRUCT_OPS(muqss_stopping, struct task_struct *p, bool runnable)
 void BPF_STRUCT_OPS(muqss_quiescent, struct task_struct *p, u64 deq_flags)
 {
 	load_leave(&ctx_of(p)->load);
+	check_sleeper(p, deq_flags);
 }
 
 bool BPF_STRUCT_OPS(muqss_yield, struct task_struct *from, struct task_struct *to)

@@ -142,6 +142,11 @@ void BPF_STRUCT_OPS(pds_stopping, struct task_struct *p, bool runnable)
 	note_stopping(scx_bpf_task_cpu(p), p, runnable);
 }
 
+void BPF_STRUCT_OPS(pds_quiescent, struct task_struct *p, u64 deq_flags)
+{
+	check_sleeper(p, deq_flags);
+}
+
 bool BPF_STRUCT_OPS(pds_yield, struct task_struct *from, struct task_struct *to)
 {
 	struct task_ctx *task = ctx_of(from);
@@ -199,6 +204,7 @@ SCX_OPS_DEFINE(pds_ops,
 	       .running		= (void *)pds_running,
 	       .tick		= (void *)pds_tick,
 	       .stopping	= (void *)pds_stopping,
+	       .quiescent	= (void *)pds_quiescent,
 	       .yield		= (void *)pds_yield,
 	       .init_task	= (void *)pds_init_task,
 	       .init		= (void *)pds_init,

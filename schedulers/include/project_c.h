@@ -193,6 +193,15 @@ static inline void choose_next_task(s32 cpu, struct task_struct *prev)
 	}
 }
 
+/* It goes to sleep: with too little of its slice left it has a new one already (`check_curr`). */
+static inline void check_sleeper(struct task_struct *p, u64 deq_flags)
+{
+	struct task_ctx *task = ctx_of(p);
+
+	if ((deq_flags & SCX_DEQ_SLEEP) && is_used_up(&task->turn))
+		sched_task_renew(p, task);
+}
+
 /*
  * A child has half of its parent's slice; if that is too little it keeps the whole one that it has,
  * and its parent's CPU has to choose again. Returns whether it shares (`sched_fork`).

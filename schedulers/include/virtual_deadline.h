@@ -107,8 +107,22 @@ static inline void note_stopping(s32 cpu, struct task_ctx *task, bool runnable)
 	leave_turn(cpu, &task->turn, runnable);
 }
 
-/* The task that has run until now, if it could continue, with a new slice if needed; else NULL
+/* A task stops: it has a new slice and deadline if it needs them, as batch tasks always do
  * (`check_deadline`). */
+static inline void check_deadline(const struct task_struct *p, struct task_ctx *task)
+{
+	if (is_used_up(&task->turn) || is_batch(p))
+		refill(p, task);
+}
+
+/* Also a task that goes to sleep (`check_deadline` in `schedule`). */
+static inline void check_sleeper(struct task_struct *p, u64 deq_flags)
+{
+	if (deq_flags & SCX_DEQ_SLEEP)
+		check_deadline(p, ctx_of(p));
+}
+
+/* The task that has run until now, if it could continue, with a new slice if needed; else NULL. */
 static inline struct task_struct *contender(struct task_struct *prev)
 {
 	struct task_ctx *task;
@@ -117,8 +131,7 @@ static inline struct task_struct *contender(struct task_struct *prev)
 		return NULL;
 	task = ctx_of(prev);
 	charge(&task->turn);
-	if (is_used_up(&task->turn) || is_batch(prev))
-		refill(prev, task);
+	check_deadline(prev, task);
 	return prev;
 }
 

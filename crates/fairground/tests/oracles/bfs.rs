@@ -4,7 +4,7 @@
 
 use crate::look::{begins_ms, histogram, near, same, share, stints, turn_of, within};
 use crate::oracle::{Oracle, Run, Where};
-use crate::slices::{alternate, crowd, hogs, part_is, share_is, turns_last};
+use crate::slices::{alternate, crowd, hogs, part_is, share_is, sleeps_after, turn_us, turns_last};
 
 const SLICE_US: u64 = 6291;
 
@@ -309,6 +309,23 @@ fn classes() -> Vec<Oracle> {
     ]
 }
 
+fn sleepers() -> Oracle {
+    Oracle {
+        name: "bfs sleeper's slice",
+        claim: "a task that goes to sleep with 0.04 ms of its slice left wakes up with a whole one and \
+                a later deadline, and so does a SCHED_BATCH task, whatever is left",
+        place: Where::Simulator,
+        runs: vec![
+            Run::new("bfs", sleeps_after!("6250", "other")),
+            Run::new("bfs", sleeps_after!("1000", "batch")),
+        ],
+        holds: |records| {
+            let mut lengths = records.iter().map(|record| turn_us(record, "sleeper", 1));
+            lengths.try_for_each(|us| within("its turn, µs", us?, SLICE_US - 5, SLICE_US + 5))
+        },
+    }
+}
+
 pub fn oracles() -> Vec<Oracle> {
-    [turns(), shares(), order_of_deadlines(), classes()].concat()
+    [turns(), shares(), order_of_deadlines(), classes(), vec![sleepers()]].concat()
 }

@@ -5,11 +5,9 @@
 use model::Record;
 
 use crate::loads::SHORT;
-use crate::look::{
-    histogram, near, printed_all, printed_each, same, share, stints, turn_of, within,
-};
+use crate::look::{histogram, near, printed_all, printed_each, same, share, stints, within};
 use crate::oracle::{Oracle, Run, Where};
-use crate::slices::{alternate, hogs, share_is, turns_last};
+use crate::slices::{alternate, hogs, share_is, sleeps_after, turn_us, turns_last};
 
 const FACTS: &str = "./tests/schedulers/bmq_facts.bpf.c";
 
@@ -153,11 +151,6 @@ macro_rules! fork_at {
     };
 }
 
-fn turn_us(record: &Record, who: &str, number: usize) -> Result<u64, String> {
-    let turn = turn_of(record, who, number)?;
-    Ok((turn.to_ns - turn.from_ns) / 1000)
-}
-
 fn queues() -> Vec<Oracle> {
     vec![
         Oracle {
@@ -166,6 +159,17 @@ fn queues() -> Vec<Oracle> {
             place: Where::Everywhere,
             runs: vec![Run::new("bmq", INTERRUPTED)],
             holds: |records| goes_on(&records[0]),
+        },
+        Oracle {
+            name: "bmq sleeper's slice",
+            claim: "a task that goes to sleep with 0.04 ms of its slice left wakes up with a whole one, \
+                    and a step worse, which is all that its sleep has gained",
+            place: Where::Simulator,
+            runs: vec![Run::new("bmq", sleeps_after!("4150", "other"))],
+            holds: |records| {
+                let us = turn_us(&records[0], "sleeper", 1)?;
+                within("its turn ends within a slice, µs", us % 4194, 0, 10)
+            },
         },
         Oracle {
             name: "bmq 8",

@@ -9,9 +9,9 @@
 use model::Record;
 
 use crate::loads::SHORT;
-use crate::look::{begins_ms, near, printed_all, same, share, stints, value};
+use crate::look::{begins_ms, near, printed_all, same, share, stints, value, within};
 use crate::oracle::{Oracle, Run, Where};
-use crate::slices::{alternate, crowd, hogs, part_is, share_is, turns_last};
+use crate::slices::{alternate, crowd, hogs, part_is, share_is, sleeps_after, turn_us, turns_last};
 
 const SLICE_US: u64 = 6291;
 const FACTS: &str = "./tests/schedulers/muqss_facts.bpf.c";
@@ -332,7 +332,24 @@ fn table_of_frames() -> Vec<Oracle> {
     ]
 }
 
+fn sleepers() -> Oracle {
+    Oracle {
+        name: "muqss sleeper's slice",
+        claim: "a task that goes to sleep with 0.04 ms of its slice left wakes up with a whole one and \
+                a later deadline, and so does a SCHED_BATCH task, whatever is left",
+        place: Where::Simulator,
+        runs: vec![
+            Run::new("muqss", sleeps_after!("6250", "other")),
+            Run::new("muqss", sleeps_after!("1000", "batch")),
+        ],
+        holds: |records| {
+            let mut lengths = records.iter().map(|record| turn_us(record, "sleeper", 1));
+            lengths.try_for_each(|us| within("its turn, µs", us?, SLICE_US - 5, SLICE_US + 5))
+        },
+    }
+}
+
 pub fn oracles() -> Vec<Oracle> {
-    let single = vec![crowds(), facts(), yields()];
+    let single = vec![crowds(), facts(), yields(), sleepers()];
     [turns(), single, picks(), wakeups(), table_of_frames()].concat()
 }

@@ -3,9 +3,9 @@
 //! and slots has been simulated exactly.
 
 use crate::loads::SHORT;
-use crate::look::{near, printed_each, share};
+use crate::look::{near, printed_each, share, within};
 use crate::oracle::{Oracle, Run, Where};
-use crate::slices::{alternate, crowd, hogs, part_is, share_is, turns_last};
+use crate::slices::{alternate, crowd, hogs, part_is, share_is, sleeps_after, turn_us, turns_last};
 
 const SLOTS_OF_4_MS: &str = "pds era=51500";
 const PDS_MQ: &str = "pds era=50400";
@@ -188,6 +188,16 @@ fn yields() -> Oracle {
     }
 }
 
+fn sleepers() -> Oracle {
+    Oracle {
+        name: "pds sleeper's slice",
+        claim: "a task that goes to sleep with 0.04 ms of its slice left wakes up with a whole one",
+        place: Where::Simulator,
+        runs: vec![Run::new("pds", sleeps_after!("4150", "other"))],
+        holds: |records| within("its turn, µs", turn_us(&records[0], "sleeper", 1)?, 4190, 4200),
+    }
+}
+
 pub fn oracles() -> Vec<Oracle> {
-    [turns(), versions(), vec![crowds(), facts(), yields()]].concat()
+    [turns(), versions(), vec![crowds(), facts(), yields(), sleepers()]].concat()
 }

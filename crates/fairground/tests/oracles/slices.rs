@@ -3,7 +3,7 @@
 
 use model::Record;
 
-use crate::look::{near, share, stints};
+use crate::look::{near, share, stints, turn_of};
 
 /// Two hogs, `a` and `b`, of these nice values, for 3 s or so many µs.
 macro_rules! hogs {
@@ -75,4 +75,26 @@ pub fn alternate(record: &Record) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!("{again} of {} turns follow one of the same task", stints.len())),
     }
+}
+
+/// A task that runs for so long, sleeps, and then computes beside a hog that has come meanwhile.
+macro_rules! sleeps_after {
+    ($us:literal, $class:literal) => {
+        concat!(
+            "duration_us = 100000\n",
+            "[[task]]\nname = \"hog\"\ndelay_us = 10000\nsteps = [{ run_us = 100000 }]\n",
+            "[[task]]\nname = \"sleeper\"\nrepeat = 1\npolicy = { class = \"",
+            $class,
+            "\" }\nsteps = [{ run_us = ",
+            $us,
+            " }, { sleep_us = 30000 }, { run_us = 100000 }]\n"
+        )
+    };
+}
+pub(crate) use sleeps_after;
+
+/// The length of a turn, of those that last half a millisecond.
+pub fn turn_us(record: &Record, who: &str, number: usize) -> Result<u64, String> {
+    let turn = turn_of(record, who, number)?;
+    Ok((turn.to_ns - turn.from_ns) / 1000)
 }
