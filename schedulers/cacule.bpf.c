@@ -11,8 +11,11 @@
  *         tick. STARVATION: a task that has slept for 10 s and then computes has the CPU alone for
  *         5 s, and of three hogs two may take turns while the third waits for seconds. A task that
  *         yields to a hog waits for 23 s, the length of the stored life: its mark makes it the
- *         last, and waiting does not help it (`sched_cacule_yield`).
- * Origin: Hamad Al Marri, patches for Linux, 2020 to 2021; the score is that of FreeBSD's ULE.
+ *         last, and waiting does not help it (`sched_cacule_yield`). In full, idle-policy tasks
+ *         starve beside a hog.
+ * Origin: Hamad Al Marri, patches for Linux, 2020 to 2021; the score is that of FreeBSD's ULE. The
+ *         plain patch for Linux 5.14. The one for 5.10, and that for 5.14 in full, are
+ *         `full=true cache_factor=13107 starve_factor=19660`.
  * Family: 2020, Hamad Al Marri; after cfs, ule
  * Queue: One for each CPU, a list, newest first; enqueue O(1), pick O(n).
  * Slice: None: at every tick the running task continues only if its score is the lowest.
@@ -24,11 +27,12 @@
 #include <scx/common.bpf.h>
 #include "include/lifetime.h"
 
-/* Of a task: its life, when it last stopped, and its place in the list. */
+/* Of a task: its life, when it last stopped, its place in the list, and its policy there. */
 #define FAIR_TASK_FIELDS \
 	struct lifetime life; \
 	u64 last_run; \
-	s64 place;
+	s64 place; \
+	bool has_idle_policy;
 /* Of the running task: the beginning of its life. Of the list: the place of the newest task. */
 #define RUNNING_FIELDS \
 	u64 start; \
@@ -41,16 +45,18 @@ char _license[] SEC("license") = "GPL";
 
 /* The score of a task that has run half of its life; the worst is twice that. */
 const volatile u64 interactivity_factor = 32768;
+/*
+ * The patch for 5.10, or for 5.14 in full: no idle-policy task runs while a normal one waits, and a
+ * task that has yielded is the last for one choice only. It has the factors below, too.
+ */
+const volatile bool full = false;
 /* How much of its life counts, in nominal milliseconds of 2^20 ns. */
 const volatile u64 cacule_max_lifetime_ms = 22000;
-/* A task that yields goes after all others, until it has run. */
+/* A task that yields goes after all others, until it has run; in full only at the next choice. */
 const volatile bool sched_cacule_yield = true;
-/*
- * The full variant has 13107: a task that ran less than a divisor ago is preferred, its cache is
- * warm;
- */
+/* 13107 in full: a task that ran less than a divisor ago is preferred, its cache is warm; */
 const volatile u64 cache_factor = 0, cache_divisor_ns = 1000000;
-/* and 19660: a task that has waited for longer than a divisor is preferred. */
+/* and 19660 in full: a task that has waited for longer than a divisor is preferred. */
 const volatile u64 starve_factor = 0, starve_divisor_ns = 3000000;
 /* The running task loses ties, as where tasks can be in groups; otherwise it wins them. */
 const volatile bool fair_group_sched = true;
@@ -91,19 +97,27 @@ static s64 calc_starve_score(u64 since)
 	return starve_factor / (past / divisor);
 }
 
+/* In full an idle-policy task's score is worse than any normal one's (`entity_before`). */
+static s64 calc_policy_score(bool has_idle_policy)
+{
+	return full && has_idle_policy ? 1LL << 32 : 0;
+}
+
 /* The score of a waiting task (`entity_before`). */
 static s64 value_of(const struct fair_task *task, u64 now)
 {
 	u64 since = now - task->last_run;
 
 	return calc_interactivity(now - task->life.start, task->life.vruntime) +
-	       calc_cache_score(since) + calc_starve_score(since);
+	       calc_cache_score(since) + calc_starve_score(since) +
+	       calc_policy_score(task->has_idle_policy);
 }
 
 /* The score of the running task (`entity_before`). */
 static s64 value_of_curr(const struct running *curr)
 {
-	return calc_interactivity(scx_bpf_now() - curr->start, live_vruntime(curr)) + 2 * starve_factor;
+	return calc_interactivity(scx_bpf_now() - curr->start, live_vruntime(curr)) +
+	       2 * starve_factor + calc_policy_score(curr->has_idle_policy);
 }
 
 /* Accounts for what the running task has run (`update_curr`). */
@@ -152,6 +166,7 @@ void BPF_STRUCT_OPS(cacule_enqueue, struct task_struct *p, u64 enq_flags)
 	if (!task->life.start)
 		task->life.start = scx_bpf_now();
 	task->place = --curr->newest;
+	task->has_idle_policy = has_idle_policy(p);
 	join_cpu(curr, task, cpu, p);
 	scx_bpf_dsq_insert(p, cpu, SCX_SLICE_INF, enq_flags | SCX_ENQ_HEAD);
 	if (is_woken && check_preempt_wakeup(p, task, curr))
@@ -211,7 +226,8 @@ void BPF_STRUCT_OPS(cacule_stopping, struct task_struct *p, bool runnable)
 	update_curr(curr, p);
 	if (task) {
 		task->life.start = curr->start;
-		task->life.vruntime = curr->vruntime;
+		/* In full the choice that has just been made was the mark's (`pick_next_task_fair`). */
+		task->life.vruntime = full ? curr->vruntime & ~YIELD_MARK : curr->vruntime;
 		task->last_run = scx_bpf_now();
 	}
 	stop_running(curr, task, runnable);

@@ -69,6 +69,19 @@ delay_us = 200000
 steps = [{ run_us = 1000 }, \"yield\"]
 ";
 
+/// A hog, and an idle-policy task that needs so little that its score is far better.
+const IDLE_POLICY: &str = "
+duration_us = 1000000
+[[task]]
+name = \"hog\"
+steps = [{ run_us = 100000 }]
+[[task]]
+name = \"idle\"
+delay_us = 300000
+policy = { class = \"idle\" }
+steps = [{ sleep_us = 10000 }, { run_us = 10 }]
+";
+
 const FORK: &str = "
 duration_us = 60000
 [[task]]
@@ -295,6 +308,30 @@ fn histories() -> Vec<Oracle> {
                     stints(&records[0]).into_iter().filter(|s| s.who == "yielder" && s.ms() > 0);
                 let turns: Vec<u64> = own.map(|stint| stint.ms()).collect();
                 within("the yielder's first turn, ms", turns.first().copied().unwrap_or(0), 1, 1)
+            },
+        },
+        Oracle {
+            name: "cacule full, yield",
+            claim: "as 5.10 has it, the mark counts for one choice: who has yielded runs again at the \
+                    hog's next tick, not 23 s later",
+            place: Where::Everywhere,
+            runs: vec![Run::new("cacule full=true", YIELDER), Run::new("cacule", YIELDER)],
+            holds: |records| {
+                let turns = |record| stints(record).iter().filter(|s| s.who == "yielder").count();
+                within("its turns", turns(&records[0]) as u64, 10, 30)?;
+                within("those of the plain patch", turns(&records[1]) as u64, 1, 2)
+            },
+        },
+        Oracle {
+            name: "cacule full, idle policy",
+            claim: "as 5.10 has it, an idle-policy task never runs while a normal one waits, \
+                    whatever their scores; as the plain patch has it, it does",
+            place: Where::Everywhere,
+            runs: vec![Run::new("cacule full=true", IDLE_POLICY), Run::new("cacule", IDLE_POLICY)],
+            holds: |records| {
+                let turns = |record| stints(record).iter().filter(|s| s.who == "idle").count();
+                within("its turns", turns(&records[0]) as u64, 0, 2)?;
+                within("those of the plain patch", turns(&records[1]) as u64, 20, 70)
             },
         },
         Oracle {
