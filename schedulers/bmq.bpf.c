@@ -23,7 +23,8 @@
  *          between the siblings of a core and no kinds of cores, and siblings are not told from
  *          others that share the cache. Missing are yield_type 2 and, of 6.18 and later,
  *          prio_balance, which moves waiting tasks to CPUs that run worse ones. Real-time tasks
- *          have a class of their own; a task that one displaces stays on its CPU.
+ *          have a class of their own: a task that one displaces stays on its CPU, and what one
+ *          runs itself does not shorten its children's slices.
  */
 #include <scx/common.bpf.h>
 #include "include/project_c.h"

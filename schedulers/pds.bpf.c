@@ -19,8 +19,9 @@
  * Differs: The lists, or the skip list, are one queue, ordered by slot and turn, or by deadline.
  *          There are no active moves between the siblings of a core and no kinds of cores, and
  *          siblings are not told from others that share the cache; PDS-mq's classes of CPUs are its
- *          deadlines here. There is no SCHED_ISO. Real-time tasks have a class of their own; a task
- *          that one displaces stays on its CPU.
+ *          deadlines here. There is no SCHED_ISO. Real-time tasks have a class of their own: a task
+ *          that one displaces stays on its CPU, and what one runs itself does not shorten its
+ *          children's slices.
  */
 #include <scx/common.bpf.h>
 #include "include/project_c.h"
@@ -162,7 +163,10 @@ bool BPF_STRUCT_OPS(pds_yield, struct task_struct *from, struct task_struct *to)
 	return false;
 }
 
-/* A child shares its parent's slice. In a skip list it also has its deadline, if it has a share. */
+/*
+ * A child shares its parent's slice. In a skip list it also has its deadline, if it has a share of
+ * one: a real-time parent has none.
+ */
 s32 BPF_STRUCT_OPS_SLEEPABLE(pds_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
 	struct task_struct *forker = bpf_get_current_task_btf();
@@ -174,7 +178,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(pds_init_task, struct task_struct *p, struct scx_in
 	if (!args->fork)
 		return 0;
 	task->is_new = true;
-	if (share_with_child(forker, task) && has_skip_list())
+	if (share_with_child(forker, task) && has_skip_list() && ctx_of(forker)->turn.charged_ns)
 		task->deadline = ctx_of(forker)->deadline;
 	return 0;
 }

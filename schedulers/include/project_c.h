@@ -203,21 +203,24 @@ static inline void check_sleeper(struct task_struct *p, u64 deq_flags)
 }
 
 /*
- * A child has half of its parent's slice; if that is too little it keeps the whole one that it has,
- * and its parent's CPU has to choose again. Returns whether it shares (`sched_fork`).
+ * A child has half of its parent's slice; if that is too little it has a whole one, and its
+ * parent's CPU has to choose again. Returns whether it shares. A real-time parent shares, too, but
+ * what it runs itself is not charged here, and it has a new slice at once (`sched_cgroup_fork`).
  */
 static inline bool share_with_child(struct task_struct *forker, struct task_ctx *task)
 {
 	struct task_ctx *parent = ctx_of(forker);
+	bool is_ours = parent->turn.charged_ns;
 	s64 whole = task->turn.time_slice;
 
-	/* The forker may be a real-time task. */
-	if (!parent->turn.charged_ns)
-		return false;
-	if (split_slice(&parent->turn, &task->turn))
+	if (is_ours ? split_slice(&parent->turn, &task->turn) :
+		      halve_slice(&parent->turn, &task->turn))
 		return true;
 	task->turn.time_slice = whole;
-	scx_bpf_kick_cpu(scx_bpf_task_cpu(forker), SCX_KICK_PREEMPT);
+	if (is_ours)
+		scx_bpf_kick_cpu(scx_bpf_task_cpu(forker), SCX_KICK_PREEMPT);
+	else
+		parent->turn.time_slice = whole;
 	return false;
 }
 

@@ -106,20 +106,25 @@ static inline u64 end_of(const struct task_turn *task, u64 now)
 	return now + (task->time_slice > 0 ? task->time_slice : 0);
 }
 
-/*
- * Halves the slice between the parent, which runs, and its child; false if there is too little
- * (`sched_fork`).
- */
+/* Halves the slice between parent and child; false if there is too little (`sched_fork`). */
+static inline bool halve_slice(struct task_turn *parent, struct task_turn *child)
+{
+	parent->time_slice >>= 1;
+	child->time_slice = parent->time_slice;
+	return !is_used_up(parent);
+}
+
+/* The same where the parent's turn, of which it has paid for a part, runs. */
 static inline bool split_slice(struct task_turn *parent, struct task_turn *child)
 {
 	s32 cpu = bpf_get_smp_processor_id();
+	bool is_enough;
 
 	charge(parent);
-	parent->time_slice >>= 1;
-	child->time_slice = parent->time_slice;
+	is_enough = halve_slice(parent, child);
 	if (exact_slices)
 		of_cpu(turns, cpu)->ends_ns = end_of(parent, scx_bpf_now());
-	return !is_used_up(parent);
+	return is_enough;
 }
 
 /*

@@ -165,7 +165,7 @@ fn queues() -> Vec<Oracle> {
             claim: "a task that goes to sleep with 0.04 ms of its slice left wakes up with a whole one, \
                     and a step worse, which is all that its sleep has gained",
             place: Where::Simulator,
-            runs: vec![Run::new("bmq", sleeps_after!("4150", "other"))],
+            runs: vec![Run::new("bmq", sleeps_after!("5198", "other"))],
             holds: |records| {
                 let us = turn_us(&records[0], "sleeper", 1)?;
                 within("its turn ends within a slice, µs", us % 4194, 0, 10)
@@ -173,12 +173,12 @@ fn queues() -> Vec<Oracle> {
         },
         Oracle {
             name: "bmq 8",
-            claim: "a parent with 4 ms left keeps 2, and its child has 2; one with 0.15 ms left goes, \
-                    and its child has a whole slice",
+            claim: "a parent whose second slice has 4 ms left keeps 2, and its child has 2; one with \
+                    0.15 ms left goes, and its child has a whole slice",
             place: Where::Simulator,
-            runs: vec![Run::new("bmq", fork_at!("194")), Run::new("bmq", fork_at!("4040"))],
+            runs: vec![Run::new("bmq", fork_at!("2291")), Run::new("bmq", fork_at!("6137"))],
             holds: |records| {
-                within("the parent's, µs", turn_us(&records[0], "parent", 0)?, 2190, 2200)?;
+                within("the parent's, µs", turn_us(&records[0], "parent", 0)?, 4287, 4297)?;
                 within("the child's, µs", turn_us(&records[0], "child", 0)?, 1995, 2005)?;
                 within("a whole slice, µs", turn_us(&records[1], "child", 0)?, 4190, 4200)
             },
