@@ -24,7 +24,8 @@
  *          others that share the cache. Missing are yield_type 2 and, of 6.18 and later,
  *          prio_balance, which moves waiting tasks to CPUs that run worse ones. Real-time tasks
  *          have a class of their own: a task that one displaces stays on its CPU, and what one
- *          runs itself does not shorten its children's slices.
+ *          runs itself does not shorten its children's slices. Tasks that are there when it is
+ *          loaded begin at their best, for their earlier sleeps are not known.
  */
 #include <scx/common.bpf.h>
 #include "include/project_c.h"
@@ -80,15 +81,18 @@ static bool may_change(const struct task_struct *p)
 	return boosts && !(era >= 70100 && has_idle_policy(p));
 }
 
-/*
- * Batch and idle tasks are never better than their nice value, and idle ones never boosted
- * (`boost_task`).
- */
+/* Batch and idle tasks are never better than their nice value (`boost_task`). */
+static s32 best_boost(const struct task_struct *p)
+{
+	return p->policy == POLICY_BATCH || has_idle_policy(p) ? 0 : -max_priority_adj;
+}
+
+/* A better level, up to the limit; from 61200 not for idle tasks (`boost_task`). */
 static void boost_task(const struct task_struct *p, struct task_ctx *task, s32 steps)
 {
-	s32 limit = p->policy == POLICY_NORMAL ? -max_priority_adj : 0;
+	s32 limit = best_boost(p);
 
-	if (!may_change(p))
+	if (!may_change(p) || (era >= 61200 && has_idle_policy(p)))
 		return;
 	task->boost_prio = task->boost_prio - steps > limit ? task->boost_prio - steps : limit;
 }
@@ -223,8 +227,11 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(bmq_init_task, struct task_struct *p, struct scx_in
 	if (!task)
 		return -ENOMEM;
 	task->turn.time_slice = timeslice();
-	if (!args->fork)
+	if (!args->fork) {
+		/* It has slept often enough, like most tasks since the boot. */
+		task->boost_prio = boosts ? best_boost(p) : 0;
 		return 0;
+	}
 	task->is_new = true;
 	task->boost_prio = boosts ? inherited(ctx_of(forker)->boost_prio) : 0;
 	share_with_child(forker, task);

@@ -5,7 +5,7 @@
 use model::Record;
 
 use crate::loads::SHORT;
-use crate::look::{histogram, near, printed_all, printed_each, same, share, stints, within};
+use crate::look::{histogram, near, printed_all, printed_each, same, share, stints, value, within};
 use crate::oracle::{Oracle, Run, Where};
 use crate::slices::{alternate, hogs, share_is, sleeps_after, turn_us, turns_last};
 
@@ -223,13 +223,15 @@ fn facts() -> Vec<Oracle> {
             name: "bmq 5, 10",
             claim: "each sleep is a step, however long it is, but none for a batch task's boost of 0; \
                     as the patch means it, 100 ms of sleep are 23 steps more; a slice is a step back; \
-                    6.6 counts short and long runs, and 6.1 short ones and long sleeps, instead",
+                    6.6 counts short and long runs, and 6.1 short ones and long sleeps, instead; 6.12 \
+                    deboosts idle tasks, and does not boost them",
             place: Where::Simulator,
             runs: vec![
                 Run::new(FACTS, SHORT),
                 Run::new("./tests/schedulers/bmq_facts.bpf.c intended_wake_boost=true", SHORT),
                 Run::new("./tests/schedulers/bmq_facts.bpf.c era=60600", SHORT),
                 Run::new("./tests/schedulers/bmq_facts.bpf.c era=50900", SHORT),
+                Run::new("./tests/schedulers/bmq_facts.bpf.c era=61200", SHORT),
             ],
             holds: |records| {
                 let wanted: &[&[(&str, i64)]] = &[
@@ -256,11 +258,38 @@ fn facts() -> Vec<Oracle> {
                         ("a child of -5", 2),
                         ("a child of 3", 7),
                     ],
+                    &[("after an idle task's sleep", 5), ("after an idle task's slice", 1)],
                 ];
                 printed_each(records, wanted)
             },
         },
     ]
+}
+
+/// Hogs that begin as good as the thread that forks them, the second with a quarter of its slice.
+const CHILDREN: &str = "
+duration_us = 400000
+[[task]]
+name = \"first\"
+steps = [{ run_us = 1000000 }]
+[[task]]
+name = \"nicer\"
+policy = { class = \"other\", nice = 2 }
+steps = [{ run_us = 1000000 }]
+";
+
+fn heirs() -> Oracle {
+    Oracle {
+        name: "bmq heirs",
+        claim: "tasks that were there before are at their best, -12, and so are their children, one of \
+                which has a quarter of a slice and 23 more, 97.5 ms, until it is on its worst level",
+        place: Where::Simulator,
+        runs: vec![Run::new("bmq", CHILDREN)],
+        holds: |records| {
+            let ran = value(&records[0], "cpu_time_ns", "nicer") as u64;
+            within("what the nicer one runs, µs", ran / 1000, 97_400, 97_700)
+        },
+    }
 }
 
 fn yields() -> Oracle {
@@ -279,5 +308,5 @@ fn yields() -> Oracle {
 }
 
 pub fn oracles() -> Vec<Oracle> {
-    [levels(), boosts(), queues(), facts(), vec![yields()]].concat()
+    [levels(), boosts(), queues(), facts(), vec![heirs(), yields()]].concat()
 }
