@@ -4,7 +4,9 @@
 
 use crate::look::{begins_ms, histogram, near, same, share, stints, turn_of, within};
 use crate::oracle::{Oracle, Run, Where};
-use crate::slices::{alternate, crowd, hogs, part_is, share_is, sleeps_after, turn_us, turns_last};
+use crate::slices::{
+    after_sleep_us, alternate, crowd, hogs, part_is, share_is, sleeps_after, turns_last,
+};
 
 const SLICE_US: u64 = 6291;
 
@@ -320,7 +322,7 @@ fn sleepers() -> Oracle {
             Run::new("bfs", sleeps_after!("1000", "batch")),
         ],
         holds: |records| {
-            let mut lengths = records.iter().map(|record| turn_us(record, "sleeper", 1));
+            let mut lengths = records.iter().map(after_sleep_us);
             lengths.try_for_each(|us| within("its turn, µs", us?, SLICE_US - 5, SLICE_US + 5))
         },
     }

@@ -7,7 +7,7 @@ use model::Record;
 use crate::loads::SHORT;
 use crate::look::{histogram, near, printed_all, printed_each, same, share, stints, value, within};
 use crate::oracle::{Oracle, Run, Where};
-use crate::slices::{alternate, hogs, share_is, sleeps_after, turn_us, turns_last};
+use crate::slices::{after_sleep_us, alternate, hogs, share_is, sleeps_after, turn_us, turns_last};
 
 const FACTS: &str = "./tests/schedulers/bmq_facts.bpf.c";
 
@@ -167,7 +167,7 @@ fn queues() -> Vec<Oracle> {
             place: Where::Simulator,
             runs: vec![Run::new("bmq", sleeps_after!("5198", "other"))],
             holds: |records| {
-                let us = turn_us(&records[0], "sleeper", 1)?;
+                let us = after_sleep_us(&records[0])?;
                 within("its turn ends within a slice, µs", us % 4194, 0, 10)
             },
         },

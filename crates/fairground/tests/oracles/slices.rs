@@ -98,3 +98,10 @@ pub fn turn_us(record: &Record, who: &str, number: usize) -> Result<u64, String>
     let turn = turn_of(record, who, number)?;
     Ok((turn.to_ns - turn.from_ns) / 1000)
 }
+
+/// The length of the sleeper's first turn after its sleep.
+pub fn after_sleep_us(record: &Record) -> Result<u64, String> {
+    let mut own = stints(record).into_iter().filter(|it| it.who == "sleeper");
+    let turn = own.find(|it| it.from_ns > 20_000_000).ok_or("the sleeper never wakes up")?;
+    Ok((turn.to_ns - turn.from_ns) / 1000)
+}
