@@ -86,8 +86,8 @@ fn boosts() -> Vec<Oracle> {
         Oracle {
             name: "bmq 4",
             claim: "who needs 3 ms between sleeps is better than a hog, and waits for it only when that \
-                    begins, which is at its best, too, but for no more than a slice; who needs 5 ms, more than a slice, sinks to the hog's level, where it waits for its \
-                    slices",
+                    begins, which is at its best, too, but for no more than a slice; who needs 5 ms, \
+                    more than a slice, sinks to the hog's level, where it waits for its slices",
             place: Where::Everywhere,
             runs: vec![
                 Run::new("bmq", sleeper!("0", "3000", "3000")),
