@@ -2,9 +2,9 @@
 //! Kernels to boot: `<home>/kernels/<release>/{vmlinuz,config,kernel.json}`, the host's `/boot`,
 //! and any image given by path.
 //!
-//! `collection` finds and stores them, `naming` says what their names mean; `apt` gets them from the
-//! Debian mirror that `mirror` finds; `examples` gets the kernel's own example schedulers in the
-//! same way, `sources` the source of a kernel.
+//! `collection` finds and stores them, `naming` says what their names mean; `apt` gets them from
+//! the Debian mirror that `mirror` finds; `examples` gets the kernel's own example schedulers in
+//! the same way, `sources` the source of a kernel.
 
 mod apt;
 mod collection;
