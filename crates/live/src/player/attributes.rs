@@ -70,7 +70,7 @@ pub fn nice() -> i32 {
 
 /// Whether the calling thread is an ordinary one of nice 0. A new thread always should be, but
 /// kernels with Project C ignore `SCHED_FLAG_RESET_ON_FORK` of sched_setattr(2): there it is as far
-/// above the load as the thread that [`rise_above`] has raised.
+/// above the workload as the thread that [`rise_above`] has raised.
 pub fn is_plain() -> bool {
     // SAFETY: no pointers.
     let policy = unsafe { libc::sched_getscheduler(0) };
