@@ -16,8 +16,6 @@ const SMALL: &str = "CONFIG_DEBUG_INFO_NONE=y
 CONFIG_DEBUG_INFO_BTF=n
 CONFIG_BPF_SYSCALL=n
 CONFIG_NET=n
-CONFIG_FTRACE=n
-CONFIG_PERF_EVENTS=n
 ";
 
 /// The kernels of this test, which are kept.
