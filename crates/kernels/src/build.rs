@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use model::trial::sha256_hex;
-use vm::kernels::{Kernel, Own, add_own};
+use vm::kernels::{Kernel, Own, add_own, find};
 
 use crate::definition::{Definition, FUZZ, Package, Patch};
 use crate::make::Make;
@@ -87,33 +87,66 @@ pub fn build(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Kern
     if let Some((path, text)) = &order.fragment {
         config::check_fragment(&path.display().to_string(), text)?;
     }
-    let (workshop, applied) = open(order, site, hear)?;
-    let make = Make::new(&workshop, &order.name, site.jobs, site.stop)?;
-    hear(Event::Note("configuring"));
+    let opened = open(order, site, hear)?;
     let fragment = order.fragment.as_ref().map(|(_, text)| text.as_str());
-    let config = make.configure(&config::compose(&order.options, fragment))?;
-    let own = fragment.unwrap_or_default().lines().filter(|line| line.starts_with("CONFIG_"));
-    let demands: Vec<String> =
-        if fragment.is_some() { own.map(str::to_owned).collect() } else { order.options.clone() };
-    if let Some(blind) = config::verify(&demands, &config)? {
+    let wanted = config::compose(&order.options, fragment);
+    let mut facts = facts(order, &opened, &wanted)?;
+    if let Some(kernel) = built_before(order, site.home, &facts) {
+        hear(Event::Note(&format!("{} is built already, from the same", order.name)));
+        return Ok(kernel);
+    }
+    let workshop = &opened.workshop;
+    tree::prepare(&workshop.folder, &opened.changes)?;
+    let make = Make::new(workshop, &order.name, site.jobs, site.stop)?;
+    hear(Event::Note("configuring"));
+    let config = make.configure(&wanted)?;
+    if let Some(blind) = config::verify(&demands(order), &config)? {
         hear(Event::Note(&blind));
     }
     hear(Event::Note(&format!("compiling {}", order.name)));
     let image = make.image(hear)?;
+    facts.insert("config_sha256".to_owned(), sha256_hex(config.as_bytes()));
     let own = Own {
         name: &order.name,
         image: &image,
         config: Some(&workshop.objects().join(".config")),
         source: &workshop.facts.source,
-        facts: facts(order, &workshop, &applied, &config)?,
+        facts,
     };
     add_own(site.home, &own)
 }
 
-/// The source with its patches, and the SHA-256 of each patch as it was published.
-fn open(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<(Workshop, Vec<String>)> {
+/// The lines of configuration that the tree must take.
+fn demands(order: &Order) -> Vec<String> {
+    let Some((_, own)) = &order.fragment else { return order.options.clone() };
+    own.lines().filter(|line| line.starts_with("CONFIG_")).map(str::to_owned).collect()
+}
+
+/// The kernel of this name, if it was made of the same source, patches and configuration by the
+/// same compiler. Nobody knows what a user's tree contains, so `make` looks at it each time.
+fn built_before(order: &Order, home: &Path, wanted: &BTreeMap<String, String>) -> Option<Kernel> {
+    let is_package = matches!(order.text, Text::Package { .. });
+    let kernel = find(home, &order.name).ok().filter(|kernel| kernel.is_named && is_package)?;
+    wanted.iter().all(|(name, value)| kernel.facts.get(name) == Some(value)).then_some(kernel)
+}
+
+/// What is compiled, before it is.
+struct Opened {
+    workshop: Workshop,
+    /// What is applied to the source.
+    changes: Vec<Change>,
+    /// The SHA-256 of each patch as it was published.
+    patches: Vec<String>,
+}
+
+/// The source and its patches, which are not applied yet.
+fn open(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Opened> {
     match &order.text {
-        Text::Tree(tree) => Ok((open_tree(tree, site.home)?, Vec::new())),
+        Text::Tree(tree) => Ok(Opened {
+            workshop: open_tree(tree, site.home)?,
+            changes: Vec::new(),
+            patches: Vec::new(),
+        }),
         Text::Package { package, patches, files } => {
             let cache = site.home.join("patches");
             let mut texts = Vec::new();
@@ -123,9 +156,8 @@ fn open(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<(Workshop
             let own = files.iter().map(|file| patches::read(file)).collect::<Result<Vec<_>>>()?;
             let workshop = source::open(site.home, package, hear)?;
             let changes = changes((patches, &texts), (files, &own), &workshop.source)?;
-            tree::prepare(&workshop.folder, &changes)?;
             let hashes = texts.iter().chain(&own).map(|text| sha256_hex(text.as_bytes()));
-            Ok((workshop, hashes.collect()))
+            Ok(Opened { patches: hashes.collect(), workshop, changes })
         }
     }
 }
@@ -170,21 +202,19 @@ fn git(tree: &Path, words: &[&str]) -> Option<String> {
     output.status.success().then_some(text)
 }
 
-/// What each record says about the kernel.
-fn facts(
-    order: &Order,
-    workshop: &Workshop,
-    applied: &[String],
-    config: &str,
-) -> Result<BTreeMap<String, String>> {
+/// What each record says about the kernel; `wanted` is the configuration that was asked for.
+fn facts(order: &Order, opened: &Opened, wanted: &str) -> Result<BTreeMap<String, String>> {
     let mut facts = BTreeMap::from([
         ("built_as".to_owned(), order.name.clone()),
-        ("source".to_owned(), workshop.facts.content.clone()),
+        ("source".to_owned(), opened.workshop.facts.content.clone()),
         ("compiler".to_owned(), tools::compiler()?),
-        ("config_sha256".to_owned(), sha256_hex(config.as_bytes())),
+        ("wanted_config_sha256".to_owned(), sha256_hex(wanted.as_bytes())),
     ]);
-    if !applied.is_empty() {
-        facts.insert("patches".to_owned(), applied.join(" "));
+    if !opened.patches.is_empty() {
+        facts.insert("patches".to_owned(), opened.patches.join(" "));
+        // What a definition takes of them, and replaces in them.
+        let applied: Vec<&str> = opened.changes.iter().map(|it| it.text.as_str()).collect();
+        facts.insert("applied_sha256".to_owned(), sha256_hex(applied.concat().as_bytes()));
     }
     if !order.original_of.is_empty() {
         facts.insert("original_of".to_owned(), order.original_of.clone());
