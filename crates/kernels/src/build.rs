@@ -96,7 +96,11 @@ pub fn build(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Kern
         return Ok(kernel);
     }
     let workshop = &opened.workshop;
-    tree::prepare(&workshop.folder, &opened.changes)?;
+    for guessed in tree::prepare(&workshop.folder, &opened.changes)? {
+        hear(Event::Note(&format!(
+            "the lines around a change differ, look where it is: {guessed}"
+        )));
+    }
     let make = Make::new(workshop, &order.name, site.jobs, site.stop)?;
     hear(Event::Note("configuring"));
     let config = make.configure(&wanted)?;

@@ -33,10 +33,14 @@ struct State {
     applied: Vec<String>,
     /// Each path that a patch touches, and whether the source has it.
     touched: BTreeMap<String, bool>,
+    /// What `patch` placed although the lines around it differ.
+    #[serde(default)]
+    guessed: Vec<String>,
 }
 
-/// Makes the source in `folder/src` the pristine one with these changes.
-pub fn prepare(folder: &Path, changes: &[Change]) -> Result<()> {
+/// Makes the source in `folder/src` the pristine one with these changes. Returns which of their
+/// parts were placed although the lines around them differ.
+pub fn prepare(folder: &Path, changes: &[Change]) -> Result<Vec<String>> {
     let file = folder.join("applied.json");
     let state: State = match fs::read_to_string(&file) {
         Ok(text) => serde_json::from_str(&text)
@@ -45,20 +49,24 @@ pub fn prepare(folder: &Path, changes: &[Change]) -> Result<()> {
     };
     let wanted: Vec<String> = changes.iter().map(|c| sha256_hex(c.text.as_bytes())).collect();
     if state.applied == wanted && (!wanted.is_empty() || state.touched.is_empty()) {
-        return Ok(());
+        return Ok(state.guessed);
     }
     restore(folder, &state)?;
-    let mut state = State { applied: Vec::new(), touched: keep(folder, changes)? };
+    let mut state = State { touched: keep(folder, changes)?, ..State::default() };
     write(&file, &state)?;
     for change in changes {
-        if let Err(error) = apply(&folder.join("src"), change) {
-            restore(folder, &state)?;
-            write(&file, &State::default())?;
-            return Err(error);
+        match apply(&folder.join("src"), change) {
+            Ok(guessed) => state.guessed.extend(guessed),
+            Err(error) => {
+                restore(folder, &state)?;
+                write(&file, &State::default())?;
+                return Err(error);
+            }
         }
     }
     state.applied = wanted;
-    write(&file, &state)
+    write(&file, &state)?;
+    Ok(state.guessed)
 }
 
 fn write(file: &Path, state: &State) -> Result<()> {
@@ -105,7 +113,8 @@ fn put(path: &PathBuf, bytes: &[u8]) -> Result<()> {
     fs::write(path, bytes).with_context(|| format!("writing {}", path.display()))
 }
 
-fn apply(tree: &Path, change: &Change) -> Result<()> {
+/// Returns what was placed by guess.
+fn apply(tree: &Path, change: &Change) -> Result<Vec<String>> {
     let mut patch = Command::new("patch");
     patch.args(["--strip=1", "--batch", "--forward", "--no-backup-if-mismatch"]);
     patch.args(["--reject-file=-", &format!("--fuzz={}", change.fuzz)]).current_dir(tree);
@@ -117,24 +126,30 @@ fn apply(tree: &Path, change: &Change) -> Result<()> {
     let output = child.wait_with_output()?;
     // A patch that ends early has said why.
     let _ = writer.join();
-    if output.status.success() {
-        return Ok(());
-    }
     let said = String::from_utf8_lossy(&output.stdout);
+    if output.status.success() {
+        return Ok(lines_with(&said, &["with fuzz"]));
+    }
     Err(refused(format!("{} does not apply: {}", change.label, failures(&said))))
+}
+
+/// Lines of `patch` that contain one of the words, each with the file that it is about.
+fn lines_with(said: &str, words: &[&str]) -> Vec<String> {
+    let mut file = "";
+    let mut found = Vec::new();
+    for line in said.lines() {
+        if let Some(name) = line.strip_prefix("patching file ") {
+            file = name;
+        } else if words.iter().any(|word| line.contains(word)) {
+            found.push(format!("{file}: {line}"));
+        }
+    }
+    found
 }
 
 /// What failed, and in which file.
 fn failures(said: &str) -> String {
-    let mut file = "";
-    let mut failed = Vec::new();
-    for line in said.lines() {
-        if let Some(name) = line.strip_prefix("patching file ") {
-            file = name;
-        } else if line.contains("FAILED") || line.contains("can't find file") {
-            failed.push(format!("{file}: {line}"));
-        }
-    }
+    let mut failed = lines_with(said, &["FAILED", "can't find file"]);
     failed.truncate(5);
     if failed.is_empty() {
         said.lines().last().unwrap_or_default().into()
@@ -168,6 +183,18 @@ mod tests {
         );
         prepare(folder.path(), &[]).unwrap();
         assert_eq!((text("a.c").as_deref(), text("b/b.c")), (Some("one\n"), None));
+    }
+
+    #[test]
+    fn what_is_placed_by_guess_is_said_each_time() {
+        let folder = tempfile::tempdir().unwrap();
+        put(&folder.path().join("src/a.c"), b"zero\none\nother\n").unwrap();
+        let guess = || change("--- a/a.c\n+++ b/a.c\n@@ -1,3 +1,3 @@\n zero\n-one\n+two\n three\n");
+        for _ in 0..2 {
+            let guessed = prepare(folder.path(), &[guess()]).unwrap();
+            assert_eq!(guessed, ["a.c: Hunk #1 succeeded at 1 with fuzz 1."]);
+        }
+        assert!(prepare(folder.path(), &[]).unwrap().is_empty());
     }
 
     #[test]
