@@ -7,10 +7,10 @@
  *       each account costs or saves a fixed part of a tick for each level of priority.
  * Good at: Periodic media tasks, which become REALTIME: they sleep and run regularly and briefly.
  * Bad at: Nice values, which are worth 0.5 to 1.475, and in 6.1 count for hardly any task. Equal
- *         tasks, which in 5.15 take turns at every tick. STARVATION: as with CacULE, a task that has
- *         slept for long and then computes has the CPU alone for seconds. In 5.15 a task that yields
- *         to a hog waits until that sleeps, for its mark makes it the last until it is picked. In
- *         6.1 a hog that is often interrupted pays nothing, and keeps the CPU from all others.
+ *         tasks, which in 5.15 take turns at every tick. STARVATION: as with CacULE, a task that
+ *         has slept for long and then computes has the CPU alone for seconds. In 5.15 a task that
+ *         yields to a hog waits until that sleeps, for its mark makes it the last until it is
+ *         picked. In 6.1 a hog that is often interrupted pays nothing, and keeps the CPU.
  * Origin: Hamad Al Marri, patches of 2021 to 2023: Linux 5.14 to 5.16 on its own, from 6.x on CFS.
  * Family: 2021, Hamad Al Marri; after cacule
  * Queue: One for each CPU, a list, newest first; pick O(n).
@@ -226,8 +226,8 @@ static inline void put_back(const struct task_struct *p, struct tt_node *tt)
 	tt->life.vruntime &= ~YIELD_MARK;
 }
 
-/* It leaves the CPU's tasks. In 6.1 what it has run last belongs to its next burst, and costs what a
- * BATCH task pays (`dequeue_entity`). */
+/* It leaves the CPU's tasks. In 6.1 what it has run last belongs to its next burst, and costs what
+ * a BATCH task pays (`dequeue_entity`). */
 static inline void leave(const struct task_struct *p, struct tt_node *tt, bool sleeps)
 {
 	if (sleeps)
@@ -411,7 +411,7 @@ static s32 lowest_or_buddy(s32 cpu, struct task_struct *prev)
 	u64 limit;
 
 	if (!p)
-		return 0;
+		return left;
 	limit = p->scx.dsq_vtime + wakeup_gran(p);
 	bpf_task_release(p);
 	if (is_near(buddies->next, cpu, limit))
