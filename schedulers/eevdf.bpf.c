@@ -338,7 +338,7 @@ static inline void enqueue_task_fair(struct task_struct *p, u64 enq_flags)
 		resched_curr(curr, cpu);
 	else if (may_preempt)
 		challenge(p, task, cpu, sums, vruntime);
-	join_cpu(curr, task, cpu, p);
+	join_cpu(task, cpu, p);
 	if (may_preempt && of_cpu(loads, cpu)->nr_running == 2)
 		hrtick_start(curr, cpu);
 }
@@ -372,29 +372,18 @@ static inline void set_next_task_fair(struct task_struct *p)
 	s32 cpu = scx_bpf_task_cpu(p);
 	struct running *curr = of_cpu(currs, cpu);
 	struct fair_task *task = fair_task(p);
-	struct sums sums;
-	bool is_back;
 
 	if (!task)
 		return;
 	if (!is_on(task, cpu))
 		enqueue_entity(p, task, cpu, live_vruntime(curr), false);
 	curr->deadline = task->deadline;
-	is_back = begin_to_run(curr, p, task, task->vruntime);
+	begin_to_run(curr, p, task, task->vruntime);
 	curr->slice = slice_of(p);
 	curr->vslice = virtual_time_at(curr->inverse_weight, curr->slice);
 	curr->vprot = run_to_parity ? curr->deadline : task->vruntime +
 		      (era >= 70000 ? virtual_time_at(curr->inverse_weight, least_slice) : 0);
 	hrtick_start(curr, cpu);
-	if (!is_back)
-		return;
-	/* After an interruption it may not be the right one any more. */
-	sums = average_sums(cpu);
-	if (pick_eevdf(cpu, sums, vruntime_eligible(sums, curr->vruntime) ? &curr->deadline : NULL,
-		       false)) {
-		curr->vprot = curr->vruntime;
-		resched_curr(curr, cpu);
-	}
 }
 
 /* For `ops.tick` (`task_tick_fair`). */
@@ -426,7 +415,7 @@ static inline void put_prev_task_fair(struct task_struct *p, bool runnable)
 		task->vruntime = curr->vruntime;
 		task->deadline = curr->deadline;
 	}
-	stop_running(curr, task, runnable);
+	stop_running(curr, p, runnable);
 }
 
 /* For `ops.quiescent` (`dequeue_task_fair`). */
@@ -438,7 +427,6 @@ static inline void dequeue_task_fair(struct task_struct *p, u64 deq_flags)
 	if (!task || !task->load.weight)
 		return;
 	sums = live_sums(task->load.cpu);
-	end_interruption(of_cpu(currs, task->load.cpu), task);
 	task->is_delayed = delay_dequeue && era >= 61200 && (deq_flags & SCX_DEQ_SLEEP) &&
 			   !vruntime_eligible(sums, task->vruntime) && set_delayed(p, task);
 	if (!task->is_delayed)
