@@ -172,7 +172,7 @@ static inline u64 sched_slice(const struct task_struct *p, const struct load *lo
  */
 static inline bool is_slice_over(u64 slice, u64 ran, s64 ahead)
 {
-	if (era >= 60000 && slice > latency)
+	if (era >= 60300 && slice > latency)
 		slice = latency;
 	return ran > slice || (ran >= min_granularity && ahead > (s64)slice);
 }
