@@ -339,15 +339,20 @@ bool BPF_STRUCT_OPS(bore_yield, struct task_struct *from, struct task_struct *to
 }
 
 /* A new task inherits a penalty, in BORE 6 a process only if so wanted (`task_fork_bore`). */
-s32 BPF_STRUCT_OPS(bore_init_task, struct task_struct *p, struct scx_init_task_args *args)
+static inline s32 task_fork_bore(struct task_struct *p, bool is_forked)
 {
-	s32 err = make_fair_task(p, args->fork);
+	s32 err = make_fair_task(p, is_forked);
 	struct burst *burst = burst_of(p);
 
 	if (burst)
-		begin_burst(p, burst, args->fork,
+		begin_burst(p, burst, is_forked,
 			    burst_inherit_type || !is_bore_6 || is_thread(p));
 	return err;
+}
+
+s32 BPF_STRUCT_OPS(bore_init_task, struct task_struct *p, struct scx_init_task_args *args)
+{
+	return task_fork_bore(p, args->fork);
 }
 
 void BPF_STRUCT_OPS(bore_exit_task, struct task_struct *p, struct scx_exit_task_args *args)

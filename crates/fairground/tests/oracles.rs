@@ -16,6 +16,8 @@ mod bfs;
 mod bmq;
 #[path = "oracles/bore.rs"]
 mod bore;
+#[path = "oracles/bore_inherits.rs"]
+mod bore_inherits;
 #[path = "oracles/cacule.rs"]
 mod cacule;
 #[path = "oracles/cfs.rs"]
@@ -72,7 +74,8 @@ fn known() -> Vec<Oracle> {
     let main = [linux24::oracles(), o1::oracles(), fair].concat();
     let ck = [bfs::oracles(), muqss::oracles(), bmq::oracles(), pds::oracles()].concat();
     let tt = [tt::oracles(), tt_on_cfs::oracles()].concat();
-    let fairer = [bore::oracles(), cacule::oracles(), tt].concat();
+    let bore = [bore::oracles(), bore_inherits::oracles()].concat();
+    let fairer = [bore, cacule::oracles(), tt].concat();
     let further = [echo::oracles(), baby::oracles(), ule::oracles()].concat();
     [main, ck, fairer, further, rt::oracles(), deadline::oracles()].concat()
 }

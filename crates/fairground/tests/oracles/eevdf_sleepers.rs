@@ -49,11 +49,11 @@ struct Rules {
 const FEW: usize = 3;
 
 const RULES: [Rules; 4] = [
-    Rules { scheduler: "eevdf hrtick=0", place_lag: true, delay_dequeue: true },
-    Rules { scheduler: "eevdf hrtick=0 place_lag=false", place_lag: false, delay_dequeue: true },
-    Rules { scheduler: "eevdf hrtick=0 delay_dequeue=false", place_lag: true, delay_dequeue: false },
+    Rules { scheduler: "eevdf", place_lag: true, delay_dequeue: true },
+    Rules { scheduler: "eevdf place_lag=false", place_lag: false, delay_dequeue: true },
+    Rules { scheduler: "eevdf delay_dequeue=false", place_lag: true, delay_dequeue: false },
     Rules {
-        scheduler: "eevdf hrtick=0 delay_dequeue=false place_lag=false",
+        scheduler: "eevdf delay_dequeue=false place_lag=false",
         place_lag: false,
         delay_dequeue: false,
     },
