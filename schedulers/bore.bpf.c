@@ -135,7 +135,7 @@ static inline u64 inheritance(const struct burst *keeper, u64 average)
 	return is_bore_6 ? least_of(most, MAX_COUNTED) + tolerance : most;
 }
 
-/* `sched_burst_inherit_type`, in BORE 5 `sched_burst_fork_atavistic`. */
+/* The knob of the patch (`sched_burst_inherit_type`), in BORE 5 `sched_burst_fork_atavistic`. */
 static inline bool follows_chains(void)
 {
 	return burst_inherit_type > 1;
@@ -198,6 +198,7 @@ static inline bool may_protect(u32 cpu)
 	       nr_queued_on(cpu) <= burst_parity_threshold;
 }
 
+/* BORE 6: it preempts more than others do (`do_preempt_short`, `PREEMPT_SHORT_BORE`). */
 static inline bool has_lower_penalty(const struct fair_task *task, const struct running *curr)
 {
 	return is_bore_6 && sched_bore && task->burst.penalty < curr->penalty;
@@ -251,7 +252,7 @@ static inline bool reweight_eevdf(struct task_struct *p, struct fair_task *task,
 	return true;
 }
 
-/* The same of the running task, which before 7.x is not protected any more. */
+/* The same of the running task (`reweight_entity`), which before 7.x is not protected any more. */
 static inline void reweight_curr(struct task_struct *p, struct fair_task *task,
 				 struct running *curr)
 {

@@ -50,9 +50,9 @@ pub fn run(trial: &Trial, context: &Context, begins: &dyn Fn()) -> Record {
 
 /// Sleeps as often as the shell that starts a user's programs has slept.
 ///
-/// The guest's first process has computed since the boot. Project C's tasks inherit what a scheduler
-/// thinks of such a task (`sched_task_fork` leaves `boost_prio` as it is), so they would all begin at
-/// the worst level. More sleeps than BMQ has levels bring it to the best.
+/// The guest's first process has computed since the boot. Project C's tasks inherit what a
+/// scheduler thinks of such a task (`sched_task_fork` leaves `boost_prio` as it is), so they would
+/// all begin at the worst level. More sleeps than BMQ has levels bring it to the best.
 fn sleep_like_a_shell() {
     const SLEEPS: u32 = 32;
     (0..SLEEPS).for_each(|_| thread::sleep(Duration::from_millis(1)));

@@ -26,7 +26,7 @@ macro_rules! family {
     };
 }
 
-/// A parent that only forks: a hog, a second later somebody who sleeps, and somebody else.
+/// A parent that only forks: a hog, a second later a task that sleeps, and then another.
 const SHELL: &str = family!(
     ["hog": "{ run_us = 9000000 }", "idle": "{ sleep_us = 9000000 }"],
     "shell": "{ fork = { task = \"hog\" } }, { sleep_us = 1000000 },

@@ -86,7 +86,7 @@ const LISTS: &str = concat!(
 );
 
 const STARVED: &str = "
-duration_us = 3000000
+duration_us = 10000000
 [[task]]
 name = \"real_time\"
 policy = { class = \"fifo\", priority = 10 }
