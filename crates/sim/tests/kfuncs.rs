@@ -79,8 +79,8 @@ fn preempting_insertions_take_the_cpu_at_once() {
         core.dsq_insert(task, DSQ_LOCAL, 50 * MS, preempt);
     };
     let tasks = json!([
-        {"name": "late", "delay_us": 3_300, "repeat": 1, "steps": [{"run_us": 1_000}]},
-        {"name": "hog", "steps": [{"run_us": 1_000_000}]}]);
+        {"name": "hog", "steps": [{"run_us": 1_000_000}]},
+        {"name": "late", "delay_us": 3_300, "repeat": 1, "steps": [{"run_us": 1_000}]}]);
     let plain = Plain { enqueue: Some(wake), ..Plain::default() };
     let (record, _) = run(&trial(1, 40, tasks), plain);
     assert_eq!(ran(&record, "late"), [(3_300, 4_300)]);

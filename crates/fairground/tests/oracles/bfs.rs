@@ -200,7 +200,7 @@ fn order_of_deadlines() -> Vec<Oracle> {
             place: Where::Simulator,
             runs: vec![
                 Run::new("bfs", short_sleeper!("0", "10000", "3000")),
-                Run::new("bfs", short_sleeper!("8500", "0", "8000")),
+                Run::new("bfs", short_sleeper!("8500", "1", "8000")),
             ],
             holds: |records| {
                 same("the later, ms", begins_ms(&turn_of(&records[0], "sleeper", 1)?), 18)?;

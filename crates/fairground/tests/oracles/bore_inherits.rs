@@ -58,6 +58,7 @@ const DESKTOP: &str = "
 duration_us = 2000000
 [[task]]
 name = \"hog\"
+delay_us = 1000
 steps = [{ run_us = 9000000 }]
 [[task]]
 name = \"desktop\"

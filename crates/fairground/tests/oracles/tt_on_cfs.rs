@@ -199,7 +199,7 @@ fn choices() -> Vec<Oracle> {
             runs: vec![Run::new("tt", TWO_HOGS), Run::new("tt era=60100", TWO_HOGS)],
             holds: |records| {
                 within("turns in 5.15", stints(&records[0]).len() as u64, 990, 1_010)?;
-                within("turns in 6.1", stints(&records[1]).len() as u64, 400, 850)
+                within("turns in 6.1", stints(&records[1]).len() as u64, 400, 900)
             },
         },
         Oracle {

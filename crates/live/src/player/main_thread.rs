@@ -72,7 +72,6 @@ fn play_until_end(
     threads: Vec<JoinHandle<()>>,
     mut options: Options,
 ) -> Result<Played, PlayError> {
-    wait_until_ready(run, threads.len());
     let mut probes = options.probes;
     let tracked = match &mut probes {
         Some(probes) => track(run, probes, program.as_ref()),
@@ -107,14 +106,6 @@ fn play_until_end(
         above_load: false,
         start_took_ns,
     })
-}
-
-/// Waits until all threads are at the gate.
-fn wait_until_ready(run: &RunState, threads: usize) {
-    while (run.control().ready.load(SeqCst) as usize) < threads && !interrupted() {
-        poll(&[run.bell.as_raw_fd(), custody::alarm()], None);
-        silence(&run.bell);
-    }
 }
 
 fn track(run: &RunState, probes: &mut Probes, program: Option<&Running>) -> Result<(), String> {
@@ -261,7 +252,7 @@ fn allow_interruption() {
     });
 }
 
-fn interrupted() -> bool {
+pub(super) fn interrupted() -> bool {
     readable(custody::alarm())
 }
 

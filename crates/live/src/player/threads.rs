@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One thread for each task that starts by itself.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
-use std::thread::{Builder, JoinHandle};
+use std::thread::{self, Builder, JoinHandle};
+use std::time::Duration;
+use std::{fs, io};
 
 use play::TimerState;
 use play::limits::MAX_TIMERS;
@@ -12,6 +13,7 @@ use play::limits::MAX_TIMERS;
 use crate::player::attributes;
 use crate::player::clock::{now_ns, own_cpu_ns};
 use crate::player::futex;
+use crate::player::main_thread::interrupted;
 use crate::player::run_state::{Fault, RunState, TaskSlot};
 use crate::player::task::{End, Flow, Task};
 use crate::player::{files, steps, usage};
@@ -22,7 +24,16 @@ const STACK_BYTES: usize = 128 * 1024;
 /// The threads' timer slack: the smallest that the kernel accepts. Recorded with every trial.
 pub const TIMER_SLACK_NS: u64 = 1;
 
-/// Starts all threads, in the order of the groups; each waits at the gate.
+/// The pause between two looks at a thread that is on its way to the gate.
+const PAUSE: Duration = Duration::from_micros(50);
+
+/// Starts all threads, in the order of the groups; each sleeps at the gate.
+///
+/// The next one is made when the last one sleeps, so that they have equal pasts under every
+/// scheduler and are woken in their order. Made all at once, they reach the gate in an order that
+/// the scheduler decides, and the last one is preempted there: under CFS with 32 hogs that decided
+/// whether a waker began before the hogs or 60 ms later. The very last one plays no part; its debit
+/// as a new task is spent when the others wake up.
 pub fn start_all(run: &Arc<RunState>) -> io::Result<Vec<JoinHandle<()>>> {
     let mut threads = Vec::with_capacity(run.script.tasks());
     for (group, plan) in run.script.groups.iter().enumerate() {
@@ -33,9 +44,45 @@ pub fn start_all(run: &Arc<RunState>) -> io::Result<Vec<JoinHandle<()>>> {
                 Ok(thread) => threads.push(thread),
                 Err(error) => return Err(error),
             }
+            let slot = &run.slots[plan.first_task + number as usize];
+            wait_until_asleep(run, slot, threads.len());
         }
     }
+    // SAFETY: no arguments.
+    let extra = Builder::new().stack_size(STACK_BYTES).spawn(|| unsafe { libc::gettid() })?;
+    if let Ok(tid) = extra.join() {
+        wait_until_gone(tid as u32);
+    }
     Ok(threads)
+}
+
+/// Waits until the kernel, too, is done with a thread that has been joined, if that is soon.
+fn wait_until_gone(tid: u32) {
+    const LOOKS: u32 = 1_000;
+    for _ in 0..LOOKS {
+        if thread_state(tid).is_none() {
+            return;
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Waits until a thread sleeps at the gate, as the last one of so many.
+fn wait_until_asleep(run: &RunState, slot: &TaskSlot, threads: usize) {
+    loop {
+        thread::sleep(PAUSE);
+        let is_there = run.control().ready.load(SeqCst) as usize >= threads;
+        let sleeps = || thread_state(slot.tid.load(SeqCst)).is_none_or(|state| state == 'S');
+        if interrupted() || (is_there && sleeps()) {
+            return;
+        }
+    }
+}
+
+/// A thread's state as proc(5) has it, a letter; `None` if there is no such thread to be seen.
+fn thread_state(tid: u32) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/self/task/{tid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.chars().next()
 }
 
 /// A thread's whole life.
@@ -77,9 +124,7 @@ fn prepare(task: &mut Task) -> Flow {
 
 fn wait_at_gate(run: &RunState) {
     let control = run.control();
-    if control.ready.fetch_add(1, SeqCst) + 1 == run.script.tasks() as u32 {
-        run.ring();
-    }
+    control.ready.fetch_add(1, SeqCst);
     while control.gate.load(SeqCst) == 0 {
         futex::wait(&control.gate, 0);
     }
@@ -138,5 +183,18 @@ impl Drop for Leave<'_> {
         if self.run.control().alive.fetch_sub(1, SeqCst) == 1 {
             futex::wake(&self.run.control().alive, 1);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_looks_at_itself_runs() {
+        // SAFETY: no arguments.
+        let tid = unsafe { libc::gettid() } as u32;
+        assert_eq!(thread_state(tid), Some('R'));
+        assert_eq!(thread_state(0), None);
     }
 }

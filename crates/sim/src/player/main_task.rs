@@ -10,8 +10,7 @@ use play::LAB_PRIORITY;
 
 use super::progress::{Gate, Progress};
 use super::workload_state::MainWork;
-use crate::core::stat::Stat;
-use crate::core::task::{Class, NewTask, State};
+use crate::core::task::{NewTask, State};
 use crate::core::{Core, TaskId};
 use crate::measure::recorder::Recorder;
 
@@ -46,31 +45,13 @@ impl Core {
         let costs = std::mem::replace(&mut self.machine.costs, Costs::FREE);
         let nobody = Recorder::new(self.workload.script.groups.len(), false);
         let recorder = std::mem::replace(&mut self.recorder, nobody);
-        let last = self.last_to_arrive();
-        if let Some(last) = last {
-            self.machine.this_cpu = 0;
-            self.wake(last, 0);
-            self.settle(0);
-        }
         let policy =
             Policy { class: PolicyClass::Fifo, priority: LAB_PRIORITY, ..Policy::default() };
         self.set_policy(self.workload.main, policy);
         self.machine.this_cpu = 0;
         self.wake(self.workload.main, 0);
         self.settle(0);
-        if let Some(last) = last {
-            self.machine.stats[last.0 as usize] = Stat { last_cpu: 0, ..Stat::default() };
-        }
         (self.machine.costs, self.recorder) = (costs, recorder);
-    }
-
-    /// The last task that reaches the gate wakes the main task, which on a single CPU preempts it
-    /// before it sleeps: it is the first one that goes on.
-    fn last_to_arrive(&self) -> Option<TaskId> {
-        let mut tasks = self.machine.all_tasks().filter(|&task| task != self.workload.main);
-        let last = tasks.next_back()?;
-        let below = self.machine.task(last).class > Class::Deadline;
-        (self.machine.topology.cpus == 1 && below).then_some(last)
     }
 
     /// The main task runs.
