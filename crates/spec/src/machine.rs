@@ -53,10 +53,8 @@ pub fn read(asset: &Asset, host_cpus: u32) -> Result<Machine, SpecError> {
         let message = format!("{} µs are no part of a second", machine.rt_runtime_us);
         return Err(document.places.error("rt_runtime_us", message).hint(RT_RUNTIME));
     }
-    let turns = [
-        ("quantum_ns", machine.quantum_ns, QUANTUM_NS),
-        ("pause_ns", machine.pause_ns, PAUSE_NS),
-    ];
+    let turns =
+        [("quantum_ns", machine.quantum_ns, QUANTUM_NS), ("pause_ns", machine.pause_ns, PAUSE_NS)];
     for (name, value, range) in turns {
         if !range.contains(&value) {
             let hint = format!("write {} … {}", range.start(), range.end());

@@ -63,12 +63,9 @@ pub fn series() -> String {
     sha256_hex(SERIES.map(|(_, text)| text).concat().as_bytes())
 }
 
-/// Why a machine cannot be counted without it.
-pub fn needed_by(machine: &str, cpus: u32) -> String {
-    format!(
-        "{machine} has {cpus} CPUs in virtual time, which needs an emulator of its own: \
-         `{COMMAND}` makes it"
-    )
+/// What is said of a machine without it.
+pub fn needed_by(machine: &str) -> String {
+    format!("{machine} needs the emulator for several CPUs in virtual time: {COMMAND}")
 }
 
 fn folder(home: &Path) -> PathBuf {

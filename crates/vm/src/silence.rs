@@ -27,7 +27,8 @@ impl Silence {
     pub fn goes_on(&mut self, used: Option<Duration>) -> Duration {
         let wall = self.last.elapsed();
         if wall >= LOOK {
-            self.total += counts(wall, self.used.zip(used).map(|(old, new)| new.saturating_sub(old)));
+            self.total +=
+                counts(wall, self.used.zip(used).map(|(old, new)| new.saturating_sub(old)));
             self.last = Instant::now();
             self.used = used;
         }

@@ -114,10 +114,10 @@ impl<'a> Setup<'a> {
 
 /// The emulator, if the machine needs it.
 fn emulator<'a>(request: &BootRequest<'a>) -> Result<Option<&'a Emulator>> {
-    let Machine { name, cpus, .. } = request.machine;
+    let Machine { name, .. } = request.machine;
     match request.emulator {
         _ if !request.machine.counts_several_cpus() => Ok(None),
-        None => bail!("{}", emulator::needed_by(name, *cpus)),
+        None => bail!("{}", emulator::needed_by(name)),
         emulator => Ok(emulator),
     }
 }
