@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The emulator for several CPUs in virtual time: a QEMU with our patches, kept by content in
-//! `<home>/emulators/<series>/{qemu-system-x86_64,emulator.json}`.
+//! `<home>/emulators/<content>/{qemu-system-x86_64,emulator.json}`.
 //!
 //! What is not here: building it (`kernels`).
 
@@ -12,6 +12,9 @@ use model::trial::sha256_hex;
 use serde::{Deserialize, Serialize};
 
 use crate::qemu::PROGRAM;
+
+/// What it is built of and how; `kernels` reads it.
+pub const DEFINITION: &str = include_str!("../../../emulator/qemu.toml");
 
 /// The patches in their order, each with its file name.
 pub const SERIES: [(&str, &str); 4] = [
@@ -42,8 +45,8 @@ pub struct Facts {
     pub source: String,
     /// SHA-256 of the source's archive.
     pub source_sha256: String,
-    /// SHA-256 of the patches.
-    pub patches_sha256: String,
+    /// SHA-256 of definition and patches.
+    pub content_sha256: String,
     /// The first line of `gcc --version`.
     pub compiler: String,
     /// SHA-256 of the executable.
@@ -51,16 +54,16 @@ pub struct Facts {
 }
 
 impl Emulator {
-    /// What records say about it: source and patches.
+    /// What records say about it: source, definition and patches.
     pub fn identity(&self) -> String {
-        let patches = self.facts.patches_sha256.get(..16).unwrap_or_default();
-        format!("{} with patches {patches}", self.facts.source)
+        let content = self.facts.content_sha256.get(..16).unwrap_or_default();
+        format!("{} with patches {content}", self.facts.source)
     }
 }
 
-/// SHA-256 of the patches, in their order.
-pub fn series() -> String {
-    sha256_hex(SERIES.map(|(_, text)| text).concat().as_bytes())
+/// SHA-256 of the definition and of the patches in their order.
+pub fn content() -> String {
+    sha256_hex((DEFINITION.to_owned() + &SERIES.map(|(_, text)| text).concat()).as_bytes())
 }
 
 /// What is said of a machine without it.
@@ -69,7 +72,7 @@ pub fn needed_by(machine: &str) -> String {
 }
 
 fn folder(home: &Path) -> PathBuf {
-    home.join("emulators").join(&series()[..16])
+    home.join("emulators").join(&content()[..16])
 }
 
 /// The emulator that was built of this program's patches; `None` if none was.
@@ -121,13 +124,13 @@ mod tests {
             version: "QEMU emulator version 10.0.13".into(),
             source: "qemu_10.0.13".into(),
             source_sha256: String::new(),
-            patches_sha256: series(),
+            content_sha256: content(),
             compiler: "gcc".into(),
             sha256: String::new(),
         };
         let kept = keep(home.path(), &built, facts).unwrap();
         assert_eq!(find(home.path()).unwrap().as_ref(), Some(&kept));
-        assert_eq!(kept.identity(), format!("qemu_10.0.13 with patches {}", &series()[..16]));
+        assert_eq!(kept.identity(), format!("qemu_10.0.13 with patches {}", &content()[..16]));
         fs::write(&kept.program, "another one").unwrap();
         let why = find(home.path()).unwrap_err().to_string();
         assert!(why.contains("is not the emulator that was kept"), "{why}");
