@@ -17,11 +17,12 @@ use crate::qemu::PROGRAM;
 pub const DEFINITION: &str = include_str!("../../../emulator/qemu.toml");
 
 /// The patches in their order, each with its file name.
-pub const SERIES: [(&str, &str); 4] = [
+pub const SERIES: [(&str, &str); 5] = [
     ("0001-icount-quantum.patch", include_str!("../../../emulator/0001-icount-quantum.patch")),
     ("0002-i386-rdtsc.patch", include_str!("../../../emulator/0002-i386-rdtsc.patch")),
     ("0003-i386-pause.patch", include_str!("../../../emulator/0003-i386-pause.patch")),
-    ("0004-configs.patch", include_str!("../../../emulator/0004-configs.patch")),
+    ("0004-tests.patch", include_str!("../../../emulator/0004-tests.patch")),
+    ("0005-configs.patch", include_str!("../../../emulator/0005-configs.patch")),
 ];
 
 /// What makes it.
