@@ -5,7 +5,7 @@
 use std::path::Path;
 
 mod common;
-use common::{Bench, ready, stderr, stdout};
+use common::{Bench, has_emulator, ready, stderr, stdout};
 
 /// So many tasks with a fixed number of instructions, 20 ms on a CPU of their own.
 fn hogs(count: u32) -> String {
@@ -23,8 +23,7 @@ fn can_run() -> bool {
     if !ready(&[]) {
         return false;
     }
-    let home = execution::locations::data_folder().unwrap();
-    let is_here = vm::emulator::find(&home).unwrap().is_some();
+    let is_here = has_emulator();
     if !is_here {
         println!("skipped: there is no emulator (`{}`)", vm::emulator::COMMAND);
     }

@@ -2,8 +2,8 @@
 //! The emulator for several CPUs in virtual time: QEMU's source package with our patches.
 //!
 //! ```text
-//! emulator/qemu.toml ─► source (the mirror's package) ─► tree (patches applied) ─► configure, ninja
-//!                    ─► kept by content (`vm::emulator`)
+//! emulator/qemu.toml ─► source (the mirror's package) ─► tree (patches applied) ─► configure
+//!                    ─► ninja ─► kept by content (`vm::emulator`)
 //! ```
 
 use std::fs;

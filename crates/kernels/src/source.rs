@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Sources, unpacked once: `<home>/kernel-builds/<package>_<version>/{src,obj}`, and the emulator's in
-//! `<home>/emulator-builds`.
+//! Sources, unpacked once: `<home>/kernel-builds/<package>_<version>/{src,obj}`, and the emulator's
+//! in `<home>/emulator-builds`.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -8,8 +8,9 @@
 //! [`kernels`] finds the image, [`installed`] programs of the host, [`packing`] finds what the
 //! trials' workloads need, [`initramfs`] packs it with the running program as `/init`, `arguments`
 //! describes the machine, [`qemu`] starts it, [`emulator`] is the QEMU for several CPUs in virtual
-//! time, `silence` measures how long the guest has said nothing, [`guest`] runs inside it, [`channel`] carries records out of it, and
-//! [`run_trials`] makes sure that every trial gets exactly one record.
+//! time, `silence` measures how long the guest has said nothing, [`guest`] runs inside it,
+//! [`channel`] carries records out of it, and [`run_trials`] makes sure that every trial gets
+//! exactly one record.
 //!
 //! What is not here: how a trial is run (the caller passes that to [`guest::run`]), and printing.
 

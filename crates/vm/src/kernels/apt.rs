@@ -206,8 +206,8 @@ impl PrivateApt {
         Ok((Kernel { image, config, ..kernel }, package))
     }
 
-    /// `apt-get source --download-only`; returns package and version, and the archive as its authors
-    /// published it.
+    /// `apt-get source --download-only`; returns package and version, and the archive as its
+    /// authors published it.
     pub(super) fn source(&self, package: &str) -> Result<(String, PathBuf)> {
         run(self.command("apt-get").args(["-q", "source", "--download-only", package]))
             .with_context(|| format!("downloading the source of {package}"))?;
