@@ -59,13 +59,14 @@ race: build
 
 # Format, lints, licences, unit tests, golden output, the book, and trials on real kernels.
 test: setup
-	@scripts/setup.sh test docs kernels
+	@scripts/setup.sh test docs kernels emulator
 	@scripts/sources.sh bzip2 || echo "without these sources the test that builds them is skipped"
 	cargo fmt --all --check
 	cargo clippy $(CARGO_FLAGS) --workspace --all-targets -- -D warnings
 	cargo deny --offline --log-level error check licenses bans sources
 	cargo test $(CARGO_FLAGS) --workspace --no-run
 	$(FAIRGROUND) kernel pull
+	$(FAIRGROUND) emulator build || echo "without it tests of several CPUs in virtual time are skipped"
 	examples=$$($(FAIRGROUND) kernel examples) && \
 	FAIRGROUND_LINUX=$$examples RUST_TEST_THREADS=$(TEST_THREADS) \
 	cargo test $(CARGO_FLAGS) --workspace --no-fail-fast

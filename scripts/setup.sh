@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Installs what is missing, and says what before it does. Groups: build, vm, test, docs, bench,
-# kernels, sources, postgresql, programs.
+# kernels, emulator, sources, postgresql, programs.
 #
 # With apt it installs (through sudo if not root); without apt it lists what to install and stops.
 set -eu
@@ -82,6 +82,18 @@ for group in "$@"; do
         need xz xz-utils
         need_header gelf.h libelf-dev
         ;;
+    emulator) # what `fairground emulator build` starts
+        need gcc gcc
+        need ninja ninja-build
+        need patch patch
+        need pkg-config pkg-config
+        need strip binutils
+        need tar tar
+        need xz xz-utils
+        need_header glib-2.0/glib.h libglib2.0-dev
+        need_header zlib.h zlib1g-dev
+        /usr/bin/python3 -c 'import ensurepip' 2>/dev/null || packages="$packages python3-venv"
+        ;;
     sources) # for the trees of sources.sh
         need gcc gcc
         need make make
@@ -105,7 +117,7 @@ for group in "$@"; do
         need tbench dbench
         ;;
     *)
-        groups="build vm test docs bench kernels sources postgresql programs"
+        groups="build vm test docs bench kernels emulator sources postgresql programs"
         echo "setup.sh: unknown group '$group'; the groups are: $groups" >&2
         exit 2
         ;;

@@ -9,6 +9,7 @@ use std::thread;
 
 use anyhow::{Context, Result, anyhow};
 use model::{Clock, Progress, Trial};
+use vm::emulator::Emulator;
 use vm::installed;
 use vm::kernels::{self, Kernel};
 use vm::packing::Packed;
@@ -19,7 +20,7 @@ use crate::objects::{self, Objects};
 use crate::refusal::bad_input;
 use crate::repeated::{Earlier, PlannedBoot};
 use crate::sink::Sink;
-use crate::{Settings, unsupported};
+use crate::{Settings, emulators, unsupported};
 use spec::plan;
 
 /// The kernel for contestants that name none: the newest one, which has sched_ext.
@@ -33,6 +34,8 @@ struct BootRunner<'a, 'sink> {
     /// Where source trees are.
     sources: PathBuf,
     earlier: &'a Earlier,
+    /// For several CPUs in virtual time.
+    emulator: Option<Emulator>,
     sink: &'a Sink<'sink>,
 }
 
@@ -54,9 +57,10 @@ pub fn run(
         Some(executable) => executable.clone(),
         None => std::env::current_exe().context("cannot find this program's own file")?,
     };
-    let sources = locations::source_trees_in(&settings.home()?);
-    let earlier = &settings.earlier;
-    let runner = BootRunner { kernels, objects, executable, sources, earlier, sink };
+    let home = settings.home()?;
+    let (sources, earlier) = (locations::source_trees_in(&home), &settings.earlier);
+    let emulator = emulators::of(trials, &home)?;
+    let runner = BootRunner { kernels, objects, executable, sources, earlier, emulator, sink };
     let mut boots = VecDeque::new();
     for boot in plan::by_boot(trials) {
         boots.extend(runner.sort_out(boot.trials).map(|left| settings.earlier.boot(left)));
@@ -143,6 +147,11 @@ impl BootRunner<'_, '_> {
                 kernel.release
             ));
         }
+        if self.emulator.is_none()
+            && let Some(reason) = emulators::why_not(trial)
+        {
+            return Some(reason);
+        }
         installed::missing(trial).or_else(|| self.packed(std::slice::from_ref(trial)).err())
     }
 
@@ -199,6 +208,7 @@ impl BootRunner<'_, '_> {
             parts: packed.parts,
             files,
             accelerator: Accelerator::Auto,
+            emulator: self.emulator.as_ref(),
             resume: planned.resume.clone(),
         };
         let kernel = &request.kernel.release;

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Read in this order: [`sink`] is where every record goes, [`objects`] prepares schedulers,
-//! [`simulated`] runs trials in the simulator, [`boots`] in virtual machines, [`repeated`]
+//! [`simulated`] runs trials in the simulator, [`boots`] in virtual machines,
+//! [`emulators`] has what several CPUs in virtual time need, [`repeated`]
 //! continues boots that were interrupted, [`live`] runs trials on this kernel, [`in_guest`] is
 //! the other end inside a virtual machine, [`interrupt`] is Ctrl-C, [`one`] is for verbs that want
 //! a single record.
@@ -15,6 +16,7 @@
 //! What is not here: how a trial is run, and printing.
 
 pub mod boots;
+pub mod emulators;
 pub mod in_guest;
 pub mod interrupt;
 pub mod live;

@@ -5,7 +5,7 @@ use anyhow::Result;
 use model::{Record, Trial};
 
 use crate::sink::{Hear, Sink};
-use crate::{Settings, execute, interrupt, objects};
+use crate::{Settings, emulators, execute, interrupt, objects};
 
 /// Runs the trial, and tells what happens meanwhile. `None`: it was interrupted.
 ///
@@ -19,6 +19,7 @@ pub fn one(trial: Trial, settings: &Settings, hear: &mut Hear<'_>) -> Result<Opt
         Ok(())
     };
     let trials = [trial];
+    emulators::check(&trials, settings.home.as_deref())?;
     let prepared = objects::prepare(&trials, &settings.sources)?;
     execute(&trials, &prepared, settings, &Sink::new(&mut keep, hear, &stop))?;
     Ok(answer)

@@ -12,11 +12,12 @@
 //! [`records`], [`stores`], [`sessions`] and [`summary`] are what the reading verbs share,
 //! [`lineage`] tells which scheduler descends from which. [`claims`] tests what others have
 //! published, [`advice`] finds the scheduler for a user, [`calibration`] the costs of the
-//! simulator. [`command_line`], [`dates`], [`duration`], [`exit`], [`output`] and
+//! simulator. [`building`], [`command_line`], [`dates`], [`duration`], [`exit`], [`output`] and
 //! [`ui`] are small things that many verbs need. Other tools' files, and files for other people,
 //! are in the crate `exchange`.
 
 pub mod advice;
+pub mod building;
 pub mod calibration;
 pub mod claims;
 pub mod cmd;

@@ -35,6 +35,7 @@ fn alone_it_shows_its_verbs() {
           plan       Print an experiment's trials, one JSON object per line, and run nothing
           trial      Read one JSON trial on stdin, run it, write one JSON record on stdout
           kernel     Get and add kernels to boot; measure what a kernel's work costs
+          emulator   Build the emulator for several CPUs in virtual time
           store      Say what is wrong with a store, and repair it
           generate   Print a shell's completion script, or the manual page
 

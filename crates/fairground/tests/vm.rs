@@ -11,7 +11,7 @@ use model::{Outcome, Record};
 mod common;
 #[path = "vm/interrupted.rs"]
 mod interrupted;
-use common::{Bench, ready, scheduler, stderr, stdout};
+use common::{Bench, has_emulator, ready, scheduler, stderr, stdout};
 
 /// No network, and no claims.
 const OFFLINE: [&str; 2] = ["--offline", "--exploratory"];
@@ -43,8 +43,9 @@ fn a_guest_has_the_shape_of_its_machine_and_what_it_cannot_have_is_told() {
     }
     let bench = Bench::new();
     // Counted instructions are emulated by one thread, whatever the CPUs.
-    let shape = "cpus = 8\nsmt = 2\nllcs = 2\nnodes = 2\nhz = 1000\nclock = \"virtual\"\n";
-    bench.write("shaped.toml", &format!("about = \"s\"\n{shape}"));
+    let clock = if has_emulator() { "virtual" } else { "real" };
+    let shape = "cpus = 8\nsmt = 2\nllcs = 2\nnodes = 2\nhz = 1000\n";
+    bench.write("shaped.toml", &format!("about = \"s\"\nclock = \"{clock}\"\n{shape}"));
     let arguments = ["--machine", "shaped.toml", "--scheduler", "fifo", "--workload", "tiny.toml"];
     let said = run(&bench, &[&arguments[..], &["--blocks", "1"]].concat(), 0);
     assert!(said.contains("hz of shaped is ignored by vm"), "{said}");

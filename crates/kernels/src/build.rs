@@ -83,7 +83,7 @@ impl Order {
 /// compile; [`crate::Interrupted`]; anything else is the machine's fault: missing programs, a full
 /// disk, no mirror.
 pub fn build(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Kernel> {
-    tools::check()?;
+    tools::check(&tools::KERNEL)?;
     if let Some((path, text)) = &order.fragment {
         config::check_fragment(&path.display().to_string(), text)?;
     }

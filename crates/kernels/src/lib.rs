@@ -8,13 +8,16 @@
 //! ```
 //!
 //! Read in this order: [`definition`], `patches` (found by SHA-256), `source` and `tree` (what is
-//! compiled), `config` and [`needs`] (how), `tools` and `make` (by what), [`build`] (the steps).
+//! compiled), `config` and [`needs`] (how), `tools`, `job` and `make` (by what), [`build`] (the
+//! steps). [`emulator`] builds the QEMU for several CPUs in virtual time in the same way.
 //!
 //! What is not here: kernels that are downloaded, and booting (`vm`).
 
 pub mod build;
 mod config;
 pub mod definition;
+pub mod emulator;
+mod job;
 mod make;
 pub mod needs;
 mod patches;

@@ -1,26 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `make` with what makes two builds alike, its progress, and its end.
+//! `make` of a kernel, with what makes two builds alike, and its progress.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread;
-use std::time::Duration;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
 
+use crate::job::Job;
 use crate::source::Workshop;
-use crate::{Event, Hear, Interrupted, refused, tools};
+use crate::{Event, Hear, tools};
 
-/// How often a build looks whether it shall end.
-const STOP_CHECK: Duration = Duration::from_millis(200);
 /// Lines of a first build with the minimal configuration.
 const ESTIMATE: u64 = 1100;
 
@@ -109,78 +102,24 @@ impl<'a> Make<'a> {
         self.workshop.folder.join("pahole")
     }
 
-    /// Runs it in a process group of its own, counts the lines that name a made file, and returns
-    /// their number.
-    fn run(&self, mut make: Command, on_file: &mut dyn FnMut(u64)) -> Result<u64> {
+    /// Runs it, counts the lines that name a made file, and returns their number.
+    fn run(&self, make: Command, on_file: &mut dyn FnMut(u64)) -> Result<u64> {
         let log = self.workshop.folder.join("build.log");
-        let errors = File::create(&log).with_context(|| format!("writing {}", log.display()))?;
-        make.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors).process_group(0);
-        let mut child = make.spawn().context("`make` cannot be run")?;
-        let lines = lines(&mut child)?;
+        let job = Job { what: "the kernel", log: &log, stop: self.stop };
         let mut done = 0;
-        loop {
-            if self.stop.load(Ordering::Relaxed) {
-                end(&mut child);
-                return Err(Interrupted.into());
+        job.run(make, &mut |line| {
+            if is_made(line) {
+                done += 1;
+                on_file(done);
             }
-            match lines.recv_timeout(STOP_CHECK) {
-                Ok(line) if is_made(&line) => {
-                    done += 1;
-                    on_file(done);
-                }
-                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-        }
-        if child.wait()?.success() {
-            return Ok(done);
-        }
-        Err(failure(&fs::read_to_string(&log).unwrap_or_default(), &log))
+        })?;
+        Ok(done)
     }
-}
-
-/// Ends `make` and all that it started.
-fn end(child: &mut Child) {
-    let group = Pid::from_raw(child.id() as i32);
-    // The group is gone if make has just ended.
-    let _ = killpg(group, Signal::SIGTERM);
-    let _ = child.wait();
-    let _ = killpg(group, Signal::SIGKILL);
-}
-
-fn lines(child: &mut Child) -> Result<Receiver<String>> {
-    let output = child.stdout.take().context("make has no output")?;
-    let (send, receive) = channel();
-    thread::spawn(move || {
-        // A reader that has gone away has ended make.
-        for line in BufReader::new(output).lines().map_while(Result::ok) {
-            if send.send(line).is_err() {
-                return;
-            }
-        }
-    });
-    Ok(receive)
 }
 
 /// `  CC      kernel/sched/core.o`.
 fn is_made(line: &str) -> bool {
     line.strip_prefix("  ").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
-}
-
-/// The first complaint; the user's tree is the user's.
-fn failure(said: &str, log: &Path) -> anyhow::Error {
-    let log = log.display();
-    if said.contains("No space left on device") {
-        return anyhow::anyhow!("the disk is full: make room and build again ({log})");
-    }
-    let is_complaint = |line: &&str| {
-        ["error: ", "Error ", "undefined reference", "is not clean"]
-            .iter()
-            .any(|w| line.contains(w))
-    };
-    let first =
-        said.lines().find(is_complaint).or(said.lines().last()).unwrap_or("it says nothing");
-    refused(format!("the kernel does not compile: {}; all of it is in {log}", first.trim()))
 }
 
 /// pahole with several threads numbers types by chance, so the trees' `-j` is left out.
@@ -208,16 +147,5 @@ mod tests {
     fn files_are_counted_and_other_words_are_not() {
         assert!(is_made("  CC      kernel/sched/core.o") && is_made("  LD      vmlinux"));
         assert!(!is_made("make[1]: Entering directory") && !is_made("  warning"));
-    }
-
-    #[test]
-    fn a_failure_names_the_first_complaint_and_the_full_disk() {
-        let log = Path::new("/x/build.log");
-        let said = "a.c:1: warning: x\na.c:2:3: error: unknown type\nmake: *** [a.o] Error 1\n";
-        let error = failure(said, log);
-        assert!(error.is::<crate::Refused>());
-        assert!(error.to_string().contains("compile: a.c:2:3: error: unknown type; "), "{error}");
-        let full = failure("as: x.o: No space left on device\n", log);
-        assert!(!full.is::<crate::Refused>() && full.to_string().starts_with("the disk is full"));
     }
 }

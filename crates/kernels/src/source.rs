@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Sources, unpacked once: `<home>/kernel-builds/<package>_<version>/{src,obj}`.
+//! Sources, unpacked once: `<home>/kernel-builds/<package>_<version>/{src,obj}`, and the emulator's
+//! in `<home>/emulator-builds`.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
-use vm::kernels;
+use vm::kernels::{self, Source};
 
 use crate::definition::Package;
 use crate::{Event, Hear};
@@ -58,13 +59,24 @@ fn builds(home: &Path) -> PathBuf {
 
 /// The source that is here, or that of the mirror.
 pub fn open(home: &Path, package: &Package, hear: &mut Hear<'_>) -> Result<Workshop> {
-    let builds = builds(home);
-    fs::create_dir_all(&builds).with_context(|| format!("creating {}", builds.display()))?;
+    open_in(&builds(home), &package.package, &mut |new| {
+        let mut note = |text: &str| hear(Event::Note(text));
+        kernels::pull_source(home, &package.package, &package.suite, &new.join("src"), &mut note)
+            .with_context(|| format!("getting {} of {}", package.package, package.suite))
+    })
+}
+
+/// Unpacks a source into a folder.
+pub type Get<'a> = dyn FnMut(&Path) -> Result<Source> + 'a;
+
+/// The source that is in a folder of sources, or what `get` unpacks.
+pub fn open_in(builds: &Path, package: &str, get: &mut Get<'_>) -> Result<Workshop> {
+    fs::create_dir_all(builds).with_context(|| format!("creating {}", builds.display()))?;
     // One download at a time: the second one finds what the first one got.
-    let download = alone(&builds.join(format!(".{}", package.package)))?;
-    let folder = match here(&builds, &package.package) {
+    let download = alone(&builds.join(format!(".{package}")))?;
+    let folder = match here(builds, package) {
         Some(folder) => folder,
-        None => get(home, &builds, package, hear)?,
+        None => unpack(builds, get)?,
     };
     drop(download);
     let text = fs::read_to_string(folder.join("source.json"))?;
@@ -86,13 +98,10 @@ fn here(builds: &Path, package: &str) -> Option<PathBuf> {
     })
 }
 
-fn get(home: &Path, builds: &Path, package: &Package, hear: &mut Hear<'_>) -> Result<PathBuf> {
+fn unpack(builds: &Path, get: &mut Get<'_>) -> Result<PathBuf> {
     check_space(builds)?;
     let new = tempfile::Builder::new().prefix(".new-").tempdir_in(builds)?;
-    let mut note = |text: &str| hear(Event::Note(text));
-    let into = new.path().join("src");
-    let source = kernels::pull_source(home, &package.package, &package.suite, &into, &mut note)
-        .with_context(|| format!("getting {} of {}", package.package, package.suite))?;
+    let source = get(new.path())?;
     let facts = Facts { source: source.package.clone(), content: source.sha256 };
     fs::write(new.path().join("source.json"), serde_json::to_vec_pretty(&facts)?)?;
     let name = source.package.replace(':', "%3a");
@@ -116,9 +125,7 @@ fn check_space(folder: &Path) -> Result<()> {
     let free = data.blocks_available() as f64 * data.fragment_size() as f64 / f64::from(1 << 30);
     if free < SPACE_GIB {
         let folder = folder.display();
-        bail!(
-            "{folder} has {free:.1} GiB free; a kernel's source and objects need {SPACE_GIB} GiB"
-        );
+        bail!("{folder} has {free:.1} GiB free; a source with its objects needs {SPACE_GIB} GiB");
     }
     Ok(())
 }

@@ -42,9 +42,23 @@ pub struct Machine {
     /// it.
     #[serde(default = "default_rt_runtime_us", skip_serializing_if = "is_default_rt_runtime_us")]
     pub rt_runtime_us: i64,
+    /// Several CPUs under the virtual clock of the VM: how long one of them runs before the others
+    /// follow, ns. They see each other's memory up to this much early or late.
+    #[serde(default = "default_quantum_ns", skip_serializing_if = "is_default_quantum_ns")]
+    pub quantum_ns: u32,
+    /// There: how long a `PAUSE` instruction takes, with which a CPU waits for a lock, ns.
+    #[serde(default = "default_pause_ns", skip_serializing_if = "is_default_pause_ns")]
+    pub pause_ns: u32,
     /// What the kernel's work costs in the simulator.
     #[serde(default, skip_serializing_if = "Costs::is_default")]
     pub costs: Costs,
+}
+
+impl Machine {
+    /// Whether several CPUs are counted, for which a VM needs the emulator of its own.
+    pub fn counts_several_cpus(&self) -> bool {
+        self.clock == Clock::Virtual && self.cpus > 1
+    }
 }
 
 impl Default for Machine {
@@ -61,6 +75,8 @@ impl Default for Machine {
             capacity: Vec::new(),
             hz: default_hz(),
             rt_runtime_us: default_rt_runtime_us(),
+            quantum_ns: default_quantum_ns(),
+            pause_ns: default_pause_ns(),
             costs: Costs::default(),
         }
     }
@@ -262,6 +278,22 @@ fn default_rt_runtime_us() -> i64 {
 
 fn is_default_rt_runtime_us(value: &i64) -> bool {
     *value == default_rt_runtime_us()
+}
+
+fn default_quantum_ns() -> u32 {
+    1_000
+}
+
+fn is_default_quantum_ns(value: &u32) -> bool {
+    *value == default_quantum_ns()
+}
+
+fn default_pause_ns() -> u32 {
+    40
+}
+
+fn is_default_pause_ns(value: &u32) -> bool {
+    *value == default_pause_ns()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A machine file → [`model::Machine`].
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use model::Machine;
@@ -15,6 +16,10 @@ pub const HERE: &str = "here";
 const CPUS_MAX: u32 = 8192;
 /// The least memory in MiB that a kernel with its initramfs boots in.
 const MEMORY_MIB_MIN: u32 = 128;
+/// The shortest and the longest turn of a CPU under the virtual clock, ns.
+const QUANTUM_NS: RangeInclusive<u32> = 50..=1_000_000;
+/// What a `PAUSE` instruction may take, ns.
+const PAUSE_NS: RangeInclusive<u32> = 1..=1_000;
 /// Advice for `rt_runtime_us`.
 const RT_RUNTIME: &str = "write 0 … 1000000, or -1 for no limit";
 
@@ -47,6 +52,15 @@ pub fn read(asset: &Asset, host_cpus: u32) -> Result<Machine, SpecError> {
     if !(-1..=1_000_000).contains(&machine.rt_runtime_us) {
         let message = format!("{} µs are no part of a second", machine.rt_runtime_us);
         return Err(document.places.error("rt_runtime_us", message).hint(RT_RUNTIME));
+    }
+    let turns =
+        [("quantum_ns", machine.quantum_ns, QUANTUM_NS), ("pause_ns", machine.pause_ns, PAUSE_NS)];
+    for (name, value, range) in turns {
+        if !range.contains(&value) {
+            let hint = format!("write {} … {}", range.start(), range.end());
+            let message = format!("{name} = {value} is out of range");
+            return Err(document.places.error(name, message).hint(hint));
+        }
     }
     let cpus = if machine.cpus == 0 { host_cpus.max(1) } else { machine.cpus };
     let machine = Machine { cpus, ..machine };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One boot: the frames that the guest sends, and the records of trials that it could not finish.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -8,11 +9,13 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, bail};
 use model::{Clock, Outcome, Provenance, Record, Trial};
 
+use crate::arguments;
 use crate::channel::FrameKind;
 use crate::console;
 use crate::initramfs::{self, Boot, Contents, Image};
 use crate::qemu::{self, Accelerator, Output, Qemu};
 use crate::request::{Event, Resume, Setup};
+use crate::silence::Silence;
 
 /// See [`console::is_stale_code`].
 const STALE_CODE: &str = "QEMU ran code that the guest's kernel had already replaced, on several \
@@ -64,8 +67,17 @@ impl<'a> BootRun<'a> {
             again => format!("virtual-{}.{again}", request.boot),
         };
         let image = image(setup, first, &boot_id)?;
-        let arguments = qemu::arguments(&request.kernel.image, request.machine, setup.accelerator);
-        let qemu = Qemu::start(&arguments, &image.bytes)?;
+        let (kernel, machine) = (&request.kernel.image, request.machine);
+        let mut arguments = arguments::arguments(kernel, machine, setup.accelerator);
+        let qemu = match setup.emulator {
+            Some(emulator) => {
+                // It was built without firmware.
+                let folders = qemu::firmware_folders().into_iter();
+                arguments.extend(folders.flat_map(|folder| ["-L".to_owned(), folder]));
+                Qemu::start(&emulator.program, &arguments, &image.bytes)?
+            }
+            None => Qemu::start(Path::new(qemu::PROGRAM), &arguments, &image.bytes)?,
+        };
         Ok(BootRun {
             setup,
             qemu,
@@ -83,8 +95,7 @@ impl<'a> BootRun<'a> {
     /// Handles frames until the boot ends. Failures that a second boot cannot fix are errors.
     pub fn attend(&mut self, stop: &AtomicBool, on_event: &mut dyn FnMut(Event)) -> Result<End> {
         loop {
-            let deadline = Instant::now() + self.patience();
-            match self.wait(deadline, stop) {
+            match self.wait(self.patience(), stop) {
                 Heard::Frame(FrameKind::Finished, ..) => return Ok(self.finished()),
                 Heard::Frame(FrameKind::Failed, payload, _) => {
                     bail!("the guest failed: {}", String::from_utf8_lossy(&payload))
@@ -104,20 +115,24 @@ impl<'a> BootRun<'a> {
         End::Broken("the guest says that it has finished, but has not".into())
     }
 
-    /// How long the guest may be silent now, in wall time. The guest enforces a trial's time limit
-    /// by its own clock; with instruction counting that may take several times as long in wall
-    /// time.
+    /// How long the guest may be silent now, see [`Silence`]. The guest enforces a trial's time
+    /// limit by its own clock; with instruction counting that may take several times as long in
+    /// wall time, and several CPUs that are counted take turns on one of the host's.
     fn patience(&self) -> Duration {
+        let machine = self.setup.request.machine;
+        let turns = if machine.counts_several_cpus() { machine.cpus } else { 1 };
         match self.started {
             Some(_) => {
                 let timeout_ms = self.setup.request.trials[self.next].timeout_ms;
-                Duration::from_millis(timeout_ms.saturating_mul(3)) + Duration::from_secs(20)
+                let usual = Duration::from_millis(timeout_ms.saturating_mul(3));
+                usual.saturating_mul(turns) + Duration::from_secs(20)
             }
-            None => self.setup.silence_max,
+            None => self.setup.silence_max.saturating_mul(turns),
         }
     }
 
-    fn wait(&self, deadline: Instant, stop: &AtomicBool) -> Heard {
+    fn wait(&self, patience: Duration, stop: &AtomicBool) -> Heard {
+        let mut silence = Silence::begin(self.qemu.cpu_time());
         loop {
             if stop.load(Ordering::Relaxed) {
                 return Heard::Stop;
@@ -126,10 +141,11 @@ impl<'a> BootRun<'a> {
                 Ok(Output::Frame(kind, payload, at)) => return Heard::Frame(kind, payload, at),
                 Ok(Output::End(damage)) => return Heard::End(damage),
                 Err(RecvTimeoutError::Disconnected) => return Heard::End(None),
-                Err(RecvTimeoutError::Timeout) if Instant::now() > deadline => {
-                    return Heard::Silence;
+                Err(RecvTimeoutError::Timeout) => {
+                    if silence.goes_on(self.qemu.cpu_time()) > patience {
+                        return Heard::Silence;
+                    }
                 }
-                Err(RecvTimeoutError::Timeout) => {}
             }
         }
     }
@@ -192,7 +208,11 @@ impl<'a> BootRun<'a> {
         for (name, value) in &request.kernel.facts {
             facts.entry(name.clone()).or_insert_with(|| value.clone());
         }
-        facts.insert("command_line".into(), qemu::command_line(request.machine));
+        facts.insert("command_line".into(), arguments::command_line(request.machine));
+        if let Some(emulator) = self.setup.emulator {
+            facts.insert("emulator".into(), emulator.identity());
+            facts.insert("icount".into(), arguments::counting(request.machine));
+        }
         facts.insert("qemu".into(), self.setup.qemu_version.clone());
         facts.insert("firmware".into(), self.setup.firmware.clone());
         facts.insert("guest_image".into(), self.image_sha256.clone());

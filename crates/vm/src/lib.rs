@@ -6,15 +6,19 @@
 //! ```
 //!
 //! [`kernels`] finds the image, [`installed`] programs of the host, [`packing`] finds what the
-//! trials' workloads need, [`initramfs`] packs it with the running program as `/init`, [`qemu`]
-//! starts the machine, [`guest`] runs inside it, [`channel`] carries records out of it, and
-//! [`run_trials`] makes sure that every trial gets exactly one record.
+//! trials' workloads need, [`initramfs`] packs it with the running program as `/init`, `arguments`
+//! describes the machine, [`qemu`] starts it, [`emulator`] is the QEMU for several CPUs in virtual
+//! time, `silence` measures how long the guest has said nothing, [`guest`] runs inside it,
+//! [`channel`] carries records out of it, and [`run_trials`] makes sure that every trial gets
+//! exactly one record.
 //!
 //! What is not here: how a trial is run (the caller passes that to [`guest::run`]), and printing.
 
+mod arguments;
 mod boot;
 pub mod channel;
 mod console;
+pub mod emulator;
 pub mod guest;
 pub mod initramfs;
 pub mod installed;
@@ -22,6 +26,7 @@ pub mod kernels;
 pub mod packing;
 pub mod qemu;
 mod request;
+mod silence;
 mod trials;
 
 pub use boot::FRESH_BOOT;

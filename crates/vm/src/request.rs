@@ -8,6 +8,7 @@ use std::time::Duration;
 use model::{Machine, Record, Trial};
 
 use crate::Kernel;
+use crate::emulator::Emulator;
 use crate::qemu::Accelerator;
 
 /// One planned boot with its trials.
@@ -30,6 +31,8 @@ pub struct BootRequest<'a> {
     pub files: Vec<(String, Vec<u8>)>,
     /// The accelerator that the user chose.
     pub accelerator: Accelerator,
+    /// The emulator for several CPUs in virtual time; other machines do not use it.
+    pub emulator: Option<&'a Emulator>,
     /// What is done already; the default for a boot that has not begun.
     pub resume: Resume,
 }
@@ -76,6 +79,8 @@ pub(crate) struct Setup<'a> {
     pub request: &'a BootRequest<'a>,
     /// The accelerator in use, never `Auto`.
     pub accelerator: Accelerator,
+    /// The emulator, if this machine needs it; else it is the installed QEMU.
+    pub emulator: Option<&'a Emulator>,
     /// First line of `qemu --version`.
     pub qemu_version: String,
     /// See [`crate::qemu::firmware`].

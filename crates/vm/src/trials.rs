@@ -12,6 +12,7 @@ use model::{Clock, Machine};
 
 use crate::Kernel;
 use crate::boot::{BootRun, End};
+use crate::emulator::{self, Emulator};
 use crate::qemu::{self, Accelerator};
 use crate::request::{BootRequest, Event, Resume, Setup};
 
@@ -99,10 +100,25 @@ impl<'a> Setup<'a> {
         stop: &AtomicBool,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<Setup<'a>> {
-        let qemu_version = qemu::version()?;
+        let mut qemu_version = qemu::version()?;
         let accelerator = choose(request, &qemu_version, stop, on_event)?;
         let firmware = qemu::firmware();
-        Ok(Setup { request, accelerator, qemu_version, firmware, silence_max: SILENCE_MAX })
+        let emulator = emulator(request)?;
+        if let Some(emulator) = emulator {
+            qemu_version.clone_from(&emulator.facts.version);
+        }
+        let silence_max = SILENCE_MAX;
+        Ok(Setup { request, accelerator, emulator, qemu_version, firmware, silence_max })
+    }
+}
+
+/// The emulator, if the machine needs it.
+fn emulator<'a>(request: &BootRequest<'a>) -> Result<Option<&'a Emulator>> {
+    let Machine { name, .. } = request.machine;
+    match request.emulator {
+        _ if !request.machine.counts_several_cpus() => Ok(None),
+        None => bail!("{}", emulator::needed_by(name)),
+        emulator => Ok(emulator),
     }
 }
 
@@ -148,6 +164,7 @@ pub fn kvm(kernel: &Kernel, executable: &Path) -> std::result::Result<(), String
         parts: Vec::new(),
         files: Vec::new(),
         accelerator: Accelerator::Kvm,
+        emulator: None,
         resume: Resume::default(),
     };
     probe_kvm(&request, &version, &AtomicBool::new(false))
@@ -176,6 +193,7 @@ fn probe_kvm(
         let setup = Setup {
             request: &empty,
             accelerator: Accelerator::Kvm,
+            emulator: None,
             qemu_version: qemu_version.to_owned(),
             firmware: String::new(),
             silence_max: PROBE_MAX,

@@ -88,6 +88,7 @@ fn request<'a>(kernel: &'a Kernel, machine: &'a Machine, trials: &'a [Trial]) ->
         parts: Vec::new(),
         files: vec![("/objects/test".into(), b"from the host".to_vec())],
         accelerator: Accelerator::Auto,
+        emulator: None,
         resume: Resume::default(),
     }
 }

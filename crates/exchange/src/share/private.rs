@@ -16,7 +16,7 @@ use store::Session;
 use super::Shared;
 
 /// Facts of a kernel that do not identify its owner.
-const PUBLIC_FACTS: [&str; 28] = [
+const PUBLIC_FACTS: [&str; 30] = [
     "HZ",
     "autogroup",
     "base_slice_ns",
@@ -26,7 +26,9 @@ const PUBLIC_FACTS: [&str; 28] = [
     "compiler",
     "config_sha256",
     "core_of_cpu0",
+    "emulator",
     "governor",
+    "icount",
     "nodes",
     "nr_cpus",
     "original_of",

@@ -7,6 +7,7 @@
 mod campaign_options;
 pub mod check;
 pub mod compare;
+pub mod emulator;
 pub mod explain;
 pub mod export;
 pub mod fidelity;
@@ -86,6 +87,8 @@ enum Verb {
     Trial(trial::Args),
     /// Get and add kernels to boot; measure what a kernel's work costs
     Kernel(kernel::Args),
+    /// Build the emulator for several CPUs in virtual time
+    Emulator(emulator::Args),
     /// Say what is wrong with a store, and repair it
     Store(store::Args),
     /// Print a shell's completion script, or the manual page
@@ -129,6 +132,7 @@ impl Cli {
             Verb::Plan(args) => plan::run(args),
             Verb::Trial(args) => trial::run(args),
             Verb::Kernel(args) => kernel::run(args),
+            Verb::Emulator(args) => emulator::run(args),
             Verb::Store(args) => store::run(args),
             Verb::Generate(args) => generate::run(args),
             Verb::Guest(args) => guest::run(args),

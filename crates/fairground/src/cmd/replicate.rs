@@ -97,7 +97,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
             Ok(Ended::Interrupted) => return Ok(exit::interrupted()),
             Err(error) => {
                 output::tell(format_args!("fairground: {error:#}; the other claims continue"));
-                let answer = Err(format!("the lab failed: {error:#}"));
+                let answer = Err(left_out(&error));
                 failed.get_or_insert(error);
                 answer
             }
@@ -114,6 +114,14 @@ pub fn run(args: Args) -> Result<ExitCode> {
     };
     show(&args, &replication)?;
     Ok(failed.map_or_else(|| code(&replication), |error| ExitCode::from(exit::code(&error))))
+}
+
+/// Why a session has no records.
+fn left_out(error: &anyhow::Error) -> String {
+    match exit::code(error) {
+        exit::BAD_INPUT => format!("{error:#}"),
+        _ => format!("the lab failed: {error:#}"),
+    }
 }
 
 fn wanted(args: &Args) -> Result<Wanted> {

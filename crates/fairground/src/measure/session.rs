@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
+use execution::emulators;
 use execution::locations;
 use execution::objects::{self, Prepared};
 use execution::repeated::Earlier;
@@ -69,13 +70,15 @@ impl<'a> Sessions<'a> {
     /// Runs the trials of a plan that have no record yet in the campaign that it continues.
     ///
     /// # Errors
-    /// When a scheduler does not compile, and when the lab itself fails.
+    /// When a scheduler does not compile, when all trials need an emulator that is not here, and
+    /// when the lab itself fails.
     pub fn run(
         &mut self,
         planned: &PlannedExperiment,
         continues: Continues,
         remarks: Remarks,
     ) -> Result<Ended> {
+        emulators::check(&planned.trials, locations::data_folder().ok().as_deref())?;
         let prepared = objects::prepare(&planned.trials, &planned.sources)?;
         let store = Store::open(&self.execution.store)?;
         // Until the end: what is left to run must not change.

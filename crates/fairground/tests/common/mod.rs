@@ -87,6 +87,12 @@ pub fn ready(needs: &[&str]) -> bool {
     missing.is_none()
 }
 
+/// Whether guests can have several CPUs in virtual time.
+pub fn has_emulator() -> bool {
+    let home = execution::locations::data_folder().expect("a home");
+    vm::emulator::find(&home).expect("an emulator that is as it was").is_some()
+}
+
 fn missing(programs: &[&str]) -> Option<String> {
     let absent = |program: &&&str| vm::installed::find(program).is_none();
     if let Some(program) = [&["qemu-system-x86_64"], programs].concat().iter().find(absent) {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use compile::Source;
 use execution::objects;
 use model::{Backend, Outcome, Record, Trial};
+use vm::emulator::Emulator;
 use vm::{Accelerator, BootRequest, Event, Kernel, Resume};
 
 use super::scenario::{Scenario, View};
@@ -102,6 +103,12 @@ pub fn boot(files: &Files, scenarios: &[Scenario], kernel: &Kernel) -> BTreeMap<
     })
 }
 
+/// What two CPUs need; `None` if it was not built.
+pub fn emulator() -> Option<Emulator> {
+    let home = execution::locations::data_folder().expect("a home");
+    vm::emulator::find(&home).expect("an emulator that is as it was")
+}
+
 /// The real kernel's records, of one boot.
 pub fn run<'a>(
     trials: &[Trial],
@@ -114,6 +121,7 @@ pub fn run<'a>(
         (source.sha256.clone(), object)
     };
     let objects = sources.map(compiled).collect();
+    let emulator = emulator();
     let request = BootRequest {
         kernel,
         machine: &first.machine,
@@ -124,6 +132,7 @@ pub fn run<'a>(
         parts: Vec::new(),
         files: objects::guest_files(&objects).expect("objects as files"),
         accelerator: Accelerator::Auto,
+        emulator: emulator.as_ref(),
         resume: Resume::default(),
     };
     let mut records = Vec::new();

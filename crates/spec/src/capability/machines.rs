@@ -14,6 +14,7 @@ pub fn ignored_fields(experiment: &Experiment) -> Vec<String> {
             if !fields.is_empty() {
                 notes.push(sentence(backend, machine, &fields));
             }
+            notes.extend(turns(backend, machine));
         }
     }
     notes
@@ -47,6 +48,21 @@ fn fields(backend: Backend, machine: &Machine) -> Vec<&'static str> {
     all.into_iter().filter(|(_, is_ignored)| *is_ignored).map(|(name, _)| name).collect()
 }
 
+/// A sentence if CPUs take no turns and the file says how long they are.
+fn turns(backend: Backend, machine: &Machine) -> Option<String> {
+    let usual = Machine::default();
+    let is_said = machine.quantum_ns != usual.quantum_ns || machine.pause_ns != usual.pause_ns;
+    let take_turns = backend.boots_kernels() && machine.counts_several_cpus();
+    (is_said && !backend.is_model() && !take_turns).then(|| {
+        format!(
+            "quantum_ns and pause_ns of {} are ignored by {}: CPUs take turns only where a virtual \
+             machine has several and clock = \"virtual\"",
+            machine.name,
+            backend.word()
+        )
+    })
+}
+
 fn sentence(backend: Backend, machine: &Machine, fields: &[&str]) -> String {
     let why = if backend.shapes_machine() {
         "a real kernel has its own"
@@ -60,6 +76,8 @@ fn sentence(backend: Backend, machine: &Machine, fields: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use model::Clock;
+
     use super::*;
 
     fn said(backends: &[Backend], machine: Machine) -> Vec<String> {
@@ -96,5 +114,17 @@ mod tests {
                 own"]
         );
         assert!(said(&[Backend::Vm, Backend::Live], Machine::default()).is_empty());
+    }
+
+    #[test]
+    fn turns_are_those_of_several_counted_cpus() {
+        let counted = Machine { quantum_ns: 200, cpus: 2, clock: Clock::Virtual, ..one("counted") };
+        assert!(said(&[Backend::Sim, Backend::Vm], counted.clone()).is_empty());
+        let notes = said(&[Backend::Vm], Machine { cpus: 1, ..counted });
+        assert!(notes[0].starts_with("quantum_ns and pause_ns of counted are ignored by vm"));
+    }
+
+    fn one(name: &str) -> Machine {
+        Machine { name: name.into(), ..Machine::default() }
     }
 }

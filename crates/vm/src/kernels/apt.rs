@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 
 use super::collection::{Kernel, find_release, from_image, store, stored};
 use super::image;
-use super::mirror::{Mirror, SUITES};
+use super::mirror::{Index, Mirror, SUITES};
 use super::naming::{has_version_prefix, version_key};
 use super::subprocess::run;
 
@@ -127,11 +127,11 @@ pub(super) struct PrivateApt {
 impl PrivateApt {
     /// Knows all suites that [`pull`] needs.
     pub(super) fn new(home: &Path) -> Result<PrivateApt> {
-        PrivateApt::with_suites(home, SUITES)
+        PrivateApt::with_suites(home, SUITES, Index::Packages)
     }
 
     /// Knows these suites of the mirror only.
-    pub(super) fn with_suites(home: &Path, suites: &[&str]) -> Result<PrivateApt> {
+    pub(super) fn with_suites(home: &Path, suites: &[&str], index: Index) -> Result<PrivateApt> {
         let mirror = Mirror::of_this_machine()?;
         let parent = home.join("apt");
         fs::create_dir_all(&parent).with_context(|| format!("creating {}", parent.display()))?;
@@ -139,7 +139,10 @@ impl PrivateApt {
         for sub in ["lists/partial", "cache/archives/partial", "packages"] {
             fs::create_dir_all(folder.path().join(sub))?;
         }
-        fs::write(folder.path().join("sources.list"), mirror.sources(folder.path(), suites)?)?;
+        fs::write(
+            folder.path().join("sources.list"),
+            mirror.sources(folder.path(), suites, index)?,
+        )?;
         Ok(PrivateApt { folder })
     }
 
@@ -201,6 +204,23 @@ impl PrivateApt {
         let config = kernel.config.as_deref().map(moved).transpose()?;
         let image = moved(&kernel.image)?;
         Ok((Kernel { image, config, ..kernel }, package))
+    }
+
+    /// `apt-get source --download-only`; returns package and version, and the archive as its
+    /// authors published it.
+    pub(super) fn source(&self, package: &str) -> Result<(String, PathBuf)> {
+        run(self.command("apt-get").args(["-q", "source", "--download-only", package]))
+            .with_context(|| format!("downloading the source of {package}"))?;
+        let files = files_named(&self.path("packages"), &|name| name.starts_with(package));
+        let ends = |word: &str| {
+            let name = |path: &Path| path.file_name().map(|it| it.to_string_lossy().into_owned());
+            files.iter().find(|path| name(path).is_some_and(|name| name.contains(word)))
+        };
+        let (Some(description), Some(archive)) = (ends(".dsc"), ends(".orig.tar")) else {
+            bail!("the source of {package} has no description or no archive");
+        };
+        let name = description.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok((name, archive.clone()))
     }
 
     /// `apt-get download` and `dpkg-deb -x` into `root`; returns package and version.

@@ -50,7 +50,7 @@ impl Mirror {
     }
 
     /// The private list of sources: these suites of this mirror, checked with the same keys.
-    pub fn sources(&self, folder: &Path, suites: &[&str]) -> Result<String> {
+    pub fn sources(&self, folder: &Path, suites: &[&str], index: Index) -> Result<String> {
         let text = fs::read_to_string(&self.sources)
             .with_context(|| format!("reading {}", self.sources.display()))?;
         let signed_by = match signed_by(&text, &self.uri) {
@@ -62,12 +62,27 @@ impl Mirror {
             }
             None => String::new(),
         };
-        let line = |suite: &&str| {
-            format!("deb [arch=amd64 target=Packages{signed_by}] {} {suite} main\n", self.uri)
-        };
-        Ok(suites.iter().map(line).collect())
+        let line =
+            |words: &str, suite: &str| format!("{words}{signed_by}] {} {suite} main\n", self.uri);
+        let lines = suites.iter().map(|suite| match index {
+            Index::Packages => line(PACKAGES, suite),
+            Index::PackagesAndSources => line(PACKAGES, suite) + &line(SOURCES, suite),
+        });
+        Ok(lines.collect())
     }
 }
+
+/// What of a suite is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Index {
+    /// Its packages.
+    Packages,
+    /// The sources that they were built from too.
+    PackagesAndSources,
+}
+
+const PACKAGES: &str = "deb [arch=amd64 target=Packages";
+const SOURCES: &str = "deb-src [target=Sources";
 
 /// The keys that a sources file demands for an archive.
 #[derive(Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //!
 //! `collection` finds and stores them, `naming` says what their names mean; `apt` gets them from
 //! the Debian mirror that `mirror` finds; `examples` gets the kernel's own example schedulers in
-//! the same way, `sources` the source of a kernel.
+//! the same way, `sources` the source of a kernel or of the emulator.
 
 mod apt;
 mod collection;
@@ -20,4 +20,4 @@ pub use apt::{NAMES, pull};
 pub use collection::{Kernel, Own, add_file, add_own, find, from_image, list};
 pub use examples::pull_examples;
 pub use naming::is_usable_name;
-pub use sources::{Source, pull_source};
+pub use sources::{Program, Source, pull_program, pull_source};

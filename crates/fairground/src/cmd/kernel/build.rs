@@ -2,21 +2,17 @@
 //! `fairground kernel build NAME`: an original, its base, or a kernel of your own.
 
 use std::env;
-use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use indicatif::{ProgressBar, ProgressStyle};
-use kernels::Event;
 use kernels::build::{Order, Site, Text};
 use kernels::definition;
 
 use super::print_one;
+use crate::building;
 use crate::exit::bad_input;
-use crate::output::{self, tell};
+use crate::output;
 use execution::interrupt;
 use execution::locations::data_folder;
 
@@ -60,18 +56,15 @@ pub fn run(args: Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let (home, stop) = (data_folder()?, interrupt::flag()?);
-    let cpus = thread::available_parallelism().map_or(1, usize::from);
     let from_environment = env::var_os("FAIRGROUND_DOWNLOADS").filter(|value| !value.is_empty());
     let downloads = args.downloads.or_else(|| from_environment.map(PathBuf::from));
     let site = Site {
         home: &home,
         downloads: downloads.as_deref(),
-        jobs: args.jobs.unwrap_or(cpus).max(1),
+        jobs: building::jobs(args.jobs),
         stop: &stop,
     };
-    let mut screen = Screen::new();
-    let kernel = kernels::build::build(&order, &site, &mut |event| screen.show(&event))?;
-    screen.clear();
+    let kernel = building::watch(|hear| kernels::build::build(&order, &site, hear))?;
     print_one(&kernel)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -141,67 +134,9 @@ fn listed() -> Result<String> {
     Ok(output::table(&rows))
 }
 
-/// Notes as lines, and one line of progress.
-struct Screen {
-    bar: Option<ProgressBar>,
-    started: Option<Instant>,
-    /// Tenths that were told, where there is no terminal.
-    tenths: u64,
-}
-
-impl Screen {
-    fn new() -> Screen {
-        let style = ProgressStyle::with_template("{wide_msg}");
-        let bar = io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::new_spinner();
-            style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style))
-        });
-        Screen { bar, started: None, tenths: 0 }
-    }
-
-    fn show(&mut self, event: &Event<'_>) {
-        match event {
-            Event::Note(note) => match &self.bar {
-                Some(bar) => bar.suspend(|| tell(note)),
-                None => tell(note),
-            },
-            Event::Compiled { done, about } => self.compiled(*done, *about),
-        }
-    }
-
-    fn compiled(&mut self, done: u64, about: u64) {
-        let started = *self.started.get_or_insert_with(Instant::now);
-        let text = progress(done, about, started.elapsed());
-        if let Some(bar) = &self.bar {
-            bar.set_message(text);
-            bar.tick();
-        } else if done * 10 / about.max(1) > self.tenths {
-            self.tenths = done * 10 / about.max(1);
-            tell(text);
-        }
-    }
-
-    fn clear(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
-}
-
-fn progress(done: u64, about: u64, elapsed: Duration) -> String {
-    let left = elapsed.mul_f64((about - done) as f64 / done.max(1) as f64);
-    format!("{done} of about {about} files, {} left", crate::duration::words(left))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_time_left_follows_from_what_is_done() {
-        let text = progress(100, 400, Duration::from_secs(60));
-        assert!(text.starts_with("100 of about 400 files, 3 min"), "{text}");
-    }
 
     #[test]
     fn names_of_definitions_and_versions_are_refused() {

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The emulator for several CPUs in virtual time: which trials need it, and whether it is here.
+
+use std::path::Path;
+
+use anyhow::Result;
+use model::Trial;
+use vm::emulator::{self, Emulator};
+
+use crate::refusal::bad_input;
+
+/// Whether this trial runs on the emulator.
+fn needs_it(trial: &Trial) -> bool {
+    trial.backend.boots_kernels() && trial.machine.counts_several_cpus()
+}
+
+/// The emulator, if one of the trials needs it and it was built.
+pub(crate) fn of(trials: &[Trial], home: &Path) -> Result<Option<Emulator>> {
+    if trials.iter().any(needs_it) { emulator::find(home) } else { Ok(None) }
+}
+
+/// Why the trial cannot run without the emulator.
+pub(crate) fn why_not(trial: &Trial) -> Option<String> {
+    needs_it(trial).then(|| emulator::needed_by(&trial.machine.name))
+}
+
+/// Refuses trials of which none can run here. If some can, the others get a record that says why
+/// they could not.
+///
+/// # Errors
+/// All need the emulator, which is missing or damaged.
+pub fn check(trials: &[Trial], home: Option<&Path>) -> Result<()> {
+    if let Some(home) = home
+        && of(trials, home)?.is_some()
+    {
+        return Ok(());
+    }
+    let reasons: Option<Vec<String>> = trials.iter().map(why_not).collect();
+    match reasons.unwrap_or_default().first() {
+        Some(reason) => Err(bad_input(reason.clone())),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Backend, Clock, Contestant, Machine, SchedulerChoice, Seed, Workload};
+
+    use super::*;
+
+    fn trial(backend: Backend, cpus: u32) -> Trial {
+        let machine =
+            Machine { name: "m".into(), cpus, clock: Clock::Virtual, ..Machine::default() };
+        Trial {
+            schema: model::trial::SCHEMA,
+            experiment: "counted".into(),
+            backend,
+            contestant: Contestant {
+                name: "kernel".into(),
+                kernel: None,
+                scheduler: SchedulerChoice::Kernel,
+            },
+            workload: Workload::default(),
+            machine,
+            seed: Seed(1),
+            block: 0,
+            boot: 0,
+            position: 0,
+            timeout_ms: 1000,
+            probes: true,
+            trace: false,
+        }
+    }
+
+    #[test]
+    fn only_a_plan_that_needs_it_for_everything_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let check =
+            |trials: &[Trial]| check(trials, Some(home.path())).map_err(|it| it.to_string());
+        let (four, one) = (trial(Backend::Vm, 4), trial(Backend::Vm, 1));
+        let said =
+            "m needs the emulator for several CPUs in virtual time: fairground emulator build";
+        assert_eq!(check(&[four.clone(), four.clone()]), Err(said.into()));
+        assert_eq!(check(&[four, one.clone()]), Ok(()));
+        assert_eq!(check(&[one, trial(Backend::Sim, 4)]), Ok(()));
+        assert_eq!(check(&[]), Ok(()));
+    }
+}

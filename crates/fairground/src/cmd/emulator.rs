@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairground emulator build|show`: the emulator for several CPUs in virtual time.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Subcommand;
+use execution::interrupt;
+use execution::locations::data_folder;
+use kernels::build::Site;
+use vm::emulator::{self, Emulator};
+
+use crate::{building, output};
+
+/// Options of `emulator`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+/// What to do with the emulator.
+#[derive(Subcommand)]
+enum Action {
+    /// Build it: QEMU's source from the mirror that this machine's package sources name, with the
+    /// patches of `emulator/`
+    Build {
+        /// Compilers at a time; all CPUs without it
+        #[arg(long, value_name = "N")]
+        jobs: Option<usize>,
+    },
+    /// Say whether it is here, where, and what it was made of
+    Show,
+}
+
+/// Builds or shows the emulator.
+///
+/// # Errors
+/// When a program or the source is missing, when a patch does not apply, or when the kept emulator
+/// was changed.
+pub fn run(args: Args) -> Result<ExitCode> {
+    let home = data_folder()?;
+    let emulator = match args.action {
+        Action::Build { jobs } => {
+            let (jobs, stop) = (building::jobs(jobs), interrupt::flag()?);
+            let site = Site { home: &home, downloads: None, jobs, stop: &stop };
+            Some(building::watch(|hear| kernels::emulator::build(&site, hear))?)
+        }
+        Action::Show => emulator::find(&home)?,
+    };
+    output::print(&match emulator {
+        Some(emulator) => table(&emulator),
+        None => format!("no emulator yet; `{}` makes it\n", emulator::COMMAND),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(emulator: &Emulator) -> String {
+    let facts = &emulator.facts;
+    let rows = [
+        ("program", emulator.program.display().to_string()),
+        ("version", facts.version.clone()),
+        ("source", format!("{}, SHA-256 {}", facts.source, facts.source_sha256)),
+        ("patches", format!("SHA-256 {}", facts.content_sha256)),
+        ("compiler", facts.compiler.clone()),
+        ("sha256", facts.sha256.clone()),
+    ];
+    output::table(&rows.map(|(name, text)| vec![name.to_owned(), text]))
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Several CPUs in virtual time: the same bytes each time, and each CPU as fast as one alone. The
+//! emulator is the one of the user's data folder; without it a test says that it is skipped.
+
+use std::path::Path;
+
+mod common;
+use common::{Bench, has_emulator, ready, stderr, stdout};
+
+/// So many tasks with a fixed number of instructions, 20 ms on a CPU of their own.
+fn hogs(count: u32) -> String {
+    format!(
+        "about = \"work for {count} CPUs\"\n\n[[task]]\nname = \"hog\"\ncount = {count}\n\
+         repeat = 20\nsteps = [{{ run_us = 1000 }}]\n"
+    )
+}
+
+const RACE: [&str; 8] =
+    ["run", "--on", "vm", "--machine", "counted_4", "--offline", "--exploratory", "--blocks"];
+
+/// Whether a guest of four counted CPUs can run here; says why not.
+fn can_run() -> bool {
+    if !ready(&[]) {
+        return false;
+    }
+    let is_here = has_emulator();
+    if !is_here {
+        println!("skipped: there is no emulator (`{}`)", vm::emulator::COMMAND);
+    }
+    is_here
+}
+
+#[test]
+fn without_the_emulator_nothing_runs_and_its_command_is_named() {
+    let bench = Bench::new();
+    let race = [&RACE[..], &["1", "--scheduler", "kernel:7", "--workload", "tiny.toml"]].concat();
+    let mut command = bench.fairground(&race);
+    let refused = command.env("FAIRGROUND_HOME", bench.path("home")).assert().code(2);
+    let said = "counted_4 needs the emulator for several CPUs in virtual time: fairground \
+                emulator build";
+    assert!(stderr(&refused).contains(said), "{}", stderr(&refused));
+    assert!(!Path::new(&bench.path("fairground.db")).exists(), "nothing ran");
+    let mut command = bench.fairground(&["emulator", "show"]);
+    let shown = command.env("FAIRGROUND_HOME", bench.path("home")).assert().success();
+    assert_eq!(stdout(&shown), "no emulator yet; `fairground emulator build` makes it\n");
+}
+
+#[test]
+fn four_cpus_give_the_same_bytes_twice_and_say_what_emulated_them() {
+    if !can_run() {
+        return;
+    }
+    let bench = Bench::new();
+    let contestants = ["--scheduler", "kernel:7", "--scheduler", "vtime"];
+    let loads = ["--workload", "messaging groups=1 loops=5", "--workload", "tiny.toml"];
+    for store in ["a.db", "b.db"] {
+        let rest = ["--store", store];
+        bench.run(&[&RACE[..], &["1"], &contestants, &loads, &rest].concat()).success();
+    }
+    let same = bench.run(&["compare", "--identical", "a.db", "b.db"]).success();
+    assert_eq!(stdout(&same), "identical: 4 trials, byte for byte\n");
+    for record in bench.records("a.db") {
+        let facts = &record.provenance.kernel_facts;
+        assert!(facts["emulator"].starts_with("qemu_10."), "{facts:?}");
+        assert_eq!(facts["icount"], "shift=0,sleep=off,quantum=1000,pause=40");
+    }
+}
+
+#[test]
+fn work_takes_as_long_on_each_of_four_cpus_as_alone() {
+    if !can_run() {
+        return;
+    }
+    let bench = Bench::new();
+    let mut race = [&RACE[..], &["1", "--scheduler", "kernel:7"]].concat();
+    for (file, count) in [("one.toml", 1), ("two.toml", 2), ("four.toml", 4)] {
+        bench.write(file, &hogs(count));
+        race.extend(["--workload", file]);
+    }
+    bench.run(&race).success();
+    for record in bench.records("fairground.db") {
+        let longest = record.measured.value("completion_ns", "all").unwrap_or_default();
+        // Less than 5 % are the guest's own: ticks, and threads that are placed.
+        assert!(
+            (20.0e6..21.0e6).contains(&longest),
+            "{}: {longest} ns",
+            record.trial.workload.name
+        );
+    }
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! QEMU's arguments and the kernel's command line, which follow from the machine.
+
+use std::path::Path;
+
+use model::{Clock, Machine};
+
+use crate::channel::PORT;
+use crate::qemu::Accelerator;
+
+/// The kernel's command line, which every record contains.
+///
+/// Mitigations of processor faults stay at the kernel's defaults: they are part of the cost of a
+/// context switch.
+pub fn command_line(machine: &Machine) -> String {
+    let common = [
+        // A panic's text goes to the serial port.
+        "console=ttyS0",
+        // The kernel prints only panics: printing would take time from the workload.
+        "loglevel=1",
+        // A panic or an oops ends the boot at once, so the host notices it.
+        "panic=-1",
+        "oops=panic",
+        // The self-tests of the kernel's cryptography would run during the first trials.
+        "cryptomgr.notests",
+        // Under emulation the clock watchdog would replace a good clock by a slow one.
+        "tsc=reliable",
+        // Checks and probes of absent hardware would delay the boot.
+        "no_timer_check",
+        "i8042.noaux",
+        "i8042.nokbd",
+    ];
+    let only = match machine.clock {
+        // The same addresses in every boot.
+        Clock::Virtual => "nokaslr",
+        Clock::Real => "",
+    };
+    let usual = Machine::default().rt_runtime_us;
+    let limit = match machine.rt_runtime_us {
+        us if us == usual => String::new(),
+        us => format!("sysctl.kernel.sched_rt_runtime_us={us}"),
+    };
+    let parts = [&common.join(" "), only, &limit];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// All arguments except the initramfs. `accelerator` must not be `Auto`.
+pub fn arguments(image: &Path, machine: &Machine, accelerator: Accelerator) -> Vec<String> {
+    let mut arguments: Vec<String> = time_arguments(machine, accelerator);
+    let mut add = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
+    add("-smp", processors(machine));
+    add("-m", format!("{}M", machine.memory_mib));
+    nodes(machine).into_iter().for_each(|(name, value)| add(name, value));
+    add("-kernel", image.to_string_lossy().into_owned());
+    add("-append", command_line(machine));
+    add("-chardev", "file,id=console,path=/dev/stderr".into());
+    add("-serial", "chardev:console".into());
+    add("-chardev", "file,id=records,path=/dev/stdout".into());
+    add("-device", format!("isa-debugcon,iobase={PORT:#x},chardev=records"));
+    add("-display", "none".into());
+    let switches = ["-nodefaults", "-no-user-config", "-no-reboot"];
+    arguments.extend(switches.map(str::to_owned));
+    arguments
+}
+
+/// Sockets, cores and threads. A socket of QEMU has one last-level cache, so there is one socket
+/// per cache. The machine's numbers divide each other.
+fn processors(machine: &Machine) -> String {
+    let (cpus, sockets, threads) = (machine.cpus.max(1), machine.llcs.max(1), machine.smt.max(1));
+    let cores = (cpus / sockets / threads).max(1);
+    format!("cpus={cpus},sockets={sockets},cores={cores},threads={threads}")
+}
+
+/// Memory and CPUs of each NUMA node; empty for a single node.
+fn nodes(machine: &Machine) -> Vec<(&'static str, String)> {
+    let count = machine.nodes.max(1);
+    if count == 1 {
+        return Vec::new();
+    }
+    let (cpus, share) = (machine.cpus / count, machine.memory_mib / count);
+    let node = |node: u32| {
+        let first = if node == 0 { machine.memory_mib % count } else { 0 };
+        let (from, to) = (node * cpus, (node + 1) * cpus - 1);
+        [
+            ("-object", format!("memory-backend-ram,id=node{node},size={}M", share + first)),
+            ("-numa", format!("node,nodeid={node},memdev=node{node},cpus={from}-{to}")),
+        ]
+    };
+    (0..count).flat_map(node).collect()
+}
+
+/// How instructions are counted: several CPUs take turns within rounds, for which the installed
+/// QEMU has no words.
+pub fn counting(machine: &Machine) -> String {
+    let Machine { quantum_ns, pause_ns, .. } = machine;
+    let turns = match machine.counts_several_cpus() {
+        true => format!(",quantum={quantum_ns},pause={pause_ns}"),
+        false => String::new(),
+    };
+    format!("shift=0,sleep=off{turns}")
+}
+
+/// With a virtual clock, one instruction takes one nanosecond, the clock of an idle machine jumps
+/// to its next timer, and everything that differs between hosts (date, random instructions) is
+/// fixed.
+fn time_arguments(machine: &Machine, accelerator: Accelerator) -> Vec<String> {
+    let counting = counting(machine);
+    let arguments: &[&str] = match (machine.clock, accelerator) {
+        (Clock::Virtual, _) => &[
+            "-accel",
+            "tcg",
+            "-icount",
+            &counting,
+            "-rtc",
+            "base=2026-01-01,clock=vm",
+            "-cpu",
+            "max,-rdrand,-rdseed",
+        ],
+        (Clock::Real, Accelerator::Kvm) => &["-accel", "kvm", "-cpu", "host"],
+        (Clock::Real, _) => &["-accel", "tcg,thread=multi", "-cpu", "max"],
+    };
+    arguments.iter().map(|argument| (*argument).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(clock: Clock, cpus: u32) -> Machine {
+        Machine { name: "m".into(), cpus, memory_mib: 512, clock, ..Machine::default() }
+    }
+
+    fn line(clock: Clock, accelerator: Accelerator) -> String {
+        arguments(Path::new("/k/vmlinuz"), &machine(clock, 2), accelerator).join(" ")
+    }
+
+    #[test]
+    fn the_virtual_clock_counts_instructions_whatever_the_accelerator() {
+        for accelerator in [Accelerator::Kvm, Accelerator::Tcg] {
+            let line = line(Clock::Virtual, accelerator);
+            for part in ["-icount shift=0,sleep=off", "clock=vm", "max,-rdrand,-rdseed", "nokaslr"]
+            {
+                assert!(line.contains(part), "{part} is missing from {line}");
+            }
+            assert!(!line.contains("kvm"), "{line}");
+        }
+    }
+
+    #[test]
+    fn only_several_counted_cpus_take_turns() {
+        let counted = machine(Clock::Virtual, 2);
+        assert_eq!(counting(&counted), "shift=0,sleep=off,quantum=1000,pause=40");
+        let short = Machine { quantum_ns: 200, pause_ns: 1, ..counted };
+        assert_eq!(counting(&short), "shift=0,sleep=off,quantum=200,pause=1");
+        assert_eq!(counting(&machine(Clock::Virtual, 1)), "shift=0,sleep=off");
+    }
+
+    #[test]
+    fn the_limit_of_real_time_tasks_is_the_machines() {
+        let usual = machine(Clock::Real, 1);
+        let unlimited = Machine { rt_runtime_us: -1, ..usual.clone() };
+        assert!(!command_line(&usual).contains("sysctl"));
+        assert!(command_line(&unlimited).ends_with(" sysctl.kernel.sched_rt_runtime_us=-1"));
+    }
+
+    #[test]
+    fn the_real_clock_takes_all_cpus() {
+        let line = line(Clock::Real, Accelerator::Tcg);
+        assert!(line.contains("-accel tcg,thread=multi"), "{line}");
+        assert!(line.contains("cpus=2,sockets=1,cores=2,threads=1"), "{line}");
+        assert!(!line.contains("icount"), "{line}");
+    }
+
+    #[test]
+    fn the_machines_shape_is_the_guests() {
+        let machine =
+            Machine { smt: 2, llcs: 4, nodes: 2, memory_mib: 1023, ..machine(Clock::Real, 16) };
+        let line = arguments(Path::new("/k/vmlinuz"), &machine, Accelerator::Tcg).join(" ");
+        assert!(line.contains("cpus=16,sockets=4,cores=2,threads=2"), "{line}");
+        assert!(line.contains("-object memory-backend-ram,id=node0,size=512M"), "{line}");
+        assert!(line.contains("-numa node,nodeid=1,memdev=node1,cpus=8-15"), "{line}");
+    }
+}
