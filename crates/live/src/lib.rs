@@ -22,5 +22,6 @@ pub mod player;
 mod printed;
 pub mod probes;
 pub mod program;
+pub mod sharing;
 pub mod topology;
 pub mod trial;

@@ -23,6 +23,14 @@ pub struct Machine {
     /// Hardware threads per core; siblings have neighbouring numbers.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub smt: u32,
+    /// Speed of each thread of a core while more than one is busy, per cent of a thread alone; only
+    /// the simulator heeds it. Without it a file with `smt = 2` has 60.
+    #[serde(default = "full_percent", skip_serializing_if = "is_full_percent")]
+    pub smt_percent: u32,
+    /// Speed of all cores while 1, 2, … of them are busy, per cent; the last one counts for more;
+    /// empty: 100. Only the simulator heeds it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub boost_percent: Vec<u32>,
     /// Last-level caches; each serves an equal, contiguous range of CPUs.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub llcs: u32,
@@ -70,6 +78,8 @@ impl Default for Machine {
             memory_mib: default_memory_mib(),
             clock: Clock::Real,
             smt: 1,
+            smt_percent: full_percent(),
+            boost_percent: Vec::new(),
             llcs: 1,
             nodes: 1,
             capacity: Vec::new(),
@@ -262,6 +272,14 @@ fn one() -> u32 {
 
 fn is_one(value: &u32) -> bool {
     *value == 1
+}
+
+fn full_percent() -> u32 {
+    100
+}
+
+fn is_full_percent(value: &u32) -> bool {
+    *value == 100
 }
 
 fn default_hz() -> u32 {

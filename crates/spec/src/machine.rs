@@ -7,7 +7,7 @@ use std::path::Path;
 use model::Machine;
 
 use super::SpecError;
-use super::source::Document;
+use super::source::{Document, Places};
 use crate::assets::{self, Asset, Kind};
 
 /// The machine file that stands for the host.
@@ -20,6 +20,11 @@ const MEMORY_MIB_MIN: u32 = 128;
 const QUANTUM_NS: RangeInclusive<u32> = 50..=1_000_000;
 /// What a `PAUSE` instruction may take, ns.
 const PAUSE_NS: RangeInclusive<u32> = 1..=1_000;
+/// What a thread has of its core while its sibling is busy, per cent, if a file does not say it. Two
+/// threads of today's cores do 1.1 to 1.3 times the work of one.
+pub const SMT_PERCENT: u32 = 60;
+/// The slowest and the fastest that a CPU can become, per cent.
+const SPEED_PERCENT: RangeInclusive<u32> = 1..=1000;
 /// Advice for `rt_runtime_us`.
 const RT_RUNTIME: &str = "write 0 … 1000000, or -1 for no limit";
 
@@ -38,7 +43,11 @@ pub fn load(name: &str, base: &Path, host_cpus: u32) -> Result<Machine, SpecErro
 pub fn read(asset: &Asset, host_cpus: u32) -> Result<Machine, SpecError> {
     let mut document = Document::parse(&asset.label, &asset.text)?;
     document.set_name(&asset.stem)?;
-    let machine: Machine = document.read()?;
+    let mut machine: Machine = document.read()?;
+    if machine.smt > 1 && !document.places.has("smt_percent") {
+        machine.smt_percent = SMT_PERCENT;
+    }
+    check_speeds(&machine, &document.places)?;
     if machine.cpus > CPUS_MAX {
         let message = format!("{} CPUs are too many for a kernel", machine.cpus);
         let hint = format!("write 1 … {CPUS_MAX}, or 0 for as many as this machine has");
@@ -68,6 +77,21 @@ pub fn read(asset: &Asset, host_cpus: u32) -> Result<Machine, SpecError> {
         Some((field, message, hint)) => Err(document.places.error(field, message).hint(hint)),
         None => Ok(machine),
     }
+}
+
+/// Whether the speeds of threads and cores are some that a CPU can have.
+fn check_speeds(machine: &Machine, places: &Places) -> Result<(), SpecError> {
+    let Machine { smt_percent, boost_percent, .. } = machine;
+    if !(1..=100).contains(smt_percent) {
+        let message = format!("{smt_percent} per cent of a core are no thread's share");
+        return Err(places.error("smt_percent", message).hint("write 1 … 100, today about 60"));
+    }
+    let outside = boost_percent.iter().position(|percent| !SPEED_PERCENT.contains(percent));
+    outside.map_or(Ok(()), |index| {
+        let message = format!("{} per cent are no speed", boost_percent[index]);
+        let hint = "write 1 … 1000; 100 is the speed without a boost";
+        Err(places.error(&format!("boost_percent[{index}]"), message).hint(hint))
+    })
 }
 
 /// Whether its cores, caches and nodes divide evenly, as [`read`] demands.

@@ -4,12 +4,14 @@
 use std::path::Path;
 
 use anyhow::Result;
+use execution::locations::data_folder;
 use live::active::active;
 use live::context::Context;
 use live::facts;
 use live::topology::topology;
 use model::{Backend, Machine};
 
+use super::core_sharing;
 use crate::exit::bad_input;
 use crate::experiment_options::On;
 use crate::planned_experiment::host_cpus;
@@ -70,9 +72,17 @@ fn here(hz: Option<u32>) -> Result<Machine> {
     let plain = machine::load(machine::HERE, Path::new(""), host_cpus())?;
     let plain = Machine { hz: hz.unwrap_or(plain.hz), ..plain };
     let seen = topology();
-    let detailed = Machine { smt: seen.smt, llcs: seen.llcs, nodes: seen.nodes, ..plain.clone() };
+    let smt_percent = if seen.smt > 1 { share()? } else { plain.smt_percent };
+    let [smt, llcs, nodes] = [seen.smt, seen.llcs, seen.nodes];
+    let detailed = Machine { smt, smt_percent, llcs, nodes, ..plain.clone() };
     let all_ours = seen.cpus == plain.cpus;
     Ok(if all_ours && machine::divides(&detailed) { detailed } else { plain })
+}
+
+/// What a thread has beside its sibling: as measured here, else as usual.
+fn share() -> Result<u32> {
+    let Ok(home) = data_folder() else { return Ok(machine::SMT_PERCENT) };
+    Ok(core_sharing::measured(&home)?.unwrap_or(machine::SMT_PERCENT))
 }
 
 impl Host {

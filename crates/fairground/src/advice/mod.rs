@@ -13,6 +13,7 @@
 
 pub mod ask;
 pub mod commands;
+pub mod core_sharing;
 pub mod host;
 pub mod place;
 pub mod race;

@@ -6,8 +6,7 @@
 //! kernel work (microseconds; a fork or an exit lets its time pass first). User work never runs
 //! ahead.
 //!
-//! DIVERGES: the siblings of a core both run at full speed, caches matter only at a migration, and
-//! CPUs have a fixed frequency and no hot-plug.
+//! DIVERGES: caches matter only at a migration, and CPUs have no hot-plug.
 
 use super::deadline_queue::DeadlineQueue;
 use super::rt_queue::RtQueue;

@@ -3,6 +3,7 @@
 
 use super::events::EventKind;
 use super::machine_state::MachineState;
+use super::speed::FULL;
 
 impl MachineState {
     /// The time on a CPU. Kernel work moves it ahead of the event that is being handled.
@@ -29,7 +30,7 @@ impl MachineState {
     /// Lets the current task work from now on, and makes sure that its end is noticed.
     pub(crate) fn resume(&mut self, cpu: u32) {
         let clock = self.clock(cpu);
-        let capacity = self.topology.capacity[cpu as usize];
+        let speed = self.speeds.of(cpu);
         let here = &mut self.cpus[cpu as usize];
         if here.curr.0 == cpu {
             here.done_at = u64::MAX;
@@ -38,8 +39,8 @@ impl MachineState {
         here.resumed_at = clock;
         let task = &self.tasks[here.curr.0 as usize];
         here.done_at = match task.until {
-            0 if capacity == 1024 => clock + task.work_left,
-            0 => clock + (task.work_left * 1024).div_ceil(capacity),
+            0 if speed == FULL => clock + task.work_left,
+            0 => clock + (task.work_left * FULL).div_ceil(speed),
             until => until.max(clock),
         };
         self.arm_work(cpu);
@@ -49,7 +50,7 @@ impl MachineState {
     /// Takes note of what the current task has left to do.
     pub(crate) fn pause(&mut self, cpu: u32) {
         let clock = self.clock(cpu);
-        let capacity = self.topology.capacity[cpu as usize];
+        let speed = self.speeds.of(cpu);
         let here = &mut self.cpus[cpu as usize];
         if here.done_at == u64::MAX {
             return;
@@ -57,10 +58,11 @@ impl MachineState {
         let task = &mut self.tasks[here.curr.0 as usize];
         if task.until == 0 {
             let left = here.done_at.saturating_sub(clock);
-            let left = if capacity == 1024 { left } else { left * capacity / 1024 };
+            let left = if speed == FULL { left } else { left * speed / FULL };
             let done = task.work_left.saturating_sub(left);
             task.work_left -= done;
-            self.stats[here.curr.0 as usize].user_ns += done;
+            let user_ns = if speed == FULL { done } else { done * FULL / speed };
+            self.stats[here.curr.0 as usize].user_ns += user_ns;
         } else {
             self.stats[here.curr.0 as usize].user_ns += clock.saturating_sub(here.resumed_at);
         }

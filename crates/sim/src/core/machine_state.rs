@@ -10,6 +10,7 @@ use super::cpu::Cpu;
 use super::events::Events;
 use super::mask::CpuMask;
 use super::memory::{Arena, TaskLayout};
+use super::speed::Speeds;
 use super::stat::Stat;
 use super::task::{Class, Task};
 use super::task_id::TaskId;
@@ -30,6 +31,7 @@ pub struct MachineState {
     /// The sets of CPUs that tasks are allowed to use; number 0 contains all CPUs.
     pub(crate) masks: Vec<CpuMask>,
     pub(crate) topology: Topology,
+    pub(super) speeds: Speeds,
     pub(crate) costs: Costs,
     pub(crate) tick_ns: u64,
     pub(super) tick_phase: u64,
@@ -66,6 +68,7 @@ impl MachineState {
             dl_bandwidth: 0,
             dl_limit: bandwidth::limit(trial.machine.rt_runtime_us),
             yielding: false,
+            speeds: Speeds::new(&trial.machine, &topology),
             topology,
         }
     }

@@ -26,6 +26,7 @@ pub(crate) mod rt;
 pub(crate) mod rt_queue;
 pub(crate) mod schedule;
 pub(crate) mod server;
+mod speed;
 pub(crate) mod stat;
 pub(crate) mod task;
 pub(crate) mod task_id;

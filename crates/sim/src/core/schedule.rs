@@ -119,6 +119,9 @@ impl Core {
         let here = &mut self.machine.cpus[cpu as usize];
         here.curr = next;
         here.switches = here.switches.wrapping_add(1);
+        if previous.0 == cpu || next.0 == cpu {
+            self.machine.busy_changes(cpu, previous.0 == cpu);
+        }
         self.machine.charge(cpu, self.machine.costs.context_switch_ns + moved);
         let at = self.machine.arena.layout.on_cpu;
         put(self.machine.task(previous).memory, at, 0i32);
@@ -139,6 +142,7 @@ impl Core {
         let here = self.machine.cpu_mut(cpu);
         (here.curr, here.stopper) = (idle, true);
         here.switches = here.switches.wrapping_add(1);
+        self.machine.busy_changes(cpu, false);
         self.machine.charge(cpu, self.machine.costs.context_switch_ns);
     }
 

@@ -21,7 +21,7 @@ pub struct Topology {
     pub llcs: Vec<CpuMask>,
     /// The CPUs of each node.
     pub nodes: Vec<CpuMask>,
-    /// The speed of each CPU; 1024 is full.
+    /// The speed of each CPU whose siblings are idle, without a boost; 1024 is full.
     pub capacity: Vec<u64>,
 }
 

@@ -4,6 +4,8 @@
 
 use model::{Backend, Experiment, Machine};
 
+use crate::machine::SMT_PERCENT;
+
 /// A sentence for each machine and backend of the experiment with fields that the backend ignores.
 pub fn ignored_fields(experiment: &Experiment) -> Vec<String> {
     let mut notes = Vec::new();
@@ -37,8 +39,11 @@ fn fields(backend: Backend, machine: &Machine) -> Vec<&'static str> {
     let usual = Machine::default();
     let shape = !backend.shapes_machine();
     let kernels = !backend.is_model();
+    let share = if machine.smt > 1 { SMT_PERCENT } else { usual.smt_percent };
     let all = [
         ("smt", shape && machine.smt != usual.smt),
+        ("smt_percent", kernels && machine.smt_percent != share),
+        ("boost_percent", kernels && !machine.boost_percent.is_empty()),
         ("llcs", shape && machine.llcs != usual.llcs),
         ("nodes", shape && machine.nodes != usual.nodes),
         ("capacity", kernels && !machine.capacity.is_empty()),

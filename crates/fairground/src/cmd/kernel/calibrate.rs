@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `fairground kernel calibrate [MACHINE]`: what the kernel's work costs, measured in a virtual
-//! machine.
+//! machine; on `live`, what the threads of this machine's cores leave each other.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,10 +11,13 @@ use execution::objects::{self, Prepared, Sources};
 use execution::repeated::Earlier;
 use execution::sink::Sink;
 use execution::{Settings, interrupt};
+use live::sharing::Sharing;
 use model::{Backend, Clock, Progress, Record, Seed, Trial};
 
+use crate::advice::core_sharing;
 use crate::calibration::{self, table};
 use crate::exit::bad_input;
+use crate::experiment_options::On;
 use crate::planned_experiment::host_cpus;
 use crate::{exit, output, ui};
 use spec::plan;
@@ -25,6 +28,16 @@ pub struct Args {
     /// The machine: one CPU with a virtual clock
     #[arg(default_value = "uniprocessor")]
     machine: String,
+    /// `vm` measures costs; `live` measures how much of a core each of two busy threads has here,
+    /// and keeps it for the machine `here`
+    #[arg(
+        long,
+        value_name = "BACKEND",
+        default_value = "vm",
+        hide_possible_values = true,
+        conflicts_with_all = ["machine", "kernel", "output", "offline"]
+    )]
+    on: On,
     /// The kernel to measure
     #[arg(long, value_name = "KERNEL", default_value = "7")]
     kernel: String,
@@ -42,6 +55,30 @@ pub struct Args {
 /// When the machine is not one that can be calibrated, the file cannot be written, or the lab
 /// fails.
 pub fn run(args: Args) -> Result<ExitCode> {
+    match Backend::from(args.on) {
+        Backend::Vm => costs(args),
+        Backend::Live => sharing(),
+        other => Err(bad_input(format!(
+            "{} has no costs of its own to measure; write --on vm or --on live",
+            other.word()
+        ))),
+    }
+}
+
+/// Measures what two threads of a core leave each other, and keeps it.
+fn sharing() -> Result<ExitCode> {
+    let (sharing, path) = core_sharing::measure(&locations::data_folder()?)?;
+    let Sharing { cpus: [one, other], percent, range: [least, most] } = sharing;
+    output::print(&format!(
+        "smt_percent = {percent}: with CPU {other} busy, CPU {one} works at {percent} % of its \
+         speed alone ({least} to {most} %)\n{}: kept, for `recommend`\n",
+        path.display()
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Measures the kernel's costs, and writes them.
+fn costs(args: Args) -> Result<ExitCode> {
     let machine = spec::machine::load(&args.machine, Path::new(""), host_cpus())?;
     if machine.cpus != 1 || machine.clock != Clock::Virtual {
         return Err(bad_input(format!(
