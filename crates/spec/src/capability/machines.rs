@@ -39,10 +39,10 @@ fn fields(backend: Backend, machine: &Machine) -> Vec<&'static str> {
     let usual = Machine::default();
     let shape = !backend.shapes_machine();
     let kernels = !backend.is_model();
-    let share = if machine.smt > 1 { SMT_PERCENT } else { usual.smt_percent };
+    let shares = [usual.smt_percent, SMT_PERCENT];
     let all = [
         ("smt", shape && machine.smt != usual.smt),
-        ("smt_percent", kernels && machine.smt_percent != share),
+        ("smt_percent", kernels && !shares.contains(&machine.smt_percent)),
         ("boost_percent", kernels && !machine.boost_percent.is_empty()),
         ("llcs", shape && machine.llcs != usual.llcs),
         ("nodes", shape && machine.nodes != usual.nodes),
