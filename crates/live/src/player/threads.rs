@@ -24,17 +24,37 @@ const STACK_BYTES: usize = 128 * 1024;
 /// The threads' timer slack: the smallest that the kernel accepts. Recorded with every trial.
 pub const TIMER_SLACK_NS: u64 = 1;
 
+/// More sleeps than a scheduler has levels to climb by sleeping.
+const SLEEPS: u32 = 32;
+
 /// The pause between two looks at a thread that is on its way to the gate.
 const PAUSE: Duration = Duration::from_micros(50);
 
 /// Starts all threads, in the order of the groups; each sleeps at the gate.
+///
+/// A thread that has slept as often as a shell starts them, because tasks inherit what a scheduler
+/// thinks of the task that makes them. Ours has computed at real-time priority, for which Project C
+/// gives it the worst level of all (`sched_task_renew`) and does not let it climb (`boost_task`).
+pub fn start_all(run: &Arc<RunState>) -> io::Result<Vec<JoinHandle<()>>> {
+    let shared = run.clone();
+    let shell = Builder::new().stack_size(STACK_BYTES).spawn(move || {
+        (0..SLEEPS).for_each(|_| thread::sleep(Duration::from_millis(1)));
+        (gettid(), start_one_by_one(&shared))
+    })?;
+    let panicked = |_| io::Error::other("the thread that starts the tasks panicked");
+    let (tid, threads) = shell.join().map_err(panicked)?;
+    wait_until_gone(tid);
+    threads
+}
+
+/// Starts the threads.
 ///
 /// The next one is made when the last one sleeps, so that they have equal pasts under every
 /// scheduler and are woken in their order. Made all at once, they reach the gate in an order that
 /// the scheduler decides, and the last one is preempted there: under CFS with 32 hogs that decided
 /// whether a waker began before the hogs or 60 ms later. The very last one plays no part; its debit
 /// as a new task is spent when the others wake up.
-pub fn start_all(run: &Arc<RunState>) -> io::Result<Vec<JoinHandle<()>>> {
+fn start_one_by_one(run: &Arc<RunState>) -> io::Result<Vec<JoinHandle<()>>> {
     let mut threads = Vec::with_capacity(run.script.tasks());
     for (group, plan) in run.script.groups.iter().enumerate() {
         for number in 0..plan.starts_ns.len() as u32 {
@@ -48,12 +68,16 @@ pub fn start_all(run: &Arc<RunState>) -> io::Result<Vec<JoinHandle<()>>> {
             wait_until_asleep(run, slot, threads.len());
         }
     }
-    // SAFETY: no arguments.
-    let extra = Builder::new().stack_size(STACK_BYTES).spawn(|| unsafe { libc::gettid() })?;
+    let extra = Builder::new().stack_size(STACK_BYTES).spawn(gettid)?;
     if let Ok(tid) = extra.join() {
-        wait_until_gone(tid as u32);
+        wait_until_gone(tid);
     }
     Ok(threads)
+}
+
+fn gettid() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { libc::gettid() as u32 }
 }
 
 /// Waits until the kernel, too, is done with a thread that has been joined, if that is soon.
@@ -90,8 +114,7 @@ fn thread_main(run: &RunState, group: usize, number: u32) {
     let plan = &run.script.groups[group];
     let slot = &run.slots[plan.first_task + number as usize];
     let _leave = Leave { run, slot };
-    // SAFETY: no arguments.
-    slot.tid.store(unsafe { libc::gettid() } as u32, SeqCst);
+    slot.tid.store(gettid(), SeqCst);
     attributes::set_comm(&run.groups[group].comm);
     attributes::set_timer_slack(TIMER_SLACK_NS);
     let mut task = Task::new(run, group, number, 0);
@@ -192,9 +215,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_looks_at_itself_runs() {
-        // SAFETY: no arguments.
-        let tid = unsafe { libc::gettid() } as u32;
-        assert_eq!(thread_state(tid), Some('R'));
+        assert_eq!(thread_state(gettid()), Some('R'));
         assert_eq!(thread_state(0), None);
     }
 }
