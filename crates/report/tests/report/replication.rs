@@ -68,6 +68,7 @@ fn tested(on: Backend, verdict: Reproduction, value: f64) -> Tested {
         name: on.word().into(),
         on,
         full: false,
+        originals: false,
         experiment: Some("messages".into()),
         expect: vec![expectation([1.05, f64::INFINITY])],
         because: vec![expectation([0.5, 1e6])],
@@ -119,8 +120,13 @@ fn replication() -> Replication {
         tested(sim, Reproduction::Contradicted, 0.5),
         tested(vm, Reproduction::Reproduced, 1.3),
     ];
-    let judged =
-        |id: &str, verdict, disagree, tests| Judged { claim: claim(id), verdict, disagree, tests };
+    let judged = |id: &str, verdict, disagree, tests| Judged {
+        claim: claim(id),
+        verdict,
+        disagree,
+        contraries: Vec::new(),
+        tests,
+    };
     Replication {
         claims: vec![
             judged("s3-one", Reproduction::Contradicted, true, disputed),
@@ -163,13 +169,13 @@ fn a_disagreement_shows_both_findings() {
     let widths: Vec<Vec<usize>> =
         tables.map(|rows| rows.iter().map(|row| bars(row)).collect()).collect();
     assert!(widths.iter().all(|rows| rows.iter().all(|row| *row == rows[0])), "{document}");
-    assert_eq!(widths.iter().map(|rows| rows[0]).collect::<Vec<_>>(), [9, 6, 6], "{document}");
+    assert_eq!(widths.iter().map(|rows| rows[0]).collect::<Vec<_>>(), [10, 6, 6], "{document}");
 }
 
 #[test]
 fn who_asks_for_one_test_is_not_told_about_the_others() {
     let mut replication = replication();
-    let [other_test, other_backend] = report::replication::OTHERS_ASKED;
+    let [other_test, other_backend, _] = report::replication::OTHERS_ASKED;
     let untested = replication.claims[1].tests[0].clone();
     for why in [other_test, other_backend] {
         let tested = Tested { why: Some(why.into()), ..untested.clone() };
