@@ -14,8 +14,10 @@
  * Slice: That of EEVDF: whole ticks, 2 ms at least.
  * Wake-up: As EEVDF; in 6.7 a lower penalty preempts as a shorter slice does.
  * Balancing: As eevdf: a CPU without work takes a task of the busiest.
- * Differs: As eevdf does; 6.7 is on 7.x. Of ancestors only the parent, of threads the leader
- *          averages penalties. A task that waits for a futex has no privilege.
+ * Differs: As eevdf does; 6.7 is on 7.x, but `base_era=61200` is its patch for 6.12. Averages count
+ *          all tasks, not 63, with penalties of when scores last changed. In 5.9.6, of a child with
+ *          several children not these count, but the child. A task that is woken from a futex has
+ *          no privilege.
  */
 #include <scx/common.bpf.h>
 #include "include/burst.h"
@@ -24,6 +26,8 @@ char _license[] SEC("license") = "GPL";
 
 /* The BORE version: 50906 and 60703 are 5.9.6 and 6.7.3. BORE 1 is bore_cfs. */
 const volatile u32 version = 60703;
+/* The era of the EEVDF beneath, see eevdf; 0 is that of the version, 61400 or 70000. */
+const volatile u32 base_era = 0;
 /* Scores count. */
 const volatile u32 sched_bore = 1;
 /* Bursts longer than 2^(this - 1) ns are penalised. */
@@ -34,8 +38,10 @@ const volatile s64 burst_penalty_scale = -1;
 const volatile s64 burst_smoothness = 1;
 /* and as this if it was shorter than those before. */
 const volatile u32 burst_smoothness_short = 0;
-/* New tasks begin with the average of their siblings, which is no older than this. */
-const volatile bool burst_inherits = true;
+/* New processes begin with nothing (0; BORE 6), with the average of the parent's children (1) or of
+ * the children of the next ancestor that has several (2). */
+const volatile u32 burst_inherit_type = 2;
+/* An average is no older than this. */
 const volatile u64 burst_cache_lifetime_ns = 75000000;
 /* Kernel threads have no score. */
 const volatile bool burst_exclude_kthreads = true;
@@ -57,7 +63,7 @@ UEI_DEFINE(uei);
 /* EEVDF as in Linux 7.x, or for BORE 5 in 6.14; */
 #define OVERLAY
 #define OVERLAY_FUNCTIONS
-#define era (is_bore_6 ? 70000 : 61400)
+#define era (base_era ?: is_bore_6 ? 70000 : 61400)
 #define base_slice_ns (-1)
 #define place_lag true
 #define place_deadline_initial true
@@ -66,7 +72,7 @@ UEI_DEFINE(uei);
 #define preempt_short true
 #define delay_dequeue true
 #define delay_zero true
-#define hrtick false
+#define hrtick 0
 /* but without slices that grow with the CPUs; */
 #define sched_tunable_scaling 0
 /* and what BORE stores, and the row of a task in the tables of weights. */
@@ -110,12 +116,35 @@ static inline u64 calc_burst_penalty(u64 burst_ns)
 			MAX_SCORE * 4);
 }
 
+/* What BORE 6 subtracts of a penalty (`scaled_tolerance`). */
+#define tolerance ((u64)burst_penalty_offset * 256 * penalty_scale / 1024)
+/* `MAX_BURST_PENALTY`. */
+#define MAX_COUNTED (40 * 256 - 1)
+
+/* Without the tolerance (`adj_score`). */
+static inline u64 counted(u64 penalty)
+{
+	return is_bore_6 ? excess(penalty, tolerance) : penalty;
+}
+
+/* The average, or the keeper's own penalty if that is more (`update_burst_cache`). */
+static inline u64 inheritance(const struct burst *keeper, u64 average)
+{
+	u64 most = most_of(average, counted(keeper->penalty));
+
+	return is_bore_6 ? least_of(most, MAX_COUNTED) + tolerance : most;
+}
+
+/* `sched_burst_inherit_type`, in BORE 5 `sched_burst_fork_atavistic`. */
+static inline bool follows_chains(void)
+{
+	return burst_inherit_type > 1;
+}
+
 /* The nice levels of a penalty (`scaled_penalty_score`, `update_burst_score`). */
 static inline u32 score_of(u64 penalty)
 {
-	u64 offset = (u64)burst_penalty_offset * 256 * penalty_scale / 1024;
-
-	return least_of(is_bore_6 ? excess(penalty, offset) / 256 : penalty / 4, MAX_SCORE);
+	return least_of(is_bore_6 ? counted(penalty) / 256 : penalty / 4, MAX_SCORE);
 }
 
 /* It rises slowly and falls at once (`binary_smooth`). */
@@ -131,7 +160,7 @@ static inline u64 binary_smooth(u64 old, u64 new)
 /* Whether the average is too old (`burst_cache_expired`). */
 static inline bool burst_cache_expired(const struct offspring *offspring, u64 now)
 {
-	return now - offspring->averaged_at > burst_cache_lifetime_ns;
+	return !offspring->timestamp || now - offspring->timestamp > burst_cache_lifetime_ns;
 }
 
 /* `PF_KTHREAD` of `p->flags`. */
@@ -143,30 +172,53 @@ static inline bool is_exempt(const struct task_struct *p)
 	return burst_exclude_kthreads && p->flags & KERNEL_THREAD;
 }
 
-/* What BORE 5 halves (`entity_lag`): the limit is 1 slice. */
+/* What BORE halves before 7.x (`entity_lag`): the limit is 1 slice. */
 static inline u32 lag_shift(void)
 {
-	return !is_bore_6;
+	return sched_bore && era < 70000;
 }
 
-/* A new task, and in BORE 5 a woken one (`sched_deadline_boost_mask`). */
-static inline bool has_half_slice(const struct fair_task *task, bool is_woken)
+/*
+ * A new task, and before 7.x a woken one (`place_entity`, in BORE 5 with
+ * `sched_deadline_boost_mask`).
+ */
+static inline bool has_half_slice(const struct fair_task *task, enum join join)
 {
+	u32 mask = is_bore_6 ? 3 : deadline_boost_mask;
+
 	if (task->is_new)
-		return is_bore_6 || deadline_boost_mask & 1;
-	return is_woken && !is_bore_6 && deadline_boost_mask & 2;
+		return !sched_bore || mask & 1;
+	return join == JOIN_WOKEN && sched_bore && era < 70000 && mask & 2;
 }
 
-/* BORE 5: not if the CPU is crowded (`sched_burst_parity_threshold`). */
+/* BORE 5: not if the CPU is crowded (`sched_burst_parity_threshold` in `pick_eevdf`). */
 static inline bool may_protect(u32 cpu)
 {
-	return is_bore_6 || of_cpu(loads, cpu)->nr_running <= burst_parity_threshold;
+	return is_bore_6 || !sched_bore || !burst_parity_threshold ||
+	       nr_queued_on(cpu) <= burst_parity_threshold;
 }
 
-/* BORE 6: a task with a lower penalty (`do_preempt_short`). */
-static inline bool counts_as_short(const struct fair_task *task, const struct running *curr)
+static inline bool has_lower_penalty(const struct fair_task *task, const struct running *curr)
 {
 	return is_bore_6 && sched_bore && task->burst.penalty < curr->penalty;
+}
+
+/* BORE 6 on 7.x: a task with a lower penalty (`do_preempt_short`). */
+static inline bool counts_as_short(const struct fair_task *task, const struct running *curr)
+{
+	return era >= 70000 && has_lower_penalty(task, curr);
+}
+
+/* BORE 6 on 6.12: such a task ends no protection (`PREEMPT_SHORT_BORE`). */
+static inline bool forces_choice(const struct fair_task *task, const struct running *curr)
+{
+	return era < 70000 && has_lower_penalty(task, curr);
+}
+
+/* BORE 6 on 6.12: its lag is that of when it went to sleep (`requeue_delayed_entity`). */
+static inline bool keeps_credit(void)
+{
+	return is_bore_6 && sched_bore && era < 70000;
 }
 
 /* A time in another weight's virtual time (`rescale_slice`). */
@@ -175,25 +227,43 @@ static inline s64 rescale(s64 virtual_ns, u32 from, u32 to)
 	return divide_down(virtual_ns * from, to);
 }
 
-/* The running task gets the weight of its score. Its lag in real time stays (`reweight_entity`). */
-static inline void reweight_curr(struct task_struct *p, struct fair_task *task,
-				 struct running *curr, u32 cpu)
+/*
+ * A queued or running task gets the weight of its score. Its lag in real time stays
+ * (`reweight_entity`, `reweight_eevdf`). Returns whether it is another weight.
+ */
+static inline bool reweight_eevdf(struct task_struct *p, struct fair_task *task, u64 *vruntime,
+				  u64 *deadline)
 {
-	s64 old = task->load.weight, new = fair_weight(p, task);
-	u64 average, old_vruntime = curr->vruntime;
+	s64 old = task->load.weight, new = fair_weight(p, task), limit = lag_limit(p, task), lag;
+	u64 average, before = *vruntime;
+	s32 cpu = task->load.cpu;
+
+	if (!old || old == new)
+		return false;
+	average = avg_vruntime(cpu);
+	lag = rescale(average - before, old, new);
+	if (era < 70000)
+		lag = lag > limit ? limit : lag < -limit ? -limit : lag;
+	*vruntime = average - lag;
+	*deadline = average + rescale(*deadline - average, old, new);
+	avg_vruntime_add(cpu, new - old, new * *vruntime - old * before);
+	load_join(&task->load, cpu, new);
+	return true;
+}
+
+/* The same of the running task, which before 7.x is not protected any more. */
+static inline void reweight_curr(struct task_struct *p, struct fair_task *task,
+				 struct running *curr)
+{
+	s64 old = task->load.weight, protected = curr->vprot - curr->vruntime;
 
 	curr->penalty = task->burst.penalty;
-	if (!old || old == new)
+	if (!reweight_eevdf(p, task, &curr->vruntime, &curr->deadline))
 		return;
-	average = avg_vruntime(cpu);
-	curr->vruntime = average - rescale(average - old_vruntime, old, new);
-	curr->deadline = curr->vruntime + rescale(curr->deadline - old_vruntime, old, new);
-	curr->vprot = curr->vruntime + rescale(curr->vprot - old_vruntime, old, new);
-	curr->weight = new;
+	curr->weight = task->load.weight;
 	curr->inverse_weight = inverse_weight_at(p, effective_index(p, task));
 	curr->vslice = virtual_time_at(curr->inverse_weight, curr->slice);
-	avg_vruntime_add(cpu, new - old, new * curr->vruntime - old * old_vruntime);
-	load_join(&task->load, cpu, new);
+	curr->vprot = curr->vruntime + (era < 70000 ? 0 : rescale(protected, old, curr->weight));
 }
 
 /* The burst has become longer (`update_curr_bore`). */
@@ -205,7 +275,7 @@ static inline void update_curr_more(struct task_struct *p, struct fair_task *tas
 		return;
 	task->burst.time += ran_ns;
 	update_penalty(p, &task->burst);
-	reweight_curr(p, task, curr, cpu);
+	reweight_curr(p, task, curr);
 }
 
 s32 BPF_STRUCT_OPS(bore_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
@@ -242,13 +312,16 @@ void BPF_STRUCT_OPS(bore_stopping, struct task_struct *p, bool runnable)
 	put_prev_task_fair(p, runnable);
 }
 
+/* A burst ends before the task leaves (`restart_burst_bore` in `dequeue_task_fair`). */
 void BPF_STRUCT_OPS(bore_quiescent, struct task_struct *p, u64 deq_flags)
 {
-	struct burst *burst = deq_flags & SCX_DEQ_SLEEP ? burst_of(p) : NULL;
+	struct fair_task *task = deq_flags & SCX_DEQ_SLEEP ? fair_task(p) : NULL;
 
+	if (task) {
+		restart_burst(p, &task->burst);
+		reweight_eevdf(p, task, &task->vruntime, &task->deadline);
+	}
 	dequeue_task_fair(p, deq_flags);
-	if (burst)
-		restart_burst(p, burst);
 }
 
 /* Also ends the burst (`restart_burst_rescale_deadline_bore` in `yield_task_fair`). */
@@ -260,22 +333,26 @@ bool BPF_STRUCT_OPS(bore_yield, struct task_struct *from, struct task_struct *to
 
 	if (task) {
 		restart_burst(from, &task->burst);
-		reweight_curr(from, task, of_cpu(currs, cpu), cpu);
+		reweight_curr(from, task, of_cpu(currs, cpu));
 	}
 	return yields;
 }
 
-/* A new task inherits a penalty (`task_fork_bore`). */
+/* A new task inherits a penalty, in BORE 6 a process only if so wanted (`task_fork_bore`). */
+static inline s32 task_fork_bore(struct task_struct *p, bool is_forked)
+{
+	s32 err = make_fair_task(p, is_forked);
+	struct burst *burst = burst_of(p);
+
+	if (burst)
+		begin_burst(p, burst, is_forked,
+			    burst_inherit_type || !is_bore_6 || is_thread(p));
+	return err;
+}
+
 s32 BPF_STRUCT_OPS(bore_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
-	s32 err = make_fair_task(p, args->fork);
-	struct burst *burst = args->fork && burst_inherits ? burst_of(p) : NULL;
-
-	if (burst) {
-		inherit_penalty(p, burst);
-		update_penalty(p, burst);
-	}
-	return err;
+	return task_fork_bore(p, args->fork);
 }
 
 void BPF_STRUCT_OPS(bore_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
@@ -286,9 +363,18 @@ void BPF_STRUCT_OPS(bore_exit_task, struct task_struct *p, struct scx_exit_task_
 		leave_keeper(p, burst);
 }
 
-/* Nothing to do: a new task gets its vruntime when it is queued first, by `place_entity()`. */
+/*
+ * A task that comes from another class begins anew (`reset_task_bore` in `switched_to_fair`). A
+ * forked one gets its vruntime when it is queued first, by `place_entity()`.
+ */
 void BPF_STRUCT_OPS(bore_enable, struct task_struct *p)
 {
+	struct fair_task *task = fair_task(p);
+
+	if (!task || task->is_new)
+		return;
+	task->burst.time = task->burst.prev = 0;
+	update_penalty(p, &task->burst);
 }
 
 /* Slices are whole ticks (`sched_update_min_base_slice`). */

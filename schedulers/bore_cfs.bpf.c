@@ -109,6 +109,24 @@ static inline bool burst_cache_expired(const struct offspring *offspring, u64 no
 	return true;
 }
 
+/* All of it. No counterpart: BORE 1 has no offset here. */
+static inline u64 counted(u64 penalty)
+{
+	return penalty;
+}
+
+/* The average. No counterpart: BORE 1 does not count the parent. */
+static inline u64 inheritance(const struct burst *keeper, u64 average)
+{
+	return average;
+}
+
+/* Never. No counterpart: BORE 1 knows parents only. */
+static inline bool follows_chains(void)
+{
+	return false;
+}
+
 /* Never. No counterpart: BORE 1 exempts no task. */
 static inline bool is_exempt(const struct task_struct *p)
 {
@@ -201,12 +219,10 @@ bool BPF_STRUCT_OPS(bore_cfs_yield, struct task_struct *from, struct task_struct
 s32 BPF_STRUCT_OPS(bore_cfs_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
 	s32 err = make_fair_task(p, args->fork);
-	struct burst *burst = args->fork && burst_inherits ? burst_of(p) : NULL;
+	struct burst *burst = burst_of(p);
 
-	if (burst) {
-		inherit_penalty(p, burst);
-		update_penalty(p, burst);
-	}
+	if (burst)
+		begin_burst(p, burst, args->fork, burst_inherits);
 	return err;
 }
 

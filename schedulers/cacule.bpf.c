@@ -167,7 +167,7 @@ void BPF_STRUCT_OPS(cacule_enqueue, struct task_struct *p, u64 enq_flags)
 		task->life.start = scx_bpf_now();
 	task->place = --curr->newest;
 	task->has_idle_policy = has_idle_policy(p);
-	join_cpu(curr, task, cpu, p);
+	join_cpu(task, cpu, p);
 	scx_bpf_dsq_insert(p, cpu, SCX_SLICE_INF, enq_flags | SCX_ENQ_HEAD);
 	if (is_woken && check_preempt_wakeup(p, task, curr))
 		resched_curr(curr, cpu);
@@ -203,9 +203,7 @@ void BPF_STRUCT_OPS(cacule_running, struct task_struct *p)
 	if (!task)
 		return;
 	curr->start = task->life.start;
-	/* After an interruption it may not be the right one any more. */
-	if (begin_to_run(curr, p, task, task->life.vruntime & ~YIELD_MARK))
-		resched_curr(curr, cpu);
+	begin_to_run(curr, p, task, task->life.vruntime & ~YIELD_MARK);
 }
 
 void BPF_STRUCT_OPS(cacule_tick, struct task_struct *p)
@@ -230,7 +228,7 @@ void BPF_STRUCT_OPS(cacule_stopping, struct task_struct *p, bool runnable)
 		task->life.vruntime = full ? curr->vruntime & ~YIELD_MARK : curr->vruntime;
 		task->last_run = scx_bpf_now();
 	}
-	stop_running(curr, task, runnable);
+	stop_running(curr, p, runnable);
 }
 
 void BPF_STRUCT_OPS(cacule_quiescent, struct task_struct *p, u64 deq_flags)
@@ -238,7 +236,7 @@ void BPF_STRUCT_OPS(cacule_quiescent, struct task_struct *p, u64 deq_flags)
 	struct fair_task *task = fair_task(p);
 
 	if (task)
-		leave_cpu(of_cpu(currs, task->load.cpu), task);
+		leave_cpu(task);
 }
 
 bool BPF_STRUCT_OPS(cacule_yield, struct task_struct *from, struct task_struct *to)

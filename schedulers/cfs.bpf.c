@@ -172,7 +172,7 @@ static inline u64 sched_slice(const struct task_struct *p, const struct load *lo
  */
 static inline bool is_slice_over(u64 slice, u64 ran, s64 ahead)
 {
-	if (era >= 60000 && slice > latency)
+	if (era >= 60300 && slice > latency)
 		slice = latency;
 	return ran > slice || (ran >= min_granularity && ahead > (s64)slice);
 }
@@ -262,7 +262,7 @@ static inline void enqueue_task_fair(struct task_struct *p, u64 enq_flags)
 	vruntime = migrate_vruntime(p->scx.dsq_vtime, task->load.cpu, cpu);
 	if (is_woken)
 		vruntime = place_woken(p, rq, vruntime);
-	join_cpu(&rq->curr, task, cpu, p);
+	join_cpu(task, cpu, p);
 	scx_bpf_dsq_insert_vtime(p, cpu, SCX_SLICE_INF, vruntime, enq_flags);
 	if ((is_woken || is_new) && check_preempt_wakeup(p, rq, cpu, vruntime, is_new))
 		resched_curr(&rq->curr, cpu);
@@ -313,9 +313,7 @@ static inline void set_next_task_fair(struct task_struct *p)
 	if (task && task->load.cpu != cpu)
 		scx_bpf_task_set_dsq_vtime(p, migrate_vruntime(p->scx.dsq_vtime, task->load.cpu, cpu));
 	clear_buddies(&rq->buddies, p->pid);
-	/* After an interruption it may not be the right one any more. */
-	if (begin_to_run(&rq->curr, p, task, p->scx.dsq_vtime))
-		resched_curr(&rq->curr, cpu);
+	begin_to_run(&rq->curr, p, task, p->scx.dsq_vtime);
 }
 
 /* For `ops.tick` (`task_tick_fair`). */
@@ -338,12 +336,11 @@ static inline void put_prev_task_fair(struct task_struct *p, bool runnable)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
 	struct queue *rq = of_cpu(queues, cpu);
-	struct fair_task *task = fair_task(p);
 
 	scx_bpf_task_set_dsq_vtime(p, account(&rq->curr, p));
 	if (!runnable)
 		update_min_vruntime(rq, __COMPAT_scx_bpf_dsq_peek(cpu));
-	stop_running(&rq->curr, task, runnable);
+	stop_running(&rq->curr, p, runnable);
 }
 
 /* For `ops.quiescent` (`dequeue_task_fair`). */
@@ -354,7 +351,7 @@ static inline void dequeue_task_fair(struct task_struct *p)
 	if (!task)
 		return;
 	clear_buddies(&of_cpu(queues, task->load.cpu)->buddies, p->pid);
-	leave_cpu(&of_cpu(queues, task->load.cpu)->curr, task);
+	leave_cpu(task);
 }
 
 /* For `ops.yield` (`yield_task_fair`). */

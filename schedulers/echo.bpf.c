@@ -514,6 +514,7 @@ void BPF_STRUCT_OPS(echo_stopping, struct task_struct *p, bool runnable)
 		put_prev_entity(p, task, cpu);
 	update_curr(p, task);
 	cpu_ctx(cpu)->curr = 0;
+	queue_again(p, runnable);
 }
 
 /* (`dequeue_task_fair`) */

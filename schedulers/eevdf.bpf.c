@@ -35,7 +35,7 @@ char _license[] SEC("license") = "GPL";
 
 /* The Linux version: 60600, 61200 or 70000 are 6.6, 6.12 and 7.x. */
 const volatile u32 era = 70000;
-/* The slice that a task asks for, on one CPU; -1 is the era's, 0.75 or 0.7 ms. */
+/* The slice that a task asks for, on one CPU; -1 is the era's, 0.75 ms or from 6.12 on 0.7. */
 const volatile s64 base_slice_ns = -1;
 /* How it grows with the CPUs, 8 at most: 0 not, 1 by the logarithm, 2 linearly. */
 const volatile u32 sched_tunable_scaling = 1;
@@ -47,8 +47,8 @@ const volatile bool place_lag = true, place_deadline_initial = true, place_rel_d
 const volatile bool run_to_parity = true, wakeup_preemption = true, preempt_short = true;
 /* A task that sleeps while it is not eligible loses its debt as time passes, but gains nothing. */
 const volatile bool delay_dequeue = true, delay_zero = true;
-/* A timer ends slices, not the tick: 7.x does so where setting timers is cheap. */
-const volatile bool hrtick = false;
+/* A timer (1) ends slices, or the tick (0); -1 is the era's: from 7.0 on the timer. */
+const volatile s32 hrtick = -1;
 
 UEI_DEFINE(uei);
 #endif
@@ -57,6 +57,9 @@ UEI_DEFINE(uei);
 extern unsigned long CONFIG_HZ __kconfig;
 
 #define TICK_NS (1000000000ULL / CONFIG_HZ)
+
+/* Whether the timer ends slices (`HRTICK`). */
+#define has_hrtick (hrtick < 0 ? era >= 70000 : hrtick > 0)
 
 /* No timer is set to a shorter time, so that it does not only interrupt. */
 #define HRTICK_LEAST_NS 10000
@@ -67,17 +70,27 @@ static volatile u64 default_slice, least_slice;
 /* When each CPU's timer fires; 0, or in the past, if it has not been started. */
 static u64 hrtick_expires[MAX_CPUS];
 
+/*
+ * Why a task joins a queue: it migrates, wakes up (or is new), or has slept in the average of this
+ * CPU and gets another place in it (`ENQUEUE_WAKEUP`, 0 in `requeue_delayed_entity`).
+ */
+enum join { JOIN_MIGRATED, JOIN_WOKEN, JOIN_REQUEUED };
+
 /* What an overlay changes. The running task has been accounted for, and may get another weight. */
 static inline void update_curr_more(struct task_struct *p, struct fair_task *task,
 				    struct running *curr, u32 cpu, u64 ran_ns);
 /* How often the limit of lag is halved. */
 static inline u32 lag_shift(void);
 /* Whether a task that joins a queue has half a slice until its deadline. */
-static inline bool has_half_slice(const struct fair_task *task, bool is_woken);
+static inline bool has_half_slice(const struct fair_task *task, enum join join);
 /* Whether the running task of a CPU may be protected at all. */
 static inline bool may_protect(u32 cpu);
 /* Whether a woken task preempts as one with a shorter slice does. */
 static inline bool counts_as_short(const struct fair_task *task, const struct running *curr);
+/* Whether a woken task makes the CPU choose again, whatever the choice will be. */
+static inline bool forces_choice(const struct fair_task *task, const struct running *curr);
+/* Whether a sleeper that is owed something by now keeps that when it returns. */
+static inline bool keeps_credit(void);
 
 #ifndef OVERLAY_FUNCTIONS
 /* Nothing. No counterpart: a place for BORE. */
@@ -93,7 +106,7 @@ static inline u32 lag_shift(void)
 }
 
 /* A new one has (`PLACE_DEADLINE_INITIAL`). */
-static inline bool has_half_slice(const struct fair_task *task, bool is_woken)
+static inline bool has_half_slice(const struct fair_task *task, enum join join)
 {
 	return task->is_new && place_deadline_initial;
 }
@@ -109,6 +122,18 @@ static inline bool counts_as_short(const struct fair_task *task, const struct ru
 {
 	return false;
 }
+
+/* Never. No counterpart: a place for BORE. */
+static inline bool forces_choice(const struct fair_task *task, const struct running *curr)
+{
+	return false;
+}
+
+/* Not with `delay_zero` (`DELAY_ZERO` in `requeue_delayed_entity`). */
+static inline bool keeps_credit(void)
+{
+	return !delay_zero;
+}
 #endif
 
 /* Its slice (`se->slice`); from 6.12 on it may be the task's own. */
@@ -117,10 +142,10 @@ static inline u64 slice_of(const struct task_struct *p)
 	return p->se.custom_slice && era >= 61200 ? p->se.slice : default_slice;
 }
 
-/* What the running task has left of its slice, or of its protection, ns (`hrtick_start_fair`). */
+/* What the running task has left of its slice, ns (`hrtick_start_fair`). */
 static inline u64 hrtick_left_ns(const struct running *curr)
 {
-	s64 left = earlier_of(curr->deadline, curr->vprot) - live_vruntime(curr);
+	s64 left = curr->deadline - live_vruntime(curr);
 
 	return left > 0 ? left * curr->weight / NICE_0_WEIGHT : 0;
 }
@@ -150,7 +175,7 @@ static inline void hrtick_start(const struct running *curr, u32 cpu)
 	u64 *expires = of_cpu(hrtick_expires, cpu);
 	u64 left_ns, now;
 
-	if (!hrtick || !curr->is_set || of_cpu(loads, cpu)->nr_running < 2)
+	if (!has_hrtick || !curr->is_set || of_cpu(loads, cpu)->nr_running < 2)
 		return;
 	left_ns = hrtick_left_ns(curr);
 	now = scx_bpf_now();
@@ -192,15 +217,15 @@ static inline s64 lag_limit(const struct task_struct *p, const struct fair_task 
 
 /* Where a task begins that joins a queue (`place_entity`). Returns the new sums. */
 static __always_inline struct sums place_entity(const struct task_struct *p, struct fair_task *task,
-						u32 cpu, struct sums sums, bool is_woken)
+						u32 cpu, struct sums sums, enum join join)
 {
-	bool keeps = !is_woken && task->left_weight && place_rel_deadline && era >= 61200;
+	bool keeps = join == JOIN_MIGRATED && task->left_weight && place_rel_deadline && era >= 61200;
 	u64 vslice = fair_time(p, task, slice_of(p));
 	u32 weight = fair_weight(p, task);
 
 	reweight_entity(task, weight);
 	sums = join_with_lag(task, cpu, sums, weight, place_lag ? task->vlag : 0);
-	if (has_half_slice(task, is_woken))
+	if (has_half_slice(task, join))
 		vslice /= 2;
 	task->deadline = task->vruntime + (keeps ? task->rel_deadline : vslice);
 	return sums;
@@ -221,7 +246,8 @@ static __always_inline struct sums requeue_delayed_entity(const struct task_stru
 	s64 vlag = weight ? entity_lag(task, live_sums(old_cpu), limit) :
 		   has_place ? sleeper->vlag : 0;
 
-	if (weight && (vlag <= 0 || !delay_zero) && old_cpu == cpu && weight == fair_weight(p, task)) {
+	if (weight && (vlag <= 0 || keeps_credit()) && old_cpu == cpu &&
+	    weight == fair_weight(p, task)) {
 		load_join(&task->load, cpu, weight);
 		task->deadline = task->vruntime + task->rel_deadline;
 		return average_sums(cpu);
@@ -229,7 +255,8 @@ static __always_inline struct sums requeue_delayed_entity(const struct task_stru
 	if (weight)
 		avg_vruntime_add(old_cpu, -weight, -weight * (s64)task->vruntime);
 	task->vlag = vlag > 0 && delay_zero ? 0 : vlag > limit ? limit : vlag;
-	return place_entity(p, task, cpu, sums_at(cpu, vruntime), true);
+	return place_entity(p, task, cpu, sums_at(cpu, vruntime),
+			    weight && old_cpu == cpu ? JOIN_REQUEUED : JOIN_WOKEN);
 }
 
 /*
@@ -245,7 +272,8 @@ static __always_inline struct sums enqueue_entity(const struct task_struct *p,
 	if (task->load.weight)
 		leave_average(task, live_sums(task->load.cpu), lag_limit(p, task));
 	sums = task->is_delayed ? requeue_delayed_entity(p, task, cpu, vruntime) :
-				  place_entity(p, task, cpu, sums_at(cpu, vruntime), is_woken);
+				  place_entity(p, task, cpu, sums_at(cpu, vruntime),
+					       is_woken ? JOIN_WOKEN : JOIN_MIGRATED);
 	task->is_delayed = false;
 	return advanced(sums, cpu, vruntime);
 }
@@ -260,6 +288,18 @@ static inline bool is_on(const struct fair_task *task, s32 cpu)
 static inline bool protect_slice(const struct running *curr, u32 cpu, u64 vruntime)
 {
 	return may_protect(cpu) && time_before(vruntime, curr->vprot);
+}
+
+/*
+ * Whether the running task, at `vruntime` and not alone, has lost its protection: in 7.x the CPU
+ * chooses again then, from 6.12 on if it is not eligible (`update_curr`, `did_preempt_short`).
+ */
+static inline bool did_preempt_short(const struct running *curr, u32 cpu, u64 vruntime)
+{
+	if (time_before(vruntime, curr->vprot))
+		return false;
+	return era >= 70000 || (era >= 61200 && preempt_short && run_to_parity &&
+				!vruntime_eligible(sums_at(cpu, vruntime), vruntime));
 }
 
 /*
@@ -297,6 +337,8 @@ static __always_inline void challenge(const struct task_struct *p, struct fair_t
 	if (check_preempt_wakeup(p, task, cpu, sums, vruntime, task->deadline)) {
 		curr->vprot = curr->vruntime;
 		resched_curr(curr, cpu);
+	} else if (p->policy == POLICY_NORMAL && forces_choice(task, curr)) {
+		resched_curr(curr, cpu);
 	} else if (run_to_parity && era >= 70000) {
 		curr->vprot = earlier_of(curr->vprot,
 					 average_of(sums, curr->vruntime) + curr->vslice);
@@ -328,7 +370,8 @@ static inline void enqueue_task_fair(struct task_struct *p, u64 enq_flags)
 		return;
 	is_woken = task->is_new || enq_flags & SCX_ENQ_WAKEUP;
 	may_preempt = is_woken && curr->is_set && wakeup_preemption;
-	is_over = curr->is_set && update_deadline(curr, vruntime);
+	is_over = curr->is_set && (update_deadline(curr, vruntime) ||
+				   did_preempt_short(curr, cpu, vruntime));
 	if (!is_on(task, cpu))
 		sums = enqueue_entity(p, task, cpu, vruntime, is_woken);
 	else if (may_preempt)
@@ -338,7 +381,7 @@ static inline void enqueue_task_fair(struct task_struct *p, u64 enq_flags)
 		resched_curr(curr, cpu);
 	else if (may_preempt)
 		challenge(p, task, cpu, sums, vruntime);
-	join_cpu(curr, task, cpu, p);
+	join_cpu(task, cpu, p);
 	if (may_preempt && of_cpu(loads, cpu)->nr_running == 2)
 		hrtick_start(curr, cpu);
 }
@@ -372,42 +415,30 @@ static inline void set_next_task_fair(struct task_struct *p)
 	s32 cpu = scx_bpf_task_cpu(p);
 	struct running *curr = of_cpu(currs, cpu);
 	struct fair_task *task = fair_task(p);
-	struct sums sums;
-	bool is_back;
 
 	if (!task)
 		return;
 	if (!is_on(task, cpu))
 		enqueue_entity(p, task, cpu, live_vruntime(curr), false);
 	curr->deadline = task->deadline;
-	is_back = begin_to_run(curr, p, task, task->vruntime);
+	begin_to_run(curr, p, task, task->vruntime);
 	curr->slice = slice_of(p);
 	curr->vslice = virtual_time_at(curr->inverse_weight, curr->slice);
 	curr->vprot = run_to_parity ? curr->deadline : task->vruntime +
 		      (era >= 70000 ? virtual_time_at(curr->inverse_weight, least_slice) : 0);
 	hrtick_start(curr, cpu);
-	if (!is_back)
-		return;
-	/* After an interruption it may not be the right one any more. */
-	sums = average_sums(cpu);
-	if (pick_eevdf(cpu, sums, vruntime_eligible(sums, curr->vruntime) ? &curr->deadline : NULL,
-		       false)) {
-		curr->vprot = curr->vruntime;
-		resched_curr(curr, cpu);
-	}
 }
 
 /* For `ops.tick` (`task_tick_fair`). */
 static inline void task_tick_fair(struct task_struct *p)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
-	u64 deadline = of_cpu(currs, cpu)->deadline;
+	const struct running *curr = of_cpu(currs, cpu);
+	u64 deadline = curr->deadline;
 	bool is_over;
 
 	update_curr(p, NULL, cpu);
-	is_over = deadline != of_cpu(currs, cpu)->deadline;
-	if (era >= 70000)
-		is_over |= !time_before(of_cpu(currs, cpu)->vruntime, of_cpu(currs, cpu)->vprot);
+	is_over = deadline != curr->deadline || did_preempt_short(curr, cpu, curr->vruntime);
 	if (is_over && nr_queued_on(cpu) > 1)
 		scx_bpf_task_set_slice(p, 0);
 }
@@ -426,7 +457,7 @@ static inline void put_prev_task_fair(struct task_struct *p, bool runnable)
 		task->vruntime = curr->vruntime;
 		task->deadline = curr->deadline;
 	}
-	stop_running(curr, task, runnable);
+	stop_running(curr, p, runnable);
 }
 
 /* For `ops.quiescent` (`dequeue_task_fair`). */
@@ -438,7 +469,6 @@ static inline void dequeue_task_fair(struct task_struct *p, u64 deq_flags)
 	if (!task || !task->load.weight)
 		return;
 	sums = live_sums(task->load.cpu);
-	end_interruption(of_cpu(currs, task->load.cpu), task);
 	task->is_delayed = delay_dequeue && era >= 61200 && (deq_flags & SCX_DEQ_SLEEP) &&
 			   !vruntime_eligible(sums, task->vruntime) && set_delayed(p, task);
 	if (!task->is_delayed)
@@ -446,14 +476,14 @@ static inline void dequeue_task_fair(struct task_struct *p, u64 deq_flags)
 }
 
 /*
- * A task that yields forfeits the rest of its slice (`yield_task_fair`); before 7.x, it only gets a
- * later deadline.
+ * A task that yields forfeits the rest of its slice (`yield_task_fair`), as in late 6.12.y;
+ * before, it only gets a later deadline.
  */
 static inline void forfeit(struct running *curr, u32 cpu, struct sums sums)
 {
-	if (era >= 70000 && !vruntime_eligible(sums, curr->vruntime))
+	if (era >= 61200 && !vruntime_eligible(sums, curr->vruntime))
 		return;
-	if (era >= 70000) {
+	if (era >= 61200) {
 		avg_vruntime_add(cpu, 0, curr->weight * (curr->deadline - curr->vruntime));
 		curr->vruntime = curr->deadline;
 	}
@@ -479,9 +509,9 @@ static inline s32 init_sched_fair_class(void)
 {
 	s32 err = create_queues();
 
-	least_slice = base_slice_ns >= 0 ? base_slice_ns : era >= 70000 ? 700000 : 750000;
+	least_slice = base_slice_ns >= 0 ? base_slice_ns : era >= 61200 ? 700000 : 750000;
 	default_slice = scaled(least_slice, sched_tunable_scaling);
-	return err ?: hrtick ? init_slice_timers() : 0;
+	return err ?: has_hrtick ? init_slice_timers() : 0;
 }
 
 #ifndef OVERLAY

@@ -217,7 +217,7 @@ void BPF_STRUCT_OPS(muqss_tick, struct task_struct *p)
 
 void BPF_STRUCT_OPS(muqss_stopping, struct task_struct *p, bool runnable)
 {
-	note_stopping(scx_bpf_task_cpu(p), ctx_of(p), runnable);
+	note_stopping(scx_bpf_task_cpu(p), p, runnable);
 }
 
 void BPF_STRUCT_OPS(muqss_quiescent, struct task_struct *p, u64 deq_flags)

@@ -6,19 +6,23 @@
  *       runs decides its type, from REALTIME to BATCH, and the type decides what running costs it:
  *       each account costs or saves a fixed part of a tick for each level of priority.
  * Good at: Periodic media tasks, which become REALTIME: they sleep and run regularly and briefly.
- * Bad at: Nice values, which are worth 0.5 to 1.475, and in 6.3 count for hardly any task. Equal
- *         tasks, which take turns at every tick. STARVATION: as with CacULE, a task that has slept
- *         for long and then computes has the CPU alone for seconds; and a task that yields to a hog
- *         waits until that sleeps, for its mark makes it the last until it is picked.
+ * Bad at: Nice values, which are worth 0.5 to 1.475, and in 6.1 count for hardly any task. Equal
+ *         tasks, which in 5.15 take turns at every tick. STARVATION: as with CacULE, a task that
+ *         has slept for long and then computes has the CPU alone for seconds. In 5.15 a task that
+ *         yields to a hog waits until that sleeps, for its mark makes it the last until it is
+ *         picked. In 6.1 a hog that is often interrupted pays nothing, and keeps the CPU.
  * Origin: Hamad Al Marri, patches of 2021 to 2023: Linux 5.14 to 5.16 on its own, from 6.x on CFS.
  * Family: 2021, Hamad Al Marri; after cacule
  * Queue: One for each CPU, a list, newest first; pick O(n).
- * Slice: 5.15: none, at every tick the lowest runs. 6.3: CFS's.
- * Wake-up: 5.15: a lower value preempts at once. 6.3: as CFS. An idle CPU, else the least crowded.
+ * Slice: 5.15: none, at every tick the lowest runs. 6.1: CFS's.
+ * Wake-up: 5.15: a lower value preempts at once. An idle CPU, else the least crowded. 6.1: as CFS.
  * Balancing: 5.15: CPU 0's tick moves a task from the longest queue to the shortest.
  * Differs: Without the candidate, global and power-saving balancers, dedicated CPUs, and idle CPUs
- *          that poll. A switch that a tick or wake-up has caused is no account of its own. The list
- *          is kept by CFS's vruntime, in O(log n); each task stores its place in the list.
+ *          that poll. The list is kept by CFS's vruntime, in O(log n), whose smallest is the true
+ *          one; each task stores its place in the list. 5.15: a switch that a tick or wake-up has
+ *          caused is no account of its own. 6.1: no accounts are new nice values, tasks that are
+ *          moved, and looks at CPU times; a task that is pulled keeps its type, and one that a
+ *          real-time task displaces waits for its CPU.
  */
 #include <scx/common.bpf.h>
 #include "include/lifetime.h"
@@ -26,12 +30,12 @@
 
 char _license[] SEC("license") = "GPL";
 
-/* The Linux version: 51500 and 60300 are 5.15 and 6.3. */
+/* The Linux version: 51500 and 60100 are 5.15 and 6.1. */
 const volatile u32 era = 51500;
 /* Types change what running costs: the nice value of REALTIME tasks, */
 const volatile bool task_types = true;
 const volatile s32 tt_rt_prio = -20;
-/* and in 6.3 those of the other types, whatever their own nice values are. */
+/* and in 6.1 those of the other types, whatever their own nice values are. */
 const volatile s32 tt_interactive_prio = -10, tt_cpu_bound_prio = -15, tt_batch_prio = 19;
 /* How much of its life counts, in nominal milliseconds of 2^20 ns. */
 const volatile u64 tt_max_lifetime_ms = 22000;
@@ -62,8 +66,9 @@ struct tt_node {
 	u64 created;
 	u64 exec_start;		/* until when it is accounted for; of a sleeper, when it fell asleep */
 	u64 wait_time, prev_wait_time;			/* it has slept, in sum and the last time */
-	u64 burst, prev_burst, curr_burst;		/* it has run, in virtual time */
+	u64 burst, prev_burst, curr_burst;		/* it has run, in 5.15 in virtual time */
 	u32 type, rt_sticky;
+	bool is_current;	/* 6.1: it runs, and has not been put back */
 };
 
 /* CFS as in Linux 6.5, */
@@ -119,8 +124,9 @@ static inline bool is_realtime(const struct tt_node *tt, u64 wait, bool has_migr
 /* The type at this moment (`is_interactive`, `is_cpu_bound`, `is_batch`). */
 static inline u32 type_of(const struct tt_node *tt, u64 wait, bool has_migrated, u64 now)
 {
-	u64 ran = tt->life.vruntime & ~YIELD_MARK, life = tt->wait_time + ran;
-	u64 bound = is_5_15 ? 80 : 90;
+	/* In 6.1 a mark is a part of the number, which makes BATCH of it. */
+	u64 ran = is_5_15 ? tt->life.vruntime & ~YIELD_MARK : tt->life.vruntime;
+	u64 life = tt->wait_time + ran, bound = is_5_15 ? 80 : 90;
 
 	if (ran <= 1)
 		return NO_TYPE;
@@ -168,7 +174,7 @@ static inline u64 convert_to_vruntime(s64 ran_ns, s64 prio, u64 hz)
 	return cost > 1 ? cost : 1;
 }
 
-/* It falls asleep (`dequeue_task_fair`). */
+/* It falls asleep (`dequeue_entity`). */
 static inline void end_burst(struct tt_node *tt)
 {
 	tt->prev_burst = tt->burst;
@@ -178,32 +184,56 @@ static inline void end_burst(struct tt_node *tt)
 		tt->type = BATCH;
 }
 
-/* It wakes up (`enqueue_task_fair`). */
+/* It wakes up (`enqueue_entity`). */
 static inline void end_sleep(struct tt_node *tt, bool has_migrated, u64 now)
 {
-	u64 wait = now - tt->exec_start;
+	/* In 6.1 who has moved seems to have slept since the boot (`migrate_task_rq_fair`). */
+	u64 wait = has_migrated && !is_5_15 ? now : now - tt->exec_start;
 
 	tt->wait_time += wait;
 	detect_type(tt, wait, has_migrated, now);
 	tt->prev_wait_time = wait;
 }
 
-/* Accounts for what it has run until now; with `counts` its nice level costs (`update_curr`). */
+/*
+ * Accounts for what it has run until now; with `counts` its nice level costs (`update_curr`). In
+ * 6.1 this is so even if it has not run since the last account: the original reads the clock each
+ * time, which is always further by then.
+ */
 static inline void update_curr_tt(const struct task_struct *p, struct tt_node *tt, bool counts)
 {
 	u64 now = scx_bpf_now(), cost;
 	s64 ran = now - tt->exec_start;
 
-	if (ran <= 0)
+	if (ran < 0 || (is_5_15 && !ran))
 		return;
 	cost = convert_to_vruntime(ran, counts ? prio_of(p, tt) : 0, CONFIG_HZ);
 	tt->life.vruntime += cost;
-	tt->curr_burst += cost;
+	tt->curr_burst += is_5_15 ? cost : ran;
 	tt->exec_start = now;
-	if (normalize_lifetime(&tt->life, tt_max_lifetime_ms, now))
-		tt->life.vruntime |= 1;
 	if (counts)
 		detect_type(tt, 0, false, now);
+	if (normalize_lifetime(&tt->life, tt_max_lifetime_ms, now))
+		tt->life.vruntime |= 1;
+}
+
+/* 6.1: The last account of who has run, before it goes back to the list (`put_prev_entity`). */
+static inline void put_back(const struct task_struct *p, struct tt_node *tt)
+{
+	if (tt->is_current)
+		update_curr_tt(p, tt, true);
+	tt->is_current = false;
+	tt->life.vruntime &= ~YIELD_MARK;
+}
+
+/* It leaves the CPU's tasks. In 6.1 what it has run last belongs to its next burst, and costs what
+ * a BATCH task pays (`dequeue_entity`). */
+static inline void leave(const struct task_struct *p, struct tt_node *tt, bool sleeps)
+{
+	if (sleeps)
+		end_burst(tt);
+	if (!is_5_15)
+		put_back(p, tt);
 }
 
 /* Thousandths of its life that it has run: the lowest runs (`HRRN_PERCENT`). */
@@ -211,7 +241,8 @@ static s64 value_of(const struct fair_task *task, u64 now)
 {
 	const struct lifetime *life = &task->tt.life;
 
-	if (life->vruntime & YIELD_MARK)
+	/* In 6.1 the product loses the mark, which has no effect here. */
+	if (is_5_15 && life->vruntime & YIELD_MARK)
 		return 1LL << 62;
 	return life->vruntime * 1000 / ((now - life->start) | 1);
 }
@@ -309,16 +340,14 @@ static s64 account_curr(const struct running *curr)
 	return value;
 }
 
-/* 5.15: Whether a woken or new task preempts one of this value (`check_preempt_wakeup`). */
-static bool preempts_value(const struct task_struct *p, const struct fair_task *task,
-			   const struct running *curr, s64 value)
+/* Whether a woken or new task is compared with the running one (`check_preempt_wakeup`). */
+static inline bool is_compared(const struct task_struct *p, const struct running *curr)
 {
-	if (!curr->is_set || curr->need_resched || p->policy != POLICY_NORMAL)
-		return false;
-	return wakeup_preemption && value_of(task, scx_bpf_now()) < value;
+	return curr->is_set && !curr->need_resched && p->policy == POLICY_NORMAL &&
+	       wakeup_preemption;
 }
 
-/* 6.3: CFS's rule, for the lowest (`check_preempt_tick`). It compares unsigned, so a running task
+/* 6.1: CFS's rule, for the lowest (`check_preempt_tick`). It compares unsigned, so a running task
  * that is behind loses, too. */
 static bool is_turn_over(const struct task_struct *p, s32 cpu, s64 value)
 {
@@ -329,7 +358,7 @@ static bool is_turn_over(const struct task_struct *p, s32 cpu, s64 value)
 	struct best best = {};
 	u64 ahead = 0;
 
-	find_lowest(cpu, scx_bpf_now(), &best);
+	find_lowest(cpu, scx_bpf_now(), 0, &best);
 	if (!best.pid || ran < min_granularity)
 		return false;
 	if (is_slice_over(slice, ran, 0))
@@ -342,11 +371,72 @@ static bool is_turn_over(const struct task_struct *p, s32 cpu, s64 value)
 	return ahead > slice;
 }
 
+/* Of the waiting tasks and `prev`, now the newest, the lowest but for `skip`
+ * (`__pick_first_entity`, `__pick_next_entity`). */
+static inline s32 lowest_but(s32 cpu, struct task_struct *prev, s32 skip)
+{
+	struct fair_task *task = prev && prev->pid != skip ? fair_task(prev) : NULL;
+	u64 now = scx_bpf_now();
+	struct best best = {};
+
+	find_lowest(cpu, now, skip, &best);
+	if (task)
+		consider_at(&best, prev->pid, -value_of(task, now),
+			    of_cpu(queues, cpu)->curr.newest - 1);
+	return best.pid;
+}
+
+/* Whether its vruntime is not beyond this (`wakeup_preempt_entity`). It may have left the CPU. */
+static inline bool is_near(s32 pid, s32 cpu, u64 limit)
+{
+	struct task_struct *p = pid ? bpf_task_from_pid(pid) : NULL;
+	bool found;
+
+	if (!p)
+		return false;
+	found = scx_bpf_task_cpu(p) == cpu && !time_after(p->scx.dsq_vtime, limit);
+	bpf_task_release(p);
+	return found;
+}
+
+/*
+ * 6.1: The lowest of the waiting tasks and `prev`; but rather one of CFS's buddies, or another one
+ * than who has yielded, unless they are a granularity of vruntime ahead (`pick_next_entity`).
+ */
+static s32 lowest_or_buddy(s32 cpu, struct task_struct *prev)
+{
+	struct buddies *buddies = &of_cpu(queues, cpu)->buddies;
+	s32 left = lowest_but(cpu, prev, 0), second;
+	struct task_struct *p = left ? bpf_task_from_pid(left) : NULL;
+	u64 limit;
+
+	if (!p)
+		return left;
+	limit = p->scx.dsq_vtime + wakeup_gran(p);
+	bpf_task_release(p);
+	if (is_near(buddies->next, cpu, limit))
+		return buddies->next;
+	if (is_near(buddies->last, cpu, limit))
+		return buddies->last;
+	second = left == buddies->skip ? lowest_but(cpu, prev, left) : 0;
+	return is_near(second, cpu, limit) ? second : left;
+}
+
+/* 6.1: Runs it next; false if `prev` continues, or nobody waits (`pick_next_task_fair`). */
+static bool run_lowest_or_buddy(s32 cpu, struct task_struct *prev)
+{
+	s32 pid = lowest_or_buddy(cpu, prev);
+
+	return pid && (!prev || pid != prev->pid) && run_next(cpu, pid);
+}
+
 s32 BPF_STRUCT_OPS(tt_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	s32 this_cpu = bpf_get_smp_processor_id(), cpu;
 	bool is_idle = false;
 
+	if (!is_5_15 && !balances)
+		return select_task_rq_fair(p, prev_cpu, wake_flags);
 	cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
 	if (is_idle)
 		return cpu;
@@ -361,18 +451,20 @@ void BPF_STRUCT_OPS(tt_enqueue, struct task_struct *p, u64 enq_flags)
 	s32 cpu = scx_bpf_task_cpu(p);
 	struct running *curr = &of_cpu(queues, cpu)->curr;
 	struct fair_task *task = fair_task(p);
-	bool is_woken;
+	bool compares;
 	s64 value;
 
 	if (!task)
 		return;
-	is_woken = task->is_new || enq_flags & SCX_ENQ_WAKEUP;
+	compares = (task->is_new || enq_flags & SCX_ENQ_WAKEUP) && is_compared(p, curr);
 	if (enq_flags & SCX_ENQ_WAKEUP)
 		end_sleep(&task->tt, task->load.cpu != cpu, scx_bpf_now());
 	task->place = --curr->newest;
 	value = account_curr(curr);
+	if (!is_5_15 && compares && !curr->has_idle_policy)
+		account_curr(curr);
 	enqueue_task_fair(p, enq_flags);
-	if (is_5_15 && is_woken && preempts_value(p, task, curr, value))
+	if (is_5_15 && compares && value_of(task, scx_bpf_now()) < value)
 		resched_curr(curr, cpu);
 }
 
@@ -387,15 +479,20 @@ void BPF_STRUCT_OPS(tt_dispatch, s32 cpu, struct task_struct *prev)
 		move_task(cpu);
 	if (task) {
 		scx_bpf_task_set_dsq_vtime(prev, account(curr, prev));
+		if (!is_5_15)
+			put_back(prev, &task->tt);
 		value = value_of(task, scx_bpf_now());
 	}
-	if (run_lowest(cpu, task ? &value : NULL, false))
+	if (is_5_15 ? run_lowest(cpu, task ? &value : NULL, false) :
+		      run_lowest_or_buddy(cpu, task ? prev : NULL))
 		return;
 	if (!task) {
 		newidle_balance(cpu);
 		return;
 	}
+	clear_buddies(&of_cpu(queues, cpu)->buddies, prev->pid);
 	task->tt.life.vruntime &= ~YIELD_MARK;
+	task->tt.is_current = true;
 	curr->prev_sum_exec = prev->se.sum_exec_runtime;
 	scx_bpf_task_set_slice(prev, SCX_SLICE_INF);
 }
@@ -408,6 +505,7 @@ void BPF_STRUCT_OPS(tt_running, struct task_struct *p)
 	if (!task)
 		return;
 	task->tt.exec_start = scx_bpf_now();
+	task->tt.is_current = true;
 	task->tt.life.vruntime &= ~YIELD_MARK;
 }
 
@@ -432,8 +530,10 @@ void BPF_STRUCT_OPS(tt_stopping, struct task_struct *p, bool runnable)
 {
 	struct fair_task *task = fair_task(p);
 
-	if (task)
+	if (task && is_5_15)
 		update_curr_tt(p, &task->tt, !runnable);
+	else if (task && runnable)
+		put_back(p, &task->tt);
 	put_prev_task_fair(p, runnable);
 }
 
@@ -442,17 +542,21 @@ void BPF_STRUCT_OPS(tt_quiescent, struct task_struct *p, u64 deq_flags)
 	struct fair_task *task = fair_task(p);
 
 	dequeue_task_fair(p);
-	if (task && deq_flags & SCX_DEQ_SLEEP)
-		end_burst(&task->tt);
+	if (task)
+		leave(p, &task->tt, deq_flags & SCX_DEQ_SLEEP);
 }
 
 bool BPF_STRUCT_OPS(tt_yield, struct task_struct *from, struct task_struct *to)
 {
 	struct fair_task *task = fair_task(from);
 
-	if (task) {
+	if (task && is_5_15) {
 		update_curr_tt(from, &task->tt, true);
 		task->tt.life.vruntime |= YIELD_MARK;
+	} else if (task && of_cpu(loads, scx_bpf_task_cpu(from))->nr_running > 1) {
+		task->tt.life.vruntime |= YIELD_MARK;
+		update_curr_tt(from, &task->tt, true);
+		yield_task_fair(from);
 	}
 	scx_bpf_task_set_slice(from, 0);
 	return false;
@@ -472,6 +576,11 @@ s32 BPF_STRUCT_OPS(tt_init_task, struct task_struct *p, struct scx_init_task_arg
 
 void BPF_STRUCT_OPS(tt_enable, struct task_struct *p)
 {
+	struct fair_task *task = fair_task(p);
+
+	/* An account of its parent. */
+	if (!is_5_15 && task && task->is_new)
+		account_curr(&of_cpu(queues, bpf_get_smp_processor_id())->curr);
 	task_fork_fair(p);
 }
 

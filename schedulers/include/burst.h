@@ -3,8 +3,9 @@
  * BORE's bursts: what a task has run since it last slept or yielded, and what that costs it.
  *
  * The penalty of a burst grows with its logarithm, and a task's score, in nice levels, with its
- * penalty. A new task begins with the average penalty of its siblings, which the parent keeps for
- * its children, and the thread group's leader for its threads: the keeper.
+ * penalty. A new process begins with an average of its parent's children, a new thread with one of
+ * its group. Sums replace the walks through lists of tasks: each task tells its keeper, the parent
+ * or the group's leader, what it counts there.
  *
  * The versions differ in the functions that are declared here without a body.
  */
@@ -16,10 +17,16 @@
 /* The worst score: as many nice levels as there are. */
 #define MAX_SCORE (NICE_LEVELS - 1)
 
-/* The penalties of a keeper's children or threads: sum, number, and when they were averaged. */
+/* Chains of only children that are followed are no longer. */
+#define MAX_CHAIN 16
+
+/*
+ * What a keeper's children or threads count, how many they are, and what a new one inherits, stored
+ * since then (`struct bore_bc`, `struct sched_burst_cache`).
+ */
 struct offspring {
 	u64 sum, number;
-	u64 average, averaged_at;
+	u64 penalty, timestamp;
 };
 
 struct burst {
@@ -27,10 +34,10 @@ struct burst {
 	u64 current;	/* its penalty */
 	u64 prev;	/* the penalty of the bursts before, smoothed */
 	u64 penalty;	/* in effect: `prev`, or `current` if that is higher */
-	u64 told;	/* as the keeper counts it */
+	u64 told;	/* what it counts at its keeper */
 	s32 keeper;	/* the keeper's pid; 0: none */
 	u32 score;	/* in nice levels */
-	struct offspring offspring;
+	struct offspring children, threads;
 };
 
 /* A task's burst; NULL for no task of ours. */
@@ -41,8 +48,14 @@ static inline u64 calc_burst_penalty(u64 burst_ns);
 static inline u32 score_of(u64 penalty);
 /* What is stored when a burst ends (`binary_smooth`). */
 static inline u64 binary_smooth(u64 old, u64 new);
-/* Whether the average of a keeper's offspring must be calculated again (`burst_cache_expired`). */
+/* Whether what new tasks inherit must be calculated again (`burst_cache_expired`). */
 static inline bool burst_cache_expired(const struct offspring *offspring, u64 now);
+/* What a penalty counts in an average (`adj_score`). */
+static inline u64 counted(u64 penalty);
+/* What is inherited of a keeper with this average (`update_burst_cache`). */
+static inline u64 inheritance(const struct burst *keeper, u64 average);
+/* Whether ancestors and descendants count where tasks have one child only. */
+static inline bool follows_chains(void);
 /* Whether a task never has a penalty. */
 static inline bool is_exempt(const struct task_struct *p);
 
@@ -70,64 +83,132 @@ static inline u64 excess(u64 number, u64 threshold)
 	return number > threshold ? number - threshold : 0;
 }
 
-/* The average penalty of a keeper's offspring (`update_burst_cache`). */
-static inline u64 average_penalty(struct offspring *offspring)
+static inline bool is_thread(const struct task_struct *p)
 {
-	u64 now = scx_bpf_now(), number = offspring->number;
-
-	if (burst_cache_expired(offspring, now)) {
-		offspring->average = number ? offspring->sum / number : 0;
-		offspring->averaged_at = now;
-	}
-	return offspring->average;
+	return p->pid != p->tgid;
 }
 
-/* The keeper of a task's penalty; NULL if it has died. */
-static inline struct burst *keeper_of(struct task_struct *p, const struct burst *burst)
+/* A child that has one child itself counts as that does; `inherit_from_ancestor_hub` descends. */
+static inline u64 counts_for(const struct burst *burst)
 {
-	struct task_struct *keeper = p->pid == p->tgid ? p->real_parent : p->group_leader;
-
-	return keeper && keeper->pid == burst->keeper ? burst_of(keeper) : NULL;
+	return follows_chains() && burst->children.number == 1 ? burst->children.sum :
+								 counted(burst->penalty);
 }
 
-/* Updates the keeper's sum when the task's penalty has changed. */
+/* Updates the keeper's sum when what the task counts has changed, and those of its ancestors. */
 static inline void tell_keeper(struct task_struct *p, struct burst *burst)
 {
-	struct burst *keeper = keeper_of(p, burst);
+	u32 step;
 
-	if (!keeper || burst->told == burst->penalty)
-		return;
-	__sync_fetch_and_add(&keeper->offspring.sum, burst->penalty - burst->told);
-	burst->told = burst->penalty;
+	bpf_for(step, 0, MAX_CHAIN) {
+		bool is_child = !is_thread(p);
+		struct task_struct *above = is_child ? p->real_parent : p->group_leader;
+		struct burst *keeper = above && above->pid == burst->keeper ? burst_of(above) : NULL;
+		u64 new = is_child ? counts_for(burst) : counted(burst->penalty), old;
+
+		if (!keeper || burst->told == new)
+			break;
+		old = __sync_lock_test_and_set(&burst->told, new);
+		__sync_fetch_and_add(is_child ? &keeper->children.sum : &keeper->threads.sum,
+				     new - old);
+		if (!is_child)
+			break;
+		p = above;
+		burst = keeper;
+	}
 }
 
-/*
- * A new task begins with the penalty of the task that forks it, or with the average of its siblings
- * if that is more (`inherit_from_parent`, `inherit_from_thread_group`).
- */
-static inline void inherit_penalty(struct task_struct *p, struct burst *burst)
+/* A task counts from now on. */
+static inline void join_keeper(struct task_struct *p, struct burst *burst,
+			       struct task_struct *above)
 {
-	struct task_struct *forker = bpf_get_current_task_btf();
-	bool is_thread = p->pid != p->tgid;
-	struct burst *parent = burst_of(forker);
-	struct burst *keeper = is_thread ? burst_of(forker->group_leader) : parent;
+	struct burst *keeper = burst_of(above);
+	bool is_child = !is_thread(p);
 
-	if (!parent || !keeper)
+	if (!keeper || keeper == burst)
 		return;
-	burst->prev = most_of(parent->prev, average_penalty(&keeper->offspring));
-	burst->keeper = is_thread ? forker->tgid : forker->pid;
-	__sync_fetch_and_add(&keeper->offspring.number, 1);
+	burst->told = counted(burst->penalty);
+	burst->keeper = above->pid;
+	__sync_fetch_and_add(is_child ? &keeper->children.sum : &keeper->threads.sum, burst->told);
+	__sync_fetch_and_add(is_child ? &keeper->children.number : &keeper->threads.number, 1ULL);
+	tell_keeper(above, keeper);
 }
 
-/* A task that exits is no sibling any more. */
-static inline void leave_keeper(struct task_struct *p, const struct burst *burst)
+/* A task that exits does not count any more. */
+static inline void leave_keeper(struct task_struct *p, struct burst *burst)
 {
-	struct burst *keeper = keeper_of(p, burst);
+	bool is_child = !is_thread(p);
+	struct task_struct *above = is_child ? p->real_parent : p->group_leader;
+	struct burst *keeper = above && above->pid == burst->keeper ? burst_of(above) : NULL;
+	u64 told;
 
 	if (!keeper)
 		return;
-	__sync_fetch_and_add(&keeper->offspring.sum, -burst->told);
-	__sync_fetch_and_add(&keeper->offspring.number, -1ULL);
+	told = __sync_lock_test_and_set(&burst->told, 0);
+	burst->keeper = 0;
+	__sync_fetch_and_add(is_child ? &keeper->children.sum : &keeper->threads.sum, -told);
+	__sync_fetch_and_add(is_child ? &keeper->children.number : &keeper->threads.number, -1ULL);
+	tell_keeper(above, keeper);
+}
+
+/* What is stored, or is calculated anew (`inherit_from_parent`). */
+static inline u64 inherited(struct offspring *offspring, const struct burst *keeper, u64 sum,
+			    u64 number)
+{
+	u64 now = scx_bpf_now();
+
+	if (burst_cache_expired(offspring, now)) {
+		offspring->penalty = inheritance(keeper, number ? sum / number : 0);
+		offspring->timestamp = now;
+	}
+	return offspring->penalty;
+}
+
+/* The parent, or if the new task is its first child the next ancestor that has several children. */
+static inline struct burst *hub_of(struct task_struct *parent)
+{
+	struct task_struct *ancestor = parent, *next;
+	struct burst *hub = burst_of(parent), *above;
+	u64 children = 0;
+	u32 step;
+
+	bpf_for(step, 0, MAX_CHAIN) {
+		if (!follows_chains() || !hub || hub->children.number > children)
+			break;
+		next = ancestor->real_parent;
+		if (!next || next->pid == ancestor->pid)
+			break;
+		above = burst_of(next);
+		if (!above)
+			break;
+		ancestor = next;
+		hub = above;
+		children = 1;
+	}
+	return hub;
+}
+
+/*
+ * A new task begins with what the task that forks it has of earlier bursts, or with what it
+ * inherits if that is more (`inherit_from_ancestor_hub`, `inherit_from_thread_group`).
+ */
+static inline void inherit_penalty(struct task_struct *p, struct burst *burst,
+				   struct task_struct *forker)
+{
+	struct burst *parent = burst_of(forker), *keeper;
+	u64 penalty;
+
+	if (!parent)
+		return;
+	keeper = is_thread(p) ? burst_of(forker->group_leader) : hub_of(forker);
+	if (!keeper)
+		return;
+	penalty = is_thread(p) ? inherited(&keeper->threads, keeper,
+					   keeper->threads.sum + counted(keeper->penalty),
+					   keeper->threads.number + 1) :
+				 inherited(&keeper->children, keeper, keeper->children.sum,
+					   keeper->children.number);
+	burst->prev = most_of(parent->prev, penalty);
 }
 
 /* Calculates penalty and score after the burst has changed (`update_penalty`). */
@@ -148,6 +229,22 @@ static inline void restart_burst(struct task_struct *p, struct burst *burst)
 	burst->prev = binary_smooth(burst->prev, burst->current);
 	burst->time = 0;
 	update_penalty(p, burst);
+}
+
+/* For `ops.init_task`, of a task that is forked or has been there before (`task_fork_bore`). */
+static inline void begin_burst(struct task_struct *p, struct burst *burst, bool is_forked,
+			       bool inherits)
+{
+	/* A new task's own pointers are not set yet. */
+	struct task_struct *forker = bpf_get_current_task_btf();
+
+	if (is_forked && inherits)
+		inherit_penalty(p, burst, forker);
+	update_penalty(p, burst);
+	if (is_thread(p))
+		join_keeper(p, burst, is_forked ? forker->group_leader : p->group_leader);
+	else
+		join_keeper(p, burst, is_forked ? forker : p->real_parent);
 }
 
 #endif /* FAIRGROUND_BURST_H */

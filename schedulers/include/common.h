@@ -77,21 +77,14 @@ static inline s32 create_queues(void)
 					    BPF_LOCAL_STORAGE_GET_F_CREATE);		\
 	}
 
-/* A CPU chooses again after an interruption at most this often, see `rechecks()`. */
-#define RECHECK_NS 500000
-
 /*
- * Whether a CPU should choose again, because a task continues on it after a task of a higher class
- * has interrupted it. Tasks that the kernel queues by itself when they have to go (exiting ones, or
- * ones that may not migrate) look the same: without a limit, two of them would preempt each other
- * for ever.
+ * For `ops.stopping`: a task that a task of a higher class displaces is queued again, as a kernel's
+ * `put_prev_task` does it. With a slice left, sched_ext would run it next, without a choice.
  */
-static inline bool rechecks(bool was_interrupted, u64 now, u64 *last)
+static inline void queue_again(struct task_struct *p, bool runnable)
 {
-	if (!was_interrupted || now - *last <= RECHECK_NS)
-		return false;
-	*last = now;
-	return true;
+	if (runnable)
+		scx_bpf_task_set_slice(p, 0);
 }
 
 #endif /* FAIRGROUND_COMMON_H */

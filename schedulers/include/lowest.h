@@ -16,17 +16,18 @@
 static s64 value_of(const struct fair_task *task, u64 now);
 
 /*
- * Finds the waiting task with the lowest value (`__pick_first_entity`, `entity_before`). Out of
- * line, because the verifier would go through its loop again for each caller's state.
+ * Finds the waiting task with the lowest value, but for the task with the pid `skip`
+ * (`__pick_first_entity`, `entity_before`). Out of line, because the verifier would go through its
+ * loop again for each caller's state.
  */
-static __noinline void find_lowest(s32 cpu, u64 now, struct best *best)
+static __noinline void find_lowest(s32 cpu, u64 now, s32 skip, struct best *best)
 {
 	struct task_struct *p;
 
 	bpf_for_each(scx_dsq, p, cpu, 0) {
 		struct fair_task *task = fair_task(p);
 
-		if (task)
+		if (task && p->pid != skip)
 			consider_at(best, p->pid, -value_of(task, now), task->place);
 	}
 }
@@ -42,7 +43,7 @@ static inline bool should_give_way(s32 cpu, s64 value, bool wins_ties)
 {
 	struct best best = {};
 
-	find_lowest(cpu, scx_bpf_now(), &best);
+	find_lowest(cpu, scx_bpf_now(), 0, &best);
 	return gives_way(&best, value, wins_ties);
 }
 
@@ -58,7 +59,7 @@ static inline bool run_lowest(s32 cpu, const s64 *value, bool wins_ties)
 	bpf_for(i, 0, ATTEMPTS) {
 		struct best best = {};
 
-		find_lowest(cpu, now, &best);
+		find_lowest(cpu, now, 0, &best);
 		if (!best.pid || (value && !gives_way(&best, *value, wins_ties)))
 			return false;
 		if (take(cpu, best.pid))

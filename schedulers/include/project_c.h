@@ -104,7 +104,7 @@ static inline void enqueue_task(struct task_struct *p, u64 enq_flags)
 	if (!task->has_cpu && !kick_idle_cpu_for(p) && comes && wakeup_preemption &&
 	    is_better(rank, cpu))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
-	task->has_cpu = task->is_new = task->turn.is_displaced = false;
+	task->has_cpu = task->is_new = false;
 }
 
 /*
@@ -157,7 +157,7 @@ static inline void note_running(s32 cpu, struct task_struct *p)
 static inline void note_stopping(s32 cpu, struct task_struct *p, bool runnable)
 {
 	cpu_ctx(cpu)->is_busy = false;
-	leave_turn(cpu, &ctx_of(p)->turn, runnable);
+	leave_turn(cpu, p, &ctx_of(p)->turn, runnable);
 }
 
 /* To the end of its list (`requeue_task`). */

@@ -4,10 +4,6 @@
  *
  * All is written and read under the lock of the CPU's run queue, which callbacks hold.
  *
- * A task that a task of a higher class interrupts stops without being queued: sched_ext keeps it at
- * the head of what the CPU runs next. Until then it counts as running, and its vruntime does not
- * grow.
- *
  * A scheduler that needs more defines, before it includes this, FAIR_TASK_FIELDS and RUNNING_FIELDS
  * (additional fields of the two structures), WEIGHT_INDEX and RUNNING_PRICE.
  */
@@ -40,7 +36,6 @@ struct fair_task {
 	struct load_member load;
 	/* Forked, and not yet queued. */
 	bool is_new;
-	bool is_interrupted;
 	FAIR_TASK_FIELDS
 };
 
@@ -102,10 +97,7 @@ struct running {
 	u64 since;
 	/* The CPU time that its vruntime accounts for, and its CPU time when it was picked. */
 	u64 sum_exec, prev_sum_exec;
-	/* When the CPU last chose again because of an interruption. */
-	u64 rechecked;
 	s32 pid;
-	/* 0 while it is interrupted. */
 	u32 inverse_weight;
 	u32 weight;
 	bool has_idle_policy;
@@ -121,7 +113,7 @@ static inline u64 live_vruntime(const struct running *running)
 	s64 since;
 
 	/* scx_bpf_now() is expensive here. */
-	if (!running->inverse_weight)
+	if (!running->is_set)
 		return running->vruntime;
 	since = scx_bpf_now() - running->since;
 	since = virtual_time_at(running->inverse_weight, since > 0 ? since : 0);
@@ -142,69 +134,46 @@ static inline u64 account(struct running *running, struct task_struct *p)
 	return running->vruntime;
 }
 
-/*
- * It begins to run on its CPU. Returns whether the CPU should choose again, because it continues
- * after an interruption.
- */
-static inline bool begin_to_run(struct running *running, struct task_struct *p,
+/* It begins to run on its CPU. */
+static inline void begin_to_run(struct running *running, struct task_struct *p,
 				struct fair_task *task, u64 vruntime)
 {
-	u64 now = scx_bpf_now();
 	u32 index;
-	bool chooses_again;
 
 	if (!task)
-		return false;
-	chooses_again = rechecks(task->is_interrupted, now, &running->rechecked);
+		return;
 	index = WEIGHT_INDEX(p, task);
 	load_join(&task->load, scx_bpf_task_cpu(p), weight_at(p, index));
 	running->sum_exec = running->prev_sum_exec = p->se.sum_exec_runtime;
-	task->is_interrupted = false;
 	running->vruntime = vruntime;
-	running->since = now;
+	running->since = scx_bpf_now();
 	running->pid = p->pid;
 	running->inverse_weight = inverse_weight_at(p, index);
 	running->weight = task->load.weight;
 	running->has_idle_policy = has_idle_policy(p);
 	running->need_resched = false;
 	running->is_set = true;
-	return chooses_again;
 }
 
-/* It stops. If it is runnable, it is either queued next, or it is interrupted. */
-static inline void stop_running(struct running *running, struct fair_task *task, bool runnable)
+/* It stops. If it is runnable, it is queued next. */
+static inline void stop_running(struct running *running, struct task_struct *p, bool runnable)
 {
-	if (task)
-		running->is_set = task->is_interrupted = runnable;
-	running->inverse_weight = 0;
-}
-
-/* It is queued, or it sleeps: so it is not interrupted. */
-static inline void end_interruption(struct running *running, struct fair_task *task)
-{
-	if (task->is_interrupted)
-		running->is_set = false;
-	task->is_interrupted = false;
+	running->is_set = false;
+	queue_again(p, runnable);
 }
 
 /* It is queued on a CPU. If that has other tasks already, an idle CPU may take one. */
-static inline void join_cpu(struct running *running, struct fair_task *task, s32 cpu,
-			    const struct task_struct *p)
+static inline void join_cpu(struct fair_task *task, s32 cpu, const struct task_struct *p)
 {
 	task->is_new = false;
-	/* A task that was interrupted on another CPU says nothing about the one that runs here. */
-	if (running->pid == p->pid)
-		end_interruption(running, task);
-	task->is_interrupted = false;
 	load_join(&task->load, cpu, fair_weight(p, task));
 	if (of_cpu(loads, cpu)->nr_running > 1)
 		kick_idle_cpu_for(p);
 }
 
 /* It is not runnable any more. */
-static inline void leave_cpu(struct running *running, struct fair_task *task)
+static inline void leave_cpu(struct fair_task *task)
 {
-	end_interruption(running, task);
 	load_leave(&task->load);
 }
 

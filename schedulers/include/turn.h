@@ -23,7 +23,6 @@ extern const volatile bool exact_slices;
 struct task_turn {
 	s64 time_slice;		/* what is left, ns */
 	u64 charged_ns;		/* until when the running task has paid, or 0 */
-	bool is_displaced;	/* by a real-time task */
 };
 
 /* The present turn on a CPU. */
@@ -31,7 +30,6 @@ struct cpu_turn {
 	u64 ends_ns;	/* when it has to end; 0: no task of ours runs */
 	u64 looked_ns;	/* when the timer looked last; 0: it is stopped */
 	u32 vain_looks;	/* how often in a row the timer has found no task */
-	u64 rechecked_ns;	/* when the CPU last chose again because of a displaced task */
 };
 
 static struct cpu_turn turns[MAX_CPUS];
@@ -127,20 +125,13 @@ static inline bool split_slice(struct task_turn *parent, struct task_turn *child
 	return is_enough;
 }
 
-/*
- * A task's turn begins on a CPU, or continues with a new slice (`set_rq_task`). A task that a
- * real-time task has displaced returns without having been queued; the CPU then chooses again, for
- * other tasks may have come.
- */
+/* A task's turn begins on a CPU, or continues with a new slice (`set_rq_task`). */
 static inline void begin_turn(s32 cpu, struct task_turn *task)
 {
 	struct cpu_turn *turn = of_cpu(turns, cpu);
 	u64 now = scx_bpf_now();
 
 	task->charged_ns = now;
-	if (rechecks(task->is_displaced, now, &turn->rechecked_ns))
-		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
-	task->is_displaced = false;
 	if (!exact_slices)
 		return;
 	turn->ends_ns = end_of(task, now);
@@ -150,13 +141,13 @@ static inline void begin_turn(s32 cpu, struct task_turn *task)
 	start_slice_timer(cpu, LOOK_NS, BPF_F_TIMER_CPU_PIN);
 }
 
-/* It stops there. If it is queued afterwards, it has not been displaced. */
-static inline void leave_turn(s32 cpu, struct task_turn *task, bool runnable)
+/* It stops there. If it is runnable, it is queued next. */
+static inline void leave_turn(s32 cpu, struct task_struct *p, struct task_turn *task, bool runnable)
 {
 	charge(task);
 	task->charged_ns = 0;
-	task->is_displaced = runnable;
 	of_cpu(turns, cpu)->ends_ns = 0;
+	queue_again(p, runnable);
 }
 
 /* For `ops.tick`, when the timer is late or not used (`task_tick`, `scheduler_task_tick`). */

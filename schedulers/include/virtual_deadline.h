@@ -101,10 +101,10 @@ static inline void note_running(s32 cpu, const struct task_struct *p, struct tas
 	begin_turn(cpu, &task->turn);
 }
 
-static inline void note_stopping(s32 cpu, struct task_ctx *task, bool runnable)
+static inline void note_stopping(s32 cpu, struct task_struct *p, bool runnable)
 {
 	cpu_ctx(cpu)->prio = PRIO_REAL_TIME;
-	leave_turn(cpu, &task->turn, runnable);
+	leave_turn(cpu, p, &ctx_of(p)->turn, runnable);
 }
 
 /* A task stops: it has a new slice and deadline if it needs them, as batch tasks always do
@@ -152,7 +152,7 @@ static inline bool wants_to_preempt(const struct task_struct *p, struct task_ctx
 	bool has_cpu = task->has_cpu || kick_idle_cpu_for(p), is_new = task->is_new;
 	bool quiet = task->synchronous || prio_of(p) == PRIO_IDLE || !wakeup_preemption;
 
-	task->is_new = task->has_cpu = task->synchronous = task->turn.is_displaced = false;
+	task->is_new = task->has_cpu = task->synchronous = false;
 	if (!has_cpu && is_new)
 		scx_bpf_kick_cpu(bpf_get_smp_processor_id(), SCX_KICK_PREEMPT);
 	return !has_cpu && !is_new && !quiet && (enq_flags & SCX_ENQ_WAKEUP);

@@ -16,6 +16,8 @@ mod bfs;
 mod bmq;
 #[path = "oracles/bore.rs"]
 mod bore;
+#[path = "oracles/bore_inherits.rs"]
+mod bore_inherits;
 #[path = "oracles/cacule.rs"]
 mod cacule;
 #[path = "oracles/cfs.rs"]
@@ -51,6 +53,8 @@ mod rt;
 mod slices;
 #[path = "oracles/tt.rs"]
 mod tt;
+#[path = "oracles/tt_on_cfs.rs"]
+mod tt_on_cfs;
 #[path = "oracles/ule.rs"]
 mod ule;
 #[path = "oracles/vtime.rs"]
@@ -69,7 +73,9 @@ fn known() -> Vec<Oracle> {
     let fair = [vtime::oracles(), cfs::oracles(), eevdf].concat();
     let main = [linux24::oracles(), o1::oracles(), fair].concat();
     let ck = [bfs::oracles(), muqss::oracles(), bmq::oracles(), pds::oracles()].concat();
-    let fairer = [bore::oracles(), cacule::oracles(), tt::oracles()].concat();
+    let tt = [tt::oracles(), tt_on_cfs::oracles()].concat();
+    let bore = [bore::oracles(), bore_inherits::oracles()].concat();
+    let fairer = [bore, cacule::oracles(), tt].concat();
     let further = [echo::oracles(), baby::oracles(), ule::oracles()].concat();
     [main, ck, fairer, further, rt::oracles(), deadline::oracles()].concat()
 }

@@ -98,6 +98,9 @@ impl<'a> Make<'a> {
             .args(["ARCH=x86_64", "CC=gcc", "HOSTCC=gcc"])
             .arg(format!("LOCALVERSION=-{}", self.name))
             .arg(format!("KCPPFLAGS={map}"))
+            // A debugger would want to know where variables are at each instruction; BTF does not
+            // say it. A sixth of the time, and the same code.
+            .arg("KCFLAGS=-fno-var-tracking")
             .arg(format!("PAHOLE={}", self.pahole().display()));
         make
     }

@@ -34,6 +34,9 @@ pub fn run(trial: &Trial, context: &Context, begins: &dyn Fn()) -> Record {
     let began = Instant::now();
     let mut provenance = facts::provenance(context);
     provenance.started_unix_s = if context.in_guest { 0 } else { unix_seconds() };
+    if context.in_guest {
+        sleep_like_a_shell();
+    }
     // A scheduler under test that runs no task must not stop this thread.
     let above = attributes::rise_above().ok();
     let answer = answer(trial, context, &mut provenance, begins);
@@ -43,6 +46,16 @@ pub fn run(trial: &Trial, context: &Context, begins: &dyn Fn()) -> Record {
     provenance.wall_ms = if context.virtual_clock { 0 } else { began.elapsed().as_millis() as u64 };
     let Answer { outcome, measured, trace } = answer;
     Record { trial: trial.clone(), outcome, measured, provenance, trace }
+}
+
+/// Sleeps as often as the shell that starts a user's programs has slept.
+///
+/// The guest's first process has computed since the boot. Project C's tasks inherit what a scheduler
+/// thinks of such a task (`sched_task_fork` leaves `boost_prio` as it is), so they would all begin at
+/// the worst level. More sleeps than BMQ has levels bring it to the best.
+fn sleep_like_a_shell() {
+    const SLEEPS: u32 = 32;
+    (0..SLEEPS).for_each(|_| thread::sleep(Duration::from_millis(1)));
 }
 
 /// The part of the record that the trial itself decides.

@@ -305,7 +305,7 @@ fn ablations() -> Vec<Oracle> {
             },
         },
         Oracle {
-            name: "bore burst_inherits",
+            name: "bore burst_inherit_type",
             claim: "a second child begins with the penalty of its sibling that has run for 2 s, \
                     and shares equally; if children inherit nothing, it has three quarters",
             place: Where::Simulator,
@@ -313,7 +313,7 @@ fn ablations() -> Vec<Oracle> {
                 Run::new(VERSIONS[0], SIBLINGS),
                 Run::new(VERSIONS[1], SIBLINGS),
                 Run::new(VERSIONS[2], SIBLINGS),
-                Run::new("bore burst_inherits=false", SIBLINGS),
+                Run::new("bore burst_inherit_type=0", SIBLINGS),
             ],
             holds: |records| {
                 for record in &records[..3] {

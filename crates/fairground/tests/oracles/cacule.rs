@@ -224,6 +224,7 @@ fn ties() -> Vec<Oracle> {
             claim: "of equals the last in is the first out, though a tick may come between",
             place: Where::Simulator,
             runs: vec![Run::new("cacule", ARRIVALS)],
+            // `rt` displaces `c` before `c` can begin its delay, so `c` is the first in.
             holds: |records| {
                 let mut firsts: Vec<String> = Vec::new();
                 for who in order(&records[0]) {
@@ -231,7 +232,7 @@ fn ties() -> Vec<Oracle> {
                         firsts.push(who);
                     }
                 }
-                same("who comes first", firsts, ["rt", "c", "b", "a"].map(str::to_owned).to_vec())
+                same("who comes first", firsts, ["rt", "b", "a", "c"].map(str::to_owned).to_vec())
             },
         },
     ]

@@ -156,7 +156,14 @@ fn rules() -> Vec<Oracle> {
                 ("ran 12.000001", 1),
                 ("ran 2.9, 20 ahead", 0),
                 ("ran 3.1, 12.1 ahead", 1),
+                ("ran 24.1 of 30", 1),
             ]
+        ),
+        crate::oracle::facts!(
+            "./tests/schedulers/cfs_facts.bpf.c era=60100",
+            "cfs limit",
+            "6.3 was the first to limit a slice to the latency (check_preempt_tick)",
+            ("ran 24.1 of 30", 0),
         ),
         facts!(
             "cfs 9",

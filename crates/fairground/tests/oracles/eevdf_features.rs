@@ -67,8 +67,8 @@ pub fn oracles() -> Vec<Oracle> {
             "eevdf preempt_short",
             "who is owed nothing and asks for a short slice preempts even who is inside of a long \
              one; without PREEMPT_SHORT it waits for the end of that",
-            "eevdf place_lag=false",
-            "eevdf place_lag=false preempt_short=false",
+            "eevdf hrtick=0 place_lag=false",
+            "eevdf hrtick=0 place_lag=false preempt_short=false",
             SHORT_SLICE,
             |records| {
                 at_once(&records[0])?;
@@ -78,8 +78,8 @@ pub fn oracles() -> Vec<Oracle> {
         oracle(
             "eevdf wakeup_preemption",
             "without wake-up preemption even a short slice waits",
-            "eevdf place_lag=false",
-            "eevdf place_lag=false wakeup_preemption=false",
+            "eevdf hrtick=0 place_lag=false",
+            "eevdf hrtick=0 place_lag=false wakeup_preemption=false",
             SHORT_SLICE,
             |records| {
                 at_once(&records[0])?;
@@ -90,8 +90,8 @@ pub fn oracles() -> Vec<Oracle> {
             "eevdf run_to_parity",
             "who asks for the same slice waits until the running one has had its own, or is not \
              eligible any more; without RUN_TO_PARITY for a base slice and the tick",
-            "eevdf place_lag=false preempt_short=false",
-            "eevdf place_lag=false preempt_short=false run_to_parity=false",
+            "eevdf hrtick=0 place_lag=false preempt_short=false",
+            "eevdf hrtick=0 place_lag=false preempt_short=false run_to_parity=false",
             SAME_SLICE,
             |records| {
                 waits_typically(&records[0], 20_000_000, 70_000_000)?;
@@ -102,8 +102,8 @@ pub fn oracles() -> Vec<Oracle> {
             "eevdf place_lag",
             "who is owed more than it needs preempts: with it V goes back, and the hog is not \
              eligible any more; without PLACE_LAG it waits for the tick",
-            "eevdf",
-            "eevdf place_lag=false",
+            "eevdf hrtick=0",
+            "eevdf hrtick=0 place_lag=false",
             ONE_HOG,
             |records| {
                 at_once(&records[0])?;
@@ -114,8 +114,8 @@ pub fn oracles() -> Vec<Oracle> {
             "eevdf delay_dequeue",
             "who has had 40 ms too much and sleeps for 100 has no debt any more; without \
              DELAY_DEQUEUE it owes as much as before",
-            "eevdf",
-            "eevdf delay_dequeue=false",
+            "eevdf hrtick=0",
+            "eevdf hrtick=0 delay_dequeue=false",
             DEBTOR,
             |records| {
                 waits_at_most(&records[0], 0, 20_000_000)?;

@@ -4,7 +4,7 @@
 //! and with real numbers. It sees only who runs, sleeps and wakes up when. Whatever the scheduler
 //! gives to a sleeper that these rules do not, shows as somebody who runs and should not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::trace::What;
 use model::{Record, Trace};
@@ -287,6 +287,9 @@ fn holds(record: &Record, ideal: Ideal, tick: f64) -> Result<(), String> {
     let trace = record.trace.as_ref().expect("oracles are traced");
     let numbers = numbers(trace);
     let mut worlds = Worlds(vec![ideal]);
+    for who in there_from_the_start(trace, &numbers) {
+        worlds.each(|ideal| ideal.join(who));
+    }
     let (mut running, mut since_ns) = (None, 0);
     for event in &trace.events {
         if let Some(who) = running {
@@ -317,8 +320,6 @@ fn holds(record: &Record, ideal: Ideal, tick: f64) -> Result<(), String> {
 }
 
 fn chosen(ideal: &mut Ideal, who: usize, time_ns: u64) -> Result<(), String> {
-    // Only at the beginning somebody runs who was not woken.
-    ideal.join(who);
     let lag = ideal.lag(who);
     let when = time_ns as f64 / 1e6;
     if lag < -ERROR {
@@ -326,6 +327,24 @@ fn chosen(ideal: &mut Ideal, who: usize, time_ns: u64) -> Result<(), String> {
     } else {
         Ok(())
     }
+}
+
+/// Who runs without having been woken: a real-time task, which started the others, has displaced
+/// them, or they have not run yet.
+fn there_from_the_start(trace: &Trace, numbers: &BTreeMap<u32, usize>) -> Vec<usize> {
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    for event in &trace.events {
+        let (pid, runs) = match &event.what {
+            What::Waking { pid, .. } => (pid, false),
+            What::Switch { next, .. } => (next, true),
+            _ => continue,
+        };
+        if seen.insert(*pid) && runs {
+            found.extend(numbers.get(pid));
+        }
+    }
+    found
 }
 
 /// The tasks' numbers in the set, by their pids.

@@ -99,6 +99,7 @@ static void ask_tick(void)
 	say("ran 12.000001", is_slice_over(12 * MS, 12 * MS + 1, 0));
 	say("ran 2.9, 20 ahead", is_slice_over(12 * MS, 2900000, 20 * MS));
 	say("ran 3.1, 12.1 ahead", is_slice_over(12 * MS, 3100000, 12100000));
+	say("ran 24.1 of 30", is_slice_over(30 * MS, 24100000, 0));
 }
 
 static void ask_floor(const char *what, u64 left)

@@ -90,6 +90,47 @@ static void ask_sticky(void)
 	say("type of a sleeper", it.type);
 }
 
+/* Who has run for 2 s less the last 3 ms, and is CPU_BOUND, falls asleep. */
+static void ask_sleep(struct task_struct *p)
+{
+	u64 now = scx_bpf_now();
+	struct tt_node it = {
+		.life = { now - 2000 * MS_NS, 1997 * MS_NS }, .exec_start = now - 3 * MS_NS,
+		.type = CPU_BOUND, .curr_burst = 7 * MS_NS, .is_current = true,
+	};
+
+	leave(p, &it, true);
+	say("its burst", it.burst);
+	say("its next burst", it.curr_burst);
+	say("what it has run", it.life.vruntime);
+	say("its type", it.type);
+	end_sleep(&it, true, now + 5 * MS_NS);
+	say("it has slept since the boot", it.wait_time == now + 5 * MS_NS);
+}
+
+/* Who is REALTIME runs for 1 ms, of which it pays for nothing, and is accounted for twice. */
+static void ask_accounts(struct task_struct *p)
+{
+	u64 now = scx_bpf_now();
+	struct tt_node it = {
+		.life = { now - 2000 * MS_NS, 1000 * MS_NS }, .exec_start = now - MS_NS,
+		.type = REALTIME, .rt_sticky = RT_STICKY,
+	};
+
+	update_curr_tt(p, &it, true);
+	say("a REALTIME burst", it.curr_burst);
+	update_curr_tt(p, &it, true);
+	say("paid in two accounts", it.life.vruntime - 1000 * MS_NS);
+}
+
+/* Who has yielded, and is CPU_BOUND otherwise. */
+static void ask_mark(void)
+{
+	struct tt_node it = { .life.vruntime = 1000 * MS_NS | YIELD_MARK };
+
+	say("type of who has yielded", type_of(&it, 0, false, NOW));
+}
+
 /* After an account that makes the window too long, by 1 ns. */
 static void ask_window(struct task_struct *p, const char *what, u64 vruntime)
 {
@@ -114,6 +155,9 @@ void BPF_STRUCT_OPS(tt_facts_enable, struct task_struct *p)
 	ask_charge();
 	ask_types();
 	ask_sticky();
+	ask_sleep(p);
+	ask_accounts(p);
+	ask_mark();
 	ask_window(p, "half of a window", 11534336000);
 	ask_window(p, "a quarter of a window", 5767168000);
 	ask_window(p, "a tenth of a window", 2306867200);

@@ -29,8 +29,16 @@ const RESET_ON_FORK: u64 = 1;
 const RECLAIM: u64 = 2;
 
 /// Gives a thread (0: the calling one) a policy.
+///
+/// MuQSS disregards the nice value in sched_setattr(2) if the policy stays the same
+/// (`__sched_setscheduler`), so it is set once more where the kernel has not taken it.
 pub fn set_policy(tid: u32, policy: &Policy) -> Result<(), Errno> {
-    set(tid, &attributes(policy))
+    set(tid, &attributes(policy))?;
+    let is_fair = matches!(policy.class, PolicyClass::Other | PolicyClass::Batch);
+    if is_fair && nice_of(tid) != policy.nice {
+        set_nice_of(tid, policy.nice)?;
+    }
+    Ok(())
 }
 
 /// Raises the calling thread, without its children, above everything but `SCHED_DEADLINE`, and
@@ -58,14 +66,22 @@ impl Previous {
 
 /// Sets the calling thread's nice value.
 pub fn set_nice(nice: i32) -> Result<(), Errno> {
-    // SAFETY: no pointers.
-    check(i64::from(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) }))
+    set_nice_of(0, nice)
 }
 
 /// The calling thread's nice value.
 pub fn nice() -> i32 {
-    // SAFETY: no pointers. −1 is a value here; the caller compares only.
-    unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) }
+    nice_of(0)
+}
+
+fn set_nice_of(tid: u32, nice: i32) -> Result<(), Errno> {
+    // SAFETY: no pointers.
+    check(i64::from(unsafe { libc::setpriority(libc::PRIO_PROCESS, tid, nice) }))
+}
+
+fn nice_of(tid: u32) -> i32 {
+    // SAFETY: no pointers. −1 is a value here; callers compare only.
+    unsafe { libc::getpriority(libc::PRIO_PROCESS, tid) }
 }
 
 /// Whether the calling thread is an ordinary one of nice 0. A new thread always should be, but

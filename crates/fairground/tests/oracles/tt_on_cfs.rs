@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Oracles of tt from era 6.x on, where it is a part of CFS: what its patch for Linux 6.1 does, and what
+//! distinguishes that from 5.15.
+
+use model::Record;
+use model::trace::{TraceEvent, What};
+
+use crate::look::{Stint, near, printed_each, share, stints, value, within};
+use crate::oracle::{Oracle, Run, Where};
+use crate::tt::{BATCH, CPU_BOUND, facts};
+
+/// Three hogs, one of which a task with a 1 kHz timer interrupts again and again.
+const INTERRUPTED: &str = "
+duration_us = 1000000
+[[task]]
+name = \"a\"
+steps = [{ run_us = 100000 }]
+[[task]]
+name = \"b\"
+delay_us = 2000
+steps = [{ run_us = 100000 }]
+[[task]]
+name = \"c\"
+delay_us = 2000
+steps = [{ run_us = 100000 }]
+[[task]]
+name = \"waker\"
+delay_us = 3000
+steps = [{ sleep_us = 990 }, { run_us = 10 }]
+";
+
+/// Somebody who has run all its life before the hogs came, and who now needs little.
+const LATE_HOGS: &str = "
+duration_us = 620000
+[[task]]
+name = \"hog\"
+count = 3
+delay_us = 310000
+steps = [{ run_us = 100000 }]
+[[task]]
+name = \"sleeper\"
+repeat = 1
+steps = [
+    { run_us = 300000 },
+    { loop = { count = 5, steps = [{ sleep_us = 50500 }, { run_us = 500 }] } },
+]
+";
+
+/// Nine hogs, and somebody who wakes up 0 to 4 ms after one of them has been picked.
+const CHANCE: &str = "
+duration_us = 2000000
+[[task]]
+name = \"hog\"
+count = 9
+steps = [{ run_us = 100000 }]
+[[task]]
+name = \"waker\"
+steps = [{ sleep_us = 5000 }, { run_us = 10 }]
+";
+
+const TWO_HOGS: &str = "
+duration_us = 4000000
+[[task]]
+name = \"a\"
+steps = [{ run_us = 100000 }]
+[[task]]
+name = \"b\"
+steps = [{ run_us = 100000 }]
+";
+
+const YIELDER: &str = "
+duration_us = 300000
+[[task]]
+name = \"hog\"
+steps = [{ run_us = 100000 }]
+[[task]]
+name = \"yielder\"
+delay_us = 200000
+steps = [{ run_us = 1000 }, \"yield\"]
+";
+
+pub fn oracles() -> Vec<Oracle> {
+    [accounts(), buddies(), choices()].concat()
+}
+
+fn accounts() -> Vec<Oracle> {
+    vec![
+        facts(
+            "tt last part",
+            "6.1: what has been run since the last account belongs to the next burst, and costs \
+             what a BATCH task pays, which then is CPU_BOUND again (dequeue_entity)",
+            |records| {
+                let after = |next, ran, kind| {
+                    [
+                        ("its burst", 7_000_000),
+                        ("its next burst", next),
+                        ("what it has run", ran),
+                        ("its type", kind),
+                    ]
+                };
+                let (older, newer) =
+                    (after(0, 1_997_000_000, BATCH), after(3_000_000, 2_001_900_000, CPU_BOUND));
+                printed_each(records, &[&older, &newer])
+            },
+        ),
+        facts(
+            "tt bursts",
+            "6.1: bursts are real time; each account is one, even where nothing has been run, and \
+             costs 1 ns at least (update_curr)",
+            |records| {
+                let paid = |burst, ns| [("a REALTIME burst", burst), ("paid in two accounts", ns)];
+                printed_each(records, &[&paid(1, 1), &paid(1_000_000, 2)])
+            },
+        ),
+        facts("tt moved", "6.1: who has moved has slept since the boot", |records| {
+            let slept = "it has slept since the boot";
+            printed_each(records, &[&[(slept, 0)], &[(slept, 1)]])
+        }),
+        facts("tt mark", "6.1: who has yielded is BATCH until it is picked", |records| {
+            let marked = "type of who has yielded";
+            printed_each(records, &[&[(marked, CPU_BOUND)], &[(marked, BATCH)]])
+        }),
+        Oracle {
+            name: "tt account",
+            claim: "6.1: a switch and a wake-up are accounts, each of which saves a CPU_BOUND task \
+                    up to 15 / 40 of a tick, so that one of three hogs has all of the CPU as long \
+                    as it is interrupted each millisecond; without types they share",
+            place: Where::Everywhere,
+            runs: vec![
+                Run::new("tt era=60100", INTERRUPTED),
+                Run::new("tt era=60100 task_types=false", INTERRUPTED),
+            ],
+            holds: |records| {
+                within("the most, percent", most(&records[0]) as u64, 90, 100)?;
+                near("the most without types, percent", most(&records[1]), 33.0, 2.0)
+            },
+        },
+    ]
+}
+
+/// The most that one of three hogs has, percent.
+fn most(record: &Record) -> f64 {
+    ["a", "b", "c"].map(|hog| share(record, hog) * 100.0).into_iter().fold(0.0, f64::max)
+}
+
+/// How often the sleeper runs after the hogs have come.
+fn late_turns(record: &Record) -> u64 {
+    let is_late = |stint: &&Stint| stint.who == "sleeper" && stint.from_ns > 320_000_000;
+    stints(record).iter().filter(is_late).count() as u64
+}
+
+fn buddies() -> Vec<Oracle> {
+    vec![
+        Oracle {
+            name: "tt next buddy",
+            claim: "6.1: who preempts by CFS's rule runs at once, although the others have lower \
+                    values, for it is a buddy (pick_next_entity); otherwise it has to wait",
+            place: Where::Everywhere,
+            runs: vec![
+                Run::new("tt era=60100", LATE_HOGS),
+                Run::new("tt era=60100 wakeup_preemption=false", LATE_HOGS),
+            ],
+            holds: |records| {
+                within("its turns", late_turns(&records[0]), 5, 5)?;
+                within("its turns without preemption", late_turns(&records[1]), 0, 0)
+            },
+        },
+        Oracle {
+            name: "tt last buddy",
+            claim: "6.1: among nine hogs, who has just begun and is preempted goes on afterwards, \
+                    although the others have lower values (pick_next_entity)",
+            place: Where::Simulator,
+            runs: vec![Run::new("tt era=60100 task_types=false", CHANCE)],
+            holds: |records| {
+                let Some(trace) = &records[0].trace else { return Err("no trace".into()) };
+                let next = |event: &TraceEvent| match event.what {
+                    What::Switch { next, .. } => Some(next),
+                    _ => None,
+                };
+                let order: Vec<u32> = trace.events.iter().filter_map(next).collect();
+                let is_waker = |pid| trace.tasks.iter().any(|t| t.pid == pid && t.comm == "waker");
+                let breaks = order.windows(3).filter(|turns| is_waker(turns[1]));
+                let (all, returns) = breaks.fold((0, 0), |(all, returns), turns| {
+                    (all + 1, returns + u64::from(turns[0] == turns[2]))
+                });
+                within("of 100 breaks, those after which it goes on", returns * 100 / all, 28, 40)
+            },
+        },
+    ]
+}
+
+fn choices() -> Vec<Oracle> {
+    vec![
+        Oracle {
+            name: "tt tie",
+            claim: "among equals the one that is put back wins: in 6.1 who runs goes on at the end \
+                    of its slice; in 5.15 it gives way at every tick",
+            place: Where::Simulator,
+            runs: vec![Run::new("tt", TWO_HOGS), Run::new("tt era=60100", TWO_HOGS)],
+            holds: |records| {
+                within("turns in 5.15", stints(&records[0]).len() as u64, 990, 1_010)?;
+                within("turns in 6.1", stints(&records[1]).len() as u64, 400, 850)
+            },
+        },
+        Oracle {
+            name: "tt yield",
+            claim: "5.15: a task that yields to a hog waits until that sleeps; in 6.1 the mark is lost \
+                    (HRRN_PERCENT), and it waits only as long as CFS's skip buddy",
+            place: Where::Everywhere,
+            runs: vec![Run::new("tt", YIELDER), Run::new("tt era=60100", YIELDER)],
+            holds: |records| {
+                let ms = |record| (value(record, "cpu_time_ns", "yielder") / 1e6) as u64;
+                within("of 100 ms in 5.15", ms(&records[0]), 0, 2)?;
+                within("of 100 ms in 6.1", ms(&records[1]), 20, 50)
+            },
+        },
+    ]
+}
