@@ -233,6 +233,19 @@ fn what_is_not_asked_says_how_to_ask() {
     assert!(stdout(&ran).contains("to test it: fairground replicate ./true.toml:sim"));
 }
 
+/// The home of these tests has no kernels: those of originals are named, and nothing runs.
+#[test]
+fn originals_need_kernels_that_somebody_has_built() {
+    let bench = bench();
+    let ran = bench.run(&replicate(&["--originals", "--source", "S3", "s3-latency"])).success();
+    let (claims, needs) = (stdout(&ran), "needs kernels base-5.10, muqss: fairground kernel build");
+    assert!(claims.contains(needs), "{claims}");
+    assert!(claims.contains("only originals were asked for"), "{claims}");
+    assert!(!bench.path("claims.db").exists(), "nothing ran");
+    let none = bench.run(&replicate(&["--originals", "./true.toml"])).code(2);
+    assert!(stderr(&none).contains("no claim is chosen"), "{}", stderr(&none));
+}
+
 #[test]
 fn a_quick_look_has_no_more_runs_than_an_interval_needs() {
     let bench = bench();

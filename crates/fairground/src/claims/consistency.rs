@@ -131,7 +131,7 @@ fn expectations(test: &mut Test, name: &str, path: &str, places: &Places) -> Res
     let definition = Definition::on_backend(name, test.on)?;
     let asked = Asked { experiment: &definition.experiment, on: test.on, places };
     if test.originals {
-        originals::contestants(name, path, &asked)?;
+        originals::contestants(path, &asked)?;
     }
     for (index, numbers) in test.beside.iter_mut().enumerate() {
         beside::check(numbers, &format!("{path}.beside[{index}]"), &asked)?;

@@ -73,9 +73,9 @@ fn answer(replication: &Replication) -> String {
         "<section id=\"answer\"><h2>Answer</h2><p class=\"lead\">{}</p><div class=\"chips\" \
          role=\"group\" aria-label=\"Shown verdicts\">{chips}</div><div class=\"scroll\"><table \
          class=\"data overview\"><thead><tr><th scope=\"col\">claim</th><th \
-         scope=\"col\">originals</th><th scope=\"col\">files</th><th scope=\"col\">sim</th><th scope=\"col\">vm</th><th \
-         scope=\"col\">live</th><th scope=\"col\">why</th></tr></thead><tbody>{rows}</tbody>\
-         </table></div></section>\n",
+         scope=\"col\">originals</th><th scope=\"col\">files</th><th scope=\"col\">sim</th><th \
+         scope=\"col\">vm</th><th scope=\"col\">live</th><th scope=\"col\">why</th></tr></thead>\
+         <tbody>{rows}</tbody></table></div></section>\n",
         text(&sentence(replication)),
     )
 }

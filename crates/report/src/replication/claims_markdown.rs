@@ -103,13 +103,13 @@ fn table(claims: &[&Judged]) -> String {
 /// The verdicts on originals and on our files; that of the claim is bold.
 fn verdicts(judged: &Judged) -> [String; 2] {
     let by_originals = judged.speaks_for_originals();
-    [(judged.originals(), by_originals), (judged.files(), !by_originals)].map(|(verdict, speaks)| {
-        match verdict.map(Reproduction::words) {
+    [(judged.originals(), by_originals), (judged.files(), !by_originals)].map(
+        |(verdict, speaks)| match verdict.map(Reproduction::words) {
             None => "–".into(),
             Some(words) if speaks => format!("**{words}**"),
             Some(words) => words.into(),
-        }
-    })
+        },
+    )
 }
 
 /// Every number of the test that decides the claim.

@@ -47,11 +47,14 @@ pub fn sentence(replication: &Replication) -> String {
     let noun = units::plural(all as u64, "claim");
     let first = format!("{reproduced} of {all} {noun} reproduced");
     let text = std::iter::once(first).chain(parts).collect::<Vec<_>>().join(", ");
-    let about = |who: &str, disagree: fn(&Judged) -> bool| {
-        match replication.claims.iter().filter(|one| disagree(one)).count() {
-            0 => String::new(),
-            several => format!(" {who} disagree about {several}."),
-        }
+    let about = |who: &str, disagree: fn(&Judged) -> bool| match replication
+        .claims
+        .iter()
+        .filter(|one| disagree(one))
+        .count()
+    {
+        0 => String::new(),
+        several => format!(" {who} disagree about {several}."),
     };
     let backends = about("Backends", |one| one.disagree);
     let originals = about("Originals and files", |one| !one.contraries.is_empty());

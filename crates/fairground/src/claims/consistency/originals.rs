@@ -29,22 +29,22 @@ pub fn place(test: &Test, before: &[Test], path: &str, places: &Places) -> Resul
 }
 
 /// They are kernels alone, and one of them at least was built here.
-pub fn contestants(name: &str, path: &str, asked: &Asked<'_>) -> Result<(), SpecError> {
+pub fn contestants(path: &str, asked: &Asked<'_>) -> Result<(), SpecError> {
     let error = |field: &str, text: String, hint: &str| {
         Err(asked.places.error(&format!("{path}.{field}"), text).hint(hint))
     };
     let all = &asked.experiment.contestants;
     let is_kernel = |one: &&Contestant| one.scheduler == SchedulerChoice::Kernel;
     if let Some(other) = all.iter().find(|one| !is_kernel(one)) {
-        let text = format!("the originals' experiment '{name}' has '{}', no kernel", other.name);
-        let hint = "give its contestants a kernel alone, e.g. kernel = \"bore-6.7.3\" without \
-                    file, program or policy; or delete originals = true";
+        let text = format!("the experiment has '{}', which is no kernel alone", other.name);
+        let hint = "write e.g. kernel = \"bore-6.7.3\" without file, program or policy; or delete \
+                    originals = true";
         return error("experiment", text, hint);
     }
     let kernels: Vec<&str> = all.iter().filter_map(|one| one.kernel.as_deref()).collect();
     if !kernels.iter().any(|kernel| is_own(kernel)) {
         let kernels = kernels.join(", ");
-        let text = format!("no original is in the experiment '{name}'; its kernels are {kernels}");
+        let text = format!("the experiment has no original; its kernels are {kernels}");
         let hint = "name a kernel that `fairground kernel build` makes, e.g. kernel = \
                     \"bore-6.7.3\"; or delete originals = true";
         return error("originals", text, hint);
