@@ -151,12 +151,12 @@ fn document(bench: &Bench) {
 
         ## S4: SCHED_OTHER, SCHED_RR and SCHED_FIFO: a student's report
 
-        | claim | published | measured | verdict | sim | vm | live | why |
-        |---|---|---|---|---|---|---|---|
-        | [true](true.toml): short turns switch more | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials | **reproduced** | reproduced | – | not tested | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials: as published (more: 2 × to 12 ×); the sleeper sleeps as often |
-        | [size](size.toml): a hundred times | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials | **direction only** | direction only | – | – | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials: same direction, another size (more: 100 × to 200 ×) |
-        | [false](false.toml): short turns switch less | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials | **contradicted** | contradicted | – | – | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials: the opposite (less) |
-        | [alike](alike.toml): a twin switches more | switches: short 8 times | sim: involuntary switches · hog: twin 1.00 × long \[1.00, 1.00\], 6 and 6 trials | **not reproduced** | not reproduced | – | – | involuntary switches · hog: twin 1.00 × long \[1.00, 1.00\], 6 and 6 trials: the interval holds 1 × (more) |
+        | claim | published | measured | originals | files | sim | vm | live | why |
+        |---|---|---|---|---|---|---|---|---|
+        | [true](true.toml): short turns switch more | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials | – | **reproduced** | reproduced | – | not tested | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials: as published (more: 2 × to 12 ×); the sleeper sleeps as often |
+        | [size](size.toml): a hundred times | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials | – | **direction only** | direction only | – | – | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials: same direction, another size (more: 100 × to 200 ×) |
+        | [false](false.toml): short turns switch less | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials | – | **contradicted** | contradicted | – | – | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials: the opposite (less) |
+        | [alike](alike.toml): a twin switches more | switches: short 8 times | sim: involuntary switches · hog: twin 1.00 × long \[1.00, 1.00\], 6 and 6 trials | – | **not reproduced** | not reproduced | – | – | involuntary switches · hog: twin 1.00 × long \[1.00, 1.00\], 6 and 6 trials: the interval holds 1 × (more) |
 
         ## Not tested here
 

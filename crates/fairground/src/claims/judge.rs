@@ -10,7 +10,7 @@ use stats::decide::replication::{
 
 use super::answers::Answers;
 use super::choose::{self, Choice, Chosen};
-use super::{look, originals};
+use super::{contraries, look};
 
 /// The verdict on a claim.
 pub fn claim(chosen: Chosen, answers: &Answers) -> Judged {
@@ -22,7 +22,7 @@ pub fn claim(chosen: Chosen, answers: &Answers) -> Judged {
         .map(|(test, choice)| tested(test, choice, answers))
         .collect();
     let tests: Vec<Tested> = tests.into_iter().map(|tested| with_command(tested, &name)).collect();
-    let contraries = originals::contraries(&tests, answers);
+    let contraries = contraries::all(&tests, answers);
     let verdicts: Vec<Reproduction> = tests.iter().map(|tested| tested.verdict).collect();
     let answers: Vec<_> = tests
         .iter()

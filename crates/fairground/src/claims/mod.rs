@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! claims/x.toml ─► file, consistency ─► choose (claims, tests) ─► sessions
-//!               ─► judge, originals, look ─► report
+//!               ─► judge, contraries, look ─► report
 //! ```
 //!
 //! Everything about the files is checked before anything runs: an expectation names a measure, a
@@ -14,10 +14,10 @@ pub mod answers;
 pub mod blocks;
 pub mod choose;
 mod consistency;
+mod contraries;
 mod file;
 pub mod judge;
 mod look;
-mod originals;
 #[cfg(test)]
 #[rustfmt::skip]
 mod tests;

@@ -195,7 +195,7 @@ fn originals_stand_before_files_and_may_disagree_with_them() {
     assert!(told.ends_with(both), "{told}");
     let said = text(&replication, false);
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    let disagree = "original and file disagree: originals: completion: muqss-5.10 1.02 × cfs";
+    let disagree = "original and file disagree: originals: completion: muqss-5.10 1.020 × cfs";
     assert!(said.contains(disagree) && said.contains("; vm: completion: muqss 1.30 ×"), "{said}");
     let document = markdown(&replication);
     let verdicts = "| **direction only** | contradicted | contradicted | reproduced | – |";

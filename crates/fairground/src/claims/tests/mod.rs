@@ -137,8 +137,8 @@ fn tests() {
 fn originals() {
     let first = "on = \"sim\"\nexperiment = \"x.toml\"";
     bad(first, &format!("originals = true\n{first}"), expect![[r#"claim.toml:15:1: originals are kernels, and sim boots none; write on = "vm", or delete originals = true"#]]);
-    bad(first, "on = \"vm\"\noriginals = true\nexperiment = \"x.toml\"", expect![[r#"claim.toml:16:1: the originals' experiment '/tmp/.tmpv8VLod/x.toml' has 'vtime', no kernel; give its contestants a kernel alone, e.g. kernel = "bore-6.7.3" without file, program or policy; or delete originals = true"#]]);
-    bad(first, "on = \"vm\"\noriginals = true\nexperiment = \"kernels.toml\"", expect![[r#"claim.toml:15:1: no original is in the experiment '/tmp/.tmpqb7owk/kernels.toml'; its kernels are 6.1, 7; name a kernel that `fairground kernel build` makes, e.g. kernel = "bore-6.7.3"; or delete originals = true"#]]);
+    bad(first, "on = \"vm\"\noriginals = true\nexperiment = \"x.toml\"", expect![[r#"claim.toml:16:1: the experiment has 'vtime', which is no kernel alone; write e.g. kernel = "bore-6.7.3" without file, program or policy; or delete originals = true"#]]);
+    bad(first, "on = \"vm\"\noriginals = true\nexperiment = \"kernels.toml\"", expect![[r#"claim.toml:15:1: the experiment has no original; its kernels are 6.1, 7; name a kernel that `fairground kernel build` makes, e.g. kernel = "bore-6.7.3"; or delete originals = true"#]]);
     bad("on = \"vm\"\n", "on = \"vm\"\noriginals = true\n", expect!["claim.toml:29:1: 'sim' stands before a test of originals; move it up: tests with originals = true come first"]);
 }
 

@@ -25,7 +25,7 @@ type Parts = BTreeMap<String, String>;
 
 /// Each expectation of a test of originals, with the first of our files' that asks the same, if
 /// both have numbers and other verdicts.
-pub fn contraries(tests: &[Tested], answers: &Answers) -> Vec<Contrary> {
+pub fn all(tests: &[Tested], answers: &Answers) -> Vec<Contrary> {
     let parts: Vec<Parts> = tests.iter().map(|tested| parts(tested, answers)).collect();
     let mut found = Vec::new();
     for (original, tested) in each(tests).filter(|(at, _)| tests[at.test].test.originals) {
