@@ -151,12 +151,12 @@ fn document(bench: &Bench) {
 
         ## S4: SCHED_OTHER, SCHED_RR and SCHED_FIFO: a student's report
 
-        | claim | published | measured | verdict | sim | vm | live | why |
-        |---|---|---|---|---|---|---|---|
-        | [true](true.toml): short turns switch more | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials | **reproduced** | reproduced | – | not tested | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials: as published (more: 2 × to 12 ×); the sleeper sleeps as often |
-        | [size](size.toml): a hundred times | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials | **direction only** | direction only | – | – | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials: same direction, another size (more: 100 × to 200 ×) |
-        | [false](false.toml): short turns switch less | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials | **contradicted** | contradicted | – | – | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials: the opposite (less) |
-        | [alike](alike.toml): a twin switches more | switches: short 8 times | sim: involuntary switches · hog: twin 1.00 × long \[1.00, 1.00\], 6 and 6 trials | **not reproduced** | not reproduced | – | – | involuntary switches · hog: twin 1.00 × long \[1.00, 1.00\], 6 and 6 trials: the interval holds 1 × (more) |
+        | claim | published | measured | originals | files | sim | vm | live | why |
+        |---|---|---|---|---|---|---|---|---|
+        | [true](true.toml): short turns switch more | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials | – | **reproduced** | reproduced | – | not tested | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials: as published (more: 2 × to 12 ×); the sleeper sleeps as often |
+        | [size](size.toml): a hundred times | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials | – | **direction only** | direction only | – | – | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials: same direction, another size (more: 100 × to 200 ×) |
+        | [false](false.toml): short turns switch less | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials | – | **contradicted** | contradicted | – | – | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials: the opposite (less) |
+        | [alike](alike.toml): a twin switches more | switches: short 8 times | sim: involuntary switches · hog: twin 1.00 × long \[1.00, 1.00\], 6 and 6 trials | – | **not reproduced** | not reproduced | – | – | involuntary switches · hog: twin 1.00 × long \[1.00, 1.00\], 6 and 6 trials: the interval holds 1 × (more) |
 
         ## Not tested here
 
@@ -231,6 +231,19 @@ fn what_is_not_asked_says_how_to_ask() {
     assert!(!bench.path("claims.db").exists(), "nothing ran");
     let ran = bench.run(&replicate(&["./true.toml", "--on", "vm"])).success();
     assert!(stdout(&ran).contains("to test it: fairground replicate ./true.toml:sim"));
+}
+
+/// The home of these tests has no kernels: those of originals are named, and nothing runs.
+#[test]
+fn originals_need_kernels_that_somebody_has_built() {
+    let bench = bench();
+    let ran = bench.run(&replicate(&["--originals", "--source", "S3", "s3-latency"])).success();
+    let (claims, needs) = (stdout(&ran), "needs kernels base-5.10, muqss: fairground kernel build");
+    assert!(claims.contains(needs), "{claims}");
+    assert!(claims.contains("only originals were asked for"), "{claims}");
+    assert!(!bench.path("claims.db").exists(), "nothing ran");
+    let none = bench.run(&replicate(&["--originals", "./true.toml"])).code(2);
+    assert!(stderr(&none).contains("no claim is chosen"), "{}", stderr(&none));
 }
 
 #[test]

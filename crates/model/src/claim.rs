@@ -103,6 +103,10 @@ pub struct Test {
     /// The published protocol in its full size; runs only on request.
     #[serde(default)]
     pub full: bool,
+    /// Measures originals, kernels that `kernel build` makes, instead of our files of them. Such
+    /// tests run on `vm`, come first and speak for the claim.
+    #[serde(default)]
+    pub originals: bool,
     /// The experiment's name or file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experiment: Option<String>,

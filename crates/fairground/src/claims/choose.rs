@@ -8,7 +8,7 @@ use model::claim::{Source, Test};
 use model::{Backend, Claim};
 use report::replication::OTHERS_ASKED;
 
-use super::file;
+use super::{file, unbuilt};
 use crate::command_line::quoted;
 use crate::exit::bad_input;
 use spec::assets::{self, Kind};
@@ -27,6 +27,8 @@ pub struct Wanted {
     pub quick: bool,
     /// Tests in the published size, too.
     pub full: bool,
+    /// Only tests of originals.
+    pub originals: bool,
 }
 
 /// A claim, and the decision for each of its tests.
@@ -81,7 +83,7 @@ pub fn claims(wanted: &Wanted) -> Result<Vec<Chosen>> {
         let claim = file::read(&name)?;
         let tests = named.remove(&name).unwrap_or_default();
         known(&name, &claim, &tests)?;
-        if wanted.sources.is_empty() || wanted.sources.contains(&claim.source) {
+        if is_wanted(&claim, wanted) {
             let choose = |test| choice(&name, test, &tests, wanted);
             let tests = claim.tests.iter().map(choose).collect();
             chosen.push(Chosen { name: name.clone(), claim, tests });
@@ -95,6 +97,12 @@ pub fn claims(wanted: &Wanted) -> Result<Vec<Chosen>> {
     }
     chosen.sort_by_key(|chosen| chosen.claim.source);
     Ok(chosen)
+}
+
+/// Whether the options that choose among all claims choose this one.
+fn is_wanted(claim: &Claim, wanted: &Wanted) -> bool {
+    let of_source = wanted.sources.is_empty() || wanted.sources.contains(&claim.source);
+    of_source && (!wanted.originals || claim.tests.iter().any(|test| test.originals))
 }
 
 /// A claim's name or file, and the test behind the colon.
@@ -125,6 +133,9 @@ pub fn command(name: &str, test: &Test) -> String {
 
 fn choice(name: &str, test: &Test, named: &BTreeSet<String>, wanted: &Wanted) -> Choice {
     let leave = |why: &str| Choice::Leave(why.into(), Some(command(name, test)));
+    if wanted.originals && !test.originals {
+        return leave(OTHERS_ASKED[2]);
+    }
     let Some(experiment) = &test.experiment else {
         let why = test.not_testable.clone().unwrap_or_default();
         return Choice::Leave(why, test.command.clone());
@@ -142,7 +153,11 @@ fn choice(name: &str, test: &Test, named: &BTreeSet<String>, wanted: &Wanted) ->
     if test.full && !wanted.full && !is_named {
         return leave("the published size takes long, and runs only when it is asked for");
     }
-    Choice::Run(Session { on: test.on, experiment: experiment.clone() })
+    let session = Session { on: test.on, experiment: experiment.clone() };
+    match unbuilt::why_not(&session) {
+        Some(why) => Choice::Leave(why, None),
+        None => Choice::Run(session),
+    }
 }
 
 /// Every session that the tests need, once, with the claims that need it.

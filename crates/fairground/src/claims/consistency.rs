@@ -4,6 +4,7 @@
 mod beside;
 mod expectation;
 mod names;
+mod originals;
 
 use std::path::Path;
 
@@ -41,6 +42,7 @@ pub fn claim(claim: &mut Claim, places: &Places, base: &Path) -> Result<(), Spec
         let path = format!("test[{index}]");
         let (before, rest) = claim.tests.split_at_mut(index);
         name(&rest[0], before, &path, places)?;
+        originals::place(&rest[0], before, &path, places)?;
         test(&mut rest[0], &path, places, base)?;
     }
     Ok(())
@@ -128,6 +130,9 @@ fn located(name: &str, path: &str, places: &Places, base: &Path) -> Result<Strin
 fn expectations(test: &mut Test, name: &str, path: &str, places: &Places) -> Result<(), SpecError> {
     let definition = Definition::on_backend(name, test.on)?;
     let asked = Asked { experiment: &definition.experiment, on: test.on, places };
+    if test.originals {
+        originals::contestants(path, &asked)?;
+    }
     for (index, numbers) in test.beside.iter_mut().enumerate() {
         beside::check(numbers, &format!("{path}.beside[{index}]"), &asked)?;
     }

@@ -10,7 +10,7 @@ use stats::decide::replication::{
 
 use super::answers::Answers;
 use super::choose::{self, Choice, Chosen};
-use super::look;
+use super::{contraries, look};
 
 /// The verdict on a claim.
 pub fn claim(chosen: Chosen, answers: &Answers) -> Judged {
@@ -22,13 +22,14 @@ pub fn claim(chosen: Chosen, answers: &Answers) -> Judged {
         .map(|(test, choice)| tested(test, choice, answers))
         .collect();
     let tests: Vec<Tested> = tests.into_iter().map(|tested| with_command(tested, &name)).collect();
+    let contraries = contraries::all(&tests, answers);
     let verdicts: Vec<Reproduction> = tests.iter().map(|tested| tested.verdict).collect();
     let answers: Vec<_> = tests
         .iter()
         .map(|tested| (tested.test.on, tested.test.experiment.as_deref(), tested.verdict))
         .collect();
     let disagree = disagree(&answers);
-    Judged { verdict: of_claim(&verdicts), disagree, claim, tests }
+    Judged { verdict: of_claim(&verdicts), disagree, contraries, claim, tests }
 }
 
 /// Adds the command to a test that this machine cannot run, for another machine.

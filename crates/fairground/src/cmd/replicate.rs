@@ -44,6 +44,9 @@ pub struct Args {
     /// Also tests in the size that was published: hours
     #[arg(long)]
     full: bool,
+    /// Only tests of originals, on kernels that `kernel build` has made
+    #[arg(long, conflicts_with = "quick")]
+    originals: bool,
     /// Number of blocks, instead of each experiment's own: for all, or for a backend or an
     /// experiment: 10, live=4, s3_make_policies=2
     #[arg(long, value_name = "[WHICH=]N", value_delimiter = ',')]
@@ -138,6 +141,7 @@ fn wanted(args: &Args) -> Result<Wanted> {
         on: args.backends.named(),
         quick: args.quick,
         full: args.full,
+        originals: args.originals,
     })
 }
 

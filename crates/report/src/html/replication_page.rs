@@ -9,8 +9,8 @@ use super::escape::text;
 use super::expectation_plot;
 use super::frame::{command, fact, head};
 use crate::replication::{
-    Judged, PublishedRow, Replication, Tested, VerdictCounts, columns, consequence, expected,
-    found, kernels, measured_on, published, reasons, rows, sentence,
+    Judged, PublishedRow, Replication, Tested, VerdictCounts, columns, consequence, contrary,
+    expected, found, kernels, measured_on, published, reasons, rows, sentence,
 };
 
 const STYLE: &str = concat!(
@@ -73,35 +73,40 @@ fn answer(replication: &Replication) -> String {
         "<section id=\"answer\"><h2>Answer</h2><p class=\"lead\">{}</p><div class=\"chips\" \
          role=\"group\" aria-label=\"Shown verdicts\">{chips}</div><div class=\"scroll\"><table \
          class=\"data overview\"><thead><tr><th scope=\"col\">claim</th><th \
-         scope=\"col\">verdict</th><th scope=\"col\">sim</th><th scope=\"col\">vm</th><th \
-         scope=\"col\">live</th><th scope=\"col\">why</th></tr></thead><tbody>{rows}</tbody>\
-         </table></div></section>\n",
+         scope=\"col\">originals</th><th scope=\"col\">files</th><th scope=\"col\">sim</th><th \
+         scope=\"col\">vm</th><th scope=\"col\">live</th><th scope=\"col\">why</th></tr></thead>\
+         <tbody>{rows}</tbody></table></div></section>\n",
         text(&sentence(replication)),
     )
 }
 
 fn row(judged: &Judged) -> String {
-    let cell = |backend| match judged.on(backend) {
-        Some(tested) => {
-            let on = backend.word();
-            format!("<td data-on=\"{on}\">{}</td>", badge(tested.verdict))
-        }
+    let cell = |on: &str, verdict: Option<Reproduction>, more: &str| match verdict {
+        Some(verdict) => format!("<td data-on=\"{on}\">{}{more}</td>", badge(verdict)),
         None => "<td class=\"none\">–</td>".into(),
     };
-    let cells: String = Backend::EXECUTING.map(cell).concat();
+    let on = |backend: Backend| {
+        cell(backend.word(), judged.on(backend).map(|tested| tested.verdict), "")
+    };
     format!(
-        "<tr data-verdict=\"{}\"><th scope=\"row\"><a href=\"#claim-{id}\">{id}</a></th><td>{}{}\
-         </td>{cells}<td class=\"why\">{}</td></tr>",
+        "<tr data-verdict=\"{}\"><th scope=\"row\"><a href=\"#claim-{id}\">{id}</a></th>{}{}{}<td \
+         class=\"why\">{}</td></tr>",
         class(judged.verdict),
-        badge(judged.verdict),
-        disagreement(judged),
+        cell("originals", judged.originals(), ""),
+        cell("files", judged.files(), &disagreement(judged)),
+        Backend::EXECUTING.map(on).concat(),
         text(&reasons(judged)),
         id = text(&judged.claim.id),
     )
 }
 
-fn disagreement(judged: &Judged) -> &'static str {
-    if judged.disagree { " <span class=\"badge disagree\">backends disagree</span>" } else { "" }
+fn disagreement(judged: &Judged) -> String {
+    let who = [
+        (judged.disagree, "backends disagree"),
+        (!judged.contraries.is_empty(), "original and file disagree"),
+    ];
+    let badge = |words| format!(" <span class=\"badge disagree\">{words}</span>");
+    who.into_iter().filter(|(disagree, _)| *disagree).map(|(_, words)| badge(words)).collect()
 }
 
 fn sources(replication: &Replication) -> String {
@@ -122,12 +127,17 @@ fn card(judged: &Judged) -> String {
     let claim = &judged.claim;
     let id = text(&claim.id);
     let tests: String = judged.tests.iter().map(test).collect();
+    let contraries: String = judged
+        .contraries
+        .iter()
+        .map(|one| format!("<p class=\"published\">{}</p>", text(&contrary(judged, *one))))
+        .collect();
     let again = command(&format!("fairground replicate {}", claim.id));
     format!(
         "<article class=\"claim\" id=\"claim-{id}\" data-verdict=\"{}\"><header><h3>{id}</h3>{}{}\
          </header><p class=\"summary\">{}</p><p class=\"cite\">{}</p><p class=\"published\"><b>\
          Published</b> {}</p><details class=\"protocol\"><summary>How it was measured \
-         there</summary><p>{}</p></details>{tests}{}<details><summary>Ask it \
+         there</summary><p>{}</p></details>{tests}{contraries}{}<details><summary>Ask it \
          again</summary>{again}</details></article>\n",
         class(judged.verdict),
         badge(judged.verdict),
@@ -266,7 +276,8 @@ fn rule() -> String {
      published side, outside that range.</li><li><b>Contradicted</b>: the interval lies on the \
      opposite side.</li><li><b>Not reproduced</b>: the trials do not decide.</li><li>A test has \
      the verdict of \
-     its worst expectation, a claim that of its first test with data. The rules were written \
+     its worst expectation, a claim that of its first test with data; tests of originals, the \
+     patched kernels themselves, come before those of our files. The rules were written \
      before measuring.</li></ul><p class=\"aside\">In the pictures the band is the published \
      range, the vertical line is no difference, the bar \
      is the interval.</p></section>\n"

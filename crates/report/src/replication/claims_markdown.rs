@@ -77,25 +77,39 @@ fn table(claims: &[&Judged]) -> String {
     let backends = Backend::EXECUTING.map(Backend::word).join(" | ");
     let rules = "|---".repeat(Backend::EXECUTING.len());
     let mut text = format!(
-        "| claim | published | measured | verdict | {backends} | why |\n\
-         |---|---|---|---{rules}|---|\n",
+        "| claim | published | measured | originals | files | {backends} | why |\n\
+         |---|---|---|---|---{rules}|---|\n",
     );
     for judged in claims {
         let claim = &judged.claim;
         let on = |backend| judged.on(backend).map_or("–", |tested| tested.verdict.words());
+        let [originals, files] = verdicts(judged);
         let _ = writeln!(
             text,
-            "| [{id}]({id}.toml): {} | {} | {} | **{}** | {} | {} |",
+            "| [{id}]({id}.toml): {} | {} | {} | {} | {} | {} | {} |",
             clean(&claim.about),
             clean(&published(&claim.published)),
             measured(judged),
-            judged.verdict.words(),
+            originals,
+            files,
             Backend::EXECUTING.map(on).join(" | "),
             clean(&reasons(judged)),
             id = claim.id,
         );
     }
     text
+}
+
+/// The verdicts on originals and on our files; that of the claim is bold.
+fn verdicts(judged: &Judged) -> [String; 2] {
+    let by_originals = judged.speaks_for_originals();
+    [(judged.originals(), by_originals), (judged.files(), !by_originals)].map(
+        |(verdict, speaks)| match verdict.map(Reproduction::words) {
+            None => "–".into(),
+            Some(words) if speaks => format!("**{words}**"),
+            Some(words) => words.into(),
+        },
+    )
 }
 
 /// Every number of the test that decides the claim.

@@ -3,10 +3,15 @@
 
 use model::claim::Test;
 use model::{Backend, Claim};
-use stats::decide::replication::{Finding, Number, Reproduction};
+use stats::decide::replication::{Finding, Number, Reproduction, of_claim};
 
-/// Why a test was not run: the user selected another test of its claim, or another backend.
-pub const OTHERS_ASKED: [&str; 2] = ["another test was asked for", "another backend was asked for"];
+/// Why a test was not run: the user selected another test of its claim, another backend, or the
+/// tests of originals.
+pub const OTHERS_ASKED: [&str; 3] = [
+    "another test was asked for",
+    "another backend was asked for",
+    "only originals were asked for",
+];
 
 /// The selected claims, and the origin of their records.
 #[derive(Clone, Debug, Default)]
@@ -32,8 +37,28 @@ pub struct Judged {
     pub verdict: Reproduction,
     /// Whether one backend finds the opposite of another.
     pub disagree: bool,
+    /// What originals and our files answer differently.
+    pub contraries: Vec<Contrary>,
     /// Its tests, in the order of [`Claim::tests`].
     pub tests: Vec<Tested>,
+}
+
+/// The same expectation in a test of originals and in one of our files, with different verdicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contrary {
+    /// On originals.
+    pub original: At,
+    /// On our files.
+    pub file: At,
+}
+
+/// A position among a claim's expectations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct At {
+    /// In [`Judged::tests`].
+    pub test: usize,
+    /// In [`Tested::expect`].
+    pub expect: usize,
 }
 
 /// A test with its result.
@@ -67,10 +92,31 @@ impl Judged {
         self.tests.iter().find(|tested| tested.verdict.has_data())
     }
 
-    /// The claim's test on one backend: the first with data, else the first; `None` without any.
-    pub(crate) fn on(&self, backend: Backend) -> Option<&Tested> {
-        let mut tests = self.tests.iter().filter(|tested| tested.test.on == backend);
-        let first = tests.clone().next();
-        tests.find(|tested| tested.verdict.has_data()).or(first)
+    /// Whether the verdict is that on originals.
+    pub(crate) fn speaks_for_originals(&self) -> bool {
+        self.speaker().map_or(self.files().is_none(), |speaker| speaker.test.originals)
     }
+
+    /// The test of our files on one backend; `None` without any.
+    pub(crate) fn on(&self, backend: Backend) -> Option<&Tested> {
+        first(self.tests.iter().filter(|one| !one.test.originals && one.test.on == backend))
+    }
+
+    /// The verdict on originals; `None` if no test is about them.
+    pub(crate) fn originals(&self) -> Option<Reproduction> {
+        first(self.tests.iter().filter(|one| one.test.originals)).map(|one| one.verdict)
+    }
+
+    /// The verdict on our files; `None` if no test is about them.
+    pub(crate) fn files(&self) -> Option<Reproduction> {
+        let files = self.tests.iter().filter(|one| !one.test.originals);
+        let verdicts: Vec<Reproduction> = files.map(|one| one.verdict).collect();
+        (!verdicts.is_empty()).then(|| of_claim(&verdicts))
+    }
+}
+
+/// The first test with data, else the first.
+fn first<'a>(mut tests: impl Iterator<Item = &'a Tested> + Clone) -> Option<&'a Tested> {
+    let first = tests.clone().next();
+    tests.find(|tested| tested.verdict.has_data()).or(first)
 }

@@ -3,7 +3,7 @@
 
 use stats::decide::replication::Reproduction;
 
-use super::judged::Replication;
+use super::judged::{Judged, Replication};
 use crate::units;
 
 /// The number of claims with each verdict, in the order of [`Reproduction::ALL`].
@@ -47,8 +47,16 @@ pub fn sentence(replication: &Replication) -> String {
     let noun = units::plural(all as u64, "claim");
     let first = format!("{reproduced} of {all} {noun} reproduced");
     let text = std::iter::once(first).chain(parts).collect::<Vec<_>>().join(", ");
-    match replication.claims.iter().filter(|one| one.disagree).count() {
-        0 => format!("{text}."),
-        several => format!("{text}. Backends disagree about {several}."),
-    }
+    let about = |who: &str, disagree: fn(&Judged) -> bool| match replication
+        .claims
+        .iter()
+        .filter(|one| disagree(one))
+        .count()
+    {
+        0 => String::new(),
+        several => format!(" {who} disagree about {several}."),
+    };
+    let backends = about("Backends", |one| one.disagree);
+    let originals = about("Originals and files", |one| !one.contraries.is_empty());
+    format!("{text}.{backends}{originals}")
 }

@@ -3,7 +3,7 @@
 
 use model::claim::{Beside, Expectation, Published, Source, Test};
 use model::{Backend, Claim};
-use report::replication::{Judged, Replication, Tested, markdown, sentence, text};
+use report::replication::{At, Contrary, Judged, Replication, Tested, markdown, sentence, text};
 use stats::Interval;
 use stats::decide::replication::{Estimate, Finding, Number, Reproduction, Side, Spread};
 
@@ -68,6 +68,7 @@ fn tested(on: Backend, verdict: Reproduction, value: f64) -> Tested {
         name: on.word().into(),
         on,
         full: false,
+        originals: false,
         experiment: Some("messages".into()),
         expect: vec![expectation([1.05, f64::INFINITY])],
         because: vec![expectation([0.5, 1e6])],
@@ -119,8 +120,13 @@ fn replication() -> Replication {
         tested(sim, Reproduction::Contradicted, 0.5),
         tested(vm, Reproduction::Reproduced, 1.3),
     ];
-    let judged =
-        |id: &str, verdict, disagree, tests| Judged { claim: claim(id), verdict, disagree, tests };
+    let judged = |id: &str, verdict, disagree, tests| Judged {
+        claim: claim(id),
+        verdict,
+        disagree,
+        contraries: Vec::new(),
+        tests,
+    };
     Replication {
         claims: vec![
             judged("s3-one", Reproduction::Contradicted, true, disputed),
@@ -163,20 +169,56 @@ fn a_disagreement_shows_both_findings() {
     let widths: Vec<Vec<usize>> =
         tables.map(|rows| rows.iter().map(|row| bars(row)).collect()).collect();
     assert!(widths.iter().all(|rows| rows.iter().all(|row| *row == rows[0])), "{document}");
-    assert_eq!(widths.iter().map(|rows| rows[0]).collect::<Vec<_>>(), [9, 6, 6], "{document}");
+    assert_eq!(widths.iter().map(|rows| rows[0]).collect::<Vec<_>>(), [10, 6, 6], "{document}");
+}
+
+/// The same with a test of originals before the others, which finds what the second of them does not.
+fn with_originals() -> Replication {
+    let mut replication = replication();
+    let judged = &mut replication.claims[0];
+    let mut original = tested(Backend::Vm, Reproduction::DirectionOnly, 1.02);
+    original.test.name = "originals".into();
+    original.test.originals = true;
+    original.test.expect[0].of = "muqss-5.10".into();
+    judged.tests.insert(0, original);
+    let at = |test| At { test, expect: 0 };
+    judged.contraries = vec![Contrary { original: at(0), file: at(2) }];
+    judged.verdict = Reproduction::DirectionOnly;
+    replication
+}
+
+#[test]
+fn originals_stand_before_files_and_may_disagree_with_them() {
+    let replication = with_originals();
+    let told = sentence(&replication);
+    let both = "Backends disagree about 1. Originals and files disagree about 1.";
+    assert!(told.ends_with(both), "{told}");
+    let said = text(&replication, false);
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let disagree = "original and file disagree: originals: completion: muqss-5.10 1.020 × cfs";
+    assert!(said.contains(disagree) && said.contains("; vm: completion: muqss 1.30 ×"), "{said}");
+    let document = markdown(&replication);
+    let verdicts = "| **direction only** | contradicted | contradicted | reproduced | – |";
+    assert!(document.contains(verdicts), "{document}");
+    assert!(document.contains(disagree), "{document}");
+    let alone = markdown(&self::replication());
+    assert!(alone.contains("| – | **contradicted** | contradicted | reproduced | – |"), "{alone}");
+    let page = report::html::replication_page::page(&replication);
+    assert!(page.contains("class=\"badge disagree\">original and file disagree<"), "{page}");
+    assert!(page.contains("<td data-on=\"originals\">") && page.contains(disagree), "{page}");
 }
 
 #[test]
 fn who_asks_for_one_test_is_not_told_about_the_others() {
     let mut replication = replication();
-    let [other_test, other_backend] = report::replication::OTHERS_ASKED;
+    let [_, other_backend, _] = report::replication::OTHERS_ASKED;
     let untested = replication.claims[1].tests[0].clone();
-    for why in [other_test, other_backend] {
+    for why in report::replication::OTHERS_ASKED {
         let tested = Tested { why: Some(why.into()), ..untested.clone() };
         replication.claims[0].tests.push(tested);
     }
     let document = markdown(&replication);
-    assert!(!document.contains("was asked for"), "{document}");
+    assert!(!document.contains("asked for"), "{document}");
     assert!(document.contains("- s3-two (live): it needs eight threads"), "a real reason stays");
     replication.claims[1].tests[0].why = Some(other_backend.into());
     assert!(!markdown(&replication).contains("## Not tested here"), "nothing else was asked");

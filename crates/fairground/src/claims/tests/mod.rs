@@ -60,10 +60,26 @@ name = "wake_under_hogs"
 hogs = [0, 3]
 "#;
 
-/// Reads a claim's file beside its experiment's; the folder's name is cut out of messages.
+/// Kernels alone, none of them an original.
+const KERNELS: &str = r#"question = "Why?"
+on = "vm"
+
+[[scheduler]]
+kernel = "6.1"
+
+[[scheduler]]
+kernel = "7"
+
+[[workload]]
+name = "wake_under_hogs"
+hogs = [0, 3]
+"#;
+
+/// Reads a claim's file beside its experiments'; the folder's name is cut out of messages.
 fn from(text: &str) -> Result<model::Claim, SpecError> {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("x.toml"), EXPERIMENT).unwrap();
+    fs::write(folder.path().join("kernels.toml"), KERNELS).unwrap();
     let file = folder.path().join("claim.toml");
     fs::write(&file, text).unwrap();
     let cut = format!("{}/", folder.path().display());
@@ -115,6 +131,15 @@ fn tests() {
     bad("experiment = \"x.toml\"", "not_testable = \"no\"", expect![[r#"claim.toml:17:8: expectations of a test that cannot run; delete them, or write experiment = "…" instead of not_testable"#]]);
     bad("experiment = \"x.toml\"", "experiment = \"x.toml\"\ncommand = \"do it\"", expect!["claim.toml:16:1: 'command' is for what cannot be tested here; delete the line: fairground knows how to run its experiments"]);
     bad("\n[[test.expect]]\n", "\n[[test.because]]\n", expect!["claim.toml:15:1: the test expects nothing; add a [[test.expect]]"]);
+}
+
+#[test]
+fn originals() {
+    let first = "on = \"sim\"\nexperiment = \"x.toml\"";
+    bad(first, &format!("originals = true\n{first}"), expect![[r#"claim.toml:15:1: originals are kernels, and sim boots none; write on = "vm", or delete originals = true"#]]);
+    bad(first, "on = \"vm\"\noriginals = true\nexperiment = \"x.toml\"", expect![[r#"claim.toml:16:1: the experiment has 'vtime', which is no kernel alone; write e.g. kernel = "bore-6.7.3" without file, program or policy; or delete originals = true"#]]);
+    bad(first, "on = \"vm\"\noriginals = true\nexperiment = \"kernels.toml\"", expect![[r#"claim.toml:15:1: the experiment has no original; its kernels are 6.1, 7; name a kernel that `fairground kernel build` makes, e.g. kernel = "bore-6.7.3"; or delete originals = true"#]]);
+    bad("on = \"vm\"\n", "on = \"vm\"\noriginals = true\n", expect!["claim.toml:29:1: 'sim' stands before a test of originals; move it up: tests with originals = true come first"]);
 }
 
 /// The list of experiments is cut out: a new file must not need an edit here.
