@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a thread of a core has while its sibling works, measured on this machine.
 //!
-//! Both threads do the same work, whole-number arithmetic in several chains and reads from 16 KiB of
-//! memory, pinned to their CPUs. The share is what one does beside the other, per cent of what it
-//! does alone. Other programs share better or worse: what waits for memory leaves its sibling more.
+//! Both threads do the same work, whole-number arithmetic in several chains and reads from 16 KiB
+//! of memory, pinned to their CPUs. The share is what one does beside the other, per cent of what
+//! it does alone. Other programs share better or worse: what waits for memory leaves its sibling
+//! more.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -182,10 +182,22 @@ fn a_function_that_is_chosen_at_loading_is_refused() {
     assert!(!Path::new("ifunc").exists());
 }
 
+/// The outcome without what the host's load decides: whether an answer without end is too long
+/// before it is too late, and which function a wild jump is seen in.
+fn settled(what: &str, outcome: &str) -> String {
+    if what == "send an answer without end" {
+        let is_expected = outcome == "failed: an answer without end" || outcome.starts_with("hung");
+        assert!(is_expected, "{what}: {outcome}");
+        return "failed, for its answer has no end, or hung".into();
+    }
+    outcome.trim_end_matches(", in a kfunc that it calls").into()
+}
+
 fn table() -> String {
     let mut text = String::from("| what was tried | what became of it |\n|---|---|\n");
     for (what, outcome) in outcomes().iter().filter(|(what, _)| what != "nothing") {
-        writeln!(text, "| {what} | {} |", outcome.replace('|', "\\|")).expect("text");
+        writeln!(text, "| {what} | {} |", settled(what, outcome).replace('|', "\\|"))
+            .expect("text");
     }
     text
 }

@@ -20,8 +20,8 @@ const MEMORY_MIB_MIN: u32 = 128;
 const QUANTUM_NS: RangeInclusive<u32> = 50..=1_000_000;
 /// What a `PAUSE` instruction may take, ns.
 const PAUSE_NS: RangeInclusive<u32> = 1..=1_000;
-/// What a thread has of its core while its sibling is busy, per cent, if a file does not say it. Two
-/// threads of today's cores do 1.1 to 1.3 times the work of one.
+/// What a thread has of its core while its sibling is busy, per cent, if a file does not say it.
+/// Two threads of today's cores do 1.1 to 1.3 times the work of one.
 pub const SMT_PERCENT: u32 = 60;
 /// The slowest and the fastest that a CPU can become, per cent.
 const SPEED_PERCENT: RangeInclusive<u32> = 1..=1000;
