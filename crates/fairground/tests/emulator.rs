@@ -80,9 +80,10 @@ fn work_takes_as_long_on_each_of_four_cpus_as_alone() {
     bench.run(&race).success();
     for record in bench.records("fairground.db") {
         let longest = record.measured.value("completion_ns", "all").unwrap_or_default();
-        // Less than 5 % are the guest's own: ticks, and threads that are placed.
+        // Less than a tenth is the guest's own: ticks, and a task that is woken on the CPU of
+        // another one and moved at the next tick.
         assert!(
-            (20.0e6..21.0e6).contains(&longest),
+            (20.0e6..22.0e6).contains(&longest),
             "{}: {longest} ns",
             record.trial.workload.name
         );
