@@ -119,6 +119,7 @@ const LONG_SLEEPER: &str = "
 duration_us = 2000000
 [[task]]
 name = \"hog\"
+delay_us = 1000
 steps = [{ run_us = 100000 }]
 [[task]]
 name = \"sleeper\"
