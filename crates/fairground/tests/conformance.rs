@@ -47,7 +47,7 @@ fn the_simulator_calls_back_in_the_kernels_order() {
     let mut scenarios = scenario::all();
     let has_emulator = arm::emulator().is_some();
     if !has_emulator {
-        println!("skipped: scenarios of two CPUs (`{}`)", vm::emulator::COMMAND);
+        println!("skipped: scenarios of several CPUs (`{}`)", vm::emulator::COMMAND);
     }
     scenarios.retain(|it| it.name.contains(&only) && (it.cpus == 1 || has_emulator));
     let files = Files::write(&scenarios);

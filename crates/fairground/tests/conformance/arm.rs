@@ -98,12 +98,12 @@ pub fn boot(files: &Files, scenarios: &[Scenario], kernel: &Kernel) -> BTreeMap<
         answers.collect()
     };
     std::thread::scope(|scope| {
-        let boots = [1, 2].map(|cpus| scope.spawn(move || one_boot(cpus)));
+        let boots = [1, 2, 4].map(|cpus| scope.spawn(move || one_boot(cpus)));
         boots.into_iter().flat_map(|boot| boot.join().expect("a boot")).collect()
     })
 }
 
-/// What two CPUs need; `None` if it was not built.
+/// What several CPUs need; `None` if it was not built.
 pub fn emulator() -> Option<Emulator> {
     let home = execution::locations::data_folder().expect("a home");
     vm::emulator::find(&home).expect("an emulator that is as it was")
