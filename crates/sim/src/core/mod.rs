@@ -16,6 +16,7 @@ pub(crate) mod cpu_work;
 pub(crate) mod deadline;
 pub(crate) mod deadline_queue;
 pub(crate) mod event_loop;
+mod event_wheel;
 pub(crate) mod events;
 pub(crate) mod ext_server;
 pub(crate) mod kernel;
