@@ -66,7 +66,7 @@ impl MachineState {
         let at = self.arena.layout;
         let task = &mut self.tasks[id.0 as usize];
         let mask = &self.masks[task.mask as usize];
-        task.nr_allowed = mask.count();
+        task.nr_allowed = if task.mask == 0 { self.topology.cpus } else { mask.count() };
         put(task.memory, at.nr_cpus_allowed, task.nr_allowed);
         let words = (at.cpus_mask_bytes / 8) as usize;
         for (index, &word) in mask.words().iter().take(words).enumerate() {

@@ -37,7 +37,7 @@ impl Core {
         let mask = self.mask_of(&self.workload.script.groups[group].affinity.clone());
         let allowed = &self.machine.masks[mask as usize];
         let place = self.workload.live_tasks % allowed.count().max(1);
-        let cpu = allowed.iter().nth(place as usize).unwrap_or(0);
+        let cpu = allowed.nth(place).unwrap_or(0);
         let pid = self.take_pid();
         let tgid = self.pid(main);
         let policy = self.workload.script.groups[group].policy;
