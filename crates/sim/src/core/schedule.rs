@@ -24,10 +24,11 @@ impl Core {
     /// Chooses the next task of a CPU. With `end`, the current task stops being runnable and gets
     /// this state.
     pub(crate) fn schedule(&mut self, cpu: u32, end: Option<State>) {
-        let previous = self.machine.cpus[cpu as usize].curr;
         self.machine.pause(cpu);
         self.machine.charge(cpu, self.machine.costs.schedule_ns);
-        self.machine.cpus[cpu as usize].need_resched = false;
+        let here = self.machine.cpu_mut(cpu);
+        here.need_resched = false;
+        let previous = here.curr;
         if let Some(state) = end {
             self.machine.set_state(previous, state);
             let dead = if state == State::Dead { DEQ_SPECIAL } else { 0 };
@@ -53,6 +54,7 @@ impl Core {
         }
     }
 
+    #[inline]
     fn pick_next(&mut self, cpu: u32, previous: TaskId) -> TaskId {
         if self.machine.nr_real_time > 0
             && let Some(next) = self.pick_real_time(cpu, previous)
@@ -63,6 +65,7 @@ impl Core {
     }
 
     /// Picks from the classes above sched_ext, and from the deadline server of sched_ext.
+    #[inline(never)]
     fn pick_real_time(&mut self, cpu: u32, previous: TaskId) -> Option<TaskId> {
         let was = self.machine.task(previous).class;
         if was <= Class::Rt {
@@ -103,7 +106,7 @@ impl Core {
         let this = self.machine.task_mut(next);
         this.exec_start = clock;
         put(this.memory, at, clock);
-        match self.machine.task(next).class {
+        match this.class {
             Class::Ext => self.set_next_ext(cpu, next),
             Class::Idle => self.update_idle(cpu, true, true),
             Class::Rt | Class::Deadline => {}
@@ -128,10 +131,13 @@ impl Core {
         put(self.machine.task(next).memory, at, 1i32);
     }
 
+    #[inline]
     fn record_switch(&mut self, clock: u64, cpu: u32, from: TaskId, to: TaskId) {
-        let (left, came) = (self.machine.task(from), self.machine.task(to));
-        let preempted = !self.machine.yielding;
-        self.recorder.switch(clock, cpu, (from, left), (to, came), preempted);
+        self.recorder.switches += 1;
+        if let Some(trace) = &mut self.recorder.trace {
+            let (left, came) = (self.machine.task(from), self.machine.task(to));
+            trace.switch(clock, cpu, (from, left), (to, came), !self.machine.yielding);
+        }
     }
 
     /// The stopper thread takes the CPU from its task.
@@ -152,11 +158,10 @@ impl Core {
             return;
         }
         let task = &self.machine.tasks[previous.0 as usize];
-        let runnable = task.state == State::Runnable;
         let stat = &mut self.machine.stats[previous.0 as usize];
         stat.ran_ns += clock.saturating_sub(stat.runs_since);
         self.recorder.ran(task.group, stat.runs_since, clock);
-        let at = if runnable {
+        let at = if task.state == State::Runnable {
             stat.involuntary += 1;
             stat.runnable_at = clock;
             self.machine.arena.layout.nivcsw

@@ -9,6 +9,7 @@ use model::trace::Preemption;
 use super::direct_dispatch::Direct;
 use super::dispatch_buffer::Dispatch;
 use super::dsq::Mixed;
+use crate::core::memory::put;
 use crate::core::task::{Class, DEFERRED, OpsState, QUEUED};
 use crate::core::{Core, TaskId};
 use crate::flags::*;
@@ -31,12 +32,10 @@ impl Core {
         let cpu = call!(self, select_cpu(task, previous as i32, wake_flags));
         self.machine.cpu_mut(here).in_select_cpu = false;
         self.ext.direct = Direct::None;
-        self.machine.task_mut(task).selected_cpu = cpu;
-        crate::core::memory::put(
-            self.machine.task(task).memory,
-            self.machine.arena.layout.selected_cpu,
-            cpu,
-        );
+        let at = self.machine.arena.layout.selected_cpu;
+        let this = self.machine.task_mut(task);
+        this.selected_cpu = cpu;
+        put(this.memory, at, cpu);
         if self.cpu_valid(cpu, "from ops.select_cpu()") { cpu as u32 } else { previous }
     }
 
@@ -105,10 +104,15 @@ impl Core {
     }
 
     /// Does the deferred direct dispatches to other CPUs, now that no lock is held.
+    #[inline]
     pub(crate) fn run_deferred(&mut self) {
-        if self.ext.deferred.is_empty() {
-            return;
+        if !self.ext.deferred.is_empty() {
+            self.dispatch_deferred();
         }
+    }
+
+    #[inline(never)]
+    fn dispatch_deferred(&mut self) {
         let mut tasks = std::mem::take(&mut self.ext.deferred);
         for &task in &tasks {
             if self.machine.task(task).scx & DEFERRED == 0 {
@@ -132,13 +136,13 @@ impl Core {
         let mut queue = queue;
         let id = self.ext.queues.queues[queue as usize].id;
         if id == DSQ_INVALID {
-            self.error("attempting to dispatch to a destroyed dsq".into());
+            self.refuse_queue("attempting to dispatch to a destroyed dsq");
             queue = self.global_queue(self.machine.task(task).cpu);
         }
         let builtin = queue < self.first_user_queue();
         let mut flags = flags;
         if builtin && flags & ENQ_DSQ_PRIQ != 0 {
-            self.error("cannot use vtime ordering for built-in DSQs".into());
+            self.refuse_queue("cannot use vtime ordering for built-in DSQs");
             flags &= !ENQ_DSQ_PRIQ;
         }
         self.lock_queue(queue);
@@ -166,6 +170,12 @@ impl Core {
         }
     }
 
+    #[cold]
+    fn refuse_queue(&mut self, why: &str) {
+        self.error(why.into());
+    }
+
+    #[cold]
     fn refuse_mixture(&mut self, id: u64, task: TaskId, mixed: Mixed) {
         let kind = if mixed == Mixed::HasFifo { "FIFO" } else { "PRIQ" };
         self.error(format!("DSQ ID 0x{id:016x} already had {kind}-enqueued tasks"));
@@ -195,6 +205,7 @@ impl Core {
 /// The kfuncs that insert.
 impl Core {
     /// `scx_bpf_dsq_insert()`. False if it was refused, with an error.
+    #[inline]
     pub fn dsq_insert(&mut self, task: TaskId, dsq_id: u64, slice: u64, enq_flags: u64) -> bool {
         if !self.may_insert(enq_flags) {
             return false;
@@ -220,13 +231,21 @@ impl Core {
         self.commit(task, dsq_id, enq_flags | ENQ_DSQ_PRIQ)
     }
 
+    #[inline]
     pub(crate) fn may_insert(&mut self, enq_flags: u64) -> bool {
-        if enq_flags & ENQ_INTERNAL_MASK != 0 {
-            self.error(format!("invalid enq_flags 0x{enq_flags:x}"));
-        } else if enq_flags & ENQ_IMMED != 0 {
-            self.error("SCX_ENQ_IMMED is not modelled by the simulator; use the vm backend".into());
+        let is_valid = enq_flags & (ENQ_INTERNAL_MASK | ENQ_IMMED) == 0;
+        if !is_valid {
+            self.refuse_flags(enq_flags);
         }
-        enq_flags & (ENQ_INTERNAL_MASK | ENQ_IMMED) == 0
+        is_valid
+    }
+
+    #[cold]
+    fn refuse_flags(&mut self, enq_flags: u64) {
+        self.error(match enq_flags & ENQ_INTERNAL_MASK {
+            0 => "SCX_ENQ_IMMED is not modelled by the simulator; use the vm backend".into(),
+            _ => format!("invalid enq_flags 0x{enq_flags:x}"),
+        });
     }
 
     /// Sets the slice; 0 keeps the remaining slice, but at least 1 ns.
@@ -236,39 +255,38 @@ impl Core {
     }
 
     fn commit(&mut self, task: TaskId, dsq_id: u64, enq_flags: u64) -> bool {
-        self.suspect(dsq_id);
+        if dsq_id != DSQ_LOCAL {
+            self.suspect(dsq_id);
+        }
         self.charge_look();
-        match self.ext.direct {
-            Direct::Of(expected) if expected == task => {
-                let this = self.machine.task_mut(task);
-                (this.ddsp_dsq, this.ddsp_flags) = (dsq_id, enq_flags);
-                self.ext.direct = Direct::Done;
-                true
-            }
+        if self.ext.direct == Direct::Of(task) {
+            let this = self.machine.task_mut(task);
+            (this.ddsp_dsq, this.ddsp_flags) = (dsq_id, enq_flags);
+            self.ext.direct = Direct::Done;
+            return true;
+        }
+        let in_dispatch = self.machine.cpus[self.machine.this_cpu as usize].in_balance
+            && self.ext.direct == Direct::None;
+        if !in_dispatch || self.ext.buffer.len() >= self.ext.max_batch as usize {
+            self.refuse_insertion(task, in_dispatch);
+            return false;
+        }
+        let qseq = self.machine.task(task).qseq;
+        self.ext.buffer.push(Dispatch { task, qseq, dsq_id, flags: enq_flags });
+        true
+    }
+
+    #[cold]
+    fn refuse_insertion(&mut self, task: TaskId, in_dispatch: bool) {
+        self.error(match self.ext.direct {
             Direct::Of(expected) => {
                 let (want, got) = (self.name(expected), self.name(task));
-                self.error(format!("scheduling for {want} but trying to direct-dispatch {got}"));
-                false
+                format!("scheduling for {want} but trying to direct-dispatch {got}")
             }
-            Direct::Done => {
-                let name = self.name(task);
-                self.error(format!("{name} already direct-dispatched"));
-                false
-            }
-            Direct::None if !self.machine.cpus[self.machine.this_cpu as usize].in_balance => {
-                self.error("tasks can be inserted only in select_cpu, enqueue and dispatch".into());
-                false
-            }
-            Direct::None if self.ext.buffer.len() >= self.ext.max_batch as usize => {
-                self.error("dispatch buffer overflow".into());
-                false
-            }
-            Direct::None => {
-                let qseq = self.machine.task(task).qseq;
-                self.ext.buffer.push(Dispatch { task, qseq, dsq_id, flags: enq_flags });
-                true
-            }
-        }
+            Direct::Done => format!("{} already direct-dispatched", self.name(task)),
+            Direct::None if in_dispatch => "dispatch buffer overflow".into(),
+            Direct::None => "tasks can be inserted only in select_cpu, enqueue and dispatch".into(),
+        });
     }
 
     /// A task in error messages, as the kernel writes it.

@@ -85,11 +85,16 @@ impl Core {
     }
 
     /// Calls `ops.dequeue`, exactly once per stay in the scheduler's custody.
+    #[inline]
     pub(crate) fn leave_custody(&mut self, task: TaskId, flags: u64) {
         let this = self.machine.task(task);
-        if this.scx & IN_CUSTODY == 0 || this.sticky_cpu >= 0 {
-            return;
+        if this.scx & IN_CUSTODY != 0 && this.sticky_cpu < 0 {
+            self.end_custody(task, flags);
         }
+    }
+
+    #[inline(never)]
+    fn end_custody(&mut self, task: TaskId, flags: u64) {
         if self.ext.has.dequeue {
             call!(self, dequeue(task, flags));
         }
@@ -107,23 +112,24 @@ impl Core {
     /// task's state, `SCX_TASK_READY` or `SCX_TASK_ENABLED`.
     ///
     /// DIVERGES: flags that only the core uses are always 0.
+    #[inline]
     pub(crate) fn publish_flags(&self, task: TaskId) {
         let this = self.machine.task(task);
-        let queued = if this.scx & QUEUED != 0 { 1 } else { 0 };
-        let in_custody = if this.scx & IN_CUSTODY != 0 { 2 } else { 0 };
-        let state = if this.scx & ENABLED != 0 { 4 << 8 } else { 3 << 8 };
-        put::<u32>(this.memory, self.machine.arena.layout.scx_flags, queued | in_custody | state);
+        let state = 3 + u32::from(this.scx & ENABLED != 0);
+        let flags = u32::from(this.scx & (QUEUED | IN_CUSTODY)) | state << 8;
+        put(this.memory, self.machine.arena.layout.scx_flags, flags);
     }
 
     /// `pick_task_scx()`: the task of this class that the CPU would run.
     pub(crate) fn pick_ext(&mut self, cpu: u32, previous: TaskId) -> Option<TaskId> {
         self.machine.cpu_mut(cpu).in_balance = true;
         let found = self.balance(cpu, previous);
-        self.machine.cpu_mut(cpu).in_balance = false;
+        let here = self.machine.cpu_mut(cpu);
+        here.in_balance = false;
         if !found {
             return None;
         }
-        if std::mem::take(&mut self.machine.cpu_mut(cpu).keep) {
+        if std::mem::take(&mut here.keep) {
             if self.slice(previous) == 0 {
                 self.refill(previous);
             }
@@ -170,12 +176,13 @@ impl Core {
 
     /// `set_next_task_scx()`.
     pub(crate) fn set_next_ext(&mut self, cpu: u32, task: TaskId) {
-        if self.machine.task(task).scx & QUEUED != 0 {
+        let queued = self.machine.task(task).scx & QUEUED != 0;
+        if queued {
             self.unlink(task);
         }
         let clock = self.machine.clock(cpu);
         self.machine.task_mut(task).exec_start = clock;
-        if self.ext.has.running && self.machine.task(task).scx & QUEUED != 0 {
+        if self.ext.has.running && queued {
             call!(self, running(task));
         }
         self.unwatch(task, true);

@@ -19,7 +19,7 @@ impl Core {
     /// `__scx_update_idle()`: updates the masks, then calls the scheduler if the state changed.
     pub(crate) fn update_idle(&mut self, cpu: u32, idle: bool, notify: bool) {
         if self.ext.idle.enabled {
-            self.ext.idle.update(cpu, idle, self.machine.topology.siblings(cpu));
+            self.ext.idle.update(cpu, idle, &self.machine.topology);
         }
         if notify && self.ext.has.update_idle && !self.ext.bypass {
             call!(self, update_idle(cpu as i32, idle));
@@ -33,7 +33,7 @@ impl Core {
 
     /// `scx_idle_test_and_clear_cpu()`.
     fn claim(&mut self, cpu: u32) -> bool {
-        self.ext.idle.claim(cpu, self.machine.topology.siblings(cpu))
+        self.ext.idle.claim(cpu, &self.machine.topology)
     }
 
     /// `cpumask_any_and_distribute()`: the next CPU after the one that this CPU found last.
@@ -77,6 +77,28 @@ impl Core {
 
     /// `scx_select_cpu_dfl()`: an idle CPU for the task, claimed. `extra` narrows its CPUs further.
     pub(crate) fn select_cpu_default(
+        &mut self,
+        task: TaskId,
+        previous: u32,
+        wake_flags: u64,
+        extra: Option<&CpuMask>,
+        flags: u64,
+    ) -> Option<u32> {
+        // The search would begin with the previous CPU, and mostly end there.
+        let idle = self.ext.idle.is_core_idle(previous);
+        if wake_flags & WAKE_SYNC == 0
+            && idle
+            && self.machine.allowed(task, previous)
+            && extra.is_none_or(|extra| extra.test(previous))
+        {
+            self.claim(previous);
+            return Some(previous);
+        }
+        self.search_idle(task, previous, wake_flags, extra, flags)
+    }
+
+    #[inline(never)]
+    fn search_idle(
         &mut self,
         task: TaskId,
         previous: u32,

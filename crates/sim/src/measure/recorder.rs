@@ -23,13 +23,19 @@ impl DenseHistogram {
     #[inline]
     pub fn record(&mut self, value: u64) {
         let place = place(value);
-        if place >= self.buckets.len() {
-            self.buckets.resize((place + 1).next_power_of_two(), 0);
+        match self.buckets.get_mut(place) {
+            Some(samples) => *samples += 1,
+            None => self.record_beyond(place),
         }
-        self.buckets[place] += 1;
         self.min = if self.count == 0 { value } else { self.min.min(value) };
         self.max = self.max.max(value);
         self.count += 1;
+    }
+
+    #[cold]
+    fn record_beyond(&mut self, place: usize) {
+        self.buckets.resize((place + 1).next_power_of_two(), 0);
+        self.buckets[place] += 1;
     }
 
     /// The largest sample; 0 if there is none.
@@ -163,21 +169,6 @@ impl Recorder {
     pub(crate) fn wakeup(&mut self, group: u32, ns: u64) {
         if let Some(tally) = self.groups.get_mut(group as usize) {
             tally.wakeup.record(ns);
-        }
-    }
-
-    #[inline]
-    pub(crate) fn switch(
-        &mut self,
-        time_ns: u64,
-        cpu: u32,
-        previous: (TaskId, &Task),
-        next: (TaskId, &Task),
-        preempted: bool,
-    ) {
-        self.switches += 1;
-        if let Some(trace) = &mut self.trace {
-            trace.switch(time_ns, cpu, previous, next, preempted);
         }
     }
 

@@ -77,6 +77,7 @@ impl Core {
         self.sleep_until(task, until)
     }
 
+    #[inline]
     fn sleep_until(&mut self, task: TaskId, until: u64) -> Flow {
         *self.phase(task) = 1;
         let wakes = self.machine.task(task).wakes;
