@@ -35,6 +35,7 @@ impl MachineState {
     }
 
     /// Lets the current task work from now on, and makes sure that its end is noticed.
+    #[inline]
     pub(crate) fn resume(&mut self, cpu: u32) {
         let here = &mut self.cpus[cpu as usize];
         if here.curr.0 == cpu {
@@ -111,8 +112,13 @@ impl MachineState {
         }
         here.need_resched = true;
         if cpu != self.this_cpu {
-            let time = self.clock(self.this_cpu) + self.costs.ipi_ns;
-            self.events.push(time, EventKind::Resched, cpu, 0);
+            self.send_ipi(cpu);
         }
+    }
+
+    #[inline(never)]
+    fn send_ipi(&mut self, cpu: u32) {
+        let time = self.clock(self.this_cpu) + self.costs.ipi_ns;
+        self.events.push(time, EventKind::Resched, cpu, 0);
     }
 }

@@ -52,6 +52,7 @@ impl Core {
         }
     }
 
+    #[inline(always)]
     fn handle(&mut self, event: Event) {
         match event.kind {
             EventKind::Work => self.on_work(event),
@@ -67,6 +68,7 @@ impl Core {
     }
 
     /// Runs code in interrupt context on a CPU, and then the work that is due at its end.
+    #[inline]
     pub(crate) fn interrupt(&mut self, cpu: u32, cost_ns: u64, what: impl FnOnce(&mut Core)) {
         self.machine.this_cpu = cpu;
         let idle = if self.machine.is_idle(cpu) { self.machine.costs.idle_exit_ns } else { 0 };
@@ -89,6 +91,7 @@ impl Core {
         }
     }
 
+    #[inline]
     fn on_work(&mut self, event: Event) {
         let cpu = event.index;
         let here = &mut self.machine.cpus[cpu as usize];
@@ -114,6 +117,7 @@ impl Core {
         }
     }
 
+    #[inline]
     fn on_wake(&mut self, task: TaskId, generation: u32) {
         let sleeper = self.machine.task(task);
         if generation == sleeper.wakes && sleeper.state != State::Runnable {

@@ -7,9 +7,9 @@
 
 use super::events::Event;
 
-/// 256 ns.
-const SLOT_BITS: u32 = 8;
-const SLOTS: usize = 8192;
+/// 512 ns.
+const SLOT_BITS: u32 = 9;
+const SLOTS: usize = 4096;
 const WORD: usize = 64;
 /// The events of a slot that a new one may come after. Without a limit, a thousand timers for the
 /// same instant would be a list of a thousand.
@@ -26,7 +26,7 @@ pub struct Wheel {
     /// The places that have events.
     filled: [u64; SLOTS / WORD],
     /// The words of `filled` that are not zero.
-    words: u128,
+    words: u64,
     /// Present and free events.
     events: Vec<Event>,
     /// The first free one.
@@ -167,7 +167,7 @@ impl Wheel {
             place / WORD * WORD + in_word.trailing_zeros() as usize
         } else if self.words != 0 {
             // The wheel goes on behind its end: its lowest word comes after its highest.
-            let above = self.words & u128::MAX << (place / WORD) << 1;
+            let above = self.words & u64::MAX << (place / WORD) << 1;
             let words = if above != 0 { above } else { self.words };
             let word = words.trailing_zeros() as usize % (SLOTS / WORD);
             word * WORD + self.filled[word].trailing_zeros() as usize

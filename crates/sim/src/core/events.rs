@@ -113,7 +113,7 @@ impl Events {
     /// Takes the earliest one.
     #[inline]
     pub fn pop(&mut self) -> Option<Event> {
-        let event = if self.is_far_first() { self.far.pop() } else { self.near.pop() }?;
+        let event = if self.is_far_first() { self.far.pop()? } else { self.near.pop()? };
         self.near.advance(event.time);
         Some(event)
     }

@@ -84,6 +84,7 @@ impl Core {
         self.machine.cpus[cpu as usize].rt.first()
     }
 
+    #[inline]
     pub(crate) fn put_previous(&mut self, cpu: u32, previous: TaskId, next: TaskId) {
         let class = self.machine.task(previous).class;
         match class {
@@ -101,6 +102,7 @@ impl Core {
         }
     }
 
+    #[inline]
     pub(crate) fn set_next(&mut self, cpu: u32, next: TaskId) {
         let (clock, at) = (self.machine.clock(cpu), self.machine.arena.layout.exec_start);
         let this = self.machine.task_mut(next);
@@ -114,6 +116,7 @@ impl Core {
     }
 
     /// `context_switch()`, with its cost and its measurement.
+    #[inline]
     fn switch(&mut self, cpu: u32, previous: TaskId, next: TaskId) {
         let clock = self.machine.clock(cpu);
         self.count_off(cpu, previous, clock);
@@ -153,6 +156,7 @@ impl Core {
     }
 
     /// The previous task leaves the CPU.
+    #[inline(always)]
     fn count_off(&mut self, cpu: u32, previous: TaskId, clock: u64) {
         if previous.0 == cpu {
             return;
@@ -174,6 +178,7 @@ impl Core {
 
     /// The next task starts to run. Returns the cost of fetching its memory from another CPU's
     /// cache, ns.
+    #[inline]
     fn count_on(&mut self, cpu: u32, next: TaskId, clock: u64) -> u64 {
         if next.0 == cpu {
             return 0;

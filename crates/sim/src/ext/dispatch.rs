@@ -10,6 +10,7 @@ use crate::flags::*;
 impl Core {
     /// Makes sure that the local queue holds a task or that the previous task keeps running.
     /// Returns false if there is neither.
+    #[inline]
     pub(crate) fn balance(&mut self, cpu: u32, previous: TaskId) -> bool {
         let on_ext = self.machine.task(previous).class == Class::Ext;
         let mut queued = false;
@@ -53,6 +54,7 @@ impl Core {
     }
 
     /// Calls `ops.dispatch` until there is a task, or until it dispatches nothing.
+    #[inline]
     fn dispatch_loop(&mut self, cpu: u32, previous: Option<TaskId>, queued: bool) -> Option<bool> {
         for round in 1..=DSP_MAX_LOOPS {
             self.ext.nr_dispatched = 0;
@@ -194,6 +196,7 @@ impl Core {
     }
 
     /// `scx_bpf_dsq_move_to_local()`. False if the queue has no task for this CPU.
+    #[inline]
     pub fn dsq_move_to_local(&mut self, dsq_id: u64, enq_flags: u64) -> bool {
         if !self.may_insert(enq_flags) {
             return false;

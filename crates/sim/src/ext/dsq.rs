@@ -125,6 +125,7 @@ impl Queues {
     ///
     /// # Errors
     /// When the queue holds tasks ordered by virtual time.
+    #[inline]
     pub fn insert(&mut self, queue: u32, task: u32, head: bool) -> Result<(), Mixed> {
         if self.queues[queue as usize].root != NONE {
             return Err(Mixed::HasOrdered);
@@ -151,6 +152,7 @@ impl Queues {
     }
 
     /// Removes a task from its queue, if it is in one.
+    #[inline]
     pub fn remove(&mut self, task: u32) {
         let Node { queue, next, previous, ordered, .. } = self.nodes[task as usize];
         if queue == NONE {
@@ -176,6 +178,7 @@ impl Queues {
         (node.queue, node.next, node.previous, node.ordered) = (NONE, NONE, NONE, false);
     }
 
+    #[inline]
     fn link(&mut self, queue: u32, task: u32, after: u32) {
         let ends = &mut self.queues[queue as usize];
         ends.len += 1;

@@ -16,6 +16,7 @@ use crate::flags::*;
 
 impl Core {
     /// `select_task_rq_scx()`.
+    #[inline]
     pub(crate) fn select_rq_ext(&mut self, task: TaskId, previous: u32, wake_flags: u64) -> u32 {
         if !self.ext.has.select_cpu || self.ext.bypass {
             let picked = self.select_cpu_default(task, previous, wake_flags, None, 0);
@@ -40,6 +41,7 @@ impl Core {
     }
 
     /// `do_enqueue_task()`: the cases in the kernel's order.
+    #[inline]
     pub(crate) fn do_enqueue(&mut self, cpu: u32, task: TaskId, flags: u64, sticky: i32) {
         if sticky == cpu as i32 {
             return self.dispatch_enqueue(cpu, task, flags);
@@ -49,19 +51,18 @@ impl Core {
             let queue = self.bypass_queue();
             return self.dispatch_enqueue(queue, task, flags);
         }
-        if self.machine.task(task).ddsp_dsq != DSQ_INVALID {
-            return self.direct_dispatch(cpu, task, flags);
+        if self.machine.task(task).ddsp_dsq == DSQ_INVALID {
+            if self.machine.task(task).exiting && self.ext.ops_flags & OPS_ENQ_EXITING == 0 {
+                self.refill(task);
+                return self.dispatch_enqueue(cpu, task, flags);
+            }
+            if !self.ext.has.enqueue {
+                self.refill(task);
+                let queue = self.global_queue(self.machine.task(task).cpu);
+                return self.dispatch_enqueue(queue, task, flags);
+            }
+            self.hand_over(cpu, task, flags);
         }
-        if self.machine.task(task).exiting && self.ext.ops_flags & OPS_ENQ_EXITING == 0 {
-            self.refill(task);
-            return self.dispatch_enqueue(cpu, task, flags);
-        }
-        if !self.ext.has.enqueue {
-            self.refill(task);
-            let queue = self.global_queue(self.machine.task(task).cpu);
-            return self.dispatch_enqueue(queue, task, flags);
-        }
-        self.hand_over(cpu, task, flags);
         if self.machine.task(task).ddsp_dsq != DSQ_INVALID {
             self.direct_dispatch(cpu, task, flags);
         }
@@ -69,6 +70,7 @@ impl Core {
 
     /// Calls `ops.enqueue`. Afterwards the scheduler has the task, unless it dispatched the task
     /// directly.
+    #[inline(never)]
     fn hand_over(&mut self, cpu: u32, task: TaskId, flags: u64) {
         self.machine.cpus[cpu as usize].qseq += 1;
         let qseq = self.machine.cpus[cpu as usize].qseq;
@@ -86,6 +88,7 @@ impl Core {
 
     /// `direct_dispatch()`: immediate, except that an insertion into another CPU's local queue is
     /// deferred.
+    #[inline(always)]
     fn direct_dispatch(&mut self, cpu: u32, task: TaskId, flags: u64) {
         let wanted = self.machine.task(task).ddsp_dsq;
         let queue = self.find_queue(cpu, wanted, task);
@@ -132,6 +135,7 @@ impl Core {
     }
 
     /// `dispatch_enqueue()`: inserts the task into a queue.
+    #[inline(never)]
     pub(crate) fn dispatch_enqueue(&mut self, queue: u32, task: TaskId, flags: u64) {
         let mut queue = queue;
         let id = self.ext.queues.queues[queue as usize].id;
@@ -184,6 +188,7 @@ impl Core {
     }
 
     /// `local_dsq_post_enq()`: reschedules the CPU if the insertion demands it.
+    #[inline(always)]
     pub(crate) fn after_local(&mut self, cpu: u32, task: TaskId, flags: u64) {
         self.leave_custody(task, 0);
         let here = &self.machine.cpus[cpu as usize];
@@ -249,11 +254,13 @@ impl Core {
     }
 
     /// Sets the slice; 0 keeps the remaining slice, but at least 1 ns.
+    #[inline]
     fn give_slice(&mut self, task: TaskId, slice: u64) {
         let slice = if slice == 0 { self.slice(task).max(1) } else { slice };
         self.set_slice(task, slice);
     }
 
+    #[inline]
     fn commit(&mut self, task: TaskId, dsq_id: u64, enq_flags: u64) -> bool {
         if dsq_id != DSQ_LOCAL {
             self.suspect(dsq_id);

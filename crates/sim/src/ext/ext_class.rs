@@ -78,6 +78,7 @@ impl Core {
     }
 
     /// `ops_dequeue()`: takes the task from the scheduler, which is told if it had the task.
+    #[inline]
     fn leave_scheduler(&mut self, task: TaskId, flags: u64) {
         self.unwatch(task, false);
         self.leave_custody(task, flags);
@@ -121,6 +122,7 @@ impl Core {
     }
 
     /// `pick_task_scx()`: the task of this class that the CPU would run.
+    #[inline(always)]
     pub(crate) fn pick_ext(&mut self, cpu: u32, previous: TaskId) -> Option<TaskId> {
         self.machine.cpu_mut(cpu).in_balance = true;
         let found = self.balance(cpu, previous);
@@ -150,6 +152,7 @@ impl Core {
     }
 
     /// `put_prev_task_scx()`: the previous task leaves the CPU.
+    #[inline]
     pub(crate) fn put_previous_ext(&mut self, cpu: u32, task: TaskId, next: Option<TaskId>) {
         self.update_curr(cpu);
         if self.machine.task(task).scx & QUEUED == 0 {
@@ -175,6 +178,7 @@ impl Core {
     }
 
     /// `set_next_task_scx()`.
+    #[inline]
     pub(crate) fn set_next_ext(&mut self, cpu: u32, task: TaskId) {
         let queued = self.machine.task(task).scx & QUEUED != 0;
         if queued {
@@ -212,6 +216,7 @@ impl Core {
     }
 
     /// Removes the task from the queue in which it waits, if any (`dispatch_dequeue`).
+    #[inline]
     pub(crate) fn unlink(&mut self, task: TaskId) {
         self.machine.task_mut(task).scx &= !DEFERRED;
         let queue = self.ext.queues.queue_of(task.0);
@@ -222,6 +227,7 @@ impl Core {
     }
 
     /// Appends the task to the watchdog's list (`set_task_runnable`).
+    #[inline]
     fn watch(&mut self, cpu: u32, task: TaskId) {
         let now = self.machine.now;
         let tail = self.machine.cpus[cpu as usize].watch_tail;
@@ -241,6 +247,7 @@ impl Core {
 
     /// Removes the task from the watchdog's list. `ran`: its waiting time starts again
     /// (`clr_task_runnable`).
+    #[inline]
     fn unwatch(&mut self, task: TaskId, ran: bool) {
         let this = &mut self.machine.tasks[task.0 as usize];
         if ran {

@@ -48,12 +48,16 @@ impl IdleMasks {
             false => self.cpus.clear(cpu),
         }
         if self.smt {
-            let core = topology.siblings(cpu);
-            if !idle {
-                self.cores.remove(core);
-            } else if core.is_subset(&self.cpus) {
-                self.cores.add(core);
-            }
+            self.update_core(idle, topology.siblings(cpu));
+        }
+    }
+
+    #[inline(never)]
+    fn update_core(&mut self, idle: bool, core: &CpuMask) {
+        if !idle {
+            self.cores.remove(core);
+        } else if core.is_subset(&self.cpus) {
+            self.cores.add(core);
         }
     }
 
@@ -61,10 +65,7 @@ impl IdleMasks {
     #[inline]
     pub(super) fn claim(&mut self, cpu: u32, topology: &Topology) -> bool {
         if self.smt {
-            let core = topology.siblings(cpu);
-            if core.intersects(&self.cores) {
-                self.cores.remove(core);
-            }
+            self.update_core(false, topology.siblings(cpu));
         }
         let was_idle = self.cpus.test(cpu);
         self.cpus.clear(cpu);

@@ -57,11 +57,13 @@ impl Core {
         self.bypass_queue() + 1
     }
 
+    #[inline]
     pub(crate) fn user_queue(&self, id: u64) -> Option<u32> {
         self.ext.user_queues.find(id)
     }
 
     /// `find_dsq_for_dispatch()`. For a wrong number the task goes to the global queue.
+    #[inline]
     pub(crate) fn find_queue(&mut self, cpu: u32, id: u64, task: TaskId) -> u32 {
         if id == DSQ_LOCAL {
             return cpu;

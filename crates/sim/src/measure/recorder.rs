@@ -10,12 +10,17 @@ use crate::core::task::Task;
 use crate::core::task_id::TaskId;
 
 /// A [`Histogram`] with dense buckets, to be filled.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct DenseHistogram {
     buckets: Vec<u64>,
     min: u64,
     max: u64,
-    count: u64,
+}
+
+impl Default for DenseHistogram {
+    fn default() -> DenseHistogram {
+        DenseHistogram { buckets: Vec::new(), min: u64::MAX, max: 0 }
+    }
 }
 
 impl DenseHistogram {
@@ -27,9 +32,8 @@ impl DenseHistogram {
             Some(samples) => *samples += 1,
             None => self.record_beyond(place),
         }
-        self.min = if self.count == 0 { value } else { self.min.min(value) };
+        self.min = self.min.min(value);
         self.max = self.max.max(value);
-        self.count += 1;
     }
 
     #[cold]
@@ -46,11 +50,12 @@ impl DenseHistogram {
     /// The finished histogram.
     pub fn histogram(&self, name: &str, group: &str) -> Histogram {
         let filled = self.buckets.iter().enumerate().filter(|&(_, &samples)| samples > 0);
+        let count = self.buckets.iter().sum();
         Histogram {
             name: name.into(),
             group: group.into(),
-            count: self.count,
-            min: self.min,
+            count,
+            min: if count > 0 { self.min } else { 0 },
             max: self.max,
             buckets: filled.map(|(place, &samples)| (value(place), samples)).collect(),
         }
