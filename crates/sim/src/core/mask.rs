@@ -66,21 +66,6 @@ impl CpuMask {
         self.iter().next()
     }
 
-    /// The CPU that has this many members of the set below it.
-    pub fn nth(&self, nth: u32) -> Option<u32> {
-        let mut below = nth;
-        for (index, &word) in self.words.iter().enumerate() {
-            let members = word.count_ones();
-            if below < members {
-                let mut rest = word;
-                (0..below).for_each(|_| rest &= rest - 1);
-                return Some(index as u32 * 64 + rest.trailing_zeros());
-            }
-            below -= members;
-        }
-        None
-    }
-
     /// The CPUs in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> {
         self.words.iter().enumerate().flat_map(|(index, &word)| {
@@ -158,8 +143,5 @@ mod tests {
         assert!(mask.is_subset(&CpuMask::from_cpus(8, [0, 1, 2])));
         mask.remove(&CpuMask::from_cpus(8, [1]));
         assert_eq!((mask.first(), mask.count(), mask.test(700)), (Some(2), 1, false));
-        let mask = CpuMask::from_cpus(200, [3, 64, 66, 129]);
-        let all: Vec<u32> = (0..).map_while(|nth| mask.nth(nth)).collect();
-        assert_eq!(all, mask.iter().collect::<Vec<_>>());
     }
 }

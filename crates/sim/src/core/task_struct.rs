@@ -131,6 +131,18 @@ impl MachineState {
 }
 
 impl Core {
+    /// Makes room for all tasks that do not begin by a fork, so that nothing is moved while they
+    /// are added.
+    pub(crate) fn reserve_tasks(&mut self) {
+        let starting: usize =
+            self.workload.groups().iter().map(|group| group.starts_ns.len()).sum();
+        let tasks = self.machine.topology.cpus as usize + 1 + starting;
+        self.machine.tasks.reserve_exact(tasks);
+        self.machine.stats.reserve_exact(tasks);
+        self.ext.reserve_tasks(tasks);
+        self.workload.reserve_tasks(tasks);
+    }
+
     /// Creates a task that is not woken yet.
     pub(crate) fn add_task(&mut self, new: &NewTask) -> TaskId {
         let id = self.machine.add_task(new);

@@ -81,6 +81,11 @@ pub struct Queues {
 }
 
 impl Queues {
+    /// Makes room for the nodes of this many tasks.
+    pub fn reserve_tasks(&mut self, tasks: usize) {
+        self.nodes.reserve_exact(tasks);
+    }
+
     /// Adds the node of the next task.
     pub fn add_task(&mut self) {
         self.nodes.push(FREE);
