@@ -31,6 +31,9 @@ fn main() {
         ["one", scheduler, cpus, tasks, duration_us] => {
             one::print(scheduler, &Load::parse(cpus, tasks, duration_us));
         }
+        ["switches", scheduler, cpus, tasks, duration_us] => {
+            one::print_switches(scheduler, &Load::parse(cpus, tasks, duration_us));
+        }
         _ => all(),
     }
 }
@@ -89,7 +92,7 @@ fn start_and_memory() {
 fn measured(scheduler: &str, load: &Load) -> Answer {
     let this = std::env::current_exe().expect("a program knows its own path");
     let output = Command::new(this)
-        .args(one::arguments(scheduler, load))
+        .args(one::arguments("one", scheduler, load))
         .stderr(Stdio::inherit())
         .output()
         .expect("this program starts again");

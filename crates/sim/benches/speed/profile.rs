@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::one::{self, Answer, Load};
+use crate::one::{self, Load};
 
 /// The parts, by the beginning of a function's name; the first that fits counts.
 const PARTS: [(&str, &str); 9] = [
@@ -72,14 +72,15 @@ fn counted(scheduler: &str, load: &Load) -> (u64, Counts) {
         .args(["--quiet", "--tool=callgrind", "--compress-strings=no"])
         .arg(format!("--callgrind-out-file={}", file.display()))
         .arg(&this)
-        .args(one::arguments(scheduler, load))
+        .args(one::arguments("switches", scheduler, load))
         .stderr(Stdio::inherit())
         .output()
         .expect("valgrind starts");
     assert!(output.status.success(), "valgrind: {}", output.status);
-    let answer = Answer::parse(&String::from_utf8_lossy(&output.stdout));
+    let answer = String::from_utf8_lossy(&output.stdout);
+    let switches = answer.trim().parse().expect("a number of switches");
     let text = std::fs::read_to_string(&file).expect("valgrind has written its counts");
-    (answer.switches, sum(&text, &this))
+    (switches, sum(&text, &this))
 }
 
 /// Sums a callgrind file: `ob=` and `fn=` say whose the lines of numbers are that follow, whose

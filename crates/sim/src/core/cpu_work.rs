@@ -19,23 +19,31 @@ impl MachineState {
             return;
         }
         let now = self.now;
-        let cpu = &mut self.cpus[cpu as usize];
-        cpu.free_at = cpu.free_at.max(now) + ns;
-        if cpu.done_at != u64::MAX {
-            let until = self.tasks[cpu.curr.0 as usize].until;
-            cpu.done_at = if until > 0 { until.max(cpu.free_at) } else { cpu.done_at + ns };
+        let here = &mut self.cpus[cpu as usize];
+        here.free_at = here.free_at.max(now) + ns;
+        if here.done_at != u64::MAX {
+            self.delay_work(cpu, ns);
         }
     }
 
+    /// Out of line, because most kernel work is done while no task works.
+    #[inline(never)]
+    fn delay_work(&mut self, cpu: u32, ns: u64) {
+        let here = &mut self.cpus[cpu as usize];
+        let until = self.tasks[here.curr.0 as usize].until;
+        here.done_at = if until > 0 { until.max(here.free_at) } else { here.done_at + ns };
+    }
+
     /// Lets the current task work from now on, and makes sure that its end is noticed.
+    #[inline]
     pub(crate) fn resume(&mut self, cpu: u32) {
-        let clock = self.clock(cpu);
-        let speed = self.speeds.of(cpu);
         let here = &mut self.cpus[cpu as usize];
         if here.curr.0 == cpu {
             here.done_at = u64::MAX;
             return;
         }
+        let clock = self.now.max(here.free_at);
+        let speed = self.speeds.of(cpu);
         here.resumed_at = clock;
         let task = &self.tasks[here.curr.0 as usize];
         here.done_at = match task.until {
@@ -48,13 +56,17 @@ impl MachineState {
     }
 
     /// Takes note of what the current task has left to do.
+    #[inline]
     pub(crate) fn pause(&mut self, cpu: u32) {
-        let clock = self.clock(cpu);
+        if self.cpus[cpu as usize].done_at != u64::MAX {
+            self.interrupt_work(cpu);
+        }
+    }
+
+    fn interrupt_work(&mut self, cpu: u32) {
         let speed = self.speeds.of(cpu);
         let here = &mut self.cpus[cpu as usize];
-        if here.done_at == u64::MAX {
-            return;
-        }
+        let clock = self.now.max(here.free_at);
         let task = &mut self.tasks[here.curr.0 as usize];
         if task.until == 0 {
             let left = here.done_at.saturating_sub(clock);
@@ -71,6 +83,7 @@ impl MachineState {
 
     /// An event that comes too early is harmless: it is handled by arming the next one. So only an
     /// earlier end needs a new event.
+    #[inline]
     pub(crate) fn arm_work(&mut self, cpu: u32) {
         let here = &mut self.cpus[cpu as usize];
         if here.done_at < here.armed_at {
@@ -91,6 +104,7 @@ impl MachineState {
     }
 
     /// Makes a CPU reschedule as soon as possible (`resched_curr`).
+    #[inline]
     pub(crate) fn resched(&mut self, cpu: u32) {
         let here = &mut self.cpus[cpu as usize];
         if here.need_resched {
@@ -98,8 +112,13 @@ impl MachineState {
         }
         here.need_resched = true;
         if cpu != self.this_cpu {
-            let time = self.clock(self.this_cpu) + self.costs.ipi_ns;
-            self.events.push(time, EventKind::Resched, cpu, 0);
+            self.send_ipi(cpu);
         }
+    }
+
+    #[inline(never)]
+    fn send_ipi(&mut self, cpu: u32) {
+        let time = self.clock(self.this_cpu) + self.costs.ipi_ns;
+        self.events.push(time, EventKind::Resched, cpu, 0);
     }
 }

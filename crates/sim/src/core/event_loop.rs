@@ -2,7 +2,7 @@
 //! The main loop: handles one event after another on its CPU, and after each the work that is due
 //! at the end of an interrupt.
 
-use super::events::{Event, EventKind, holds};
+use super::events::{Event, EventKind};
 use super::task::State;
 use super::{Core, TaskId};
 
@@ -22,13 +22,12 @@ impl Core {
         true
     }
 
-    /// Prefetches memory for the next events. With thousands of tasks most of what an event needs
-    /// is not in the cache. The task or CPU of the next event is loaded already, so the memory that
-    /// depends on it is fetched; for the events after it, their task or CPU is fetched.
+    /// Prefetches memory for the next two events. With thousands of tasks most of what an event
+    /// needs is not in the cache. The task or CPU of the next event is loaded already, so the
+    /// memory that depends on it is fetched; for the event after it, its task or CPU is fetched.
     #[inline]
     fn fetch_next(&self) {
-        let mut coming = self.machine.events.soonest();
-        let Some(next) = coming.next() else { return };
+        let Some(next) = self.machine.events.first() else { return };
         match next.kind {
             EventKind::Wake => {
                 let task = &self.machine.tasks[next.index as usize];
@@ -45,24 +44,21 @@ impl Core {
             }
             _ => {}
         }
-        for event in coming {
-            match event.kind {
-                EventKind::Wake => fetch(&self.machine.tasks[event.index as usize]),
-                EventKind::Work | EventKind::Resched => {
-                    fetch(&self.machine.cpus[event.index as usize])
-                }
-                _ => {}
-            }
+        let Some(soon) = self.machine.events.soon() else { return };
+        match soon.kind {
+            EventKind::Wake => fetch(&self.machine.tasks[soon.index as usize]),
+            EventKind::Work | EventKind::Resched => fetch(&self.machine.cpus[soon.index as usize]),
+            _ => {}
         }
     }
 
+    #[inline(always)]
     fn handle(&mut self, event: Event) {
         match event.kind {
             EventKind::Work => self.on_work(event),
             EventKind::Tick => self.on_tick(event.index),
             EventKind::Resched => self.on_resched(event.index),
             EventKind::Wake => self.on_wake(TaskId(event.index), event.generation),
-            EventKind::IrqWork => self.interrupt(event.index, 0, |_| ()),
             EventKind::SchedulerTimer => self.on_scheduler_timer(event.index, event.generation),
             EventKind::Watchdog => self.on_watchdog(),
             EventKind::Replenish => self.on_replenish(TaskId(event.index), event.generation),
@@ -72,6 +68,7 @@ impl Core {
     }
 
     /// Runs code in interrupt context on a CPU, and then the work that is due at its end.
+    #[inline]
     pub(crate) fn interrupt(&mut self, cpu: u32, cost_ns: u64, what: impl FnOnce(&mut Core)) {
         self.machine.this_cpu = cpu;
         let idle = if self.machine.is_idle(cpu) { self.machine.costs.idle_exit_ns } else { 0 };
@@ -94,6 +91,7 @@ impl Core {
         }
     }
 
+    #[inline]
     fn on_work(&mut self, event: Event) {
         let cpu = event.index;
         let here = &mut self.machine.cpus[cpu as usize];
@@ -119,9 +117,10 @@ impl Core {
         }
     }
 
+    #[inline]
     fn on_wake(&mut self, task: TaskId, generation: u32) {
         let sleeper = self.machine.task(task);
-        if holds(generation, sleeper.wakes) && sleeper.state != State::Runnable {
+        if generation == sleeper.wakes && sleeper.state != State::Runnable {
             // High-resolution timers expire on the CPU that they were started on.
             let cpu = sleeper.cpu;
             self.interrupt(cpu, self.machine.costs.timer_ns, |core| {

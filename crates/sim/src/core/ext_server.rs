@@ -29,6 +29,7 @@ impl MachineState {
 
 impl Core {
     /// Accounts CPU time of sched_ext tasks.
+    #[inline(never)]
     pub(crate) fn serve(&mut self, cpu: u32, ns: u64) {
         let server = &mut self.machine.cpus[cpu as usize].server;
         let Some(overrun_ns) = server.account(ns) else { return };

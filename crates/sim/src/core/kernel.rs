@@ -48,6 +48,7 @@ impl Core {
             machine,
             workload,
         };
+        core.reserve_tasks();
         core.add_idle_tasks();
         Ok(core)
     }

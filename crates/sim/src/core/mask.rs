@@ -107,18 +107,20 @@ impl CpuMask {
 /// The first CPU at or after `start`, wrapping round, that is in all masks: the kernel's
 /// `find_next_and_bit_wrap`. All masks belong to the same machine.
 pub fn next_in_all(masks: &[&CpuMask], start: u32) -> Option<u32> {
-    let words = masks[0].words.len();
-    let both = |index: usize| masks.iter().fold(u64::MAX, |word, mask| word & mask.words[index]);
-    let (first, bit) = ((start as usize / 64) % words, start % 64);
+    let (first, others) = masks.split_first()?;
+    let words = first.words.len();
+    let in_all = |index: usize| {
+        let word = first.words[index];
+        // The first is a set of idle CPUs, of which most words of a busy machine are zero.
+        if word == 0 { 0 } else { others.iter().fold(word, |word, mask| word & mask.words[index]) }
+    };
+    let found =
+        |index: usize, word: u64| (word != 0).then(|| index as u32 * 64 + word.trailing_zeros());
+    let (begin, bit) = ((start as usize / 64) % words, start % 64);
     let above = if (start as usize / 64) < words { u64::MAX << bit } else { u64::MAX };
-    let head = both(first) & above;
-    if head != 0 {
-        return Some(first as u32 * 64 + head.trailing_zeros());
-    }
-    (1..=words).map(|step| (first + step) % words).find_map(|index| {
-        let word = both(index);
-        (word != 0).then(|| index as u32 * 64 + word.trailing_zeros())
-    })
+    found(begin, in_all(begin) & above)
+        .or_else(|| (begin + 1..words).find_map(|index| found(index, in_all(index))))
+        .or_else(|| (0..=begin).find_map(|index| found(index, in_all(index))))
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@
 //! live in a block of memory per task at the offsets of the scheduler's own headers. The core reads
 //! and writes them in place. Blocks never move.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, handle_alloc_error};
+use std::ptr::null_mut;
 
 use super::task_id::TaskId;
 
@@ -189,16 +190,24 @@ pub fn put_slice(block: *mut u8, at: &TaskLayout, asked_us: u64) {
 const HEADER: usize = 64;
 /// Bytes behind each block: where absent fields are written.
 const SCRATCH: usize = 64;
-const BLOCKS_PER_CHUNK: usize = 256;
+/// Blocks of the first chunk, and the fewest of each other.
+const FEW: usize = 256;
+const HUGE_PAGE: usize = 2 << 20;
 
 /// All tasks' blocks. They never move, and come zeroed from the system, so that untouched pages of
-/// a large structure cost nothing.
+/// a large structure cost nothing. Many tasks touch all pages; if these were small, most of the
+/// time that it takes to make a task would be page faults, so all chunks but the first are huge
+/// pages.
 pub struct Arena {
     /// Where fields are; absent ones point behind the block.
     pub layout: TaskLayout,
     stride: usize,
-    chunks: Vec<*mut u8>,
-    used: usize,
+    chunks: Vec<Chunk>,
+    /// The begin of the next block.
+    next: *mut u8,
+    /// Blocks that the last chunk still has room for.
+    left: usize,
+    used: u32,
 }
 
 impl Arena {
@@ -209,42 +218,73 @@ impl Arena {
             layout: layout.with_scratch(size as u32),
             stride: HEADER + size + SCRATCH,
             chunks: Vec::new(),
+            next: null_mut(),
+            left: 0,
             used: 0,
         }
     }
 
     /// A new, zeroed block for the next task.
     pub fn add(&mut self) -> *mut u8 {
-        let (chunk, place) = (self.used / BLOCKS_PER_CHUNK, self.used % BLOCKS_PER_CHUNK);
-        if chunk == self.chunks.len() {
-            let layout = self.chunk_layout();
-            // SAFETY: the layout is not empty.
-            let fresh = unsafe { alloc_zeroed(layout) };
-            if fresh.is_null() {
-                handle_alloc_error(layout);
-            }
-            self.chunks.push(fresh);
+        if self.left == 0 {
+            self.grow();
         }
-        // SAFETY: the block lies inside its chunk.
-        let block = unsafe { self.chunks[chunk].add(place * self.stride + HEADER) };
+        // SAFETY: the chunk has room for a block, its header and its scratch.
+        let block = unsafe { self.next.add(HEADER) };
         // SAFETY: the header precedes the block in the same chunk, and is aligned.
-        unsafe { block.sub(8).cast::<u32>().write(self.used as u32) };
-        self.used += 1;
+        unsafe { block.sub(8).cast::<u32>().write(self.used) };
+        self.next = self.next.wrapping_add(self.stride);
+        (self.left, self.used) = (self.left - 1, self.used + 1);
         block
     }
 
-    fn chunk_layout(&self) -> Layout {
-        Layout::from_size_align(self.stride * BLOCKS_PER_CHUNK, 64).expect("a sane structure size")
+    fn grow(&mut self) {
+        let few = FEW * self.stride;
+        let (chunk, bytes) = match self.chunks.is_empty() {
+            true => (Chunk::new(few), few),
+            false => Chunk::of_huge_pages(few),
+        };
+        (self.next, self.left) = (chunk.begin, bytes / self.stride);
+        self.chunks.push(chunk);
     }
 }
 
-impl Drop for Arena {
-    fn drop(&mut self) {
-        let layout = self.chunk_layout();
-        for &chunk in &self.chunks {
-            // SAFETY: allocated with the same layout.
-            unsafe { dealloc(chunk, layout) };
+/// Zeroed memory from the system.
+struct Chunk {
+    mapped: *mut u8,
+    bytes: usize,
+    /// Its first byte of use.
+    begin: *mut u8,
+}
+
+impl Chunk {
+    fn new(bytes: usize) -> Chunk {
+        let rights = libc::PROT_READ | libc::PROT_WRITE;
+        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a new mapping, which changes no other memory.
+        let mapped = unsafe { libc::mmap(null_mut(), bytes, rights, kind, -1, 0) };
+        if mapped == libc::MAP_FAILED {
+            handle_alloc_error(Layout::from_size_align(bytes, 64).expect("a sane structure size"));
         }
+        Chunk { mapped: mapped.cast(), bytes, begin: mapped.cast() }
+    }
+
+    /// At least so many bytes from the boundary of a huge page on, and how many these are. A system
+    /// without huge pages gives small ones.
+    fn of_huge_pages(fewest: usize) -> (Chunk, usize) {
+        let bytes = fewest.next_multiple_of(HUGE_PAGE);
+        let mut chunk = Chunk::new(bytes + HUGE_PAGE);
+        chunk.begin = chunk.mapped.wrapping_add(chunk.mapped.align_offset(HUGE_PAGE));
+        // SAFETY: advice about pages of the chunk, which does not change their content.
+        unsafe { libc::madvise(chunk.begin.cast(), bytes, libc::MADV_HUGEPAGE) };
+        (chunk, bytes)
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        // SAFETY: mapped with the same size, and its owner is gone.
+        unsafe { libc::munmap(self.mapped.cast(), self.bytes) };
     }
 }
 

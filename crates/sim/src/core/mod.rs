@@ -6,6 +6,9 @@
 //! and `tick` are the kernel's `core.c`; `rt`, `deadline` and `ext_server` are the classes above
 //! sched_ext. sched_ext itself is `crate::ext`.
 //!
+//! What happens at each switch is inlined, here and in `crate::ext`. Its rare cases are functions
+//! of their own that are not: otherwise each function would save registers for them at each switch.
+//!
 //! DIVERGES: the machine has no kernel threads, device interrupts or daemons; a real machine has
 //! about eighty threads, which wake now and then.
 
@@ -16,6 +19,7 @@ pub(crate) mod cpu_work;
 pub(crate) mod deadline;
 pub(crate) mod deadline_queue;
 pub(crate) mod event_loop;
+mod event_wheel;
 pub(crate) mod events;
 pub(crate) mod ext_server;
 pub(crate) mod kernel;

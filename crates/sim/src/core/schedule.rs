@@ -24,10 +24,11 @@ impl Core {
     /// Chooses the next task of a CPU. With `end`, the current task stops being runnable and gets
     /// this state.
     pub(crate) fn schedule(&mut self, cpu: u32, end: Option<State>) {
-        let previous = self.machine.cpus[cpu as usize].curr;
         self.machine.pause(cpu);
         self.machine.charge(cpu, self.machine.costs.schedule_ns);
-        self.machine.cpus[cpu as usize].need_resched = false;
+        let here = self.machine.cpu_mut(cpu);
+        here.need_resched = false;
+        let previous = here.curr;
         if let Some(state) = end {
             self.machine.set_state(previous, state);
             let dead = if state == State::Dead { DEQ_SPECIAL } else { 0 };
@@ -53,6 +54,7 @@ impl Core {
         }
     }
 
+    #[inline]
     fn pick_next(&mut self, cpu: u32, previous: TaskId) -> TaskId {
         if self.machine.nr_real_time > 0
             && let Some(next) = self.pick_real_time(cpu, previous)
@@ -63,6 +65,7 @@ impl Core {
     }
 
     /// Picks from the classes above sched_ext, and from the deadline server of sched_ext.
+    #[inline(never)]
     fn pick_real_time(&mut self, cpu: u32, previous: TaskId) -> Option<TaskId> {
         let was = self.machine.task(previous).class;
         if was <= Class::Rt {
@@ -81,6 +84,7 @@ impl Core {
         self.machine.cpus[cpu as usize].rt.first()
     }
 
+    #[inline]
     pub(crate) fn put_previous(&mut self, cpu: u32, previous: TaskId, next: TaskId) {
         let class = self.machine.task(previous).class;
         match class {
@@ -98,12 +102,13 @@ impl Core {
         }
     }
 
+    #[inline]
     pub(crate) fn set_next(&mut self, cpu: u32, next: TaskId) {
         let (clock, at) = (self.machine.clock(cpu), self.machine.arena.layout.exec_start);
         let this = self.machine.task_mut(next);
         this.exec_start = clock;
         put(this.memory, at, clock);
-        match self.machine.task(next).class {
+        match this.class {
             Class::Ext => self.set_next_ext(cpu, next),
             Class::Idle => self.update_idle(cpu, true, true),
             Class::Rt | Class::Deadline => {}
@@ -111,6 +116,7 @@ impl Core {
     }
 
     /// `context_switch()`, with its cost and its measurement.
+    #[inline]
     fn switch(&mut self, cpu: u32, previous: TaskId, next: TaskId) {
         let clock = self.machine.clock(cpu);
         self.count_off(cpu, previous, clock);
@@ -128,10 +134,13 @@ impl Core {
         put(self.machine.task(next).memory, at, 1i32);
     }
 
+    #[inline]
     fn record_switch(&mut self, clock: u64, cpu: u32, from: TaskId, to: TaskId) {
-        let (left, came) = (self.machine.task(from), self.machine.task(to));
-        let preempted = !self.machine.yielding;
-        self.recorder.switch(clock, cpu, (from, left), (to, came), preempted);
+        self.recorder.switches += 1;
+        if let Some(trace) = &mut self.recorder.trace {
+            let (left, came) = (self.machine.task(from), self.machine.task(to));
+            trace.switch(clock, cpu, (from, left), (to, came), !self.machine.yielding);
+        }
     }
 
     /// The stopper thread takes the CPU from its task.
@@ -147,16 +156,16 @@ impl Core {
     }
 
     /// The previous task leaves the CPU.
+    #[inline(always)]
     fn count_off(&mut self, cpu: u32, previous: TaskId, clock: u64) {
         if previous.0 == cpu {
             return;
         }
         let task = &self.machine.tasks[previous.0 as usize];
-        let runnable = task.state == State::Runnable;
         let stat = &mut self.machine.stats[previous.0 as usize];
         stat.ran_ns += clock.saturating_sub(stat.runs_since);
         self.recorder.ran(task.group, stat.runs_since, clock);
-        let at = if runnable {
+        let at = if task.state == State::Runnable {
             stat.involuntary += 1;
             stat.runnable_at = clock;
             self.machine.arena.layout.nivcsw
@@ -169,6 +178,7 @@ impl Core {
 
     /// The next task starts to run. Returns the cost of fetching its memory from another CPU's
     /// cache, ns.
+    #[inline]
     fn count_on(&mut self, cpu: u32, next: TaskId, clock: u64) -> u64 {
         if next.0 == cpu {
             return 0;

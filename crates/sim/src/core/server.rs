@@ -6,8 +6,6 @@
 //! part in EDF with a deadline of one second, which makes a difference only for deadline tasks with
 //! longer deadlines.
 
-use super::events::holds;
-
 const PERIOD_NS: u64 = 1_000_000_000;
 const RUNTIME_NS: u64 = 50_000_000;
 
@@ -56,7 +54,7 @@ impl Server {
 
     /// The timer expires. Returns false if it is an outdated one, which changes nothing.
     pub fn expire(&mut self, generation: u32) -> bool {
-        if !holds(generation, self.generation) {
+        if generation != self.generation {
             return false;
         }
         self.armed = false;

@@ -45,10 +45,10 @@ pub enum OpsState {
 
 /// `SCX_TASK_QUEUED`: on the CPU's run queue.
 pub const QUEUED: u8 = 1;
+/// `SCX_TASK_IN_CUSTODY`: `ops.dequeue` is due when it leaves the scheduler.
+pub const IN_CUSTODY: u8 = 2;
 /// The task has run, so its waiting time starts again at the next enqueue.
-pub const RESET_RUNNABLE_AT: u8 = 2;
-/// In the scheduler's custody: `ops.dequeue` is due when it leaves.
-pub const IN_CUSTODY: u8 = 4;
+pub const RESET_RUNNABLE_AT: u8 = 4;
 /// Directly dispatched to another CPU's local queue, but not moved there yet.
 pub const DEFERRED: u8 = 8;
 /// `ops.enable` was called.

@@ -66,7 +66,7 @@ impl MachineState {
         let at = self.arena.layout;
         let task = &mut self.tasks[id.0 as usize];
         let mask = &self.masks[task.mask as usize];
-        task.nr_allowed = mask.count();
+        task.nr_allowed = if task.mask == 0 { self.topology.cpus } else { mask.count() };
         put(task.memory, at.nr_cpus_allowed, task.nr_allowed);
         let words = (at.cpus_mask_bytes / 8) as usize;
         for (index, &word) in mask.words().iter().take(words).enumerate() {
@@ -131,6 +131,18 @@ impl MachineState {
 }
 
 impl Core {
+    /// Makes room for all tasks that do not begin by a fork, so that nothing is moved while they
+    /// are added.
+    pub(crate) fn reserve_tasks(&mut self) {
+        let starting: usize =
+            self.workload.groups().iter().map(|group| group.starts_ns.len()).sum();
+        let tasks = self.machine.topology.cpus as usize + 1 + starting;
+        self.machine.tasks.reserve_exact(tasks);
+        self.machine.stats.reserve_exact(tasks);
+        self.ext.reserve_tasks(tasks);
+        self.workload.reserve_tasks(tasks);
+    }
+
     /// Creates a task that is not woken yet.
     pub(crate) fn add_task(&mut self, new: &NewTask) -> TaskId {
         let id = self.machine.add_task(new);

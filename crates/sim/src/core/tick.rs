@@ -4,10 +4,10 @@
 use model::PolicyClass;
 use model::trace::Preemption;
 
-use super::Core;
 use super::events::EventKind;
-use super::memory::put;
+use super::memory::{get, put};
 use super::task::Class;
+use super::{Core, TaskId};
 use crate::flags::SLICE_INF;
 
 /// `RR_TIMESLICE`, ns.
@@ -16,11 +16,12 @@ const RR_QUANTUM_NS: u64 = 100_000_000;
 impl Core {
     /// Charges the current task with the time since the last call.
     pub(crate) fn update_curr(&mut self, cpu: u32) {
-        let clock = self.machine.clock(cpu);
-        let id = self.machine.cpus[cpu as usize].curr;
+        let here = &self.machine.cpus[cpu as usize];
+        let id = here.curr;
         if id.0 == cpu {
             return;
         }
+        let clock = self.machine.now.max(here.free_at);
         let task = &mut self.machine.tasks[id.0 as usize];
         let delta = clock.saturating_sub(task.exec_start);
         if delta == 0 {
@@ -29,24 +30,26 @@ impl Core {
         task.exec_start = clock;
         task.cpu_ns += delta;
         put(task.memory, self.machine.arena.layout.sum_exec_runtime, task.cpu_ns);
-        let (class, policy) = (task.class, task.policy);
-        match class {
+        match task.class {
             Class::Ext => {
-                let slice = self.slice(id);
+                let at = self.machine.arena.layout.slice;
+                let slice: u64 = get(task.memory, at);
                 if slice != SLICE_INF {
-                    self.set_slice(id, slice.saturating_sub(delta));
+                    put(task.memory, at, slice.saturating_sub(delta));
                 }
                 if self.machine.nr_real_time > 0 {
                     self.serve(cpu, delta);
                 }
             }
-            Class::Deadline if policy.reclaim => {
-                let used = self.machine.reclaimed(cpu, id, delta);
-                self.machine.task_mut(id).dl_runtime -= used as i64;
-            }
-            Class::Deadline => task.dl_runtime -= delta as i64,
+            Class::Deadline => self.use_budget(cpu, id, delta),
             Class::Rt | Class::Idle => {}
         }
+    }
+
+    fn use_budget(&mut self, cpu: u32, id: TaskId, ns: u64) {
+        let reclaims = self.machine.task(id).policy.reclaim;
+        let used = if reclaims { self.machine.reclaimed(cpu, id, ns) } else { ns };
+        self.machine.task_mut(id).dl_runtime -= used as i64;
     }
 
     pub(crate) fn on_tick(&mut self, cpu: u32) {

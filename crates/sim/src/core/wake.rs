@@ -12,6 +12,14 @@ impl MachineState {
     fn is_queued(&self, task: TaskId) -> bool {
         !(self.task(task).class == Class::Deadline && self.task(task).dl_throttled)
     }
+
+    /// A CPU that the task may not use is silently replaced (`select_fallback_rq`): the nearest.
+    #[cold]
+    fn fallback_rq(&self, task: TaskId, previous: u32) -> u32 {
+        let (mask, node_of) = (self.cpus_allowed(task), &self.topology.node_of);
+        let near = mask.iter().find(|&cpu| node_of[cpu as usize] == node_of[previous as usize]);
+        near.or_else(|| mask.first()).unwrap_or(previous)
+    }
 }
 
 impl Core {
@@ -41,6 +49,7 @@ impl Core {
     }
 
     /// The CPU for a woken or new task, and whether its class selected it (`select_task_rq`).
+    #[inline(always)]
     fn select_rq(&mut self, task: TaskId, wake_flags: u64) -> (u32, bool) {
         let sleeper = self.machine.task(task);
         let previous = sleeper.cpu;
@@ -53,19 +62,12 @@ impl Core {
             Class::Deadline => self.machine.select_rq_deadline(task),
             Class::Idle => previous,
         };
-        if self.machine.allowed(task, cpu) {
-            return (cpu, true);
-        }
-        // A CPU that the task may not use is silently replaced (`select_fallback_rq`): the nearest.
-        let mask = self.machine.cpus_allowed(task);
-        let near = mask.iter().find(|&cpu| {
-            self.machine.topology.node_of[cpu as usize]
-                == self.machine.topology.node_of[previous as usize]
-        });
-        (near.or_else(|| mask.first()).unwrap_or(previous), true)
+        let is_allowed = self.machine.allowed(task, cpu);
+        (if is_allowed { cpu } else { self.machine.fallback_rq(task, previous) }, true)
     }
 
     /// Puts a runnable task on a CPU's run queue.
+    #[inline]
     pub(crate) fn activate(&mut self, task: TaskId, cpu: u32, flags: u64) {
         match self.machine.task(task).class {
             Class::Ext => self.enqueue_ext(cpu, task, flags),
@@ -76,6 +78,7 @@ impl Core {
     }
 
     /// Takes a task off its run queue.
+    #[inline]
     pub(crate) fn deactivate(&mut self, task: TaskId, flags: u64) {
         let cpu = self.machine.task(task).cpu;
         match self.machine.task(task).class {
@@ -88,22 +91,27 @@ impl Core {
 
     /// Checks for preemption by a woken task (`wakeup_preempt`). A task of a higher class
     /// always preempts. Within a class the class decides; sched_ext never preempts by itself.
+    #[inline(always)]
     pub(crate) fn wakeup_preempt(&mut self, cpu: u32, task: TaskId) {
         let (current, class) = (self.machine.curr_class(cpu), self.machine.task(task).class);
-        let wins = class < current
-            || (class == current
-                && match class {
-                    Class::Rt => self.rt_preempts(cpu, task),
-                    Class::Deadline => self.machine.deadline_preempts(cpu, task),
-                    _ => false,
-                });
+        let wins = class < current || class == current && self.wins_in_class(cpu, task);
         if wins && self.machine.is_queued(task) {
             self.because(cpu, Preemption::MoreImportant { pid: task.0 });
             self.machine.resched(cpu);
         }
     }
 
+    #[inline(never)]
+    fn wins_in_class(&mut self, cpu: u32, task: TaskId) -> bool {
+        match self.machine.task(task).class {
+            Class::Rt => self.rt_preempts(cpu, task),
+            Class::Deadline => self.machine.deadline_preempts(cpu, task),
+            Class::Ext | Class::Idle => false,
+        }
+    }
+
     /// `task_woken()`: what the class does after the wake-up.
+    #[inline]
     fn after_wakeup(&mut self, cpu: u32, task: TaskId) {
         let decided = self.machine.cpus[cpu as usize].need_resched;
         match self.machine.task(task).class {

@@ -10,6 +10,7 @@ use crate::flags::*;
 impl Core {
     /// Makes sure that the local queue holds a task or that the previous task keeps running.
     /// Returns false if there is neither.
+    #[inline]
     pub(crate) fn balance(&mut self, cpu: u32, previous: TaskId) -> bool {
         let on_ext = self.machine.task(previous).class == Class::Ext;
         let mut queued = false;
@@ -40,16 +41,20 @@ impl Core {
         true
     }
 
+    #[inline(always)]
     fn consume_builtin(&mut self, cpu: u32) -> bool {
         let global = self.global_queue(cpu);
-        if self.ext.queues.len(global) > 0 && self.consume(cpu, global, 0) {
-            return true;
-        }
-        let bypass = self.bypass_queue();
-        self.ext.bypass && self.consume(cpu, bypass, 0)
+        (self.ext.queues.len(global) > 0 || self.ext.bypass) && self.consume_either(cpu, global)
+    }
+
+    /// Out of line, because schedulers rarely use these queues.
+    #[inline(never)]
+    fn consume_either(&mut self, cpu: u32, global: u32) -> bool {
+        self.consume(cpu, global, 0) || self.ext.bypass && self.consume(cpu, self.bypass_queue(), 0)
     }
 
     /// Calls `ops.dispatch` until there is a task, or until it dispatches nothing.
+    #[inline]
     fn dispatch_loop(&mut self, cpu: u32, previous: Option<TaskId>, queued: bool) -> Option<bool> {
         for round in 1..=DSP_MAX_LOOPS {
             self.ext.nr_dispatched = 0;
@@ -76,10 +81,14 @@ impl Core {
     }
 
     /// `flush_dispatch_buf()`.
+    #[inline]
     pub(crate) fn flush(&mut self) {
-        if self.ext.buffer.is_empty() {
-            return;
+        if !self.ext.buffer.is_empty() {
+            self.flush_buffer();
         }
+    }
+
+    fn flush_buffer(&mut self) {
         let mut buffer = std::mem::take(&mut self.ext.buffer);
         self.ext.nr_dispatched += buffer.len() as u32;
         for entry in &buffer {
@@ -150,10 +159,12 @@ impl Core {
 
     /// `consume_dispatch_q()`: moves the first task of a queue that may run on the CPU to the CPU's
     /// local queue.
+    #[inline]
     pub(crate) fn consume(&mut self, cpu: u32, queue: u32, flags: u64) -> bool {
-        if self.ext.queues.len(queue) == 0 {
-            return false;
-        }
+        self.ext.queues.len(queue) > 0 && self.consume_first(cpu, queue, flags)
+    }
+
+    fn consume_first(&mut self, cpu: u32, queue: u32, flags: u64) -> bool {
         self.lock_queue(queue);
         let mut at = self.ext.queues.first(queue);
         while at != NONE {
@@ -185,6 +196,7 @@ impl Core {
     }
 
     /// `scx_bpf_dsq_move_to_local()`. False if the queue has no task for this CPU.
+    #[inline]
     pub fn dsq_move_to_local(&mut self, dsq_id: u64, enq_flags: u64) -> bool {
         if !self.may_insert(enq_flags) {
             return false;
@@ -192,12 +204,17 @@ impl Core {
         self.flush();
         self.charge_look();
         let Some(queue) = self.user_queue(dsq_id) else {
-            self.error(format!("invalid DSQ ID 0x{dsq_id:016x}"));
+            self.refuse_source(dsq_id);
             return false;
         };
         let moved = self.consume(self.machine.this_cpu, queue, enq_flags);
         self.ext.nr_dispatched += u32::from(moved);
         moved
+    }
+
+    #[cold]
+    fn refuse_source(&mut self, dsq_id: u64) {
+        self.error(format!("invalid DSQ ID 0x{dsq_id:016x}"));
     }
 
     /// `scx_bpf_dispatch_nr_slots()`.

@@ -81,6 +81,11 @@ pub struct Queues {
 }
 
 impl Queues {
+    /// Makes room for the nodes of this many tasks.
+    pub fn reserve_tasks(&mut self, tasks: usize) {
+        self.nodes.reserve_exact(tasks);
+    }
+
     /// Adds the node of the next task.
     pub fn add_task(&mut self) {
         self.nodes.push(FREE);
@@ -125,6 +130,7 @@ impl Queues {
     ///
     /// # Errors
     /// When the queue holds tasks ordered by virtual time.
+    #[inline]
     pub fn insert(&mut self, queue: u32, task: u32, head: bool) -> Result<(), Mixed> {
         if self.queues[queue as usize].root != NONE {
             return Err(Mixed::HasOrdered);
@@ -151,6 +157,7 @@ impl Queues {
     }
 
     /// Removes a task from its queue, if it is in one.
+    #[inline]
     pub fn remove(&mut self, task: u32) {
         let Node { queue, next, previous, ordered, .. } = self.nodes[task as usize];
         if queue == NONE {
@@ -176,6 +183,7 @@ impl Queues {
         (node.queue, node.next, node.previous, node.ordered) = (NONE, NONE, NONE, false);
     }
 
+    #[inline]
     fn link(&mut self, queue: u32, task: u32, after: u32) {
         let ends = &mut self.queues[queue as usize];
         ends.len += 1;

@@ -9,12 +9,14 @@ use model::trace::Preemption;
 use super::direct_dispatch::Direct;
 use super::dispatch_buffer::Dispatch;
 use super::dsq::Mixed;
+use crate::core::memory::put;
 use crate::core::task::{Class, DEFERRED, OpsState, QUEUED};
 use crate::core::{Core, TaskId};
 use crate::flags::*;
 
 impl Core {
     /// `select_task_rq_scx()`.
+    #[inline]
     pub(crate) fn select_rq_ext(&mut self, task: TaskId, previous: u32, wake_flags: u64) -> u32 {
         if !self.ext.has.select_cpu || self.ext.bypass {
             let picked = self.select_cpu_default(task, previous, wake_flags, None, 0);
@@ -31,16 +33,15 @@ impl Core {
         let cpu = call!(self, select_cpu(task, previous as i32, wake_flags));
         self.machine.cpu_mut(here).in_select_cpu = false;
         self.ext.direct = Direct::None;
-        self.machine.task_mut(task).selected_cpu = cpu;
-        crate::core::memory::put(
-            self.machine.task(task).memory,
-            self.machine.arena.layout.selected_cpu,
-            cpu,
-        );
+        let at = self.machine.arena.layout.selected_cpu;
+        let this = self.machine.task_mut(task);
+        this.selected_cpu = cpu;
+        put(this.memory, at, cpu);
         if self.cpu_valid(cpu, "from ops.select_cpu()") { cpu as u32 } else { previous }
     }
 
     /// `do_enqueue_task()`: the cases in the kernel's order.
+    #[inline]
     pub(crate) fn do_enqueue(&mut self, cpu: u32, task: TaskId, flags: u64, sticky: i32) {
         if sticky == cpu as i32 {
             return self.dispatch_enqueue(cpu, task, flags);
@@ -50,19 +51,18 @@ impl Core {
             let queue = self.bypass_queue();
             return self.dispatch_enqueue(queue, task, flags);
         }
-        if self.machine.task(task).ddsp_dsq != DSQ_INVALID {
-            return self.direct_dispatch(cpu, task, flags);
+        if self.machine.task(task).ddsp_dsq == DSQ_INVALID {
+            if self.machine.task(task).exiting && self.ext.ops_flags & OPS_ENQ_EXITING == 0 {
+                self.refill(task);
+                return self.dispatch_enqueue(cpu, task, flags);
+            }
+            if !self.ext.has.enqueue {
+                self.refill(task);
+                let queue = self.global_queue(self.machine.task(task).cpu);
+                return self.dispatch_enqueue(queue, task, flags);
+            }
+            self.hand_over(cpu, task, flags);
         }
-        if self.machine.task(task).exiting && self.ext.ops_flags & OPS_ENQ_EXITING == 0 {
-            self.refill(task);
-            return self.dispatch_enqueue(cpu, task, flags);
-        }
-        if !self.ext.has.enqueue {
-            self.refill(task);
-            let queue = self.global_queue(self.machine.task(task).cpu);
-            return self.dispatch_enqueue(queue, task, flags);
-        }
-        self.hand_over(cpu, task, flags);
         if self.machine.task(task).ddsp_dsq != DSQ_INVALID {
             self.direct_dispatch(cpu, task, flags);
         }
@@ -70,6 +70,7 @@ impl Core {
 
     /// Calls `ops.enqueue`. Afterwards the scheduler has the task, unless it dispatched the task
     /// directly.
+    #[inline(never)]
     fn hand_over(&mut self, cpu: u32, task: TaskId, flags: u64) {
         self.machine.cpus[cpu as usize].qseq += 1;
         let qseq = self.machine.cpus[cpu as usize].qseq;
@@ -87,6 +88,7 @@ impl Core {
 
     /// `direct_dispatch()`: immediate, except that an insertion into another CPU's local queue is
     /// deferred.
+    #[inline(always)]
     fn direct_dispatch(&mut self, cpu: u32, task: TaskId, flags: u64) {
         let wanted = self.machine.task(task).ddsp_dsq;
         let queue = self.find_queue(cpu, wanted, task);
@@ -105,10 +107,15 @@ impl Core {
     }
 
     /// Does the deferred direct dispatches to other CPUs, now that no lock is held.
+    #[inline]
     pub(crate) fn run_deferred(&mut self) {
-        if self.ext.deferred.is_empty() {
-            return;
+        if !self.ext.deferred.is_empty() {
+            self.dispatch_deferred();
         }
+    }
+
+    #[inline(never)]
+    fn dispatch_deferred(&mut self) {
         let mut tasks = std::mem::take(&mut self.ext.deferred);
         for &task in &tasks {
             if self.machine.task(task).scx & DEFERRED == 0 {
@@ -128,17 +135,18 @@ impl Core {
     }
 
     /// `dispatch_enqueue()`: inserts the task into a queue.
+    #[inline(never)]
     pub(crate) fn dispatch_enqueue(&mut self, queue: u32, task: TaskId, flags: u64) {
         let mut queue = queue;
         let id = self.ext.queues.queues[queue as usize].id;
         if id == DSQ_INVALID {
-            self.error("attempting to dispatch to a destroyed dsq".into());
+            self.refuse_queue("attempting to dispatch to a destroyed dsq");
             queue = self.global_queue(self.machine.task(task).cpu);
         }
         let builtin = queue < self.first_user_queue();
         let mut flags = flags;
         if builtin && flags & ENQ_DSQ_PRIQ != 0 {
-            self.error("cannot use vtime ordering for built-in DSQs".into());
+            self.refuse_queue("cannot use vtime ordering for built-in DSQs");
             flags &= !ENQ_DSQ_PRIQ;
         }
         self.lock_queue(queue);
@@ -166,6 +174,12 @@ impl Core {
         }
     }
 
+    #[cold]
+    fn refuse_queue(&mut self, why: &str) {
+        self.error(why.into());
+    }
+
+    #[cold]
     fn refuse_mixture(&mut self, id: u64, task: TaskId, mixed: Mixed) {
         let kind = if mixed == Mixed::HasFifo { "FIFO" } else { "PRIQ" };
         self.error(format!("DSQ ID 0x{id:016x} already had {kind}-enqueued tasks"));
@@ -174,6 +188,7 @@ impl Core {
     }
 
     /// `local_dsq_post_enq()`: reschedules the CPU if the insertion demands it.
+    #[inline(always)]
     pub(crate) fn after_local(&mut self, cpu: u32, task: TaskId, flags: u64) {
         self.leave_custody(task, 0);
         let here = &self.machine.cpus[cpu as usize];
@@ -195,6 +210,7 @@ impl Core {
 /// The kfuncs that insert.
 impl Core {
     /// `scx_bpf_dsq_insert()`. False if it was refused, with an error.
+    #[inline]
     pub fn dsq_insert(&mut self, task: TaskId, dsq_id: u64, slice: u64, enq_flags: u64) -> bool {
         if !self.may_insert(enq_flags) {
             return false;
@@ -220,55 +236,64 @@ impl Core {
         self.commit(task, dsq_id, enq_flags | ENQ_DSQ_PRIQ)
     }
 
+    #[inline]
     pub(crate) fn may_insert(&mut self, enq_flags: u64) -> bool {
-        if enq_flags & ENQ_INTERNAL_MASK != 0 {
-            self.error(format!("invalid enq_flags 0x{enq_flags:x}"));
-        } else if enq_flags & ENQ_IMMED != 0 {
-            self.error("SCX_ENQ_IMMED is not modelled by the simulator; use the vm backend".into());
+        let is_valid = enq_flags & (ENQ_INTERNAL_MASK | ENQ_IMMED) == 0;
+        if !is_valid {
+            self.refuse_flags(enq_flags);
         }
-        enq_flags & (ENQ_INTERNAL_MASK | ENQ_IMMED) == 0
+        is_valid
+    }
+
+    #[cold]
+    fn refuse_flags(&mut self, enq_flags: u64) {
+        self.error(match enq_flags & ENQ_INTERNAL_MASK {
+            0 => "SCX_ENQ_IMMED is not modelled by the simulator; use the vm backend".into(),
+            _ => format!("invalid enq_flags 0x{enq_flags:x}"),
+        });
     }
 
     /// Sets the slice; 0 keeps the remaining slice, but at least 1 ns.
+    #[inline]
     fn give_slice(&mut self, task: TaskId, slice: u64) {
         let slice = if slice == 0 { self.slice(task).max(1) } else { slice };
         self.set_slice(task, slice);
     }
 
+    #[inline]
     fn commit(&mut self, task: TaskId, dsq_id: u64, enq_flags: u64) -> bool {
-        self.suspect(dsq_id);
+        if dsq_id != DSQ_LOCAL {
+            self.suspect(dsq_id);
+        }
         self.charge_look();
-        match self.ext.direct {
-            Direct::Of(expected) if expected == task => {
-                let this = self.machine.task_mut(task);
-                (this.ddsp_dsq, this.ddsp_flags) = (dsq_id, enq_flags);
-                self.ext.direct = Direct::Done;
-                true
-            }
+        if self.ext.direct == Direct::Of(task) {
+            let this = self.machine.task_mut(task);
+            (this.ddsp_dsq, this.ddsp_flags) = (dsq_id, enq_flags);
+            self.ext.direct = Direct::Done;
+            return true;
+        }
+        let in_dispatch = self.machine.cpus[self.machine.this_cpu as usize].in_balance
+            && self.ext.direct == Direct::None;
+        if !in_dispatch || self.ext.buffer.len() >= self.ext.max_batch as usize {
+            self.refuse_insertion(task, in_dispatch);
+            return false;
+        }
+        let qseq = self.machine.task(task).qseq;
+        self.ext.buffer.push(Dispatch { task, qseq, dsq_id, flags: enq_flags });
+        true
+    }
+
+    #[cold]
+    fn refuse_insertion(&mut self, task: TaskId, in_dispatch: bool) {
+        self.error(match self.ext.direct {
             Direct::Of(expected) => {
                 let (want, got) = (self.name(expected), self.name(task));
-                self.error(format!("scheduling for {want} but trying to direct-dispatch {got}"));
-                false
+                format!("scheduling for {want} but trying to direct-dispatch {got}")
             }
-            Direct::Done => {
-                let name = self.name(task);
-                self.error(format!("{name} already direct-dispatched"));
-                false
-            }
-            Direct::None if !self.machine.cpus[self.machine.this_cpu as usize].in_balance => {
-                self.error("tasks can be inserted only in select_cpu, enqueue and dispatch".into());
-                false
-            }
-            Direct::None if self.ext.buffer.len() >= self.ext.max_batch as usize => {
-                self.error("dispatch buffer overflow".into());
-                false
-            }
-            Direct::None => {
-                let qseq = self.machine.task(task).qseq;
-                self.ext.buffer.push(Dispatch { task, qseq, dsq_id, flags: enq_flags });
-                true
-            }
-        }
+            Direct::Done => format!("{} already direct-dispatched", self.name(task)),
+            Direct::None if in_dispatch => "dispatch buffer overflow".into(),
+            Direct::None => "tasks can be inserted only in select_cpu, enqueue and dispatch".into(),
+        });
     }
 
     /// A task in error messages, as the kernel writes it.

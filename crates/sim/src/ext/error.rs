@@ -48,12 +48,18 @@ impl Core {
     }
 
     /// Checks a CPU number from the scheduler (`ops_cpu_valid`).
+    #[inline]
     pub fn cpu_valid(&mut self, cpu: i32, place: &str) -> bool {
         let valid = cpu >= 0 && (cpu as u32) < self.machine.topology.cpus;
         if !valid {
-            self.error(format!("invalid CPU {cpu} {place}").trim_end().into());
+            self.refuse_cpu(cpu, place);
         }
         valid
+    }
+
+    #[cold]
+    fn refuse_cpu(&mut self, cpu: i32, place: &str) {
+        self.error(format!("invalid CPU {cpu} {place}").trim_end().into());
     }
 
     /// The state at the ejection, like the kernel's debug dump: each CPU with work, and below it

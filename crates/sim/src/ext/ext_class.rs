@@ -78,6 +78,7 @@ impl Core {
     }
 
     /// `ops_dequeue()`: takes the task from the scheduler, which is told if it had the task.
+    #[inline]
     fn leave_scheduler(&mut self, task: TaskId, flags: u64) {
         self.unwatch(task, false);
         self.leave_custody(task, flags);
@@ -85,11 +86,16 @@ impl Core {
     }
 
     /// Calls `ops.dequeue`, exactly once per stay in the scheduler's custody.
+    #[inline]
     pub(crate) fn leave_custody(&mut self, task: TaskId, flags: u64) {
         let this = self.machine.task(task);
-        if this.scx & IN_CUSTODY == 0 || this.sticky_cpu >= 0 {
-            return;
+        if this.scx & IN_CUSTODY != 0 && this.sticky_cpu < 0 {
+            self.end_custody(task, flags);
         }
+    }
+
+    #[inline(never)]
+    fn end_custody(&mut self, task: TaskId, flags: u64) {
         if self.ext.has.dequeue {
             call!(self, dequeue(task, flags));
         }
@@ -107,23 +113,25 @@ impl Core {
     /// task's state, `SCX_TASK_READY` or `SCX_TASK_ENABLED`.
     ///
     /// DIVERGES: flags that only the core uses are always 0.
+    #[inline]
     pub(crate) fn publish_flags(&self, task: TaskId) {
         let this = self.machine.task(task);
-        let queued = if this.scx & QUEUED != 0 { 1 } else { 0 };
-        let in_custody = if this.scx & IN_CUSTODY != 0 { 2 } else { 0 };
-        let state = if this.scx & ENABLED != 0 { 4 << 8 } else { 3 << 8 };
-        put::<u32>(this.memory, self.machine.arena.layout.scx_flags, queued | in_custody | state);
+        let state = 3 + u32::from(this.scx & ENABLED != 0);
+        let flags = u32::from(this.scx & (QUEUED | IN_CUSTODY)) | state << 8;
+        put(this.memory, self.machine.arena.layout.scx_flags, flags);
     }
 
     /// `pick_task_scx()`: the task of this class that the CPU would run.
+    #[inline(always)]
     pub(crate) fn pick_ext(&mut self, cpu: u32, previous: TaskId) -> Option<TaskId> {
         self.machine.cpu_mut(cpu).in_balance = true;
         let found = self.balance(cpu, previous);
-        self.machine.cpu_mut(cpu).in_balance = false;
+        let here = self.machine.cpu_mut(cpu);
+        here.in_balance = false;
         if !found {
             return None;
         }
-        if std::mem::take(&mut self.machine.cpu_mut(cpu).keep) {
+        if std::mem::take(&mut here.keep) {
             if self.slice(previous) == 0 {
                 self.refill(previous);
             }
@@ -144,6 +152,7 @@ impl Core {
     }
 
     /// `put_prev_task_scx()`: the previous task leaves the CPU.
+    #[inline]
     pub(crate) fn put_previous_ext(&mut self, cpu: u32, task: TaskId, next: Option<TaskId>) {
         self.update_curr(cpu);
         if self.machine.task(task).scx & QUEUED == 0 {
@@ -169,13 +178,15 @@ impl Core {
     }
 
     /// `set_next_task_scx()`.
+    #[inline]
     pub(crate) fn set_next_ext(&mut self, cpu: u32, task: TaskId) {
-        if self.machine.task(task).scx & QUEUED != 0 {
+        let queued = self.machine.task(task).scx & QUEUED != 0;
+        if queued {
             self.unlink(task);
         }
         let clock = self.machine.clock(cpu);
         self.machine.task_mut(task).exec_start = clock;
-        if self.ext.has.running && self.machine.task(task).scx & QUEUED != 0 {
+        if self.ext.has.running && queued {
             call!(self, running(task));
         }
         self.unwatch(task, true);
@@ -205,6 +216,7 @@ impl Core {
     }
 
     /// Removes the task from the queue in which it waits, if any (`dispatch_dequeue`).
+    #[inline]
     pub(crate) fn unlink(&mut self, task: TaskId) {
         self.machine.task_mut(task).scx &= !DEFERRED;
         let queue = self.ext.queues.queue_of(task.0);
@@ -215,6 +227,7 @@ impl Core {
     }
 
     /// Appends the task to the watchdog's list (`set_task_runnable`).
+    #[inline]
     fn watch(&mut self, cpu: u32, task: TaskId) {
         let now = self.machine.now;
         let tail = self.machine.cpus[cpu as usize].watch_tail;
@@ -234,6 +247,7 @@ impl Core {
 
     /// Removes the task from the watchdog's list. `ran`: its waiting time starts again
     /// (`clr_task_runnable`).
+    #[inline]
     fn unwatch(&mut self, task: TaskId, ran: bool) {
         let this = &mut self.machine.tasks[task.0 as usize];
         if ran {

@@ -87,7 +87,12 @@ impl ExtState {
         &self.queues
     }
 
-    /// Makes room for the next task.
+    /// Makes room for this many tasks.
+    pub(crate) fn reserve_tasks(&mut self, tasks: usize) {
+        self.queues.reserve_tasks(tasks);
+    }
+
+    /// Adds the next task.
     pub(crate) fn add_task(&mut self) {
         self.queues.add_task();
     }

@@ -17,13 +17,19 @@ struct Bounds<'a> {
 
 impl Core {
     /// `__scx_update_idle()`: updates the masks, then calls the scheduler if the state changed.
+    #[inline(always)]
     pub(crate) fn update_idle(&mut self, cpu: u32, idle: bool, notify: bool) {
         if self.ext.idle.enabled {
-            self.ext.idle.update(cpu, idle, self.machine.topology.siblings(cpu));
+            self.ext.idle.update(cpu, idle, &self.machine.topology);
         }
         if notify && self.ext.has.update_idle && !self.ext.bypass {
-            call!(self, update_idle(cpu as i32, idle));
+            self.tell_idle(cpu, idle);
         }
+    }
+
+    #[inline(never)]
+    fn tell_idle(&mut self, cpu: u32, idle: bool) {
+        call!(self, update_idle(cpu as i32, idle));
     }
 
     /// `scx_bpf_test_and_clear_cpu_idle()`: claims an idle CPU.
@@ -32,8 +38,9 @@ impl Core {
     }
 
     /// `scx_idle_test_and_clear_cpu()`.
+    #[inline]
     fn claim(&mut self, cpu: u32) -> bool {
-        self.ext.idle.claim(cpu, self.machine.topology.siblings(cpu))
+        self.ext.idle.claim(cpu, &self.machine.topology)
     }
 
     /// `cpumask_any_and_distribute()`: the next CPU after the one that this CPU found last.
@@ -76,7 +83,30 @@ impl Core {
     }
 
     /// `scx_select_cpu_dfl()`: an idle CPU for the task, claimed. `extra` narrows its CPUs further.
+    #[inline]
     pub(crate) fn select_cpu_default(
+        &mut self,
+        task: TaskId,
+        previous: u32,
+        wake_flags: u64,
+        extra: Option<&CpuMask>,
+        flags: u64,
+    ) -> Option<u32> {
+        // The search would begin with the previous CPU, and mostly end there.
+        let idle = self.ext.idle.is_core_idle(previous);
+        if wake_flags & WAKE_SYNC == 0
+            && idle
+            && self.machine.allowed(task, previous)
+            && extra.is_none_or(|extra| extra.test(previous))
+        {
+            self.claim(previous);
+            return Some(previous);
+        }
+        self.search_idle(task, previous, wake_flags, extra, flags)
+    }
+
+    #[inline(never)]
+    fn search_idle(
         &mut self,
         task: TaskId,
         previous: u32,
@@ -187,6 +217,7 @@ impl Core {
     }
 
     /// `scx_bpf_select_cpu_dfl()`: the CPU, and whether it was idle and is now claimed.
+    #[inline]
     pub fn select_cpu_dfl(&mut self, task: TaskId, previous: i32, wake_flags: u64) -> (i32, bool) {
         let picked = self.select_from_kfunc(task, previous, wake_flags, None, 0);
         if picked >= 0 { (picked, true) } else { (previous, false) }
@@ -205,6 +236,7 @@ impl Core {
         self.select_from_kfunc(task, previous, wake_flags, Some(mask), flags)
     }
 
+    #[inline]
     fn select_from_kfunc(
         &mut self,
         task: TaskId,

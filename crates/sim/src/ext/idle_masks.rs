@@ -34,25 +34,38 @@ impl IdleMasks {
         }
     }
 
-    /// Marks a CPU as idle or busy. `core` are the CPUs of its core.
-    pub(super) fn update(&mut self, cpu: u32, idle: bool, core: &CpuMask) {
+    /// Whether the CPU and its siblings are idle.
+    #[inline]
+    pub(super) fn is_core_idle(&self, cpu: u32) -> bool {
+        self.cpus.test(cpu) && (!self.smt || self.cores.test(cpu))
+    }
+
+    /// Marks a CPU as idle or busy.
+    #[inline]
+    pub(super) fn update(&mut self, cpu: u32, idle: bool, topology: &Topology) {
         match idle {
             true => self.cpus.set(cpu),
             false => self.cpus.clear(cpu),
         }
         if self.smt {
-            if !idle {
-                self.cores.remove(core);
-            } else if core.is_subset(&self.cpus) {
-                self.cores.add(core);
-            }
+            self.update_core(idle, topology.siblings(cpu));
+        }
+    }
+
+    #[inline(never)]
+    fn update_core(&mut self, idle: bool, core: &CpuMask) {
+        if !idle {
+            self.cores.remove(core);
+        } else if core.is_subset(&self.cpus) {
+            self.cores.add(core);
         }
     }
 
     /// Takes a CPU out of the masks; returns whether it was idle.
-    pub(super) fn claim(&mut self, cpu: u32, core: &CpuMask) -> bool {
-        if self.smt && core.intersects(&self.cores) {
-            self.cores.remove(core);
+    #[inline]
+    pub(super) fn claim(&mut self, cpu: u32, topology: &Topology) -> bool {
+        if self.smt {
+            self.update_core(false, topology.siblings(cpu));
         }
         let was_idle = self.cpus.test(cpu);
         self.cpus.clear(cpu);

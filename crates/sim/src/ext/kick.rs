@@ -48,7 +48,16 @@ impl Core {
     }
 
     /// `kick_cpus_irq_workfn()`.
+    #[inline]
     pub(crate) fn run_kicks(&mut self, here: u32) {
+        let cpu = &self.machine.cpus[here as usize];
+        if cpu.reenqueue_local || !cpu.kicks.is_empty() {
+            self.do_irq_work(here);
+        }
+    }
+
+    #[inline(never)]
+    fn do_irq_work(&mut self, here: u32) {
         if self.machine.cpus[here as usize].reenqueue_local {
             self.machine.cpu_mut(here).reenqueue_local = false;
             self.reenqueue(here);
@@ -148,6 +157,7 @@ impl Core {
     }
 
     /// `scx_bpf_task_set_slice()`.
+    #[inline]
     pub fn task_set_slice(&mut self, task: TaskId, slice: u64) -> bool {
         self.charge_look();
         self.set_slice(task, slice);
@@ -155,6 +165,7 @@ impl Core {
     }
 
     /// `scx_bpf_task_set_dsq_vtime()`.
+    #[inline]
     pub fn task_set_dsq_vtime(&mut self, task: TaskId, vtime: u64) -> bool {
         self.charge_look();
         self.set_dsq_vtime(task, vtime);

@@ -32,10 +32,15 @@ impl Core {
     #[inline]
     pub(crate) fn lock_queue(&mut self, queue: u32) {
         if queue >= self.machine.topology.cpus && self.machine.costs.queue_lock_ns > 0 {
-            let mut lock = self.ext.queues.queues[queue as usize].lock;
-            self.pass_lock(&mut lock);
-            self.ext.queues.queues[queue as usize].lock = lock;
+            self.lock_shared(queue);
         }
+    }
+
+    #[inline(never)]
+    fn lock_shared(&mut self, queue: u32) {
+        let mut lock = self.ext.queues.queues[queue as usize].lock;
+        self.pass_lock(&mut lock);
+        self.ext.queues.queues[queue as usize].lock = lock;
     }
 
     pub(crate) fn global_queue(&self, cpu: u32) -> u32 {
@@ -52,16 +57,18 @@ impl Core {
         self.bypass_queue() + 1
     }
 
+    #[inline]
     pub(crate) fn user_queue(&self, id: u64) -> Option<u32> {
         self.ext.user_queues.find(id)
     }
 
     /// `find_dsq_for_dispatch()`. For a wrong number the task goes to the global queue.
+    #[inline]
     pub(crate) fn find_queue(&mut self, cpu: u32, id: u64, task: TaskId) -> u32 {
-        let global = self.global_queue(self.machine.task(task).cpu);
         if id == DSQ_LOCAL {
             return cpu;
         }
+        let global = self.global_queue(self.machine.task(task).cpu);
         if id & DSQ_LOCAL_ON == DSQ_LOCAL_ON {
             let target = (id & DSQ_LOCAL_CPU_MASK) as i32;
             let valid = self.cpu_valid(target, "in SCX_DSQ_LOCAL_ON dispatch verdict");
@@ -71,9 +78,14 @@ impl Core {
             return global;
         }
         self.user_queue(id).unwrap_or_else(|| {
-            self.error(format!("non-existent DSQ 0x{id:x}"));
+            self.refuse_id(id);
             global
         })
+    }
+
+    #[cold]
+    fn refuse_id(&mut self, id: u64) {
+        self.error(format!("non-existent DSQ 0x{id:x}"));
     }
 
     /// Any queue that a kfunc may name.

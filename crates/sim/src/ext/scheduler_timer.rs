@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The state of a scheduler's timer.
 
-use crate::core::events::holds;
-
 /// A timer and its expiry.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SchedulerTimer {
@@ -27,7 +25,7 @@ impl SchedulerTimer {
 
     /// The CPU on which the timer expires; `None` if that expiry is outdated.
     pub(super) fn expire(&mut self, generation: u32) -> Option<u32> {
-        if !self.armed || !holds(generation, self.generation) {
+        if !self.armed || generation != self.generation {
             return None;
         }
         self.armed = false;

@@ -10,12 +10,17 @@ use crate::core::task::Task;
 use crate::core::task_id::TaskId;
 
 /// A [`Histogram`] with dense buckets, to be filled.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct DenseHistogram {
     buckets: Vec<u64>,
     min: u64,
     max: u64,
-    count: u64,
+}
+
+impl Default for DenseHistogram {
+    fn default() -> DenseHistogram {
+        DenseHistogram { buckets: Vec::new(), min: u64::MAX, max: 0 }
+    }
 }
 
 impl DenseHistogram {
@@ -23,13 +28,18 @@ impl DenseHistogram {
     #[inline]
     pub fn record(&mut self, value: u64) {
         let place = place(value);
-        if place >= self.buckets.len() {
-            self.buckets.resize((place + 1).next_power_of_two(), 0);
+        match self.buckets.get_mut(place) {
+            Some(samples) => *samples += 1,
+            None => self.record_beyond(place),
         }
-        self.buckets[place] += 1;
-        self.min = if self.count == 0 { value } else { self.min.min(value) };
+        self.min = self.min.min(value);
         self.max = self.max.max(value);
-        self.count += 1;
+    }
+
+    #[cold]
+    fn record_beyond(&mut self, place: usize) {
+        self.buckets.resize((place + 1).next_power_of_two(), 0);
+        self.buckets[place] += 1;
     }
 
     /// The largest sample; 0 if there is none.
@@ -40,11 +50,12 @@ impl DenseHistogram {
     /// The finished histogram.
     pub fn histogram(&self, name: &str, group: &str) -> Histogram {
         let filled = self.buckets.iter().enumerate().filter(|&(_, &samples)| samples > 0);
+        let count = self.buckets.iter().sum();
         Histogram {
             name: name.into(),
             group: group.into(),
-            count: self.count,
-            min: self.min,
+            count,
+            min: if count > 0 { self.min } else { 0 },
             max: self.max,
             buckets: filled.map(|(place, &samples)| (value(place), samples)).collect(),
         }
@@ -163,21 +174,6 @@ impl Recorder {
     pub(crate) fn wakeup(&mut self, group: u32, ns: u64) {
         if let Some(tally) = self.groups.get_mut(group as usize) {
             tally.wakeup.record(ns);
-        }
-    }
-
-    #[inline]
-    pub(crate) fn switch(
-        &mut self,
-        time_ns: u64,
-        cpu: u32,
-        previous: (TaskId, &Task),
-        next: (TaskId, &Task),
-        preempted: bool,
-    ) {
-        self.switches += 1;
-        if let Some(trace) = &mut self.trace {
-            trace.switch(time_ns, cpu, previous, next, preempted);
         }
     }
 

@@ -117,9 +117,14 @@ pub unsafe fn task(this: This, memory: *const u8, kfunc: &str) -> Option<TaskId>
     // SAFETY: a wrong pointer is a crash, which is reported as the scheduler's.
     let found = unsafe { core.task_at(memory) };
     if found.is_none() {
-        core.error(format!("{kfunc}() was given {memory:p}, which is no task"));
+        refuse_task(core, memory, kfunc);
     }
     found
+}
+
+#[cold]
+fn refuse_task(core: &mut Core, memory: *const u8, kfunc: &str) {
+    core.error(format!("{kfunc}() was given {memory:p}, which is no task"));
 }
 
 /// The memory of a task, null for none.

@@ -35,9 +35,7 @@ impl Core {
     fn create_one(&mut self, main: TaskId, group: usize, number: usize) {
         let start_ns = self.workload.script.groups[group].starts_ns[number];
         let mask = self.mask_of(&self.workload.script.groups[group].affinity.clone());
-        let allowed = &self.machine.masks[mask as usize];
-        let place = self.workload.live_tasks % allowed.count().max(1);
-        let cpu = allowed.iter().nth(place as usize).unwrap_or(0);
+        let cpu = self.first_cpu(mask, self.workload.live_tasks);
         let pid = self.take_pid();
         let tgid = self.pid(main);
         let policy = self.workload.script.groups[group].policy;
@@ -55,6 +53,16 @@ impl Core {
         self.begin(task, group, number as u32, start_ns);
         self.workload.progress[task.0 as usize].gate = Gate::Closed;
         self.workload.live_finite += u32::from(self.workload.script.groups[group].finite);
+    }
+
+    /// The CPU of a group's task: tasks begin on one CPU of the set after the other.
+    fn first_cpu(&self, mask: u32, tasks_before: u32) -> u32 {
+        if mask == 0 {
+            return tasks_before % self.machine.topology.cpus;
+        }
+        let allowed = &self.machine.masks[mask as usize];
+        let place = tasks_before % allowed.count().max(1);
+        allowed.iter().nth(place as usize).unwrap_or(0)
     }
 
     pub(crate) fn take_pid(&mut self) -> i32 {

@@ -63,6 +63,7 @@ impl Core {
     }
 
     /// The first call starts the sleep, the second one comes after it.
+    #[inline]
     fn sleep(&mut self, cpu: u32, task: TaskId, ns: u64) -> Flow {
         if *self.phase(task) == 1 {
             return Flow::Next;
@@ -72,11 +73,13 @@ impl Core {
     }
 
     /// The clock has been read before the call, so the call does not move the release.
+    #[inline]
     pub(crate) fn sleep_for_timer(&mut self, cpu: u32, task: TaskId, until: u64) -> Flow {
         self.machine.charge(cpu, self.machine.costs.syscall_ns + self.machine.costs.timer_set_ns);
         self.sleep_until(task, until)
     }
 
+    #[inline]
     fn sleep_until(&mut self, task: TaskId, until: u64) -> Flow {
         *self.phase(task) = 1;
         let wakes = self.machine.task(task).wakes;

@@ -11,6 +11,7 @@ use crate::core::{Core, TaskId};
 
 impl Core {
     /// The steps with which tasks wait for each other.
+    #[inline(never)]
     pub(super) fn meet(&mut self, cpu: u32, task: TaskId, op: Op) -> Flow {
         match op {
             Op::Lock(lock) => self.lock(cpu, task, lock),

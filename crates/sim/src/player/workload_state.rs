@@ -74,7 +74,12 @@ impl WorkloadState {
         &self.script.groups
     }
 
-    /// Makes room for the next task.
+    /// Makes room for this many tasks.
+    pub(crate) fn reserve_tasks(&mut self, tasks: usize) {
+        self.progress.reserve_exact(tasks);
+    }
+
+    /// Adds the next task.
     pub(crate) fn add_task(&mut self) {
         self.progress.push(Progress::default());
     }
