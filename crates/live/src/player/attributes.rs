@@ -93,6 +93,14 @@ pub fn is_plain() -> bool {
     policy == libc::SCHED_OTHER && nice() == 0
 }
 
+/// Makes the calling thread an ordinary one of nice 0, if it may be one.
+pub fn become_plain() {
+    if !is_plain() {
+        // Only raising the nice value needs a privilege, and few schedulers look at it here.
+        let _ = set_policy(0, &Policy::default());
+    }
+}
+
 /// Restricts the calling thread to CPUs.
 pub fn set_affinity(cpus: &libc::cpu_set_t) -> Result<(), Errno> {
     // SAFETY: the set is valid.

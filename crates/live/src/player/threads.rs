@@ -35,9 +35,11 @@ const PAUSE: Duration = Duration::from_micros(50);
 /// A thread that has slept as often as a shell starts them, because tasks inherit what a scheduler
 /// thinks of the task that makes them. Ours has computed at real-time priority, for which Project C
 /// gives it the worst level of all (`sched_task_renew`) and does not let it climb (`boost_task`).
+/// There the new thread would be a real-time one, too.
 pub fn start_all(run: &Arc<RunState>) -> io::Result<Vec<JoinHandle<()>>> {
     let shared = run.clone();
     let shell = Builder::new().stack_size(STACK_BYTES).spawn(move || {
+        attributes::become_plain();
         (0..SLEEPS).for_each(|_| thread::sleep(Duration::from_millis(1)));
         (gettid(), start_one_by_one(&shared))
     })?;
