@@ -12,8 +12,10 @@ use serde_json::{Value, json};
 
 use super::FLAGS;
 
-/// The longest wait for an answer: a slow machine is no failure.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// The longest wait for a condition: a slow machine is no failure.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// The longest wait for an answer, which may be that a condition was never met.
+const SILENCE: Duration = Duration::from_secs(330);
 
 /// A browser and a page on disk; `None` where there is no Chromium.
 pub fn opened(html: &str) -> Option<(Reader, PathBuf, tempfile::TempDir)> {
@@ -117,7 +119,7 @@ impl Reader {
         bytes.push(0);
         self.requests.write_all(&bytes).and_then(|()| self.requests.flush()).expect("written");
         loop {
-            let mut answer = self.answers.recv_timeout(PATIENCE).map_err(|why| why.to_string())?;
+            let mut answer = self.answers.recv_timeout(SILENCE).map_err(|why| why.to_string())?;
             if answer["id"] != json!(self.last) {
                 self.note(&answer);
                 continue;
@@ -176,22 +178,32 @@ impl Reader {
         self.call("Page.navigate", json!({ "url": url }));
     }
 
-    /// Goes through the page from top to bottom, as a reader would, and waits until all is drawn.
+    /// Goes through the page from top to bottom, as a reader would, and waits until all is drawn. A
+    /// chart that is passed before it could be drawn waits until somebody comes back.
     pub fn see_all(&mut self) {
         let step = "scrollBy({ top: innerHeight, behavior: 'instant' })";
         let end = "document.body.dataset.drawn ||
             scrollY + innerHeight >= document.documentElement.scrollHeight - 2";
         self.evaluate(&format!(
-            "(async () => {{ while (!({end})) {{ {step};
-            await new Promise((done) => requestAnimationFrame(() => setTimeout(done))); }} }})()"
+            "(async () => {{
+                const turn = () => new Promise((done) => setTimeout(done));
+                const frame = async () => {{ await new Promise(requestAnimationFrame); await turn(); }};
+                for (let last = false; ; last = {end}) {{
+                    await frame();
+                    while (nextNear()) await turn();
+                    if (last) return;
+                    {step};
+                }}
+            }})()"
         ));
         self.until("document.body.dataset.drawn === 'true'");
     }
 
     /// Waits until an expression is true.
     pub fn until(&mut self, condition: &str) {
+        let limit_ms = PATIENCE.as_millis();
         let wait = format!(
-            "new Promise((done) => {{ const end = Date.now() + 300000; \
+            "new Promise((done) => {{ const end = Date.now() + {limit_ms}; \
              const look = () => ({condition}) ? done(true) : \
              Date.now() > end ? done(false) : setTimeout(look, 20); look(); }})"
         );
