@@ -20,7 +20,8 @@
  * Differs: Slices end when they are used up, not at ticks. There is no SCHED_ISO, no care for
  *          siblings of a core or slow CPUs. Of idle CPUs the last one is taken, else the one that
  *          sched_ext finds nearest. Real-time tasks have a class of their own, and a task that one
- *          displaces stays on its CPU. yield_to() gives nothing away.
+ *          displaces stays on its CPU. On one CPU no wake-up is said to be synchronous, so that
+ *          woken tasks preempt their wakers. yield_to() gives nothing away.
  */
 #include <scx/common.bpf.h>
 #include "include/near.h"

@@ -20,7 +20,8 @@
  *          neither spared nor told from others that share the cache. Of idle CPUs the last one is
  *          taken, else the one that sched_ext finds nearest. A queue's lock is waited for, not
  *          tried. Real-time tasks have a class of their own; a task that one displaces stays on its
- *          CPU.
+ *          CPU. On one CPU no wake-up is said to be synchronous, so that woken tasks preempt their
+ *          wakers: `messaging` takes 1.9 times as long as under the original.
  */
 #include <scx/common.bpf.h>
 #include "include/near.h"
