@@ -43,7 +43,8 @@ const volatile s64 sched_child_runs_first = -1;
 /* How constants grow with the CPUs, 8 at most: 0 not, 1 by the logarithm, 2 linearly. */
 const volatile u32 sched_tunable_scaling = 1;
 /* Features. A sleeper's credit is half a latency, not a whole one (from 2.6.32 on); a new task
- * begins a slice behind; no slice is shorter than the minimum granularity (from 5.12 on). */
+ * begins a slice behind; no slice is shorter than the minimum granularity (from 5.12 on, and in
+ * 5.10.y, which has taken it over). */
 const volatile bool gentle_fair_sleepers = true, start_debit = true, base_slice = true;
 /* Woken tasks may preempt; a task that has been preempted continues after that (from 2.6.29 on);
  * a woken task that does not preempt runs next, too. */
@@ -159,7 +160,7 @@ static inline u64 sched_slice(const struct task_struct *p, const struct load *lo
 	u64 period = nr > nr_latency ? nr * min_granularity : latency, least = min_granularity;
 	u64 slice = weight ? period * weight_of(p) / weight : period;
 
-	if (!base_slice || era < 51200)
+	if (!base_slice || (era < 51200 && era != 51000))
 		return slice;
 	if (has_idle_policy(p) && weight > nr * IDLE_WEIGHT)
 		least = sched_idle_min_granularity_ns;

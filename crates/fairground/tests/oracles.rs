@@ -22,6 +22,8 @@ mod bore_inherits;
 mod cacule;
 #[path = "oracles/cfs.rs"]
 mod cfs;
+#[path = "oracles/cfs_eras.rs"]
+mod cfs_eras;
 mod common;
 #[path = "oracles/deadline.rs"]
 mod deadline;
@@ -70,7 +72,8 @@ fn all() -> Vec<Oracle> {
 
 fn known() -> Vec<Oracle> {
     let eevdf = [eevdf::oracles(), eevdf_features::oracles()].concat();
-    let fair = [vtime::oracles(), cfs::oracles(), eevdf].concat();
+    let cfs = [cfs::oracles(), cfs_eras::oracles()].concat();
+    let fair = [vtime::oracles(), cfs, eevdf].concat();
     let main = [linux24::oracles(), o1::oracles(), fair].concat();
     let ck = [bfs::oracles(), muqss::oracles(), bmq::oracles(), pds::oracles()].concat();
     let tt = [tt::oracles(), tt_on_cfs::oracles()].concat();

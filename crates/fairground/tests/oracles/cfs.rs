@@ -159,12 +159,6 @@ fn rules() -> Vec<Oracle> {
                 ("ran 24.1 of 30", 1),
             ]
         ),
-        crate::oracle::facts!(
-            "./tests/schedulers/cfs_facts.bpf.c era=60100",
-            "cfs limit",
-            "6.3 was the first to limit a slice to the latency (check_preempt_tick)",
-            ("ran 24.1 of 30", 0),
-        ),
         facts!(
             "cfs 9",
             "min_vruntime follows the lesser of the running and the first, and never goes back",
