@@ -111,7 +111,7 @@ pub fn next_in_all(masks: &[&CpuMask], start: u32) -> Option<u32> {
     let words = first.words.len();
     let in_all = |index: usize| {
         let word = first.words[index];
-        // The first is a set of idle CPUs, of which most words of a busy machine are zero.
+        // The first is a set of idle CPUs: on a busy machine most of its words are zero.
         if word == 0 { 0 } else { others.iter().fold(word, |word, mask| word & mask.words[index]) }
     };
     let found =

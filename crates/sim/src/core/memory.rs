@@ -269,7 +269,7 @@ impl Chunk {
         Chunk { mapped: mapped.cast(), bytes, begin: mapped.cast() }
     }
 
-    /// At least so many bytes from the boundary of a huge page on, and how many these are. A system
+    /// At least `fewest` bytes, from the boundary of a huge page on, and their number. A system
     /// without huge pages gives small ones.
     fn of_huge_pages(fewest: usize) -> (Chunk, usize) {
         let bytes = fewest.next_multiple_of(HUGE_PAGE);
