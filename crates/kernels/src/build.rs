@@ -104,8 +104,12 @@ pub fn build(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Kern
     let make = Make::new(workshop, &order.name, site.jobs, site.stop)?;
     hear(Event::Note("configuring"));
     let config = make.configure(&wanted)?;
-    if let Some(blind) = config::verify(&demands(order), &config)? {
+    if let Some(blind) = config::verify(&demands(order), &wanted, &config)? {
         hear(Event::Note(&blind));
+    }
+    let lost = config::lost(wanted.lines(), &config);
+    if !lost.is_empty() {
+        hear(Event::Note(&format!("without effect in this source: {}", lost.join(", "))));
     }
     hear(Event::Note(&format!("compiling {}", order.name)));
     let image = make.image(hear)?;

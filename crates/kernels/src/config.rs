@@ -52,13 +52,8 @@ pub fn check_fragment(label: &str, text: &str) -> Result<()> {
 
 /// Whether the tree took what a definition or the user demands, and what the guest needs. Returns
 /// what only the probes lack.
-pub fn verify(demands: &[String], config: &str) -> Result<Option<String>> {
-    let is_taken = |line: &&String| {
-        let Some((name, value)) = setting(line) else { return true };
-        let has = config.lines().filter_map(setting).find(|(has, _)| *has == name);
-        has.map_or(value == "n", |(_, has)| has == value)
-    };
-    let lost: Vec<&str> = demands.iter().filter(|d| !is_taken(d)).map(String::as_str).collect();
+pub fn verify(demands: &[String], wanted: &str, config: &str) -> Result<Option<String>> {
+    let lost = lost(demands.iter().map(String::as_str), config);
     if !lost.is_empty() {
         return Err(refused(format!(
             "the kernel's configuration does not take {}: the source does not know the option, or \
@@ -66,9 +61,43 @@ pub fn verify(demands: &[String], config: &str) -> Result<Option<String>> {
             lost.join(", ")
         )));
     }
+    check_ticks(wanted, config)?;
     match needs::judge(config) {
         (Some(unusable), _) => Err(refused(unusable)),
         (None, blind) => Ok(blind),
+    }
+}
+
+/// The lines that the tree did not take. Of the shared ones some sources do not know each.
+pub fn lost<'a>(lines: impl Iterator<Item = &'a str>, config: &str) -> Vec<&'a str> {
+    let has: BTreeMap<String, String> = config.lines().filter_map(setting).collect();
+    let is_lost = |line: &&str| {
+        let Some((name, value)) = setting(line) else { return false };
+        has.get(&name).map_or("n", String::as_str) != value
+    };
+    lines.filter(is_lost).collect()
+}
+
+/// Refuses a kernel with other ticks than those asked for. A patch may rename the option; then the
+/// tree falls back on a default of its own, and schedulers that count in ticks act differently.
+fn check_ticks(wanted: &str, config: &str) -> Result<()> {
+    let asked: Vec<String> = wanted
+        .lines()
+        .filter_map(setting)
+        .filter(|(_, value)| value == "y")
+        .filter_map(|(name, _)| Some(name.strip_prefix("CONFIG_HZ_")?.to_owned()))
+        .filter(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+        .filter_map(|rest| Some(rest.split('_').next()?.to_owned()))
+        .collect();
+    let ticks = config.lines().filter_map(setting).find(|(name, _)| name == "CONFIG_HZ");
+    match ticks {
+        Some((_, ticks)) if !asked.is_empty() && !asked.contains(&ticks) => Err(refused(format!(
+            "the kernel would have {ticks} ticks a second instead of {}: its source has another \
+             name for CONFIG_HZ_{}; look into kernel/Kconfig.hz and set that option",
+            asked.join(" or "),
+            asked.join(" or CONFIG_HZ_")
+        ))),
+        _ => Ok(()),
     }
 }
 
@@ -94,10 +123,21 @@ mod tests {
     fn options_that_the_source_does_not_take_are_named() {
         let config = compose(&[], None) + "# CONFIG_SCHED_BORE is not set\n";
         let demand = ["CONFIG_SCHED_BORE=y".to_owned(), "CONFIG_NUMA=n".to_owned()];
-        let error = verify(&demand, &config).unwrap_err().to_string();
+        let error = verify(&demand, "", &config).unwrap_err().to_string();
         assert!(error.contains("does not take CONFIG_SCHED_BORE=y: "), "{error}");
-        assert_eq!(verify(&demand[1..], &config).unwrap(), None);
+        assert_eq!(verify(&demand[1..], "", &config).unwrap(), None);
         let error = check_fragment("my.config", "CONFIG_A=y\nB=y\n").unwrap_err().to_string();
         assert!(error.starts_with("my.config:2: 'B=y' is no line"), "{error}");
+    }
+    #[test]
+    fn a_renamed_option_for_the_ticks_is_found_out() {
+        let wanted = compose(&[], None);
+        let config = wanted.replace("CONFIG_HZ_250=y", "CONFIG_HZ_100=y\nCONFIG_HZ=100");
+        let error = verify(&[], &wanted, &config).unwrap_err().to_string();
+        assert!(error.starts_with("the kernel would have 100 ticks a second instead of 250: "));
+        assert_eq!(lost(wanted.lines(), &config), ["CONFIG_HZ_250=y"]);
+        let renamed = compose(&["CONFIG_HZ_250_NODEF=y".to_owned()], None);
+        let config = renamed.replace("CONFIG_HZ_250=y", "CONFIG_HZ=250");
+        assert_eq!(verify(&[], &renamed, &config).unwrap(), None);
     }
 }

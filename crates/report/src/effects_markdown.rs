@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What originals change of their bases, beside what the files written after them change, as
+//! What originals change of their bases, next to what the files written after them change, as
 //! Markdown for documents and the terminal.
 
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ impl Count {
 /// How often files agree with their originals, and every headline measure that either moves.
 pub fn tables(effects: &[Effect]) -> String {
     format!(
-        "Each original against its own base, beside the file against the file's base. Headline \
+        "Each original against its own base, next to the file against the file's base. Headline \
          measures that either changes by more than 5 %:\n\n{}\n{}\n",
         summary(effects),
         rows(effects)

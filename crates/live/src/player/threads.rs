@@ -30,6 +30,11 @@ const SLEEPS: u32 = 32;
 /// The pause between two looks at a thread that is on its way to the gate.
 const PAUSE: Duration = Duration::from_micros(50);
 
+/// The pause before the first look: longer than the way to the gate. So the thread falls asleep
+/// there while no other one is runnable, and a scheduler of fair shares owes it nothing (EEVDF's
+/// lag is 0). A lag of a microsecond decides which of many equal hogs has the first slice.
+const WAY_TO_GATE: Duration = Duration::from_micros(500);
+
 /// Starts all threads, in the order of the groups; each sleeps at the gate.
 ///
 /// A thread that has slept as often as a shell starts them, because tasks inherit what a scheduler
@@ -95,13 +100,14 @@ fn wait_until_gone(tid: u32) {
 
 /// Waits until a thread sleeps at the gate, as the last one of so many.
 fn wait_until_asleep(run: &RunState, slot: &TaskSlot, threads: usize) {
+    thread::sleep(WAY_TO_GATE);
     loop {
-        thread::sleep(PAUSE);
         let is_there = run.control().ready.load(SeqCst) as usize >= threads;
         let sleeps = || thread_state(slot.tid.load(SeqCst)).is_none_or(|state| state == 'S');
         if interrupted() || (is_there && sleeps()) {
             return;
         }
+        thread::sleep(PAUSE);
     }
 }
 
@@ -164,11 +170,13 @@ fn play_from_start(task: &mut Task, slot: &TaskSlot) {
     task.timers = [TimerState::new(start_ns); MAX_TIMERS];
     slot.cpu_before_ns.store(own_cpu_ns(), SeqCst);
     let usage_before = usage::read(libc::RUSAGE_THREAD);
-    let delayed = if delay_ns > 0 { task.sleep_until(start_ns) } else { Ok(()) };
+    // Kernels disagree whether a sleep until a time that has passed is one.
+    let is_early = delay_ns > 0 && now_ns() < start_ns;
+    let delayed = if is_early { task.sleep_until(start_ns) } else { Ok(()) };
     let end = if delayed.is_ok() { steps::play(task) } else { End::Stopped };
-    let (now_ns, cpu_ns) = (now_ns(), own_cpu_ns());
+    let (end_ns, cpu_ns) = (now_ns(), own_cpu_ns());
     if end != End::Stopped && task.run.counting() {
-        finish(task, slot, start_ns, now_ns, cpu_ns);
+        finish(task, slot, start_ns, end_ns, cpu_ns);
     } else if task.run.stopped() {
         let end_ns = control.end_ns.load(SeqCst);
         task.stop_timers(end_ns);
