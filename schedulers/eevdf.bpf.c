@@ -29,6 +29,7 @@
 #include "include/slice_timer.h"
 #include "include/eevdf_queue.h"
 #include "include/fair.h"
+#include "include/preempt.h"
 
 #ifndef OVERLAY
 char _license[] SEC("license") = "GPL";
@@ -326,18 +327,15 @@ static __always_inline bool check_preempt_wakeup(const struct task_struct *p,
 }
 
 /*
- * A woken task preempts, or at least shortens the protection of a running task that is ahead of the
- * average (`update_protect_slice`).
+ * A woken task that does not preempt at least shortens the protection of a running task that is
+ * ahead of the average (`update_protect_slice`).
  */
 static __always_inline void challenge(const struct task_struct *p, struct fair_task *task, u32 cpu,
 				      struct sums sums, u64 vruntime)
 {
 	struct running *curr = of_cpu(currs, cpu);
 
-	if (check_preempt_wakeup(p, task, cpu, sums, vruntime, task->deadline)) {
-		curr->vprot = curr->vruntime;
-		resched_curr(curr, cpu);
-	} else if (p->policy == POLICY_NORMAL && forces_choice(task, curr)) {
+	if (p->policy == POLICY_NORMAL && forces_choice(task, curr)) {
 		resched_curr(curr, cpu);
 	} else if (run_to_parity && era >= 70000) {
 		curr->vprot = earlier_of(curr->vprot,
@@ -362,7 +360,7 @@ static inline void enqueue_task_fair(struct task_struct *p, u64 enq_flags)
 	s32 cpu = scx_bpf_task_cpu(p);
 	struct running *curr = of_cpu(currs, cpu);
 	struct fair_task *task = fair_task(p);
-	bool is_woken, may_preempt, is_over;
+	bool is_woken, may_preempt, is_over, preempts;
 	u64 vruntime = live_vruntime(curr);
 	struct sums sums = {};
 
@@ -372,12 +370,23 @@ static inline void enqueue_task_fair(struct task_struct *p, u64 enq_flags)
 	may_preempt = is_woken && curr->is_set && wakeup_preemption;
 	is_over = curr->is_set && (update_deadline(curr, vruntime) ||
 				   did_preempt_short(curr, cpu, vruntime));
+	if (is_woken || !is_on(task, cpu))
+		note_other(cpu);
 	if (!is_on(task, cpu))
 		sums = enqueue_entity(p, task, cpu, vruntime, is_woken);
 	else if (may_preempt)
 		sums = sums_at(cpu, vruntime);
+	preempts = may_preempt &&
+		   check_preempt_wakeup(p, task, cpu, sums, vruntime, task->deadline);
+	if (preempts)
+		curr->vprot = curr->vruntime;
+	/* Instead of one with the idle policy any may run next. */
+	if (preempts && !curr->has_idle_policy && run_at_once(p, cpu, enq_flags)) {
+		join_cpu(task, cpu, p);
+		return;
+	}
 	scx_bpf_dsq_insert_vtime(p, cpu, SCX_SLICE_INF, task->deadline, enq_flags);
-	if (is_over && nr_queued_on(cpu) > 2)
+	if (preempts || (is_over && nr_queued_on(cpu) > 2))
 		resched_curr(curr, cpu);
 	else if (may_preempt)
 		challenge(p, task, cpu, sums, vruntime);
@@ -426,6 +435,10 @@ static inline void set_next_task_fair(struct task_struct *p)
 	curr->vslice = virtual_time_at(curr->inverse_weight, curr->slice);
 	curr->vprot = run_to_parity ? curr->deadline : task->vruntime +
 		      (era >= 70000 ? virtual_time_at(curr->inverse_weight, least_slice) : 0);
+	if (must_choose_again(cpu)) {
+		curr->vprot = curr->vruntime;
+		resched_curr(curr, cpu);
+	}
 	hrtick_start(curr, cpu);
 }
 

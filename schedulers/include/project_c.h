@@ -14,6 +14,7 @@
 #include "idle.h"
 #include "near.h"
 #include "nice.h"
+#include "preempt.h"
 #include "scan.h"
 #include "turn.h"
 
@@ -88,6 +89,14 @@ static inline s32 select_task_rq(struct task_struct *p, s32 prev_cpu, u64 wake_f
 	return prev_cpu;
 }
 
+/* Whether a task with this place is chosen before all that wait. */
+static inline bool is_next(s32 cpu, u64 place)
+{
+	u64 first;
+
+	return !first_place(cpu, &first) || time_before(place, first);
+}
+
 /* A woken or migrated task goes to the tail of its list; a task put back keeps its position
  * (`enqueue_task`). */
 static inline void enqueue_task(struct task_struct *p, u64 enq_flags)
@@ -95,16 +104,23 @@ static inline void enqueue_task(struct task_struct *p, u64 enq_flags)
 	struct task_ctx *task = ctx_of(p);
 	bool comes = (enq_flags & SCX_ENQ_WAKEUP) || task->is_new;
 	u64 rank = rank_of(p, task), place = p->scx.dsq_vtime;
+	bool has_cpu = task->has_cpu || kick_idle_cpu_for(p), preempts;
 	s32 cpu = scx_bpf_task_cpu(p);
 
-	if (comes || task->queued_on != cpu)
+	preempts = !has_cpu && comes && wakeup_preemption && is_better(rank, cpu);
+	if (comes || task->queued_on != cpu) {
 		place = tail_of(cpu, rank);
+		note_other(cpu);
+	}
 	task->queued_on = cpu;
-	scx_bpf_dsq_insert_vtime(p, cpu, SCX_SLICE_INF, place, enq_flags);
-	if (!task->has_cpu && !kick_idle_cpu_for(p) && comes && wakeup_preemption &&
-	    is_better(rank, cpu))
-		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 	task->has_cpu = task->is_new = false;
+	if (preempts && is_next(cpu, place) && run_at_once(p, cpu, enq_flags)) {
+		scx_bpf_task_set_dsq_vtime(p, place);
+		return;
+	}
+	scx_bpf_dsq_insert_vtime(p, cpu, SCX_SLICE_INF, place, enq_flags);
+	if (preempts)
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
 /*
@@ -152,12 +168,8 @@ static inline void note_running(s32 cpu, struct task_struct *p)
 	here->place = p->scx.dsq_vtime;
 	here->is_busy = true;
 	begin_turn(cpu, &ctx_of(p)->turn);
-}
-
-static inline void note_stopping(s32 cpu, struct task_struct *p, bool runnable)
-{
-	cpu_ctx(cpu)->is_busy = false;
-	leave_turn(cpu, p, &ctx_of(p)->turn, runnable);
+	if (must_choose_again(cpu))
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
 /* To the end of its list (`requeue_task`). */
@@ -167,8 +179,27 @@ static inline void requeue_task(s32 cpu, struct task_struct *p, struct task_ctx 
 	task->queued_on = cpu;
 }
 
+/* A task that has used up its slice has a new one, and another rank (`check_curr`). */
+static inline void check_curr(s32 cpu, struct task_struct *p, struct task_ctx *task)
+{
+	if (!is_used_up(&task->turn))
+		return;
+	sched_task_renew(p, task);
+	requeue_task(cpu, p, task);
+}
+
+static inline void note_stopping(s32 cpu, struct task_struct *p, bool runnable)
+{
+	struct task_ctx *task = ctx_of(p);
+
+	cpu_ctx(cpu)->is_busy = false;
+	leave_turn(cpu, p, &task->turn, runnable);
+	if (runnable)
+		check_curr(cpu, p, task);
+}
+
 /* Picks the task that has run until now, if it could continue, or the first that waits
- * (`check_curr`, `choose_next_task`). */
+ * (`choose_next_task`). */
 static inline void choose_next_task(s32 cpu, struct task_struct *prev)
 {
 	struct task_ctx *task;
@@ -178,10 +209,7 @@ static inline void choose_next_task(s32 cpu, struct task_struct *prev)
 	if (prev) {
 		task = ctx_of(prev);
 		charge(&task->turn);
-		if (is_used_up(&task->turn)) {
-			sched_task_renew(prev, task);
-			requeue_task(cpu, prev, task);
-		}
+		check_curr(cpu, prev, task);
 	} else if (idle_pull && !scx_bpf_dsq_nr_queued(cpu)) {
 		take_other_rq_tasks(cpu);
 	}

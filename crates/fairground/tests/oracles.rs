@@ -8,6 +8,8 @@
 
 #[path = "oracles/arms.rs"]
 mod arms;
+#[path = "oracles/at_once.rs"]
+mod at_once;
 #[path = "oracles/baby.rs"]
 mod baby;
 #[path = "oracles/bfs.rs"]
@@ -83,7 +85,8 @@ fn known() -> Vec<Oracle> {
     let fairer = [bore, cacule::oracles(), tt].concat();
     let echo = [echo::oracles(), echo_lists::oracles()].concat();
     let further = [echo, baby::oracles(), ule::oracles()].concat();
-    [main, ck, fairer, further, rt::oracles(), deadline::oracles()].concat()
+    let kernel = [rt::oracles(), deadline::oracles(), at_once::oracles()].concat();
+    [main, ck, fairer, further, kernel].concat()
 }
 
 /// Fails with every oracle that does not hold, not only the first.
