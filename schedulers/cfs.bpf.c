@@ -21,10 +21,12 @@
 /*
  * An overlay, a scheduler that changes parts of CFS, includes this file after it has defined
  * OVERLAY and the knobs below. It calls the functions from its own callbacks. If it defines
- * OVERLAY_FUNCTIONS, it has its own `wakeup_gran()`.
+ * OVERLAY_FUNCTIONS, it has its own `wakeup_gran()`, and if it defines OVERLAY_TREE, its own
+ * `first_vruntime()`.
  */
 #include <scx/common.bpf.h>
 #include "include/fair.h"
+#include "include/scan.h"
 
 #ifndef OVERLAY
 char _license[] SEC("license") = "GPL";
@@ -81,6 +83,17 @@ static bool child_runs_first;
 /* How far a woken task must be behind to preempt, virtual ns (`wakeup_gran`). An overlay has its
  * own. */
 static inline s64 wakeup_gran(struct task_struct *p);
+
+/* The vruntime that counts as the smallest of the waiting tasks; false if none waits. */
+static inline bool first_vruntime(u32 cpu, u64 *vruntime);
+
+#ifndef OVERLAY_TREE
+/* The first by vruntime (`rb_first_cached`). */
+static inline bool first_vruntime(u32 cpu, u64 *vruntime)
+{
+	return first_place(cpu, vruntime);
+}
+#endif
 
 #ifndef OVERLAY_FUNCTIONS
 /* The constant, in the task's virtual time (`wakeup_gran`). */
@@ -178,13 +191,13 @@ static inline bool is_slice_over(u64 slice, u64 ran, s64 ahead)
 	return ran > slice || (ran >= min_granularity && ahead > (s64)slice);
 }
 
-/* `left` is the first of the waiting tasks (`update_min_vruntime`). */
-static inline void update_min_vruntime(struct queue *rq, const struct task_struct *left)
+/* The first of the waiting tasks counts, and the running one (`update_min_vruntime`). */
+static inline void update_min_vruntime(struct queue *rq, u32 cpu)
 {
-	u64 vruntime = rq->curr.is_set ? live_vruntime(&rq->curr) : rq->min_vruntime;
+	u64 vruntime = rq->curr.is_set ? live_vruntime(&rq->curr) : rq->min_vruntime, left;
 
-	if (left && (!rq->curr.is_set || time_before(left->scx.dsq_vtime, vruntime)))
-		vruntime = left->scx.dsq_vtime;
+	if (first_vruntime(cpu, &left) && (!rq->curr.is_set || time_before(left, vruntime)))
+		vruntime = left;
 	rq->min_vruntime = later_of(rq->min_vruntime, vruntime);
 }
 
@@ -259,7 +272,7 @@ static inline void enqueue_task_fair(struct task_struct *p, u64 enq_flags)
 		return;
 	is_new = task->is_new;
 	if (is_woken || is_new)
-		update_min_vruntime(rq, __COMPAT_scx_bpf_dsq_peek(cpu));
+		update_min_vruntime(rq, cpu);
 	vruntime = migrate_vruntime(p->scx.dsq_vtime, task->load.cpu, cpu);
 	if (is_woken)
 		vruntime = place_woken(p, rq, vruntime);
@@ -340,7 +353,7 @@ static inline void put_prev_task_fair(struct task_struct *p, bool runnable)
 
 	scx_bpf_task_set_dsq_vtime(p, account(&rq->curr, p));
 	if (!runnable)
-		update_min_vruntime(rq, __COMPAT_scx_bpf_dsq_peek(cpu));
+		update_min_vruntime(rq, cpu);
 	stop_running(&rq->curr, p, runnable);
 }
 
@@ -371,7 +384,7 @@ static inline void task_fork_fair(struct task_struct *p)
 	bool is_new = begin_on(p, cpu);
 
 	/* At a fork the parent runs here; otherwise the task's past is not known. */
-	update_min_vruntime(rq, __COMPAT_scx_bpf_dsq_peek(cpu));
+	update_min_vruntime(rq, cpu);
 	scx_bpf_task_set_dsq_vtime(p, is_new ? place_new(p, rq, of_cpu(loads, cpu)) :
 					       rq->min_vruntime);
 }

@@ -18,8 +18,8 @@
  * Wake-up: 5.15: a lower value preempts at once. An idle CPU, else the least crowded. 6.1: as CFS.
  * Balancing: 5.15: CPU 0's tick moves a task from the longest queue to the shortest.
  * Differs: Without the candidate, global and power-saving balancers, dedicated CPUs, and idle CPUs
- *          that poll. The list is kept by CFS's vruntime, in O(log n), whose smallest is the true
- *          one; each task stores its place in the list. 5.15: a switch that a tick or wake-up has
+ *          that poll. Tasks are kept by CFS's vruntime, and store their places in the list and the
+ *          tree, so that in 6.1 a task is queued in O(n). 5.15: a switch that a tick or wake-up has
  *          caused is no account of its own. 6.1: no accounts are new nice values, tasks that are
  *          moved, and looks at CPU times; a task that is pulled keeps its type, and one that a
  *          real-time task displaces waits for its CPU.
@@ -59,6 +59,8 @@ enum task_type { REALTIME, INTERACTIVE, NO_TYPE, CPU_BOUND, BATCH };
 #define RT_WAIT_DELTA (8 * MS_NS / 10)
 /* How often it may fail the test until it is REALTIME no longer. */
 #define RT_STICKY 4
+/* Behind all ranks in the tree. */
+#define NO_RANK (1LL << 62)
 
 /* What is stored of a task (`struct tt_node`). */
 struct tt_node {
@@ -74,6 +76,7 @@ struct tt_node {
 /* CFS as in Linux 6.5, */
 #define OVERLAY
 #define OVERLAY_FUNCTIONS
+#define OVERLAY_TREE
 #define gentle_fair_sleepers true
 #define sched_tunable_scaling 1
 #define sched_latency_ns (-1)
@@ -85,8 +88,9 @@ struct tt_node {
 #define base_slice true
 #define last_buddy true
 #define next_buddy false
-/* and what TT stores: a task's place in the list, and of each list the place of the newest task. */
-#define FAIR_TASK_FIELDS struct tt_node tt; s64 place;
+/* and what TT stores: a task's place in the list, and its rank in the tree that CFS keeps; and of
+ * each list the place of the newest task. */
+#define FAIR_TASK_FIELDS struct tt_node tt; s64 place, rank;
 #define RUNNING_FIELDS s64 newest;
 
 #include "cfs.bpf.c"
@@ -220,8 +224,12 @@ static inline void update_curr_tt(const struct task_struct *p, struct tt_node *t
 /* 6.1: The last account of who has run, before it goes back to the list (`put_prev_entity`). */
 static inline void put_back(const struct task_struct *p, struct tt_node *tt)
 {
-	if (tt->is_current)
+	s32 cpu = scx_bpf_task_cpu(p);
+
+	if (tt->is_current) {
+		update_min_vruntime(of_cpu(queues, cpu), cpu);
 		update_curr_tt(p, tt, true);
+	}
 	tt->is_current = false;
 	tt->life.vruntime &= ~YIELD_MARK;
 }
@@ -245,6 +253,61 @@ static s64 value_of(const struct fair_task *task, u64 now)
 	if (is_5_15 && life->vruntime & YIELD_MARK)
 		return 1LL << 62;
 	return life->vruntime * 1000 / ((now - life->start) | 1);
+}
+
+/*
+ * Ranks a task that comes to a CPU among the waiting ones: behind those that do not have a higher
+ * value at this moment (`__enqueue_entity`, `__entity_less`). It keeps its rank while values
+ * change. Out of line: see `find_lowest()`.
+ */
+static __noinline void join_tree(s32 cpu, struct fair_task *new, u64 now)
+{
+	s64 last = 0, rank = NO_RANK, value = value_of(new, now);
+	struct task_struct *p;
+
+	bpf_for_each(scx_dsq, p, cpu, 0) {
+		struct fair_task *task = fair_task(p);
+
+		if (task && task->rank > last)
+			last = task->rank;
+		if (task && task->rank < rank && value < value_of(task, now))
+			rank = task->rank;
+	}
+	new->rank = rank <= last ? rank : last + 1;
+	if (rank > last)
+		return;
+	bpf_for_each(scx_dsq, p, cpu, 0) {
+		struct fair_task *task = fair_task(p);
+
+		if (task && task->rank >= rank)
+			task->rank++;
+	}
+}
+
+/* The vruntime of the first by rank; false if no task waits (`rb_first_cached`). */
+static __noinline bool first_by_rank(u32 cpu, u64 *vruntime)
+{
+	s64 least = NO_RANK;
+	struct task_struct *p;
+
+	bpf_for_each(scx_dsq, p, cpu, 0) {
+		struct fair_task *task = fair_task(p);
+
+		if (task && task->rank < least) {
+			least = task->rank;
+			*vruntime = p->scx.dsq_vtime;
+		}
+	}
+	return least < NO_RANK;
+}
+
+/*
+ * In 6.1 CFS's tree is sorted by value, and yet its first task counts as the one with the smallest
+ * vruntime; 5.15 has no tree (`rb_first_cached` in `update_min_vruntime`).
+ */
+static inline bool first_vruntime(u32 cpu, u64 *vruntime)
+{
+	return is_5_15 ? first_place(cpu, vruntime) : first_by_rank(cpu, vruntime);
 }
 
 /* The CPU with the fewest tasks, counted from the waker's on (`select_task_rq_fair`). */
@@ -313,6 +376,8 @@ static __noinline void move_task(u32 cpu)
 		if (!scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, cpu, 0))
 			continue;
 		load_join(&task->load, cpu, weight_of(p));
+		if (!is_5_15)
+			join_tree(cpu, task, scx_bpf_now());
 		return;
 	}
 }
@@ -461,8 +526,11 @@ void BPF_STRUCT_OPS(tt_enqueue, struct task_struct *p, u64 enq_flags)
 		end_sleep(&task->tt, task->load.cpu != cpu, scx_bpf_now());
 	task->place = --curr->newest;
 	value = account_curr(curr);
-	if (!is_5_15 && compares && !curr->has_idle_policy)
-		account_curr(curr);
+	if (!is_5_15) {
+		if (compares && !curr->has_idle_policy)
+			account_curr(curr);
+		join_tree(cpu, task, scx_bpf_now());
+	}
 	enqueue_task_fair(p, enq_flags);
 	if (is_5_15 && compares && value_of(task, scx_bpf_now()) < value)
 		resched_curr(curr, cpu);
@@ -520,6 +588,8 @@ void BPF_STRUCT_OPS(tt_tick, struct task_struct *p)
 	update_curr_tt(p, &task->tt, true);
 	value = value_of(task, scx_bpf_now());
 	scx_bpf_task_set_dsq_vtime(p, account(&of_cpu(queues, cpu)->curr, p));
+	if (!is_5_15)
+		update_min_vruntime(of_cpu(queues, cpu), cpu);
 	if (is_5_15 ? should_give_way(cpu, value, false) : is_turn_over(p, cpu, value))
 		scx_bpf_task_set_slice(p, 0);
 	if (cpu == 0 && balances)

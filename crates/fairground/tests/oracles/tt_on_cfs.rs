@@ -5,7 +5,7 @@
 use model::Record;
 use model::trace::{TraceEvent, What};
 
-use crate::look::{Stint, near, printed_each, share, stints, value, within};
+use crate::look::{Stint, histogram, near, printed_each, share, stints, value, within};
 use crate::oracle::{Oracle, Run, Where};
 use crate::tt::{BATCH, CPU_BOUND, facts};
 
@@ -56,6 +56,22 @@ steps = [{ run_us = 100000 }]
 [[task]]
 name = \"waker\"
 steps = [{ sleep_us = 5000 }, { run_us = 10 }]
+";
+
+/// Hogs that have run alike, of which two have by their nice value a far later vruntime.
+const HEAVY_AND_LIGHT: &str = "
+duration_us = 2000000
+[[task]]
+name = \"heavy\"
+steps = [{ run_us = 100000 }]
+[[task]]
+name = \"light\"
+count = 2
+policy = { class = \"other\", nice = 19 }
+steps = [{ run_us = 100000 }]
+[[task]]
+name = \"sleeper\"
+steps = [{ sleep_us = 10300 }, { run_us = 100 }]
 ";
 
 const TWO_HOGS: &str = "
@@ -202,6 +218,25 @@ fn buddies() -> Vec<Oracle> {
 
 fn choices() -> Vec<Oracle> {
     vec![
+        Oracle {
+            name: "tt first",
+            claim: "6.1: the first of the tree, which is sorted by value, sets the lower limit of all \
+                    vruntimes (update_min_vruntime), so that a woken task is far behind the hog with \
+                    the smallest and waits until a tick; in CFS it preempts",
+            place: Where::Everywhere,
+            runs: vec![
+                Run::new("tt era=60100", HEAVY_AND_LIGHT),
+                Run::new("cfs era=60100", HEAVY_AND_LIGHT),
+            ],
+            holds: |records| {
+                let wait = |at: usize| {
+                    let waits = histogram(&records[at], "wakeup_latency_ns", "sleeper");
+                    waits.quantile(0.9).unwrap_or(0)
+                };
+                within("90 % wait at most, ns,", wait(0), 1_500_000, 5_000_000)?;
+                within("in CFS, ns,", wait(1), 0, 500_000)
+            },
+        },
         Oracle {
             name: "tt tie",
             claim: "among equals the one that is put back wins: in 6.1 who runs goes on at the end \
