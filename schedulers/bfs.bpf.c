@@ -21,7 +21,8 @@
  *          siblings of a core or slow CPUs. Of idle CPUs the last one is taken, else the one that
  *          sched_ext finds nearest. Real-time tasks have a class of their own, and a task that one
  *          displaces stays on its CPU. On one CPU no wake-up is said to be synchronous, so that
- *          woken tasks preempt their wakers. yield_to() gives nothing away.
+ *          woken tasks preempt their wakers. A process that is made as its maker's sibling
+ *          (CLONE_PARENT) counts as its child. yield_to() gives nothing away.
  */
 #include <scx/common.bpf.h>
 #include "include/near.h"
@@ -233,7 +234,7 @@ s32 BPF_STRUCT_OPS_SLEEPABLE(bfs_init_task, struct task_struct *p, struct scx_in
 		return -ENOMEM;
 	refill(p, task);
 	if (args->fork)
-		task->first_time_slice = inherit(task);
+		task->first_time_slice = inherit(p, task);
 	return 0;
 }
 

@@ -83,11 +83,6 @@ static inline u64 excess(u64 number, u64 threshold)
 	return number > threshold ? number - threshold : 0;
 }
 
-static inline bool is_thread(const struct task_struct *p)
-{
-	return p->pid != p->tgid;
-}
-
 /* A child that has one child itself counts as that does; `inherit_from_ancestor_hub` descends. */
 static inline u64 counts_for(const struct burst *burst)
 {

@@ -63,6 +63,12 @@ static inline bool has_idle_policy(const struct task_struct *p)
 	return p->policy == POLICY_IDLE;
 }
 
+/* Whether it is one of a process's later threads. */
+static inline bool is_thread(const struct task_struct *p)
+{
+	return p->pid != p->tgid;
+}
+
 /* The weight in a row of the tables. */
 static inline u32 weight_at(const struct task_struct *p, u32 index)
 {

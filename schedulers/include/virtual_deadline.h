@@ -24,6 +24,7 @@ struct task_ctx {
 	struct task_turn turn;
 	struct load_member load;	/* MuQSS: where it is counted */
 	bool is_new;
+	bool child_first;	/* new: its maker makes room for it */
 	bool first_time_slice;	/* BFS: half of it was its parent's */
 	bool synchronous;	/* its waker is about to sleep */
 	bool has_cpu;		/* an idle one that takes it */
@@ -143,38 +144,44 @@ static inline void keep(s32 cpu, struct task_struct *prev)
 }
 
 /*
- * A task has been queued: looks for an idle CPU, else makes its forker choose again, whose child is
- * first at equal deadlines. True if the scheduler is to look for a task to preempt.
+ * A task has been queued: looks for an idle CPU, else a new one may make its maker choose again,
+ * and is first at equal deadlines (`wake_up_new_task`). True if the scheduler is to look for a task
+ * to preempt.
  */
 static inline bool wants_to_preempt(const struct task_struct *p, struct task_ctx *task,
 				    u64 enq_flags)
 {
-	bool has_cpu = task->has_cpu || kick_idle_cpu_for(p), is_new = task->is_new;
+	bool has_cpu = task->has_cpu || kick_idle_cpu_for(p);
+	bool is_new = task->is_new, child_first = task->child_first;
 	bool quiet = task->synchronous || prio_of(p) == PRIO_IDLE || !wakeup_preemption;
 
-	task->is_new = task->has_cpu = task->synchronous = false;
-	if (!has_cpu && is_new)
+	task->is_new = task->child_first = task->has_cpu = task->synchronous = false;
+	if (!has_cpu && child_first)
 		scx_bpf_kick_cpu(bpf_get_smp_processor_id(), SCX_KICK_PREEMPT);
-	return !has_cpu && !is_new && !quiet && (enq_flags & SCX_ENQ_WAKEUP);
+	return !has_cpu && !child_first && !quiet && (is_new || enq_flags & SCX_ENQ_WAKEUP);
 }
 
 /*
  * A new task has its parent's deadline and half of its slice. If that is too little, it keeps what
- * it has been refilled with (`sched_fork`). Returns whether it has a part of its parent's.
+ * it has been refilled with, and its maker stops, as it does for a new process. A thread's maker is
+ * not its parent, but a sibling (`sched_fork`, `wake_up_new_task`). Returns whether it has a part
+ * of its maker's slice.
  */
-static inline bool inherit(struct task_ctx *task)
+static inline bool inherit(const struct task_struct *p, struct task_ctx *task)
 {
-	struct task_ctx *parent = ctx_of(bpf_get_current_task_btf());
+	struct task_ctx *maker = ctx_of(bpf_get_current_task_btf());
 	s64 whole = task->turn.time_slice;
 
 	task->is_new = true;
-	/* The forker may be a real-time task. */
-	if (!parent->turn.charged_ns)
+	/* The maker may be a real-time task. */
+	if (!maker->turn.charged_ns)
 		return false;
-	if (split_slice(&parent->turn, &task->turn)) {
-		task->deadline = parent->deadline;
+	if (split_slice(&maker->turn, &task->turn)) {
+		task->child_first = !is_thread(p);
+		task->deadline = maker->deadline;
 		return true;
 	}
+	task->child_first = true;
 	task->turn.time_slice = whole;
 	return false;
 }

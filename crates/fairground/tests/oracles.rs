@@ -47,6 +47,8 @@ mod loads;
 mod look;
 #[path = "oracles/muqss.rs"]
 mod muqss;
+#[path = "oracles/muqss_source.rs"]
+mod muqss_source;
 #[path = "oracles/o1.rs"]
 mod o1;
 #[path = "oracles/oracle.rs"]
@@ -79,7 +81,8 @@ fn known() -> Vec<Oracle> {
     let cfs = [cfs::oracles(), cfs_eras::oracles()].concat();
     let fair = [vtime::oracles(), cfs, eevdf].concat();
     let main = [linux24::oracles(), o1::oracles(), fair].concat();
-    let ck = [bfs::oracles(), muqss::oracles(), bmq::oracles(), pds::oracles()].concat();
+    let muqss = [muqss::oracles(), muqss_source::oracles()].concat();
+    let ck = [bfs::oracles(), muqss, bmq::oracles(), pds::oracles()].concat();
     let tt = [tt::oracles(), tt_on_cfs::oracles()].concat();
     let bore = [bore::oracles(), bore_inherits::oracles()].concat();
     let fairer = [bore, cacule::oracles(), tt].concat();
