@@ -16,13 +16,18 @@
 /* A task with less than this left, 100 "µs" of 1024 ns, has used up its slice. */
 #define RESCHED_NS (100 * 1024)
 
+/* The clock by which tasks pay. A scheduler may have its own. */
+#ifndef TURN_NOW
+#define TURN_NOW() scx_bpf_now()
+#endif
+
 /* The scheduler's knob: a slice ends exactly, by the timer. */
 extern const volatile bool exact_slices;
 
 /* A task's slice. */
 struct task_turn {
 	s64 time_slice;		/* what is left, ns */
-	u64 charged_ns;		/* until when the running task has paid, or 0 */
+	u64 charged_ns;		/* until when the running task has paid, by that clock, or 0 */
 };
 
 /* The present turn on a CPU. */
@@ -48,7 +53,7 @@ static bool turns_are_over;
 /* The running task pays for the time since the last look (`update_cpu_clock_switch`). */
 static inline void charge(struct task_turn *task)
 {
-	u64 now = scx_bpf_now();
+	u64 now = TURN_NOW();
 
 	if (!task->charged_ns)
 		return;
@@ -131,7 +136,7 @@ static inline void begin_turn(s32 cpu, struct task_turn *task)
 	struct cpu_turn *turn = of_cpu(turns, cpu);
 	u64 now = scx_bpf_now();
 
-	task->charged_ns = now;
+	task->charged_ns = TURN_NOW();
 	if (!exact_slices)
 		return;
 	turn->ends_ns = end_of(task, now);

@@ -15,8 +15,10 @@ use crate::slices::{
     after_sleep_us, alternate, crowd, hogs, part_is, share_is, sleeps_after, turns_last,
 };
 
+/// muqss without long jiffies, which is what has been simulated.
+const EXACT: &str = "muqss long_jiffies=false";
 const SLICE_US: u64 = 6291;
-const FACTS: &str = "./tests/schedulers/muqss_facts.bpf.c";
+const FACTS: &str = "./tests/schedulers/muqss_facts.bpf.c long_jiffies=false";
 /// Every CPU has a queue of its own.
 const OWN_QUEUES: &str = "muqss rqshare=0";
 const OWN_LONG_QUEUES: &str = "muqss rqshare=0 interactive=false";
@@ -27,7 +29,7 @@ fn turns() -> Vec<Oracle> {
             name: "muqss 1",
             claim: "two hogs of nice 0 alternate every 6.291 ms",
             place: Where::Everywhere,
-            runs: vec![Run::new("muqss", hogs!("0", "0"))],
+            runs: vec![Run::new(EXACT, hogs!("0", "0"))],
             holds: |records| {
                 alternate(&records[0])?;
                 turns_last(&records[0], SLICE_US)
@@ -38,9 +40,9 @@ fn turns() -> Vec<Oracle> {
             claim: "nice 0 and 1 share alike, 0 and 5 4 : 1, 0 and 19 34 : 1",
             place: Where::Everywhere,
             runs: vec![
-                Run::new("muqss", hogs!("0", "1")),
-                Run::new("muqss", hogs!("0", "5")),
-                Run::new("muqss", hogs!("0", "19")),
+                Run::new(EXACT, hogs!("0", "1")),
+                Run::new(EXACT, hogs!("0", "5")),
+                Run::new(EXACT, hogs!("0", "19")),
             ],
             holds: |records| {
                 let wanted = [1.0, 4.0, 34.0];
@@ -52,10 +54,10 @@ fn turns() -> Vec<Oracle> {
             claim: "nice 0 and 10 share 11 : 1, -20 and 0 6 : 1, -20 and 19 39 : 1, -5 and 5 7 : 1",
             place: Where::Simulator,
             runs: vec![
-                Run::new("muqss", hogs!("0", "10")),
-                Run::new("muqss", hogs!("-20", "0")),
-                Run::new("muqss", hogs!("-20", "19")),
-                Run::new("muqss", hogs!("-5", "5")),
+                Run::new(EXACT, hogs!("0", "10")),
+                Run::new(EXACT, hogs!("-20", "0")),
+                Run::new(EXACT, hogs!("-20", "19")),
+                Run::new(EXACT, hogs!("-5", "5")),
             ],
             holds: |records| {
                 let wanted = [11.0, 6.0, 39.0, 7.0];
@@ -73,13 +75,13 @@ fn crowds() -> Oracle {
                 0.625, 0.769, 0.871",
         place: Where::Simulator,
         runs: vec![
-            Run::new("muqss", crowd!("10", "19", "20000000")),
-            Run::new("muqss", crowd!("100", "19", "50000000")),
-            Run::new("muqss", crowd!("1", "5", "20000000")),
-            Run::new("muqss", crowd!("2", "5", "20000000")),
-            Run::new("muqss", crowd!("5", "5", "20000000")),
-            Run::new("muqss", crowd!("10", "5", "20000000")),
-            Run::new("muqss", crowd!("20", "5", "20000000")),
+            Run::new(EXACT, crowd!("10", "19", "20000000")),
+            Run::new(EXACT, crowd!("100", "19", "50000000")),
+            Run::new(EXACT, crowd!("1", "5", "20000000")),
+            Run::new(EXACT, crowd!("2", "5", "20000000")),
+            Run::new(EXACT, crowd!("5", "5", "20000000")),
+            Run::new(EXACT, crowd!("10", "5", "20000000")),
+            Run::new(EXACT, crowd!("20", "5", "20000000")),
         ],
         holds: |records| {
             let counts = [10.0, 100.0, 1.0, 2.0, 5.0, 10.0, 20.0];
@@ -250,9 +252,9 @@ fn yields() -> Oracle {
                 hog; with yield_type 2 the hog has a slice for each ms of it",
         place: Where::Everywhere,
         runs: vec![
-            Run::new("muqss", YIELDER),
-            Run::new("muqss yield_type=0", YIELDER),
-            Run::new("muqss yield_type=2", YIELDER),
+            Run::new(EXACT, YIELDER),
+            Run::new("muqss long_jiffies=false yield_type=0", YIELDER),
+            Run::new("muqss long_jiffies=false yield_type=2", YIELDER),
         ],
         holds: |records| {
             near("type 1", share(&records[0], "a"), 0.5, 0.02)?;
@@ -266,7 +268,7 @@ fn yields() -> Oracle {
 /// so many hogs. Without jobs that are late, each refresh is one of its rounds.
 macro_rules! frames {
     ($need_us:literal: $($hogs:literal)*) => {
-        vec![$(Run::new("muqss", concat!(
+        vec![$(Run::new(EXACT, concat!(
             "duration_us = 30000000\n",
             "[[task]]\nname = \"display\"\npolicy = { class = \"fifo\", priority = 1 }\n",
             "steps = [{ timer = { period_us = 16667 } }, { resume = \"frame\" }]\n",
@@ -341,8 +343,8 @@ fn sleepers() -> Oracle {
                 a later deadline, and so does a SCHED_BATCH task, whatever is left",
         place: Where::Simulator,
         runs: vec![
-            Run::new("muqss", sleeps_after!("6250", "other")),
-            Run::new("muqss", sleeps_after!("1000", "batch")),
+            Run::new(EXACT, sleeps_after!("6250", "other")),
+            Run::new(EXACT, sleeps_after!("1000", "batch")),
         ],
         holds: |records| {
             let mut lengths = records.iter().map(after_sleep_us);
