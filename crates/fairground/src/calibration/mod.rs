@@ -10,8 +10,12 @@
 //! records, `stats::number::least_squares` fits the costs to them, [`table`] writes the costs into
 //! a machine's file.
 //!
-//! What is not here: costs that one CPU in virtual time cannot show (caches, interrupts between
-//! CPUs, the disk). They keep their values, and the table says that they are guesses.
+//! On a machine of several CPUs every witness is kept on one of them, so that the same costs show;
+//! some of them run a second time, free to use all CPUs. There the interrupt that wakes an idle CPU
+//! shows too.
+//!
+//! What is not here: costs that virtual time cannot show (caches, the disk, and on one CPU the
+//! interrupts between CPUs). They keep their values, and the table says that they are guesses.
 
 pub mod observe;
 pub mod table;
@@ -28,8 +32,9 @@ use model::{
 use serde::Deserialize;
 use stats::number::least_squares;
 
-/// The costs that the witnesses show, by their names in machine files.
-pub const SEEN: [&str; 25] = [
+/// The costs that the witnesses show, by their names in machine files. The last one shows only on
+/// several CPUs.
+const SEEN: [&str; 26] = [
     "schedule_ns",
     "context_switch_ns",
     "wakeup_ns",
@@ -55,7 +60,16 @@ pub const SEEN: [&str; 25] = [
     "process_end_ns",
     "step_ns",
     "job_ns",
+    "ipi_ns",
 ];
+
+/// The witnesses that also run free where there are several CPUs.
+const FREE: [&str; 5] = ["pingpong", "semaphores", "forks", "bursts", "execs"];
+
+/// The costs that show on a machine with so many CPUs.
+pub fn seen(cpus: u32) -> &'static [&'static str] {
+    if cpus > 1 { &SEEN } else { &SEEN[..SEEN.len() - 1] }
+}
 
 /// The schedulers under which witnesses run: one with the least work, and one that has every
 /// callback. The policy shows the kernel without sched_ext.
@@ -88,7 +102,7 @@ pub fn experiment(machine: &Machine, kernel: &str) -> Result<(Experiment, Source
         backends: vec![Backend::Vm],
         baseline: SCHEDULERS[0].into(),
         contestants,
-        workloads: witnesses.workload,
+        workloads: on(machine.cpus, witnesses.workload),
         scaled: Vec::new(),
         only_on: Default::default(),
         machines: vec![machine.clone()],
@@ -99,6 +113,24 @@ pub fn experiment(machine: &Machine, kernel: &str) -> Result<(Experiment, Source
         design: Default::default(),
     };
     Ok((experiment, sources))
+}
+
+/// The witnesses for a machine with so many CPUs.
+fn on(cpus: u32, witnesses: Vec<Workload>) -> Vec<Workload> {
+    if cpus == 1 {
+        return witnesses;
+    }
+    let free = |witness: &&Workload| FREE.contains(&witness.name.as_str());
+    let free: Vec<Workload> = witnesses
+        .iter()
+        .filter(free)
+        .map(|witness| Workload { name: format!("{}_free", witness.name), ..witness.clone() })
+        .collect();
+    let kept = witnesses.into_iter().map(|mut witness| {
+        witness.tasks.iter_mut().for_each(|group| group.affinity = vec![0]);
+        witness
+    });
+    kept.chain(free).collect()
 }
 
 fn contestant(name: &str, kernel: &str, scheduler: SchedulerChoice) -> Contestant {
@@ -115,6 +147,8 @@ fn real_time() -> SchedulerChoice {
 pub struct Fit {
     /// The costs; those that no witness shows are unchanged.
     pub costs: Costs,
+    /// The names of the costs that the witnesses show.
+    pub seen: &'static [&'static str],
     /// The number of times that the costs were fitted to.
     pub times: usize,
     /// The mean size of their relative errors.
@@ -125,7 +159,8 @@ pub struct Fit {
 ///
 /// # Errors
 /// When a witness has not ended well, or the simulator cannot run it.
-pub fn fit(start: &Costs, records: &[Record], natives: &Natives) -> Result<Fit> {
+pub fn fit(machine: &Machine, records: &[Record], natives: &Natives) -> Result<Fit> {
+    let (start, seen_costs) = (&machine.costs, seen(machine.cpus));
     let bad = records.iter().find(|record| !record.outcome.is_ok());
     if let Some(record) = bad {
         let (name, why) = (&record.trial.workload.name, record.outcome.reason());
@@ -135,17 +170,18 @@ pub fn fit(start: &Costs, records: &[Record], natives: &Natives) -> Result<Fit> 
     let seen = observe::times(records);
     let keys: Vec<&String> = seen.keys().filter(|key| first.contains_key(*key)).collect();
     let measured: Vec<f64> = keys.iter().map(|key| seen[*key]).collect();
+    // A time that is not there with some costs is as wrong as one that is twice as long.
     let pick = |times: BTreeMap<String, f64>, keys: &[&String]| -> Vec<f64> {
-        keys.iter().map(|key| times.get(*key).copied().unwrap_or(f64::MAX)).collect()
+        keys.iter().map(|key| times.get(*key).copied().unwrap_or(2.0 * seen[*key])).collect()
     };
     let model =
-        |values: &[u64]| pick(simulated(&table::with(start, values), records, natives), &keys);
-    let values = least_squares::fit(&table::values(start), &measured, model);
-    let costs = table::with(start, &values);
+        |values: &[u64]| pick(simulated(&table::with(start, seen_costs, values), records, natives), &keys);
+    let values = least_squares::fit(&table::values(start, seen_costs), &measured, model);
+    let costs = table::with(start, seen_costs, &values);
     let times = pick(simulated(&costs, records, natives), &keys);
     let errors = times.iter().zip(&measured).map(|(time, measured)| (time / measured - 1.0).abs());
     let mean_error = errors.sum::<f64>() / times.len().max(1) as f64;
-    Ok(Fit { costs, times: times.len(), mean_error })
+    Ok(Fit { costs, seen: seen_costs, times: times.len(), mean_error })
 }
 
 /// The same trials in the simulator, in this process: the schedulers are our own.
@@ -156,4 +192,27 @@ fn simulated(costs: &Costs, records: &[Record], natives: &Natives) -> BTreeMap<S
         sim::native::run(&trial, native_of(&trial, natives))
     };
     observe::times(&records.iter().map(simulate).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn witnesses(cpus: u32) -> Vec<Workload> {
+        let machine = Machine { cpus, ..Machine::default() };
+        experiment(&machine, "7").expect("an experiment").0.workloads
+    }
+
+    #[test]
+    fn several_cpus_have_witnesses_on_one_and_on_all_of_them() {
+        let (one, four) = (witnesses(1), witnesses(4));
+        assert_eq!(four.len(), one.len() + FREE.len());
+        let is_free = |witness: &Workload| {
+            witness.tasks.iter().all(|group| group.affinity.is_empty())
+        };
+        assert!(one.iter().all(is_free));
+        let (kept, free) = four.split_at(one.len());
+        assert!(!kept.iter().any(is_free) && free.iter().all(is_free));
+        assert!(seen(4).contains(&"ipi_ns") && !seen(1).contains(&"ipi_ns"));
+    }
 }

@@ -6,19 +6,19 @@ use model::Costs;
 use serde_json::Value;
 use toml_edit::{DocumentMut, Item, Table};
 
-use super::{Fit, SEEN};
+use super::Fit;
 use crate::exit::bad_input;
 
-/// The values of [`SEEN`], in its order.
-pub fn values(costs: &Costs) -> Vec<u64> {
+/// The values of the costs with these names, in their order.
+pub fn values(costs: &Costs, names: &[&str]) -> Vec<u64> {
     let json = json(costs);
-    SEEN.iter().map(|&name| json[name].as_u64().unwrap_or(0)).collect()
+    names.iter().map(|&name| json[name].as_u64().unwrap_or(0)).collect()
 }
 
-/// Costs with other values of [`SEEN`].
-pub fn with(costs: &Costs, values: &[u64]) -> Costs {
+/// Costs with other values of those with these names.
+pub fn with(costs: &Costs, names: &[&str], values: &[u64]) -> Costs {
     let mut json = json(costs);
-    for (&name, &value) in SEEN.iter().zip(values) {
+    for (&name, &value) in names.iter().zip(values) {
         json[name] = value.into();
     }
     serde_json::from_value(json).unwrap_or(*costs)
@@ -38,9 +38,9 @@ pub fn write(file: &str, fit: &Fit, command: &str, kernel: &str) -> Result<Strin
         file.parse().map_err(|error| bad_input(format!("the machine's file: {error}")))?;
     let mut table = Table::new();
     let Value::Object(costs) = json(&fit.costs) else { return Ok(file.into()) };
-    let guesses = costs.keys().filter(|name| !SEEN.contains(&name.as_str()));
+    let guesses = costs.keys().filter(|name| !fit.seen.contains(&name.as_str()));
     let guesses: Vec<&str> = guesses.map(String::as_str).collect();
-    for name in SEEN.iter().copied().chain(guesses.iter().copied()) {
+    for name in fit.seen.iter().copied().chain(guesses.iter().copied()) {
         let value = costs[name].as_u64().context("a cost is a whole number")?;
         table.insert(name, toml_edit::value(value as i64));
     }
@@ -48,7 +48,7 @@ pub fn write(file: &str, fit: &Fit, command: &str, kernel: &str) -> Result<Strin
     if let Some(mut first) = guesses.first().and_then(|name| table.key_mut(name)) {
         first
             .leaf_decor_mut()
-            .set_prefix("# Guesses: one CPU in virtual time does not show them.\n");
+            .set_prefix("# Guesses: virtual time on such a machine does not show them.\n");
     }
     document["costs"] = Item::Table(table);
     Ok(document.to_string())
@@ -65,13 +65,15 @@ fn provenance(fit: &Fit, command: &str, kernel: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::seen;
     use super::*;
     use model::Machine;
 
     #[test]
     fn a_file_keeps_what_it_has_and_gets_the_costs() {
-        let costs = with(&Costs::default(), &[7; SEEN.len()]);
-        let fit = Fit { costs, times: 9, mean_error: 0.0251 };
+        let names = seen(1);
+        let costs = with(&Costs::default(), names, &vec![7; names.len()]);
+        let fit = Fit { costs, seen: names, times: 9, mean_error: 0.0251 };
         let file = "# A comment.\nabout = \"m\"\ncpus = 1\n";
         let once = write(file, &fit, "fairground kernel calibrate m", "7.3").expect("TOML");
         assert!(once.starts_with(file), "{once}");
@@ -85,8 +87,9 @@ mod tests {
 
     #[test]
     fn every_name_is_a_cost() {
-        assert!(values(&Costs::default()).iter().any(|&value| value > 0));
-        let changed = with(&Costs::default(), &(1..=SEEN.len() as u64).collect::<Vec<_>>());
-        assert_eq!(values(&changed), (1..=SEEN.len() as u64).collect::<Vec<_>>());
+        let names = seen(2);
+        assert!(values(&Costs::default(), names).iter().all(|&value| value > 0));
+        let numbers: Vec<u64> = (1..=names.len() as u64).collect();
+        assert_eq!(values(&with(&Costs::default(), names, &numbers), names), numbers);
     }
 }

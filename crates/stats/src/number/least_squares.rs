@@ -12,6 +12,9 @@
 const ROUNDS: u32 = 8;
 /// Sweeps over all costs within a round.
 const SWEEPS: u32 = 4_000;
+/// How many times its value, and how many nanoseconds more, a cost can become in a round: what is
+/// far away is beyond what a linear model knows.
+const REACH: (f64, f64) = (4.0, 4_000.0);
 /// How strongly a round pulls a cost towards its present value, as a part of the error that a
 /// change by its own size makes: a cost that no measurement depends on keeps its value.
 const INERTIA: f64 = 1e-4;
@@ -74,7 +77,8 @@ fn descend(costs: &[u64], slopes: &[Vec<f64>], wanted: &[f64]) -> Vec<u64> {
             let pull = square * INERTIA;
             let gain: f64 = slope.iter().zip(&left).map(|(slope, left)| slope * left).sum();
             let change = (gain + pull * (start[cost] - now[cost])) / (square + pull);
-            let change = change.max(-now[cost]);
+            let most = REACH.0 * start[cost] + REACH.1;
+            let change = change.clamp(-now[cost], most - now[cost]);
             now[cost] += change;
             left.iter_mut().zip(slope).for_each(|(left, slope)| *left -= change * slope);
         }
@@ -96,6 +100,13 @@ mod tests {
     fn known_costs_are_found() {
         let measured = times(&[700, 300, 0]);
         assert_eq!(fit(&[10, 2_000, 55], &measured, times), [700, 300, 55]);
+    }
+
+    #[test]
+    fn a_round_does_not_go_far() {
+        let most = 4 * (4 * 10 + 4_000) + 4_000;
+        let two = descend(&descend(&[10], &[vec![1e-12]], &[1.0]), &[vec![1e-12]], &[1.0]);
+        assert_eq!(two, [most]);
     }
 
     #[test]
