@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use common::reference::{Fifo, Vtime};
 use common::{cpu_ms, ran, trial};
+use model::trace::What;
 use model::{Record, Trial};
 use serde_json::json;
 
@@ -270,4 +271,23 @@ fn a_run_that_is_over_before_it_has_begun_ends() {
     trial.workload.duration_us = Some(1);
     let record = common::run(&trial, std::rc::Rc::new(common::Tracer::default()));
     assert!(record.outcome.is_ok(), "{:?}", record.outcome);
+}
+
+/// Two threads of one process that fork at the same time on CPUs of their own.
+#[test]
+fn threads_of_one_process_fork_one_at_a_time() {
+    let mut trial = trial(
+        4,
+        20,
+        json!([
+        {"name": "shell", "count": 2, "repeat": 1,
+         "steps": [{"fork": {"task": "job", "count": 3}}, "wait_children"]},
+        {"name": "job", "template": true, "steps": [{"run_us": 10}]}]),
+    );
+    trial.machine.costs.fork_ns = 500_000;
+    let trace = run(&trial).trace.expect("a trace");
+    let forks = trace.events.iter().filter(|event| matches!(event.what, What::Fork { .. }));
+    let times: Vec<u64> = forks.map(|event| event.time_ns).collect();
+    assert_eq!(times.len(), 6);
+    assert!(times.windows(2).all(|two| two[1] - two[0] >= 500_000), "{times:?}");
 }

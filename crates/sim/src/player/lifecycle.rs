@@ -127,17 +127,28 @@ impl Core {
     }
 
     /// Forks one process after the other. First the time passes that it costs, then the child is
-    /// there, so that no other CPU sees it too early.
+    /// there, so that no other CPU sees it too early. Phases: 1: the next one, 2: it is being made,
+    /// 3: woken for the lock.
     pub(crate) fn fork(&mut self, cpu: u32, task: TaskId, group: usize, count: u32) -> Flow {
         let play = &mut self.workload.progress[task.0 as usize];
-        match play.phase {
+        let (phase, is_thread) = (play.phase, play.parent.is_none());
+        match phase {
             0 => (play.phase, play.left) = (1, u64::from(count)),
             1 if play.left == 0 => return Flow::Next,
-            1 => {
-                play.phase = 2;
+            2 => {
+                self.fork_one(cpu, task, group);
+                if is_thread {
+                    self.leave_fork(cpu);
+                }
+            }
+            _ if is_thread && !self.enter_fork(cpu, task, phase == 3) => {
+                self.workload.progress[task.0 as usize].phase = 3;
+                return Flow::Sleep(State::Sleeping);
+            }
+            _ => {
+                self.workload.progress[task.0 as usize].phase = 2;
                 self.machine.charge(cpu, self.machine.costs.fork_ns);
             }
-            _ => self.fork_one(cpu, task, group),
         }
         Flow::Again
     }

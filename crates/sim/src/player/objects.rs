@@ -118,6 +118,7 @@ impl Pipe {
 #[allow(missing_docs)]
 pub struct Objects {
     pub locks: Vec<Lock>,
+    pub forking: Lock,
     pub conditions: Vec<Waiters>,
     pub barriers: Vec<Barrier>,
     pub semaphores: Vec<Semaphore>,
@@ -133,6 +134,7 @@ impl Objects {
     pub fn new(script: &Script) -> Objects {
         Objects {
             locks: fresh(script.locks),
+            forking: Lock::default(),
             conditions: fresh(script.conditions),
             barriers: fresh(script.barriers.len()),
             semaphores: fresh(script.semaphores),

@@ -109,6 +109,30 @@ impl Core {
         Flow::Next
     }
 
+    /// Threads of one process fork one at a time: the C library holds its locks meanwhile, so that
+    /// the child gets them in a known state. Returns whether it is this task's turn; else it has to
+    /// sleep.
+    pub(super) fn enter_fork(&mut self, cpu: u32, task: TaskId, slept: bool) -> bool {
+        let here = &mut self.workload.objects.forking;
+        if !here.taken {
+            (here.taken, here.wanted) = (true, slept);
+            return true;
+        }
+        here.wanted = true;
+        here.waiters.push_back(task);
+        self.machine.charge(cpu, self.machine.costs.syscall_ns);
+        false
+    }
+
+    /// The next thread may fork.
+    pub(super) fn leave_fork(&mut self, cpu: u32) {
+        let here = &mut self.workload.objects.forking;
+        here.taken = false;
+        if std::mem::take(&mut here.wanted) {
+            self.call_waiters(cpu, 1, |objects| &mut objects.forking.waiters);
+        }
+    }
+
     fn post(&mut self, cpu: u32, number: usize) -> Flow {
         let here = &mut self.workload.objects.semaphores[number];
         here.value += 1;
