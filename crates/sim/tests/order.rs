@@ -302,7 +302,9 @@ fn tasks_begin_on_the_cpus_that_their_maker_leaves_idle() {
     assert_eq!(first_cpus(1, seven()), [0; 7]);
     assert_eq!(first_cpus(2, seven()), [0; 7]);
     assert_eq!(first_cpus(4, seven()), [0, 2, 3, 0, 2, 3, 0]);
-    let hog = |cpus: &[u32]| json!({"name": format!("hog{}", cpus.len()), "affinity": cpus,
-                                     "steps": [{"run_us": 100}]});
+    let hog = |cpus: &[u32]| {
+        json!({"name": format!("hog{}", cpus.len()), "affinity": cpus,
+                                     "steps": [{"run_us": 100}]})
+    };
     assert_eq!(first_cpus(4, json!([hog(&[1]), hog(&[2, 3]), hog(&[0, 1, 2])])), [1, 2, 0]);
 }

@@ -174,8 +174,9 @@ pub fn fit(machine: &Machine, records: &[Record], natives: &Natives) -> Result<F
     let pick = |times: BTreeMap<String, f64>, keys: &[&String]| -> Vec<f64> {
         keys.iter().map(|key| times.get(*key).copied().unwrap_or(2.0 * seen[*key])).collect()
     };
-    let model =
-        |values: &[u64]| pick(simulated(&table::with(start, seen_costs, values), records, natives), &keys);
+    let model = |values: &[u64]| {
+        pick(simulated(&table::with(start, seen_costs, values), records, natives), &keys)
+    };
     let values = least_squares::fit(&table::values(start, seen_costs), &measured, model);
     let costs = table::with(start, seen_costs, &values);
     let times = pick(simulated(&costs, records, natives), &keys);
@@ -207,9 +208,8 @@ mod tests {
     fn several_cpus_have_witnesses_on_one_and_on_all_of_them() {
         let (one, four) = (witnesses(1), witnesses(4));
         assert_eq!(four.len(), one.len() + FREE.len());
-        let is_free = |witness: &Workload| {
-            witness.tasks.iter().all(|group| group.affinity.is_empty())
-        };
+        let is_free =
+            |witness: &Workload| witness.tasks.iter().all(|group| group.affinity.is_empty());
         assert!(one.iter().all(is_free));
         let (kept, free) = four.split_at(one.len());
         assert!(!kept.iter().any(is_free) && free.iter().all(is_free));
