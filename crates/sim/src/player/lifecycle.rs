@@ -22,7 +22,7 @@ impl Core {
     ///
     /// DIVERGES: real threads have run a little before the common start (to set their own
     /// attributes), so their virtual times differ a little then. And a scheduler's own `select_cpu`
-    /// is not asked where they begin.
+    /// is not asked where they begin: under one they begin spread over their CPUs.
     pub(crate) fn create_tasks(&mut self, main: TaskId) {
         let mut alone = self.first_cpus(self.machine.task(main).cpu);
         let maker = self.next_first_cpu(&mut alone, main);
@@ -52,7 +52,10 @@ impl Core {
         let maker = first.parent();
         let idle = std::mem::replace(&mut self.machine.cpu_mut(maker).curr, main);
         let task = self.make(main, group, (pid, tgid), maker, Policy::default(), 0);
-        let cpu = self.next_first_cpu(first, task);
+        let cpu = match self.ext.has.select_cpu {
+            true => self.first_cpu(mask, self.workload.live_tasks),
+            false => self.next_first_cpu(first, task),
+        };
         self.machine.cpu_mut(maker).curr = idle;
         self.machine.set_task_cpu(task, cpu);
         self.machine.task_mut(task).state = State::Sleeping;
@@ -66,6 +69,17 @@ impl Core {
         self.begin(task, group, number as u32, start_ns);
         self.workload.progress[task.0 as usize].gate = Gate::Closed;
         self.workload.live_finite += u32::from(self.workload.script.groups[group].finite);
+    }
+
+    /// The CPU of a group's task under a scheduler with a selection of its own: tasks begin on one
+    /// CPU of the set after the other.
+    fn first_cpu(&self, mask: u32, tasks_before: u32) -> u32 {
+        if mask == 0 {
+            return tasks_before % self.machine.topology.cpus;
+        }
+        let allowed = &self.machine.masks[mask as usize];
+        let place = tasks_before % allowed.count().max(1);
+        allowed.iter().nth(place as usize).unwrap_or(0)
     }
 
     pub(crate) fn take_pid(&mut self) -> i32 {
