@@ -32,8 +32,6 @@ impl Core {
                 self.create_one(main, group, number, &mut first);
             }
         }
-        // Where searches begin after that depends on all that the machine has done before.
-        self.machine.cpus.iter_mut().for_each(|cpu| cpu.cursor = u32::MAX);
         // Without a duration the trial's time limit holds for virtual time, as it does on a real
         // kernel.
         match self.workload.script.duration_ns {
