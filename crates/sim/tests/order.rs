@@ -6,7 +6,6 @@ mod common;
 use std::rc::Rc;
 
 use common::{MS, Tracer, trial};
-use model::trace::What;
 use serde_json::{Value, json};
 
 fn once(steps: Value) -> Value {
@@ -283,28 +282,4 @@ fn unloading_takes_every_task_back_before_the_scheduler_is_told() {
     ]
     .concat();
     check(&log[log.len() - expected.len()..], &expected);
-}
-
-/// The CPU on which each task waits for the common start.
-fn first_cpus(cpus: u32, tasks: Value) -> Vec<u32> {
-    let record = common::run(&trial(cpus, 3, tasks), Rc::new(Tracer::default()));
-    let trace = record.trace.expect("a trace");
-    let target = |event: &model::trace::TraceEvent| match event.what {
-        What::Waking { target, .. } if event.time_ns == 0 => Some(target),
-        _ => None,
-    };
-    trace.events.iter().filter_map(target).collect()
-}
-
-#[test]
-fn tasks_begin_on_the_cpus_that_their_maker_leaves_idle() {
-    let seven = || json!([{"name": "hog", "count": 7, "steps": [{"run_us": 100}]}]);
-    assert_eq!(first_cpus(1, seven()), [0; 7]);
-    assert_eq!(first_cpus(2, seven()), [0; 7]);
-    assert_eq!(first_cpus(4, seven()), [0, 2, 3, 0, 2, 3, 0]);
-    let hog = |cpus: &[u32]| {
-        json!({"name": format!("hog{}", cpus.len()), "affinity": cpus,
-                                     "steps": [{"run_us": 100}]})
-    };
-    assert_eq!(first_cpus(4, json!([hog(&[1]), hog(&[2, 3]), hog(&[0, 1, 2])])), [1, 2, 0]);
 }

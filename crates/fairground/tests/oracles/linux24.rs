@@ -378,8 +378,12 @@ fn yields() -> Vec<Oracle> {
                     "yielder" => ms != 5,
                     _ => ms.abs_diff(55) > 4,
                 });
-                // A kernel thread may fall into one of them.
-                same("more than one other turn", other.count() > 1, false)
+                // A kernel thread may fall into one of them, and make two of it.
+                let other: Vec<(&str, u64)> = other.collect();
+                match other.len() {
+                    0..=2 => Ok(()),
+                    _ => Err(format!("turns of other lengths, ms: {other:?}")),
+                }
             },
         },
         Oracle {

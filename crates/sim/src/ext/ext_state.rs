@@ -14,7 +14,7 @@ use crate::ops::{ExitInfo, OpsPresent};
 
 /// sched_ext's part of the kernel's state.
 pub struct ExtState {
-    pub(crate) has: OpsPresent,
+    pub(super) has: OpsPresent,
     pub(super) ops_flags: u64,
     pub(super) max_batch: u32,
     pub(super) watchdog_ns: u64,

@@ -3,8 +3,7 @@
 //!
 //! Read in this order: `ext_state` is its state; `ext_class` is the class itself; `enqueue`
 //! decides where a task goes, `dispatch` what a CPU runs; `dsq` are the queues and `queues` their
-//! kfuncs; `idle` chooses idle CPUs, `first_cpus` those on which
-//! tasks begin; `kick`, `timer`, `watchdog`, `forgotten`, `enable`, `disable`
+//! kfuncs; `idle` chooses idle CPUs; `kick`, `timer`, `watchdog`, `forgotten`, `enable`, `disable`
 //! and `error` are the rest.
 
 /// Calls one of the scheduler's callbacks and charges its cost.
@@ -26,7 +25,6 @@ pub(crate) mod enqueue;
 pub(crate) mod error;
 pub(crate) mod ext_class;
 pub(crate) mod ext_state;
-pub(crate) mod first_cpus;
 pub(crate) mod forgotten;
 pub(crate) mod idle;
 pub(crate) mod idle_masks;

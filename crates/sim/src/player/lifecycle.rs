@@ -10,26 +10,18 @@ use crate::core::mask::CpuMask;
 use crate::core::memory::{get, put};
 use crate::core::task::{NewTask, State};
 use crate::core::{Core, TaskId};
-use crate::ext::first_cpus::FirstCpus;
 use crate::flags::{ENQ_MOVE, PF_EXITING, PF_FORKNOEXEC, WAKE_SYNC};
 
 impl Core {
     /// Makes every task that starts by itself, and lets it wait for the common start.
     ///
-    /// As in the live player, a thread of the main task makes them, and the next one when the last
-    /// one sleeps: so they wait on the CPUs that the built-in selection finds idle in turn, and
-    /// none where that thread runs.
-    ///
     /// DIVERGES: real threads have run a little before the common start (to set their own
-    /// attributes), so their virtual times differ a little then. And a scheduler's own `select_cpu`
-    /// is not asked where they begin: under one they begin spread over their CPUs.
+    /// attributes), so their virtual times differ a little then; these begin spread over their
+    /// CPUs, one after the other.
     pub(crate) fn create_tasks(&mut self, main: TaskId) {
-        let mut alone = self.first_cpus(self.machine.task(main).cpu);
-        let maker = self.next_first_cpu(&mut alone, main);
-        let mut first = self.first_cpus(maker);
         for group in 0..self.workload.script.groups.len() {
             for number in 0..self.workload.script.groups[group].starts_ns.len() {
-                self.create_one(main, group, number, &mut first);
+                self.create_one(main, group, number);
             }
         }
         // Without a duration the trial's time limit holds for virtual time, as it does on a real
@@ -40,37 +32,30 @@ impl Core {
         }
     }
 
-    fn create_one(&mut self, main: TaskId, group: usize, number: usize, first: &mut FirstCpus) {
+    fn create_one(&mut self, main: TaskId, group: usize, number: usize) {
         let start_ns = self.workload.script.groups[group].starts_ns[number];
         let mask = self.mask_of(&self.workload.script.groups[group].affinity.clone());
+        let cpu = self.first_cpu(mask, self.workload.live_tasks);
         let pid = self.take_pid();
         let tgid = self.pid(main);
         let policy = self.workload.script.groups[group].policy;
         // The main task forks it, so it inherits from the main task.
-        let maker = first.parent();
-        let idle = std::mem::replace(&mut self.machine.cpu_mut(maker).curr, main);
-        let task = self.make(main, group, (pid, tgid), maker, Policy::default(), 0);
-        let cpu = match self.ext.has.select_cpu {
-            true => self.first_cpu(mask, self.workload.live_tasks),
-            false => self.next_first_cpu(first, task),
-        };
-        self.machine.cpu_mut(maker).curr = idle;
-        self.machine.set_task_cpu(task, cpu);
+        let idle = std::mem::replace(&mut self.machine.cpu_mut(0).curr, main);
+        let task = self.make(main, group, (pid, tgid), cpu, Policy::default(), 0);
+        self.machine.cpu_mut(0).curr = idle;
         self.machine.task_mut(task).state = State::Sleeping;
         if policy != Policy::default() && !self.set_policy(task, policy) {
             self.refuse(task, "the kernel's admission control refuses its deadline policy");
         }
         if mask != 0 {
             self.set_affinity(task, mask);
-            self.move_to_allowed(task);
         }
         self.begin(task, group, number as u32, start_ns);
         self.workload.progress[task.0 as usize].gate = Gate::Closed;
         self.workload.live_finite += u32::from(self.workload.script.groups[group].finite);
     }
 
-    /// The CPU of a group's task under a scheduler with a selection of its own: tasks begin on one
-    /// CPU of the set after the other.
+    /// The CPU of a group's task: tasks begin on one CPU of the set after the other.
     fn first_cpu(&self, mask: u32, tasks_before: u32) -> u32 {
         if mask == 0 {
             return tasks_before % self.machine.topology.cpus;
