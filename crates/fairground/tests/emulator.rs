@@ -7,8 +7,8 @@ use std::path::Path;
 mod common;
 use common::{Bench, has_emulator, ready, stderr, stdout};
 
-/// So many tasks with a fixed number of instructions, 20 ms on a CPU of their own. Each may use one
-/// CPU only: where the kernel puts them is not the emulator's doing.
+/// `count` tasks with a fixed number of instructions, which take 20 ms on a CPU of their own. Each
+/// may use one CPU only, because the kernel and not the emulator decides where tasks run.
 fn hogs(count: u32) -> String {
     let hog = |cpu| {
         format!(

@@ -378,7 +378,7 @@ fn yields() -> Vec<Oracle> {
                     "yielder" => ms != 5,
                     _ => ms.abs_diff(55) > 4,
                 });
-                // A kernel thread may fall into one of them, and make two of it.
+                // A kernel thread at one yield makes two turns longer: this one and the next.
                 same("more than two other turns", other.count() > 2, false)
             },
         },

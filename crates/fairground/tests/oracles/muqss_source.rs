@@ -24,7 +24,7 @@ template = true
 steps = [{ run_us = 1000 }]
 ";
 
-/// Of 100 turns after half a second, those that last so many µs, to 60 µs.
+/// The percentage of the turns after half a second that last `us` µs, give or take 60 µs.
 fn turns_of(record: &Record, us: u64) -> u64 {
     let late = stints(record).into_iter().filter(|it| begins_ms(it) >= 500);
     let lengths: Vec<u64> = late.map(|it| (it.to_ns - it.from_ns) / 1000).collect();

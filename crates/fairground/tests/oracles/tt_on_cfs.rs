@@ -58,7 +58,7 @@ name = \"waker\"
 steps = [{ sleep_us = 5000 }, { run_us = 10 }]
 ";
 
-/// Hogs that have run alike, of which two have by their nice value a far later vruntime.
+/// Hogs that have run equally long. The nice value of two makes their vruntimes far later.
 const HEAVY_AND_LIGHT: &str = "
 duration_us = 2000000
 [[task]]
