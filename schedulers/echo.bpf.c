@@ -18,17 +18,18 @@
  * Slice: 35 us / n, at least 4.2 us, virtual; as shipped it ends at a tick, else by a timer.
  * Wake-up: Into this round at its estimate; preempts a larger one, and one that has used its quota.
  * Balancing: CPU 0's ticks, by estimate and by count; a CPU that becomes idle pulls.
- * Differs: Ticks are this kernel's, not 625 each second. Queues are sched_ext's, which are searched
- *          for ties as the list has them. Every waker and wakee count as a close pair. CPU 0, if it
- *          idles, is woken by the ticks of CPUs where tasks wait. No NUMA, no load averages; the
- *          coldest task is the one that has not run for longest. New nice values do not change
- *          estimates. A task that a real-time task displaces waits for its CPU.
+ * Differs: Ticks are this kernel's, not 625 each second. A list is a DSQ with keys that keep its
+ *          order; a task that has not found its place after 512 others goes to the end. While one
+ *          CPU looks for a place, another can put a task there. Every waker and wakee count as a
+ *          close pair. CPU 0, if it idles, is woken by the ticks of CPUs where tasks wait. No NUMA,
+ *          no load averages; the coldest task is the one that has not run for longest. New nice
+ *          values do not change estimates. A task that a real-time task displaces waits for its
+ *          CPU.
  */
 #include <scx/common.bpf.h>
 #include "include/slice_timer.h"
 #include "include/idle.h"
 #include "include/nice.h"
-#include "include/scan.h"
 
 char _license[] SEC("license") = "GPL";
 
@@ -57,8 +58,7 @@ struct task_ctx {
 	u64 ran;	/* since it was picked */
 	u64 used;	/* of this round's quota */
 	u64 sum_exec;	/* the CPU time that these account for */
-	u64 place;	/* the estimate as which it is queued */
-	u64 stamp;	/* when it was queued, as a number */
+	u64 place;	/* the estimate with which it has joined a list */
 	s32 cpu;	/* where it was queued */
 	u32 queue;	/* in which of the two */
 	bool is_new, is_put, yielded;
@@ -68,8 +68,6 @@ DEFINE_TASK_CTX()
 struct cpu_ctx {
 	s32 curr;		/* pid of the running task; 0: none of ours */
 	u32 round;		/* which of the two queues is this round's */
-	u64 stamp;
-	u64 settled[2];		/* when each queue's first task was last taken, as a stamp */
 	u64 est, ran, used;	/* of the running task, as of `since` */
 	u64 since;
 	u32 inverse_weight, weight;
@@ -133,6 +131,72 @@ static inline u64 unaccounted(struct cpu_ctx *here)
 	return virtual_time_at(here->inverse_weight, ns > 0 ? ns : 0);
 }
 
+/* The estimate that a task has by now (`bsn->est`); it may have joined its list with another. */
+static inline u64 est_of(struct task_struct *p)
+{
+	return ctx_of(p)->est;
+}
+
+/* The keys of a list: the first one, and how far the ends of the list, and the tasks that are put
+ * between two others, are from their neighbours. */
+#define FIRST_KEY (1ULL << 62)
+#define KEY_GAP (1ULL << 44)
+#define KEY_STEP (1ULL << 28)
+
+/* No place in a list is looked for behind more tasks. */
+#define SEARCH_LIMIT 512
+
+/*
+ * The key between two neighbours. It is near the second one, because the most come just behind the
+ * first of a list, one after the other. Where there is none left, it is the key of the one before:
+ * a DSQ keeps equals in the order of their arrival. No counterpart: the patch has linked lists.
+ */
+static inline u64 key_between(u64 before, u64 after)
+{
+	u64 half = (after - before) / 2;
+
+	return half > KEY_STEP ? after - KEY_STEP : before + half;
+}
+
+/*
+ * The key behind all tasks of a list. Out of line, as all loops here: the verifier would go through
+ * them again for each state in which their callers can be. No counterpart: as above.
+ */
+static __noinline u64 last_key(u64 dsq)
+{
+	struct task_struct *p;
+
+	bpf_for_each(scx_dsq, p, dsq, SCX_DSQ_ITER_REV)
+		return p->scx.dsq_vtime + KEY_GAP;
+	return FIRST_KEY;
+}
+
+/*
+ * The key with which a task joins a list: before the first one, if its estimate is smaller, else
+ * behind the first one and all that follow with a smaller one. What counts are the estimates that
+ * the others have by now, so the list need not be sorted (`__enqueue_entity`). `has_first`: the
+ * first one is not in the DSQ any more, because it runs next.
+ */
+static __noinline u64 key_in(u64 dsq, u64 est, bool has_first)
+{
+	struct task_struct *p;
+	u32 passed = 0;
+	u64 before = 0;
+
+	bpf_for_each(scx_dsq, p, dsq, 0) {
+		u64 other = est_of(p), key = p->scx.dsq_vtime;
+
+		if (!passed && (has_first ? est <= other : est < other))
+			return key - KEY_GAP;
+		if (passed && est <= other)
+			return key_between(before, key);
+		if (++passed == SEARCH_LIMIT)
+			break;
+		before = key;
+	}
+	return last_key(dsq);
+}
+
 /*
  * Whether the running task must stop: its quota is used up (`entity_end_quota`), or a smaller
  * estimate waits and it has had its least part (`entity_end_min_slice`).
@@ -149,7 +213,7 @@ static inline bool is_turn_over(s32 cpu)
 	if (here->used + virtual >= quota(runnable))
 		return true;
 	first = __COMPAT_scx_bpf_dsq_peek(queue_of(cpu, here->round));
-	return first && first->scx.dsq_vtime < here->est && here->ran + virtual >= base_slice_ns;
+	return first && est_of(first) < here->est && here->ran + virtual >= base_slice_ns;
 }
 
 /* Starts the timer that looks at the running task's quota next (`hrtick_start_fair`). */
@@ -202,17 +266,12 @@ static void set_next_entity(struct task_struct *p, struct task_ctx *task, s32 cp
 	hrtick_start(cpu);
 }
 
-/*
- * A task joins one of the two lists (`__enqueue_entity`). Lists are sorted by estimate. A new task
- * is inserted after the head and after every smaller estimate, but before other tasks with an equal
- * estimate. A DSQ keeps equals in the order of their arrival, so tasks have stamps.
- */
+/* A task is to join one of the two lists, by the estimate that it has now (`__enqueue_entity`). */
 static inline void enqueue_entity(struct task_ctx *task, s32 cpu, u32 queue)
 {
 	task->cpu = cpu;
 	task->queue = queue;
 	task->place = task->est;
-	task->stamp = ++cpu_ctx(cpu)->stamp;
 }
 
 /* The task that has run until now goes back into a list, by the estimate that it has had
@@ -232,34 +291,13 @@ static inline void put_prev_entity(struct task_struct *p, struct task_ctx *task,
 	update_est_entity(task);
 }
 
-/*
- * The first of a list: among the tasks with the minimum estimate, the newest that was queued before
- * the previous pick; if none, the oldest (`__pick_first_entity`). Out of line, because the verifier
- * would go through its loop again in each attempt of the caller's.
- */
-static __noinline s32 pick_first_entity(u64 dsq, u64 settled)
-{
-	struct task_struct *p;
-	u64 smallest = 0;
-	s32 found = 0;
-
-	bpf_for_each(scx_dsq, p, dsq, 0) {
-		if (found && p->scx.dsq_vtime != smallest)
-			break;
-		smallest = p->scx.dsq_vtime;
-		if (!found || ctx_of(p)->stamp <= settled)
-			found = p->pid;
-	}
-	return found;
-}
-
 /* Whether a task that has just been put back is the first of this round (`pick_next_entity`). */
 static inline bool stays(struct task_ctx *task, s32 cpu)
 {
 	u64 dsq = queue_of(cpu, cpu_ctx(cpu)->round);
 	struct task_struct *first = __COMPAT_scx_bpf_dsq_peek(dsq);
 
-	return (dsq & 1) == task->queue && (!first || task->place < first->scx.dsq_vtime);
+	return (dsq & 1) == task->queue && (!first || task->place < est_of(first));
 }
 
 /*
@@ -269,24 +307,13 @@ static inline bool stays(struct task_ctx *task, s32 cpu)
 static inline bool pick_next_entity(struct task_ctx *prev, s32 cpu)
 {
 	struct cpu_ctx *here = cpu_ctx(cpu);
-	u32 round = here->round & 1, i;
-	u64 dsq;
+	u32 round = here->round & 1;
 
 	if (!scx_bpf_dsq_nr_queued(queue_of(cpu, round)) && !(prev && prev->queue == round))
 		round = here->round = round ^ 1;
 	if (prev && stays(prev, cpu))
 		return false;
-	dsq = queue_of(cpu, round);
-	bpf_for(i, 0, ATTEMPTS) {
-		s32 pid = pick_first_entity(dsq, here->settled[round]);
-
-		if (!pid)
-			return false;
-		here->settled[round] = here->stamp;
-		if (take(dsq, pid))
-			return true;
-	}
-	return scx_bpf_dsq_move_to_local(dsq, 0);
+	return scx_bpf_dsq_move_to_local(queue_of(cpu, round), 0);
 }
 
 /* The waiting task with the smallest estimate of all (`struct global_candidate`). */
@@ -313,8 +340,8 @@ static __noinline void update_candidate(struct candidate *best, s32 cpu)
 		p = __COMPAT_scx_bpf_dsq_peek(queue_of(cpu, queue));
 		if (!p || p->nr_cpus_allowed == 1)
 			continue;
-		if (!best->pid || p->scx.dsq_vtime < best->est)
-			*best = (struct candidate){ p->pid, cpu, queue & 1, p->scx.dsq_vtime };
+		if (!best->pid || est_of(p) < best->est)
+			*best = (struct candidate){ p->pid, cpu, queue & 1, est_of(p) };
 		return;
 	}
 }
@@ -337,6 +364,7 @@ static __noinline void find_candidate(struct candidate *best)
 static __noinline bool move_task(s32 from, u32 queue, s32 pid, s32 to)
 {
 	struct task_struct *p;
+	u64 dsq, key;
 
 	bpf_for_each(scx_dsq, p, queue_of(from, queue), 0) {
 		struct task_ctx *task = ctx_of(p);
@@ -348,8 +376,10 @@ static __noinline bool move_task(s32 from, u32 queue, s32 pid, s32 to)
 		update_est_entity(task);
 		update_est_entity(task);
 		enqueue_entity(task, to, cpu_ctx(to)->round);
-		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, task->place);
-		return scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, queue_of(to, task->queue), 0);
+		dsq = queue_of(to, task->queue);
+		key = key_in(dsq, task->place, false);
+		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, key);
+		return scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, dsq, 0);
 	}
 	return false;
 }
@@ -444,6 +474,20 @@ s32 BPF_STRUCT_OPS(echo_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wak
 	return (wake_flags & SCX_WAKE_SYNC) && nr_running(this_cpu) == 1 ? this_cpu : prev_cpu;
 }
 
+/*
+ * A task joins its list. If it was put back because the first of this round runs next, that one is
+ * in the local DSQ already (`__enqueue_entity`).
+ */
+static inline void insert(struct task_struct *p, struct task_ctx *task, s32 cpu, u64 enq_flags)
+{
+	u64 dsq = queue_of(cpu, task->queue);
+	bool has_first = task->is_put && task->queue == (cpu_ctx(cpu)->round & 1) &&
+			 scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu) > 0;
+
+	scx_bpf_dsq_insert_vtime(p, dsq, SCX_SLICE_INF, key_in(dsq, task->place, has_first),
+				 enq_flags);
+}
+
 /* (`enqueue_task_fair`) */
 void BPF_STRUCT_OPS(echo_enqueue, struct task_struct *p, u64 enq_flags)
 {
@@ -456,8 +500,8 @@ void BPF_STRUCT_OPS(echo_enqueue, struct task_struct *p, u64 enq_flags)
 	/* A task that was put back or moved has its list. */
 	if (is_woken || (task->cpu != cpu && !task->is_put))
 		enqueue_entity(task, cpu, cpu_ctx(cpu)->round);
+	insert(p, task, cpu, enq_flags);
 	task->is_new = task->is_put = false;
-	scx_bpf_dsq_insert_vtime(p, queue_of(cpu, task->queue), SCX_SLICE_INF, task->place, enq_flags);
 	wake_up_if_free(cpu);
 	if (is_woken && check_preempt_wakeup(p, task, cpu))
 		resched_cpu(cpu);

@@ -31,6 +31,8 @@ mod common;
 mod deadline;
 #[path = "oracles/echo.rs"]
 mod echo;
+#[path = "oracles/echo_lists.rs"]
+mod echo_lists;
 #[path = "oracles/eevdf.rs"]
 mod eevdf;
 #[path = "oracles/eevdf_features.rs"]
@@ -84,7 +86,8 @@ fn known() -> Vec<Oracle> {
     let tt = [tt::oracles(), tt_on_cfs::oracles()].concat();
     let bore = [bore::oracles(), bore_inherits::oracles()].concat();
     let fairer = [bore, cacule::oracles(), tt].concat();
-    let further = [echo::oracles(), baby::oracles(), ule::oracles()].concat();
+    let echo = [echo::oracles(), echo_lists::oracles()].concat();
+    let further = [echo, baby::oracles(), ule::oracles()].concat();
     let kernel = [rt::oracles(), deadline::oracles(), at_once::oracles()].concat();
     [main, ck, fairer, further, kernel].concat()
 }
