@@ -21,7 +21,7 @@
  *          taken, else the one that sched_ext finds nearest. A queue's lock is waited for, not
  *          tried. Real-time tasks have a class of their own; a task that one displaces stays on its
  *          CPU. On one CPU no wake-up is said to be synchronous, so that woken tasks preempt their
- *          wakers: `messaging` takes 1.9 times as long as under the original. CPUs share one clock.
+ *          wakers: `messaging` takes 2.1 times as long as under the original. CPUs share one clock.
  *          A process that is made as its maker's sibling (CLONE_PARENT) counts as its child.
  */
 #include <scx/common.bpf.h>

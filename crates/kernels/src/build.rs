@@ -107,7 +107,7 @@ pub fn build(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Kern
     if let Some(blind) = config::verify(&demands(order), &wanted, &config)? {
         hear(Event::Note(&blind));
     }
-    let lost = config::lost(wanted.lines(), &config);
+    let lost = config::lost(wanted.lines(), &config::settings(&config));
     if !lost.is_empty() {
         hear(Event::Note(&format!("without effect in this source: {}", lost.join(", "))));
     }

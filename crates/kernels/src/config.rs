@@ -53,7 +53,8 @@ pub fn check_fragment(label: &str, text: &str) -> Result<()> {
 /// Whether the tree took what a definition or the user demands, and what the guest needs. Returns
 /// what only the probes lack.
 pub fn verify(demands: &[String], wanted: &str, config: &str) -> Result<Option<String>> {
-    let lost = lost(demands.iter().map(String::as_str), config);
+    let settings = settings(config);
+    let lost = lost(demands.iter().map(String::as_str), &settings);
     if !lost.is_empty() {
         return Err(refused(format!(
             "the kernel's configuration does not take {}: the source does not know the option, or \
@@ -61,26 +62,33 @@ pub fn verify(demands: &[String], wanted: &str, config: &str) -> Result<Option<S
             lost.join(", ")
         )));
     }
-    check_ticks(wanted, config)?;
+    check_ticks(wanted, &settings)?;
     match needs::judge(config) {
         (Some(unusable), _) => Err(refused(unusable)),
         (None, blind) => Ok(blind),
     }
 }
 
+/// A configuration's options with their values.
+pub fn settings(config: &str) -> BTreeMap<String, String> {
+    config.lines().filter_map(setting).collect()
+}
+
 /// The lines that the tree did not take. Of the shared ones some sources do not know each.
-pub fn lost<'a>(lines: impl Iterator<Item = &'a str>, config: &str) -> Vec<&'a str> {
-    let has: BTreeMap<String, String> = config.lines().filter_map(setting).collect();
+pub fn lost<'a>(
+    lines: impl Iterator<Item = &'a str>,
+    settings: &BTreeMap<String, String>,
+) -> Vec<&'a str> {
     let is_lost = |line: &&str| {
         let Some((name, value)) = setting(line) else { return false };
-        has.get(&name).map_or("n", String::as_str) != value
+        settings.get(&name).map_or("n", String::as_str) != value
     };
     lines.filter(is_lost).collect()
 }
 
 /// Refuses a kernel with other ticks than those asked for. A patch may rename the option; then the
 /// tree falls back on a default of its own, and schedulers that count in ticks act differently.
-fn check_ticks(wanted: &str, config: &str) -> Result<()> {
+fn check_ticks(wanted: &str, settings: &BTreeMap<String, String>) -> Result<()> {
     let asked: Vec<String> = wanted
         .lines()
         .filter_map(setting)
@@ -89,9 +97,8 @@ fn check_ticks(wanted: &str, config: &str) -> Result<()> {
         .filter(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
         .filter_map(|rest| Some(rest.split('_').next()?.to_owned()))
         .collect();
-    let ticks = config.lines().filter_map(setting).find(|(name, _)| name == "CONFIG_HZ");
-    match ticks {
-        Some((_, ticks)) if !asked.is_empty() && !asked.contains(&ticks) => Err(refused(format!(
+    match settings.get("CONFIG_HZ") {
+        Some(ticks) if !asked.is_empty() && !asked.contains(ticks) => Err(refused(format!(
             "the kernel would have {ticks} ticks a second instead of {}: its source has another \
              name for CONFIG_HZ_{}; look into kernel/Kconfig.hz and set that option",
             asked.join(" or "),
@@ -135,7 +142,7 @@ mod tests {
         let config = wanted.replace("CONFIG_HZ_250=y", "CONFIG_HZ_100=y\nCONFIG_HZ=100");
         let error = verify(&[], &wanted, &config).unwrap_err().to_string();
         assert!(error.starts_with("the kernel would have 100 ticks a second instead of 250: "));
-        assert_eq!(lost(wanted.lines(), &config), ["CONFIG_HZ_250=y"]);
+        assert_eq!(lost(wanted.lines(), &settings(&config)), ["CONFIG_HZ_250=y"]);
         let renamed = compose(&["CONFIG_HZ_250_NODEF=y".to_owned()], None);
         let config = renamed.replace("CONFIG_HZ_250=y", "CONFIG_HZ=250");
         assert_eq!(verify(&[], &renamed, &config).unwrap(), None);

@@ -66,7 +66,7 @@ const SEEN: [&str; 26] = [
 /// The witnesses that also run free where there are several CPUs.
 const FREE: [&str; 5] = ["pingpong", "semaphores", "forks", "bursts", "execs"];
 
-/// The costs that show on a machine with so many CPUs.
+/// The costs that show on a machine with `cpus` CPUs.
 pub fn seen(cpus: u32) -> &'static [&'static str] {
     if cpus > 1 { &SEEN } else { &SEEN[..SEEN.len() - 1] }
 }
@@ -115,7 +115,7 @@ pub fn experiment(machine: &Machine, kernel: &str) -> Result<(Experiment, Source
     Ok((experiment, sources))
 }
 
-/// The witnesses for a machine with so many CPUs.
+/// The witnesses for a machine with `cpus` CPUs.
 fn on(cpus: u32, witnesses: Vec<Workload>) -> Vec<Workload> {
     if cpus == 1 {
         return witnesses;

@@ -125,6 +125,7 @@ fn track(run: &RunState, probes: &mut Probes, program: Option<&Running>) -> Resu
 /// The common start; how long it took, nanoseconds.
 fn start(run: &RunState, program: Option<&mut Running>, probes: Option<&Probes>) -> u64 {
     let control = run.control();
+    played::note_cpu_times(run);
     if let Some(probes) = probes {
         probes.start();
     }

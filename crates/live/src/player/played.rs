@@ -9,6 +9,18 @@ use crate::player::clock::thread_cpu_ns;
 use crate::player::run_state::{RunState, TaskSlot};
 use crate::player::{GroupPlayed, usage};
 
+/// Reads the CPU clocks of all tasks, which sleep at the gate.
+///
+/// They do not read them themselves: in EEVDF a task that reads its own clock is accounted for, and
+/// gives way if its slice is over (`task_sched_runtime`, `update_curr`). No other program does so
+/// when it begins.
+pub fn note_cpu_times(run: &RunState) {
+    for slot in run.slots.iter() {
+        let used = thread_cpu_ns(slot.tid.load(SeqCst));
+        slot.cpu_before_ns.store(used.unwrap_or(0), SeqCst);
+    }
+}
+
 /// Reads the CPU clocks of all tasks that have not ended by themselves: at the end of the trial,
 /// before they are told to stop.
 pub fn sample_cpu_times(run: &RunState) {
@@ -67,9 +79,7 @@ fn group(run: &RunState, number: usize) -> GroupPlayed {
 }
 
 fn cpu_ns(slot: &TaskSlot) -> u64 {
-    let before = slot.cpu_before_ns.load(SeqCst);
-    // A task that never ran has not read its clock; it only used CPU time to set itself up.
-    if before == 0 { 0 } else { slot.cpu_after_ns.load(SeqCst).saturating_sub(before) }
+    slot.cpu_after_ns.load(SeqCst).saturating_sub(slot.cpu_before_ns.load(SeqCst))
 }
 
 fn usage(slots: &[TaskSlot], forked: &[AtomicU64; 4]) -> usage::Usage {

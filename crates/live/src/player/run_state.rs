@@ -50,7 +50,7 @@ pub struct TaskSlot {
     pub tid: AtomicU32,
     /// Completed repetitions while counting.
     pub rounds: AtomicU64,
-    /// CPU time before the first step.
+    /// CPU time before the common start.
     pub cpu_before_ns: AtomicU64,
     /// CPU time at the task's own end.
     pub cpu_after_ns: AtomicU64,

@@ -168,7 +168,6 @@ fn play_from_start(task: &mut Task, slot: &TaskSlot) {
     let delay_ns = plan.starts_ns[task.number as usize];
     let start_ns = control.start_ns.load(SeqCst) + delay_ns;
     task.timers = [TimerState::new(start_ns); MAX_TIMERS];
-    slot.cpu_before_ns.store(own_cpu_ns(), SeqCst);
     let usage_before = usage::read(libc::RUSAGE_THREAD);
     // Kernels disagree whether a sleep until a time that has passed is one.
     let is_early = delay_ns > 0 && now_ns() < start_ns;
