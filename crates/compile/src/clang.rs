@@ -10,7 +10,7 @@ use libbpf_rs::Linker;
 use crate::guarded;
 
 /// The oldest clang that is accepted: older ones lose the upper half of 64-bit enumerators.
-const OLDEST_CLANG: u32 = 16;
+pub const OLDEST: u32 = 16;
 
 /// The flags of every BPF object. Kernels from 6.1 on understand `v3`; kernels below 6.6 refuse the
 /// newer `v4`. The flags are part of the toolchain's identity.
@@ -88,19 +88,16 @@ pub fn find() -> Result<PathBuf, String> {
         // A name is searched in `PATH`; a relative path starts at the current directory.
         return Ok(if path.components().count() > 1 { absolute(&path) } else { path });
     }
-    let versioned = (OLDEST_CLANG..=22).rev().map(|version| format!("clang-{version}"));
+    let versioned = (OLDEST..=22).rev().map(|version| format!("clang-{version}"));
     let mut names = versioned.chain(["clang".to_owned()]);
-    names
-        .find(|name| version(name).is_some_and(|major| major >= OLDEST_CLANG))
-        .map(Into::into)
-        .ok_or(
+    names.find(|name| version(name).is_some_and(|major| major >= OLDEST)).map(Into::into).ok_or(
         "no clang of version 16 or newer: install the package clang-19, or name one in BPF_CLANG"
             .into(),
     )
 }
 
 /// The major version of a clang; `None` when it does not run.
-fn version(clang: &str) -> Option<u32> {
+pub fn version(clang: &str) -> Option<u32> {
     let output = Command::new(clang).arg("--version").output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let (_, rest) = text.split_once("clang version ")?;

@@ -115,6 +115,23 @@ fn run_clang(source: &Source) -> Result<Vec<u8>, CompileError> {
     Ok(object)
 }
 
+/// The compiler of schedulers' files, in words: its name and its version.
+///
+/// # Errors
+/// There is none, or it does not run, or it is too old; what to install.
+pub fn compiler() -> Result<String, String> {
+    let clang = clang::find()?;
+    let name = clang.display().to_string();
+    match clang::version(&name) {
+        Some(version) if version >= clang::OLDEST => Ok(format!("{name}, version {version}")),
+        Some(version) => Err(format!(
+            "BPF_CLANG names {name}, whose version {version} is older than {}; name a newer one",
+            clang::OLDEST
+        )),
+        None => Err(format!("BPF_CLANG names {name}, which is no clang that runs")),
+    }
+}
+
 /// The object of the probes that the `live` crate loads.
 pub fn probes_object() -> &'static [u8] {
     embedded::PROBES

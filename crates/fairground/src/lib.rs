@@ -12,10 +12,12 @@
 //! [`records`], [`stores`], [`sessions`] and [`summary`] are what the reading verbs share,
 //! [`lineage`] tells which scheduler descends from which. [`claims`] tests what others have
 //! published, [`advice`] finds the scheduler for a user, [`calibration`] the costs of the
-//! simulator. [`building`], [`command_line`], [`dates`], [`duration`], [`exit`], [`output`] and
-//! [`ui`] are small things that many verbs need. Other tools' files, and files for other people,
-//! are in the crate `exchange`.
+//! simulator, [`abilities`] what this machine can do; [`smallest`] is the experiment that shows
+//! whether something works at all. [`building`], [`command_line`], [`dates`], [`duration`],
+//! [`exit`], [`output`] and [`ui`] are small things that many verbs need. Other tools' files, and
+//! files for other people, are in the crate `exchange`.
 
+pub mod abilities;
 pub mod advice;
 pub mod building;
 pub mod calibration;
@@ -32,6 +34,7 @@ pub mod output;
 pub mod planned_experiment;
 pub mod records;
 pub mod sessions;
+pub mod smallest;
 pub mod stores;
 pub mod summary;
 pub mod ui;

@@ -28,6 +28,7 @@ fn alone_it_shows_its_verbs() {
           export     Export records, histograms and traces to other tools' formats
         Trust:
           check      Verify cheaply that every file parses, compiles and loads
+          doctor     Say what this machine can do, and which commands get what is missing
           fidelity   Show how far the simulator is from a kernel, or schedulers' files from their counterparts
           soak       Run schedulers under all kinds of stress: which are ejected, which lose a task or a CPU
           replicate  Test again what others have published, and say what is reproduced and what is not

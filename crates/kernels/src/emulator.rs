@@ -58,6 +58,12 @@ const NEEDS: Needs = Needs {
     libraries: &[("glib-2.0", "libglib2.0-dev"), ("zlib", "zlib1g-dev")],
 };
 
+/// The programs and libraries that building it needs and that are missing, each with the Debian
+/// package that has it.
+pub fn missing_tools() -> Vec<(&'static str, &'static str)> {
+    tools::missing(&NEEDS)
+}
+
 /// Builds the emulator and keeps it, unless it is here already.
 ///
 /// # Errors

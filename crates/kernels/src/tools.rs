@@ -41,6 +41,14 @@ pub const KERNEL: Needs = Needs {
 
 /// Fails with one message that names everything that is missing.
 pub fn check(needs: &Needs) -> Result<()> {
+    match missing(needs).as_slice() {
+        [] => Ok(()),
+        missing => bail!("{}", words(needs.what, missing)),
+    }
+}
+
+/// What is missing, each with its package.
+pub fn missing(needs: &Needs) -> Vec<(&'static str, &'static str)> {
     let is_missing = |list: &'static [(&str, &str)], is_here: fn(&str) -> bool| {
         list.iter().copied().filter(move |(name, _)| !is_here(name))
     };
@@ -54,10 +62,7 @@ pub fn check(needs: &Needs) -> Result<()> {
     if has_libraries {
         missing.extend(is_missing(needs.libraries, has_library));
     }
-    match missing.as_slice() {
-        [] => Ok(()),
-        missing => bail!("{}", words(needs.what, missing)),
-    }
+    missing
 }
 
 fn words(what: &str, missing: &[(&str, &str)]) -> String {

@@ -26,6 +26,7 @@ use crate::active::sched_ext;
 use crate::btf::KernelBtf;
 pub use exit::ExitInfo;
 use exit::{DUMP_BYTES, ExitVariables, KernelLog};
+pub use host::{Obstacle, obstacles};
 
 use crate::printed::{self, Printed};
 use log::Listener;

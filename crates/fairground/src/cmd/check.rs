@@ -13,10 +13,7 @@ use execution::objects;
 use execution::repeated::Earlier;
 use execution::sink::Sink;
 use execution::{Settings, interrupt};
-use model::{
-    Backend, Contestant, Experiment, Outcome, Record, SchedulerChoice, Seed, Step, TaskGroup,
-    Workload,
-};
+use model::{Backend, Outcome, Record, Seed};
 use vm::installed;
 use vm::kernels::{self, Kernel};
 
@@ -24,6 +21,7 @@ use crate::claims;
 use crate::exit;
 use crate::output;
 use crate::planned_experiment::{Definition, host_cpus};
+use crate::smallest;
 use spec::assets::{self, Kind};
 use spec::mentions::{self, Missing};
 use spec::plan;
@@ -212,7 +210,7 @@ fn load(
     kernel: Option<&Kernel>,
     home: std::path::PathBuf,
 ) -> Result<Vec<Record>> {
-    let trials = plan::plan(&loading(sources, backend, kernel)?, Seed(1));
+    let trials = plan::plan(&smallest::experiment(sources, backend, kernel)?, Seed(1));
     let by_hash = |source: &Source| (source.sha256.clone(), source.clone());
     let sources = sources.iter().map(by_hash).collect();
     let prepared = objects::prepare(&trials, &sources)?;
@@ -234,47 +232,6 @@ fn load(
     execution::execute(&trials, &prepared, &settings, &Sink::new(&mut keep, &mut |_| {}, &stop))?;
     records.sort_by(|first, second| first.trial.contestant.name.cmp(&second.trial.contestant.name));
     Ok(records)
-}
-
-/// An experiment that only loads: one task runs for a millisecond under each scheduler.
-fn loading(sources: &[Source], backend: Backend, kernel: Option<&Kernel>) -> Result<Experiment> {
-    let task = TaskGroup {
-        name: "task".into(),
-        count: 1,
-        repeat: Some(1),
-        delay_us: 0,
-        jitter_us: 0,
-        policy: None,
-        affinity: Vec::new(),
-        template: false,
-        steps: vec![Step::RunUs(1000)],
-    };
-    let workload = Workload { name: "load".into(), tasks: vec![task], ..Workload::default() };
-    let contestant = |source: &Source| Contestant {
-        name: source.name.clone(),
-        kernel: kernel.map(|kernel| kernel.name.clone()),
-        scheduler: SchedulerChoice::File {
-            file: source.path.clone(),
-            sha256: source.sha256.clone(),
-            knobs: BTreeMap::new(),
-        },
-    };
-    Ok(Experiment {
-        name: "check".into(),
-        question: "Does every scheduler load?".into(),
-        backends: vec![backend],
-        baseline: String::new(),
-        contestants: sources.iter().map(contestant).collect(),
-        workloads: vec![workload],
-        scaled: Vec::new(),
-        only_on: BTreeMap::new(),
-        machines: vec![spec::machine::load("uniprocessor", Path::new(""), host_cpus())?],
-        blocks: 1,
-        trials_per_boot: 1,
-        timeout_ms: 60_000,
-        trace: Vec::new(),
-        design: Default::default(),
-    })
 }
 
 fn loaded(record: &Record) -> Finding {

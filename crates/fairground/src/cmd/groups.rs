@@ -18,7 +18,7 @@ pub const GROUPS: [(&str, &[&str]); 5] = [
     ("Ask", &["recommend", "run", "load"]),
     ("Read", &["list", "compare", "report", "explain", "history"]),
     ("Exchange", &["import", "share", "export"]),
-    ("Trust", &["check", "fidelity", "soak", "replicate"]),
+    ("Trust", &["check", "doctor", "fidelity", "soak", "replicate"]),
     ("Plumbing", &["plan", "trial", "kernel", "emulator", "store", "generate"]),
 ];
 

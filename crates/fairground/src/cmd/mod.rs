@@ -7,6 +7,7 @@
 mod campaign_options;
 pub mod check;
 pub mod compare;
+pub mod doctor;
 pub mod emulator;
 pub mod explain;
 pub mod export;
@@ -75,6 +76,8 @@ enum Verb {
     Export(export::Args),
     /// Verify cheaply that every file parses, compiles and loads
     Check(check::Args),
+    /// Say what this machine can do, and which commands get what is missing
+    Doctor(doctor::Args),
     /// Show how far the simulator is from a kernel, or schedulers' files from their counterparts
     Fidelity(fidelity::Args),
     /// Run schedulers under all kinds of stress: which are ejected, which lose a task or a CPU
@@ -126,6 +129,7 @@ impl Cli {
             Verb::Share(args) => share::run(args),
             Verb::Export(args) => export::run(args),
             Verb::Check(args) => check::run(args),
+            Verb::Doctor(args) => doctor::run(args),
             Verb::Fidelity(args) => fidelity::run(args),
             Verb::Soak(args) => soak::run(args),
             Verb::Replicate(args) => replicate::run(args),

@@ -12,6 +12,9 @@ use super::subprocess::run;
 /// The suites with the kernels that [`super::pull`] knows, oldest first.
 pub(super) const SUITES: &[&str] = &["bookworm", "trixie", "trixie-backports", "sid"];
 
+/// What apt downloads single files with.
+const HELPER: &str = "/usr/lib/apt/apt-helper";
+
 /// The archive that the machine itself installs from.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Mirror {
@@ -33,6 +36,23 @@ impl Mirror {
         Mirror::choose(&targets).context(
             "this machine's apt sources name no archive of Debian itself to get kernels from",
         )
+    }
+
+    /// Asks for one small file of the archive, by apt's own means and settings.
+    ///
+    /// # Errors
+    /// Nothing answers.
+    pub fn answers(&self) -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let file = format!("{}/dists/{}/Release", self.uri.trim_end_matches('/'), SUITES[1]);
+        let patience = ["Acquire::Retries=0", "Acquire::http::Timeout=10"];
+        let mut helper = Command::new(HELPER);
+        patience.iter().for_each(|option| {
+            helper.args(["-o", option]);
+        });
+        helper.args(["-o", "APT::Sandbox::User=root", "download-file"]);
+        run(helper.env("LC_ALL", "C").arg(file).arg(folder.path().join("Release")))?;
+        Ok(())
     }
 
     /// The main archive: by its label, or, before the first `apt-get update`, by its suite's name.

@@ -19,5 +19,6 @@ mod subprocess;
 pub use apt::{NAMES, pull};
 pub use collection::{Kernel, Own, add_file, add_own, find, from_image, list};
 pub use examples::pull_examples;
+pub use mirror::Mirror;
 pub use naming::is_usable_name;
 pub use sources::{Program, Source, pull_program, pull_source};

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From what was seen to what works, what is lacking and what gets it.
+
+use live::loader::Obstacle;
+use serde::Serialize;
+use vm::{emulator, qemu};
+
+use super::seen::{Image, Seen};
+
+/// One thing that Fairground can do on some machines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Its name.
+    pub name: &'static str,
+    /// How it is asked for.
+    pub option: &'static str,
+    /// Whether it works here.
+    pub works: bool,
+    /// Whether trials are executed by it: one of these is enough to measure something.
+    #[serde(skip)]
+    pub executes: bool,
+    /// What it works with.
+    pub with: String,
+    /// What is lacking.
+    pub lacks: Vec<Lack>,
+}
+
+/// Something that is lacking.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Lack {
+    /// What.
+    pub what: String,
+    /// The command that gets it, or what to do.
+    pub remedy: String,
+}
+
+fn lack(what: impl Into<String>, remedy: impl Into<String>) -> Lack {
+    Lack { what: what.into(), remedy: remedy.into() }
+}
+
+/// What a machine can do, the cheapest first.
+pub fn findings(seen: &Seen) -> Vec<Finding> {
+    let mut all = vec![simulator(seen), own_files(seen), one_cpu(seen), several_cpus(seen)];
+    all.extend([real_time(seen), running_kernel(seen), programs(seen)]);
+    all.extend(downloads(seen));
+    all
+}
+
+/// Whether any trial can be executed.
+pub fn something_works(findings: &[Finding]) -> bool {
+    findings.iter().any(|finding| finding.executes && finding.works)
+}
+
+/// What works if nothing is lacking.
+fn complete(name: &'static str, option: &'static str, with: String, lacks: Vec<Lack>) -> Finding {
+    let works = lacks.is_empty();
+    let with = if works { with } else { String::new() };
+    Finding { name, option, works, executes: true, with, lacks }
+}
+
+fn simulator(seen: &Seen) -> Finding {
+    let remedy = "report it, with this output";
+    let lacks = seen.simulator.as_ref().err().map(|why| lack(why, remedy));
+    complete("simulator", "--on sim", "one trial ran".into(), lacks.into_iter().collect())
+}
+
+fn own_files(seen: &Seen) -> Finding {
+    let (with, lacks) = match &seen.compiler {
+        Ok(compiler) => (compiler.clone(), Vec::new()),
+        Err(why) if why.starts_with("BPF_CLANG") => {
+            (String::new(), vec![lack(why, "unset BPF_CLANG")])
+        }
+        Err(why) => {
+            let what = why.split_once(": ").map_or(why.as_str(), |(what, _)| what);
+            (String::new(), vec![lack(what, seen.install("clang-19"))])
+        }
+    };
+    let name = "your own scheduler's file";
+    Finding { executes: false, ..complete(name, "--scheduler FILE", with, lacks) }
+}
+
+fn one_cpu(seen: &Seen) -> Finding {
+    let with = format!("{}; {}", words(&seen.qemu), releases(seen));
+    complete("virtual machine, one CPU in virtual time", "--on vm", with, seen.no_machine())
+}
+
+fn several_cpus(seen: &Seen) -> Finding {
+    let mut lacks = seen.no_machine();
+    match &seen.emulator {
+        Ok(Some(_)) => {}
+        Ok(None) => {
+            let packages: Vec<&str> =
+                seen.emulator_tools.iter().map(|(_, package)| *package).collect();
+            if !packages.is_empty() {
+                let names: Vec<&str> = seen.emulator_tools.iter().map(|(name, _)| *name).collect();
+                let what = format!("building the emulator needs {}", names.join(", "));
+                lacks.push(lack(what, seen.install(&packages.join(" "))));
+            }
+            lacks.push(lack("the emulator is not built", emulator::COMMAND));
+        }
+        Err(why) if seen.kernels.as_ref().err() == Some(why) => {}
+        Err(why) => lacks.push(lack(why, emulator::COMMAND)),
+    }
+    let with = match &seen.emulator {
+        Ok(Some(version)) => version.clone(),
+        _ => String::new(),
+    };
+    complete("virtual machine, several CPUs in virtual time", "--on vm", with, lacks)
+}
+
+fn real_time(seen: &Seen) -> Finding {
+    let mut lacks = seen.no_machine();
+    if let Err(why) = &seen.kvm {
+        let remedy = if why.contains("Permission denied") {
+            "sudo usermod -aG kvm $USER, then log in again; emulated until then"
+        } else if why.contains("probe boot") {
+            "another host or hypervisor; emulated on this one"
+        } else {
+            "switch virtualisation on in the firmware or in the hypervisor; emulated until then"
+        };
+        lacks.push(lack(why, remedy));
+    }
+    let with = "a kernel booted".into();
+    complete("virtual machine in real time (KVM)", "--on vm", with, lacks)
+}
+
+fn running_kernel(seen: &Seen) -> Finding {
+    let lacks = seen.obstacles.iter().map(|obstacle| {
+        let remedy = match obstacle {
+            Obstacle::NoSchedExt => NEWER.into(),
+            Obstacle::NotRoot => "sudo fairground …".into(),
+            Obstacle::NoBtf => "a kernel with CONFIG_DEBUG_INFO_BTF=y".into(),
+            Obstacle::Taken { ops, .. } => format!("end the program that has loaded {ops}"),
+        };
+        let what = match obstacle {
+            Obstacle::NoSchedExt if is_older(&seen.release) => {
+                format!("Linux {} is older than 6.12 and has no sched_ext", seen.release)
+            }
+            Obstacle::NoSchedExt => format!("Linux {} was built without sched_ext", seen.release),
+            other => other.to_string(),
+        };
+        lack(what, remedy)
+    });
+    let (name, option) = ("this kernel", "--on live, load");
+    complete(name, option, format!("Linux {} with sched_ext", seen.release), lacks.collect())
+}
+
+/// What to do about a kernel without sched_ext.
+const NEWER: &str = "boot Linux 6.12 or later with CONFIG_SCHED_CLASS_EXT=y, which Debian 13 has; \
+                     --on vm boots one and leaves this machine as it is";
+
+/// Whether a release is older than the first one with sched_ext.
+fn is_older(release: &str) -> bool {
+    let mut numbers = release.split(['.', '-', '+']).map_while(|part| part.parse::<u32>().ok());
+    let version = (numbers.next().unwrap_or(u32::MAX), numbers.next().unwrap_or(0));
+    version < (6, 12)
+}
+
+fn programs(seen: &Seen) -> Finding {
+    let programs = &seen.programs;
+    let packages: Vec<&str> = programs.packages.iter().map(String::as_str).collect();
+    let incomplete = programs.workloads - programs.complete;
+    let lacks = (incomplete > 0).then(|| {
+        let what = format!("{incomplete} of {} lack a program", programs.workloads);
+        lack(what, seen.install(&packages.join(" ")))
+    });
+    Finding {
+        name: "workloads with real programs",
+        option: "--workload NAME",
+        works: programs.complete > 0,
+        executes: false,
+        with: format!("{} of {}", programs.complete, programs.workloads),
+        lacks: lacks.into_iter().collect(),
+    }
+}
+
+/// The mirror, if it was asked.
+fn downloads(seen: &Seen) -> Option<Finding> {
+    let answer = seen.mirror.as_ref()?;
+    let remedy = "look at the network and at apt's sources; nothing else needs them";
+    let lacks = answer.as_ref().err().map(|why| lack(why, remedy)).into_iter().collect();
+    let finding = complete(
+        "downloads",
+        "kernel pull, emulator build",
+        "the package mirror answers".into(),
+        lacks,
+    );
+    Some(Finding { executes: false, ..finding })
+}
+
+impl Seen {
+    /// The command that installs Debian packages.
+    fn install(&self, packages: &str) -> String {
+        match (self.has_apt, self.is_root) {
+            (true, true) => format!("apt-get install {packages}"),
+            (true, false) => format!("sudo apt-get install {packages}"),
+            (false, _) => {
+                format!("with this system's package manager (Debian's names): {packages}")
+            }
+        }
+    }
+
+    /// What every virtual machine needs and lacks here.
+    fn no_machine(&self) -> Vec<Lack> {
+        let qemu = self.qemu.as_ref().err().map(|_| {
+            lack(format!("{} cannot be run", qemu::PROGRAM), self.install("qemu-system-x86"))
+        });
+        let kernels = match &self.kernels {
+            Ok(kernels) if !kernels.is_empty() => None,
+            Ok(_) if matches!(self.mirror, Some(Err(_))) => Some(lack(
+                "no kernel is here, and the package mirror does not answer",
+                "fairground kernel use FILE",
+            )),
+            Ok(_) => Some(lack("no kernel is here", "fairground kernel pull")),
+            Err(why) => Some(lack(why, "export FAIRGROUND_HOME=FOLDER")),
+        };
+        qemu.into_iter().chain(kernels).collect()
+    }
+}
+
+fn words(answer: &Result<String, String>) -> &str {
+    answer.as_deref().unwrap_or_default()
+}
+
+fn releases(seen: &Seen) -> String {
+    let kernels = seen.kernels.as_deref().unwrap_or_default();
+    let able = kernels.iter().filter(|kernel| kernel.sched_ext).count();
+    let newest = kernels.first().map_or("", |kernel: &Image| kernel.release.as_str());
+    let kernels = match kernels.len() {
+        1 => "1 kernel".into(),
+        count => format!("{count} kernels"),
+    };
+    format!("{kernels}, {able} with sched_ext, the newest {newest}")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Machines that lack something, each as one changed fact.
+
+use super::*;
+use crate::abilities::seen::Programs;
+
+/// A machine with everything.
+fn able() -> Seen {
+    Seen {
+        release: "6.12.94+deb13-amd64".into(),
+        is_root: true,
+        has_apt: true,
+        simulator: Ok(()),
+        compiler: Ok("clang-19, version 19".into()),
+        qemu: Ok("QEMU emulator version 10.0.8".into()),
+        kernels: Ok(vec![Image { release: "7.3.4".into(), sched_ext: true }]),
+        kvm: Ok(()),
+        emulator: Ok(Some("QEMU emulator version 10.0.13".into())),
+        emulator_tools: Vec::new(),
+        mirror: Some(Ok(())),
+        obstacles: Vec::new(),
+        programs: Programs { workloads: 3, complete: 3, packages: Default::default() },
+    }
+}
+
+/// The names of what does not work.
+fn broken(seen: &Seen) -> Vec<&'static str> {
+    findings(seen).iter().filter(|finding| !finding.works).map(|finding| finding.name).collect()
+}
+
+/// What is lacking, with its remedy.
+fn lacks(seen: &Seen) -> Vec<(String, String)> {
+    let all = findings(seen).into_iter().flat_map(|finding| finding.lacks);
+    let mut all: Vec<_> = all.map(|lack| (lack.what, lack.remedy)).collect();
+    all.dedup();
+    all
+}
+
+const MACHINES: [&str; 3] = [
+    "virtual machine, one CPU in virtual time",
+    "virtual machine, several CPUs in virtual time",
+    "virtual machine in real time (KVM)",
+];
+
+#[test]
+fn a_machine_with_everything_lacks_nothing() {
+    assert!(broken(&able()).is_empty() && lacks(&able()).is_empty());
+    assert!(something_works(&findings(&able())));
+}
+
+#[test]
+fn without_clang_everything_but_own_files_works() {
+    let why = "no clang of version 16 or newer: install the package clang-19, or name one";
+    let seen = Seen { compiler: Err(why.into()), is_root: false, ..able() };
+    assert_eq!(broken(&seen), ["your own scheduler's file"]);
+    let said = ("no clang of version 16 or newer".into(), "sudo apt-get install clang-19".into());
+    assert_eq!(lacks(&seen), [said]);
+    let chosen = Seen { compiler: Err("BPF_CLANG names x, which is no clang".into()), ..able() };
+    assert_eq!(lacks(&chosen)[0].1, "unset BPF_CLANG");
+}
+
+#[test]
+fn without_qemu_no_virtual_machine_works() {
+    let seen = Seen { qemu: Err("not found".into()), has_apt: false, ..able() };
+    assert_eq!(broken(&seen), MACHINES);
+    let remedy = "with this system's package manager (Debian's names): qemu-system-x86";
+    assert!(lacks(&seen).iter().all(|(_, it)| it == remedy), "{:?}", lacks(&seen));
+}
+
+#[test]
+fn without_a_network_a_missing_kernel_is_copied_from_elsewhere() {
+    let no_network = Some(Err("Temporary failure resolving".to_owned()));
+    let seen = Seen { mirror: no_network.clone(), ..able() };
+    assert_eq!(broken(&seen), ["downloads"]);
+    let bare = Seen { kernels: Ok(Vec::new()), ..able() };
+    assert_eq!(lacks(&bare)[0].1, "fairground kernel pull");
+    let seen = Seen { mirror: no_network, ..bare };
+    assert_eq!(lacks(&seen)[0].1, "fairground kernel use FILE");
+    assert_eq!(findings(&Seen { mirror: None, ..able() }).len(), findings(&able()).len() - 1);
+}
+
+#[test]
+fn without_root_only_this_kernel_cannot_be_used() {
+    let seen = Seen { obstacles: vec![Obstacle::NotRoot], is_root: false, ..able() };
+    assert_eq!(broken(&seen), ["this kernel"]);
+    let said = ("loading a scheduler needs root".into(), "sudo fairground …".into());
+    assert_eq!(lacks(&seen), [said]);
+}
+
+#[test]
+fn an_old_kernel_is_told_from_one_without_sched_ext() {
+    let of = |release: &str| {
+        let obstacles = vec![Obstacle::NoSchedExt];
+        lacks(&Seen { release: release.into(), obstacles, ..able() })[0].0.clone()
+    };
+    assert_eq!(
+        of("6.1.0-50-amd64"),
+        "Linux 6.1.0-50-amd64 is older than 6.12 and has no sched_ext"
+    );
+    assert_eq!(of("5.15.0"), "Linux 5.15.0 is older than 6.12 and has no sched_ext");
+    assert_eq!(of("6.12.3"), "Linux 6.12.3 was built without sched_ext");
+    assert_eq!(of("7.0"), "Linux 7.0 was built without sched_ext");
+    assert!(of("6.11.9").contains("older") && of("6.18+").contains("without"));
+}
+
+#[test]
+fn a_missing_emulator_names_what_its_build_needs() {
+    let emulator_tools = vec![("ninja", "ninja-build"), ("glib-2.0", "libglib2.0-dev")];
+    let seen = Seen { emulator: Ok(None), emulator_tools, ..able() };
+    assert_eq!(broken(&seen), [MACHINES[1]]);
+    let remedies: Vec<String> = lacks(&seen).into_iter().map(|(_, remedy)| remedy).collect();
+    assert_eq!(
+        remedies,
+        ["apt-get install ninja-build libglib2.0-dev", "fairground emulator build"]
+    );
+}
+
+#[test]
+fn a_home_that_nobody_names_is_said_once_for_each_machine() {
+    let why = "neither FAIRGROUND_HOME nor HOME is set; set FAIRGROUND_HOME";
+    let seen = Seen { kernels: Err(why.into()), emulator: Err(why.into()), ..able() };
+    assert_eq!(lacks(&seen), [(why.into(), "export FAIRGROUND_HOME=FOLDER".into())]);
+}
+
+#[test]
+fn a_machine_that_can_execute_nothing_fails() {
+    let seen = Seen {
+        simulator: Err("failed: no fork".into()),
+        qemu: Err("not found".into()),
+        obstacles: vec![Obstacle::NoSchedExt],
+        ..able()
+    };
+    assert!(!something_works(&findings(&seen)));
+}

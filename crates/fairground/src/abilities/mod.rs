@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What this machine can do, and the commands that get what is missing.
+//!
+//! ```text
+//! probes of all crates ─► seen (facts) ─► findings (pure) ─► table or JSON
+//! ```
+
+pub mod findings;
+pub mod seen;
+
+pub use findings::{Finding, findings};
+pub use seen::Seen;
