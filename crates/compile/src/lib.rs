@@ -115,20 +115,31 @@ fn run_clang(source: &Source) -> Result<Vec<u8>, CompileError> {
     Ok(object)
 }
 
+/// Why schedulers' files cannot be compiled here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoCompiler {
+    /// No compiler that is new enough was found.
+    #[error("no clang of version {} or newer", clang::OLDEST)]
+    Missing,
+    /// The one that `BPF_CLANG` names does not serve.
+    #[error("BPF_CLANG names {0}")]
+    Chosen(String),
+}
+
 /// The compiler of schedulers' files, in words: its name and its version.
 ///
 /// # Errors
-/// There is none, or it does not run, or it is too old; what to install.
-pub fn compiler() -> Result<String, String> {
-    let clang = clang::find()?;
+/// There is none, or it does not run, or it is too old.
+pub fn compiler() -> Result<String, NoCompiler> {
+    let clang = clang::find().map_err(|_| NoCompiler::Missing)?;
     let name = clang.display().to_string();
     match clang::version(&name) {
         Some(version) if version >= clang::OLDEST => Ok(format!("{name}, version {version}")),
-        Some(version) => Err(format!(
-            "BPF_CLANG names {name}, whose version {version} is older than {}; name a newer one",
+        Some(version) => Err(NoCompiler::Chosen(format!(
+            "{name}, whose version {version} is older than {}; name a newer one",
             clang::OLDEST
-        )),
-        None => Err(format!("BPF_CLANG names {name}, which is no clang that runs")),
+        ))),
+        None => Err(NoCompiler::Chosen(format!("{name}, which is no clang that runs"))),
     }
 }
 

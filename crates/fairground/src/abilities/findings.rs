@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From what was seen to what works, what is lacking and what gets it.
 
+use compile::NoCompiler;
 use live::loader::Obstacle;
 use serde::Serialize;
 use vm::{emulator, qemu};
@@ -65,17 +66,13 @@ fn simulator(seen: &Seen) -> Finding {
 }
 
 fn own_files(seen: &Seen) -> Finding {
-    let (with, lacks) = match &seen.compiler {
-        Ok(compiler) => (compiler.clone(), Vec::new()),
-        Err(why) if why.starts_with("BPF_CLANG") => {
-            (String::new(), vec![lack(why, "unset BPF_CLANG")])
-        }
-        Err(why) => {
-            let what = why.split_once(": ").map_or(why.as_str(), |(what, _)| what);
-            (String::new(), vec![lack(what, seen.install("clang-19"))])
-        }
+    let remedy = |why: &NoCompiler| match why {
+        NoCompiler::Missing => seen.install("clang-19"),
+        NoCompiler::Chosen(_) => "unset BPF_CLANG".into(),
     };
-    let name = "your own scheduler's file";
+    let lacks = seen.compiler.as_ref().err().map(|why| lack(why.to_string(), remedy(why)));
+    let with = seen.compiler.clone().unwrap_or_default();
+    let (name, lacks) = ("your own scheduler's file", lacks.into_iter().collect());
     Finding { executes: false, ..complete(name, "--scheduler FILE", with, lacks) }
 }
 

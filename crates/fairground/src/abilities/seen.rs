@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Result;
+use compile::NoCompiler;
 use execution::locations::data_folder;
 use execution::repeated::Earlier;
 use execution::{Settings, one};
@@ -33,7 +34,7 @@ pub struct Seen {
     /// One trial in the simulator.
     pub simulator: Result<(), String>,
     /// The compiler of schedulers' files.
-    pub compiler: Result<String, String>,
+    pub compiler: Result<String, NoCompiler>,
     /// The installed QEMU.
     pub qemu: Result<String, String>,
     /// The kernels that can be booted.

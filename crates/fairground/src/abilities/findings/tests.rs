@@ -50,13 +50,13 @@ fn a_machine_with_everything_lacks_nothing() {
 
 #[test]
 fn without_clang_everything_but_own_files_works() {
-    let why = "no clang of version 16 or newer: install the package clang-19, or name one";
-    let seen = Seen { compiler: Err(why.into()), is_root: false, ..able() };
+    let seen = Seen { compiler: Err(NoCompiler::Missing), is_root: false, ..able() };
     assert_eq!(broken(&seen), ["your own scheduler's file"]);
     let said = ("no clang of version 16 or newer".into(), "sudo apt-get install clang-19".into());
     assert_eq!(lacks(&seen), [said]);
-    let chosen = Seen { compiler: Err("BPF_CLANG names x, which is no clang".into()), ..able() };
-    assert_eq!(lacks(&chosen)[0].1, "unset BPF_CLANG");
+    let chosen = NoCompiler::Chosen("x, which is no clang".into());
+    let seen = Seen { compiler: Err(chosen), ..able() };
+    assert_eq!(lacks(&seen)[0].1, "unset BPF_CLANG");
 }
 
 #[test]
