@@ -21,6 +21,7 @@ mod reading;
 mod shared;
 mod trace;
 
+use crate::facts::is_root;
 use crate::loader::log::{Listener, explain, warnings};
 use crate::loader::variable::{self, Variable};
 use layout::{
@@ -290,7 +291,7 @@ fn check_host(groups: &[String]) -> Result<(), String> {
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
         return Err("this kernel has no BTF (CONFIG_DEBUG_INFO_BTF), which the probes need".into());
     }
-    if !nix::unistd::geteuid().is_root() {
+    if !is_root() {
         return Err("the probes need root".into());
     }
     // The kernel's number of the first PID name space; in another one, our numbers are not the

@@ -33,4 +33,4 @@ pub use boot::FRESH_BOOT;
 pub use kernels::Kernel;
 pub use qemu::Accelerator;
 pub use request::{BootRequest, Event, Resume};
-pub use trials::{kvm, run_trials};
+pub use trials::{NoKvm, kvm, run_trials};
