@@ -161,6 +161,8 @@ pub struct Costs {
     pub copy_kib_ns: u64,
     /// Copying one KiB to or from a file in memory, page lookup included.
     pub file_kib_ns: u64,
+    /// Writing one KiB to memory.
+    pub fill_kib_ns: u64,
     /// The disk's time for each request: a delay, not CPU time.
     pub disk_access_ns: u64,
     /// The disk's time for each KiB.
@@ -202,6 +204,7 @@ impl Costs {
         page_ns: 0,
         copy_kib_ns: 0,
         file_kib_ns: 0,
+        fill_kib_ns: 0,
         disk_access_ns: 0,
         disk_kib_ns: 0,
     };
@@ -245,6 +248,7 @@ impl Default for Costs {
             page_ns: 300,
             copy_kib_ns: 100,
             file_kib_ns: 150,
+            fill_kib_ns: 50,
             disk_access_ns: 80_000,
             disk_kib_ns: 500,
         }

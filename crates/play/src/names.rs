@@ -94,7 +94,7 @@ impl Timers {
         let plan = TimerPlan { period_ns, relative: timer.relative, skip: timer.skip };
         let number = first_use(&mut self.names, &timer.name);
         match self.plans.get(number) {
-            Some(known) if *known == plan => return Ok(number),
+            Some(known) if (known.relative, known.skip) == (plan.relative, plan.skip) => {}
             Some(_) => {
                 let message = format!("the timer '{}' was different before", timer.name);
                 return Err(Refusal::new(message, "give each timer of a task its own name"));

@@ -190,6 +190,15 @@ impl Group {
         self.ops.iter().any(|op| matches!(op, Op::Write { .. } | Op::Read(_)))
     }
 
+    /// The bytes of memory that each of its tasks writes to; 0: none.
+    pub fn memory_bytes(&self) -> u64 {
+        let reached = self.ops.iter().map(|op| match op {
+            Op::Fill { buffer, .. } | Op::Discard { buffer, .. } => *buffer,
+            _ => 0,
+        });
+        reached.max().unwrap_or(0)
+    }
+
     /// The numbers of the groups whose processes its tasks fork, each once, in order of first use.
     pub fn forked(&self) -> Vec<usize> {
         let mut groups = Vec::new();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A task's timers: releases, and the deadlines that follow from them.
 //!
-//! A timer's releases are its task's start + k periods, k ≥ 1. The job of a release ends when the
-//! task comes back to the timer. A deadline, one period after the release, is counted once it has
+//! A timer's releases are its task's start + k periods, k ≥ 1. Each step that uses the timer has a
+//! period of its own. The job of a release ends when the task comes back to the timer. A deadline, one period after the release, is counted once it has
 //! passed within the trial.
 
 /// A timer's constants; see [`model::workload::Timer`].
@@ -10,7 +10,7 @@
 pub struct TimerPlan {
     /// The time between two releases; not 0.
     pub period_ns: u64,
-    /// Whether the release after a late job is one period after the job's end.
+    /// Whether a late job is followed by the next release at once, from which later ones count.
     pub relative: bool,
     /// Whether releases that have wholly passed are skipped.
     pub skip: bool,
@@ -37,12 +37,20 @@ pub struct TimerState {
     owed: Option<(u64, bool)>,
     /// Steps that the task had played when the release was seen; `None` while it waits.
     steps_at_release: Option<u64>,
+    /// The period that was last waited for; 0: none yet.
+    period_ns: u64,
 }
 
 impl TimerState {
     /// A timer of a task that starts at `start_ns`.
     pub fn new(start_ns: u64) -> TimerState {
-        TimerState { release_ns: start_ns, released: false, owed: None, steps_at_release: None }
+        let release_ns = start_ns;
+        TimerState { release_ns, released: false, owed: None, steps_at_release: None, period_ns: 0 }
+    }
+
+    /// The time from its release to the deadline of a job that has not come back.
+    fn period_ns(&self, plan: TimerPlan) -> u64 {
+        if self.period_ns == 0 { plan.period_ns } else { self.period_ns }
     }
 
     /// The task has come back at `now_ns`: ends its job and returns its next release. There is no
@@ -54,6 +62,7 @@ impl TimerState {
         mut tally: Option<&mut impl Tally>,
     ) -> u64 {
         let deadline_ns = self.release_ns + plan.period_ns;
+        self.period_ns = plan.period_ns;
         if self.released {
             if let Some(tally) = &mut tally {
                 tally.response(now_ns.saturating_sub(self.release_ns));
@@ -62,7 +71,7 @@ impl TimerState {
         }
         self.release_ns = deadline_ns;
         if plan.relative && now_ns > deadline_ns {
-            self.release_ns = now_ns + plan.period_ns;
+            self.release_ns = now_ns;
         }
         if plan.skip && !plan.relative {
             let passed = now_ns.saturating_sub(deadline_ns) / plan.period_ns;
@@ -93,8 +102,9 @@ impl TimerState {
         if let Some((_, missed)) = self.owed.take().filter(|&(due_ns, _)| due_ns <= end_ns) {
             tally.deadlines(1, u64::from(missed));
         }
-        let unseen_ns = if self.released { 0 } else { plan.period_ns };
-        let due = end_ns.saturating_sub(self.release_ns + unseen_ns) / plan.period_ns;
+        let period_ns = self.period_ns(plan);
+        let unseen_ns = if self.released { 0 } else { period_ns };
+        let due = end_ns.saturating_sub(self.release_ns + unseen_ns) / period_ns;
         let due = if plan.relative { due.min(1) } else { due };
         tally.deadlines(due, due);
     }
@@ -114,7 +124,7 @@ impl TimerState {
             tally.deadlines(1, u64::from(missed));
         }
         let worked = self.steps_at_release.is_some_and(|before| before < steps);
-        let due_ns = self.release_ns + plan.period_ns;
+        let due_ns = self.release_ns + self.period_ns(plan);
         if self.released && worked {
             tally.response(now_ns.saturating_sub(self.release_ns));
             if inside(due_ns) {
@@ -200,8 +210,25 @@ mod tests {
 
     #[test]
     fn a_relative_timer_forgives() {
-        let relative = play(plan(true, false), &[1_000, 1_350, 1_460], 1_600);
-        assert_eq!(relative, (vec![100, 450, 550], 2, 1));
+        // The job of 100 came back at 350, which is the next release; that job was due at 450.
+        let relative = play(plan(true, false), &[1_000, 1_350, 1_440], 1_500);
+        assert_eq!(relative, (vec![100, 350, 450], 2, 1));
+        let late_again = play(plan(true, false), &[1_000, 1_350, 1_460], 1_500);
+        assert_eq!(late_again, (vec![100, 350, 460], 2, 2));
+    }
+
+    #[test]
+    fn each_use_of_a_timer_has_its_own_period() {
+        let (mut timer, mut tally) = (TimerState::new(START), Counts::default());
+        let short = plan(false, false);
+        let long = TimerPlan { period_ns: 4 * PERIOD, ..short };
+        assert_eq!(timer.arrive(short, 1_000, Some(&mut tally)), 1_100);
+        timer.release(1_100, 1, Some(&mut tally));
+        assert_eq!(timer.arrive(long, 1_300, Some(&mut tally)), 1_500);
+        timer.release(1_500, 2, Some(&mut tally));
+        // The job of 1 500 has four periods' time.
+        timer.stop(short, 1_899, &mut tally);
+        assert_eq!((tally.deadlines, tally.missed), (1, 0));
     }
 
     #[test]

@@ -265,16 +265,18 @@ pub enum Fault {
     Nice,
     Message,
     File,
+    Memory,
     Fork,
     Exec,
 }
 
-const FAULTS: [Fault; 7] = [
+const FAULTS: [Fault; 8] = [
     Fault::Policy,
     Fault::Affinity,
     Fault::Nice,
     Fault::Message,
     Fault::File,
+    Fault::Memory,
     Fault::Fork,
     Fault::Exec,
 ];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What each operation does.
 
-use play::Op;
+use play::{Op, TimerPlan};
 
 use super::progress::Flow;
 use crate::core::events::EventKind;
@@ -27,7 +27,7 @@ impl Core {
                 Flow::WorkThenNext
             }
             Op::Sleep(ns) => self.sleep(cpu, task, ns),
-            Op::Timer(number) => self.timer(cpu, task, number),
+            Op::Timer { number, period_ns } => self.timer(cpu, task, number, period_ns),
             Op::LoopStart { count, end } => self.loop_start(task, count, end),
             Op::LoopEnd { start } => self.loop_end(task, start),
             Op::SpanStart { limit_ns, .. } => self.span_start(cpu, task, limit_ns),
@@ -37,6 +37,17 @@ impl Core {
             Op::Write { bytes, sync } => self.write(cpu, task, bytes, sync),
             Op::Read(bytes) => {
                 self.file_cost(cpu, bytes);
+                Flow::Next
+            }
+            Op::Fill { bytes, .. } => {
+                let costs = &self.machine.costs;
+                let work_ns = costs.step_ns + costs.fill_kib_ns * bytes / KIB;
+                self.machine.task_mut(task).work_left = work_ns;
+                Flow::WorkThenNext
+            }
+            Op::Discard { bytes, buffer } => {
+                let calls = bytes.div_ceil(buffer);
+                self.machine.charge(cpu, calls * self.machine.costs.syscall_ns);
                 Flow::Next
             }
             Op::Fork { group, count } => self.fork(cpu, task, group, count),
@@ -89,13 +100,13 @@ impl Core {
         Flow::Sleep(State::Sleeping)
     }
 
-    fn timer(&mut self, cpu: u32, task: TaskId, number: usize) -> Flow {
+    fn timer(&mut self, cpu: u32, task: TaskId, number: usize, period_ns: u64) -> Flow {
         let clock = self.machine.clock(cpu);
         let play = &mut self.workload.progress[task.0 as usize];
         let group = play.group as usize;
         let job_ns = self.machine.costs.job_ns;
-        let (plan, tally) =
-            (self.workload.script.groups[group].timers[number], &mut self.recorder.groups[group]);
+        let plan = TimerPlan { period_ns, ..self.workload.script.groups[group].timers[number] };
+        let tally = &mut self.recorder.groups[group];
         if play.phase == 0 {
             let release = play.timers[number].arrive(plan, clock, Some(&mut *tally));
             if release > clock {
