@@ -148,7 +148,7 @@ fn rtapp_templates_are_forked() {
     assert_eq!(child.steps, [Step::Loop { count: 3, steps: vec![Step::RunUs(7)] }]);
     assert_eq!(
         resolved.notes,
-        ["w.json: task 'child_with_a_long_name' is shortened to 'child_with_a_lo'"]
+        ["w.json: task 'child_with_a_long_name' is called 'child_with_a_lo' here"]
     );
 }
 
