@@ -161,7 +161,7 @@ pub struct Costs {
     pub copy_kib_ns: u64,
     /// Copying one KiB to or from a file in memory, page lookup included.
     pub file_kib_ns: u64,
-    /// Writing one KiB to memory.
+    /// Writing one KiB to memory, to a buffer that fits into the last-level cache.
     pub fill_kib_ns: u64,
     /// The disk's time for each request: a delay, not CPU time.
     pub disk_access_ns: u64,
@@ -248,7 +248,7 @@ impl Default for Costs {
             page_ns: 300,
             copy_kib_ns: 100,
             file_kib_ns: 150,
-            fill_kib_ns: 50,
+            fill_kib_ns: 35,
             disk_access_ns: 80_000,
             disk_kib_ns: 500,
         }

@@ -262,6 +262,10 @@ pub struct Timer {
     /// that drops frames. Otherwise they are caught up one after another.
     #[serde(default, skip_serializing_if = "is_false")]
     pub skip: bool,
+    /// One timer for all tasks that name it, instead of one for each: the next task that comes gets
+    /// the next release.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub shared: bool,
     /// Steps with the same name in the same task share one timer, each with its own period; empty:
     /// the task's own.
     #[serde(default, skip_serializing_if = "String::is_empty")]

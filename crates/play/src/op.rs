@@ -164,7 +164,7 @@ impl Resolver<'_> {
             Step::RunUntilUs(us) => Op::RunUntil(limits::time_ns(*us)?),
             Step::SleepUs(us) => Op::Sleep(limits::time_ns(*us)?),
             Step::Timer(timer) => Op::Timer {
-                number: self.timers.number(timer)?,
+                number: self.timers.number(timer, &mut self.names.timers)?,
                 period_ns: limits::time_ns(timer.period_us)?,
             },
             Step::Send { channel, bytes, fan } => Op::Send {

@@ -27,6 +27,8 @@ pub struct Script {
     pub semaphores: usize,
     /// How many tasks meet at each barrier.
     pub barriers: Vec<u32>,
+    /// How many timers tasks share.
+    pub timers: usize,
     /// Policies that tasks change to.
     pub policies: Vec<Policy>,
     /// Lists of CPUs that tasks change to; none is empty.
@@ -126,6 +128,7 @@ impl Script {
             conditions: names.conditions(),
             semaphores: names.semaphores.len(),
             barriers,
+            timers: names.timers.len(),
             policies: names.policies,
             affinities: names.affinities,
         };

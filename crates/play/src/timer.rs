@@ -14,6 +14,22 @@ pub struct TimerPlan {
     pub relative: bool,
     /// Whether releases that have wholly passed are skipped.
     pub skip: bool,
+    /// The number of the timer among those that tasks share, if it is one.
+    pub shared: Option<usize>,
+}
+
+impl TimerPlan {
+    /// The release after the one at `last_ns` for a task that comes at `now_ns`, and how many are
+    /// skipped.
+    pub fn release_after(&self, last_ns: u64, now_ns: u64) -> (u64, u64) {
+        let next_ns = last_ns + self.period_ns;
+        if self.relative {
+            return (next_ns.max(now_ns), 0);
+        }
+        let passed = now_ns.saturating_sub(next_ns) / self.period_ns;
+        let skipped = if self.skip { passed } else { 0 };
+        (next_ns + skipped * self.period_ns, skipped)
+    }
 }
 
 /// What a group counts for its timers.
@@ -53,36 +69,35 @@ impl TimerState {
         if self.period_ns == 0 { plan.period_ns } else { self.period_ns }
     }
 
-    /// The task has come back at `now_ns`: ends its job and returns its next release. There is no
+    /// Its last release; its start, before the first.
+    pub fn last_ns(&self) -> u64 {
+        self.release_ns
+    }
+
+    /// The task has come back at `now_ns`: ends its job and returns its next release, the one after
+    /// `last_ns`, which is its own last one, or that of all tasks with a shared timer. There is no
     /// tally before the measured part of the trial and after it.
     pub fn arrive(
         &mut self,
         plan: TimerPlan,
+        last_ns: u64,
         now_ns: u64,
         mut tally: Option<&mut impl Tally>,
     ) -> u64 {
-        let deadline_ns = self.release_ns + plan.period_ns;
-        self.period_ns = plan.period_ns;
         if self.released {
+            let deadline_ns = self.release_ns + plan.period_ns;
             if let Some(tally) = &mut tally {
                 tally.response(now_ns.saturating_sub(self.release_ns));
             }
             self.owed = Some((deadline_ns, now_ns > deadline_ns));
         }
-        self.release_ns = deadline_ns;
-        if plan.relative && now_ns > deadline_ns {
-            self.release_ns = now_ns;
+        let (release_ns, skipped) = plan.release_after(last_ns, now_ns);
+        if let Some(tally) = tally.filter(|_| skipped > 0) {
+            tally.deadlines(skipped, skipped);
         }
-        if plan.skip && !plan.relative {
-            let passed = now_ns.saturating_sub(deadline_ns) / plan.period_ns;
-            self.release_ns += passed * plan.period_ns;
-            if let Some(tally) = tally {
-                tally.deadlines(passed, passed);
-            }
-        }
-        self.released = true;
-        self.steps_at_release = None;
-        self.release_ns
+        (self.release_ns, self.period_ns) = (release_ns, plan.period_ns);
+        (self.released, self.steps_at_release) = (true, None);
+        release_ns
     }
 
     /// The task has seen its release at `now_ns`, after `steps` steps, so the deadline of the
@@ -172,7 +187,7 @@ mod tests {
         let (mut timer, mut tally) = (TimerState::new(START), Counts::default());
         let mut releases = Vec::new();
         for &arrival in arrivals {
-            let release = timer.arrive(plan, arrival, Some(&mut tally));
+            let release = timer.arrive(plan, timer.last_ns(), arrival, Some(&mut tally));
             if release.max(arrival) < end_ns {
                 timer.release(release.max(arrival), 0, Some(&mut tally));
             }
@@ -183,7 +198,7 @@ mod tests {
     }
 
     fn plan(relative: bool, skip: bool) -> TimerPlan {
-        TimerPlan { period_ns: PERIOD, relative, skip }
+        TimerPlan { period_ns: PERIOD, relative, skip, shared: None }
     }
 
     #[test]
@@ -222,9 +237,9 @@ mod tests {
         let (mut timer, mut tally) = (TimerState::new(START), Counts::default());
         let short = plan(false, false);
         let long = TimerPlan { period_ns: 4 * PERIOD, ..short };
-        assert_eq!(timer.arrive(short, 1_000, Some(&mut tally)), 1_100);
+        assert_eq!(timer.arrive(short, START, 1_000, Some(&mut tally)), 1_100);
         timer.release(1_100, 1, Some(&mut tally));
-        assert_eq!(timer.arrive(long, 1_300, Some(&mut tally)), 1_500);
+        assert_eq!(timer.arrive(long, 1_100, 1_300, Some(&mut tally)), 1_500);
         timer.release(1_500, 2, Some(&mut tally));
         // The job of 1 500 has four periods' time.
         timer.stop(short, 1_899, &mut tally);
@@ -241,10 +256,23 @@ mod tests {
     }
 
     #[test]
+    fn tasks_take_the_releases_of_a_shared_timer_in_turns() {
+        let (mut one, mut two) = (TimerState::new(START), TimerState::new(START));
+        let (mut tally, plan) = (Counts::default(), plan(false, false));
+        assert_eq!(one.arrive(plan, START, 1_000, Some(&mut tally)), 1_100);
+        assert_eq!(two.arrive(plan, 1_100, 1_001, Some(&mut tally)), 1_200);
+        one.release(1_100, 1, Some(&mut tally));
+        // Its job has one period, whoever gets the releases between.
+        assert_eq!(one.arrive(plan, 1_200, 1_190, Some(&mut tally)), 1_300);
+        one.release(1_300, 2, Some(&mut tally));
+        assert_eq!((tally.deadlines, tally.missed, tally.longest_response), (1, 0, 90));
+    }
+
+    #[test]
     fn a_task_that_ends_ends_its_jobs() {
         let (mut timer, mut tally, plan) =
             (TimerState::new(START), Counts::default(), plan(false, false));
-        timer.arrive(plan, 1_000, Some(&mut tally));
+        timer.arrive(plan, START, 1_000, Some(&mut tally));
         timer.release(1_101, 5, Some(&mut tally));
         timer.finish(plan, 1_150, None, 6, &mut tally);
         assert_eq!((tally.deadlines, tally.missed), (1, 0));
@@ -255,9 +283,9 @@ mod tests {
     fn what_happens_after_the_run_is_counted_when_the_task_stops() {
         let (mut timer, mut tally, plan) =
             (TimerState::new(START), Counts::default(), plan(false, false));
-        timer.arrive(plan, 1_000, Some(&mut tally));
+        timer.arrive(plan, START, 1_000, Some(&mut tally));
         timer.release(1_100, 0, Some(&mut tally));
-        timer.arrive(plan, 1_250, None::<&mut Counts>);
+        timer.arrive(plan, 1_100, 1_250, None::<&mut Counts>);
         timer.release(1_300, 0, None::<&mut Counts>);
         assert_eq!((tally.deadlines, tally.longest_response), (0, 0));
         timer.stop(plan, 1_240, &mut tally);

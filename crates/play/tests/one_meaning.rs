@@ -54,11 +54,11 @@ fn written(step: &'static str) -> impl Strategy<Value = Value> {
 
 /// The name decides on the kind, which is that of every use of a timer.
 fn timer() -> impl Strategy<Value = Value> {
-    (0_u64..3, 0_u64..3).prop_map(|(kind, longer)| {
-        let (relative, skip) = (kind == 1, kind == 2);
+    (0_u64..4, 0_u64..3).prop_map(|(kind, longer)| {
+        let (relative, skip, shared) = (kind == 1, kind == 2, kind == 3);
         let period_us = 50 + 20 * kind + 30 * longer;
         json!({"timer": {"period_us": period_us, "relative": relative, "skip": skip,
-            "name": format!("t{kind}")}})
+            "shared": shared, "name": format!("t{kind}")}})
     })
 }
 
@@ -137,7 +137,7 @@ fn add_step(workload: &mut Value, step: Value) {
 }
 
 /// What makes a workload unplayable.
-const DEFECTS: [Defect; 19] = [
+const DEFECTS: [Defect; 20] = [
     ("nine timers", |it| {
         for number in 0..9 {
             add_step(it, json!({"timer": {"period_us": 70, "name": format!("n{number}")}}));
@@ -173,6 +173,9 @@ const DEFECTS: [Defect; 19] = [
         add_step(it, json!({"timer": {"period_us": 70, "name": "x", "skip": true}}));
     }),
     ("an empty loop", |it| add_step(it, json!({"loop": {"count": 1, "steps": []}}))),
+    ("a shared timer without a name", |it| {
+        add_step(it, json!({"timer": {"period_us": 70, "shared": true}}));
+    }),
     ("a buffer without room", |it| {
         add_step(it, json!({"write_memory": {"bytes": 5, "buffer": 0}}));
     }),

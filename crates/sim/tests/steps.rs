@@ -191,6 +191,22 @@ fn a_late_job_of_a_relative_timer_is_followed_at_once() {
 }
 
 #[test]
+fn tasks_take_the_releases_of_a_shared_timer_in_turns() {
+    let timer = json!({"timer": {"period_us": 1_000, "name": "tick", "shared": true}});
+    let mut turns = trial(
+        2,
+        100,
+        json!([
+        {"name": "a", "count": 2, "repeat": 2, "steps": [timer]},
+        {"name": "b", "repeat": 2, "steps": [timer]}]),
+    );
+    turns.workload.duration_us = None;
+    let record = run(&turns);
+    let ends = |group: &str| record.measured.histogram("turnaround_ns", group).unwrap().max;
+    assert_eq!((ends("a"), ends("b")), (5_000_000, 6_000_000));
+}
+
+#[test]
 fn timers_count_what_starvation_misses() {
     let player = json!({"name": "video", "steps": [
         {"run_us": 2_000}, {"timer": {"period_us": 10_000, "skip": true}}]});

@@ -20,6 +20,7 @@ mod names;
 mod phase;
 mod scheduling;
 mod task;
+mod timers;
 
 use model::{PolicyClass, Workload};
 

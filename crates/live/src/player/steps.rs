@@ -172,7 +172,12 @@ fn timer(task: &mut Task, number: usize, period_ns: u64) -> Flow {
     let arrival_ns = now_ns();
     let mut tally = task.tally();
     let counted = task.run.counting().then_some(&mut tally);
-    let release_ns = task.timers[number].arrive(plan, arrival_ns, counted);
+    let own_ns = task.timers[number].last_ns();
+    let last_ns = plan.shared.map_or(own_ns, |shared| {
+        let next = |last_ns| plan.release_after(last_ns, arrival_ns).0;
+        task.run.releases[shared].claim(own_ns, next)
+    });
+    let release_ns = task.timers[number].arrive(plan, last_ns, arrival_ns, counted);
     if release_ns > arrival_ns {
         task.sleep_until(release_ns)?;
     }

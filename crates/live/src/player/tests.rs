@@ -282,6 +282,18 @@ fn a_late_job_of_a_relative_timer_is_followed_at_once() {
 }
 
 #[test]
+fn tasks_take_the_releases_of_a_shared_timer_in_turns() {
+    let timer = json!({"timer": {"period_us": 10_000, "name": "tick", "shared": true}});
+    let played = finite(json!([
+        {"name": "a", "count": 2, "repeat": 2, "steps": [timer]},
+        {"name": "b", "repeat": 2, "steps": [timer]},
+    ]));
+    // Six releases, of which each task gets every third.
+    let last_ns = group(&played, "a").turnaround.max.max(group(&played, "b").turnaround.max);
+    assert!((60_000_000..120_000_000).contains(&last_ns), "{last_ns}");
+}
+
+#[test]
 fn forked_processes_are_counted_and_waited_for() {
     let played = finite(json!([
         {"name": "shell", "repeat": 5, "steps": [

@@ -108,7 +108,13 @@ impl Core {
         let plan = TimerPlan { period_ns, ..self.workload.script.groups[group].timers[number] };
         let tally = &mut self.recorder.groups[group];
         if play.phase == 0 {
-            let release = play.timers[number].arrive(plan, clock, Some(&mut *tally));
+            let own = play.timers[number].last_ns();
+            let shared = plan.shared.map(|shared| &mut self.workload.objects.releases[shared]);
+            let last = shared.as_ref().and_then(|last| **last).unwrap_or(own);
+            let release = play.timers[number].arrive(plan, last, clock, Some(&mut *tally));
+            if let Some(shared) = shared {
+                *shared = Some(release);
+            }
             if release > clock {
                 return self.sleep_for_timer(cpu, task, release);
             }

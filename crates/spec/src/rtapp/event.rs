@@ -32,15 +32,13 @@ pub struct Events<'a> {
     pub steps: Vec<Step>,
     /// Where each step is written.
     pub places: Vec<usize>,
-    /// The timers, with their places.
-    pub timers: Vec<(String, usize)>,
 }
 
 impl<'a> Events<'a> {
     /// No steps yet.
     pub fn new(task: &'a str, global: &'a Global) -> Events<'a> {
-        let (steps, places, timers) = (Vec::new(), Vec::new(), Vec::new());
-        Events { task, global, held: BTreeSet::new(), any: false, steps, places, timers }
+        let (steps, places) = (Vec::new(), Vec::new());
+        Events { task, global, held: BTreeSet::new(), any: false, steps, places }
     }
 
     fn push(&mut self, step: Step, at: usize) {
@@ -134,7 +132,7 @@ fn written(bytes: u64, event: &str, at: usize, events: &mut Events) -> Result<()
 /// A timer without a period never waits, so it is no step.
 fn timer(mut fields: Fields, at: usize, events: &mut Events) -> Result<(), SpecError> {
     let hint = "write {\"ref\": \"unique\", \"period\": 10000}";
-    let Some((name, named)) = fields.text("ref")? else {
+    let Some((name, _)) = fields.text("ref")? else {
         return Err(fields.error_at(fields.start(), "the timer has no 'ref'").hint(hint));
     };
     let Some(period_us) = fields.unsigned("period")? else {
@@ -150,9 +148,8 @@ fn timer(mut fields: Fields, at: usize, events: &mut Events) -> Result<(), SpecE
     };
     fields.finish(&["ref", "period", "mode"])?;
     if period_us > 0 {
-        events.timers.push((name.to_owned(), named));
-        let timer = Timer { period_us, relative, skip: false, name: name.to_owned() };
-        events.push(Step::Timer(timer), at);
+        let (skip, shared, name) = (false, false, name.to_owned());
+        events.push(Step::Timer(Timer { period_us, relative, skip, shared, name }), at);
     }
     Ok(())
 }

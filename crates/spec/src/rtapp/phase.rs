@@ -36,8 +36,6 @@ pub struct Phase {
     steps: Vec<Step>,
     /// Where each step is written.
     places: Vec<usize>,
-    /// Its timers, with their places.
-    pub timers: Vec<(String, usize)>,
     /// Whether it binds memory to nodes.
     pub binds_memory: bool,
 }
@@ -58,9 +56,9 @@ impl Phase {
             let error = fields.error_at(fields.start(), "there are no events");
             return Err(error.hint("write e.g. \"run\": 1000"));
         }
-        let (steps, places, timers) = (events.steps, events.places, events.timers);
+        let (steps, places) = (events.steps, events.places);
         let (policy, cpus, at) = (None, None, fields.start());
-        Ok(Phase { at, rounds: Some(1), policy, cpus, steps, places, timers, binds_memory: false })
+        Ok(Phase { at, rounds: Some(1), policy, cpus, steps, places, binds_memory: false })
     }
 
     /// The steps, which the rest of the reader may change.

@@ -11,7 +11,7 @@ use model::{Policy, PolicyClass, Step, TaskGroup};
 use super::json::Fields;
 use super::names::Names;
 use super::phase::{self, Assembled, Phase};
-use super::{Global, scheduling};
+use super::{Global, scheduling, timers};
 use crate::SpecError;
 use crate::check::ENDLESS;
 use crate::near::advice;
@@ -38,16 +38,18 @@ const KEYS: [&str; 16] = [
 ];
 
 /// A task as the file has it.
-struct Task<'v> {
+pub struct Task<'v> {
     name: &'v str,
     at: usize,
-    instances: u64,
+    /// How many start by themselves.
+    pub instances: u64,
     /// How often its phases are played; `None`: without end.
     rounds: Option<u64>,
     delay_us: u64,
     policy: Option<Policy>,
     cpus: Vec<u32>,
-    phases: Vec<Phase>,
+    /// Its phases; a task without has one.
+    pub phases: Vec<Phase>,
 }
 
 /// Reads every task.
@@ -63,8 +65,9 @@ pub fn tasks(
         let task = task(name, fields.inner_repeated(value, "a task")?, global)?;
         tasks.push(Task { at, ..task });
     }
-    not_shared(&fields, &tasks)?;
     known(&fields, &tasks)?;
+    let forked = forked(&tasks);
+    timers::settle(&mut tasks, &forked);
     if tasks.iter().any(|task| task.phases.iter().any(|phase| phase.binds_memory)) {
         notes.push(format!("{}: ignored: nodes_membind, memory is not bound", fields.file()));
     }
@@ -72,7 +75,7 @@ pub fn tasks(
         let never = "the phases after an endless one never come";
         notes.push(format!("{}: task '{}': {never}", fields.file(), task.name));
     }
-    Ok(groups(fields.file(), &tasks, cpus, places, notes))
+    Ok(groups(fields.file(), (&tasks, &forked), cpus, places, notes))
 }
 
 fn task<'v>(name: &'v str, mut fields: Fields, global: &Global) -> Result<Task<'v>, SpecError> {
@@ -100,44 +103,7 @@ fn task<'v>(name: &'v str, mut fields: Fields, global: &Global) -> Result<Task<'
     if let Some(first) = phases.first_mut() {
         first.binds_memory |= binds_memory;
     }
-    one_mode(&mut phases);
     Ok(Task { name, at: 0, instances, rounds, delay_us, policy, cpus, phases })
-}
-
-/// A timer that is absolute once is absolute wherever its task uses it.
-fn one_mode(phases: &mut [Phase]) {
-    let steps = phases.iter().flat_map(Phase::steps);
-    let absolute: Vec<String> = steps
-        .filter_map(|step| match step {
-            Step::Timer(timer) if !timer.relative => Some(timer.name.clone()),
-            _ => None,
-        })
-        .collect();
-    for step in phases.iter_mut().flat_map(Phase::steps_mut) {
-        if let Step::Timer(timer) = step {
-            timer.relative &= !absolute.contains(&timer.name);
-        }
-    }
-}
-
-/// Refuses a timer that several threads share: any of them would move it, which no backend can do.
-fn not_shared(fields: &Fields, tasks: &[Task]) -> Result<(), SpecError> {
-    let mut users: BTreeMap<&str, usize> = BTreeMap::new();
-    for (index, task) in tasks.iter().enumerate() {
-        let timers = task.phases.iter().flat_map(|phase| &phase.timers);
-        for (timer, at) in timers.filter(|(timer, _)| !timer.starts_with("unique")) {
-            let first = *users.entry(timer).or_insert(index);
-            let with = match () {
-                _ if first != index => format!("the task '{}'", tasks[first].name),
-                _ if task.instances > 1 => "its instances".into(),
-                _ => continue,
-            };
-            let message = format!("the timer '{timer}' is shared with {with}");
-            let hint = format!("name it 'unique_{timer}': one per thread, which all backends have");
-            return Err(fields.error_at(*at, message).hint(hint));
-        }
-    }
-    Ok(())
 }
 
 /// Refuses forks of tasks that are not there.
@@ -157,12 +123,11 @@ fn known(fields: &Fields, tasks: &[Task]) -> Result<(), SpecError> {
 /// The groups of all tasks, those of forked tasks that also start by themselves last.
 fn groups(
     file: &str,
-    tasks: &[Task],
+    (tasks, forked): (&[Task], &[usize]),
     cpus: u32,
     places: &mut Places,
     notes: &mut Vec<String>,
 ) -> Vec<TaskGroup> {
-    let forked = forked(tasks);
     let is_forked = |index: usize| forked.contains(&index);
     let mut names = Names::new(tasks.iter().map(|task| task.name));
     let mut templates: BTreeMap<String, String> = BTreeMap::new();

@@ -170,16 +170,8 @@ fn meaning() {
         expect!["w.json:2:14: a round of this loop does not leave 'm' as it found it; lock and unlock inside the loop, or both outside"],
     );
     bad_events(
-        "\"instance\": 2, \"timer\": {\"ref\": \"tick\", \"period\": 5}",
-        expect!["w.json:2:35: the timer 'tick' is shared with its instances; name it 'unique_tick': one per thread, which all backends have"],
-    );
-    bad_events(
         "\"fork\": \"child\"",
         expect!["w.json:2:3: there is no task 'child' to fork; known are 't'"],
-    );
-    bad(
-        "{\"tasks\": {\"a\": {\"loop\": 1,\n \"timer\": {\"ref\": \"t\", \"period\": 5}},\n \"b\": {\"run\": 1, \"timer\": {\"ref\": \"t\", \"period\": 5}}}}",
-        expect!["w.json:3:35: the timer 't' is shared with the task 'a'; name it 'unique_t': one per thread, which all backends have"],
     );
     // The places of a template's steps are those of the file, too.
     bad(

@@ -138,11 +138,34 @@ fn timers_have_a_period_at_each_use_and_one_mode() {
              "c": {"timer": {"ref": "u", "period": 30}, "timer": {"ref": "unique", "period": 0}}}"#,
     );
     let timer = |name: &str, period_us, relative| {
-        Step::Timer(Timer { period_us, relative, skip: false, name: name.into() })
+        Step::Timer(Timer { period_us, relative, skip: false, shared: false, name: name.into() })
     };
     let (short, long) = (timer("unique", 10, false), timer("unique", 20, false));
     let run = Step::RunUs(1);
     assert_eq!(played, [short, run.clone(), long, run, timer("u", 30, true)]);
+}
+
+#[test]
+fn a_timer_belongs_to_all_threads_that_name_it_unless_it_is_unique() {
+    let use_of = |name: &str| format!("\"timer\": {{\"ref\": \"{name}\", \"period\": 5}}");
+    let (tick, own) = (use_of("tick"), use_of("unique"));
+    let absolute = r#""timer0": {"ref": "tick", "period": 7, "mode": "absolute"}"#;
+    let shares = |text: &str| -> Vec<(bool, bool)> {
+        let steps = tasks(text).0.into_iter().flat_map(|group| group.steps);
+        let timers = steps.filter_map(|step| match step {
+            Step::Timer(timer) => Some((timer.shared, timer.relative)),
+            _ => None,
+        });
+        timers.collect()
+    };
+    let two = format!(r#""a": {{{tick}, {own}}}, "b": {{{absolute}, {own}}}"#);
+    assert_eq!(shares(&two), [(true, false), (false, true), (true, false), (false, true)]);
+    let instances = format!(r#""a": {{"instance": 2, {tick}, {own}}}"#);
+    assert_eq!(shares(&instances), [(true, true), (false, true)]);
+    assert_eq!(shares(&format!(r#""a": {{{tick}, {tick}, {own}}}"#)), [(false, true); 3]);
+    let forked =
+        format!(r#""p": {{"sleep": 9, "fork": "c"}}, "c": {{"instance": 0, "loop": 1, {tick}}}"#);
+    assert_eq!(shares(&forked), [(true, true)]);
 }
 
 #[test]
