@@ -149,7 +149,7 @@ pub struct Costs {
     pub step_ns: u64,
     /// Its overhead for a job of a timer: two clock reads and the counting.
     pub job_ns: u64,
-    /// A write to a pipe, besides the system call and the copying.
+    /// A write to a pipe or to `/dev/null`, besides the system call and the copying.
     pub write_ns: u64,
     /// A read from a pipe, besides these.
     pub read_ns: u64,

@@ -46,8 +46,8 @@ impl Core {
                 Flow::WorkThenNext
             }
             Op::Discard { bytes, buffer } => {
-                let calls = bytes.div_ceil(buffer);
-                self.machine.charge(cpu, calls * self.machine.costs.syscall_ns);
+                let call_ns = self.machine.costs.syscall_ns + self.machine.costs.write_ns;
+                self.machine.charge(cpu, bytes.div_ceil(buffer) * call_ns);
                 Flow::Next
             }
             Op::Fork { group, count } => self.fork(cpu, task, group, count),
