@@ -303,6 +303,7 @@ fn explain(run: &RunState, fault: Fault, group: usize, errno: Errno) -> PlayErro
         Fault::Affinity => ("its CPUs", "; does this machine have them?"),
         Fault::Message => ("sending or receiving a message", ""),
         Fault::File => ("its own file", "; set TMPDIR to a file system with O_TMPFILE and space"),
+        Fault::Memory => ("writing to memory or /dev/null", "; is there so much memory?"),
         Fault::Fork => ("forking", "; deadline tasks cannot, and processes are limited"),
         Fault::Exec => ("starting a program", ""),
     };

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A [`task`] is one thread or forked process; [`steps`] performs its operations, with
-//! [`messages`], [`files`] and [`children`] for the larger ones. All of them rest on [`futex`],
+//! [`messages`], [`files`], [`memory`] and [`children`] for the larger ones. All of them rest on [`futex`],
 //! [`shared_memory`], [`clock`], [`busy`], [`attributes`] and [`usage`]. [`periodic`] acts on the
 //! scheduler during the trial, e.g. reloads it. Nothing is allocated or printed between the common
 //! start and the end of the trial.
@@ -31,6 +31,7 @@ pub mod clock;
 pub mod files;
 pub mod futex;
 mod main_thread;
+pub mod memory;
 pub mod messages;
 pub mod periodic;
 mod played;
