@@ -43,6 +43,7 @@ const SILENT: &[&str] = &[
     "exchange",
     "stats",
     "report",
+    "recording",
 ];
 
 /// The backends: what links libbpf, QEMU's side of a boot, or native schedulers.
