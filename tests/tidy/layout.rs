@@ -7,7 +7,7 @@ use crate::{File, expect_none, files, root};
 
 /// What a crate may know besides `model`; `fairground` may know all.
 const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
-    ("live", &["compile", "parsers", "play", "worker"]),
+    ("live", &["compile", "parsers", "play", "recording", "worker"]),
     ("sim", &["compile", "play", "sandbox", "worker"]),
     // Trials become records wherever they run.
     ("execution", &["compile", "live", "sim", "spec", "store", "vm"]),

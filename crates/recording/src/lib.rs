@@ -4,3 +4,4 @@
 //! [`event`] is that form: tasks and what happened to them.
 
 pub mod event;
+pub mod export;
