@@ -86,16 +86,18 @@ struct record_task {
 	u64 cpus[CPU_WORDS];
 };
 
-/* What a CPU does outside of tasks. */
+/* What a CPU does outside of tasks: how many of each are going on, one within another. */
 struct record_cpu {
-	/* Whether timers expire: in a hardware interrupt, in a software interrupt. */
-	u32 hard_timer;
-	u32 soft_timer;
+	u32 timers;
+	u32 soft_interrupts;
+	/* A device's interrupt, and the timers that it interrupted. */
+	u32 interrupts;
+	u32 interrupted_timers;
 	/* Whose work made the network's software interrupt necessary; 0: a device's. */
 	u32 net_cause;
 	/* Whether that one is going on. */
 	u32 net_active;
-	u64 padding[6];
+	u64 padding[5];
 };
 
 /* Which tasks are recorded. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What differs from kernel to kernel: where a task's state is, in which context a CPU works, which
- * system call a task is in.
+ * What differs from kernel to kernel: where a task's state is, and which system call it is in.
  */
 #ifndef FAIRGROUND_RECORDER_KERNEL_H
 #define FAIRGROUND_RECORDER_KERNEL_H
@@ -62,42 +61,6 @@ static __always_inline bool is_kernel_thread(const struct task_struct *p)
 {
 	return p->flags & PF_KTHREAD;
 }
-
-/* The bits of the count of what forbids preemption. */
-#define IN_SOFT_INTERRUPT 0x000100
-#define IN_HARD_INTERRUPT 0xff0000
-
-#if defined(__TARGET_ARCH_x86)
-/* A variable of its own, but from 6.2 to 6.14. */
-struct pcpu_hot___count {
-	int preempt_count;
-} __attribute__((preserve_access_index));
-
-extern const int __preempt_count __ksym __weak;
-extern const struct pcpu_hot___count pcpu_hot __ksym __weak;
-
-static __always_inline u32 context(void)
-{
-	if (bpf_ksym_exists(&__preempt_count))
-		return *(const int *)bpf_this_cpu_ptr(&__preempt_count);
-	if (bpf_ksym_exists(&pcpu_hot)) {
-		const struct pcpu_hot___count *hot = bpf_this_cpu_ptr(&pcpu_hot);
-
-		return hot->preempt_count;
-	}
-	return 0;
-}
-#elif defined(__TARGET_ARCH_arm64)
-static __always_inline u32 context(void)
-{
-	return bpf_get_current_task_btf()->thread_info.preempt.count;
-}
-#else
-static __always_inline u32 context(void)
-{
-	return bpf_get_current_task_btf()->thread_info.preempt_count;
-}
-#endif
 
 #if defined(__TARGET_ARCH_x86)
 /* A system call of a 32-bit program, whose numbers are others. */

@@ -67,54 +67,92 @@ static __always_inline u32 cause(u32 *waker)
 {
 	struct task_struct *current = bpf_get_current_task_btf();
 	struct record_cpu *cpu = this_cpu();
-	u32 where = context();
 
-	*waker = recorded(current);
-	if (!cpu || !(where & (IN_HARD_INTERRUPT | IN_SOFT_INTERRUPT)))
-		return WAKER_TASK;
-	if (where & IN_HARD_INTERRUPT)
-		return cpu->hard_timer ? WAKER_TIMER : WAKER_INTERRUPT;
-	if (cpu->soft_timer)
+	if (!cpu)
+		return WAKER_INTERRUPT;
+	if (cpu->timers)
 		return WAKER_TIMER;
-	*waker = cpu->net_cause;
-	return cpu->net_active && cpu->net_cause ? WAKER_TASK : WAKER_INTERRUPT;
+	if (cpu->interrupts)
+		return WAKER_INTERRUPT;
+	if (cpu->soft_interrupts) {
+		*waker = cpu->net_active ? cpu->net_cause : 0;
+		return *waker ? WAKER_TASK : WAKER_INTERRUPT;
+	}
+	*waker = recorded(current);
+	/* The idle task does nothing by itself: another CPU interrupts it. */
+	return current->pid ? WAKER_TASK : WAKER_INTERRUPT;
 }
 
-static __always_inline int timers(bool expire)
+static __always_inline int begins(u32 *count)
+{
+	if (count)
+		(*count)++;
+	return 0;
+}
+
+/* One that had begun before the programs were attached ends, too. */
+static __always_inline int ends(u32 *count)
+{
+	if (count && *count)
+		(*count)--;
+	return 0;
+}
+
+static __always_inline u32 *timers(void)
 {
 	struct record_cpu *cpu = this_cpu();
 
-	if (!cpu)
-		return 0;
-	if (context() & IN_HARD_INTERRUPT)
-		cpu->hard_timer = expire;
-	else
-		cpu->soft_timer = expire;
-	return 0;
+	return cpu ? &cpu->timers : NULL;
 }
 
 SEC("tp_btf/hrtimer_expire_entry")
 int BPF_PROG(precise_timer_begins)
 {
-	return timers(true);
+	return begins(timers());
 }
 
 SEC("tp_btf/hrtimer_expire_exit")
 int BPF_PROG(precise_timer_ends)
 {
-	return timers(false);
+	return ends(timers());
 }
 
 SEC("tp_btf/timer_expire_entry")
 int BPF_PROG(timer_begins)
 {
-	return timers(true);
+	return begins(timers());
 }
 
 SEC("tp_btf/timer_expire_exit")
 int BPF_PROG(timer_ends)
 {
-	return timers(false);
+	return ends(timers());
+}
+
+/* Devices' interrupts do not interrupt each other. */
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(interrupt_begins)
+{
+	struct record_cpu *cpu = this_cpu();
+
+	if (!cpu)
+		return 0;
+	cpu->interrupted_timers = cpu->timers;
+	cpu->timers = 0;
+	cpu->interrupts = 1;
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(interrupt_ends)
+{
+	struct record_cpu *cpu = this_cpu();
+
+	if (!cpu || !cpu->interrupts)
+		return 0;
+	cpu->timers = cpu->interrupted_timers;
+	cpu->interrupts = 0;
+	return 0;
 }
 
 /* NET_RX_SOFTIRQ */
@@ -128,13 +166,12 @@ SEC("tp_btf/softirq_raise")
 int BPF_PROG(soft_interrupt_raised, unsigned int vector)
 {
 	struct record_cpu *cpu = this_cpu();
-	u32 where = context();
 
 	if (!cpu || vector != NETWORK)
 		return 0;
-	if (where & IN_HARD_INTERRUPT)
+	if (cpu->interrupts || cpu->timers)
 		cpu->net_cause = 0;
-	else if (!(where & IN_SOFT_INTERRUPT))
+	else if (!cpu->soft_interrupts)
 		cpu->net_cause = recorded(bpf_get_current_task_btf());
 	return 0;
 }
@@ -146,7 +183,7 @@ int BPF_PROG(soft_interrupt_begins, unsigned int vector)
 
 	if (cpu && vector == NETWORK)
 		cpu->net_active = 1;
-	return 0;
+	return begins(cpu ? &cpu->soft_interrupts : NULL);
 }
 
 SEC("tp_btf/softirq_exit")
@@ -156,7 +193,7 @@ int BPF_PROG(soft_interrupt_ends, unsigned int vector)
 
 	if (cpu && vector == NETWORK)
 		cpu->net_active = 0;
-	return 0;
+	return ends(cpu ? &cpu->soft_interrupts : NULL);
 }
 
 #endif /* FAIRGROUND_RECORDER_ONLY_H */

@@ -11,7 +11,7 @@ use libbpf_rs::btf::types::Typedef;
 const OLDEST: (u32, u32) = (5, 15);
 
 /// The tracepoints that are needed.
-const TRACEPOINTS: [&str; 11] = [
+const TRACEPOINTS: [&str; 13] = [
     "sched_switch",
     "sched_waking",
     "sched_process_fork",
@@ -20,6 +20,8 @@ const TRACEPOINTS: [&str; 11] = [
     "hrtimer_expire_exit",
     "timer_expire_entry",
     "timer_expire_exit",
+    "irq_handler_entry",
+    "irq_handler_exit",
     "softirq_raise",
     "softirq_entry",
     "softirq_exit",
