@@ -10,9 +10,9 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 
-mod common;
 #[path = "record/children.rs"]
 mod children;
+mod common;
 #[path = "record/known.rs"]
 mod known;
 use common::folder::Folder;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::{AsRawFd, IntoRawFd, RawFd};
+use std::os::fd::{IntoRawFd, RawFd};
 
 use live::probes::{Probes, Readings};
 use live::recorder::{Only, Recorder, Settings, host};
@@ -49,16 +49,22 @@ fn cast(children: &mut Children) -> Cast {
     let (mut near, mut far) = connection(&listener);
     let mut byte = [0];
     Cast::from([
-        ("ping", children.add(|| often().for_each(|_| (give(there.1), take(back.0)).1))),
+        (
+            "ping",
+            children.add(|| {
+                for _ in often() {
+                    nap(300);
+                    give(there.1);
+                    take(back.0);
+                }
+            }),
+        ),
         ("pong", children.add(|| often().for_each(|_| (take(there.0), give(back.1)).1))),
         ("napper", children.add(|| often().for_each(|_| nap(500)))),
         ("timed", children.add(|| often().for_each(|_| children::read_timer(500)))),
         ("poller", children.add(|| often().for_each(|_| poll(-1, 1)))),
         ("locked", children.add(|| often().for_each(|n| children::wait_for_change(word, n)))),
-        (
-            "unlocker",
-            children.add(|| often().for_each(|_| (nap(1_000), children::change(word)).1)),
-        ),
+        ("unlocker", children.add(|| often().for_each(|_| (nap(1_000), children::change(word)).1))),
         ("mother", children.add(|| often().for_each(|_| children::one_child()))),
         ("changer", children.add(children::change_oneself)),
         (
@@ -135,7 +141,9 @@ impl Seen<'_> {
     }
 
     fn woken(&self, is: impl Fn(Waker) -> bool) -> u64 {
-        self.count(|what| matches!(what, What::Wake { task, waker } if *task == self.task && is(*waker)))
+        self.count(
+            |what| matches!(what, What::Wake { task, waker } if *task == self.task && is(*waker)),
+        )
     }
 
     fn forks(&self) -> u64 {
@@ -160,7 +168,6 @@ fn reasons_and_wakers_are_those_of_the_known_cases() {
         ("timed", Reason::Timer, None),
         ("poller", Reason::Timer, None),
         ("pong", Reason::Pipe, Some("ping")),
-        ("ping", Reason::Pipe, Some("pong")),
         ("locked", Reason::Futex, Some("unlocker")),
         ("server", Reason::Network, Some("client")),
     ];
@@ -189,10 +196,7 @@ fn switches_and_wake_ups_are_as_many_as_the_probes_count() {
         let asleep = task.leaves(|leaves| leaves != Leaves::Runnable);
         assert_eq!(
             (asleep + runnable, task.woken(|_| true)),
-            (
-                group.voluntary_switches + group.involuntary_switches,
-                group.wakeup_latency.count
-            ),
+            (group.voluntary_switches + group.involuntary_switches, group.wakeup_latency.count),
             "{name}"
         );
         assert!(asleep.abs_diff(group.voluntary_switches) <= 1, "{name}");
