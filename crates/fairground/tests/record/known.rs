@@ -44,10 +44,10 @@ fn ends() -> (RawFd, RawFd) {
 
 fn cast(children: &mut Children) -> Cast {
     let (there, back) = (ends(), ends());
-    let (word, often) = (children::shared(), || 0..TIMES);
+    let (word, ready, often) = (children::shared(), children::shared(), || 0..TIMES);
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let (mut near, mut far) = connection(&listener);
-    let mut byte = [0];
+    let (mut byte, mut reply) = ([0], [0]);
     Cast::from([
         (
             "ping",
@@ -63,8 +63,25 @@ fn cast(children: &mut Children) -> Cast {
         ("napper", children.add(|| often().for_each(|_| nap(500)))),
         ("timed", children.add(|| often().for_each(|_| children::read_timer(500)))),
         ("poller", children.add(|| often().for_each(|_| poll(-1, 1)))),
-        ("locked", children.add(|| often().for_each(|n| children::wait_for_change(word, n)))),
-        ("unlocker", children.add(|| often().for_each(|_| (nap(1_000), children::change(word)).1))),
+        (
+            "locked",
+            children.add(|| {
+                for n in often() {
+                    children::change(ready);
+                    children::wait_for_change(word, n);
+                }
+            }),
+        ),
+        (
+            "unlocker",
+            children.add(|| {
+                for n in often() {
+                    children::wait_for_change(ready, n);
+                    nap(1_000);
+                    children::change(word);
+                }
+            }),
+        ),
         ("mother", children.add(|| often().for_each(|_| children::one_child()))),
         ("changer", children.add(children::change_oneself)),
         (
@@ -73,6 +90,7 @@ fn cast(children: &mut Children) -> Cast {
                 for _ in often() {
                     nap(500);
                     let _ = near.write(&[1]);
+                    let _ = near.read(&mut reply);
                 }
             }),
         ),
@@ -81,6 +99,7 @@ fn cast(children: &mut Children) -> Cast {
             children.add(|| {
                 for _ in often() {
                     let _ = far.read(&mut byte);
+                    let _ = far.write(&byte);
                 }
             }),
         ),
