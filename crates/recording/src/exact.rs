@@ -37,6 +37,8 @@ pub struct Counts {
     pub delays: u64,
     /// Sleeps without a wake-up: its event is missing.
     pub unexplained: u64,
+    /// Switches that are missing: a CPU leaves another task than it had got.
+    pub missing: u64,
 }
 
 /// Writes the script of each task that `keeps` accepts.
@@ -74,6 +76,7 @@ enum State {
     Unseen,
     Running {
         since_ns: u64,
+        cpu: u32,
     },
     Runnable,
     Asleep {
@@ -93,8 +96,8 @@ struct Early {
 
 struct Writer {
     parts: Vec<Part>,
-    /// When each CPU last changed its task.
-    cpus: BTreeMap<u32, u64>,
+    /// When each CPU last changed its task, and to which one.
+    cpus: BTreeMap<u32, (u64, Option<TaskIndex>)>,
     counts: Counts,
 }
 
@@ -108,12 +111,15 @@ impl Writer {
         match event.what {
             What::Switch { out, leaves, next } => {
                 self.counts.switches += 1;
-                let before_ns = self.cpus.insert(event.cpu, at_ns);
+                let before = self.cpus.insert(event.cpu, (at_ns, next));
+                if let Some((since_ns, had)) = before.filter(|(_, had)| *had != out) {
+                    self.missing_switch(event.cpu, had, out, since_ns);
+                }
                 if let Some(out) = out {
-                    self.leave(out, leaves, before_ns.unwrap_or(0), at_ns);
+                    self.leave(out, leaves, at_ns);
                 }
                 if let Some(next) = next {
-                    self.begin(next, at_ns);
+                    self.begin(next, event.cpu, at_ns);
                 }
             }
             What::Wake { task, waker } => self.wake(task, waker, at_ns),
@@ -125,13 +131,33 @@ impl Writer {
         }
     }
 
-    /// A task leaves a CPU, which it got at `since_ns` at the earliest.
-    fn leave(&mut self, task: TaskIndex, leaves: Leaves, since_ns: u64, at_ns: u64) {
+    /// A CPU leaves another task than it had got. The first one is taken for one that slept at
+    /// once, the other one for the one that ran.
+    fn missing_switch(
+        &mut self,
+        cpu: u32,
+        had: Option<TaskIndex>,
+        out: Option<TaskIndex>,
+        since_ns: u64,
+    ) {
+        self.counts.missing += 1;
+        if let Some(had) = had {
+            let part = self.part(had);
+            if matches!(part.state, State::Running { cpu: its, .. } if its == cpu) {
+                part.state = State::Asleep { since_ns, reason: Reason::Unknown };
+            }
+        }
+        if let Some(out) = out {
+            self.begin(out, cpu, since_ns);
+        }
+    }
+
+    /// A task leaves its CPU. One that no event has named had it from the beginning.
+    fn leave(&mut self, task: TaskIndex, leaves: Leaves, at_ns: u64) {
         let part = self.part(task);
         part.ran_ns += match part.state {
-            State::Running { since_ns } => at_ns - since_ns,
-            State::Unseen => at_ns - since_ns,
-            // It got the CPU at an event that is missing.
+            State::Running { since_ns, .. } => at_ns - since_ns,
+            State::Unseen => at_ns,
             _ => 0,
         };
         part.state = match leaves {
@@ -141,7 +167,7 @@ impl Writer {
         };
     }
 
-    fn begin(&mut self, task: TaskIndex, at_ns: u64) {
+    fn begin(&mut self, task: TaskIndex, cpu: u32, at_ns: u64) {
         if let State::Asleep { .. } = self.part(task).state {
             match self.part(task).early {
                 Some(early) => self.accept(task, early),
@@ -153,7 +179,7 @@ impl Writer {
         }
         let part = self.part(task);
         part.early = None;
-        part.state = State::Running { since_ns: at_ns };
+        part.state = State::Running { since_ns: at_ns, cpu };
     }
 
     fn wake(&mut self, task: TaskIndex, waker: Waker, at_ns: u64) {
@@ -226,9 +252,9 @@ impl Writer {
     /// Puts a post where `by` is in its computing, and returns its place.
     fn post(&mut self, by: TaskIndex, woken: TaskIndex, at_ns: u64) -> usize {
         let part = self.part(by);
-        if let State::Running { since_ns } = part.state {
+        if let State::Running { since_ns, cpu } = part.state {
             part.ran_ns += at_ns - since_ns;
-            part.state = State::Running { since_ns: at_ns };
+            part.state = State::Running { since_ns: at_ns, cpu };
         }
         self.flush(by);
         let part = self.part(by);
@@ -248,7 +274,7 @@ impl Writer {
         for index in 0..self.parts.len() {
             let task = TaskIndex(index as u32);
             let part = self.part(task);
-            if let State::Running { since_ns } = part.state {
+            if let State::Running { since_ns, .. } = part.state {
                 part.ran_ns += end_ns.saturating_sub(since_ns);
             }
             self.flush(task);

@@ -105,7 +105,7 @@ fn head(text: &mut String, recording: &Recording, groups: &[Group], scripts: &Sc
 }
 
 fn facts(text: &mut String, recording: &Recording, counts: &Counts) {
-    let Counts { switches, waits, timers, delays, unexplained } = counts;
+    let Counts { switches, waits, timers, delays, unexplained, missing } = counts;
     let _ = write!(
         text,
         "\n# {switches} switches. Sleeps: {waits} ended by other tasks, {timers} by timers, \
@@ -120,6 +120,11 @@ fn facts(text: &mut String, recording: &Recording, counts: &Counts) {
     if *unexplained > 0 {
         untold.push(format!(
             "{unexplained} sleeps end without a wake-up; they count as timers', or devices'"
+        ));
+    }
+    if *missing > 0 {
+        untold.push(format!(
+            "{missing} switches are missing: there a CPU leaves another task than it had got"
         ));
     }
     text.push_str("untold = [\n");

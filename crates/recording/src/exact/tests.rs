@@ -125,6 +125,19 @@ fn a_sleep_without_a_wake_up_is_counted() {
 }
 
 #[test]
+fn a_missing_switch_takes_no_time_from_the_one_that_ran() {
+    let events = vec![
+        switch(0, 0, None, Some(0)),
+        switch(100, 0, Some((0, Leaves::Runnable)), Some(1)),
+        // The switch back from task 1 is missing.
+        switch(400, 0, Some((0, Leaves::Runnable)), Some(1)),
+        switch(450, 0, Some((1, SLEEPS)), Some(0)),
+    ];
+    let expected = [vec![Beat::Run(950)], vec![Beat::Until(400), Beat::Run(50)]];
+    assert_eq!(beats(events, &[true, true]), expected);
+}
+
+#[test]
 fn equal_sleeps_are_relative() {
     let mut events = vec![switch(0, 0, None, Some(0))];
     let mut now = 0;
