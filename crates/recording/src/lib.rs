@@ -8,12 +8,13 @@
 //!
 //! Read in this order: [`event`] is the form: tasks and what happened to them. [`text`] reads it
 //! from ftrace, trace-cmd and perf. [`exact`] makes tapes of it, [`naps`] tells timers apart, [`groups`] finds like tasks,
-//! [`workload`] writes the file.
+//! [`workload`] writes the file, [`graph`] reads from its tapes who waits for whom.
 //!
 //! What is not here: reading and writing files, playing.
 
 pub mod event;
 pub mod exact;
+pub mod graph;
 pub mod groups;
 pub mod naps;
 pub mod text;
