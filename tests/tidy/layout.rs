@@ -10,7 +10,7 @@ const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
     ("live", &["compile", "parsers", "play", "recording", "worker"]),
     ("sim", &["compile", "play", "sandbox", "worker"]),
     // Trials become records wherever they run.
-    ("execution", &["compile", "live", "sim", "spec", "store", "vm"]),
+    ("execution", &["compile", "files", "live", "sim", "spec", "store", "vm"]),
     // The compiler reads a stranger's text.
     ("compile", &["sandbox"]),
     // A report is a function of a comparison, whose type the statistics define.

@@ -95,7 +95,8 @@ fn a_command_is_recorded_to_its_end_and_its_failure_is_told() {
         return;
     }
     let bench = Bench::new();
-    let recorded = bench.run(&["record", "--", "sh", "-c", "sleep 0.05; exit 7"]).code(1);
+    let recorded =
+        bench.run(&["record", "-o", "load.trace", "--", "sh", "-c", "sleep 0.05; exit 7"]).code(1);
     let said = stderr(&recorded);
     assert!(said.contains("ended with exit code 7; the recording is written"), "{said}");
     assert!(said.contains(" wake-ups, 0 events lost") && said.contains("cost: "), "{said}");
@@ -106,12 +107,29 @@ fn a_command_is_recorded_to_its_end_and_its_failure_is_told() {
 }
 
 #[test]
+fn a_recording_is_a_workload_that_the_simulator_plays() {
+    if !known::can_record() {
+        return;
+    }
+    let bench = Bench::new();
+    let loops = "for i in 1 2 3 4 5; do sleep 0.01; done";
+    let said = stderr(&bench.run(&["record", "--only", "sh", "--", "sh", "-c", loops]).success());
+    assert!(said.contains("to play it: fairground run --workload ./load.toml"), "{said}");
+    let listed = stdout(&bench.run(&["list", "workloads", "./load.toml"]).success());
+    assert!(listed.contains("sleep"), "{listed}");
+    let play = ["run", "--on", "sim", "--workload", "./load.toml", "--scheduler", "fifo"];
+    bench.run(&[&play[..], &["--blocks", "1", "--exploratory"]].concat()).success();
+    let records = bench.records("fairground.db");
+    assert!(records.iter().all(|record| record.outcome.is_ok()), "{:?}", records[0].outcome);
+}
+
+#[test]
 fn names_are_left_out_of_an_anonymous_recording() {
     if !known::can_record() {
         return;
     }
     let bench = Bench::new();
-    let only = ["record", "--anonymous", "--only", "sh"];
+    let only = ["record", "--anonymous", "--only", "sh", "-o", "load.trace"];
     bench.run(&[&only[..], &["--", "sh", "-c", "sleep 0.01; true"]].concat()).success();
     let text = fs::read_to_string(bench.path("load.trace")).expect("the recording");
     assert!(text.contains("next_comm=t1 ") && !text.contains("sleep"), "{text}");
@@ -122,7 +140,10 @@ fn an_interrupt_ends_it_and_keeps_what_was_recorded() {
     if !known::can_record() {
         return;
     }
-    for (words, code) in [(&["record"][..], 0), (&["record", "--for", "1h"], 130)] {
+    for (words, code) in [
+        (&["record", "-o", "load.trace"][..], 0),
+        (&["record", "-o", "load.trace", "--for", "1h"], 130),
+    ] {
         let bench = Bench::new();
         let mut process = bench.process(words);
         let child = process.stderr(Stdio::piped()).spawn().expect("it starts");
@@ -143,7 +164,7 @@ fn a_full_memory_ends_it() {
         return;
     }
     let bench = Bench::new();
-    let short = ["record", "--limit", "100kB", "--for", "60s", "--"];
+    let short = ["record", "-o", "load.trace", "--limit", "100kB", "--for", "60s", "--"];
     let said = stderr(&bench.run(&[&short[..], &BUSY].concat()).success());
     assert!(said.contains("the limit of 100 kB was reached; --limit sets another one"), "{said}");
     assert!(bench.path("load.trace").exists());
@@ -168,5 +189,5 @@ fn lost_events_are_counted_and_refused_with_the_option_that_helps() {
     let said = String::from_utf8_lossy(&end.stderr);
     assert_eq!(end.status.code(), Some(3), "{said}");
     assert!(said.contains(" events were lost (") && said.contains("--buffer 262kB"), "{said}");
-    assert!(!bench.path("load.trace").exists());
+    assert!(!bench.path("load.toml").exists());
 }

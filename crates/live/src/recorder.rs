@@ -194,11 +194,13 @@ fn ring(object: &Object, kept: Rc<RefCell<Kept>>) -> Result<RingBuffer<'static>,
 /// What nobody can read off the events.
 fn untold(only: Option<&Only>) -> Vec<String> {
     let mut untold = vec![
-        "A change of nice, policy or affinity is noted when the task next leaves its CPU.".into(),
-        "What a task waited for that polled several files is judged by what woke it.".into(),
+        "a change of nice, policy or affinity is noted when the task next leaves its CPU".into(),
+        "what a task waited for that polled several files is judged by what woke it".into(),
     ];
-    untold.extend(only.map(|only| {
-        format!("Only {only} was recorded: a CPU that ran something else looks idle.")
-    }));
+    untold.extend(
+        only.map(|only| {
+            format!("only {only} was recorded: a CPU that ran something else looks idle")
+        }),
+    );
     untold
 }

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs::Permissions;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,12 +16,13 @@ use anyhow::{Context, Result, bail};
 use execution::interrupt;
 use live::recorder::{Cost, Only, Progress, Recorder, Settings, host};
 use recording::event::{Recording, What};
+use recording::workload::{self, Choice};
 
 mod command;
 mod line;
 
 use crate::exit::{self, bad_input};
-use crate::{duration, output, size};
+use crate::{command_line, duration, output, size};
 use command::Command;
 use line::Line;
 
@@ -40,9 +41,12 @@ pub struct Args {
     /// How long; otherwise until the command ends, or until Ctrl-C
     #[arg(long = "for", value_name = "TIME", value_parser = duration::parse)]
     length: Option<Duration>,
-    /// Where the recording goes
-    #[arg(short = 'o', long = "output", value_name = "FILE", default_value = "load.trace")]
+    /// Where the recording goes: FILE.toml is a workload, any other name the kernel's trace text
+    #[arg(short = 'o', long = "output", value_name = "FILE", default_value = "load.toml")]
     output: PathBuf,
+    /// The workload plays the kernel's own threads too, instead of sleeping while they worked
+    #[arg(long)]
+    kernel_threads: bool,
     /// Only the tasks of this name, process or control group, and what they fork
     #[arg(long, value_name = "NAME|PID|CGROUP", value_parser = Only::parse)]
     only: Option<Only>,
@@ -87,7 +91,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if args.anonymous {
         make_anonymous(&mut recording);
     }
-    write(&recording, &args.output)?;
+    write(&text(&recording, &args)?, &args.output)?;
     tell(&args, &recording, &cost, &ended);
     if let Some(failure) = &failure {
         output::tell(format_args!("{failure}; the recording is written all the same"));
@@ -199,22 +203,36 @@ fn make_anonymous(recording: &mut Recording) {
     }
 }
 
-/// Writes the recording in one step: a file of that name is never half of one.
-fn write(recording: &Recording, file: &Path) -> Result<()> {
-    let cannot = || format!("{}: cannot be written; name another file with -o", file.display());
+/// Whether the file is a workload, which is found by its ending.
+fn is_workload(file: &Path) -> bool {
+    file.extension().is_some_and(|ending| ending == "toml")
+}
+
+/// What the file says.
+fn text(recording: &Recording, args: &Args) -> Result<Vec<u8>> {
+    if is_workload(&args.output) {
+        let choice = Choice { only: Vec::new(), kernel_threads: args.kernel_threads };
+        return Ok(workload::exact(recording, &choice)?.into_bytes());
+    }
+    let mut text = Vec::new();
+    recording::export::write(recording, &mut text)?;
+    Ok(text)
+}
+
+/// Writes the file in one step: one of that name is never half of a recording.
+fn write(text: &[u8], file: &Path) -> Result<()> {
     let written = || -> std::io::Result<()> {
         // Readable for others, as far as the umask says: root records, users read.
-        let fresh = tempfile::Builder::new()
+        let mut fresh = tempfile::Builder::new()
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder(file))?;
-        let mut out = BufWriter::new(fresh.as_file());
-        recording::export::write(recording, &mut out)?;
-        out.flush()?;
-        drop(out);
+        fresh.write_all(text)?;
         fresh.persist(file)?;
         Ok(())
     };
-    written().with_context(cannot)
+    written().with_context(|| {
+        format!("{}: cannot be written; name another file with -o", file.display())
+    })
 }
 
 /// Says what was recorded, and what that cost.
@@ -237,6 +255,19 @@ fn tell(args: &Args, recording: &Recording, cost: &Cost, ended: &Ended) {
         recording.lost_events,
     ));
     output::tell(line::cost(cost, COST_GOAL_PERCENT));
+    if is_workload(&args.output) {
+        tell_next_steps(&args.output);
+    }
+}
+
+fn tell_next_steps(file: &Path) {
+    let path = file.display().to_string();
+    let path = if path.contains('/') { path } else { format!("./{path}") };
+    let path = command_line::quoted(&path);
+    output::tell(format_args!("to see it: fairground list workloads {path}"));
+    output::tell(format_args!(
+        "to play it: fairground run --workload {path} --scheduler vtime --scheduler eevdf"
+    ));
 }
 
 #[cfg(test)]

@@ -82,13 +82,22 @@ fn no_name_is_left_in_an_anonymous_recording() {
 }
 
 #[test]
+fn the_ending_says_what_is_written() {
+    let said = |file: &str| {
+        let args = parsed(&["-o", file]).expect("options");
+        String::from_utf8(text(&recorded(0), &args).expect("something ran")).expect("text")
+    };
+    assert!(said("load.toml").contains("steps = [\"tape\"]"), "{}", said("load.toml"));
+    assert_eq!(said("load.trace").matches("sched_switch").count(), 1_000);
+}
+
+#[test]
 fn a_file_is_written_whole() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("load.trace");
-    write(&recorded(0), &file).expect("it is written");
-    let text = std::fs::read_to_string(&file).expect("a file");
-    assert_eq!(text.matches("sched_switch").count(), 1_000);
+    write(b"text", &file).expect("it is written");
+    assert_eq!(std::fs::read(&file).expect("a file"), b"text");
     assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 1, "nothing else");
-    let refused = write(&recorded(0), &folder.path().join("no/such/folder")).expect_err("none");
+    let refused = write(b"text", &folder.path().join("no/such/folder")).expect_err("none");
     assert!(refused.to_string().contains("name another file with -o"), "{refused}");
 }
