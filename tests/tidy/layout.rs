@@ -7,10 +7,10 @@ use crate::{File, expect_none, files, root};
 
 /// What a crate may know besides `model`; `fairground` may know all.
 const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
-    ("live", &["compile", "parsers", "play", "worker"]),
+    ("live", &["compile", "parsers", "play", "recording", "worker"]),
     ("sim", &["compile", "play", "sandbox", "worker"]),
     // Trials become records wherever they run.
-    ("execution", &["compile", "live", "sim", "spec", "store", "vm"]),
+    ("execution", &["compile", "files", "live", "sim", "spec", "store", "vm"]),
     // The compiler reads a stranger's text.
     ("compile", &["sandbox"]),
     // A report is a function of a comparison, whose type the statistics define.
@@ -43,6 +43,7 @@ const SILENT: &[&str] = &[
     "exchange",
     "stats",
     "report",
+    "recording",
 ];
 
 /// The backends: what links libbpf, QEMU's side of a boot, or native schedulers.

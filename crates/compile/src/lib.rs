@@ -147,3 +147,8 @@ pub fn compiler() -> Result<String, NoCompiler> {
 pub fn probes_object() -> &'static [u8] {
     embedded::PROBES
 }
+
+/// The object of the recorder that the `live` crate loads.
+pub fn recorder_object() -> &'static [u8] {
+    embedded::RECORDER
+}

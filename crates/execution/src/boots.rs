@@ -20,7 +20,7 @@ use crate::objects::{self, Objects};
 use crate::refusal::bad_input;
 use crate::repeated::{Earlier, PlannedBoot};
 use crate::sink::Sink;
-use crate::{Settings, emulators, unsupported};
+use crate::{Settings, emulators, tapes, unsupported};
 use spec::plan;
 
 /// The kernel for contestants that name none: the newest one, which has sched_ext.
@@ -152,7 +152,9 @@ impl BootRunner<'_, '_> {
         {
             return Some(reason);
         }
-        installed::missing(trial).or_else(|| self.packed(std::slice::from_ref(trial)).err())
+        let alone = std::slice::from_ref(trial);
+        let tapes = || tapes::too_large(alone, trial.machine.memory_mib);
+        installed::missing(trial).or_else(tapes).or_else(|| self.packed(alone).err())
     }
 
     /// What these trials' programs need in their guest, or why it cannot be packed or unpacked.
@@ -198,6 +200,7 @@ impl BootRunner<'_, '_> {
         let packed = self.packed(trials).map_err(together)?;
         let mut files = objects::guest_files(self.objects)?;
         files.extend(packed.files()?);
+        files.extend(tapes::guest_files(trials));
         let request = BootRequest {
             kernel: self.kernel(first),
             machine: &first.machine,

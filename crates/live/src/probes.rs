@@ -16,9 +16,9 @@ use model::record::ProbeCost;
 use model::{Histogram, Trace, series};
 
 mod layout;
-mod maps;
+pub(crate) mod maps;
 mod reading;
-mod shared;
+pub(crate) mod shared;
 mod trace;
 
 use crate::facts::is_root;
@@ -325,14 +325,15 @@ fn present_activity(tid: u32) -> Result<u32, String> {
 }
 
 /// `CLOCK_MONOTONIC`, which is what `bpf_ktime_get_ns` reads.
-fn monotonic_ns() -> u64 {
+pub(crate) fn monotonic_ns() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel fills the structure; this clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-fn run_statistics(program: i32) -> Option<(u64, u64)> {
+/// How often a program ran and for how long, as far as the kernel counts that.
+pub(crate) fn run_statistics(program: i32) -> Option<(u64, u64)> {
     let mut info = libbpf_sys::bpf_prog_info::default();
     let mut length = size_of::<libbpf_sys::bpf_prog_info>() as u32;
     // SAFETY: the kernel fills at most `length` bytes of the structure.

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::contestant::Policy;
+use crate::tape::Recorded;
 use crate::total::Total;
 
 /// A resolved workload.
@@ -37,6 +38,9 @@ pub struct Workload {
     /// The tasks, played by real threads (or by the simulator).
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "task")]
     pub tasks: Vec<TaskGroup>,
+    /// What was recorded, if the tasks with the step `tape` play a recording.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recording: Option<Recorded>,
     /// A real program that runs together with the tasks; the workload lasts until it ends (it is
     /// stopped at `duration_us` if that comes first). Cannot run in the simulator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -207,6 +211,10 @@ pub enum Step {
     Policy(Policy),
     /// Change the CPUs that the task may use.
     Affinity(Vec<u32>),
+    /// Play the task's own tape: what one task of the workload's recording did. The tapes go to the
+    /// tasks of the groups with this step, in order. It is the only step of its group, whose
+    /// `repeat` is 1.
+    Tape,
     /// Play steps and measure how long they take: `span_ns`. Those that take longer than `us` count
     /// as `timeouts`, and so do those that are unfinished and that old at the end of the trial;
     /// these enter `span_ns` with their age. Not in templates.

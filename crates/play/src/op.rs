@@ -82,6 +82,8 @@ pub enum Op {
         end: usize,
     },
     SpanEnd,
+    /// The tape of the task; see [`crate::Script::tapes`].
+    Tape,
     /// `end` is the position of the matching [`Op::LoopEnd`].
     LoopStart {
         count: u64,
@@ -198,6 +200,7 @@ impl Resolver<'_> {
             }
             Step::Exit => Op::Exit,
             Step::Yield => Op::Yield,
+            Step::Tape => Op::Tape,
             Step::Nice(_) | Step::Policy(_) | Step::Affinity(_) => self.change(step)?,
             meeting => self.meeting(meeting)?,
         })

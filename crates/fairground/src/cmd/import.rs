@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground import FILE …`: shared files, or other programs' results → records in the store.
+//! `fairground import FILE …`: shared files, or other programs' results → records in the store; a
+//! trace → a workload file ([`trace`]).
+
+mod trace;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,11 +26,12 @@ const EXPERIMENT: &str = "imported";
 pub struct Args {
     /// Shared files (`fairground share`), or results of jitterdebugger, cyclictest, stress-ng
     /// (YAML), schbench, hyperfine (JSON), perf bench sched messaging, Phoronix Test Suite
-    /// (composite.xml) or MangoHud (CSV)
+    /// (composite.xml) or MangoHud (CSV), or a trace of a scheduler as text: perf script, trace-cmd
+    /// report, ftrace
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Their format, if it cannot be recognised from the content: cyclictest, hyperfine,
-    /// jitterdebugger, mangohud, perf, phoronix, schbench or stress-ng
+    /// jitterdebugger, mangohud, perf, phoronix, schbench, stress-ng or trace
     #[arg(long = "as", value_name = "FORMAT")]
     format: Option<String>,
     /// The scheduler that they are results of, instead of what the files say; it is not verified
@@ -42,6 +46,16 @@ pub struct Args {
     /// Where the records go
     #[arg(long, value_name = "FILE", default_value = execution::locations::STORE)]
     store: PathBuf,
+    /// Of a trace: the workload file to write
+    #[arg(short, long, value_name = "FILE.toml")]
+    output: Option<PathBuf>,
+    /// Of a trace: play only threads of this name, again for each further one; what others did
+    /// counts as done by devices
+    #[arg(long, value_name = "THREAD")]
+    only: Vec<String>,
+    /// Of a trace: play the kernel's own threads too
+    #[arg(long)]
+    kernel_threads: bool,
 }
 
 /// Imports all files, or none of them.
@@ -52,6 +66,9 @@ pub fn run(args: Args) -> Result<ExitCode> {
     let shared: Vec<bool> = args.files.iter().map(|file| is_shared(file)).collect();
     if shared.contains(&true) {
         return shared_files(&args, &shared);
+    }
+    if is_about_trace(&args) {
+        return trace::run(&args);
     }
     let mut files = Vec::new();
     for file in &args.files {
@@ -79,6 +96,17 @@ pub fn run(args: Args) -> Result<ExitCode> {
         "to see them: fairground compare {experiment} --session all --store {store}"
     ));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether the first file is a trace, or the options are those of one.
+fn is_about_trace(args: &Args) -> bool {
+    match args.format.as_deref() {
+        Some(name) => name == trace::FORMAT,
+        None => {
+            let asked = args.output.is_some() || args.kernel_threads || !args.only.is_empty();
+            asked || args.files.first().is_some_and(|file| trace::is_trace(file))
+        }
+    }
 }
 
 /// Imports shared files, all or none of them. Nothing in them is ever compiled or run.

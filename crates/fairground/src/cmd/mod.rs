@@ -24,6 +24,7 @@ mod margin;
 pub mod old_names;
 pub mod plan;
 pub mod recommend;
+pub mod record;
 pub mod replicate;
 pub mod report;
 pub mod run;
@@ -58,6 +59,8 @@ enum Verb {
     Run(run::Args),
     /// Use a scheduler on this kernel until Ctrl-C
     Load(load::Args),
+    /// Record what the tasks of this machine do: a load to play again under other schedulers
+    Record(record::Args),
     /// Show what there is: schedulers, workloads, machines, experiments, claims, cares, kernels
     List(list::Args),
     /// Compare records: a table with intervals, or whether two stores are identical
@@ -120,6 +123,7 @@ impl Cli {
             Verb::Recommend(args) => recommend::run(args),
             Verb::Run(args) => run::run(args),
             Verb::Load(args) => load::run(args),
+            Verb::Record(args) => record::run(args),
             Verb::List(args) => list::run(args),
             Verb::Compare(args) => compare::run(args),
             Verb::Report(args) => report::run(args),

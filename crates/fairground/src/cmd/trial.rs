@@ -55,7 +55,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 fn read() -> Result<Trial> {
     let text = files::stream_text(&mut std::io::stdin(), files::TRIAL)
         .map_err(|fault| bad_input(format!("standard input: {fault}")))?;
-    let trial: Trial = serde_json::from_str(&text).map_err(|error| {
+    let mut trial: Trial = serde_json::from_str(&text).map_err(|error| {
         bad_input(format!("standard input: not one trial ({error}); `fairground plan` prints some"))
     })?;
     if trial.schema != model::trial::SCHEMA {
@@ -65,5 +65,6 @@ fn read() -> Result<Trial> {
             model::trial::SCHEMA
         )));
     }
+    spec::tapes::fetch(&mut trial.workload)?;
     Ok(trial)
 }

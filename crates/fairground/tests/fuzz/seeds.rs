@@ -19,6 +19,10 @@ pub enum Kind {
     Trial,
     /// What other programs print.
     Output,
+    /// A trace of a scheduler.
+    Trace,
+    /// A workload with a recording.
+    Recorded,
     /// A shared file.
     Bundle,
     /// What is under the seal of a shared file.
@@ -60,7 +64,8 @@ impl Kind {
     /// The extension by which the program tells the kind.
     pub fn extension(&self) -> &'static str {
         match self {
-            Kind::Folder(_, "") | Kind::Output => "txt",
+            Kind::Folder(_, "") | Kind::Output | Kind::Trace => "txt",
+            Kind::Recorded => "toml",
             Kind::Folder(_, extension) => extension,
             Kind::RtApp | Kind::Trial => "json",
             Kind::Scheduler => "bpf.c",
@@ -77,6 +82,8 @@ impl Kind {
             Kind::Scheduler => files("schedulers", "bpf.c"),
             Kind::Trial => trials(),
             Kind::Output => [CYCLICTEST, STRESS_NG, PERF].map(Into::into).to_vec(),
+            Kind::Trace => traces(),
+            Kind::Recorded => traces().iter().map(|trace| recorded(trace)).collect(),
             Kind::Bundle => vec![shared()],
             Kind::Sealed => vec![seal::open(&shared())],
             Kind::Store => vec![store()],
@@ -99,6 +106,18 @@ fn trials() -> Vec<Vec<u8>> {
     let rest = ["--workload", "tiny.toml", "--blocks", "1", "--timeout", "5"];
     let plan = stdout(&bench.run(&[&race[..], &rest].concat()).success());
     plan.lines().map(|line| line.as_bytes().to_vec()).collect()
+}
+
+/// Those of the tests of `import`.
+fn traces() -> Vec<Vec<u8>> {
+    files("crates/fairground/tests/traces", "txt")
+}
+
+fn recorded(trace: &[u8]) -> Vec<u8> {
+    let bench = Bench::new();
+    std::fs::write(bench.path("trace.txt"), trace).expect("a trace");
+    bench.run(&["import", "trace.txt", "-o", "mine.toml"]).success();
+    std::fs::read(bench.path("mine.toml")).expect("a workload")
 }
 
 fn store() -> Vec<u8> {

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A [`task`] is one thread or forked process; [`steps`] performs its operations, with
-//! [`messages`], [`files`], [`memory`] and [`children`] for the larger ones. All of them rest on [`futex`],
+//! [`messages`], [`files`], [`memory`], [`children`] and [`tapes`] for the larger ones. All of them rest on [`futex`],
 //! [`shared_memory`], [`clock`], [`busy`], [`attributes`] and [`usage`]. [`periodic`] acts on the
 //! scheduler during the trial, e.g. reloads it. Nothing is allocated or printed between the common
 //! start and the end of the trial.
@@ -38,6 +38,7 @@ mod played;
 pub mod run_state;
 pub mod shared_memory;
 pub mod steps;
+pub mod tapes;
 pub mod task;
 #[cfg(test)]
 mod tests;

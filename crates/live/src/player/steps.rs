@@ -8,7 +8,7 @@ use play::{Op, TimerPlan};
 use crate::player::clock::now_ns;
 use crate::player::run_state::Fault;
 use crate::player::task::{End, Flow, Task};
-use crate::player::{attributes, children, files, memory, messages};
+use crate::player::{attributes, children, files, memory, messages, tapes};
 
 /// Plays all rounds of the task's group.
 pub fn play(task: &mut Task) -> End {
@@ -95,6 +95,7 @@ fn step(task: &mut Task, op: Op) -> Flow {
         Op::WaitChildren => children::wait(task),
         Op::Exec => Err(children::exec(task)),
         Op::Exit => Err(End::Left),
+        Op::Tape => tapes::play(task),
         Op::Yield | Op::Nice(_) | Op::Policy(_) | Op::Affinity(_) => change(task, op),
         meeting => meet(task, meeting),
     }
@@ -143,7 +144,7 @@ fn change(task: &Task, op: Op) -> Flow {
 }
 
 /// Uses CPU time, and checks every 50 µs whether the trial is over.
-fn use_cpu(task: &Task, ns: u64) -> Flow {
+pub(super) fn use_cpu(task: &Task, ns: u64) -> Flow {
     let busy = task.run.busy;
     let per_ms = busy.rounds_per_ms;
     let chunk = (per_ms / 20).max(1);

@@ -60,6 +60,7 @@ impl Core {
                 Flow::End
             }
             Op::Exit => self.exit_spans(cpu, task),
+            Op::Tape => self.tape(cpu, task),
             Op::Yield => {
                 self.machine.charge(cpu, self.machine.costs.syscall_ns);
                 Flow::Yield
@@ -75,7 +76,7 @@ impl Core {
 
     /// The first call starts the sleep, the second one comes after it.
     #[inline]
-    fn sleep(&mut self, cpu: u32, task: TaskId, ns: u64) -> Flow {
+    pub(super) fn sleep(&mut self, cpu: u32, task: TaskId, ns: u64) -> Flow {
         if *self.phase(task) == 1 {
             return Flow::Next;
         }
