@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use anyhow::Result;
 use model::{Record, Trial};
 
+use crate::objects::Prepared;
 use crate::sink::{Hear, Keep, Sink};
 use crate::{Settings, emulators, execute, interrupt, objects};
 
@@ -27,18 +28,18 @@ pub fn one(trial: Trial, settings: &Settings, hear: &mut Hear<'_>) -> Result<Opt
     Ok(answer)
 }
 
-/// Runs trials and hands each record to `keep`. `false`: it was interrupted.
+/// Runs prepared trials and hands each record to `keep`. `false`: it was interrupted.
 ///
 /// # Errors
-/// When a scheduler does not compile, a record cannot be kept, or the lab itself fails.
+/// When a record cannot be kept, or the lab itself fails.
 pub fn several(
     trials: &[Trial],
+    prepared: &Prepared,
     settings: &Settings,
     keep: &mut Keep<'_>,
     hear: &mut Hear<'_>,
 ) -> Result<bool> {
     let stop = interrupt::flag()?;
-    let prepared = objects::prepare(trials, &settings.sources)?;
-    execute(trials, &prepared, settings, &Sink::new(keep, hear, &stop))?;
+    execute(trials, prepared, settings, &Sink::new(keep, hear, &stop))?;
     Ok(!stop.load(Ordering::SeqCst))
 }

@@ -83,7 +83,7 @@ fn records_of_another_plan_are_refused() {
     run_chunk(&bench, 0).success();
     let other = ["trial", "--chunk", "parts/chunk-1.trials.jsonl", "--out"];
     let said = stderr(&bench.run(&[&other[..], &["parts/chunk-0.records.jsonl"]].concat()).code(2));
-    assert!(said.contains("records of trials that are not in this chunk"), "{said}");
+    assert!(said.contains("which is not in this chunk"), "{said}");
     let again = [&["plan", "--chunks", "2", "-o", "parts", "--on", "sim"], &PLAN[2..6]].concat();
     assert!(stderr(&bench.run(&again).code(2)).contains("name a new folder"));
 }

@@ -20,10 +20,10 @@ use crate::records_file::Tail;
 const CAMPAIGN: &str = "campaign.json";
 
 /// How names of files of trials end.
-const TRIALS: &str = ".trials.jsonl";
+pub(crate) const TRIALS: &str = ".trials.jsonl";
 
 /// How names of files of records end.
-const RECORDS: &str = ".records.jsonl";
+pub(crate) const RECORDS: &str = ".records.jsonl";
 
 /// The version of the form.
 const VERSION: u32 = 1;
@@ -83,8 +83,9 @@ pub fn write(
         chunks: chunks.len(),
         schedulers: texts.filter(SchedulerSource::is_genuine).collect(),
     };
+    let plan = chunks.concat();
     for (number, trials) in chunks.into_iter().enumerate() {
-        let text = Chunk::new(trials, sources).text()?;
+        let text = Chunk::new(trials, &plan, sources).text()?;
         put(&folder.join(format!("chunk-{number}{TRIALS}")), &text)?;
     }
     // Last: a folder with it is complete.

@@ -5,6 +5,7 @@
 //! them. The header says how many lines follow, so that a file that was cut off is noticed. Without
 //! one, each line is a trial.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -25,6 +26,9 @@ pub struct Chunk {
     pub trials: Vec<Trial>,
     /// The schedulers that are not built in.
     pub schedulers: Vec<SchedulerSource>,
+    /// The scheduler files, with their SHA-256, that the guests of the whole plan carry: with fewer
+    /// of them, a guest would be another one.
+    pub carried: BTreeSet<(String, String)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -33,6 +37,7 @@ struct Header {
     version: u32,
     schedulers: usize,
     trials: usize,
+    carried: BTreeSet<(String, String)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -43,14 +48,19 @@ enum Definition {
 }
 
 impl Chunk {
-    /// The chunk of these trials, with what the plan's schedulers consist of.
-    pub fn new(trials: Vec<Trial>, sources: &Sources) -> Chunk {
+    /// The chunk of these trials of a plan, with what the schedulers consist of.
+    pub fn new(trials: Vec<Trial>, plan: &[Trial], sources: &Sources) -> Chunk {
+        let boots = trials.iter().any(|trial| trial.backend.boots_kernels());
+        let carried = if boots { objects::carried(plan) } else { BTreeSet::new() };
         let builtin: Vec<Source> = compile::builtin();
         let is_foreign = |sha256: &str| builtin.iter().all(|source| source.sha256 != sha256);
-        let is_named = |sha256: &str| trials.iter().any(|trial| names(trial, sha256));
+        let is_named = |sha256: &str| {
+            let is_carried = carried.iter().any(|(_, carried)| carried == sha256);
+            is_carried || trials.iter().any(|trial| names(trial, sha256))
+        };
         let wanted = sources.values().filter(|it| is_foreign(&it.sha256) && is_named(&it.sha256));
         let schedulers = wanted.map(objects::text).collect();
-        Chunk { trials, schedulers }
+        Chunk { trials, schedulers, carried }
     }
 
     /// The content of its file.
@@ -59,7 +69,12 @@ impl Chunk {
     /// When a trial has no JSON form.
     pub fn text(&self) -> Result<String> {
         let (schedulers, trials) = (self.schedulers.len(), self.trials.len());
-        let header = Definition::Chunk(Header { version: VERSION, schedulers, trials });
+        let header = Definition::Chunk(Header {
+            version: VERSION,
+            schedulers,
+            trials,
+            carried: self.carried.clone(),
+        });
         let mut lines = vec![serde_json::to_string(&header)?];
         for scheduler in &self.schedulers {
             lines.push(serde_json::to_string(&Definition::Scheduler(scheduler.clone()))?);
@@ -88,11 +103,12 @@ impl Chunk {
                 Definition::Scheduler(scheduler) => chunk.schedulers.push(scheduler),
             }
         }
-        chunk.check(header).map_err(|why| bad_input(format!("{name}: {why}")))?;
+        chunk.check(header.as_ref()).map_err(|why| bad_input(format!("{name}: {why}")))?;
+        chunk.carried = header.map(|header| header.carried).unwrap_or_default();
         Ok(chunk)
     }
 
-    fn check(&self, header: Option<Header>) -> Result<(), String> {
+    fn check(&self, header: Option<&Header>) -> Result<(), String> {
         if self.trials.is_empty() {
             return Err("there is no trial in it; `fairground plan` prints some".into());
         }
@@ -181,7 +197,7 @@ mod tests {
         let sha256 = model::trial::sha256_hex(text.as_bytes());
         let files = vec![("mine.bpf.c".to_owned(), text)];
         let scheduler = SchedulerSource { sha256, name: "mine".into(), files };
-        Chunk { trials: trials(&[0, 0, 1]), schedulers: vec![scheduler] }
+        Chunk { trials: trials(&[0, 0, 1]), schedulers: vec![scheduler], carried: BTreeSet::new() }
     }
 
     fn refusal(text: &str) -> String {

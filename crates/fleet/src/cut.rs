@@ -12,7 +12,8 @@ pub fn cut(trials: &[Trial], most: f64, cost: &dyn Fn(&Trial) -> f64) -> Vec<Vec
     for group in trials.chunk_by(belong_together) {
         let next: f64 = group.iter().map(cost).sum();
         let fits = chunks.last().is_some_and(|chunk| are_alike(&chunk[0], &group[0]));
-        if !fits || spent + next > most {
+        // A sum of many costs is not exact.
+        if !fits || spent + next > most * (1.0 + 1e-9) {
             chunks.push(Vec::new());
             spent = 0.0;
         }

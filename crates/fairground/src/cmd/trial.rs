@@ -35,6 +35,9 @@ pub struct Args {
     /// there
     #[arg(long, value_name = "FILE", requires = "chunk")]
     out: Option<PathBuf>,
+    /// Leave out trials that have a record in this file; may be given several times
+    #[arg(long, value_name = "FILE", requires = "chunk")]
+    done: Vec<PathBuf>,
     /// Trials at a time, as for `run`
     #[arg(long, value_name = "N", requires = "chunk")]
     jobs: Option<usize>,

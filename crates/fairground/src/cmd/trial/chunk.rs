@@ -8,10 +8,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use execution::repeated::Earlier;
 use execution::sink::Keep;
-use execution::{Settings, locations, one};
+use execution::{Settings, locations, objects, one};
 use fleet::chunk::Chunk;
-use fleet::records_file::{self, RecordsFile};
-use model::Record;
+use fleet::records_file::{self, RecordsFile, Tail};
+use model::{Record, Trial};
 
 use super::Args;
 use crate::exit::{self, bad_input};
@@ -20,30 +20,38 @@ use crate::output;
 /// Runs the trials of a chunk that have no record yet. Only a trial without a record is a failure:
 /// how trials ended is in their records.
 pub(super) fn run(file: &Path, args: &Args) -> Result<ExitCode> {
-    let Chunk { trials, schedulers } = read(file)?;
-    let (mut out, known) = match &args.out {
-        Some(path) => opened(path, &trials)?,
+    let mut chunk = read(file)?;
+    let (mut out, mut known) = match &args.out {
+        Some(path) => RecordsFile::resume(path).map(|(file, known)| (Some(file), known))?,
         None => (None, Vec::new()),
     };
+    for path in &args.done {
+        known.extend(Tail::new(path.clone()).read()?);
+    }
+    refuse_others(&chunk.trials, &known)?;
     let done: BTreeSet<String> = known.iter().map(|record| record.trial.id()).collect();
-    let left: Vec<_> = trials.into_iter().filter(|trial| !done.contains(&trial.id())).collect();
+    chunk.trials.retain(|trial| !done.contains(&trial.id()));
+    let mut keep = |record: &Record| match &mut out {
+        Some(out) => out.append(record),
+        None => output::print(&records_file::line(record)?),
+    };
+    let complete = execute(&chunk, known, args, &mut keep)?;
+    Ok(if complete { ExitCode::SUCCESS } else { exit::interrupted() })
+}
+
+fn execute(chunk: &Chunk, known: Vec<Record>, args: &Args, keep: &mut Keep<'_>) -> Result<bool> {
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
-    let chunk = Chunk { trials: left, schedulers };
+    let sources = chunk.sources(folder.path())?;
+    let prepared = objects::prepare_part(&chunk.trials, &chunk.carried, &sources)?;
     let settings = Settings {
         home: locations::data_folder().ok(),
-        sources: chunk.sources(folder.path())?,
+        sources,
         jobs: args.jobs,
         offline: args.offline,
         earlier: Earlier::new(known),
         executable: None,
     };
-    let mut keep = |record: &Record| match &mut out {
-        Some(out) => out.append(record),
-        None => output::print(&records_file::line(record)?),
-    };
-    let keep: &mut Keep<'_> = &mut keep;
-    let complete = one::several(&chunk.trials, &settings, keep, &mut output::notes)?;
-    Ok(if complete { ExitCode::SUCCESS } else { exit::interrupted() })
+    one::several(&chunk.trials, &prepared, &settings, keep, &mut output::notes)
 }
 
 fn read(file: &Path) -> Result<Chunk> {
@@ -56,15 +64,14 @@ fn read(file: &Path) -> Result<Chunk> {
     Chunk::read(&text.map_err(|fault| bad_input(format!("{name}: {fault}")))?, &name)
 }
 
-/// The file for records, and the records that are there already.
-fn opened(path: &Path, trials: &[model::Trial]) -> Result<(Option<RecordsFile>, Vec<Record>)> {
-    let (file, known) = RecordsFile::resume(path)?;
-    let own: BTreeSet<String> = trials.iter().map(model::Trial::id).collect();
-    match known.iter().find(|record| !own.contains(&record.trial.id())) {
-        Some(_) => Err(bad_input(format!(
-            "{}: it has records of trials that are not in this chunk; name a file for this chunk",
-            path.display()
+/// Refuses records of other trials than the chunk's: a file was named for two chunks.
+fn refuse_others(trials: &[Trial], known: &[Record]) -> Result<()> {
+    let own: BTreeSet<String> = trials.iter().map(Trial::id).collect();
+    match known.iter().map(|record| record.trial.id()).find(|id| !own.contains(id)) {
+        Some(id) => Err(bad_input(format!(
+            "the record of trial {id} is there, which is not in this chunk; name a file for this \
+             chunk alone"
         ))),
-        None => Ok((Some(file), known)),
+        None => Ok(()),
     }
 }
