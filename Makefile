@@ -66,7 +66,7 @@ race: build
 
 # Format, lints, licences, unit tests, golden output, the book, and trials on real kernels.
 test: setup
-	@scripts/setup.sh test docs kernels emulator
+	@scripts/setup.sh test docs kernels emulator slurm
 	@scripts/sources.sh bzip2 || echo "without these sources the test that builds them is skipped"
 	cargo fmt --all --check
 	cargo clippy $(CARGO_FLAGS) --workspace --all-targets -- -D warnings

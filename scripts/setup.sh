@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Installs what is missing, and says what before it does. Groups: build, vm, test, docs, bench,
-# kernels, emulator, sources, postgresql, programs.
+# kernels, emulator, slurm, sources, postgresql, programs.
 #
 # With apt it installs (through sudo if not root); without apt it lists what to install and stops.
 set -eu
@@ -94,6 +94,13 @@ for group in "$@"; do
         need_header zlib.h zlib1g-dev
         /usr/bin/python3 -c 'import ensurepip' 2>/dev/null || packages="$packages python3-venv"
         ;;
+    slurm) # a cluster on this machine, and the other queue that a test drives
+        need munged munge
+        need parallel parallel
+        need sbatch slurm-client
+        need slurmctld slurmctld
+        need slurmd slurmd
+        ;;
     sources) # for the trees of sources.sh
         need gcc gcc
         need make make
@@ -117,7 +124,7 @@ for group in "$@"; do
         need tbench dbench
         ;;
     *)
-        groups="build vm test docs bench kernels emulator sources postgresql programs"
+        groups="build vm test docs bench kernels emulator slurm sources postgresql programs"
         echo "setup.sh: unknown group '$group'; the groups are: $groups" >&2
         exit 2
         ;;

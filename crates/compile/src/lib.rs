@@ -37,7 +37,7 @@ mod embedded {
 pub use guarded::stop_at;
 pub use header::{Header, Lineage};
 pub use object::{Compiled, OBJECTS_VARIABLE, find_object, write_object};
-pub use source::{Source, builtin, files, resolve};
+pub use source::{Source, builtin, files, resolve, unpack};
 
 /// Why a scheduler could not be compiled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

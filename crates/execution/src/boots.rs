@@ -70,6 +70,16 @@ pub fn run(
     Ok(())
 }
 
+/// Makes sure that the kernels of trials that other machines will boot are in the data folder.
+///
+/// # Errors
+/// When one cannot be found or downloaded.
+pub fn fetch_kernels(trials: &[Trial], settings: &Settings, sink: &Sink<'_>) -> Result<()> {
+    let booted: Vec<Trial> =
+        trials.iter().filter(|trial| trial.backend.boots_kernels()).cloned().collect();
+    kernels(&booted, settings, sink).map(drop)
+}
+
 /// How many boots of these trials run at a time if there are enough of them; 1 without boots.
 pub fn at_once(trials: &[Trial], jobs: Option<usize>) -> usize {
     if trials.iter().all(|trial| trial.backend.boots_kernels()) {

@@ -11,7 +11,7 @@
 //! [`emulators`] has what several CPUs in virtual time need, [`repeated`]
 //! continues boots that were interrupted, [`tapes`] takes recordings into guests, [`live`] runs trials on this kernel, [`in_guest`] is
 //! the other end inside a virtual machine, [`interrupt`] is Ctrl-C, [`one`] is for verbs that want
-//! a single record.
+//! records without a store.
 //!
 //! What is not here: how a trial is run, and printing.
 

@@ -71,7 +71,7 @@ enum Verb {
     Explain(explain::Args),
     /// Show an experiment's numbers session after session; exit code 1 if the newest is worse
     History(history::Args),
-    /// Read shared files, or other programs' results, into the store
+    /// Read shared files, chunks' records, or other programs' results, into the store
     Import(import::Args),
     /// Make one small sealed file of an experiment's records, for others to import
     Share(share::Args),
@@ -87,9 +87,9 @@ enum Verb {
     Soak(soak::Args),
     /// Test again what others have published, and say what is reproduced and what is not
     Replicate(replicate::Args),
-    /// Print an experiment's trials, one JSON object per line, and run nothing
+    /// Print an experiment's trials, or cut them into chunks for other machines; run nothing
     Plan(plan::Args),
-    /// Read one JSON trial on stdin, run it, write one JSON record on stdout
+    /// Run one JSON trial from stdin, or a chunk of trials; write a JSON record for each
     Trial(trial::Args),
     /// Get and add kernels to boot; measure what a kernel's work costs
     Kernel(kernel::Args),
