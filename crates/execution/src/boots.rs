@@ -33,6 +33,8 @@ struct BootRunner<'a, 'sink> {
     executable: PathBuf,
     /// Where source trees are.
     sources: PathBuf,
+    /// Where states of guests are kept.
+    saved: PathBuf,
     earlier: &'a Earlier,
     /// For several CPUs in virtual time.
     emulator: Option<Emulator>,
@@ -60,7 +62,9 @@ pub fn run(
     let home = settings.home()?;
     let (sources, earlier) = (locations::source_trees_in(&home), &settings.earlier);
     let emulator = emulators::of(trials, &home)?;
-    let runner = BootRunner { kernels, objects, executable, sources, earlier, emulator, sink };
+    let saved = vm::saved::folder(&home);
+    let runner =
+        BootRunner { kernels, objects, executable, sources, saved, earlier, emulator, sink };
     let mut boots = VecDeque::new();
     for boot in plan::by_boot(trials) {
         boots.extend(runner.sort_out(boot.trials).map(|left| settings.earlier.boot(left)));
@@ -222,6 +226,7 @@ impl BootRunner<'_, '_> {
             files,
             accelerator: Accelerator::Auto,
             emulator: self.emulator.as_ref(),
+            saved: Some(self.saved.clone()),
             resume: planned.resume.clone(),
         };
         let kernel = &request.kernel.release;

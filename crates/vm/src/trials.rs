@@ -2,6 +2,7 @@
 //! Runs the trials of a boot. Every trial gets exactly one record: from the guest, or, if the guest
 //! cannot give one, from here.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,8 +44,13 @@ pub fn run_trials(
     let mut tries = Tries::default();
     while resume.answered < request.trials.len() && !stop.load(Ordering::Relaxed) {
         let answered = resume.answered;
-        let mut boot = BootRun::start(&setup, &resume)?;
+        let mut boot = BootRun::start(&setup, &resume, stop)?;
         let mut end = boot.attend(stop, on_event)?;
+        if let End::Astray(why) = &end {
+            let why = why.lines().last().unwrap_or_default();
+            on_event(Event::Note(format!("boot {}: {why}; booting afresh", request.boot)));
+            continue;
+        }
         tries.count(matches!(end, End::Emulator(_)), boot.next > answered);
         if tries.faults > EMULATOR_FAULTS_MAX {
             let before = boot.next;
@@ -53,7 +59,7 @@ pub fn run_trials(
         }
         let next = boot.next.max(answered);
         let note = match end {
-            End::Finished | End::Stopped => None,
+            End::Finished | End::Stopped | End::Astray(_) => None,
             End::Broken(why) | End::Emulator(why) if !tries.are_used_up() => {
                 let first = why.lines().next().unwrap_or_default();
                 on_event(Event::Note(format!("boot {}: {first}; booting again", request.boot)));
@@ -108,8 +114,35 @@ impl<'a> Setup<'a> {
             qemu_version.clone_from(&emulator.facts.version);
         }
         let silence_max = SILENCE_MAX;
-        Ok(Setup { request, accelerator, emulator, qemu_version, firmware, silence_max })
+        let pauses = Cell::new(can_pause(request.machine));
+        let astray = Cell::new(0);
+        Ok(Setup {
+            request,
+            accelerator,
+            emulator,
+            qemu_version,
+            firmware,
+            silence_max,
+            pauses,
+            astray,
+        })
     }
+
+    /// From now on, boots of this process are as they are on a QEMU that cannot save them.
+    pub fn stop_pausing(&self) {
+        self.pauses.set(false);
+        CANNOT_PAUSE.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Whether guests of this process could not be saved.
+static CANNOT_PAUSE: AtomicBool = AtomicBool::new(false);
+
+/// The clock of one counted CPU goes on where it stopped. A real one does not, and the emulator of
+/// several has nothing yet that writes down how far each of them is.
+fn can_pause(machine: &Machine) -> bool {
+    let is_counted = machine.clock == Clock::Virtual && machine.cpus == 1;
+    is_counted && !CANNOT_PAUSE.load(Ordering::Relaxed)
 }
 
 /// The emulator, if the machine needs it.
@@ -197,6 +230,7 @@ pub fn kvm(kernel: &Kernel, executable: &Path) -> std::result::Result<(), NoKvm>
         files: Vec::new(),
         accelerator: Accelerator::Kvm,
         emulator: None,
+        saved: None,
         resume: Resume::default(),
     };
     probe_kvm(&request, &version, &AtomicBool::new(false))
@@ -217,6 +251,7 @@ fn probe_kvm(
             parts: Vec::new(),
             files: Vec::new(),
             accelerator: Accelerator::Kvm,
+            saved: None,
             resume: Resume::default(),
             ..*request
         };
@@ -227,11 +262,15 @@ fn probe_kvm(
             qemu_version: qemu_version.to_owned(),
             firmware: String::new(),
             silence_max: PROBE_MAX,
+            pauses: Cell::new(false),
+            astray: Cell::new(0),
         };
-        let boot = BootRun::start(&setup, &Resume::default());
+        let boot = BootRun::start(&setup, &Resume::default(), stop);
         match boot.and_then(|mut boot| boot.attend(stop, &mut |_| {})) {
             Ok(End::Finished | End::Stopped) => Ok(()),
-            Ok(End::Broken(why) | End::Emulator(why)) => Err(NoKvm::NoBoot(why)),
+            Ok(End::Broken(why) | End::Emulator(why) | End::Astray(why)) => {
+                Err(NoKvm::NoBoot(why))
+            }
             Err(error) => Err(NoKvm::NoBoot(format!("{error:#}"))),
         }
     };
