@@ -268,9 +268,7 @@ fn probe_kvm(
         let boot = BootRun::start(&setup, &Resume::default(), stop);
         match boot.and_then(|mut boot| boot.attend(stop, &mut |_| {})) {
             Ok(End::Finished | End::Stopped) => Ok(()),
-            Ok(End::Broken(why) | End::Emulator(why) | End::Astray(why)) => {
-                Err(NoKvm::NoBoot(why))
-            }
+            Ok(End::Broken(why) | End::Emulator(why) | End::Astray(why)) => Err(NoKvm::NoBoot(why)),
             Err(error) => Err(NoKvm::NoBoot(format!("{error:#}"))),
         }
     };

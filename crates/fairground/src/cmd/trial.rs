@@ -73,8 +73,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
 fn read() -> Result<Trial> {
     let text = files::stream_text(&mut std::io::stdin(), files::TRIAL)
         .map_err(|fault| bad_input(format!("standard input: {fault}")))?;
-    let mut trial = fleet::chunk::trial(&text)
-        .map_err(|why| bad_input(format!("standard input: {why}")))?;
+    let mut trial =
+        fleet::chunk::trial(&text).map_err(|why| bad_input(format!("standard input: {why}")))?;
     spec::tapes::fetch(&mut trial.workload)?;
     Ok(trial)
 }

@@ -61,7 +61,8 @@ fn read(file: &Path) -> Result<Chunk> {
         true => files::stream_text(&mut std::io::stdin(), files::CHUNK),
         false => files::text(file, files::CHUNK),
     };
-    let mut chunk = Chunk::read(&text.map_err(|fault| bad_input(format!("{name}: {fault}")))?, &name)?;
+    let mut chunk =
+        Chunk::read(&text.map_err(|fault| bad_input(format!("{name}: {fault}")))?, &name)?;
     chunk.trials.iter_mut().try_for_each(|trial| spec::tapes::fetch(&mut trial.workload))?;
     Ok(chunk)
 }
