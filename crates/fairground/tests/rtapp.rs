@@ -56,7 +56,7 @@ fn rtapps_own_examples_run_in_the_simulator() {
         let record = play(&bench, "sim", &file.to_string_lossy());
         assert!(record.outcome.is_ok(), "{file:?}: {:?}", record.outcome);
         for group in &record.trial.workload.tasks {
-            // Whoever waits for a chain of others is woken, too.
+            // The last task of a chain of wake-ups runs, too.
             let cpu_ns = value(&record.measured, "cpu_time_ns", &group.name);
             assert!(cpu_ns > 0.0, "{file:?}: {} never ran", group.name);
         }

@@ -2,8 +2,8 @@
 //! A task's timers: releases, and the deadlines that follow from them.
 //!
 //! A timer's releases are its task's start + k periods, k ≥ 1. Each step that uses the timer has a
-//! period of its own. The job of a release ends when the task comes back to the timer. A deadline, one period after the release, is counted once it has
-//! passed within the trial.
+//! period of its own. The job of a release ends when the task comes back to the timer. A deadline,
+//! one period after the release, is counted once it has passed within the trial.
 
 /// A timer's constants; see [`model::workload::Timer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(one.arrive(plan, START, 1_000, Some(&mut tally)), 1_100);
         assert_eq!(two.arrive(plan, 1_100, 1_001, Some(&mut tally)), 1_200);
         one.release(1_100, 1, Some(&mut tally));
-        // Its job has one period, whoever gets the releases between.
+        // Its job has one period, although another task gets the release between.
         assert_eq!(one.arrive(plan, 1_200, 1_190, Some(&mut tally)), 1_300);
         one.release(1_300, 2, Some(&mut tally));
         assert_eq!((tally.deadlines, tally.missed, tally.longest_response), (1, 0, 90));

@@ -3,8 +3,8 @@
 //!
 //! The grammar is that of rt-app's `doc/tutorial.txt`: times in µs, `global.duration` in seconds,
 //! events played in the order of their keys. Comments and trailing commas are accepted, as json-c
-//! does, and so is what its `workgen` completes: keys of tasks, phases and events that repeat, and a
-//! bare `"suspend"`.
+//! does, and so is what its `workgen` completes: keys of tasks, phases and events that repeat, and
+//! a bare `"suspend"`.
 //!
 //! What an event means is in [`model::workload::Step`]. Differences from rt-app:
 //! - `calibration` is ignored: `run` is CPU time, calibrated once per machine.

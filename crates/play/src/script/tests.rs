@@ -109,8 +109,8 @@ fn what_cannot_be_played_is_refused_with_its_place() {
 #[test]
 fn a_timer_has_a_period_at_each_use() {
     let script = script(json!({"name": "w", "duration_us": 5, "task": [{"name": "t", "steps": [
-        {"timer": {"period_us": 1}}, {"timer": {"period_us": 2}}, {"timer": {"period_us": 3, "name": "n"}}
-    ]}]}))
+        {"timer": {"period_us": 1}}, {"timer": {"period_us": 2}},
+        {"timer": {"period_us": 3, "name": "n"}}]}]}))
     .unwrap();
     let timer = |number, period_ns| Op::Timer { number, period_ns };
     assert_eq!(script.groups[0].ops, [timer(0, 1_000), timer(0, 2_000), timer(1, 3_000)]);

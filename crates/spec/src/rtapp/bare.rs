@@ -17,36 +17,34 @@ const EVENT: &str = "suspend";
 pub struct Completed {
     /// The text.
     pub text: String,
-    /// Where values were added, in the file's text.
-    added: Vec<usize>,
+    /// Where each added value begins in it.
+    starts: Vec<usize>,
 }
 
 impl Completed {
     /// Adds the values that are missing.
     pub fn new(text: &str, options: &ScannerOptions) -> Completed {
-        let added = bare_keys(text, options);
-        let mut completed = String::with_capacity(text.len() + added.len() * ADDED.len());
+        let (mut completed, mut starts) = (String::with_capacity(text.len()), Vec::new());
         let mut from = 0;
-        for &at in &added {
+        for at in bare_keys(text, options) {
             completed.push_str(&text[from..at]);
+            starts.push(completed.len());
             completed.push_str(ADDED);
             from = at;
         }
         completed.push_str(&text[from..]);
-        Completed { text: completed, added }
+        Completed { text: completed, starts }
     }
 
     /// Where a byte of the completed text is in the file's text.
     pub fn origin(&self, at: usize) -> usize {
-        let mut before = 0;
-        for &place in &self.added {
-            match at {
-                _ if at < place + before => break,
-                _ if at < place + before + ADDED.len() => return place,
-                _ => before += ADDED.len(),
+        match self.starts.partition_point(|start| *start <= at) {
+            0 => at,
+            before => {
+                let inside = (at - self.starts[before - 1]).min(ADDED.len());
+                at - inside - (before - 1) * ADDED.len()
             }
         }
-        at - before
     }
 
     /// Moves the places in a value.

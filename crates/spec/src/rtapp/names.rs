@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Names of groups, made of names of tasks: each once, and as long as the kernel keeps them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::metric::PROGRAM;
 
@@ -15,13 +15,19 @@ pub struct Names {
     given: BTreeSet<String>,
     /// The names that tasks will keep.
     kept: BTreeSet<String>,
+    /// How many names were made of a name and an ending.
+    made: BTreeMap<String, u32>,
 }
 
 impl Names {
     /// No names yet, for tasks that are called so in the file.
     pub fn new<'a>(tasks: impl Iterator<Item = &'a str>) -> Names {
         let kept = tasks.filter(|name| **name == written(name, NAME_BYTES_MAX)).map(str::to_owned);
-        Names { given: TAKEN.map(str::to_owned).into(), kept: kept.collect() }
+        Names {
+            given: TAKEN.map(str::to_owned).into(),
+            kept: kept.collect(),
+            made: BTreeMap::new(),
+        }
     }
 
     /// The name of a task's group: its own if that is possible, else cut or numbered.
@@ -38,16 +44,16 @@ impl Names {
     }
 
     fn new_name(&mut self, task: &str, ending: &str) -> String {
-        let mut number = String::new();
-        for next in 1.. {
+        let made = self.made.entry(format!("{task} {ending}")).or_default();
+        loop {
+            let number = if *made == 0 { String::new() } else { made.to_string() };
+            *made += 1;
             let room = NAME_BYTES_MAX - ending.len() - number.len();
             let name = format!("{}{number}{ending}", written(task, room));
             if !self.kept.contains(&name) && self.given.insert(name.clone()) {
                 return name;
             }
-            number = next.to_string();
         }
-        String::new()
     }
 }
 

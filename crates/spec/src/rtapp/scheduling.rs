@@ -49,8 +49,8 @@ impl Budget {
         })
     }
 
-    /// What a task object may have instead: the keys of rt-app before 1.0. Its `runtime` is an event
-    /// as well.
+    /// What a task object may have instead: the keys of rt-app before 1.0. Its `runtime` is an
+    /// event as well.
     fn or_old(self, fields: &mut Fields) -> Result<Budget, SpecError> {
         let (period, deadline) = (fields.unsigned("period")?, fields.unsigned("deadline")?);
         let event = fields.peek("runtime").map(|value| fields.as_integer(value, "runtime"));
@@ -147,8 +147,8 @@ pub fn cpus(fields: &mut Fields) -> Result<Option<Vec<u32>>, SpecError> {
     Ok(Some(cpus))
 }
 
-/// Parameters beyond the policy: refused, unless they say "none". Returns whether memory is bound to
-/// nodes, which nothing here does.
+/// Parameters beyond the policy: refused, unless they say "none". Returns whether memory is bound
+/// to nodes, which nothing here does.
 pub fn others(fields: &mut Fields) -> Result<bool, SpecError> {
     let at = fields.place("taskgroup");
     if fields.text("taskgroup")?.is_some_and(|(group, _)| !group.is_empty()) {

@@ -82,7 +82,7 @@ fn task<'v>(name: &'v str, mut fields: Fields, global: &Global) -> Result<Task<'
     fields.once(&KEYS)?;
     let instances = fields.unsigned("instance")?.unwrap_or(1);
     let delay_us = fields.unsigned("delay")?.unwrap_or(0);
-    let mut rounds = fields.integer("loop")?.map_or(None, |(rounds, _)| u64::try_from(rounds).ok());
+    let mut rounds = fields.integer("loop")?.and_then(|(rounds, _)| u64::try_from(rounds).ok());
     let policy = scheduling::of_task(&mut fields, global.policy)?;
     let cpus = scheduling::cpus(&mut fields)?.unwrap_or_default();
     let binds_memory = scheduling::others(&mut fields)?;

@@ -31,7 +31,8 @@ pub fn settle(tasks: &mut [Task], forked: &[usize]) {
             uses.absolute |= !timer.relative;
             if named.insert(&timer.name) {
                 // How often it will be forked is not known.
-                uses.threads += task.instances + 2 * u64::from(forked.contains(&index));
+                let forked = 2 * u64::from(forked.contains(&index));
+                uses.threads = uses.threads.saturating_add(task.instances).saturating_add(forked);
             }
         }
     }

@@ -3,6 +3,7 @@
 
 use model::workload::Timer;
 use model::{Policy, PolicyClass, Step, TaskGroup};
+use proptest::prelude::*;
 
 use super::json;
 
@@ -191,3 +192,46 @@ fn what_says_nothing_is_taken() {
     let (_, notes) = tasks(r#""t": {"nodes_membind": [0], "run": 1}"#);
     assert_eq!(notes, ["w.json: ignored: nodes_membind, memory is not bound"]);
 }
+
+proptest! {
+    /// Every file is accepted or refused at a place, however it is cut and joined.
+    #[test]
+    fn no_text_makes_the_reader_fail(
+        pieces in proptest::collection::vec((0..PIECES.len(), 0..PIECES.len()), 0..40),
+        wrapped in any::<bool>(),
+    ) {
+        let inner: String = pieces.iter().map(|&(one, two)| [PIECES[one], PIECES[two]].concat()).collect();
+        let text = if wrapped { format!("{{\"tasks\": {{{inner}}}}}") } else { inner };
+        if let Err(error) = json(&text) {
+            prop_assert!(error.to_string().starts_with("w.json"), "{error}");
+        }
+    }
+}
+
+/// Pieces of files, most of which fit together.
+const PIECES: [&str; 24] = [
+    "{",
+    "}",
+    "},",
+    "[",
+    "]",
+    ",",
+    ":",
+    "\"suspend\"",
+    "'suspend',",
+    "\"t\": {",
+    "\"t\": {\"run\": 1},",
+    "\"µ\": {\"instance\": 9223372036854775807, \"sleep\": 3, \"suspend\"},",
+    "\"loop\": -1,",
+    "\"run\": 5,",
+    "\"fork\": \"t\",",
+    "\"phases\": {",
+    "\"timer\": {\"ref\": \"t\", \"period\": 4},",
+    "\"mem\": 3,",
+    "\"policy\": \"SCHED_FIFO\",",
+    "\"dl-runtime\": 5,",
+    "/* \"",
+    "*/",
+    "\"cpus\": [0],",
+    "\"resume\": \"t\",",
+];
