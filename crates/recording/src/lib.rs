@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a scheduler's trace tells of a load, in one form for all sources, and the workload that
-//! plays it again.
+//! What a scheduler's trace tells of real tasks, in one form for all sources, and the workload
+//! that plays it again.
 //!
 //! ```text
 //! trace ─► text ─► Recording ─► exact (a tape for each task) ─► groups ─► the text of a workload
 //! ```
 //!
 //! Read in this order: [`event`] is the form: tasks and what happened to them. [`text`] reads it
-//! from ftrace, trace-cmd and perf. [`exact`] makes tapes of it, [`naps`] tells timers apart, [`groups`] finds like tasks,
-//! [`workload`] writes the file, [`graph`] reads from its tapes who waits for whom.
+//! from ftrace, trace-cmd and perf. [`exact`] makes tapes of it, [`naps`] tells timers apart,
+//! [`groups`] finds like tasks, [`workload`] writes the file, [`graph`] reads from its tapes who
+//! waits for whom.
 //!
 //! What is not here: reading and writing files, playing.
 
