@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A recording tells the truth: what is traced, imported and played again gives nearly the numbers
-//! of the load itself, and other schedulers come in the same order.
+//! of the workload itself, and other schedulers come in the same order.
 
 use model::Record;
 
@@ -53,7 +53,7 @@ fn play(bench: &Bench, workload: &str, schedulers: &[&str], store: &str) -> Vec<
     schedulers.iter().map(find).collect()
 }
 
-/// Traces the load under a scheduler and makes a workload of the trace.
+/// Traces the workload under a scheduler and makes a workload of the trace.
 fn recorded(bench: &Bench, scheduler: &str) -> Record {
     bench.write("load.toml", LOAD);
     let record = play(bench, "./load.toml", &[scheduler], "load.db").remove(0);
@@ -143,7 +143,7 @@ fn a_recording_is_shown_with_its_graph() {
     let edge = graph["graph"]["edges"][0].clone();
     assert_eq!((edge["from"].as_str(), edge["to"].as_str()), (Some("frame"), Some("render")));
     assert!(edge["wakes"].as_u64() > Some(100), "{edge}");
-    for words in ["waits for tasks", "frame   render", "The critical path begins with"] {
+    for words in ["waits for tasks", "frame  render", "The critical path is the longest chain"] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
     let said = stderr(&bench.run(&["list", "machines", "./mine.toml"]).code(2));
@@ -162,7 +162,7 @@ fn a_trial_finds_its_tapes_by_their_content() {
     let record: Record = serde_json::from_str(&stdout(&answer)).expect("a record");
     assert!(record.outcome.is_ok(), "{:?}", record.outcome);
     let text = std::fs::read_to_string(bench.path("mine.toml")).expect("the workload");
-    bench.write("mine.toml", &text.replace("r200", "r201"));
+    bench.write("mine.toml", &text.replace("task 1001 ", "task 1002 "));
     let said = stderr(&bench.fairground(&["trial"]).write_stdin(trial).assert().code(2));
     assert!(said.contains("the trial was planned with"), "{said}");
 }
@@ -172,14 +172,18 @@ fn a_file_with_broken_tapes_is_refused_at_its_line() {
     let bench = Bench::new();
     recorded(&bench, "vtime");
     let text = std::fs::read_to_string(bench.path("mine.toml")).expect("the workload");
-    let line = text.lines().position(|line| line.starts_with("task ")).expect("a tape") + 2;
+    let tapes = text.find("\ntask ").expect("a tape");
+    let line = text[..tapes].lines().count() + 2;
     let refused = |text: &str, said: &str| {
         bench.write("broken.toml", text);
         let run = ["run", "--on", "sim", "--workload", "./broken.toml", "--scheduler", "fifo"];
         let why = stderr(&bench.run(&run).code(2));
         assert!(why.contains(said), "{said}: {why}");
     };
-    refused(&text.replacen("\nr", "\nx", 1), &format!("./broken.toml:{line}: 'x"));
+    let mut broken = text.clone();
+    let beat = tapes + 1 + text[tapes + 1..].find('\n').expect("a beat") + 1;
+    broken.replace_range(beat..beat + 1, "x");
+    refused(&broken, &format!("./broken.toml:{line}: 'x"));
     let closing = text.trim_end().strip_suffix("'''").expect("an end");
     refused(closing, "the file is cut off: the tapes do not end; copy or import it again");
     refused(&format!("{text}[more]\n"), "something follows the tapes");
@@ -209,4 +213,20 @@ fn a_trace_needs_a_name_for_its_workload() {
     let line = trace.lines().count() + 1;
     refused(&["-o", "y.toml"], &format!("trace.txt:{line}: 'nonsense' is no line of a trace"));
     assert!(!bench.path("y.toml").exists());
+}
+
+#[test]
+fn a_trace_is_known_by_its_content() {
+    for (trace, tasks) in [("ftrace.txt", 9), ("perf.txt", 8), ("trace_cmd.txt", 9)] {
+        let bench = Bench::new();
+        let text =
+            std::fs::read_to_string(common::project("crates/fairground/tests/traces").join(trace));
+        bench.write("it", &text.expect("a trace"));
+        bench.run(&["import", "it", "-o", "mine.toml"]).success();
+        let workload = std::fs::read_to_string(bench.path("mine.toml")).expect("a workload");
+        let tapes = workload.lines().filter(|line| line.starts_with("task ")).count();
+        assert_eq!(tapes, tasks, "{trace}: {workload}");
+        let run = ["run", "--on", "sim", "--workload", "./mine.toml", "--scheduler", "vtime"];
+        bench.run(&[&run[..], &["--blocks", "1", "--exploratory"]].concat()).success();
+    }
 }

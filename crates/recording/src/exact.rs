@@ -4,8 +4,9 @@
 //! A task's time on CPUs, preempted or not, is what it computes. Where it slept, its wake-up says
 //! what it waited for: another task, whose tape gets a post at the very point of its own computing;
 //! a timer, which is absolute unless the task's sleeps show otherwise ([`crate::naps`]), because a
-//! program that is late does not get more time; or a device, which takes as long again. Events are handled in order of time, so each wait follows its post,
-//! and the tapes can be played to their ends under every scheduler.
+//! program that is late does not get more time; or a device, which takes as long again. Events are
+//! handled in order of time, so each wait follows its post, and the tapes can be played to their
+//! ends under every scheduler.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What tapes show before they are played: who computes, who wakes whom, and which chain of waits
-//! decides how long everything takes.
+//! What tapes show before they are played: who computes, who wakes whom, and the critical path:
+//! the longest chain of computing and waiting that no timer interrupts.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,7 +14,7 @@ pub struct Graph {
     pub groups: Vec<GroupUse>,
     /// Wake-ups between groups, the most frequent first.
     pub edges: Vec<Edge>,
-    /// The chain of waits at the end of which the last task ends.
+    /// The longest chain.
     pub path: Path,
 }
 
@@ -46,15 +46,18 @@ pub struct Edge {
     pub wakes: u64,
 }
 
-/// The longest chain. With a CPU for each task nothing could be done sooner.
+/// The longest chain of tasks that compute and wait for each other, from the start or a timer on.
+/// No number of CPUs makes it shorter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Path {
-    /// When the last task ends if no task ever waits for a CPU.
+    /// When the last task of all ends if no task ever waits for a CPU.
     pub end_ns: u64,
-    /// The task that ends last.
-    pub last: String,
-    /// The timer that the chain begins with: nothing before it matters. 0: the common start.
+    /// How long the chain is.
+    pub length_ns: u64,
+    /// The timer that it begins with. 0: the common start.
     pub timer_ns: u64,
+    /// The task that it ends with.
+    pub last: String,
     /// What groups compute on the chain, most first.
     pub cpu_ns: Vec<(String, u64)>,
     /// Sleeps on the chain that devices end.
@@ -123,19 +126,29 @@ enum Cause {
     Timer,
 }
 
+/// A time, and the begin of the chain that led to it.
+#[derive(Clone, Copy, Default)]
+struct Moment {
+    ns: u64,
+    began_ns: u64,
+}
+
 /// The tapes played with a CPU for each.
 #[derive(Default)]
 struct Forward {
-    /// When each tape was at its end.
-    ends_ns: Vec<u64>,
+    /// How far each tape is, and when the chain began that led there.
+    at: Vec<Moment>,
+    /// The end of the longest chain: its length, the tape, and the place after its last beat.
+    longest: (u64, usize, usize),
     /// Only the beats whose cause is not the beat before.
     causes: BTreeMap<(usize, usize), Cause>,
 }
 
 impl Forward {
     fn play(tapes: &[Tape]) -> Forward {
-        let mut forward = Forward { ends_ns: vec![0; tapes.len()], ..Forward::default() };
-        let mut posts: BTreeMap<(usize, usize), VecDeque<(u64, usize)>> = BTreeMap::new();
+        let moments = vec![Moment::default(); tapes.len()];
+        let mut forward = Forward { at: moments, ..Forward::default() };
+        let mut posts: BTreeMap<(usize, usize), VecDeque<(Moment, usize)>> = BTreeMap::new();
         let mut at = vec![0; tapes.len()];
         let mut open: Vec<usize> = (0..tapes.len()).rev().collect();
         while let Some(own) = open.pop() {
@@ -144,7 +157,7 @@ impl Forward {
                     Beat::Post(other) => {
                         let other = other as usize;
                         let queue = posts.entry((own, other)).or_default();
-                        queue.push_back((forward.ends_ns[own], at[own]));
+                        queue.push_back((forward.at[own], at[own]));
                         let waits = tapes[other].beats.get(at[other]);
                         if queue.len() == 1 && waits == Some(&Beat::Wait(own as u32)) {
                             open.push(other);
@@ -152,12 +165,15 @@ impl Forward {
                     }
                     Beat::Wait(other) => {
                         let queue = posts.entry((other as usize, own)).or_default();
-                        let Some((posted_ns, place)) = queue.pop_front() else { break };
+                        let Some((posted, place)) = queue.pop_front() else { break };
                         let cause = Cause::Post(other as usize, place);
-                        forward.not_before(own, at[own], posted_ns, cause);
+                        forward.not_before(own, at[own], posted, cause);
                     }
-                    Beat::Until(ns) => forward.not_before(own, at[own], ns, Cause::Timer),
-                    Beat::Run(ns) | Beat::Sleep(ns) => forward.ends_ns[own] += ns,
+                    Beat::Until(ns) => {
+                        let timer = Moment { ns, began_ns: ns };
+                        forward.not_before(own, at[own], timer, Cause::Timer);
+                    }
+                    Beat::Run(ns) | Beat::Sleep(ns) => forward.spend(own, at[own], ns),
                 }
                 at[own] += 1;
             }
@@ -165,21 +181,32 @@ impl Forward {
         forward
     }
 
-    fn not_before(&mut self, tape: usize, place: usize, ns: u64, cause: Cause) {
-        if ns > self.ends_ns[tape] {
-            self.ends_ns[tape] = ns;
+    fn not_before(&mut self, tape: usize, place: usize, moment: Moment, cause: Cause) {
+        if moment.ns > self.at[tape].ns {
+            self.at[tape] = moment;
             self.causes.insert((tape, place), cause);
+        }
+    }
+
+    fn spend(&mut self, tape: usize, place: usize, ns: u64) {
+        let moment = &mut self.at[tape];
+        moment.ns += ns;
+        let length_ns = moment.ns - moment.began_ns;
+        if length_ns > self.longest.0 {
+            self.longest = (length_ns, tape, place + 1);
         }
     }
 
     /// The chain, from its end back to where it began.
     fn path(&self, tapes: &[Tape], groups: &[(String, u32)], group_of: &[usize]) -> Path {
-        let last = (0..tapes.len()).max_by_key(|&tape| (self.ends_ns[tape], tapes.len() - tape));
-        let Some(mut own) = last else { return Path::default() };
-        let mut path =
-            Path { end_ns: self.ends_ns[own], last: tapes[own].name.clone(), ..Path::default() };
+        let (length_ns, mut own, mut place) = self.longest;
+        let mut path = Path {
+            end_ns: self.at.iter().map(|moment| moment.ns).max().unwrap_or(0),
+            length_ns,
+            last: tapes.get(own).map_or_else(String::new, |tape| tape.name.clone()),
+            ..Path::default()
+        };
         let mut cpu_ns = vec![0; groups.len()];
-        let mut place = tapes[own].beats.len();
         while let Some(before) = place.checked_sub(1) {
             place = before;
             match (tapes[own].beats[place], self.causes.get(&(own, place))) {
@@ -230,8 +257,9 @@ mod tests {
         let path = graph(text, &[("a", 1), ("b", 1), ("c", 1)]).path;
         let expected = Path {
             end_ns: 640,
-            last: "second".into(),
+            length_ns: 640,
             timer_ns: 0,
+            last: "second".into(),
             cpu_ns: vec![("b".into(), 600), ("a".into(), 10)],
             delays_ns: 30,
             handovers: 1,
@@ -240,13 +268,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_before_a_timer_that_was_slept_for_matters() {
-        let path = graph("task 1 a\nr10 u5 r10 u900 r4", &[("a", 1)]).path;
-        assert_eq!((path.end_ns, path.timer_ns), (904, 900));
-        assert_eq!(path.cpu_ns, [("a".to_owned(), 4)]);
-        // A timer that comes too late is not slept for.
-        let path = graph("task 1 a\nr1000 u900 r4", &[("a", 1)]).path;
-        assert_eq!((path.end_ns, path.timer_ns), (1004, 0));
+    fn a_timer_that_is_slept_for_begins_a_new_chain() {
+        let text = "task 1 a\nr10 u5 r10 u900 r40 p1 u2000 r9\ntask 2 b\nw0 r3";
+        let path = graph(text, &[("a", 1), ("b", 1)]).path;
+        assert_eq!((path.end_ns, path.timer_ns, path.length_ns), (2009, 900, 43));
+        assert_eq!(path.cpu_ns, [("a".to_owned(), 40), ("b".to_owned(), 3)]);
+        assert_eq!((path.handovers, path.last.as_str()), (1, "b"));
         assert_eq!(graph("", &[]).path, Path::default());
     }
 }

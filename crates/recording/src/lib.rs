@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a scheduler's trace tells of a load, in one form for all sources, and the workload that
-//! plays it again.
+//! What a scheduler's trace tells of real tasks, in one form for all sources, and the workload
+//! that plays it again.
 //!
 //! ```text
 //! trace ─► text ─► Recording ─► exact (a tape for each task) ─► groups ─► the text of a workload

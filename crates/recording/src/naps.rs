@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Whether a task's timers are absolute or relative.
 //!
-//! A player that draws a frame each 16.7 ms sets absolute timers: when it is late, it sleeps less. A
-//! task that polls each 10 ms sleeps relatively: when it is late, all that follows is late. A trace
-//! shows no difference, but the lengths do: if nearly all sleeps are equally long, and the times
-//! from one end to the next vary more, the sleeps are relative.
+//! A player that draws a frame each 16.7 ms sets absolute timers: when it is late, it sleeps less.
+//! A task that polls each 10 ms sleeps relatively: when it is late, all that follows is late. A
+//! trace shows no difference, but the lengths do: if nearly all sleeps are equally long, and the
+//! times from one end to the next vary more, the sleeps are relative.
 
 /// A sleep that a timer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

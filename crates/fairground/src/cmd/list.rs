@@ -29,8 +29,8 @@ pub struct Args {
     /// What to show; everything without it
     #[arg(value_enum)]
     kind: Option<What>,
-    /// Of workloads: only this one, a name or a file, with its groups; of a recording also who wakes
-    /// whom
+    /// Of workloads: only this one, a name or a file, with its groups; of a recording also who
+    /// wakes whom
     name: Option<String>,
     /// Draw the schedulers' lineage: which scheduler took up ideas or code of which other one
     #[arg(long)]

@@ -136,7 +136,7 @@ impl Collector {
         Some(index)
     }
 
-    /// A new task, whoever had its number before.
+    /// A new task, also if another one had its number before.
     fn fresh(&mut self, named: Named<'_>) -> TaskIndex {
         let index = TaskIndex(self.recording.tasks.len() as u32);
         let name = named.comm.to_owned();
@@ -188,10 +188,8 @@ impl Collector {
             );
         }
         if !self.has_contexts {
-            say(
-                "timers and devices look alike: a sleep that an interrupt ends counts as a timer's, \
-                 an uninterruptible one as a device's",
-            );
+            say("timers and devices look alike: a sleep that an interrupt ends counts as a \
+                 timer's, an uninterruptible one as a device's");
         }
         say("policies are known by their priorities only: SCHED_RR looks like SCHED_FIFO, \
              SCHED_BATCH like SCHED_OTHER; affinities are not told");

@@ -3,33 +3,9 @@ use super::*;
 use crate::event::{Leaves, Reason, TaskIndex, Waker, What};
 
 /// The same four events as each program prints them.
-const FTRACE: &str = "\
-# tracer: nop
-# entries-in-buffer/entries-written: 4/4   #P:4
-#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION
-          <idle>-0       [001] d..2.    17.000001: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=Web Content next_pid=77 next_prio=125
-     Web Content-77      (   70) [001] d..2.    17.000101: sched_waking: comm=a=b [1] pid=80 prio=120 target_cpu=002
-     Web Content-77      (-----) [001] d.h2.    17.000151: sched_waking: comm=sh pid=81 prio=49 target_cpu=002
-     Web Content-77      [001] d..2.    17.000201: sched_switch: prev_comm=Web Content prev_pid=77 prev_prio=125 prev_state=D|K ==> next_comm=swapper/1 next_pid=0 next_prio=120
-";
-const TRACE_CMD: &str = "\
-version = 6
-CPU 0 is empty
-cpus=4
-          <idle>-0     [001]    17.000001: sched_switch:         swapper/1:0 [120] R ==> Web Content:77 [125]
-     Web Content-77    [001]    17.000101: sched_waking:         a=b [1]:80 [120] success=1 CPU:002
-     Web Content-77    [001] d.h2.    17.000151: sched_waking:   sh:81 [49] CPU:002
-     Web Content-77    [001]    17.000201: sched_switch:         Web Content:77 [125] D ==> swapper/1:0 [120]
-";
-const PERF: &str = "\
-         swapper     0 [001]    17.000001000:       sched:sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=Web Content next_pid=77 next_prio=125
-\tffffffff81c01234 __schedule+0x234 ([kernel.kallsyms])
-
-     Web Content    70/77 [001]    17.000101000:          1 sched:sched_waking: comm=a=b [1] pid=80 prio=120 target_cpu=002
-     Web Content    77 [001]    17.000151000:  irq:softirq_entry: vec=1 [action=TIMER]
-     Web Content    77 [001]    17.000151000:       sched:sched_waking: comm=sh pid=81 prio=49 target_cpu=002
-     Web Content    77 [001]    17.000201000:       sched:sched_switch: Web Content:77 [125] D ==> swapper/1:0 [120]
-";
+const FTRACE: &str = include_str!("samples/ftrace.txt");
+const TRACE_CMD: &str = include_str!("samples/trace_cmd.txt");
+const PERF: &str = include_str!("samples/perf.txt");
 
 #[test]
 fn three_programs_tell_the_same() {
@@ -60,11 +36,7 @@ fn three_programs_tell_the_same() {
 
 #[test]
 fn a_number_that_is_used_again_is_another_task() {
-    let text = "\
-a-7 [000] 1.000000: sched_switch: prev_comm=a prev_pid=7 prev_prio=120 prev_state=X ==> next_comm=b next_pid=8 next_prio=120
-b-8 [000] 1.000010: sched_process_fork: comm=b pid=8 child_comm=b child_pid=7
-b-8 [000] 1.000020: sched_switch: prev_comm=b prev_pid=8 prev_prio=120 prev_state=S ==> next_comm=c next_pid=7 next_prio=120
-";
+    let text = include_str!("samples/used_again.txt");
     let recording = read(text).unwrap();
     let tasks: Vec<(u32, &str)> =
         recording.tasks.iter().map(|task| (task.tid, task.name.as_str())).collect();

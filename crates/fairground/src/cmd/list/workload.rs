@@ -145,9 +145,11 @@ fn path(graph: &Graph) -> String {
         path.cpu_ns.iter().map(|(group, ns)| format!("{group} {}", time(*ns))).collect();
     let computing = if shares.is_empty() { "nothing".into() } else { shares.join(", ") };
     format!(
-        "With a CPU for each task it would take {}. The critical path begins with {start}, goes {} \
-         times from task to task, and ends with {}. On it compute: {computing}; devices take {}.\n",
+        "With a CPU for each task it would take {}. The critical path is the longest chain without \
+         a timer in it: {} from {start}, {} times from task to task, up to {}. On it compute: \
+         {computing}; devices take {}.\n",
         time(path.end_ns),
+        time(path.length_ns),
         count(path.handovers),
         path.last,
         time(path.delays_ns),
