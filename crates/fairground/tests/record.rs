@@ -85,6 +85,9 @@ fn bad_options_are_refused_before_anything_runs() {
         let refused = bench.run(&[&["record"][..], &words, &["--", "touch", "ran"]].concat());
         assert_eq!(stdout(&refused.code(2)), "", "{words:?}");
     }
+    bench.write("mine.toml", "kept");
+    bench.run(&["record", "-o", "mine.toml", "--", "touch", "ran"]).code(2);
+    assert_eq!(fs::read_to_string(bench.path("mine.toml")).expect("the file"), "kept");
     assert!(!bench.path("ran").exists());
 }
 
