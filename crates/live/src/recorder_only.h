@@ -10,8 +10,11 @@ static __always_inline void mark(const struct task_struct *p)
 	u32 pid = p->pid;
 	u8 yes = 1;
 
-	if (only == ONLY_MARKED || only == ONLY_COMM)
-		bpf_map_update_elem(&marked, &pid, &yes, BPF_ANY);
+	if (only != ONLY_MARKED && only != ONLY_COMM)
+		return;
+	/* Without room for it, all of its events are lost. */
+	if (bpf_map_update_elem(&marked, &pid, &yes, BPF_ANY))
+		__sync_fetch_and_add(&lost_events, 1);
 }
 
 static __always_inline void unmark(const struct task_struct *p)

@@ -59,7 +59,7 @@ enum Verb {
     Run(run::Args),
     /// Use a scheduler on this kernel until Ctrl-C
     Load(load::Args),
-    /// Record what the tasks of this machine do: a load to play again under other schedulers
+    /// Record what the tasks of this machine do, as a workload that plays it again
     Record(record::Args),
     /// Show what there is: schedulers, workloads, machines, experiments, claims, cares, kernels
     List(list::Args),

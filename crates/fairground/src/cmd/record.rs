@@ -109,6 +109,12 @@ fn refuse(args: &Args) -> Result<()> {
     if !obstacles.is_empty() {
         return Err(bad_input(obstacles.join("\n")));
     }
+    if args.output.is_file() {
+        let file = args.output.display();
+        return Err(bad_input(format!(
+            "-o {file}: is there already; delete it, or name another file"
+        )));
+    }
     if args.output.is_dir() {
         return Err(bad_input(format!(
             "{} is a folder; name a file with -o",

@@ -155,6 +155,10 @@ impl Seen<'_> {
         })
     }
 
+    fn sleeps_all(&self) -> u64 {
+        self.leaves(|leaves| matches!(leaves, Leaves::Sleeps(_)))
+    }
+
     fn sleeps(&self, reason: Reason) -> u64 {
         self.leaves(|leaves| leaves == Leaves::Sleeps(reason))
     }
@@ -178,9 +182,10 @@ fn reasons_and_wakers_are_those_of_the_known_cases() {
     let (cast, recording, _) = recorded(None);
     assert_eq!(recording.lost_events, 0);
     let of = |name: &str| seen(&recording, cast[name]);
-    let often = |name: &str, what: &str, count: u64| {
-        let enough = u64::from(TIMES) * 9 / 10;
-        assert!(count >= enough, "{name}: {what} {count} times, not {TIMES}");
+    // A slow machine can be too late to fall asleep, but not most of the time.
+    let nearly = |name: &str, what: &str, count: u64, all: u64| {
+        assert!(all >= u64::from(TIMES) / 4, "{name}: only {all} sleeps");
+        assert!(count * 10 >= all * 9, "{name}: {what} {count} times of {all}");
     };
     let cases = [
         ("napper", Reason::Timer, None),
@@ -191,11 +196,13 @@ fn reasons_and_wakers_are_those_of_the_known_cases() {
         ("server", Reason::Network, Some("client")),
     ];
     for (name, reason, waker) in cases {
-        often(name, &format!("{reason:?}"), of(name).sleeps(reason));
+        let (all, task) = (of(name).sleeps_all(), of(name));
+        nearly(name, &format!("{reason:?}"), task.sleeps(reason), all);
         let waker = waker.map_or(Waker::Timer, |waker| Waker::Task(of(waker).task));
-        often(name, &format!("by {waker:?}"), of(name).woken(|by| by == waker));
+        nearly(name, &format!("by {waker:?}"), task.woken(|by| by == waker), all);
     }
-    often("mother", "Child", of("mother").sleeps(Reason::Child));
+    let mother = of("mother");
+    nearly("mother", "Child", mother.sleeps(Reason::Child), mother.sleeps_all());
     assert_eq!(of("mother").forks(), u64::from(TIMES));
 }
 

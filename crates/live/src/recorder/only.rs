@@ -42,8 +42,7 @@ impl Only {
     /// There is no such process or control group, or no task can have that name.
     pub fn parse(text: &str) -> Result<Only, String> {
         if text.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty() {
-            let process = text.parse().ok().filter(|process| is_process(*process));
-            return process.map(Only::Process).ok_or(format!("there is no process {text}"));
+            return process_number(text).map(Only::Process);
         }
         if text.contains('/') {
             return group(text).map(Only::Cgroup);
@@ -102,8 +101,17 @@ impl Only {
     }
 }
 
-fn is_process(number: u32) -> bool {
-    number > 0 && Path::new(&format!("/proc/{number}")).exists()
+/// The number of a process; a thread's is another one, but for the first.
+fn process_number(text: &str) -> Result<u32, String> {
+    let none = || format!("there is no process {text}");
+    let number: u32 = text.parse().map_err(|_| none())?;
+    let status = fs::read_to_string(format!("/proc/{number}/status")).map_err(|_| none())?;
+    let process = status.lines().find_map(|line| line.strip_prefix("Tgid:")).map(str::trim);
+    match process.and_then(|process| process.parse::<u32>().ok()) {
+        Some(process) if process == number => Ok(number),
+        Some(process) => Err(format!("{number} is a thread of process {process}; write {process}")),
+        None => Err(none()),
+    }
 }
 
 /// Finds a control group: by its whole path, or below where the file system is mounted.
@@ -199,6 +207,14 @@ mod tests {
             let refused = Only::parse(text).expect_err(text);
             assert!(refused.contains(words), "{text}: {refused}");
         }
+    }
+
+    #[test]
+    fn a_thread_is_no_process() {
+        let own = std::process::id();
+        let parse = || Only::parse(&nix::unistd::gettid().to_string());
+        let refused = std::thread::spawn(parse).join().expect("an answer").expect_err("a thread");
+        assert!(refused.ends_with(&format!("is a thread of process {own}; write {own}")));
     }
 
     #[test]

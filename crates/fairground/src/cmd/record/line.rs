@@ -67,7 +67,7 @@ pub fn cost(cost: &Cost, goal_percent: f64) -> String {
         );
     };
     let advice = if all > goal_percent {
-        "; the load may behave otherwise than without: record less with --only"
+        "; tasks may behave otherwise than without it: record less with --only"
     } else {
         ""
     };
