@@ -12,8 +12,8 @@
 //! every queue that people drive themselves.
 //!
 //! [`options`] is what the user wants of a fleet, [`queue`] what is asked of a queue of jobs,
-//! [`slurm`] the one that is built in, [`pace`] decides how large chunks are, and [`drive`] submits,
-//! collects, submits again and says what is lost.
+//! [`slurm`] the one that is built in, [`pace`] decides how large chunks are, and [`drive`]
+//! submits, collects, submits again and says what is lost.
 //!
 //! What is not here: how a trial is run. A trial has the same identity everywhere, so a record that
 //! comes back twice is the same record.

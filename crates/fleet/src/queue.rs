@@ -14,8 +14,6 @@ pub type TaskId = String;
 pub struct Needs {
     /// A whole node: other work disturbs a real clock.
     pub whole_node: bool,
-    /// A kind of node; `None`: any.
-    pub kind: Option<String>,
     /// Memory for the guest and for QEMU; 0: as little as the queue gives.
     pub memory_mib: u32,
 }
@@ -25,14 +23,12 @@ const QEMU_MIB: u32 = 1024;
 
 impl Needs {
     /// The needs of trials that share a chunk.
-    pub fn of(trials: &[Trial], kinds: &[String]) -> Needs {
+    pub fn of(trials: &[Trial]) -> Needs {
         let is_real = |trial: &Trial| trial.clock() == Clock::Real;
         let guests = trials.iter().filter(|trial| trial.backend.boots_kernels());
         let memory_mib = guests.map(|trial| trial.machine.memory_mib + QEMU_MIB).max();
-        let live = trials.iter().find(|trial| trial.backend.uses_running_kernel());
-        let kind = live.map(|trial| trial.machine.name.clone()).filter(|it| kinds.contains(it));
         let whole_node = trials.iter().any(is_real);
-        Needs { whole_node, kind, memory_mib: memory_mib.unwrap_or(0) }
+        Needs { whole_node, memory_mib: memory_mib.unwrap_or(0) }
     }
 }
 

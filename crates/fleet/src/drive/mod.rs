@@ -203,7 +203,7 @@ impl<'a, 'sink> Drive<'a, 'sink> {
         if let Some(most) = self.options.chunk_trials {
             return Ok((cut::cut(&trials, f64::from(most), &|_| 1.0), Vec::new()));
         }
-        let slots = self.queue.slots(&Needs::of(&trials, &self.options.kinds))?;
+        let slots = self.queue.slots(&Needs::of(&trials))?;
         Ok(match self.pace.knows(backend) {
             true => (self.pace.chunks(&trials, slots, self.options.chunk_s), Vec::new()),
             false => Pace::pilots(&trials, slots),
@@ -213,8 +213,8 @@ impl<'a, 'sink> Drive<'a, 'sink> {
     /// Submits the chunks that are ready: neighbours that need the same as one array.
     fn submit(&mut self) -> Result<()> {
         while let Some((trials, _)) = self.ready.front() {
-            let needs = Needs::of(trials, &self.options.kinds);
-            let alike = |(it, _): &&(Vec<Trial>, u32)| Needs::of(it, &self.options.kinds) == needs;
+            let needs = Needs::of(trials);
+            let alike = |(it, _): &&(Vec<Trial>, u32)| Needs::of(it) == needs;
             let count = self.ready.iter().take_while(alike).count();
             let mut parts = Vec::new();
             for (trials, fruitless) in self.ready.drain(..count) {

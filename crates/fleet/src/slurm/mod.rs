@@ -103,10 +103,8 @@ impl Slurm {
         if needs.memory_mib > 0 {
             arguments.push(format!("--mem={}M", needs.memory_mib));
         }
-        let features = [self.options.constraint.clone(), needs.kind.clone()];
-        let features: Vec<String> = features.into_iter().flatten().collect();
-        if !features.is_empty() {
-            arguments.push(format!("--constraint={}", features.join("&")));
+        if let Some(features) = &self.options.constraint {
+            arguments.push(format!("--constraint={features}"));
         }
         arguments
     }
