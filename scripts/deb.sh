@@ -52,6 +52,6 @@ mdbook build docs --dest-dir "$PWD/$stage/book" >/dev/null 2>&1 || {
     echo "deb.sh: mdbook build docs failed; scripts/setup.sh packages installs it" >&2
     exit 1
 }
-CARGO_TARGET_DIR=$PWD/target cargo deb --quiet --no-build --no-strip --locked --compress-system \
+CARGO_TARGET_DIR=$PWD/target cargo deb --quiet --no-build --no-strip --locked --compress-type xz \
     --package fairground --output "$to/" >/dev/null
 echo "$to/fairground_${version}_$(dpkg --print-architecture).deb"
