@@ -39,7 +39,7 @@ mirror=$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REPO_URI)' 'Identif
     awk '$1 == "Debian" && $2 == "Debian" { print $3; exit }')
 [ -n "$mirror" ] || cannot "this machine's apt names no mirror of Debian; run apt-get update"
 
-release=$mirror/dists/$codename/Release
+release=${mirror%/}/dists/$codename/Release
 /usr/lib/apt/apt-helper download-file "$release" "$folder/Release" >/dev/null 2>&1 ||
     cannot "the mirror does not answer, or has no $codename"
 

@@ -40,7 +40,7 @@ changelog() {
 rm -rf "$stage"
 mkdir -p "$stage/man" "$stage/completions" "$to"
 install -m 755 "$binary" "$stage/fairground"
-strip --strip-debug "$stage/fairground"
+strip "$stage/fairground"
 "$binary" generate manual --output "$stage/man"
 gzip -9n "$stage"/man/*
 for shell in bash zsh fish; do
