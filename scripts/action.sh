@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# The steps of action.yml: scripts/action.sh install|base|measure|report|gate, in this order. What they need
-# to know comes in variables, which action.yml sets from its inputs:
+# The steps of action.yml: scripts/action.sh install|base|measure|report|gate, in this order. What
+# they need to know comes in variables, which action.yml sets from its inputs:
 #
 #     SCHEDULER          the scheduler's file, below the repository's root
 #     BASE               the commit to compare with
@@ -47,7 +47,8 @@ install_it() {
 base() {
     [ -f "$SCHEDULER" ] || wrong "\`scheduler\`: there is no file $SCHEDULER in this repository"
     [ -n "${BASE:-}" ] || wrong "\`base\`: name the commit to compare with; pull requests have one"
-    own_git cat-file -e "$BASE^{commit}" 2>/dev/null || own_git fetch --quiet --depth 1 origin "$BASE" ||
+    own_git cat-file -e "$BASE^{commit}" 2>/dev/null ||
+        own_git fetch --quiet --depth 1 origin "$BASE" ||
         wrong "\`base\`: there is no commit $BASE; check out with \`fetch-depth: 0\`"
     rm -rf "$RESULTS/before"
     mkdir -p "$RESULTS/before"
@@ -87,7 +88,8 @@ measure() {
     rm -f "$RESULTS/misbehaved"
     both sim "${MACHINE:-laptop_4}" "${BLOCKS:-8}" "$WORKLOADS"
     if [ -n "${VM_WORKLOADS:-}" ]; then
-        fairground kernel pull
+        fairground kernel pull ||
+            echo "::warning::no kernels could be pulled; those that are here are used"
         both vm "${VM_MACHINE:-uniprocessor}" "${VM_BLOCKS:-2}" "$VM_WORKLOADS"
     fi
 }
@@ -119,8 +121,10 @@ gate() {
         now=$RESULTS/$backend-now.db before=$RESULTS/$backend-before.db
         [ -f "$now" ] || continue
         if [ ! -f "$before" ]; then
-            printf '### Fairground, %s: nothing to compare with\n\nThe base has no %s that could be measured.\n\n' \
-                "$backend" "$SCHEDULER" | tee -a "$summary"
+            {
+                printf '### Fairground, %s: nothing to compare with\n\n' "$backend"
+                printf 'The base has no %s that could be measured.\n\n' "$SCHEDULER"
+            } | tee -a "$summary"
             if grep -qx "$backend" "$RESULTS/misbehaved" 2>/dev/null; then
                 echo "It misbehaved; the report says how." | tee -a "$summary"
                 worst=1
@@ -132,7 +136,8 @@ gate() {
             >"$RESULTS/$backend.gate" || status=$?
         [ "$status" -le 1 ] || wrong "the gate cannot compare the $backend trials; the log says why"
         cat "$RESULTS/$backend.gate"
-        printf '### Fairground, %s: %s\n\n' "$backend" "$(head -n 1 "$RESULTS/$backend.gate")" >>"$summary"
+        verdict=$(head -n 1 "$RESULTS/$backend.gate")
+        printf '### Fairground, %s: %s\n\n' "$backend" "$verdict" >>"$summary"
         table <"$RESULTS/$backend.gate" >>"$summary"
         if [ "$status" -gt "$worst" ]; then worst=$status; fi
     done

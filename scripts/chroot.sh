@@ -4,11 +4,11 @@
 #
 #     scripts/chroot.sh CODENAME PACKAGE.deb [simulator|all]
 #
-# CODENAME is a Debian release, such as bookworm. The packages come from the mirror that this machine's apt
-# uses. `simulator` installs a compiler and asks the simulator; `all` (usual) installs everything that the
-# package recommends, and also boots a kernel, one of $KERNELS if that names a folder with kernels, else one
-# from the mirror. It prints how many seconds each step took. Exit code 77: this machine cannot do it, because
-# it needs root, mmdebstrap and a mirror.
+# CODENAME is a Debian release, such as bookworm. The packages come from the mirror that this
+# machine's apt uses. `simulator` installs a compiler and asks the simulator; `all` (usual) installs
+# everything that the package recommends, and also boots a kernel, one of $KERNELS if that names a
+# folder with kernels, else one from the mirror. It prints how many seconds each step took. Exit
+# code 77: this machine cannot do it, because it needs root, mmdebstrap and a mirror.
 set -eu
 
 codename=$1 package=$(realpath "$2") part=${3:-all}
@@ -39,12 +39,17 @@ mirror=$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REPO_URI)' 'Identif
     awk '$1 == "Debian" && $2 == "Debian" { print $3; exit }')
 [ -n "$mirror" ] || cannot "this machine's apt names no mirror of Debian; run apt-get update"
 
-/usr/lib/apt/apt-helper download-file "$mirror/dists/$codename/Release" "$folder/Release" >/dev/null 2>&1 ||
+release=${mirror%/}/dists/$codename/Release
+/usr/lib/apt/apt-helper download-file "$release" "$folder/Release" >/dev/null 2>&1 ||
     cannot "the mirror does not answer, or has no $codename"
 
-root=$(mktemp -d "$folder/$codename.XXXXXX")
+root=$(mktemp -d --tmpdir="$folder")
 log=$root.log
-trap 'umount -l "$root/proc" "$root/sys" 2>/dev/null || true; rm -rf "$root" "$log" "$root.tar"' EXIT
+clean() {
+    umount -l "$root/proc" "$root/sys" 2>/dev/null || true
+    rm -rf "$root" "$log" "$root.tar"
+}
+trap clean EXIT
 trap 'exit 130' INT TERM
 
 seconds() { # seconds WORDS COMMAND...: how long a command took; its output, if it fails
@@ -82,7 +87,8 @@ system() {
     # A system without packages of ours is kept for a day: its mirror changes as often.
     base=$folder/$codename.tar
     if [ -z "$(find "$base" -mtime -1 2>/dev/null)" ]; then
-        mmdebstrap --quiet --variant=minbase --mode=root --format=tar "$codename" "$root.tar" "$mirror"
+        mmdebstrap --quiet --variant=minbase --mode=root --format=tar \
+            "$codename" "$root.tar" "$mirror"
         mv "$root.tar" "$base"
     fi
     tar -xf "$base" -C "$root"

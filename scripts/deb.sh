@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Makes a Debian package of a built binary: scripts/deb.sh [BINARY [FOLDER]]. Prints the package's path.
-# The same commit and the same binary give the same bytes: all dates are the commit's.
+# Makes a Debian package of a built binary: scripts/deb.sh [BINARY [FOLDER]]. Prints the package's
+# path. The same commit and the same binary give the same bytes: all dates are the commit's.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -40,6 +40,7 @@ changelog() {
 rm -rf "$stage"
 mkdir -p "$stage/man" "$stage/completions" "$to"
 install -m 755 "$binary" "$stage/fairground"
+strip "$stage/fairground"
 "$binary" generate manual --output "$stage/man"
 gzip -9n "$stage"/man/*
 for shell in bash zsh fish; do
@@ -52,6 +53,6 @@ mdbook build docs --dest-dir "$PWD/$stage/book" >/dev/null 2>&1 || {
     echo "deb.sh: mdbook build docs failed; scripts/setup.sh packages installs it" >&2
     exit 1
 }
-CARGO_TARGET_DIR=$PWD/target cargo deb --quiet --no-build --no-strip --locked --compress-system \
+CARGO_TARGET_DIR=$PWD/target cargo deb --quiet --no-build --no-strip --locked --compress-type xz \
     --package fairground --output "$to/" >/dev/null
 echo "$to/fairground_${version}_$(dpkg --print-architecture).deb"

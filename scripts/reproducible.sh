@@ -4,9 +4,9 @@
 #
 #     scripts/reproducible.sh [FOLDER]
 #
-# The releases are in FOLDER/one and FOLDER/another-folder, target/dist unless named. With SHARED=1 the
-# second build takes the compiled dependencies of the first: only what this repository contains is compiled
-# twice.
+# The releases are in FOLDER/one and FOLDER/another-folder, target/dist unless named. With SHARED=1
+# the second build takes the compiled dependencies of the first: only what this repository contains
+# is compiled twice.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -70,6 +70,7 @@ for group in "$@"; do
         need dpkg-shlibdeps dpkg-dev
         need lintian lintian
         need mmdebstrap mmdebstrap
+        need strip binutils
         need systemctl systemd
         need xz xz-utils
         need_crate mdbook mdbook
@@ -176,7 +177,7 @@ for crate in $crates; do
         CARGO_PROFILE_DEV_DEBUG=0 cargo install --locked --quiet --debug \
             --no-default-features --features search mdbook
         ;;
-    cargo-deb | cargo-cyclonedx) # the package is compressed by the system's xz
+    cargo-cyclonedx) # its work is small
         CARGO_PROFILE_DEV_DEBUG=0 cargo install --locked --quiet --debug "$crate"
         ;;
     *)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Prints the crates that the binary is linked with: name, version, licence, and the licences' texts as
-# the crates bring them, each text once.
+# Prints the crates that the binary is linked with: name, version, licence, and the licences' texts
+# as the crates bring them, each text once.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -88,7 +88,7 @@ impl PullRequest {
         self.bench.write("sched/mine.bpf.c", text);
         self.bench.write("sched/slice.h", &format!("#define SLICE {slice}\n"));
         self.git(&["add", "sched"]);
-        self.git(&["commit", "--quiet", "--message", "slice"]);
+        self.git(&["commit", "--quiet", "--allow-empty", "--message", "slice"]);
     }
 
     /// What GitHub puts in place of `${{ … }}`.
