@@ -44,9 +44,6 @@ pub fn command_line(machine: &Machine) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// What lets a guest stop the machine, see [`crate::guest`].
-pub const PAUSING: [&str; 4] = ["-device", "pvpanic", "-action", "panic=pause"];
-
 /// All arguments except the files that the guest gets. `accelerator` must not be `Auto`.
 pub fn arguments(image: &Path, machine: &Machine, accelerator: Accelerator) -> Vec<String> {
     let mut arguments: Vec<String> = time_arguments(machine, accelerator);

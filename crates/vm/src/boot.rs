@@ -26,9 +26,6 @@ pub const FRESH_BOOT: &str = "in a fresh boot, because the one before ended: ";
 /// The note of a record whose boot went on from a state that was kept.
 pub const SAVED_BOOT: &str = "its boot went on from a saved one";
 
-/// Guests of one boot that may go on with a wrong clock.
-const ASTRAY_MAX: u32 = 3;
-
 /// The interval at which `stop` is checked.
 const STOP_CHECK: Duration = Duration::from_millis(50);
 
@@ -65,9 +62,6 @@ pub(crate) enum End {
     /// It did not go on from its state, so another boot is worthwhile; the text says why.
     Astray(String),
 }
-
-/// Why a guest that went on with a wrong clock is not the right one.
-const ASTRAY: &str = "the guest's clock was wrong when it went on";
 
 impl<'a> BootRun<'a> {
     /// Packs the trials from the first on and starts the machine.
@@ -116,7 +110,6 @@ impl<'a> BootRun<'a> {
                         return Ok(self.astray(&format!("{why:#}")));
                     }
                 }
-                Heard::Frame(FrameKind::Astray, ..) => return Ok(self.astray(ASTRAY)),
                 Heard::Frame(kind, payload, at) => self.frame(kind, &payload, at, on_event)?,
                 Heard::Stop => return Ok(End::Stopped),
                 Heard::Silence => return Ok(self.hung(on_event)),
@@ -268,16 +261,13 @@ impl<'a> BootRun<'a> {
         End::Broken(why)
     }
 
-    /// The guest does not go on as every other one does. One whose clock is wrong is a matter of
-    /// chance; other reasons are this QEMU's.
+    /// The guest does not go on from its state. A state that was kept is removed; with one that was
+    /// just made, this QEMU cannot do it.
     fn astray(&mut self, why: &str) -> End {
         self.qemu.kill();
-        self.way.fail();
-        let was_kept = self.way.is_saved;
-        if why == ASTRAY {
-            self.setup.astray.set(self.setup.astray.get() + 1);
-        }
-        if !was_kept && (why != ASTRAY || self.setup.astray.get() >= ASTRAY_MAX) {
+        if self.way.is_saved {
+            self.way.fail();
+        } else {
             self.setup.stop_pausing();
         }
         End::Astray(why.to_owned())

@@ -41,8 +41,6 @@ pub enum FrameKind {
     Failed = 5,
     /// The guest is ready for its orders and stops the machine next, see [`crate::guest`].
     Ready = 6,
-    /// The machine went on from where it stopped, but not as every other one does.
-    Astray = 7,
 }
 
 impl FrameKind {
@@ -54,7 +52,6 @@ impl FrameKind {
             FrameKind::Finished,
             FrameKind::Failed,
             FrameKind::Ready,
-            FrameKind::Astray,
         ]
         .into_iter()
         .find(|kind| *kind as u8 == byte)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The control of a machine from outside: QEMU's own protocol (QMP), over a pair of sockets.
+//! The control of a machine from outside: QEMU's own protocol (QMP), and its debugger (gdb's
+//! protocol) for the one breakpoint at which the guest stops. Each has a pair of sockets.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Seek, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -20,30 +21,59 @@ const LOOK: Duration = Duration::from_millis(2);
 /// QEMU's own limit is that of a network.
 const BYTES_PER_S: u64 = 1 << 40;
 
-/// Our end of the connection.
+/// Our ends of the connections.
 pub(crate) struct Control {
     socket: UnixStream,
     lines: BufReader<UnixStream>,
+    debugger: Debugger,
     /// Whether the machine has said that it has stopped.
     has_stopped: bool,
 }
 
+/// QEMU's ends.
+pub(crate) struct Ends {
+    control: OwnedFd,
+    debugger: OwnedFd,
+}
+
+impl Ends {
+    /// QEMU's arguments. The machine waits for its first command.
+    pub fn arguments(&self) -> Vec<String> {
+        let socket = |id: &str, end: &OwnedFd| format!("socket,id={id},fd={}", end.as_raw_fd());
+        let control = socket("control", &self.control);
+        let debugger = socket("debugger", &self.debugger);
+        let control = ["-chardev", &control, "-mon", "chardev=control,mode=control"];
+        let debugger = ["-chardev", &debugger, "-gdb", "chardev:debugger", "-S"];
+        control.into_iter().chain(debugger).map(str::to_owned).collect()
+    }
+
+    /// What QEMU must inherit.
+    pub fn descriptors(&self) -> [RawFd; 2] {
+        [self.control.as_raw_fd(), self.debugger.as_raw_fd()]
+    }
+}
+
 impl Control {
-    /// A connection: our end, and QEMU's.
+    /// The connections; the machine stops when it executes the instruction at `stop_at`.
     ///
     /// # Errors
     /// The operating system refuses.
-    pub fn pair() -> Result<(Control, OwnedFd)> {
+    pub fn new(stop_at: usize) -> Result<(Control, Ends)> {
         let (socket, theirs) = UnixStream::pair()?;
         socket.set_read_timeout(Some(PATIENCE))?;
         let lines = BufReader::new(socket.try_clone()?);
-        Ok((Control { socket, lines, has_stopped: false }, theirs.into()))
+        let (debugger, its) = Debugger::new(stop_at)?;
+        let control = Control { socket, lines, debugger, has_stopped: false };
+        Ok((control, Ends { control: theirs.into(), debugger: its }))
     }
 
-    /// QEMU's arguments for its end.
-    pub fn arguments(theirs: &OwnedFd) -> [String; 4] {
-        let socket = format!("socket,id=control,fd={}", theirs.as_raw_fd());
-        ["-chardev", &socket, "-mon", "chardev=control,mode=control"].map(str::to_owned)
+    /// Lets a machine begin that waits for it.
+    ///
+    /// # Errors
+    /// As for all commands.
+    pub fn begin(&mut self) -> Result<()> {
+        self.debugger.command('Z')?;
+        self.command("cont", &json!({})).map(drop)
     }
 
     /// The first words that QEMU expects.
@@ -73,15 +103,14 @@ impl Control {
             Some("failed" | "cancelled") => bail!("QEMU could not save the machine: {answer}"),
             _ => Ok(false),
         })?;
+        set_running(&mut state)?;
         state.rewind()?;
         Ok(state)
     }
 
-    /// Lets a machine go on once it has read its state.
+    /// Lets the stopped machine go on.
     pub fn go_on(&mut self) -> Result<()> {
-        self.poll("query-status", |answer| Ok(answer["status"] != "inmigrate"))?;
-        // A guest's own panic must not stop it.
-        self.command("set-action", &json!({ "panic": "none" }))?;
+        self.debugger.command('z')?;
         self.command("cont", &json!({})).map(drop)
     }
 
@@ -125,13 +154,80 @@ impl Control {
     }
 }
 
+/// QEMU writes down that a debugger has stopped the machine, and no machine goes on from that. One
+/// that runs, does.
+fn set_running(state: &mut File) -> Result<()> {
+    let length = state.seek(SeekFrom::End(0))?;
+    let start = length.saturating_sub(DEVICES_MAX);
+    state.seek(SeekFrom::Start(start))?;
+    let mut devices = Vec::new();
+    state.read_to_end(&mut devices)?;
+    let found: Vec<usize> = (0..devices.len().saturating_sub(STOPPED.len()))
+        .filter(|at| devices[*at..].starts_with(STOPPED))
+        .collect();
+    let [at] = found[..] else { bail!("the machine's state does not say why it has stopped") };
+    state.seek(SeekFrom::Start(start + at as u64))?;
+    state.write_all(RUNNING)?;
+    Ok(())
+}
+
+/// The devices are the last part of a state, after the memory.
+const DEVICES_MAX: u64 = 4 << 20;
+/// A device's name with its length, number and version; then, with its length, a text.
+const STOPPED: &[u8] = b"\x0bglobalstate\0\0\0\0\0\0\0\x01\0\0\0\x06debug\0\0\0";
+const RUNNING: &[u8] = b"\x0bglobalstate\0\0\0\0\0\0\0\x01\0\0\0\x08running\0";
+
+/// The one breakpoint.
+struct Debugger {
+    socket: UnixStream,
+    address: usize,
+}
+
+impl Debugger {
+    fn new(address: usize) -> Result<(Debugger, OwnedFd)> {
+        let (socket, theirs) = UnixStream::pair()?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        Ok((Debugger { socket, address }, theirs.into()))
+    }
+
+    /// Sets (`Z`) or removes (`z`) the breakpoint.
+    fn command(&mut self, letter: char) -> Result<()> {
+        let command = format!("{letter}0,{:x},1", self.address);
+        // The plus says that what was said before has come.
+        write!(self.socket, "+{}", packet(&command)).context("QEMU's debugger does not listen")?;
+        self.await_words(&packet("OK"))
+    }
+
+    fn await_words(&mut self, words: &str) -> Result<()> {
+        let mut heard = Vec::new();
+        let mut byte = [0];
+        while !heard.ends_with(words.as_bytes()) {
+            self.socket.read_exact(&mut byte).context("QEMU's debugger does not answer")?;
+            heard.push(byte[0]);
+            if heard.len() > ANSWER_MAX {
+                bail!("QEMU's debugger refuses: {}", String::from_utf8_lossy(&heard));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Longer than a stop's notice and an answer.
+const ANSWER_MAX: usize = 200;
+
+/// Words in the form of gdb's protocol.
+fn packet(words: &str) -> String {
+    let sum = words.bytes().fold(0u8, u8::wrapping_add);
+    format!("${words}#{sum:02x}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// Answers the commands that come with these lines.
-    fn pretend(theirs: OwnedFd, answers: &'static [&'static str]) {
-        let theirs = UnixStream::from(theirs);
+    fn pretend(ends: Ends, answers: &'static [&'static str]) {
+        let theirs = UnixStream::from(ends.control);
         std::thread::spawn(move || {
             let mut commands = BufReader::new(theirs.try_clone().unwrap()).lines();
             for answer in answers {
@@ -143,8 +239,8 @@ mod tests {
 
     #[test]
     fn events_are_no_answers() {
-        let (mut control, theirs) = Control::pair().unwrap();
-        pretend(theirs, &["{\"QMP\":{}}\n{\"event\":\"STOP\"}\n{\"return\":{}}\n"]);
+        let (mut control, ends) = Control::new(0).unwrap();
+        pretend(ends, &["{\"QMP\":{}}\n{\"event\":\"STOP\"}\n{\"return\":{}}\n"]);
         control.greet().unwrap();
         control.await_stop().unwrap();
         assert!(control.greet().is_err());
@@ -152,18 +248,46 @@ mod tests {
 
     #[test]
     fn a_refusal_is_told() {
-        let (mut control, theirs) = Control::pair().unwrap();
+        let (mut control, ends) = Control::new(0).unwrap();
         const REFUSAL: &str = "{\"error\":{\"class\":\"GenericError\",\"desc\":\"no\"}}\n";
-        pretend(theirs, &["{\"return\":{\"status\":\"paused\"}}\n", REFUSAL]);
-        let why = control.go_on().unwrap_err().to_string();
-        assert_eq!(why, "QEMU refuses `set-action`: \"no\"");
+        pretend(ends, &["{\"return\":{}}\n", REFUSAL]);
+        control.greet().unwrap();
+        let why = control.greet().unwrap_err().to_string();
+        assert_eq!(why, "QEMU refuses `qmp_capabilities`: \"no\"");
     }
 
     #[test]
     fn a_failed_save_is_no_state() {
-        let (mut control, theirs) = Control::pair().unwrap();
+        let (mut control, ends) = Control::new(0).unwrap();
         const DONE: &str = "{\"return\":{}}\n";
-        pretend(theirs, &[DONE, DONE, "{\"return\":{\"status\":\"failed\"}}\n"]);
+        pretend(ends, &[DONE, DONE, "{\"return\":{\"status\":\"failed\"}}\n"]);
         assert!(control.save().unwrap_err().to_string().starts_with("QEMU could not save"));
+    }
+
+    #[test]
+    fn a_state_that_runs_is_as_long_as_one_that_has_stopped() {
+        let with = |text: &[u8]| [&b"memory"[..], text, &b"\0more"[..]].concat();
+        let mut state = tempfile::tempfile().unwrap();
+        state.write_all(&with(STOPPED)).unwrap();
+        set_running(&mut state).unwrap();
+        state.rewind().unwrap();
+        let mut changed = Vec::new();
+        state.read_to_end(&mut changed).unwrap();
+        assert_eq!(changed, with(RUNNING));
+        assert!(set_running(&mut state).is_err());
+    }
+
+    #[test]
+    fn a_breakpoint_is_set_in_gdbs_words() {
+        assert_eq!(packet("OK"), "$OK#9a");
+        let (mut debugger, theirs) = Debugger::new(0x1000).unwrap();
+        let mut theirs = UnixStream::from(theirs);
+        theirs.write_all(b"+$T05thread:01;#07+$OK#9a").unwrap();
+        debugger.command('Z').unwrap();
+        let mut heard = [0; 14];
+        theirs.read_exact(&mut heard).unwrap();
+        assert_eq!(&heard, b"+$Z0,1000,1#d4");
+        drop(theirs);
+        assert!(debugger.command('z').is_err());
     }
 }

@@ -92,6 +92,4 @@ pub(crate) struct Setup<'a> {
     pub silence_max: Duration,
     /// Whether guests stop when they are ready, so that they can be saved.
     pub pauses: Cell<bool>,
-    /// Number of guests that went on with a wrong clock.
-    pub astray: Cell<u32>,
 }

@@ -6,7 +6,7 @@
 //! boots take the same way, and the state is kept once a guest has gone on from it.
 
 use std::fs::File;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -14,7 +14,8 @@ use anyhow::Result;
 use model::Clock;
 
 use crate::arguments;
-use crate::control::Control;
+use crate::control::{Control, Ends};
+use crate::guest::pause;
 use crate::initramfs::{self, Boot, Contents, Image};
 use crate::orders::{self, Orders};
 use crate::qemu::{self, Qemu, memory_file, path_of};
@@ -69,42 +70,34 @@ impl<'a> Parts<'a> {
 
     /// QEMU's arguments that describe the machine.
     fn machine(&self, image: &Path) -> Vec<String> {
-        let mut arguments =
-            arguments::arguments(image, self.setup.request.machine, self.setup.accelerator);
-        if self.pauses {
-            arguments.extend(arguments::PAUSING.map(str::to_owned));
-        }
-        arguments
+        arguments::arguments(image, self.setup.request.machine, self.setup.accelerator)
     }
 
-    /// Starts a machine that boots its kernel; `control` is QEMU's end of the connection.
-    fn boot(&mut self, control: Option<&OwnedFd>) -> Result<Qemu> {
+    /// Starts a machine that boots its kernel.
+    fn boot(&mut self, control: Option<&Ends>) -> Result<Qemu> {
         let initramfs = memory_file(c"fairground-initramfs", &self.image.bytes)?;
         self.image.bytes = Vec::new();
         let more = ["-initrd".into(), path_of(&initramfs)];
-        self.start(&more, control, initramfs.as_raw_fd())
+        self.start(&more, control, &initramfs)
     }
 
     /// Starts a machine that goes on from a state.
     fn restore(&self, state: &File) -> Result<Qemu> {
         let more = ["-incoming".into(), format!("fd:{}", state.as_raw_fd())];
-        let (mut control, theirs) = Control::pair()?;
-        let qemu = self.start(&more, Some(&theirs), state.as_raw_fd())?;
-        drop(theirs);
-        control.greet()?;
-        control.go_on()?;
-        Ok(qemu)
+        self.start(&more, None, state)
     }
 
-    fn start(&self, more: &[String], control: Option<&OwnedFd>, fd: RawFd) -> Result<Qemu> {
+    fn start(&self, more: &[String], control: Option<&Ends>, file: &impl AsRawFd) -> Result<Qemu> {
         let mut arguments = self.machine(&self.setup.request.kernel.image);
         arguments.extend_from_slice(more);
         let orders = memory_file(c"fairground-orders", &self.orders)?;
-        let file = format!("name={},file={}", orders::NAME, path_of(&orders));
-        arguments.extend(["-fw_cfg".into(), file]);
-        arguments.extend(control.iter().flat_map(|theirs| Control::arguments(theirs)));
-        let inherited: Vec<RawFd> =
-            [fd, orders.as_raw_fd()].into_iter().chain(control.map(AsRawFd::as_raw_fd)).collect();
+        let passed = format!("name={},file={}", orders::NAME, path_of(&orders));
+        arguments.extend(["-fw_cfg".into(), passed]);
+        let mut inherited = vec![file.as_raw_fd(), orders.as_raw_fd()];
+        if let Some(ends) = control {
+            arguments.extend(ends.arguments());
+            inherited.extend(ends.descriptors());
+        }
         let Some(emulator) = self.setup.emulator else {
             return Qemu::start(Path::new(qemu::PROGRAM), &arguments, &inherited);
         };
@@ -190,10 +183,11 @@ pub(crate) fn start(parts: &mut Parts, stop: &AtomicBool) -> Result<(Qemu, Way)>
     if let Some(qemu) = restored(parts, &mut way, stop) {
         return Ok((qemu, Way { is_saved: true, lock: None, ..way }));
     }
-    let (mut control, theirs) = Control::pair()?;
-    let qemu = parts.boot(Some(&theirs))?;
-    drop(theirs);
+    let (mut control, ends) = Control::new(pause::ADDRESS)?;
+    let qemu = parts.boot(Some(&ends))?;
+    drop(ends);
     control.greet()?;
+    control.begin()?;
     way.control = Some(control);
     Ok((qemu, way))
 }

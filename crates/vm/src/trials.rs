@@ -115,17 +115,7 @@ impl<'a> Setup<'a> {
         }
         let silence_max = SILENCE_MAX;
         let pauses = Cell::new(can_pause(request.machine));
-        let astray = Cell::new(0);
-        Ok(Setup {
-            request,
-            accelerator,
-            emulator,
-            qemu_version,
-            firmware,
-            silence_max,
-            pauses,
-            astray,
-        })
+        Ok(Setup { request, accelerator, emulator, qemu_version, firmware, silence_max, pauses })
     }
 
     /// From now on, boots of this process are as they are on a QEMU that cannot save them.
@@ -263,7 +253,6 @@ fn probe_kvm(
             firmware: String::new(),
             silence_max: PROBE_MAX,
             pauses: Cell::new(false),
-            astray: Cell::new(0),
         };
         let boot = BootRun::start(&setup, &Resume::default(), stop);
         match boot.and_then(|mut boot| boot.attend(stop, &mut |_| {})) {

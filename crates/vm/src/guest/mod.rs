@@ -9,7 +9,7 @@
 mod chance;
 mod fw_cfg;
 mod idle;
-mod pause;
+pub(crate) mod pause;
 mod port;
 mod setup;
 
@@ -55,9 +55,8 @@ pub fn run(handle: &mut dyn FnMut(&Trial, GuestFacts) -> Record) -> ! {
 fn run_trials(handle: &mut dyn FnMut(&Trial, GuestFacts) -> Record) -> Result<()> {
     let boot: Boot = serde_json::from_slice(&fs::read(BOOT_FILE)?).context(BOOT_FILE)?;
     setup::make_usable(&boot.path)?;
-    if boot.pauses && !stop_when_ready() {
-        port::write(&channel::encode(FrameKind::Astray, b""));
-        return Ok(());
+    if boot.pauses {
+        stop_when_ready()?;
     }
     let Orders { boot_id, trials, objects } = read_orders(boot.pauses)?;
     for (path, content) in objects {
@@ -87,8 +86,8 @@ fn run_trials(handle: &mut dyn FnMut(&Trial, GuestFacts) -> Record) -> Result<()
     Ok(())
 }
 
-/// Returns when the machine goes on; `false`: not as every other one does.
-fn stop_when_ready() -> bool {
+/// Returns when the machine goes on.
+fn stop_when_ready() -> Result<()> {
     idle::await_clock();
     idle::wait();
     port::write(&channel::encode(FrameKind::Ready, b""));

@@ -1,47 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Stops the machine at an instruction, so that the host can save it.
 //!
-//! The device is `pvpanic`: QEMU stops the machine within the instruction that writes its port.
-//!
-//! A stopped virtual CPU is an idle one, and QEMU's clock jumps from an idle CPU to the next timer.
-//! It does so once, unless the thread that stops the machine is quicker than the thread of the CPU,
-//! which happens on a host with too much to do. Then the guest's time is another one from here on.
-//! So the guest looks at its clock, and tells the host.
+//! The host has set a breakpoint of QEMU's debugger at an address where no program has anything. An
+//! instruction is put there and executed. A debugger stops a virtual CPU and tells QEMU's other
+//! threads in one step, so what QEMU's clock does then never depends on which thread is quicker.
+//! That is not so with the stop of a panic device.
 
-use std::time::{Duration, Instant};
+use std::io;
 
-use super::port;
+use anyhow::{Context, Result};
 
-/// The port of `pvpanic`, and the byte that means a panic.
-const PORT: u16 = 0x505;
-const PANIC: u8 = 1;
+/// Between a program and its libraries, far from both.
+pub const ADDRESS: usize = 0x1000_0000_0000;
+const PAGE: usize = 4096;
+/// The instruction that returns to the caller.
+const RETURN: u8 = 0xc3;
 
-/// Longer than two looks at the clock take, and shorter than any interrupt.
-const INTERRUPTED: Duration = Duration::from_micros(2);
-/// Longer than the longest tick.
-const TICK_MAX: Duration = Duration::from_millis(20);
-/// The clock jumps to a timer; the next one after a tick is further away than this.
-const JUMP_MIN: Duration = Duration::from_micros(20);
-
-/// Stops the machine; returns when it goes on. `false`: its clock did not jump.
-pub fn pause() -> bool {
-    port::with_access(PORT, 1, || {
-        await_tick();
-        let before = Instant::now();
-        port::write_byte(PORT, PANIC);
-        before.elapsed() >= JUMP_MIN
-    })
-}
-
-/// Computes until the kernel's tick has interrupted it.
-fn await_tick() {
-    let start = Instant::now();
-    let mut last = start;
-    loop {
-        let now = Instant::now();
-        if now - last >= INTERRUPTED || now - start >= TICK_MAX {
-            return;
+/// Stops the machine; returns when it goes on.
+///
+/// # Errors
+/// The address is taken.
+pub fn pause() -> Result<()> {
+    let place = ADDRESS as *mut libc::c_void;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
+    // SAFETY: the page is new and nobody else knows of it; what is called is a function that
+    // returns at once.
+    unsafe {
+        let writable = libc::PROT_READ | libc::PROT_WRITE;
+        if libc::mmap(place, PAGE, writable, flags, -1, 0) != place {
+            return Err(io::Error::last_os_error()).context("the place of the stop is taken");
         }
-        last = now;
+        place.cast::<u8>().write(RETURN);
+        if libc::mprotect(place, PAGE, libc::PROT_READ | libc::PROT_EXEC) != 0 {
+            return Err(io::Error::last_os_error()).context("the place of the stop");
+        }
+        let stop: extern "C" fn() = std::mem::transmute(place);
+        stop();
+        libc::munmap(place, PAGE);
     }
+    Ok(())
 }

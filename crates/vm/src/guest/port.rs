@@ -42,12 +42,6 @@ pub fn write_word(port: u16, word: u16) {
     unsafe { asm!("out dx, ax", in("dx") port, in("ax") word, options(nostack)) };
 }
 
-/// Writes a byte to a port. The caller has access to it.
-pub fn write_byte(port: u16, byte: u8) {
-    // SAFETY: the instruction uses these registers only.
-    unsafe { asm!("out dx, al", in("dx") port, in("al") byte, options(nostack)) };
-}
-
 /// Does something with access to some ports. It is asked for and given back each time, because a
 /// task that holds it costs the kernel more at every switch.
 pub fn with_access<T>(first: u16, count: u16, work: impl FnOnce() -> T) -> T {
