@@ -6,16 +6,19 @@
 //! touches it when it first writes to it.
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::ptr;
+use std::{fs, ptr};
 
-use play::Op;
+use play::{Group, Op, Script};
 
+use crate::player::PlayError;
 use crate::player::attributes::{Errno, check, errno};
 use crate::player::run_state::Fault;
 use crate::player::task::{End, Flow, Task};
 
 /// Bytes that are written between two looks whether the trial is over.
 const PIECE: u64 = 256 * 1024;
+
+const MIB: u64 = 1024 * 1024;
 
 /// Mapped memory, zero at first.
 pub struct Memory {
@@ -82,16 +85,45 @@ unsafe fn store(start: *mut u8, bytes: usize) {
     unsafe { ptr::write_bytes(std::hint::black_box(start), 0, bytes) };
 }
 
+/// Refuses a script whose tasks write to more memory than this machine has left: the kernel would
+/// kill the player for it.
+pub fn refuse_too_much(script: &Script) -> Result<(), PlayError> {
+    let of_group =
+        |group: &Group| written_bytes(group).saturating_mul(group.starts_ns.len() as u64);
+    let wanted = script.groups.iter().map(of_group).fold(0, u64::saturating_add);
+    if wanted == 0 {
+        return Ok(());
+    }
+    let facts = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    match left_bytes(&facts) {
+        Some(left) if wanted > left => Err(PlayError::Unsupported(format!(
+            "the tasks write to {} MiB of memory, and this machine has {} MiB left",
+            wanted / MIB,
+            left / MIB
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// What a machine has left, from proc_meminfo(5).
+fn left_bytes(facts: &str) -> Option<u64> {
+    let line = facts.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
+}
+
+/// The bytes that a task of this group writes to.
+fn written_bytes(group: &Group) -> u64 {
+    let written =
+        group.ops.iter().map(|op| if let Op::Fill { buffer, .. } = op { *buffer } else { 0 });
+    written.max().unwrap_or(0)
+}
+
 /// Maps the buffer of a task that has one, and touches what it will write to.
 pub fn prepare(task: &mut Task) -> Flow {
     let plan = task.plan();
-    if plan.memory_bytes() == 0 {
-        return Ok(());
+    if plan.memory_bytes() > 0 {
+        own(task)?.fill(0, written_bytes(plan));
     }
-    let written =
-        plan.ops.iter().map(|op| if let Op::Fill { buffer, .. } = op { *buffer } else { 0 });
-    let written = written.max().unwrap_or(0);
-    own(task)?.fill(0, written);
     Ok(())
 }
 
@@ -159,6 +191,12 @@ mod tests {
         unsafe { store(bytes.as_mut_ptr().add(3), 21) };
         assert!(bytes[3..24].iter().all(|byte| *byte == 0));
         assert!(bytes[..3].iter().chain(&bytes[24..]).all(|byte| *byte == 7));
+    }
+
+    #[test]
+    fn what_is_left_is_read_from_the_kernels_facts() {
+        let facts = "MemTotal:       24689672 kB\nMemAvailable:   23019 kB\n";
+        assert_eq!((left_bytes(facts), left_bytes("MemTotal: 5 kB")), (Some(23_571_456), None));
     }
 
     #[test]

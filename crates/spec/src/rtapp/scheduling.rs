@@ -72,8 +72,8 @@ pub fn of_task(fields: &mut Fields, default: PolicyClass) -> Result<Option<Polic
     let named = named_class(fields)?;
     let class = named.map_or(default, |(class, _)| class);
     let budget = Budget::take(fields)?;
-    let whole = if class == PolicyClass::Deadline { budget.or_old(fields)? } else { budget };
-    policy(fields, named, default, whole)
+    let whole = budget.or_old(fields)?;
+    policy(fields, named, default, if class == PolicyClass::Deadline { whole } else { budget })
 }
 
 /// The policy that a phase changes to, which without a name is of the class so far; `None` if it

@@ -98,7 +98,7 @@ fn a_fair_task_asks_for_its_slice_and_a_deadline_task_for_its_budget() {
     let (groups, _) = tasks(
         r#""fair": {"dl-runtime": 3000, "dl-period": 5000, "priority": -3, "run": 1},
            "batch": {"policy": "SCHED_BATCH", "dl-runtime": 700, "run": 1},
-           "fifo": {"policy": "SCHED_FIFO", "dl-runtime": 700, "run": 1},
+           "fifo": {"policy": "SCHED_FIFO", "dl-runtime": 700, "period": 9, "run": 1},
            "dl": {"policy": "SCHED_DEADLINE", "dl-runtime": 200, "run": 1},
            "old": {"policy": "SCHED_DEADLINE", "runtime": 20, "deadline": 50, "period": 100}"#,
     );

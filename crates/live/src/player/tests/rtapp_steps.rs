@@ -18,6 +18,14 @@ fn memory_and_null_are_written_by_threads_and_processes() {
 }
 
 #[test]
+fn more_memory_than_there_is_is_refused() {
+    let step = json!({"write_memory": {"bytes": 1 << 30, "buffer": 1 << 30}});
+    let tasks = json!([{"name": "w", "count": 90_000, "repeat": 1, "steps": [step]}]);
+    let refusal = try_play(json!({"name": "w", "task": tasks})).expect_err("90 TB");
+    assert!(matches!(&refusal, PlayError::Unsupported(why) if why.contains("MiB left")));
+}
+
+#[test]
 fn a_write_that_never_ends_ends_with_the_trial() {
     let started = Instant::now();
     let forever = json!({"loop": {"count": 1_000_000, "steps": [
