@@ -10,7 +10,7 @@ use std::os::fd::{IntoRawFd, RawFd};
 use std::sync::OnceLock;
 
 use live::probes::{Probes, Readings};
-use live::recorder::{Only, Recorder, Settings, host};
+use live::recorder::{Only, Recorder, Settings, needs};
 use model::PolicyClass;
 use nix::unistd::pipe;
 use recording::event::{Leaves, Reason, Recording, TaskIndex, Waker, What};
@@ -22,7 +22,7 @@ pub const MUST: &str = "FAIRGROUND_MUST_RECORD";
 
 /// Whether this kernel can be recorded by this user; says why not.
 pub fn can_record() -> bool {
-    let obstacles = host::obstacles().join("; ");
+    let obstacles = needs::obstacles().join("; ");
     if obstacles.is_empty() {
         return true;
     }
