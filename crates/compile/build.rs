@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Compiles every scheduler of the project, the probes and the recorder, and packs the headers for use
-//! at run time.
+//! Compiles every scheduler of the project, the probes and the recorder, and packs the headers for
+//! use at run time.
 
 use std::error::Error;
 use std::fmt::Write;

@@ -16,6 +16,7 @@ fn alone_it_shows_its_verbs() {
           recommend  Say which scheduler suits you on this machine, or that it makes no difference
           run        Run an experiment; every trial leaves one record in the store
           load       Use a scheduler on this kernel until Ctrl-C
+          record     Record what the tasks of this machine do, as a workload that plays it again
         Read:
           list       Show what there is: schedulers, workloads, machines, experiments, claims, cares, kernels
           compare    Compare records: a table with intervals, or whether two stores are identical

@@ -3,8 +3,9 @@
 //! work.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
-use std::process::Stdio;
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
@@ -18,8 +19,8 @@ mod known;
 use common::folder::Folder;
 use common::{Bench, ready, stderr, stdout};
 
-/// Two CPUs in real time, on which wakers can be faster than switches.
-const TWO_CPUS: &str = "about = \"r\"\ncpus = 2\nmemory_mib = 2048\nclock = \"real\"\n";
+/// Counts instructions, so that nothing depends on how busy the host is.
+const ROOMY: &str = "about = \"r\"\ncpus = 1\nmemory_mib = 2048\nclock = \"virtual\"\n";
 
 /// Runs the tests of known cases in a guest, then records a command there.
 fn in_a_guest(kernel: &str) {
@@ -42,7 +43,7 @@ has said "0 events lost"
         must = known::MUST,
         held = folder.path("held").display(),
     );
-    folder.ask_on(kernel, TWO_CPUS, &script, &[], &[&tests, "grep"]);
+    folder.ask_on(kernel, ROOMY, &script, &[], &[&tests, "grep"]);
 }
 
 #[test]
@@ -147,14 +148,41 @@ fn an_interrupt_ends_it_and_keeps_what_was_recorded() {
         (&["record", "-o", "load.trace", "--for", "1h"], 130),
     ] {
         let bench = Bench::new();
-        let mut process = bench.process(words);
-        let child = process.stderr(Stdio::piped()).spawn().expect("it starts");
-        std::thread::sleep(Duration::from_millis(1_500));
-        kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("a signal");
-        let end = child.wait_with_output().expect("an end");
-        assert_eq!(end.status.code(), Some(code), "{}", String::from_utf8_lossy(&end.stderr));
+        let mut begun = Begun::new(bench.process(words));
+        std::thread::sleep(Duration::from_millis(200));
+        begun.signal(Signal::SIGINT);
+        let (ended, said) = begun.end();
+        assert_eq!(ended, Some(code), "{said}");
         let text = fs::read_to_string(bench.path("load.trace")).expect("the recording");
         assert!(text.contains("sched_switch"), "{words:?}");
+    }
+}
+
+/// A recording that has begun.
+struct Begun {
+    child: Child,
+    said: BufReader<ChildStderr>,
+}
+
+impl Begun {
+    fn new(mut process: Command) -> Begun {
+        let mut child = process.stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut said = BufReader::new(child.stderr.take().expect("a pipe"));
+        let mut first = String::new();
+        said.read_line(&mut first).expect("a line");
+        assert!(first.starts_with("recording"), "{first}");
+        Begun { child, said }
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        kill(Pid::from_raw(self.child.id() as i32), signal).expect("a signal");
+    }
+
+    /// The exit code, and what it said since.
+    fn end(mut self) -> (Option<i32>, String) {
+        let mut said = String::new();
+        self.said.read_to_string(&mut said).expect("text");
+        (self.child.wait().expect("an end").code(), said)
     }
 }
 
@@ -178,18 +206,14 @@ fn lost_events_are_counted_and_refused_with_the_option_that_helps() {
         return;
     }
     let bench = Bench::new();
-    let mut process =
-        bench.process(&[&["record", "--buffer", "60kB", "--for", "3s", "--"][..], &BUSY].concat());
-    let child = process.stderr(Stdio::piped()).spawn().expect("it starts");
-    std::thread::sleep(Duration::from_millis(1_500));
+    let short = ["record", "--buffer", "60kB", "--for", "4s", "--"];
+    let mut begun = Begun::new(bench.process(&[&short[..], &BUSY].concat()));
     // Nobody reads the buffer while it is stopped.
-    for signal in [Signal::SIGSTOP, Signal::SIGCONT] {
-        kill(Pid::from_raw(child.id() as i32), signal).expect("a signal");
-        std::thread::sleep(Duration::from_millis(1_000));
-    }
-    let end = child.wait_with_output().expect("an end");
-    let said = String::from_utf8_lossy(&end.stderr);
-    assert_eq!(end.status.code(), Some(3), "{said}");
+    begun.signal(Signal::SIGSTOP);
+    std::thread::sleep(Duration::from_secs(3));
+    begun.signal(Signal::SIGCONT);
+    let (ended, said) = begun.end();
+    assert_eq!(ended, Some(3), "{said}");
     assert!(said.contains(" events were lost (") && said.contains("--buffer 262kB"), "{said}");
     assert!(!bench.path("load.toml").exists());
 }

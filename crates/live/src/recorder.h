@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What the recorder's programs and their reader share. Every structure is mirrored in
- * recorder/layout.rs, and a test compares the two.
+ * recorder/wire.rs, and a test compares the two.
  */
 #ifndef FAIRGROUND_RECORDER_H
 #define FAIRGROUND_RECORDER_H

@@ -2,7 +2,7 @@
 //! Records what the tasks of this machine do, with BPF programs in its kernel.
 //!
 //! `recorder.bpf.c` sends events, as few and as small as possible; this side keeps them as they
-//! come, and makes a [`Recording`] of them when all is over. [`host`] says what a machine lacks,
+//! come, and makes a [`Recording`] of them when all is over. [`needs`] says what a machine lacks,
 //! [`convert`] puts the events right.
 
 use std::cell::RefCell;
@@ -14,19 +14,19 @@ use recording::event::Recording;
 
 mod convert;
 mod cost;
-mod facts;
-pub mod host;
-mod layout;
+pub mod needs;
 mod object;
 mod only;
 mod reason;
+mod told;
+mod wire;
 
 use crate::probes::{maps, monotonic_ns, shared::SharedMap};
 use convert::Frame;
 pub use cost::Cost;
 use cost::Meter;
-use layout::Kept;
 pub use only::Only;
+use wire::Kept;
 
 /// What a recording is asked to be.
 #[derive(Clone, Debug)]
@@ -119,7 +119,7 @@ impl Recorder {
         let map = maps::find_map(&self.object, "cpus")?;
         let cpus = libbpf_rs::num_possible_cpus().map_err(|error| error.to_string())? as u32;
         (0..cpus).try_for_each(|cpu| {
-            map.update(&cpu.to_le_bytes(), &[0; size_of::<layout::CpuState>()], MapFlags::ANY)
+            map.update(&cpu.to_le_bytes(), &[0; size_of::<wire::CpuState>()], MapFlags::ANY)
                 .map_err(|error| format!("CPU {cpu} has no state: {error}"))
         })
     }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use execution::interrupt;
-use live::recorder::{Cost, Only, Progress, Recorder, Settings, host};
+use live::recorder::{Cost, Only, Progress, Recorder, Settings, needs};
 use recording::event::{Recording, What};
 use recording::workload::{self, Choice};
 
@@ -105,7 +105,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 
 /// Everything that can be refused before anything runs.
 fn refuse(args: &Args) -> Result<()> {
-    let obstacles = host::obstacles();
+    let obstacles = needs::obstacles();
     if !obstacles.is_empty() {
         return Err(bad_input(obstacles.join("\n")));
     }
@@ -189,8 +189,8 @@ fn check(recording: &Recording, args: &Args) -> Result<()> {
     if lost as f64 > LOST_MAX * all as f64 {
         let larger = size::words(u64::from(args.buffer) * 4).replace(' ', "");
         bail!(
-            "{lost} of {all} events were lost ({:.1} %), so nothing is written: give them more room \
-             with --buffer {larger}, or record less with --only",
+            "{lost} of {all} events were lost ({:.1} %), so nothing is written: give them more \
+             room with --buffer {larger}, or record less with --only",
             100.0 * lost as f64 / all as f64
         );
     }

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{IntoRawFd, RawFd};
+use std::sync::OnceLock;
 
 use live::probes::{Probes, Readings};
-use live::recorder::{Only, Recorder, Settings, host};
+use live::recorder::{Only, Recorder, Settings, needs};
 use model::PolicyClass;
 use nix::unistd::pipe;
 use recording::event::{Leaves, Reason, Recording, TaskIndex, Waker, What};
@@ -21,7 +22,7 @@ pub const MUST: &str = "FAIRGROUND_MUST_RECORD";
 
 /// Whether this kernel can be recorded by this user; says why not.
 pub fn can_record() -> bool {
-    let obstacles = host::obstacles().join("; ");
+    let obstacles = needs::obstacles().join("; ");
     if obstacles.is_empty() {
         return true;
     }
@@ -31,7 +32,7 @@ pub fn can_record() -> bool {
 }
 
 /// How often each process does what it does.
-const TIMES: u32 = 100;
+const TIMES: u32 = 60;
 
 /// Processes by what they do.
 type Cast = BTreeMap<&'static str, u32>;
@@ -112,8 +113,16 @@ fn connection(listener: &TcpListener) -> (TcpStream, TcpStream) {
     (near, listener.accept().expect("a connection").0)
 }
 
-/// Records the cast while the probes count its switches, too.
-fn recorded(only: Option<Only>) -> (Cast, Recording, Readings) {
+/// What was recorded of the cast, and what the probes counted.
+type Recorded = (Cast, Recording, Readings);
+
+/// Records the cast once for all tests, while the probes count its switches, too.
+fn recorded() -> &'static Recorded {
+    static RECORDED: OnceLock<Recorded> = OnceLock::new();
+    RECORDED.get_or_init(record)
+}
+
+fn record() -> Recorded {
     children::loopback_up();
     let mut children = Children::new();
     let cast = cast(&mut children);
@@ -122,7 +131,7 @@ fn recorded(only: Option<Only>) -> (Cast, Recording, Readings) {
     for (group, number) in cast.values().enumerate() {
         probes.track(*number, group).expect("a slot");
     }
-    let settings = Settings { buffer_bytes: 1 << 24, only };
+    let settings = Settings { buffer_bytes: 1 << 24, only: None };
     let mut recorder = Recorder::attach(&settings).expect("a recorder");
     probes.start();
     recorder.start().expect("a beginning");
@@ -179,9 +188,9 @@ fn reasons_and_wakers_are_those_of_the_known_cases() {
     if !can_record() {
         return;
     }
-    let (cast, recording, _) = recorded(None);
+    let (cast, recording, _) = recorded();
     assert_eq!(recording.lost_events, 0);
-    let of = |name: &str| seen(&recording, cast[name]);
+    let of = |name: &str| seen(recording, cast[name]);
     // A slow machine can be too late to fall asleep, but not most of the time.
     let nearly = |name: &str, what: &str, count: u64, all: u64| {
         assert!(all >= u64::from(TIMES) / 4, "{name}: only {all} sleeps");
@@ -211,13 +220,13 @@ fn switches_and_wake_ups_are_as_many_as_the_probes_count() {
     if !can_record() {
         return;
     }
-    let (cast, recording, readings) = recorded(None);
+    let (cast, recording, readings) = recorded();
     for ((name, number), group) in cast.iter().zip(&readings.groups) {
         // The probes count its children as well.
         if *name == "mother" {
             continue;
         }
-        let task = seen(&recording, *number);
+        let task = seen(recording, *number);
         let runnable = task.leaves(|leaves| leaves == Leaves::Runnable);
         let asleep = task.leaves(|leaves| leaves != Leaves::Runnable);
         assert_eq!(
@@ -234,8 +243,8 @@ fn changes_of_nice_policy_and_affinity_are_noted_in_order() {
     if !can_record() {
         return;
     }
-    let (cast, recording, _) = recorded(None);
-    let changer = seen(&recording, cast["changer"]);
+    let (cast, recording, _) = recorded();
+    let changer = seen(recording, cast["changer"]);
     let changes: Vec<_> = recording
         .events
         .iter()

@@ -9,9 +9,9 @@ use std::collections::HashMap;
 
 use recording::event::{Event, Leaves, Recording, Task, TaskIndex, Waker, What};
 
-use super::facts::{attributes, difference, name};
-use super::layout::{Kept, RawEvent, TaskFacts, kind, leaves, waker};
 use super::reason::{self, Sleep};
+use super::told::{attributes, difference, name};
+use super::wire::{Kept, RawEvent, TaskFacts, kind, leaves, waker};
 
 /// What the events themselves do not tell.
 #[derive(Clone, Debug, Default)]

@@ -4,7 +4,7 @@
 use libbpf_rs::btf::Btf;
 use libbpf_rs::{Link, Object, ObjectBuilder, OpenObject};
 
-use super::layout::CPU_WORDS;
+use super::wire::CPU_WORDS;
 use super::{Offsets, Settings, reason};
 use crate::loader::log::{Listener, explain, warnings};
 use crate::loader::variable::{self, Variable};

@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::layout::only;
+use super::wire::only;
 
 /// Tasks that are recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
