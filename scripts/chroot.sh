@@ -5,10 +5,10 @@
 #     scripts/chroot.sh CODENAME PACKAGE.deb [simulator|all]
 #
 # CODENAME is a Debian release, such as bookworm. The packages come from the mirror that this
-# machine's apt uses. `simulator` installs a compiler and asks the simulator; `all` (usual) installs
-# everything that the package recommends, and also boots a kernel, one of $KERNELS if that names a
-# folder with kernels, else one from the mirror. It prints how many seconds each step took. Exit
-# code 77: this machine cannot do it, because it needs root, mmdebstrap and a mirror.
+# machine's apt uses. `simulator` installs a compiler and asks the simulator; `all` (usual) also
+# installs QEMU and boots a kernel, one of $KERNELS if that names a folder with kernels, else one
+# from the mirror. It prints how many seconds each step took. Exit code 77: this machine cannot do
+# it, because it needs root, mmdebstrap and a mirror.
 set -eu
 
 codename=$1 package=$(realpath "$2") part=${3:-all}
@@ -116,14 +116,9 @@ END
     grep -q mine "$log"
 }
 
-install_simulator() {
+install_with() { # install_with PACKAGE...: and not the graphical interface that QEMU recommends
     inside apt-get update -q
-    inside apt-get install -q -y --no-install-recommends "/srv/$(basename "$package")" "$compiler"
-}
-
-install_all() {
-    inside apt-get update -q
-    inside apt-get install -q -y "/srv/$(basename "$package")"
+    inside apt-get install -q -y --no-install-recommends "/srv/$(basename "$package")" "$@"
 }
 
 files() { # everything is where a user looks for it, and no service is enabled
@@ -158,8 +153,8 @@ bookworm) compiler=clang-19 ;; # its `clang` is too old
 esac
 seconds "make the system" system
 case "$part" in
-simulator) seconds "install the package, with a compiler" install_simulator ;;
-all) seconds "install the package, with what it recommends" install_all ;;
+simulator) seconds "install the package, and $compiler" install_with "$compiler" ;;
+all) seconds "install the package, $compiler and QEMU" install_with "$compiler" qemu-system-x86 ;;
 *) fail "unknown part '$part': simulator or all" ;;
 esac
 seconds "look at the files" files

@@ -39,29 +39,66 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&[&output.stdout[..], &output.stderr].concat()).into_owned()
 }
 
-/// The package of the tested binary.
-fn package(to: &Path) -> PathBuf {
-    let binary = env!("CARGO_BIN_EXE_fairground");
-    let made = run("scripts/deb.sh", &[binary, &to.display().to_string()]);
+/// The project's files as they are now, in another folder.
+fn copied(to: &Path) -> PathBuf {
+    std::fs::create_dir_all(to.join("target")).expect("a folder");
+    let list = "git ls-files -z --cached --others --exclude-standard";
+    let pack = "tar --create --null --files-from - --ignore-failed-read 2>/dev/null";
+    let all = format!("{list} | {pack} | tar --extract --directory \"$1\"");
+    let copied = run("sh", &["-c", &all, "sh", &to.display().to_string()]);
+    assert!(copied.status.success(), "{}", said(&copied));
+    to.to_owned()
+}
+
+/// A release with the tested binary, made in a copy of the project.
+fn release(project: &Path) -> PathBuf {
+    let to = project.join("target/dist");
+    let mut script = Command::new(project.join("scripts/release.sh"));
+    script.env("BINARY", env!("CARGO_BIN_EXE_fairground")).env("SOURCE_DATE_EPOCH", "1795600000");
+    script.env_remove("CARGO_TARGET_DIR");
+    let made = script.arg(&to).output().expect("the script starts");
     assert!(made.status.success(), "{}", said(&made));
-    PathBuf::from(String::from_utf8_lossy(&made.stdout).trim())
+    to
+}
+
+fn named(folder: &Path, ending: &str) -> PathBuf {
+    let files = std::fs::read_dir(folder).expect("the release").flatten().map(|file| file.path());
+    let mut files = files.filter(|file| file.to_string_lossy().ends_with(ending));
+    files.next().unwrap_or_else(|| panic!("the release has no {ending}"))
 }
 
 /// One test, because it takes a while to make the package.
 #[test]
-fn the_package_is_sound_and_a_fresh_system_can_use_it() {
-    let tools = ["cargo-deb", "mdbook", "lintian", "dpkg-shlibdeps", "xz"];
+fn a_release_is_sound_and_a_fresh_system_can_use_it() {
+    let tools = ["cargo-deb", "cargo-cyclonedx", "mdbook", "lintian", "dpkg-shlibdeps", "xz"];
     if !has_tools(&tools) {
         return;
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let first = package(&folder.path().join("first"));
-    lintian_finds_no_error(&first);
-    let second = package(&folder.path().join("second"));
-    let [first_bytes, second_bytes] =
-        [&first, &second].map(|package| std::fs::read(package).expect("the package is there"));
-    assert!(first_bytes == second_bytes, "the same binary gave two packages");
-    a_fresh_system_installs_it(&first);
+    let [one, another] = ["one", "another-folder"]
+        .map(|name| release(&copied(&folder.path().join(name))))
+        .map(|made| (std::fs::read_to_string(made.join("SHA256SUMS")).expect("the sums"), made));
+    assert_eq!(one.0, another.0, "the same binary gave two releases");
+    assert_eq!(one.0.lines().count(), 3, "{}", one.0);
+    components_are_listed(&one.1);
+    let package = named(&one.1, ".deb");
+    lintian_finds_no_error(&package);
+    a_fresh_system_installs_it(&package);
+}
+
+fn components_are_listed(release: &Path) {
+    let text = std::fs::read_to_string(named(release, ".cdx.json")).expect("the list");
+    let list: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let names: Vec<&str> = list["components"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|c| c["name"].as_str())
+        .collect();
+    for linked in ["libbpf-sys", "rusqlite", "plotly", "fairground-sim"] {
+        assert!(names.contains(&linked), "no {linked} in {names:?}");
+    }
+    assert!(!text.contains(&release.display().to_string()), "it names a folder of this host");
 }
 
 fn lintian_finds_no_error(package: &Path) {
