@@ -60,7 +60,7 @@ pub(crate) enum End {
     /// QEMU's own fault ended it, so another boot is worthwhile; the text names the fault.
     Emulator(String),
     /// It did not go on from its state, so another boot is worthwhile; the text says why.
-    Astray(String),
+    Stuck(String),
 }
 
 impl<'a> BootRun<'a> {
@@ -107,7 +107,7 @@ impl<'a> BootRun<'a> {
                 }
                 Heard::Frame(FrameKind::Ready, ..) => {
                     if let Err(why) = self.way.go_on(&self.parts, &mut self.qemu) {
-                        return Ok(self.astray(&format!("{why:#}")));
+                        return Ok(self.stuck(&format!("{why:#}")));
                     }
                 }
                 Heard::Frame(kind, payload, at) => self.frame(kind, &payload, at, on_event)?,
@@ -263,14 +263,14 @@ impl<'a> BootRun<'a> {
 
     /// The guest does not go on from its state. A state that was kept is removed; with one that was
     /// just made, this QEMU cannot do it.
-    fn astray(&mut self, why: &str) -> End {
+    fn stuck(&mut self, why: &str) -> End {
         self.qemu.kill();
         if self.way.is_saved {
             self.way.fail();
         } else {
             self.setup.stop_pausing();
         }
-        End::Astray(why.to_owned())
+        End::Stuck(why.to_owned())
     }
 
     fn hung(&mut self, on_event: &mut dyn FnMut(Event)) -> End {
@@ -278,7 +278,7 @@ impl<'a> BootRun<'a> {
         self.qemu.kill();
         let console = console::tail(&self.qemu.console());
         if self.way.is_open() {
-            return self.astray("the guest said nothing");
+            return self.stuck("the guest said nothing");
         }
         if self.started.is_none() {
             return End::Broken(format!("the guest was silent for {silence_s} s\n{console}"));
@@ -310,7 +310,7 @@ impl<'a> BootRun<'a> {
         let status = self.qemu.wait();
         let lines = self.qemu.console();
         if self.way.is_open() {
-            return Ok(self.astray(&console::tail(&lines)));
+            return Ok(self.stuck(&console::tail(&lines)));
         }
         if status.is_none_or(|status| !status.success()) {
             let status = status.map_or("an unknown status".into(), |status| status.to_string());

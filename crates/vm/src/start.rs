@@ -163,7 +163,7 @@ impl Way {
         kept
     }
 
-    /// Called when the guest does not go on from its state.
+    /// Called when the guest does not go on from a state that was kept.
     pub fn fail(&mut self) {
         if let (Some(place), true) = (&self.place, self.is_saved) {
             place.remove();

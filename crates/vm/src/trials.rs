@@ -46,7 +46,7 @@ pub fn run_trials(
         let answered = resume.answered;
         let mut boot = BootRun::start(&setup, &resume, stop)?;
         let mut end = boot.attend(stop, on_event)?;
-        if let End::Astray(why) = &end {
+        if let End::Stuck(why) = &end {
             let why = why.lines().last().unwrap_or_default();
             on_event(Event::Note(format!("boot {}: {why}; booting afresh", request.boot)));
             continue;
@@ -59,7 +59,7 @@ pub fn run_trials(
         }
         let next = boot.next.max(answered);
         let note = match end {
-            End::Finished | End::Stopped | End::Astray(_) => None,
+            End::Finished | End::Stopped | End::Stuck(_) => None,
             End::Broken(why) | End::Emulator(why) if !tries.are_used_up() => {
                 let first = why.lines().next().unwrap_or_default();
                 on_event(Event::Note(format!("boot {}: {first}; booting again", request.boot)));
@@ -257,7 +257,7 @@ fn probe_kvm(
         let boot = BootRun::start(&setup, &Resume::default(), stop);
         match boot.and_then(|mut boot| boot.attend(stop, &mut |_| {})) {
             Ok(End::Finished | End::Stopped) => Ok(()),
-            Ok(End::Broken(why) | End::Emulator(why) | End::Astray(why)) => Err(NoKvm::NoBoot(why)),
+            Ok(End::Broken(why) | End::Emulator(why) | End::Stuck(why)) => Err(NoKvm::NoBoot(why)),
             Err(error) => Err(NoKvm::NoBoot(format!("{error:#}"))),
         }
     };

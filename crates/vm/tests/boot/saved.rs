@@ -49,7 +49,7 @@ fn a_state_is_made_once_and_made_again_when_it_is_damaged() {
         (run(&names), other.join().unwrap())
     });
     assert_eq!(one.1 + two.1, 2, "one of two boots went on from the other one's state");
-    assert!(answers(&one.0) == answers(&two.0));
+    assert_same(&one.0, &two.0, "the boot that made it and the other one");
     let [state] = &files(folder)[..] else { panic!("{:?}", files(folder)) };
     assert_eq!(vm::saved::space(folder), (1, fs::metadata(state).unwrap().len()));
 
@@ -63,7 +63,7 @@ fn a_state_is_made_once_and_made_again_when_it_is_damaged() {
     fs::write(state, flipped).unwrap();
     let (again, notes) = run(&names);
     assert_eq!(notes, 0);
-    assert!(answers(&again) == answers(&one.0));
+    assert_same(&again, &one.0, "the boots before and after the damage");
     assert_eq!(run(&names).1, 2);
 }
 
@@ -80,9 +80,9 @@ fn a_state_that_qemu_refuses_or_cannot_be_kept_costs_only_time() {
     fs::write(state, [&b"fairground boot1"[..], &sum[..], &nonsense[..]].concat()).unwrap();
     let (again, notes) = run(&kernel, folder.path(), &["busy"]);
     assert_eq!(notes, 0);
-    assert!(answers(&again) == answers(&fresh));
+    assert_same(&again, &fresh, "two fresh boots");
     // A file where the folder would be.
     let (unkept, notes) = run(&kernel, &folder.path().join(state), &["busy"]);
     assert_eq!(notes, 0);
-    assert!(answers(&unkept) == answers(&fresh));
+    assert_same(&unkept, &fresh, "a boot that is not kept and one that is");
 }
