@@ -60,9 +60,9 @@ SlurmctldTimeout=6
 TCPTimeout=2
 KillWait=2
 ReturnToService=2
-NodeName=DEFAULT NodeHostname=localhost NodeAddr=127.0.0.1 CPUs=2 RealMemory=8000
-NodeName=n1 Port=$((port + 1)) Feature=small
-NodeName=n2 Port=$((port + 2)) Feature=large
+NodeName=DEFAULT CPUs=2 RealMemory=8000
+NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((port + 1)) Feature=small
+NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port=$((port + 2)) Feature=large
 PartitionName=all Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
 END
 }
