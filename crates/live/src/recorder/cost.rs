@@ -83,7 +83,7 @@ impl Meter {
         let counted_ns = self.counted.as_nanos() as f64;
         let scale = length_ns as f64 / counted_ns;
         Cost {
-            programs_ns: (counted_ns > 0.0).then(|| (self.counted_ns as f64 * scale) as u64),
+            programs_ns: (counted_ns > 0.0).then_some((self.counted_ns as f64 * scale) as u64),
             own_ns: own_time().saturating_sub(self.own_before).as_nanos() as u64,
             length_ns,
             cpus,

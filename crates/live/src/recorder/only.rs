@@ -7,6 +7,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use nix::sys::statfs::{CGROUP2_SUPER_MAGIC, statfs};
+
 use super::wire::only;
 
 /// Tasks that are recorded.
@@ -20,8 +22,6 @@ pub enum Only {
     Cgroup(PathBuf),
 }
 
-/// `CGROUP2_SUPER_MAGIC`.
-const CGROUP2: i64 = 0x6367_7270;
 /// The kernel's names have 15 bytes.
 const NAME_MAX: usize = 15;
 
@@ -123,8 +123,7 @@ fn group(text: &str) -> Result<PathBuf, String> {
         Path::new("/sys/fs/cgroup/unified").join(below),
     ];
     let is_group = |path: &&PathBuf| {
-        nix::sys::statfs::statfs(path.as_path())
-            .is_ok_and(|found| found.filesystem_type().0 as i64 == CGROUP2)
+        statfs(path.as_path()).is_ok_and(|found| found.filesystem_type() == CGROUP2_SUPER_MAGIC)
     };
     candidates.iter().find(is_group).cloned().ok_or(format!(
         "there is no control group {text} of version 2; `systemd-cgls` shows them, and \
