@@ -4,6 +4,7 @@
 #
 #   slurm_loopback.sh start DIR    then: export SLURM_CONF=DIR/slurm.conf
 #   slurm_loopback.sh node DIR n1|n2      starts a node again that was killed
+#   HIDE="FOLDER ..." slurm_loopback.sh start DIR      nodes that see none of these folders (root)
 #   slurm_loopback.sh status DIR
 #   slurm_loopback.sh stop DIR
 #
@@ -12,7 +13,7 @@
 set -eu
 
 usage() {
-    sed -n '5,8s/^# *//p' "$0" >&2
+    sed -n '5,9s/^# *//p' "$0" >&2
     exit 2
 }
 
@@ -101,7 +102,14 @@ fail() { # fail NAME
 }
 
 node() { # node NAME
-    daemon "slurmd.$1" slurmd -D -N "$1" -f "$SLURM_CONF"
+    hides=""
+    for folder in ${HIDE:-}; do hides="${hides}mount -t tmpfs none '$folder' && "; done
+    if [ -n "$hides" ]; then
+        set -- "$1" unshare --mount sh -c "${hides}exec \"\$@\"" sh
+    fi
+    name=$1
+    shift
+    daemon "slurmd.$name" "$@" slurmd -D -N "$name" -f "$SLURM_CONF"
 }
 
 idle_nodes() {

@@ -2,8 +2,8 @@
 //! Trials in virtual machines, grouped by boot. Boots run in parallel where they do not disturb
 //! each other.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -74,14 +74,31 @@ pub fn run(
     Ok(())
 }
 
-/// Makes sure that the kernels of trials that other machines will boot are in the data folder.
+/// What these trials need of the data folder: kernels, which are downloaded if they are missing, the
+/// emulator, and source trees.
 ///
 /// # Errors
-/// When one cannot be found or downloaded.
-pub fn fetch_kernels(trials: &[Trial], settings: &Settings, sink: &Sink<'_>) -> Result<()> {
-    let booted: Vec<Trial> =
-        trials.iter().filter(|trial| trial.backend.boots_kernels()).cloned().collect();
-    kernels(&booted, settings, sink).map(drop)
+/// When a kernel cannot be found or downloaded.
+pub fn needed_files(
+    trials: &[Trial],
+    settings: &Settings,
+    sink: &Sink<'_>,
+) -> Result<BTreeSet<PathBuf>> {
+    let is_booted = |trial: &&Trial| trial.backend.boots_kernels();
+    let booted: Vec<Trial> = trials.iter().filter(is_booted).cloned().collect();
+    let mut needed = BTreeSet::new();
+    let folder = |file: PathBuf| file.parent().map(Path::to_owned);
+    if !booted.is_empty() {
+        let found = kernels(&booted, settings, sink)?.into_values();
+        needed.extend(found.filter_map(|kernel| folder(kernel.image)));
+        needed.extend(emulators::of(&booted, &settings.home()?)?.and_then(|it| folder(it.program)));
+    }
+    let programs = trials.iter().filter_map(|trial| trial.workload.program.as_ref());
+    if programs.into_iter().any(|program| !program.sources.is_empty()) {
+        needed.insert(locations::source_trees_in(&settings.home()?));
+    }
+    needed.retain(|path| path.exists());
+    Ok(needed)
 }
 
 /// How many boots of these trials run at a time if there are enough of them; 1 without boots.

@@ -20,6 +20,11 @@ struct Cluster {
 impl Cluster {
     /// Starts one; says why there is none.
     fn start() -> Option<Cluster> {
+        Cluster::start_hiding(&[])
+    }
+
+    /// The same, whose nodes do not see these folders.
+    fn start_hiding(folders: &[&Path]) -> Option<Cluster> {
         let programs = ["munged", "slurmctld", "slurmd", "sbatch"];
         let is_here = |program: &&str| {
             ["/usr/sbin", "/usr/bin"].iter().any(|folder| Path::new(folder).join(program).exists())
@@ -30,13 +35,14 @@ impl Cluster {
             return None;
         }
         let cluster = Cluster { folder: tempfile::tempdir().expect("a temporary folder") };
-        cluster.script(&["start"]);
+        let hidden: Vec<String> = folders.iter().map(|it| it.display().to_string()).collect();
+        cluster.script("start", &hidden.join(" "));
         Some(cluster)
     }
 
-    fn script(&self, words: &[&str]) {
+    fn script(&self, what: &str, hidden: &str) {
         let mut command = Command::new(project("scripts/slurm_loopback.sh"));
-        command.arg(words[0]).arg(self.folder.path()).args(&words[1..]);
+        command.arg(what).arg(self.folder.path()).env("HIDE", hidden);
         let output = command.output().expect("a shell");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
@@ -80,7 +86,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        self.script(&["stop"]);
+        self.script("stop", "");
     }
 }
 
@@ -190,31 +196,32 @@ fn boots_are_the_same_as_at_home() {
     }
     let bench = Bench::new();
     // The guests of all chunks carry both schedulers, as those at home do.
-    let run = [
-        "run",
-        "--on",
-        "vm",
-        "--machine",
-        "uniprocessor",
-        "--workload",
-        "./tiny.toml",
-        "--scheduler",
-        "vtime",
-        "--scheduler",
-        "fifo",
-        "--scheduler",
-        "kernel:6.1",
-        "--blocks",
-        "1",
-        "--exploratory",
-        "--offline",
-        "--store",
-    ];
-    bench.run(&[&run[..], &["local.db"]].concat()).success();
-    let far = [&run[..], &["far.db", "--fleet", "slurm:chunk=1"]].concat();
+    bench.run(&[&BOOTS[..], &["--store", "local.db"]].concat()).success();
+    let far = [&BOOTS[..], &["--store", "far.db", "--fleet", "slurm:chunk=1"]].concat();
     bench.fairground(&far).env("SLURM_CONF", cluster.conf()).assert().success();
     expect_identical(&bench);
 }
+
+/// Two boots, one of them with two schedulers.
+const BOOTS: [&str; 17] = [
+    "run",
+    "--on",
+    "vm",
+    "--machine",
+    "uniprocessor",
+    "--workload",
+    "./tiny.toml",
+    "--scheduler",
+    "vtime",
+    "--scheduler",
+    "fifo",
+    "--scheduler",
+    "kernel:6.1",
+    "--blocks",
+    "1",
+    "--exploratory",
+    "--offline",
+];
 
 #[test]
 fn a_killed_job_and_a_killed_node_lose_nothing() {
@@ -256,17 +263,61 @@ fn an_interrupted_campaign_goes_on() {
     expect_tidy(&bench, &cluster);
 }
 
+/// Whether this process may give nodes another view of the file system.
+fn may_hide() -> bool {
+    let mut command = Command::new("unshare");
+    let output = command.args(["--mount", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+    output.is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn nodes_without_a_shared_file_system_get_what_they_need() {
+    let bench = bench();
+    bench.write("mine.bpf.c", &std::fs::read_to_string(project("schedulers/fifo.bpf.c")).unwrap());
+    let folder = bench.path("");
+    let program = Path::new(env!("CARGO_BIN_EXE_fairground")).parent().expect("a folder");
+    let home = execution::locations::data_folder().expect("a home");
+    let mut hidden = vec![folder.as_path(), program];
+    if !may_hide() {
+        println!("nodes see all files: this user may not hide them");
+        hidden.clear();
+    } else if home.exists() {
+        hidden.push(&home);
+    }
+    let Some(cluster) = Cluster::start_hiding(&hidden) else { return };
+    let run = [&SLOW[..], &["--fleet", "slurm:files=sent"]].concat();
+    bench.fairground(&run).env("SLURM_CONF", cluster.conf()).assert().success();
+    expect_identical(&bench);
+    expect_tidy(&bench, &cluster);
+    if ready(&[]) {
+        let run = |store| [&BOOTS[..], &["--scheduler", "./mine.bpf.c", "--store", store]].concat();
+        bench.run(&run("vm.db")).success();
+        let far = [&run("far_vm.db")[..], &["--fleet", "slurm:files=sent,chunk=1"]].concat();
+        bench.fairground(&far).env("SLURM_CONF", cluster.conf()).assert().success();
+        bench.run(&["compare", "--identical", "vm.db", "far_vm.db"]).success();
+    }
+}
+
 #[test]
 fn a_chunk_that_never_comes_back_is_named() {
+    if !ready(&[]) {
+        return;
+    }
     let Some(cluster) = Cluster::start() else { return };
-    let bench = bench();
-    let run = [&SLOW[..], &["--fleet", "slurm:chunk=32"]].concat();
-    // The jobs cannot make temporary folders.
+    let bench = Bench::new();
+    // The jobs find Slurm's commands, and no QEMU.
+    std::fs::create_dir(bench.path("bin")).expect("a folder");
+    for name in ["sacct", "sbatch", "scancel", "scontrol", "sinfo", "squeue"] {
+        let path = Path::new("/usr/bin").join(name);
+        std::os::unix::fs::symlink(path, bench.path("bin").join(name)).expect("a link");
+    }
+    let run = [&BOOTS[..], &["--store", "far.db", "--fleet", "slurm:chunk=1"]].concat();
     let mut program = bench.fairground(&run);
-    let assert = program.env("SLURM_CONF", cluster.conf()).env("TMPDIR", "/missing").assert();
+    let assert = program.env("SLURM_CONF", cluster.conf()).env("PATH", bench.path("bin")).assert();
     let said = stderr(&assert.code(3));
-    assert!(said.contains("never came back"), "{said}");
-    assert!(said.contains("cannot make a temporary folder"), "{said}");
+    assert!(said.contains("chunk 4 (1 of 1 trials left, first "), "{said}");
+    assert!(said.contains("never came back: FAILED, NonZeroExitCode on n"), "{said}");
+    assert!(said.contains("qemu-system-x86_64"), "{said}");
 }
 
 #[test]

@@ -4,6 +4,8 @@
 /// How a plan is spread over machines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FleetOptions {
+    /// Whether files are sent to the nodes, because there is no shared file system.
+    pub sends_files: bool,
     /// Trials of a chunk; `None`: by the measured time.
     pub chunk_trials: Option<u32>,
     /// Seconds that a chunk should take; `None`: by the length of the plan.
@@ -16,7 +18,7 @@ pub struct FleetOptions {
 const SLURM: &str = "slurm";
 
 /// What can be written.
-const KEYS: &str = "chunk=TRIALS, seconds=N, constraint=FEATURES";
+const KEYS: &str = "files=shared|sent, chunk=TRIALS, seconds=N, constraint=FEATURES";
 
 impl FleetOptions {
     /// Reads the option's value.
@@ -41,12 +43,21 @@ impl FleetOptions {
             return Err(format!("'{key}' lacks its value; there are {KEYS}"));
         }
         match key {
+            "files" => self.sends_files = sends(value)?,
             "chunk" => self.chunk_trials = Some(number(key, value)?),
             "seconds" => self.chunk_s = Some(number(key, value)?),
             "constraint" => self.constraint = Some(value.into()),
             _ => return Err(format!("there is no '{key}'; there are {KEYS}")),
         }
         Ok(())
+    }
+}
+
+fn sends(value: &str) -> Result<bool, String> {
+    match value {
+        "shared" => Ok(false),
+        "sent" => Ok(true),
+        _ => Err(format!("files={value}: write files=shared or files=sent")),
     }
 }
 
@@ -61,8 +72,9 @@ mod tests {
 
     #[test]
     fn options_are_read() {
-        let said = FleetOptions::parse("slurm:chunk=50,constraint=epyc&ssd");
+        let said = FleetOptions::parse("slurm:files=sent,chunk=50,constraint=epyc&ssd");
         let expected = FleetOptions {
+            sends_files: true,
             chunk_trials: Some(50),
             chunk_s: None,
             constraint: Some("epyc&ssd".into()),
@@ -75,7 +87,8 @@ mod tests {
     fn mistakes_say_what_to_write() {
         let said = |text| FleetOptions::parse(text).unwrap_err();
         assert_eq!(said("pbs"), "there is no fleet 'pbs'; write slurm, or slurm:KEY=VALUE,…");
-        assert!(said("slurm:chunks=3").starts_with("there is no 'chunks'; there are chunk="));
+        assert!(said("slurm:chunks=3").starts_with("there is no 'chunks'; there are files="));
+        assert_eq!(said("slurm:files=nfs"), "files=nfs: write files=shared or files=sent");
         assert_eq!(said("slurm:chunk=0"), "chunk=0: write a whole number above 0");
         assert!(said("slurm:chunk").starts_with("'chunk' lacks its value"));
     }

@@ -32,8 +32,8 @@ pub struct Args {
     #[arg(long, value_name = "PERCENT", value_parser = duration::percent)]
     #[arg(conflicts_with = "until")]
     effect: Option<f64>,
-    /// Let a cluster run the trials: slurm, or slurm:KEY=VALUE,… with chunk=TRIALS, seconds=N,
-    /// constraint=FEATURES
+    /// Let a cluster run the trials: slurm, or slurm:KEY=VALUE,… with files=shared|sent,
+    /// chunk=TRIALS, seconds=N, constraint=FEATURES
     #[arg(long, value_name = "FLEET", value_parser = FleetOptions::parse)]
     #[arg(conflicts_with = "budget")]
     fleet: Option<FleetOptions>,

@@ -44,12 +44,13 @@ pub struct Far<'a> {
 /// # Errors
 /// When there is no queue, it refuses the jobs, or a chunk never comes back.
 pub fn run(far: &Far<'_>, sink: &Sink<'_>) -> Result<()> {
-    boots::fetch_kernels(&far.left, &far.settings, sink)?;
+    let needed = boots::needed_files(&far.left, &far.settings, sink)?;
     let folder = far.place.folder()?;
     let mut slurm = Slurm::new(folder.clone(), far.place.name(), far.fleet.clone())?;
     slurm.jobs = far.jobs;
     slurm.check()?;
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    slurm.pack(far.settings.home.as_deref().unwrap_or(Path::new("/")), &needed)?;
     let Far { planned, .. } = far;
     let files = Files { folder: &folder, plan: &planned.trials, sources: &planned.sources };
     let earlier = far.settings.earlier.records().to_vec();

@@ -3,18 +3,23 @@
 //! `squeue` knows enough; `sacct` is asked only for words.
 
 mod commands;
+mod feed;
 pub mod parse;
 mod script;
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 
 use crate::options::FleetOptions;
-use crate::queue::{Array, Needs, Queue, Task, TaskId};
+use crate::queue::{Array, Needs, Queue, Stage, Task, TaskId};
 use commands::output;
+use feed::{Feeds, HOLDER};
 use script::Script;
+
+/// Options of a job that only holds a place, on a node that has none of our folders.
+const HOLDS: [&str; 3] = ["--no-requeue", "--output=/dev/null", "--chdir=/tmp"];
 
 /// Tasks of an array where Slurm does not say how many it allows.
 const ARRAY: usize = 1000;
@@ -36,6 +41,7 @@ pub struct Slurm {
     pub executable: PathBuf,
     /// Where tasks write what people should read.
     logs: BTreeMap<TaskId, PathBuf>,
+    feeds: Feeds,
 }
 
 impl Slurm {
@@ -45,7 +51,15 @@ impl Slurm {
     /// When this program's own file cannot be found.
     pub fn new(folder: PathBuf, name: String, options: FleetOptions) -> Result<Slurm> {
         let executable = std::env::current_exe().context("cannot find this program's own file")?;
-        Ok(Slurm { folder, name, options, jobs: None, executable, logs: BTreeMap::new() })
+        Ok(Slurm {
+            folder,
+            name,
+            options,
+            jobs: None,
+            executable,
+            logs: BTreeMap::new(),
+            feeds: Feeds::default(),
+        })
     }
 
     /// Makes sure that Slurm is there, before anything is written.
@@ -58,6 +72,18 @@ impl Slurm {
             .context("--fleet slurm needs a running Slurm")
     }
 
+    /// Packs what nodes without a shared file system need: this program and files of the data
+    /// folder.
+    ///
+    /// # Errors
+    /// When the campaign's folder cannot be written, or a file is not in the data folder.
+    pub fn pack(&self, home: &Path, needed: &BTreeSet<PathBuf>) -> Result<()> {
+        match self.options.sends_files {
+            true => Feeds::prepare(&self.folder, &self.executable, home, needed),
+            false => Ok(()),
+        }
+    }
+
     fn array_size(&self) -> usize {
         let config = output("scontrol", &["show", "config"]).unwrap_or_default();
         // Indices end before it.
@@ -66,8 +92,12 @@ impl Slurm {
 
     fn submit_part(&mut self, first: usize, count: usize, needs: &Needs) -> Result<Vec<TaskId>> {
         let jobs = if needs.whole_node { None } else { Some(1) };
-        let script =
-            Script { folder: &self.folder, executable: &self.executable, first, jobs }.text();
+        let script = match self.options.sends_files {
+            true => HOLDER.to_owned(),
+            false => {
+                Script { folder: &self.folder, executable: &self.executable, first, jobs }.text()
+            }
+        };
         let path = self.folder.join(format!("jobs-{first}.sh"));
         std::fs::write(&path, script)
             .with_context(|| format!("cannot write {}", path.display()))?;
@@ -80,6 +110,10 @@ impl Slurm {
         let name = |task| format!("{job}_{task}");
         let log = |task| self.folder.join(format!("jobs-{first}-{task}.log"));
         self.logs.extend((0..count).map(|task| (name(task), log(task))));
+        if self.options.sends_files {
+            let expected = |task| self.feeds.expect(name(task), first + task, jobs, log(task));
+            (0..count).for_each(expected);
+        }
         Ok((0..count).map(name).collect())
     }
 
@@ -90,12 +124,16 @@ impl Slurm {
             "--parsable".into(),
             format!("--job-name={}", self.name),
             format!("--array=0-{}{at_once}", count - 1),
-            "--requeue".into(),
-            "--open-mode=append".into(),
-            format!("--output={folder}/jobs-{first}-%a.log"),
             "--nodes=1".into(),
             "--ntasks=1".into(),
         ];
+        match self.options.sends_files {
+            true => arguments.extend(HOLDS.map(Into::into)),
+            false => {
+                arguments.extend(["--requeue", "--open-mode=append"].map(Into::into));
+                arguments.push(format!("--output={folder}/jobs-{first}-%a.log"));
+            }
+        }
         match needs.whole_node {
             true => arguments.push("--exclusive".into()),
             false => arguments.push("--cpus-per-task=1".into()),
@@ -134,7 +172,15 @@ impl Queue for Slurm {
     }
 
     fn tasks(&mut self) -> Result<BTreeMap<TaskId, Task>> {
-        Ok(self.lines()?.into_iter().map(|(id, line)| (id, line.task)).collect())
+        let lines = self.lines()?;
+        for (id, line) in lines.iter().filter(|(_, line)| line.task.stage == Stage::Running) {
+            self.feeds.feed(&self.folder, id, &line.job)?;
+        }
+        let failed = self.feeds.failed();
+        if !failed.is_empty() {
+            self.cancel(&failed)?;
+        }
+        Ok(lines.into_iter().map(|(id, line)| (id, line.task)).collect())
     }
 
     fn cancel(&mut self, tasks: &[TaskId]) -> Result<()> {

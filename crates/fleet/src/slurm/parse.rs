@@ -45,7 +45,7 @@ fn stage(state: &str, reason: &str) -> Stage {
     match state {
         "RUNNING" | "COMPLETING" | "SUSPENDED" | "STOPPED" | "SIGNALING" | "STAGE_OUT"
         | "RESIZING" => Stage::Running,
-        "PENDING" if reason.to_lowercase().contains("held") => Stage::Ended,
+        "PENDING" if reason.contains("launch failed") => Stage::Ended,
         "PENDING" | "CONFIGURING" | "REQUEUED" | "REQUEUE_FED" | "RESV_DEL_HOLD" => Stage::Waiting,
         _ => Stage::Ended,
     }
