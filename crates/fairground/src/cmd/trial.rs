@@ -65,6 +65,6 @@ fn read() -> Result<Trial> {
             model::trial::SCHEMA
         )));
     }
-    spec::tapes::fetch(&mut trial.workload)?;
+    spec::tapes::fetch(&mut trial.workload, trial.machine.cpus)?;
     Ok(trial)
 }
