@@ -7,10 +7,12 @@ use crate::{File, expect_none, files, root};
 
 /// What a crate may know besides `model`; `fairground` may know all.
 const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
-    ("live", &["compile", "parsers", "play", "worker"]),
+    ("live", &["compile", "parsers", "play", "recording", "worker"]),
     ("sim", &["compile", "play", "sandbox", "worker"]),
     // Trials become records wherever they run.
     ("execution", &["compile", "files", "live", "sim", "spec", "store", "vm"]),
+    // A chunk carries schedulers' texts, its records go where those of local trials go.
+    ("fleet", &["compile", "execution", "files", "spec", "store"]),
     // The compiler reads a stranger's text.
     ("compile", &["sandbox"]),
     // A report is a function of a comparison, whose type the statistics define.
@@ -40,6 +42,7 @@ const SILENT: &[&str] = &[
     "sim",
     "kernels",
     "execution",
+    "fleet",
     "store",
     "exchange",
     "stats",
@@ -51,7 +54,7 @@ const SILENT: &[&str] = &[
 const BACKENDS: &[&str] = &["live", "vm", "sim"];
 
 /// Crates that read what people and strangers hand to the program.
-const READERS: &[&str] = &["spec", "exchange", "store", "execution", "fairground"];
+const READERS: &[&str] = &["spec", "exchange", "store", "execution", "fleet", "fairground"];
 
 /// Files there that are the kernel's or the program's own, and answers that are asked for.
 const OWN_FILES: &[&str] = &[

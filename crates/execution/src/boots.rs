@@ -33,6 +33,8 @@ struct BootRunner<'a, 'sink> {
     executable: PathBuf,
     /// Where source trees are.
     sources: PathBuf,
+    /// Where states of guests are kept.
+    saved: PathBuf,
     earlier: &'a Earlier,
     /// For several CPUs in virtual time.
     emulator: Option<Emulator>,
@@ -60,7 +62,9 @@ pub fn run(
     let home = settings.home()?;
     let (sources, earlier) = (locations::source_trees_in(&home), &settings.earlier);
     let emulator = emulators::of(trials, &home)?;
-    let runner = BootRunner { kernels, objects, executable, sources, earlier, emulator, sink };
+    let saved = vm::saved::folder(&home);
+    let runner =
+        BootRunner { kernels, objects, executable, sources, saved, earlier, emulator, sink };
     let mut boots = VecDeque::new();
     for boot in plan::by_boot(trials) {
         boots.extend(runner.sort_out(boot.trials).map(|left| settings.earlier.boot(left)));
@@ -68,6 +72,16 @@ pub fn run(
     let jobs = settings.jobs.unwrap_or_else(|| default_jobs(trials)).clamp(1, boots.len().max(1));
     runner.run_all(boots, jobs);
     Ok(())
+}
+
+/// Makes sure that the kernels of trials that other machines will boot are in the data folder.
+///
+/// # Errors
+/// When one cannot be found or downloaded.
+pub fn fetch_kernels(trials: &[Trial], settings: &Settings, sink: &Sink<'_>) -> Result<()> {
+    let booted: Vec<Trial> =
+        trials.iter().filter(|trial| trial.backend.boots_kernels()).cloned().collect();
+    kernels(&booted, settings, sink).map(drop)
 }
 
 /// How many boots of these trials run at a time if there are enough of them; 1 without boots.
@@ -212,6 +226,7 @@ impl BootRunner<'_, '_> {
             files,
             accelerator: Accelerator::Auto,
             emulator: self.emulator.as_ref(),
+            saved: Some(self.saved.clone()),
             resume: planned.resume.clone(),
         };
         let kernel = &request.kernel.release;

@@ -10,8 +10,8 @@
 //! [`simulated`] runs trials in the simulator, [`boots`] in virtual machines, [`emulators`] has
 //! what several CPUs in virtual time need, [`repeated`] continues boots that were interrupted,
 //! [`tapes`] takes recordings into guests, [`live`] runs trials on this kernel, [`in_guest`] is the
-//! other end inside a virtual machine, [`interrupt`] is Ctrl-C, [`one`] is for verbs that want a
-//! single record.
+//! other end inside a virtual machine, [`interrupt`] is Ctrl-C, [`one`] is for verbs that want
+//! records without a store.
 //!
 //! What is not here: how a trial is run, and printing.
 

@@ -173,6 +173,22 @@ pub enum Step {
         /// How many bytes.
         bytes: u64,
     },
+    /// Write to a buffer of the task's own: memory traffic, without a system call.
+    WriteMemory {
+        /// How many bytes.
+        bytes: u64,
+        /// The buffer's size, 4 MiB if it is left out. Each piece begins at the buffer's start.
+        #[serde(default = "buffer_bytes")]
+        buffer: u64,
+    },
+    /// Write to `/dev/null`: system calls and nothing else.
+    WriteNull {
+        /// How many bytes.
+        bytes: u64,
+        /// The most bytes of one system call, 4 MiB if it is left out.
+        #[serde(default = "buffer_bytes")]
+        buffer: u64,
+    },
     /// Start new processes that play a template group's steps once and exit.
     Fork {
         /// The template group's name.
@@ -242,19 +258,24 @@ pub fn barrier_users(tasks: &[&TaskGroup], barrier: &str) -> u32 {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timer {
-    /// The period. A job that has not come back to its timer one period after its release has
-    /// missed its deadline.
+    /// The period, from the last release to this one. A job that has not come back to its timer one
+    /// period after its release has missed its deadline.
     pub period_us: u64,
     /// Absolute releases form a fixed grid from the task's start, so that lateness is never
-    /// forgiven (no coordinated omission). A relative release is one period after the job came back
-    /// late.
+    /// forgiven (no coordinated omission). A job that comes back late to a relative timer is
+    /// followed by the next one at once, and later releases count from there, as rt-app does it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub relative: bool,
     /// Releases that have wholly passed are skipped and counted as missed, as by a video player
     /// that drops frames. Otherwise they are caught up one after another.
     #[serde(default, skip_serializing_if = "is_false")]
     pub skip: bool,
-    /// Timers with the same name in the same task are one timer; empty: the task's own.
+    /// One timer for all tasks that name it, instead of one for each: the next task that comes gets
+    /// the next release.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub shared: bool,
+    /// Steps with the same name in the same task share one timer, each with its own period; empty:
+    /// the task's own.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
 }
@@ -314,6 +335,11 @@ impl Program {
 
 fn one() -> u32 {
     1
+}
+
+/// rt-app's `mem_buffer_size`.
+fn buffer_bytes() -> u64 {
+    4 << 20
 }
 
 fn is_no_count(count: &u32) -> bool {

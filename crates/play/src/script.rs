@@ -29,6 +29,8 @@ pub struct Script {
     pub semaphores: usize,
     /// How many tasks meet at each barrier.
     pub barriers: Vec<u32>,
+    /// How many timers tasks share.
+    pub timers: usize,
     /// Policies that tasks change to.
     pub policies: Vec<Policy>,
     /// Lists of CPUs that tasks change to; none is empty.
@@ -137,6 +139,7 @@ impl Script {
             conditions: names.conditions(),
             semaphores: tapes.semaphores,
             barriers,
+            timers: names.timers.len(),
             policies: names.policies,
             affinities: names.affinities,
             tapes: tapes.beats,
@@ -200,6 +203,15 @@ impl Group {
     /// Whether its tasks use files.
     pub fn has_files(&self) -> bool {
         self.ops.iter().any(|op| matches!(op, Op::Write { .. } | Op::Read(_)))
+    }
+
+    /// The bytes of memory that each of its tasks writes to; 0: none.
+    pub fn memory_bytes(&self) -> u64 {
+        let reached = self.ops.iter().map(|op| match op {
+            Op::Fill { buffer, .. } | Op::Discard { buffer, .. } => *buffer,
+            _ => 0,
+        });
+        reached.max().unwrap_or(0)
     }
 
     /// The numbers of the groups whose processes its tasks fork, each once, in order of first use.

@@ -11,6 +11,7 @@
 //! from ftrace, trace-cmd and perf. [`exact`] makes tapes of it, [`naps`] tells timers apart,
 //! [`groups`] finds like tasks, [`distill`] describes them by averages, [`workload`] writes the
 //! file; [`draw`] makes tapes of averages again. [`graph`] reads from tapes who waits for whom.
+//! [`export`] writes the kernel's own text for other tools.
 //!
 //! What is not here: reading and writing files, playing.
 
@@ -18,6 +19,7 @@ pub mod distill;
 pub mod draw;
 pub mod event;
 pub mod exact;
+pub mod export;
 pub mod graph;
 pub mod groups;
 pub mod naps;

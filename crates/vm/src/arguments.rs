@@ -44,7 +44,7 @@ pub fn command_line(machine: &Machine) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// All arguments except the initramfs. `accelerator` must not be `Auto`.
+/// All arguments except the files that the guest gets. `accelerator` must not be `Auto`.
 pub fn arguments(image: &Path, machine: &Machine, accelerator: Accelerator) -> Vec<String> {
     let mut arguments: Vec<String> = time_arguments(machine, accelerator);
     let mut add = |name: &str, value: String| arguments.extend([name.to_owned(), value]);

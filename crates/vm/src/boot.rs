@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One boot: the frames that the guest sends, and the records of trials that it could not finish.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -12,10 +11,10 @@ use model::{Clock, Outcome, Provenance, Record, Trial};
 use crate::arguments;
 use crate::channel::FrameKind;
 use crate::console;
-use crate::initramfs::{self, Boot, Contents, Image};
-use crate::qemu::{self, Accelerator, Output, Qemu};
+use crate::qemu::{Accelerator, Output, Qemu};
 use crate::request::{Event, Resume, Setup};
 use crate::silence::Silence;
+use crate::start::{self, Parts, Way};
 
 /// See [`console::is_stale_code`].
 const STALE_CODE: &str = "QEMU ran code that the guest's kernel had already replaced, on several \
@@ -24,13 +23,19 @@ const STALE_CODE: &str = "QEMU ran code that the guest's kernel had already repl
 /// The start of the note of a record whose boot continues another one; the reason follows.
 pub const FRESH_BOOT: &str = "in a fresh boot, because the one before ended: ";
 
+/// The note of a record whose boot went on from a state that was kept.
+pub const SAVED_BOOT: &str = "its boot went on from a saved one";
+
 /// The interval at which `stop` is checked.
 const STOP_CHECK: Duration = Duration::from_millis(50);
 
 /// One start of QEMU and its trials.
 pub(crate) struct BootRun<'a> {
     setup: &'a Setup<'a>,
+    parts: Parts<'a>,
+    way: Way,
     qemu: Qemu,
+    begun: Instant,
     /// Index of the first trial of this boot.
     first: usize,
     /// Index of the first trial without an answer in this boot.
@@ -40,7 +45,6 @@ pub(crate) struct BootRun<'a> {
     /// Start of the trial in flight.
     started: Option<(Instant, SystemTime)>,
     boot_id: String,
-    image_sha256: String,
     /// Why the attempt before this one ended; `None` for the first attempt.
     note: Option<String>,
     /// The console's last lines, when the guest hung.
@@ -55,38 +59,39 @@ pub(crate) enum End {
     Broken(String),
     /// QEMU's own fault ended it, so another boot is worthwhile; the text names the fault.
     Emulator(String),
+    /// It did not go on from its state, so another boot is worthwhile; the text says why.
+    Stuck(String),
 }
 
 impl<'a> BootRun<'a> {
     /// Packs the trials from the first on and starts the machine.
-    pub fn start(setup: &'a Setup<'a>, resume: &Resume) -> Result<BootRun<'a>> {
+    pub fn start(setup: &'a Setup<'a>, resume: &Resume, stop: &AtomicBool) -> Result<BootRun<'a>> {
         let request = setup.request;
         let first = resume.first;
         let boot_id = match resume.attempt {
             0 => format!("virtual-{}", request.boot),
             again => format!("virtual-{}.{again}", request.boot),
         };
-        let image = image(setup, first, &boot_id)?;
-        let (kernel, machine) = (&request.kernel.image, request.machine);
-        let mut arguments = arguments::arguments(kernel, machine, setup.accelerator);
-        let qemu = match setup.emulator {
-            Some(emulator) => {
-                // It was built without firmware.
-                let folders = qemu::firmware_folders().into_iter();
-                arguments.extend(folders.flat_map(|folder| ["-L".to_owned(), folder]));
-                Qemu::start(&emulator.program, &arguments, &image.bytes)?
+        let begun = Instant::now();
+        let mut parts = Parts::pack(setup, first, &boot_id)?;
+        let (qemu, way) = match start::start(&mut parts, stop) {
+            Err(_) if setup.pauses.get() => {
+                setup.stop_pausing();
+                return BootRun::start(setup, resume, stop);
             }
-            None => Qemu::start(Path::new(qemu::PROGRAM), &arguments, &image.bytes)?,
+            started => started?,
         };
         Ok(BootRun {
             setup,
+            parts,
+            way,
             qemu,
+            begun,
             first,
             next: first,
             answered: resume.answered,
             started: None,
             boot_id,
-            image_sha256: image.sha256,
             note: resume.note.clone(),
             console_tail: String::new(),
         })
@@ -99,6 +104,11 @@ impl<'a> BootRun<'a> {
                 Heard::Frame(FrameKind::Finished, ..) => return Ok(self.finished()),
                 Heard::Frame(FrameKind::Failed, payload, _) => {
                     bail!("the guest failed: {}", String::from_utf8_lossy(&payload))
+                }
+                Heard::Frame(FrameKind::Ready, ..) => {
+                    if let Err(why) = self.way.go_on(&self.parts, &mut self.qemu) {
+                        return Ok(self.stuck(&format!("{why:#}")));
+                    }
                 }
                 Heard::Frame(kind, payload, at) => self.frame(kind, &payload, at, on_event)?,
                 Heard::Stop => return Ok(End::Stopped),
@@ -160,9 +170,12 @@ impl<'a> BootRun<'a> {
         match kind {
             FrameKind::Hello => {
                 self.boot_id = String::from_utf8_lossy(payload).into_owned();
-                let boot_ms = at.duration_since(self.qemu.started).as_millis() as u64;
-                let image_sha256 = self.image_sha256.clone();
+                let boot_ms = at.duration_since(self.begun).as_millis() as u64;
+                let image_sha256 = self.parts.image_sha256().to_owned();
                 on_event(Event::Booted { boot_ms, image_sha256 });
+                if let Err(why) = self.way.end() {
+                    note_once(&format!("boots are not kept: {why:#}"), on_event);
+                }
             }
             FrameKind::Started => {
                 if self.next >= self.setup.request.trials.len() {
@@ -177,7 +190,8 @@ impl<'a> BootRun<'a> {
                 let record = self.read_record(payload)?;
                 self.answer(record, on_event);
             }
-            FrameKind::Finished | FrameKind::Failed => {}
+            // `attend` handles the others.
+            _ => {}
         }
         Ok(())
     }
@@ -215,7 +229,10 @@ impl<'a> BootRun<'a> {
         }
         facts.insert("qemu".into(), self.setup.qemu_version.clone());
         facts.insert("firmware".into(), self.setup.firmware.clone());
-        facts.insert("guest_image".into(), self.image_sha256.clone());
+        facts.insert("guest_image".into(), self.parts.image_sha256().to_owned());
+        if self.way.is_saved {
+            provenance.notes.push(SAVED_BOOT.into());
+        }
         if let Some(why) = self.note.as_deref().and_then(|note| note.lines().next()) {
             provenance.notes.push(format!("{FRESH_BOOT}{why}"));
         }
@@ -244,10 +261,25 @@ impl<'a> BootRun<'a> {
         End::Broken(why)
     }
 
+    /// The guest does not go on from its state. A state that was kept is removed; with one that was
+    /// just made, this QEMU cannot do it.
+    fn stuck(&mut self, why: &str) -> End {
+        self.qemu.kill();
+        if self.way.is_saved {
+            self.way.fail();
+        } else {
+            self.setup.stop_pausing();
+        }
+        End::Stuck(why.to_owned())
+    }
+
     fn hung(&mut self, on_event: &mut dyn FnMut(Event)) -> End {
         let silence_s = self.patience().as_secs();
         self.qemu.kill();
         let console = console::tail(&self.qemu.console());
+        if self.way.is_open() {
+            return self.stuck("the guest said nothing");
+        }
         if self.started.is_none() {
             return End::Broken(format!("the guest was silent for {silence_s} s\n{console}"));
         }
@@ -277,6 +309,9 @@ impl<'a> BootRun<'a> {
     fn died(&mut self, damage: Option<String>, on_event: &mut dyn FnMut(Event)) -> Result<End> {
         let status = self.qemu.wait();
         let lines = self.qemu.console();
+        if self.way.is_open() {
+            return Ok(self.stuck(&console::tail(&lines)));
+        }
         if status.is_none_or(|status| !status.success()) {
             let status = status.map_or("an unknown status".into(), |status| status.to_string());
             bail!("QEMU itself ended with {status}\n{}", console::tail(&lines));
@@ -308,28 +343,10 @@ enum Heard {
     Stop,
 }
 
-fn image(setup: &Setup, first: usize, boot_id: &str) -> Result<Image> {
-    let request = setup.request;
-    let mut trials = String::new();
-    for trial in &request.trials[first..] {
-        trials.push_str(&serde_json::to_string(trial)?);
-        trials.push('\n');
+/// Tells the user the first of these notes of the process.
+fn note_once(note: &str, on_event: &mut dyn FnMut(Event)) {
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    if !TOLD.swap(true, Ordering::Relaxed) {
+        on_event(Event::Note(note.to_owned()));
     }
-    let is_virtual = request.machine.clock == Clock::Virtual;
-    let boot = Boot {
-        boot_id: is_virtual.then(|| boot_id.to_owned()),
-        accelerator: setup.accelerator.word().to_owned(),
-        kernel_sha256: request.kernel.sha256.clone(),
-        path: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned(),
-    };
-    let config = request.kernel.config.as_deref();
-    initramfs::build(&Contents {
-        executable: request.executable,
-        programs: &request.programs,
-        parts: &request.parts,
-        files: &request.files,
-        config: config.map(|config| (request.kernel.release.as_str(), config)),
-        boot: &boot,
-        trials: &trials,
-    })
 }

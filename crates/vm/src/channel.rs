@@ -29,7 +29,7 @@ const LENGTH_MAX: usize = 1 << 30;
 /// The meaning of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
-    /// The guest's first frame; the payload is the boot's identity.
+    /// The guest has its orders; the payload is the boot's identity.
     Hello = 1,
     /// The trial with the number in the payload starts.
     Started = 2,
@@ -39,6 +39,8 @@ pub enum FrameKind {
     Finished = 4,
     /// The guest itself failed; the payload says why.
     Failed = 5,
+    /// The guest is ready for its orders and stops the machine next, see [`crate::guest`].
+    Ready = 6,
 }
 
 impl FrameKind {
@@ -49,6 +51,7 @@ impl FrameKind {
             FrameKind::Record,
             FrameKind::Finished,
             FrameKind::Failed,
+            FrameKind::Ready,
         ]
         .into_iter()
         .find(|kind| *kind as u8 == byte)

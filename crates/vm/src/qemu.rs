@@ -2,6 +2,7 @@
 //! QEMU: its process and its output.
 
 use std::collections::VecDeque;
+use std::ffi::CStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
@@ -18,6 +19,7 @@ use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 
 use crate::channel::{self, FrameKind};
+use crate::installed;
 
 /// The name of QEMU's executable.
 pub const PROGRAM: &str = "qemu-system-x86_64";
@@ -85,6 +87,13 @@ pub fn firmware() -> String {
     FOUND.get_or_init(|| find().unwrap_or_else(|| "unknown".into())).clone()
 }
 
+/// SHA-256 of the installed QEMU's executable; `None` if it cannot be read.
+pub(crate) fn content() -> Option<&'static str> {
+    static FOUND: OnceLock<Option<String>> = OnceLock::new();
+    let read = || Some(model::trial::sha256_hex(&std::fs::read(installed::find(PROGRAM)?).ok()?));
+    FOUND.get_or_init(read).as_deref()
+}
+
 /// Output of a running machine.
 #[derive(Debug)]
 pub enum Output {
@@ -101,19 +110,15 @@ pub struct Qemu {
     console_reader: Option<JoinHandle<()>>,
     /// The guest's frames, in the order in which it wrote them.
     pub output: Receiver<Output>,
-    /// When the process was started.
-    pub started: Instant,
 }
 
 impl Qemu {
-    /// Starts a machine.
+    /// Starts a machine, which inherits these descriptors under their own numbers.
     ///
     /// # Errors
     /// QEMU is missing or the operating system refuses.
-    pub fn start(program: &Path, arguments: &[String], initramfs: &[u8]) -> Result<Qemu> {
-        let file = memory_file(initramfs)?;
-        let started = Instant::now();
-        let mut child = spawn(program, arguments, &file)?;
+    pub fn start(program: &Path, arguments: &[String], inherited: &[RawFd]) -> Result<Qemu> {
+        let mut child = spawn(program, arguments, inherited)?;
         let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
             bail!("QEMU started without its pipes");
         };
@@ -122,7 +127,7 @@ impl Qemu {
         let keeper = Arc::clone(&console);
         thread::spawn(move || read_frames(stdout, &sender));
         let console_reader = Some(thread::spawn(move || read_console(stderr, &keeper)));
-        Ok(Qemu { child, console, console_reader, output, started })
+        Ok(Qemu { child, console, console_reader, output })
     }
 
     /// The CPU time that the machine has used until now; `None` once it is gone.
@@ -160,18 +165,24 @@ impl Drop for Qemu {
 }
 
 /// A file in memory. The kernel frees it with its last user, so `kill -9` leaves nothing behind.
-fn memory_file(content: &[u8]) -> Result<OwnedFd> {
-    let file = memfd_create(c"fairground-initramfs", MFdFlags::MFD_CLOEXEC)
-        .context("making a file in memory for the initramfs")?;
+pub(crate) fn memory_file(name: &CStr, content: &[u8]) -> Result<OwnedFd> {
+    let file = memfd_create(name, MFdFlags::MFD_CLOEXEC)
+        .with_context(|| format!("making {} in memory", name.to_string_lossy()))?;
     let mut file = std::fs::File::from(file);
-    file.write_all(content).context("writing the initramfs (is memory full?)")?;
+    file.write_all(content)
+        .with_context(|| format!("writing {} (is memory full?)", name.to_string_lossy()))?;
     Ok(file.into())
 }
 
-fn spawn(program: &Path, arguments: &[String], initramfs: &OwnedFd) -> Result<Child> {
-    let fd: RawFd = initramfs.as_raw_fd();
+/// The path of an open file, in this process and in one that inherits it.
+pub(crate) fn path_of(file: &OwnedFd) -> String {
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+fn spawn(program: &Path, arguments: &[String], inherited: &[RawFd]) -> Result<Child> {
+    let inherited = inherited.to_vec();
     let mut command = Command::new(program);
-    command.args(arguments).arg("-initrd").arg(format!("/proc/self/fd/{fd}"));
+    command.args(arguments);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Ctrl-C must reach only this process, which then stops the machine.
     command.process_group(0);
@@ -180,7 +191,7 @@ fn spawn(program: &Path, arguments: &[String], initramfs: &OwnedFd) -> Result<Ch
     unsafe {
         command.pre_exec(move || {
             if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0
-                || libc::fcntl(fd, libc::F_SETFD, 0) != 0
+                || inherited.iter().any(|fd| libc::fcntl(*fd, libc::F_SETFD, 0) != 0)
                 || libc::getppid() as u32 != parent
             {
                 return Err(std::io::Error::last_os_error());
@@ -234,7 +245,7 @@ mod tests {
     fn a_dropped_machine_is_gone_and_its_console_was_kept() {
         // Without a kernel there is nothing to boot, which QEMU reports on its error stream.
         let arguments = ["-kernel", "/nonexistent", "-display", "none"].map(str::to_owned);
-        let Ok(mut qemu) = Qemu::start(Path::new(PROGRAM), &arguments, b"") else {
+        let Ok(mut qemu) = Qemu::start(Path::new(PROGRAM), &arguments, &[]) else {
             println!("skipped: no {PROGRAM}");
             return;
         };

@@ -2,7 +2,8 @@
 //! A planned boot: the request, the events for the caller, and the settings that all attempts
 //! share.
 
-use std::path::Path;
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use model::{Machine, Record, Trial};
@@ -33,6 +34,8 @@ pub struct BootRequest<'a> {
     pub accelerator: Accelerator,
     /// The emulator for several CPUs in virtual time; other machines do not use it.
     pub emulator: Option<&'a Emulator>,
+    /// Where states of guests are kept, see [`crate::saved`]; `None`: nowhere.
+    pub saved: Option<PathBuf>,
     /// What is done already; the default for a boot that has not begun.
     pub resume: Resume,
 }
@@ -87,4 +90,6 @@ pub(crate) struct Setup<'a> {
     pub firmware: String,
     /// Longest silence before the first trial and between trials.
     pub silence_max: Duration,
+    /// Whether guests stop when they are ready, so that they can be saved.
+    pub pauses: Cell<bool>,
 }

@@ -2,6 +2,7 @@
 //! Runs the trials of a boot. Every trial gets exactly one record: from the guest, or, if the guest
 //! cannot give one, from here.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,8 +44,13 @@ pub fn run_trials(
     let mut tries = Tries::default();
     while resume.answered < request.trials.len() && !stop.load(Ordering::Relaxed) {
         let answered = resume.answered;
-        let mut boot = BootRun::start(&setup, &resume)?;
+        let mut boot = BootRun::start(&setup, &resume, stop)?;
         let mut end = boot.attend(stop, on_event)?;
+        if let End::Stuck(why) = &end {
+            let why = why.lines().last().unwrap_or_default();
+            on_event(Event::Note(format!("boot {}: {why}; booting afresh", request.boot)));
+            continue;
+        }
         tries.count(matches!(end, End::Emulator(_)), boot.next > answered);
         if tries.faults > EMULATOR_FAULTS_MAX {
             let before = boot.next;
@@ -53,7 +59,7 @@ pub fn run_trials(
         }
         let next = boot.next.max(answered);
         let note = match end {
-            End::Finished | End::Stopped => None,
+            End::Finished | End::Stopped | End::Stuck(_) => None,
             End::Broken(why) | End::Emulator(why) if !tries.are_used_up() => {
                 let first = why.lines().next().unwrap_or_default();
                 on_event(Event::Note(format!("boot {}: {first}; booting again", request.boot)));
@@ -108,8 +114,25 @@ impl<'a> Setup<'a> {
             qemu_version.clone_from(&emulator.facts.version);
         }
         let silence_max = SILENCE_MAX;
-        Ok(Setup { request, accelerator, emulator, qemu_version, firmware, silence_max })
+        let pauses = Cell::new(can_pause(request.machine));
+        Ok(Setup { request, accelerator, emulator, qemu_version, firmware, silence_max, pauses })
     }
+
+    /// From now on, boots of this process are as they are on a QEMU that cannot save them.
+    pub fn stop_pausing(&self) {
+        self.pauses.set(false);
+        CANNOT_PAUSE.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Whether guests of this process could not be saved.
+static CANNOT_PAUSE: AtomicBool = AtomicBool::new(false);
+
+/// The clock of one counted CPU goes on where it stopped. A real one does not, and the emulator of
+/// several has nothing yet that writes down how far each of them is.
+fn can_pause(machine: &Machine) -> bool {
+    let is_counted = machine.clock == Clock::Virtual && machine.cpus == 1;
+    is_counted && !CANNOT_PAUSE.load(Ordering::Relaxed)
 }
 
 /// The emulator, if the machine needs it.
@@ -136,8 +159,7 @@ fn choose(
         (Clock::Real, Accelerator::Auto) => match probe_kvm(request, qemu_version, stop) {
             Ok(()) => Ok(Accelerator::Kvm),
             Err(why) => {
-                // The second line is QEMU's own message.
-                let short = why.lines().take(2).collect::<Vec<_>>().join(": ");
+                let short = why.short();
                 on_event(Event::Note(format!("KVM does not work ({short}); emulating with TCG")));
                 Ok(Accelerator::Tcg)
             }
@@ -146,13 +168,46 @@ fn choose(
     }
 }
 
+/// Why KVM does not boot a kernel here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoKvm {
+    /// This process may not use the device.
+    #[error("/dev/kvm: {0}")]
+    Denied(String),
+    /// The device is not there, or does not open for another reason.
+    #[error("/dev/kvm: {0}")]
+    Absent(String),
+    /// QEMU does not start.
+    #[error("{0}")]
+    NoQemu(String),
+    /// A kernel does not boot, although the device is there.
+    #[error("a probe boot failed: {0}")]
+    NoBoot(String),
+}
+
+impl NoKvm {
+    /// The reason with QEMU's own message, which is the second line.
+    pub fn short(&self) -> String {
+        self.to_string().lines().take(2).collect::<Vec<_>>().join(": ")
+    }
+}
+
+impl From<std::io::Error> for NoKvm {
+    fn from(error: std::io::Error) -> NoKvm {
+        match error.kind() {
+            std::io::ErrorKind::PermissionDenied => NoKvm::Denied(error.to_string()),
+            _ => NoKvm::Absent(error.to_string()),
+        }
+    }
+}
+
 /// Checks once per process that KVM boots a kernel here. Callers use it to choose a machine:
 /// without KVM, a machine with a real clock runs at the emulator's speed.
 ///
 /// # Errors
 /// The reason why KVM does not work.
-pub fn kvm(kernel: &Kernel, executable: &Path) -> std::result::Result<(), String> {
-    let version = qemu::version().map_err(|error| format!("{error:#}"))?;
+pub fn kvm(kernel: &Kernel, executable: &Path) -> std::result::Result<(), NoKvm> {
+    let version = qemu::version().map_err(|error| NoKvm::NoQemu(format!("{error:#}")))?;
     let machine = Machine { clock: Clock::Real, ..Machine::default() };
     let request = BootRequest {
         kernel,
@@ -165,6 +220,7 @@ pub fn kvm(kernel: &Kernel, executable: &Path) -> std::result::Result<(), String
         files: Vec::new(),
         accelerator: Accelerator::Kvm,
         emulator: None,
+        saved: None,
         resume: Resume::default(),
     };
     probe_kvm(&request, &version, &AtomicBool::new(false))
@@ -175,18 +231,17 @@ fn probe_kvm(
     request: &BootRequest,
     qemu_version: &str,
     stop: &AtomicBool,
-) -> std::result::Result<(), String> {
-    static ANSWER: OnceLock<std::result::Result<(), String>> = OnceLock::new();
+) -> std::result::Result<(), NoKvm> {
+    static ANSWER: OnceLock<std::result::Result<(), NoKvm>> = OnceLock::new();
     let probe = || {
-        if let Err(error) = std::fs::OpenOptions::new().read(true).write(true).open("/dev/kvm") {
-            return Err(format!("/dev/kvm: {error}"));
-        }
+        std::fs::OpenOptions::new().read(true).write(true).open("/dev/kvm")?;
         let empty = BootRequest {
             trials: &[],
             programs: Vec::new(),
             parts: Vec::new(),
             files: Vec::new(),
             accelerator: Accelerator::Kvm,
+            saved: None,
             resume: Resume::default(),
             ..*request
         };
@@ -197,12 +252,13 @@ fn probe_kvm(
             qemu_version: qemu_version.to_owned(),
             firmware: String::new(),
             silence_max: PROBE_MAX,
+            pauses: Cell::new(false),
         };
-        let boot = BootRun::start(&setup, &Resume::default());
+        let boot = BootRun::start(&setup, &Resume::default(), stop);
         match boot.and_then(|mut boot| boot.attend(stop, &mut |_| {})) {
             Ok(End::Finished | End::Stopped) => Ok(()),
-            Ok(End::Broken(why) | End::Emulator(why)) => Err(format!("a probe boot failed: {why}")),
-            Err(error) => Err(format!("a probe boot failed: {error:#}")),
+            Ok(End::Broken(why) | End::Emulator(why) | End::Stuck(why)) => Err(NoKvm::NoBoot(why)),
+            Err(error) => Err(NoKvm::NoBoot(format!("{error:#}"))),
         }
     };
     ANSWER.get_or_init(probe).clone()

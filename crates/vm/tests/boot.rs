@@ -14,6 +14,9 @@ use model::{
 };
 use vm::{Accelerator, BootRequest, Event, Kernel, Resume, kernels, qemu, run_trials};
 
+#[path = "boot/saved.rs"]
+mod saved;
+
 /// The outermost limit of a trial here: short, because one test waits for it.
 const TIMEOUT_MS: u64 = 200;
 
@@ -89,6 +92,7 @@ fn request<'a>(kernel: &'a Kernel, machine: &'a Machine, trials: &'a [Trial]) ->
         files: vec![("/objects/test".into(), b"from the host".to_vec())],
         accelerator: Accelerator::Auto,
         emulator: None,
+        saved: None,
         resume: Resume::default(),
     }
 }
@@ -120,6 +124,21 @@ fn answers(records: &[Record]) -> Vec<(String, Vec<String>)> {
     records.iter().map(answer).collect()
 }
 
+/// Says how two boots differ, if they do.
+fn assert_same(one: &[Record], two: &[Record], what: &str) {
+    let lines = |records: &[Record]| -> Vec<String> {
+        let all = answers(records).into_iter().flat_map(|(measured, mut notes)| {
+            notes.insert(0, measured);
+            notes
+        });
+        all.flat_map(|note| note.lines().map(str::to_owned).collect::<Vec<_>>()).collect()
+    };
+    let (one, two) = (lines(one), lines(two));
+    let differ = one.iter().zip(&two).filter(|(one, two)| one != two);
+    let differ: Vec<_> = differ.map(|(one, two)| format!("{one}\n{two}")).take(20).collect();
+    assert!(one == two, "{what} differ:\n{}", differ.join("\n"));
+}
+
 #[test]
 fn every_kernel_boots_on_the_real_clock_and_its_guest_is_furnished() {
     let _turn = alone();
@@ -146,23 +165,29 @@ fn every_kernel_boots_on_the_real_clock_and_its_guest_is_furnished() {
 }
 
 #[test]
-fn virtual_boots_at_the_same_time_give_identical_records() {
+fn virtual_boots_give_identical_records_whichever_way_they_come() {
     let _turn = shared();
     for name in kernels::NAMES {
         let Some(kernel) = kernel(name) else { return };
         let machine = machine(Clock::Virtual, 1);
         let trials = trials(&machine, &["busy", "large", "programs", "busy"]);
-        let run = || {
-            let mut request = request(&kernel, &machine, &trials);
+        let folder = tempfile::tempdir().unwrap();
+        let run = |saved: Option<PathBuf>| {
+            let mut request = BootRequest { saved, ..request(&kernel, &machine, &trials) };
             request.programs = ["seq", "sort", "sha256sum"].map(str::to_owned).to_vec();
             records(&request).unwrap()
         };
+        let place = Some(folder.path().to_owned());
+        // Nobody keeps the one, and the other is kept meanwhile.
         let (one, two) = thread::scope(|scope| {
-            let other = scope.spawn(run);
-            (run(), other.join().unwrap())
+            let other = scope.spawn(|| run(place.clone()));
+            (run(None), other.join().unwrap())
         });
+        let mut three = run(place.clone());
         assert_eq!(outcomes(&one), ["ok"; 4]);
-        assert!(answers(&one) == answers(&two), "kernel {name}: two virtual boots differ");
+        assert_same(&one, &two, &format!("kernel {name}: two fresh boots"));
+        assert_eq!(saved::take_notes(&mut three), 4);
+        assert_same(&one, &three, &format!("kernel {name}: a fresh and a saved boot"));
         assert_eq!(one[0].provenance.boot_id, "virtual-3");
         // The comparison above is worth something only if there was work to compare.
         assert!(one[0].measured.value("completion_ns", "all").unwrap() > 1e6);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground import FILE …`: shared files, or other programs' results → records in the store; a
-//! trace → a workload file ([`trace`]).
+//! `fairground import FILE …`: shared files, folders of chunks, or other programs' results →
+//! records in the store; a trace → a workload file ([`trace`]).
 
+mod campaign;
 mod trace;
 
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use crate::{command_line, dates, output};
 use exchange::imports::record::{self, Source};
 use exchange::imports::{self, Fault, Format};
 use exchange::share::{self, Shared};
+use fleet::campaign_folder;
 use spec::near::advice;
 
 /// The experiment of imported records that do not join another one.
@@ -24,10 +26,10 @@ const EXPERIMENT: &str = "imported";
 /// Options of `import`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Shared files (`fairground share`), or results of jitterdebugger, cyclictest, stress-ng
-    /// (YAML), schbench, hyperfine (JSON), perf bench sched messaging, Phoronix Test Suite
-    /// (composite.xml) or MangoHud (CSV), or a trace of a scheduler as text: perf script, trace-cmd
-    /// report, ftrace
+    /// Shared files (`fairground share`), folders of chunks (`fairground plan --chunks`), results
+    /// of jitterdebugger, cyclictest, stress-ng (YAML), schbench, hyperfine (JSON), perf bench sched
+    /// messaging, Phoronix Test Suite (composite.xml) or MangoHud (CSV), or a trace of a scheduler
+    /// as text: perf script, trace-cmd report, ftrace
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Their format, if it cannot be recognised from the content: cyclictest, hyperfine,
@@ -67,6 +69,9 @@ pub struct Args {
 /// # Errors
 /// When a file cannot be read or understood, or the store cannot be written.
 pub fn run(args: Args) -> Result<ExitCode> {
+    if args.files.iter().any(|path| campaign_folder::is_one(path)) {
+        return campaigns(&args);
+    }
     let shared: Vec<bool> = args.files.iter().map(|file| is_shared(file)).collect();
     if shared.contains(&true) {
         return shared_files(&args, &shared);
@@ -116,20 +121,39 @@ fn is_about_trace(args: &Args) -> bool {
     }
 }
 
+/// Imports folders of chunks.
+fn campaigns(args: &Args) -> Result<ExitCode> {
+    args.refuse_options("a folder of chunks")?;
+    if let Some(other) = args.files.iter().find(|path| !campaign_folder::is_one(path)) {
+        let other = other.display();
+        return Err(bad_input(format!("{other}: no folder of chunks; import one kind at a time")));
+    }
+    args.files.iter().try_for_each(|folder| campaign::take_in(folder, &args.store))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Args {
+    /// Refuses options that say what the files themselves say.
+    fn refuse_options(&self, what: &str) -> Result<()> {
+        let options = [
+            (self.format.is_some(), "--as"),
+            (self.scheduler.is_some(), "--scheduler"),
+            (self.machine.is_some(), "--machine"),
+            (self.experiment != EXPERIMENT, "--experiment"),
+        ];
+        match options.iter().find(|(given, _)| *given) {
+            Some((_, option)) => Err(bad_input(format!(
+                "{option}: {what} has its own format, scheduler, machine and experiment; leave \
+                 the option out"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Imports shared files, all or none of them. Nothing in them is ever compiled or run.
 fn shared_files(args: &Args, shared: &[bool]) -> Result<ExitCode> {
-    let options = [
-        (args.format.is_some(), "--as"),
-        (args.scheduler.is_some(), "--scheduler"),
-        (args.machine.is_some(), "--machine"),
-        (args.experiment != EXPERIMENT, "--experiment"),
-    ];
-    if let Some((_, option)) = options.iter().find(|(given, _)| *given) {
-        return Err(bad_input(format!(
-            "{option}: a shared file has its own format, scheduler, machine and experiment; leave \
-             the option out"
-        )));
-    }
+    args.refuse_options("a shared file")?;
     if shared.contains(&false) {
         return Err(bad_input(
             "shared files and other programs' results: import one kind at a time",

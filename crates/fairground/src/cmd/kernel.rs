@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground kernel pull|build|examples|use|calibrate`: the kernels that virtual machines boot.
+//! `fairground kernel pull|build|examples|use|boots|calibrate`: the kernels that virtual machines boot.
 
 pub mod build;
 pub mod calibrate;
@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Subcommand;
 use execution::locations::data_folder;
 use serde::Serialize;
 use vm::kernels::{self, Kernel, Own};
+use vm::saved;
 
 use crate::exit::bad_input;
 use crate::output::{self, Format};
@@ -54,6 +55,12 @@ enum Action {
         #[arg(long)]
         name: Option<String>,
     },
+    /// Say how much space the saved boots take, or remove them
+    Boots {
+        /// Remove them; the next boots make them again
+        #[arg(long)]
+        remove: bool,
+    },
     /// Measure what a kernel's work costs, for the simulator
     Calibrate(calibrate::Args),
 }
@@ -80,6 +87,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
             let folder = kernels::pull_examples(&home, &mut |note| output::tell(note))?;
             output::print(&format!("{}\n", folder.display()))?;
         }
+        Action::Boots { remove } => output::print(&boots(&home, remove)?)?,
         Action::Calibrate(args) => return calibrate::run(args),
         Action::Build(args) => return build::run(args),
         Action::Use { file, config, name } => {
@@ -87,6 +95,19 @@ pub fn run(args: Args) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is said of the saved boots.
+fn boots(home: &Path, remove: bool) -> Result<String> {
+    let folder = saved::folder(home);
+    let (count, bytes) = saved::space(&folder);
+    if remove {
+        saved::clear(&folder).with_context(|| format!("removing {}", folder.display()))?;
+    }
+    let states = if count == 1 { "saved boot" } else { "saved boots" };
+    let removed = if remove { "removed: " } else { "" };
+    let mib = bytes.div_ceil(1 << 20);
+    Ok(format!("{removed}{count} {states}, {mib} MiB, in {}\n", folder.display()))
 }
 
 /// Adds an image after a look at its configuration.

@@ -133,6 +133,7 @@ pub fn run<'a>(
         files: objects::guest_files(&objects).expect("objects as files"),
         accelerator: Accelerator::Auto,
         emulator: emulator.as_ref(),
+        saved: None,
         resume: Resume::default(),
     };
     let mut records = Vec::new();

@@ -38,7 +38,10 @@ const RTAPP: &str = r#"{
         "video": { "loop": 10, "priority": -5, "run": 1000, "timer": { "ref": "t0", "period": 16666 } },
         "audio": { "instance": 2, "loop": -1, "phases": {
             "first": { "loop": 3, "run": 200, "sleep": 4000 },
-            "second": { "run": 100, "lock": "m0", "unlock": "m0" } } }
+            "second": { "run": 100, "lock": "m0", "unlock": "m0", "run": 50, "dl-runtime": 3000 } } },
+        "writer": { "instance": 0, "mem": 5000, "iorun": 70000, "suspend", "policy": "SCHED_FIFO" },
+        "parent": { "sleep": 9000, "fork": "writer", "fork": "video", "resume": "writer",
+            "timer": { "ref": "unique", "period": 9000, "mode": "absolute" } }
     }
 }
 "#;

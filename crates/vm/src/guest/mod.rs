@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The guest: process 1 of the virtual machine.
 //!
-//! It makes the file systems that programs expect, waits for the kernel's clock, then for each
-//! trial: waits until the machine is idle, announces the trial, executes it, sends the record to
+//! It makes the file systems that programs expect, waits for the kernel's clock, and, where boots
+//! are saved, stops the machine: every boot goes on from there. Then it reads its orders, and for
+//! each trial: waits until the machine is idle, announces the trial, executes it, sends the record to
 //! the host, and kills remaining processes.
 
+mod chance;
+mod fw_cfg;
 mod idle;
+pub(crate) mod pause;
 mod port;
 mod setup;
 
@@ -16,7 +20,8 @@ use anyhow::{Context, Result};
 use model::{Clock, Outcome, Provenance, Record, Trial};
 
 use crate::channel::{self, FrameKind};
-use crate::initramfs::{BOOT_FILE, Boot, TRIALS_FILE};
+use crate::initramfs::{BOOT_FILE, Boot};
+use crate::orders::{self, Orders};
 
 /// Facts about the boot, and the place of the next trial in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,11 +55,17 @@ pub fn run(handle: &mut dyn FnMut(&Trial, GuestFacts) -> Record) -> ! {
 fn run_trials(handle: &mut dyn FnMut(&Trial, GuestFacts) -> Record) -> Result<()> {
     let boot: Boot = serde_json::from_slice(&fs::read(BOOT_FILE)?).context(BOOT_FILE)?;
     setup::make_usable(&boot.path)?;
-    let boot_id = match boot.boot_id {
+    if boot.pauses {
+        stop_when_ready()?;
+    }
+    let Orders { boot_id, trials, objects } = read_orders(boot.pauses)?;
+    for (path, content) in objects {
+        fs::write(&path, content).with_context(|| format!("writing {path} in the guest"))?;
+    }
+    let boot_id = match boot_id {
         Some(boot_id) => boot_id,
         None => fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned(),
     };
-    let trials = read_trials()?;
     port::write(&channel::encode(FrameKind::Hello, boot_id.as_bytes()));
     idle::await_clock();
     for (position, trial) in trials.iter().enumerate() {
@@ -75,9 +86,21 @@ fn run_trials(handle: &mut dyn FnMut(&Trial, GuestFacts) -> Record) -> Result<()
     Ok(())
 }
 
-fn read_trials() -> Result<Vec<Trial>> {
-    let text = fs::read_to_string(TRIALS_FILE).context(TRIALS_FILE)?;
-    text.lines().map(|line| serde_json::from_str(line).context(TRIALS_FILE)).collect()
+/// Returns when the machine goes on.
+fn stop_when_ready() -> Result<()> {
+    idle::await_clock();
+    idle::wait();
+    port::write(&channel::encode(FrameKind::Ready, b""));
+    pause::pause()
+}
+
+/// The orders. Where boots go on from the same state, chance follows from them.
+fn read_orders(is_same_state: bool) -> Result<Orders> {
+    let packed = fw_cfg::read(orders::NAME)?;
+    if is_same_state {
+        chance::follow_from(&packed)?;
+    }
+    Orders::decode(&packed)
 }
 
 fn answer(

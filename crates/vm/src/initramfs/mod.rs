@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The guest's whole file system, made in memory: this program as `/init`, the programs that the
-//! workload names, their libraries, the kernel's configuration, and the trials.
+//! workload names, their libraries, and the kernel's configuration. Trials and schedulers come later
+//! ([`crate::orders`]).
 
 mod cpio;
 mod programs;
@@ -16,8 +17,6 @@ use cpio::Archive;
 
 /// The path of the host's message to the guest.
 pub const BOOT_FILE: &str = "/boot.json";
-/// Where the guest finds its trials, one JSON form per line.
-pub const TRIALS_FILE: &str = "/trials.jsonl";
 /// The folder for compiled schedulers in the guest; the program in the guest points the compiler's
 /// lookup to it.
 pub const OBJECTS_FOLDER: &str = "/objects";
@@ -30,11 +29,11 @@ const PAGES_PER_NOTES: u64 = 64;
 /// While the kernel unpacks, the archive is in memory too; a `tmpfs` may use half of the rest.
 const SHARES: u64 = 3;
 
-/// The host's message to the guest about its boot.
+/// The host's message to the guest about its machine. It is the same in every boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Boot {
-    /// The boot's identity, where the guest must not draw one itself (virtual clock).
-    pub boot_id: Option<String>,
+    /// Whether the guest stops the machine when it is ready, so that it can be saved.
+    pub pauses: bool,
     /// `kvm` or `tcg`.
     pub accelerator: String,
     /// SHA-256 of the kernel image.
@@ -56,10 +55,8 @@ pub struct Contents<'a> {
     pub files: &'a [(String, Vec<u8>)],
     /// The kernel's `uname -r` and configuration file: libbpf looks for `/boot/config-<release>`.
     pub config: Option<(&'a str, &'a Path)>,
-    /// Facts for the guest about its boot.
+    /// Facts for the guest about its machine.
     pub boot: &'a Boot,
-    /// The trials, one JSON form per line.
-    pub trials: &'a str,
 }
 
 /// A guest's file system.
@@ -67,9 +64,11 @@ pub struct Contents<'a> {
 pub struct Image {
     /// The archive that the kernel unpacks.
     pub bytes: Vec<u8>,
-    /// SHA-256 of what the trials meet in it: everything but the trials, the schedulers' objects
-    /// and the boot's own number, which the records have elsewhere.
+    /// SHA-256 of what the trials meet in it: everything but [`message`](Self::message), whose facts
+    /// the records have elsewhere.
     pub sha256: String,
+    /// The content of [`BOOT_FILE`].
+    pub message: String,
 }
 
 /// Packs everything. Equal contents give equal bytes, and nothing else of the host goes in.
@@ -80,19 +79,17 @@ pub fn build(contents: &Contents) -> Result<Image> {
     let mut boot = contents.boot.clone();
     let mut archive = common(contents, &mut boot)?;
     let sha256 = archive.sha256();
-    for (path, content) in contents.files.iter().filter(|(path, _)| is_object(path)) {
-        archive.file(path, 0o755, content);
-    }
-    archive.file(BOOT_FILE, 0o644, &serde_json::to_vec(&boot)?);
-    archive.file(TRIALS_FILE, 0o644, contents.trials.as_bytes());
-    Ok(Image { bytes: archive.finish(), sha256 })
+    let message = serde_json::to_string(&boot)?;
+    archive.file(BOOT_FILE, 0o644, message.as_bytes());
+    Ok(Image { bytes: archive.finish(), sha256, message })
 }
 
-fn is_object(path: &str) -> bool {
+/// Whether a file is a compiled scheduler, which is not in the file system from the start.
+pub fn is_object(path: &str) -> bool {
     path.strip_prefix(OBJECTS_FOLDER).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// What does not depend on the trials' schedulers.
+/// Everything but the message to the guest, whose `PATH` follows from it.
 fn common(contents: &Contents, boot: &mut Boot) -> Result<Archive> {
     let mut archive = Archive::default();
     // The kernel opens /dev/console for init before init can mount anything.
@@ -198,7 +195,7 @@ mod tests {
 
     fn example_with(programs: &[String], parts: &[String]) -> Result<Image> {
         let boot = Boot {
-            boot_id: None,
+            pauses: false,
             accelerator: "tcg".into(),
             kernel_sha256: "00".into(),
             path: "/bin".into(),
@@ -208,10 +205,9 @@ mod tests {
             executable: &executable,
             programs,
             parts,
-            files: &[("/objects/a.json".into(), b"{}".to_vec())],
+            files: &[("/opt/a.json".into(), b"{}".to_vec())],
             config: None,
             boot: &boot,
-            trials: "{}\n",
         })
     }
 
@@ -221,7 +217,7 @@ mod tests {
         let archive = example(std::slice::from_ref(&ls)).unwrap().bytes;
         assert!(archive == example(&[ls]).unwrap().bytes);
         let paths: Vec<String> = cpio::read(&archive).into_iter().map(|entry| entry.0).collect();
-        for path in ["dev/console", "init", "objects/a.json", "boot.json", "trials.jsonl"] {
+        for path in ["dev/console", "init", "objects", "opt/a.json", "boot.json"] {
             assert!(paths.iter().any(|p| p == path), "{path} is missing from {paths:?}");
         }
         assert!(paths.iter().any(|path| path.ends_with("bin/ls")));
@@ -229,26 +225,26 @@ mod tests {
     }
 
     #[test]
-    fn only_what_trials_meet_counts_in_the_hash() {
+    fn schedulers_are_no_part_of_it() {
         let executable = std::env::current_exe().unwrap();
         let boot = Boot {
-            boot_id: Some("virtual-0".into()),
+            pauses: true,
             accelerator: "tcg".into(),
             kernel_sha256: "00".into(),
             path: "/bin".into(),
         };
-        let sha256 = |files: &[(String, Vec<u8>)], trials: &str, boot: &Boot| {
+        let sha256 = |files: &[(String, Vec<u8>)], boot: &Boot| {
             let executable = executable.as_path();
             let (programs, parts, config) = (&[][..], &[][..], None);
-            let contents = Contents { executable, programs, parts, files, config, boot, trials };
-            build(&contents).unwrap().sha256
+            build(&Contents { executable, programs, parts, files, config, boot }).unwrap().sha256
         };
         let object = [("/objects/a.json".into(), b"{}".to_vec())];
         let tree = [("/objectsource/a.c".into(), b"{}".to_vec())];
-        let again = Boot { boot_id: Some("virtual-1".into()), ..boot.clone() };
-        let first = sha256(&[], "{}\n", &boot);
-        assert_eq!(sha256(&object, "{}\n{}\n", &again), first);
-        assert_ne!(sha256(&tree, "{}\n", &boot), first);
+        let other = Boot { kernel_sha256: "01".into(), ..boot.clone() };
+        let first = sha256(&[], &boot);
+        assert_eq!(sha256(&object, &boot), first);
+        assert_eq!(sha256(&[], &other), first);
+        assert_ne!(sha256(&tree, &boot), first);
     }
 
     #[test]

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Boots that go on from a saved state, and what may go wrong with that.
+
+use std::fs;
+
+use sha2::{Digest, Sha256};
+
+use super::*;
+
+/// Removes the notes that say so, and counts them.
+pub fn take_notes(records: &mut [Record]) -> usize {
+    let mut count = 0;
+    for record in records {
+        let notes = &mut record.provenance.notes;
+        let before = notes.len();
+        notes.retain(|note| note != vm::SAVED_BOOT);
+        count += before - notes.len();
+    }
+    count
+}
+
+/// The records, and whether each boot went on from a kept state.
+fn run(kernel: &Kernel, folder: &Path, names: &[&str]) -> (Vec<Record>, usize) {
+    let machine = machine(Clock::Virtual, 1);
+    let trials = trials(&machine, names);
+    let saved = Some(folder.to_owned());
+    let mut records =
+        records(&BootRequest { saved, ..request(kernel, &machine, &trials) }).unwrap();
+    let notes = take_notes(&mut records);
+    (records, notes)
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    files.filter(|path| path.file_name().unwrap().len() == 64).collect()
+}
+
+#[test]
+fn a_state_is_made_once_and_made_again_when_it_is_damaged() {
+    let _turn = shared();
+    let Some(kernel) = kernel("7") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // Two at once: one makes it, the other one waits and goes on from it.
+    let run = |names: &[&str]| run(&kernel, folder, names);
+    let names = ["busy", "busy"];
+    let (one, two) = thread::scope(|scope| {
+        let other = scope.spawn(|| run(&names));
+        (run(&names), other.join().unwrap())
+    });
+    assert_eq!(one.1 + two.1, 2, "one of two boots went on from the other one's state");
+    assert_same(&one.0, &two.0, "the boot that made it and the other one");
+    let [state] = &files(folder)[..] else { panic!("{:?}", files(folder)) };
+    assert_eq!(vm::saved::space(folder), (1, fs::metadata(state).unwrap().len()));
+
+    // Other orders; the guest after a crash goes on from the same state.
+    let (crashed, notes) = run(&["panic", "busy"]);
+    assert_eq!((outcomes(&crashed), notes), (vec!["crashed", "ok"], 2));
+
+    let whole = fs::read(state).unwrap();
+    let mut flipped = whole.clone();
+    flipped[whole.len() / 2] ^= 1;
+    fs::write(state, flipped).unwrap();
+    let (again, notes) = run(&names);
+    assert_eq!(notes, 0);
+    assert_same(&again, &one.0, "the boots before and after the damage");
+    assert_eq!(run(&names).1, 2);
+}
+
+#[test]
+fn a_state_that_qemu_refuses_or_cannot_be_kept_costs_only_time() {
+    let _turn = shared();
+    let Some(kernel) = kernel("6.12") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (fresh, _) = run(&kernel, folder.path(), &["busy"]);
+    let [state] = &files(folder.path())[..] else { panic!("{:?}", files(folder.path())) };
+    // Whole by its sum, and no state of this machine.
+    let nonsense = b"not what QEMU writes";
+    let sum = Sha256::digest(nonsense);
+    fs::write(state, [&b"fairground boot1"[..], &sum[..], &nonsense[..]].concat()).unwrap();
+    let (again, notes) = run(&kernel, folder.path(), &["busy"]);
+    assert_eq!(notes, 0);
+    assert_same(&again, &fresh, "two fresh boots");
+    // A file where the folder would be.
+    let (unkept, notes) = run(&kernel, &folder.path().join(state), &["busy"]);
+    assert_eq!(notes, 0);
+    assert_same(&unkept, &fresh, "a boot that is not kept and one that is");
+}
