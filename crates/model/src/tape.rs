@@ -220,8 +220,8 @@ fn others(tapes: &[Tape]) -> Result<(), TapeFault> {
     Ok(())
 }
 
-/// Several copies of the tapes of groups, as those of larger groups: a group's tapes stand together,
-/// copy after copy. `counts` are the tasks of the groups in one copy.
+/// Several copies of the tapes of groups, as those of larger groups: a group's tapes stand
+/// together, copy after copy. `counts` are the tasks of the groups in one copy.
 pub fn arrange(copies: Vec<Vec<Tape>>, counts: &[u32]) -> Vec<Tape> {
     let many = copies.len() as u32;
     let mut place = Vec::new();

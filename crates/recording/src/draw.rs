@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From what groups do on average to tapes, by chance from a seed.
 //!
-//! The tasks are played in time, each with a CPU of its own: a task computes for a drawn time, wakes
-//! others on the way, draws what it sleeps for, and goes on when that has come. A wait is written
-//! when its waker has been, so the tapes can be played to their ends. A task does as much work for
-//! each second as in the recording, also if CPUs were what it waited for there.
+//! The tasks are played in time, each with a CPU of its own: a task computes for a drawn time,
+//! wakes others on the way, draws what it sleeps for, and goes on when that has come. A wait is
+//! written when its waker has been, so the tapes can be played to their ends. A task does as much
+//! work for each second as in the recording, also if CPUs were what it waited for there.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

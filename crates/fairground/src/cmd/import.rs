@@ -27,9 +27,9 @@ const EXPERIMENT: &str = "imported";
 #[derive(clap::Args)]
 pub struct Args {
     /// Shared files (`fairground share`), folders of chunks (`fairground plan --chunks`), results
-    /// of jitterdebugger, cyclictest, stress-ng (YAML), schbench, hyperfine (JSON), perf bench sched
-    /// messaging, Phoronix Test Suite (composite.xml) or MangoHud (CSV), or a trace of a scheduler
-    /// as text: perf script, trace-cmd report, ftrace
+    /// of jitterdebugger, cyclictest, stress-ng (YAML), schbench, hyperfine (JSON), perf bench
+    /// sched messaging, Phoronix Test Suite (composite.xml) or MangoHud (CSV), or a trace of a
+    /// scheduler as text: perf script, trace-cmd report, ftrace
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Their format, if it cannot be recognised from the content: cyclictest, hyperfine,
