@@ -32,7 +32,7 @@ pub fn guest_files(trials: &[Trial]) -> Vec<(String, Vec<u8>)> {
 /// Why a guest with so much memory cannot play the trials' tapes; `None` if it can.
 pub fn too_large(trials: &[Trial], memory_mib: u32) -> Option<String> {
     let bytes: u64 = texts(trials).values().map(|text| text.len() as u64).sum();
-    let needed_mib = bytes * MEMORY_FACTOR >> 20;
+    let needed_mib = (bytes * MEMORY_FACTOR) >> 20;
     // The kernel, Fairground and the threads have the other half.
     (needed_mib > u64::from(memory_mib) / 2).then(|| {
         format!(

@@ -11,6 +11,7 @@
 //! A line `task` begins a tape, with the thread's number and name at the time of the recording. Its
 //! beats follow, separated by spaces or line ends. Tapes are numbered from 0 in order of the text.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -40,6 +41,9 @@ pub struct Recorded {
     /// What the recording does not tell and what the replay leaves out, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untold: Vec<String>,
+    /// What groups did on average, instead of tapes: these are drawn.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "group")]
+    pub groups: Vec<GroupModel>,
     /// The workload's file.
     #[serde(default)]
     pub file: String,
@@ -49,6 +53,40 @@ pub struct Recorded {
     /// The text, where it is at hand.
     #[serde(skip)]
     pub tapes: Tapes,
+}
+
+/// What the tasks of one group did on average. A list of times is a distribution: each is as likely
+/// as any other.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GroupModel {
+    /// The group's name.
+    pub name: String,
+    /// How many of its tasks were computing, or could have, when the recording began.
+    #[serde(default)]
+    pub begins_computing: u32,
+    /// How often its tasks computed, from a sleep to the next.
+    pub bursts: u64,
+    /// For how long.
+    pub burst_ns: Vec<u64>,
+    /// Sleeps that other tasks ended.
+    #[serde(default)]
+    pub waits: u64,
+    /// Sleeps that timers ended.
+    #[serde(default)]
+    pub timers: u64,
+    /// From a task's timer to its next one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timer_ns: Vec<u64>,
+    /// Sleeps that devices ended.
+    #[serde(default)]
+    pub delays: u64,
+    /// How long those were.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delay_ns: Vec<u64>,
+    /// How often its tasks woke those of other groups, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub wakes: BTreeMap<String, u64>,
 }
 
 /// The text of tapes, shared by all trials of a workload; `None` where only its identity is known.
@@ -182,6 +220,45 @@ fn others(tapes: &[Tape]) -> Result<(), TapeFault> {
     Ok(())
 }
 
+/// Several copies of the tapes of groups, as those of larger groups: a group's tapes stand
+/// together, copy after copy. `counts` are the tasks of the groups in one copy.
+pub fn arrange(copies: Vec<Vec<Tape>>, counts: &[u32]) -> Vec<Tape> {
+    let many = copies.len() as u32;
+    let mut place = Vec::new();
+    let (mut first, mut before) = (0, 0);
+    for count in counts {
+        place.extend((0..*count).map(|number| (before + number, *count)));
+        first += count;
+        before = first * many;
+    }
+    let mut all = vec![Tape::default(); first as usize * copies.len()];
+    for (copy, tapes) in (0..).zip(copies) {
+        let moved =
+            |tape: u32| place.get(tape as usize).map_or(tape, |(at, count)| at + copy * count);
+        for (number, mut tape) in (0..).zip(tapes) {
+            for beat in &mut tape.beats {
+                if let Beat::Wait(other) | Beat::Post(other) = beat {
+                    *other = moved(*other);
+                }
+            }
+            if let Some(to) = all.get_mut(moved(number) as usize) {
+                *to = tape;
+            }
+        }
+    }
+    all
+}
+
+/// Makes timers and devices faster, or slower below 100 %; what tasks compute stays as it is.
+pub fn hurry(tapes: &mut [Tape], percent: u64) {
+    let faster = |ns: u64| (u128::from(ns) * 100 / u128::from(percent.max(1))) as u64;
+    for beat in tapes.iter_mut().flat_map(|tape| &mut tape.beats) {
+        if let Beat::Until(ns) | Beat::Sleep(ns) = beat {
+            *ns = faster(*ns);
+        }
+    }
+}
+
 /// The text of tapes; [`read`] gives the same beats.
 pub fn write(tapes: &[Tape]) -> String {
     let mut text = String::new();
@@ -242,6 +319,22 @@ mod tests {
         );
         assert!(text.lines().all(|line| line.len() <= LINE_BYTES + 20), "{text}");
         assert_eq!(read(&text).unwrap(), tapes);
+    }
+
+    #[test]
+    fn copies_keep_to_themselves() {
+        let one = read("task 1 a\np2\ntask 2 a\nr1\ntask 3 b\nw0").expect("tapes");
+        let two = arrange(vec![one.clone(), one], &[2, 1]);
+        let expected = "task 1 a\np4\ntask 2 a\nr1\ntask 1 a\np5\ntask 2 a\nr1\n\
+                        task 3 b\nw0\ntask 3 b\nw2\n";
+        assert_eq!(write(&two), expected);
+    }
+
+    #[test]
+    fn only_what_comes_from_outside_hurries() {
+        let mut tapes = read("task 1 a\nr300 u300 s30").expect("tapes");
+        hurry(&mut tapes, 150);
+        assert_eq!(tapes[0].beats, [Beat::Run(300), Beat::Until(200), Beat::Sleep(20)]);
     }
 
     #[test]

@@ -87,7 +87,7 @@ fn uses(tapes: &[Tape], groups: &[(String, u32)], group_of: &[usize]) -> Vec<Gro
         let group = &mut uses[*group];
         for beat in &tape.beats {
             match *beat {
-                Beat::Run(ns) => group.cpu_ns += ns,
+                Beat::Run(ns) => group.cpu_ns = group.cpu_ns.saturating_add(ns),
                 Beat::Wait(_) => group.waits += 1,
                 Beat::Until(_) => group.timers += 1,
                 Beat::Sleep(_) => group.delays += 1,
@@ -190,7 +190,7 @@ impl Forward {
 
     fn spend(&mut self, tape: usize, place: usize, ns: u64) {
         let moment = &mut self.at[tape];
-        moment.ns += ns;
+        moment.ns = moment.ns.saturating_add(ns);
         let length_ns = moment.ns - moment.began_ns;
         if length_ns > self.longest.0 {
             self.longest = (length_ns, tape, place + 1);
@@ -218,8 +218,11 @@ impl Forward {
                     path.timer_ns = ns;
                     break;
                 }
-                (Beat::Run(ns), _) => cpu_ns[group_of[own]] += ns,
-                (Beat::Sleep(ns), _) => path.delays_ns += ns,
+                (Beat::Run(ns), _) => {
+                    let sum: &mut u64 = &mut cpu_ns[group_of[own]];
+                    *sum = sum.saturating_add(ns);
+                }
+                (Beat::Sleep(ns), _) => path.delays_ns = path.delays_ns.saturating_add(ns),
                 _ => {}
             }
         }

@@ -3,10 +3,11 @@
 
 use std::fmt::Write;
 
-use model::tape::{self, TIME_NS_MAX};
+use model::tape::{self, GroupModel, TIME_NS_MAX};
 use model::{Beat, Policy, PolicyClass, Tape};
 use toml::Value;
 
+use crate::distill;
 use crate::event::{Recording, TaskIndex};
 use crate::exact::{self, Counts, Scripts};
 use crate::groups::{self, Group};
@@ -37,11 +38,69 @@ impl Choice {
 #[error("{0}")]
 pub struct Empty(String);
 
-/// The workload's file: a head, and a tape for each task.
+/// What of a recording is played.
+struct Played {
+    groups: Vec<Group>,
+    scripts: Scripts,
+    tapes: Vec<Tape>,
+}
+
+/// The workload's file with a tape for each task.
 ///
 /// # Errors
 /// No task is left, or the recording is too long.
 pub fn exact(recording: &Recording, choice: &Choice) -> Result<String, Empty> {
+    let played = played(recording, choice)?;
+    let mut text = String::new();
+    head(&mut text, recording, &played, "a recording");
+    tasks(&mut text, &played.groups, "");
+    facts(&mut text, recording, &played.scripts.counts);
+    let _ = write!(text, "tapes = '''\n{}'''\n", tape::write(&played.tapes));
+    Ok(text)
+}
+
+/// The workload's file with what groups do on average, from which tapes are drawn.
+///
+/// # Errors
+/// As for [`exact`].
+pub fn averages(recording: &Recording, choice: &Choice) -> Result<String, Empty> {
+    let played = played(recording, choice)?;
+    let names = played.groups.iter().map(|it| (it.name.clone(), it.tasks.len() as u32));
+    let models = distill::groups(&played.tapes, &names.collect::<Vec<_>>());
+    let seconds = recording.length_ns.div_ceil(1_000_000_000).max(1);
+    let mut text = String::new();
+    head(&mut text, recording, &played, "the averages of a recording");
+    let _ = write!(
+        text,
+        "\n[parameters]\n# The whole of it so many times, side by side.\ncopies = 1\n\
+         # How fast timers and devices are.\nspeed_percent = 100\n\
+         # How long it is.\nseconds = {seconds}\n\
+         # Other numbers draw other times from the same averages.\ndraw = 1\n"
+    );
+    tasks(&mut text, &played.groups, " * copies");
+    facts(&mut text, recording, &played.scripts.counts);
+    models.iter().for_each(|model| group(&mut text, model));
+    Ok(text)
+}
+
+fn group(text: &mut String, model: &GroupModel) {
+    let GroupModel { name, begins_computing, bursts, burst_ns, waits, timers, timer_ns, .. } =
+        model;
+    let _ = write!(
+        text,
+        "\n[[recording.group]]\nname = {}\nbegins_computing = {begins_computing}\n\
+         bursts = {bursts}\nburst_ns = {burst_ns:?}\nwaits = {waits}\ntimers = {timers}\n\
+         timer_ns = {timer_ns:?}\ndelays = {}\ndelay_ns = {:?}\n",
+        Value::from(name.as_str()),
+        model.delays,
+        model.delay_ns,
+    );
+    let wakes =
+        model.wakes.iter().map(|(name, times)| format!("{} = {times}", Value::from(name.as_str())));
+    let _ = writeln!(text, "wakes = {{ {} }}", wakes.collect::<Vec<_>>().join(", "));
+}
+
+fn played(recording: &Recording, choice: &Choice) -> Result<Played, Empty> {
     if recording.length_ns > TIME_NS_MAX {
         return Err(Empty("the trace is longer than a day; cut out a part of it".into()));
     }
@@ -56,10 +115,7 @@ pub fn exact(recording: &Recording, choice: &Choice) -> Result<String, Empty> {
         return Err(Empty(why));
     }
     let tapes = tapes(recording, &scripts, &groups);
-    let mut text = String::new();
-    head(&mut text, recording, &groups, &scripts);
-    let _ = write!(text, "tapes = '''\n{}'''\n", tape::write(&tapes));
-    Ok(text)
+    Ok(Played { groups, scripts, tapes })
 }
 
 /// The tapes in the order of the groups; beats name them by their numbers.
@@ -82,17 +138,24 @@ fn tapes(recording: &Recording, scripts: &Scripts, groups: &[Group]) -> Vec<Tape
     order.iter().map(tape).collect()
 }
 
-fn head(text: &mut String, recording: &Recording, groups: &[Group], scripts: &Scripts) {
-    let tasks: usize = groups.iter().map(|group| group.tasks.len()).sum();
+fn head(text: &mut String, recording: &Recording, played: &Played, what: &str) {
+    let tasks: usize = played.groups.iter().map(|group| group.tasks.len()).sum();
     let seconds = recording.length_ns as f64 / 1e9;
-    let about =
-        format!("a recording of {seconds:.1} s with {tasks} tasks, from {}", recording.source);
-    let headline: Vec<Value> = headline(groups, scripts).into_iter().map(Value::from).collect();
+    let about = format!("{what} of {seconds:.1} s with {tasks} tasks, from {}", recording.source);
+    let headline: Vec<Value> =
+        headline(&played.groups, &played.scripts).into_iter().map(Value::from).collect();
     let _ = writeln!(text, "about = {}", Value::from(about));
     let _ = writeln!(text, "headline = {}", Value::from(headline));
+}
+
+/// The groups; `times` is what their counts are multiplied by.
+fn tasks(text: &mut String, groups: &[Group], times: &str) {
     for group in groups {
+        let count = group.tasks.len();
+        let count =
+            if times.is_empty() { count.to_string() } else { format!("\"= {count}{times}\"") };
         let _ = writeln!(text, "\n[[task]]\nname = {}", Value::from(group.name.as_str()));
-        let _ = writeln!(text, "count = {}\nrepeat = 1", group.tasks.len());
+        let _ = writeln!(text, "count = {count}\nrepeat = 1");
         if group.policy != Policy::default() {
             let _ = writeln!(text, "policy = {}", policy(&group.policy));
         }
@@ -101,7 +164,6 @@ fn head(text: &mut String, recording: &Recording, groups: &[Group], scripts: &Sc
         }
         text.push_str("steps = [\"tape\"]\n");
     }
-    facts(text, recording, &scripts.counts);
 }
 
 fn facts(text: &mut String, recording: &Recording, counts: &Counts) {

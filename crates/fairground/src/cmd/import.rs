@@ -27,9 +27,9 @@ const EXPERIMENT: &str = "imported";
 #[derive(clap::Args)]
 pub struct Args {
     /// Shared files (`fairground share`), folders of chunks (`fairground plan --chunks`), results
-    /// of jitterdebugger, cyclictest, stress-ng (YAML), schbench, hyperfine (JSON), perf bench sched
-    /// messaging, Phoronix Test Suite (composite.xml) or MangoHud (CSV), or a trace of a scheduler
-    /// as text: perf script, trace-cmd report, ftrace
+    /// of jitterdebugger, cyclictest, stress-ng (YAML), schbench, hyperfine (JSON), perf bench
+    /// sched messaging, Phoronix Test Suite (composite.xml) or MangoHud (CSV), or a trace of a
+    /// scheduler as text: perf script, trace-cmd report, ftrace
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Their format, if it cannot be recognised from the content: cyclictest, hyperfine,
@@ -55,6 +55,10 @@ pub struct Args {
     /// counts as done by devices
     #[arg(long, value_name = "THREAD")]
     only: Vec<String>,
+    /// Of a trace: write what groups of threads do on average instead of what each thread did, to
+    /// make it longer, larger, faster, or to share it without its times
+    #[arg(long)]
+    averages: bool,
     /// Of a trace: play the kernel's own threads too
     #[arg(long)]
     kernel_threads: bool,
@@ -108,7 +112,10 @@ fn is_about_trace(args: &Args) -> bool {
     match args.format.as_deref() {
         Some(name) => name == trace::FORMAT,
         None => {
-            let asked = args.output.is_some() || args.kernel_threads || !args.only.is_empty();
+            let asked = args.output.is_some()
+                || args.averages
+                || args.kernel_threads
+                || !args.only.is_empty();
             asked || args.files.first().is_some_and(|file| trace::is_trace(file))
         }
     }

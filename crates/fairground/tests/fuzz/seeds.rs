@@ -83,7 +83,7 @@ impl Kind {
             Kind::Trial => trials(),
             Kind::Output => [CYCLICTEST, STRESS_NG, PERF].map(Into::into).to_vec(),
             Kind::Trace => traces(),
-            Kind::Recorded => traces().iter().map(|trace| recorded(trace)).collect(),
+            Kind::Recorded => traces().iter().flat_map(|trace| recorded(trace)).collect(),
             Kind::Bundle => vec![shared()],
             Kind::Sealed => vec![seal::open(&shared())],
             Kind::Store => vec![store()],
@@ -113,11 +113,12 @@ fn traces() -> Vec<Vec<u8>> {
     files("crates/fairground/tests/traces", "txt")
 }
 
-fn recorded(trace: &[u8]) -> Vec<u8> {
+fn recorded(trace: &[u8]) -> [Vec<u8>; 2] {
     let bench = Bench::new();
     std::fs::write(bench.path("trace.txt"), trace).expect("a trace");
-    bench.run(&["import", "trace.txt", "-o", "mine.toml"]).success();
-    std::fs::read(bench.path("mine.toml")).expect("a workload")
+    bench.run(&["import", "trace.txt", "-o", "tapes.toml"]).success();
+    bench.run(&["import", "trace.txt", "-o", "like.toml", "--averages"]).success();
+    ["tapes.toml", "like.toml"].map(|file| std::fs::read(bench.path(file)).expect("a workload"))
 }
 
 fn store() -> Vec<u8> {

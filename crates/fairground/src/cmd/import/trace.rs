@@ -36,8 +36,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let target = target(args, file)?;
     let recording = read(file)?;
     let choice = Choice { only: args.only.clone(), kernel_threads: args.kernel_threads };
-    let workload = workload::exact(&recording, &choice)
-        .map_err(|why| bad_input(format!("{}: {why}", file.display())))?;
+    let form = if args.averages { workload::averages } else { workload::exact };
+    let workload =
+        form(&recording, &choice).map_err(|why| bad_input(format!("{}: {why}", file.display())))?;
     let mut out = output::writer(Some(&target))?;
     out.write_all(workload.as_bytes())?;
     out.flush()?;

@@ -40,7 +40,9 @@ pub struct Shown {
 pub fn read(name: &str) -> Result<Shown> {
     let asset = assets::find(Kind::Workload, name, Path::new(""))?;
     let workload = spec::workload::resolve(&asset, &BTreeMap::new(), host_cpus())?.workload;
-    let tapes = spec::tapes::of(&asset)?;
+    let recorded = workload.recording.as_ref();
+    let text = recorded.and_then(|recorded| recorded.tapes.0.as_deref()).unwrap_or_default();
+    let tapes = model::tape::read(text)?;
     let groups = workload.tasks.iter().map(|it| (it.name.clone(), it.count, it.steps.len()));
     Ok(Shown {
         groups: groups.collect(),

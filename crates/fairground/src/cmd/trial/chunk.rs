@@ -63,7 +63,10 @@ fn read(file: &Path) -> Result<Chunk> {
     };
     let mut chunk =
         Chunk::read(&text.map_err(|fault| bad_input(format!("{name}: {fault}")))?, &name)?;
-    chunk.trials.iter_mut().try_for_each(|trial| spec::tapes::fetch(&mut trial.workload))?;
+    chunk
+        .trials
+        .iter_mut()
+        .try_for_each(|trial| spec::tapes::fetch(&mut trial.workload, trial.machine.cpus))?;
     Ok(chunk)
 }
 
