@@ -74,8 +74,8 @@ pub fn run(
     Ok(())
 }
 
-/// What these trials need of the data folder: kernels, which are downloaded if they are missing, the
-/// emulator, and source trees.
+/// What these trials need of the data folder: kernels, which are downloaded if they are missing,
+/// the emulator, and source trees.
 ///
 /// # Errors
 /// When a kernel cannot be found or downloaded.

@@ -136,8 +136,8 @@ fn run_has_help() {
               --effect <PERCENT>       Refuse a plan that could not see a difference of
                                        this many percent, judged by A/A trials
               --fleet <FLEET>          Let a cluster run the trials: slurm, or
-                                       slurm:KEY=VALUE,… with chunk=TRIALS, seconds=N,
-                                       constraint=FEATURES
+                                       slurm:KEY=VALUE,… with files=shared|sent,
+                                       chunk=TRIALS, seconds=N, constraint=FEATURES
               --no-aa                  No A/A trials before real time is measured
           -h, --help                   Print help
     "#]]

@@ -290,9 +290,11 @@ fn nodes_without_a_shared_file_system_get_what_they_need() {
     expect_identical(&bench);
     expect_tidy(&bench, &cluster);
     if ready(&[]) {
-        let run = |store| [&BOOTS[..], &["--scheduler", "./mine.bpf.c", "--store", store]].concat();
+        // A boot with a scheduler that is not built in.
+        let boot = [&BOOTS[..8], &["./mine.bpf.c", "--blocks", "1", "--exploratory"]].concat();
+        let run = |store| [&boot[..], &["--offline", "--store", store]].concat();
         bench.run(&run("vm.db")).success();
-        let far = [&run("far_vm.db")[..], &["--fleet", "slurm:files=sent,chunk=1"]].concat();
+        let far = [&run("far_vm.db")[..], &["--fleet", "slurm:files=sent"]].concat();
         bench.fairground(&far).env("SLURM_CONF", cluster.conf()).assert().success();
         bench.run(&["compare", "--identical", "vm.db", "far_vm.db"]).success();
     }
