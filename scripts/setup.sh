@@ -135,8 +135,8 @@ for group in "$@"; do
         need tbench dbench
         ;;
     *)
-        groups="build vm test docs packages bench kernels emulator slurm sources postgresql programs"
-        echo "setup.sh: unknown group '$group'; the groups are: $groups" >&2
+        groups="build vm test docs packages bench kernels emulator slurm sources postgresql"
+        echo "setup.sh: unknown group '$group'; the groups are: $groups programs" >&2
         exit 2
         ;;
     esac

@@ -11,6 +11,8 @@ use model::{Outcome, Record};
 mod common;
 #[path = "vm/interrupted.rs"]
 mod interrupted;
+#[path = "vm/saved_boots.rs"]
+mod saved_boots;
 #[path = "vm/switch_cost.rs"]
 mod switch_cost;
 use common::{Bench, has_emulator, ready, scheduler, stderr, stdout};

@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use nix::sys::statvfs::statvfs;
 use sha2::{Digest, Sha256};
 
 /// What a state's file begins with, followed by the SHA-256 of the rest. Another version is another
@@ -20,7 +21,9 @@ use sha2::{Digest, Sha256};
 const MAGIC: &[u8; 16] = b"fairground boot1";
 const HEAD: u64 = 16 + 32;
 /// The space that all states together may take; those that were not used for the longest time go.
-const SPACE_MAX: u64 = 2 << 30;
+const SPACE_MAX: u64 = 4 << 30;
+/// What a state leaves free on the disk.
+const LEFT_MIN: u64 = 2 << 30;
 /// A file that is written for longer belongs to a process that was killed.
 const WRITTEN_MAX: Duration = Duration::from_secs(3600);
 /// What begins the name of a file that is written.
@@ -119,6 +122,10 @@ impl Place {
     pub fn keep(&self, state: &mut File) -> Result<()> {
         let writing = || format!("writing {}", self.file().display());
         fs::create_dir_all(&self.folder).with_context(writing)?;
+        let bytes = state.metadata()?.len();
+        if free(&self.folder).is_some_and(|free| free < bytes + LEFT_MIN) {
+            bail!("{}: less than {} GiB would be free", self.folder.display(), LEFT_MIN >> 30);
+        }
         let mut new = tempfile::Builder::new()
             .prefix(UNFINISHED)
             .tempfile_in(&self.folder)
@@ -132,6 +139,12 @@ impl Place {
         trim(&self.folder, self.space_max);
         Ok(())
     }
+}
+
+/// The free bytes of a folder's disk, where the system says it.
+fn free(folder: &Path) -> Option<u64> {
+    let disk = statvfs(folder).ok()?;
+    Some(disk.blocks_available() as u64 * disk.fragment_size() as u64)
 }
 
 fn is_whole(file: &mut File) -> io::Result<bool> {
