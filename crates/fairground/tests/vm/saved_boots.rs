@@ -37,9 +37,8 @@ fn home(bench: &Bench) -> String {
 fn race(bench: &Bench, home: &str, store: &str) -> usize {
     let arguments = [&RACE[..], &OFFLINE, &["--store", store]].concat();
     bench.fairground(&arguments).env("FAIRGROUND_HOME", home).assert().success();
-    let is_saved = |record: &&model::Record| {
-        record.provenance.notes.iter().any(|note| note == vm::SAVED_BOOT)
-    };
+    let is_saved =
+        |record: &&model::Record| record.provenance.notes.iter().any(|note| note == vm::SAVED_BOOT);
     bench.records(store).iter().filter(is_saved).count()
 }
 
