@@ -17,12 +17,18 @@ QUICK       ?=
 CLAIM_STORE ?= replication.fairground.db
 REPLICATION ?= replication.html
 BOOK        := target/book
+# Kernels that `make packages-test` boots, as a folder; empty: one of the mirror.
+KERNELS     ?=
 # The schedulers to soak, e.g. SCHEDULER=./mine.bpf.c; empty: all of schedulers/.
 SCHEDULER   ?=
 # What `make bench` counts: names of schedulers/, or paths of other files; empty: all of schedulers/.
 SCHEDULERS  ?=
 
+# Where `make release` and `make reproducible` write.
+DIST        := target/dist
+
 .PHONY: help race test docs replicate soak bench fuzz validate-statistics build setup programs clean
+.PHONY: deb packages-test release reproducible
 
 help:
 	@echo "make race    boot real kernels, run real schedulers, write $(REPORT)"
@@ -33,6 +39,9 @@ help:
 	@echo "make bench   measure Fairground itself"
 	@echo "make fuzz    give damaged files to each reader; MINUTES=60: for an hour"
 	@echo "make programs   install the real programs that workloads name, and the sources they build"
+	@echo "make deb     make a Debian package of the program and the book"
+	@echo "make packages-test   install the package on fresh Debian 12 and 13, and use it there"
+	@echo "make release   make everything that a release has, in $(DIST); make reproducible: twice, and compare"
 	@echo "make validate-statistics   error rates of the verdicts, on experiments with a known truth"
 
 # Installs what the other targets need, once, and says so before.
@@ -66,7 +75,7 @@ race: build
 
 # Format, lints, licences, unit tests, golden output, the book, and trials on real kernels.
 test: setup
-	@scripts/setup.sh test docs kernels emulator
+	@scripts/setup.sh test docs packages kernels emulator slurm
 	@scripts/sources.sh bzip2 || echo "without these sources the test that builds them is skipped"
 	cargo fmt --all --check
 	cargo clippy $(CARGO_FLAGS) --workspace --all-targets -- -D warnings
@@ -83,6 +92,26 @@ docs:
 	@scripts/setup.sh docs
 	@PATH="$${CARGO_HOME:-$$HOME/.cargo}/bin:$$PATH" mdbook build docs
 	@echo "The book is in $(BOOK)/index.html."
+
+# A package of this build. That of a release is made by `make release`.
+deb: build
+	@scripts/setup.sh packages
+	@scripts/deb.sh $(FAIRGROUND)
+
+# Two commands on a fresh system, install and race, with their times. Needs root, and the mirror of apt.
+packages-test: deb
+	@for codename in bookworm trixie; do \
+		KERNELS=$(KERNELS) scripts/chroot.sh $$codename target/packages/fairground_*.deb all || exit $$?; \
+	done
+
+release:
+	@scripts/setup.sh build packages
+	@scripts/release.sh $(DIST)
+
+# Two releases of the last commit, in two folders, must be the same bytes.
+reproducible:
+	@scripts/setup.sh build packages
+	@scripts/reproducible.sh $(DIST)
 
 # Each claim of claims/, by all its tests except those in full size. Records are kept, so an interrupted
 # replication continues. A complete one rewrites claims/README.md.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Installs what is missing, and says what before it does. Groups: build, vm, test, docs, bench,
-# kernels, emulator, sources, postgresql, programs.
+# Installs what is missing, and says what before it does. Groups: build, vm, test, docs, packages,
+# bench, kernels, emulator, slurm, sources, postgresql, programs.
 #
 # With apt it installs (through sudo if not root); without apt it lists what to install and stops.
 set -eu
@@ -66,6 +66,17 @@ for group in "$@"; do
     docs)
         need_crate mdbook mdbook
         ;;
+    packages)
+        need dpkg-shlibdeps dpkg-dev
+        need lintian lintian
+        need mmdebstrap mmdebstrap
+        need strip binutils
+        need systemctl systemd
+        need xz xz-utils
+        need_crate mdbook mdbook
+        need_crate cargo-deb cargo-deb
+        need_crate cargo-cyclonedx cargo-cyclonedx
+        ;;
     bench)
         need valgrind valgrind
         ;;
@@ -94,6 +105,13 @@ for group in "$@"; do
         need_header zlib.h zlib1g-dev
         /usr/bin/python3 -c 'import ensurepip' 2>/dev/null || packages="$packages python3-venv"
         ;;
+    slurm) # a cluster on this machine, and the other queue that a test drives
+        need munged munge
+        need parallel parallel
+        need sbatch slurm-client
+        need slurmctld slurmctld
+        need slurmd slurmd
+        ;;
     sources) # for the trees of sources.sh
         need gcc gcc
         need make make
@@ -117,8 +135,8 @@ for group in "$@"; do
         need tbench dbench
         ;;
     *)
-        groups="build vm test docs bench kernels emulator sources postgresql programs"
-        echo "setup.sh: unknown group '$group'; the groups are: $groups" >&2
+        groups="build vm test docs packages bench kernels emulator slurm sources postgresql"
+        echo "setup.sh: unknown group '$group'; the groups are: $groups programs" >&2
         exit 2
         ;;
     esac
@@ -158,6 +176,9 @@ for crate in $crates; do
     mdbook)
         CARGO_PROFILE_DEV_DEBUG=0 cargo install --locked --quiet --debug \
             --no-default-features --features search mdbook
+        ;;
+    cargo-cyclonedx) # its work is small
+        CARGO_PROFILE_DEV_DEBUG=0 cargo install --locked --quiet --debug "$crate"
         ;;
     *)
         clang=$(basename -a /usr/bin/clang-[0-9]* | grep -x 'clang-[0-9]*' | sort -V | tail -n 1)

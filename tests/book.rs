@@ -18,5 +18,7 @@ mod page;
 mod project;
 #[path = "book/reference.rs"]
 mod reference;
+#[path = "book/rtapp.rs"]
+mod rtapp;
 
 pub use project::{expect_none, files, is_blessing, root};

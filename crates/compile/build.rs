@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Compiles every scheduler of the project and the probes, and packs the headers for use at run
-//! time.
+//! Compiles every scheduler of the project, the probes and the recorder, and packs the headers for
+//! use at run time.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -33,8 +33,16 @@ const SCHEDULERS: &str = "../../schedulers";
 /// What runs instead of rustc, if anything.
 const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
 const PROBES: &str = "../live/src/probes.bpf.c";
-const PROBES_HEADERS: [&str; 3] =
-    ["../live/src/probes.h", "../live/src/probes_older.h", "../live/src/probes_series.h"];
+const RECORDER: &str = "../live/src/recorder.bpf.c";
+/// Their headers.
+const HEADERS: [&str; 6] = [
+    "../live/src/probes.h",
+    "../live/src/probes_older.h",
+    "../live/src/probes_series.h",
+    "../live/src/recorder.h",
+    "../live/src/recorder_kernel.h",
+    "../live/src/recorder_only.h",
+];
 
 fn main() {
     if let Err(error) = build() {
@@ -46,7 +54,7 @@ fn main() {
 
 fn build() -> Result {
     let own = ["build.rs", "src/clang.rs", "src/guarded.rs", "src/identity.rs", "src/scan.rs"];
-    for watched in own.iter().chain(&[SCHEDULERS, PROBES]).chain(&PROBES_HEADERS) {
+    for watched in own.iter().chain(&[SCHEDULERS, PROBES, RECORDER]).chain(&HEADERS) {
         println!("cargo::rerun-if-changed={watched}");
     }
     println!("cargo::rerun-if-env-changed=BPF_CLANG");
@@ -71,8 +79,11 @@ fn build() -> Result {
     for file in &schedulers {
         write_builtin(&mut code, &clang, &headers, file, &out)?;
     }
-    writeln!(code, "];\npub const PROBES: &[u8] = include_bytes!(\"probes.bpf.o\");")?;
-    fs::write(out.join("probes.bpf.o"), compile(&clang, &headers, Path::new(PROBES))?)?;
+    writeln!(code, "];")?;
+    for (name, file) in [("PROBES", PROBES), ("RECORDER", RECORDER)] {
+        writeln!(code, "pub const {name}: &[u8] = include_bytes!(\"{name}.bpf.o\");")?;
+        fs::write(out.join(format!("{name}.bpf.o")), compile(&clang, &headers, Path::new(file))?)?;
+    }
     fs::write(out.join("embedded.rs"), code)?;
     let read = |name: &str| fs::read_to_string(Path::new(SCHEDULERS).join(name)).ok();
     let identity = |text: &str| identity::identity(text, &read);

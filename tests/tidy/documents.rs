@@ -61,6 +61,21 @@ fn slug(heading: &str) -> String {
 }
 
 #[test]
+fn the_version_is_that_on_top_of_the_changelog() {
+    let text = |name: &str| std::fs::read_to_string(root().join(name)).expect("the file exists");
+    let manifest: toml::Table = text("Cargo.toml").parse().expect("cargo accepts the manifest");
+    let version = manifest["workspace"]["package"]["version"].as_str().expect("a version");
+    let changelog = text("CHANGELOG.md");
+    let newest = changelog.lines().find_map(|line| line.strip_prefix("## ")).expect("an entry");
+    assert_eq!(newest.split([',', ' ']).next(), Some(version), "Cargo.toml and CHANGELOG.md");
+    let others = files()
+        .into_iter()
+        .filter(|file| file.path.starts_with("crates/") && file.is(&["/Cargo.toml"]));
+    let others = others.filter(|file| !file.text.contains("\nversion.workspace = true\n"));
+    expect_none(others.map(|file| format!("{}: version.workspace = true", file.path)).collect());
+}
+
+#[test]
 fn headings_have_the_names_that_links_use() {
     assert_eq!(slug("## How a claim is judged"), "how-a-claim-is-judged");
     assert_eq!(slug("### `[[task]]`, a group"), "task-a-group");

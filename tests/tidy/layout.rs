@@ -7,16 +7,19 @@ use crate::{File, expect_none, files, root};
 
 /// What a crate may know besides `model`; `fairground` may know all.
 const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
-    ("live", &["compile", "parsers", "play", "worker"]),
+    ("live", &["compile", "parsers", "play", "recording", "worker"]),
     ("sim", &["compile", "play", "sandbox", "worker"]),
     // Trials become records wherever they run.
-    ("execution", &["compile", "live", "sim", "spec", "store", "vm"]),
+    ("execution", &["compile", "files", "live", "sim", "spec", "store", "vm"]),
+    // A chunk carries schedulers' texts, its records go where those of local trials go.
+    ("fleet", &["compile", "execution", "files", "spec", "store"]),
     // The compiler reads a stranger's text.
     ("compile", &["sandbox"]),
     // A report is a function of a comparison, whose type the statistics define.
     ("report", &["stats"]),
-    // A file names parsers and measures, and what cannot be played is refused at its line.
-    ("spec", &["files", "parsers", "play", "stats"]),
+    // A file names parsers and measures, draws tapes from averages, and what cannot be played is
+    // refused at its line.
+    ("spec", &["files", "parsers", "play", "recording", "stats"]),
     // Imported text becomes sessions of a store, shared files carry them.
     ("exchange", &["files", "parsers", "store"]),
     // A definition is a file like the others; what is built is kept among the kernels that boot.
@@ -39,17 +42,19 @@ const SILENT: &[&str] = &[
     "sim",
     "kernels",
     "execution",
+    "fleet",
     "store",
     "exchange",
     "stats",
     "report",
+    "recording",
 ];
 
 /// The backends: what links libbpf, QEMU's side of a boot, or native schedulers.
 const BACKENDS: &[&str] = &["live", "vm", "sim"];
 
 /// Crates that read what people and strangers hand to the program.
-const READERS: &[&str] = &["spec", "exchange", "store", "execution", "fairground"];
+const READERS: &[&str] = &["spec", "exchange", "store", "execution", "fleet", "fairground"];
 
 /// Files there that are the kernel's or the program's own, and answers that are asked for.
 const OWN_FILES: &[&str] = &[

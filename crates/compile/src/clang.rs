@@ -26,6 +26,7 @@ pub const FLAGS: &[&str] = &[
     "-Wno-missing-declarations",
     "-fno-color-diagnostics",
     "-fno-caret-diagnostics",
+    "-fdebug-compilation-dir=.",
 ];
 
 /// A compiler's complaint.
@@ -133,7 +134,7 @@ fn read_files(rule: &str) -> Vec<PathBuf> {
 }
 
 fn run(clang: &Path, headers: &Path, source: &Text, object: &Path) -> std::io::Result<Output> {
-    let mut command = reading_a_pipe(clang, source);
+    let mut command = reading_a_pipe(clang, headers, source);
     command
         .args(FLAGS)
         .arg(format!("-D__TARGET_ARCH_{}", arch()))
@@ -149,14 +150,25 @@ fn run(clang: &Path, headers: &Path, source: &Text, object: &Path) -> std::io::R
 }
 
 /// A clang that reads its text from a pipe, so that the compiled text is the hashed one.
-pub fn reading_a_pipe(clang: &Path, source: &Text) -> Command {
-    let folder = absolute(source.folder);
+pub fn reading_a_pipe(clang: &Path, headers: &Path, source: &Text) -> Command {
+    let (folder, headers) = (absolute(source.folder), absolute(headers));
     let mut command = Command::new(clang);
     command.arg("-iquote").arg(&folder);
-    // Debugging information and the verifier's log name the same paths on every host.
-    command.arg(format!("-ffile-prefix-map={}={}", folder.display(), source.folder.display()));
+    // Debugging information and the verifier's log name the same paths on every host. Compilers
+    // disagree which of two maps counts where both match, so they never do.
+    command.arg(prefix_map(&headers, Path::new(HEADERS_NAME)));
+    if !folder.starts_with(&headers) {
+        command.arg(prefix_map(&folder, source.folder));
+    }
     command.args(["-x", "c", "-c", "-"]);
     command
+}
+
+/// The folder of the headers in debugging information.
+const HEADERS_NAME: &str = "headers";
+
+fn prefix_map(from: &Path, to: &Path) -> String {
+    format!("-ffile-prefix-map={}={}", from.display(), to.display())
 }
 
 /// Runs a clang of [`reading_a_pipe`] that writes this object.

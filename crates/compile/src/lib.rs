@@ -37,7 +37,7 @@ mod embedded {
 pub use guarded::stop_at;
 pub use header::{Header, Lineage};
 pub use object::{Compiled, OBJECTS_VARIABLE, find_object, write_object};
-pub use source::{Source, builtin, files, resolve};
+pub use source::{Source, builtin, files, resolve, unpack};
 
 /// Why a scheduler could not be compiled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -146,4 +146,9 @@ pub fn compiler() -> Result<String, NoCompiler> {
 /// The object of the probes that the `live` crate loads.
 pub fn probes_object() -> &'static [u8] {
     embedded::PROBES
+}
+
+/// The object of the recorder that the `live` crate loads.
+pub fn recorder_object() -> &'static [u8] {
+    embedded::RECORDER
 }

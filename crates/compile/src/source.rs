@@ -86,6 +86,28 @@ pub fn files(source: &Source) -> Vec<(String, String)> {
     std::iter::once(own).chain(included(&source.text, &read)).collect()
 }
 
+/// A scheduler from its texts, as [`files`] gives them: they are written into an empty folder,
+/// where the compiler will find them.
+///
+/// # Errors
+/// When a name leaves the folder, or the folder cannot be written.
+pub fn unpack(files: &[(String, String)], folder: &Path) -> Result<Source, CompileError> {
+    for (index, (name, text)) in files.iter().enumerate() {
+        if index > 0 && brought(name).as_ref() == Some(text) {
+            continue;
+        }
+        let place = flat(Path::new(name)).filter(|place| !place.as_os_str().is_empty());
+        let place = place.ok_or_else(|| CompileError::new(name, "leaves its folder".into()))?;
+        let path = folder.join(place);
+        let written = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+        written
+            .and_then(|()| std::fs::write(&path, text))
+            .map_err(|error| CompileError::new(path.display(), format!("not written: {error}")))?;
+    }
+    let own = files.first().map_or("", |(name, _)| name);
+    resolve(&format!("./{own}"), folder)
+}
+
 fn unknown(name: &str) -> CompileError {
     let known: Vec<&str> = embedded::BUILTINS.iter().map(|entry| entry.name).collect();
     let known = known.join(", ");

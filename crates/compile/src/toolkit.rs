@@ -50,6 +50,7 @@ fn unpack(folder: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{clang, native::make};
 
     #[test]
     fn the_headers_are_whole() {
@@ -57,6 +58,39 @@ mod tests {
         unpack(folder.path()).expect("the archive is whole");
         for name in ["vmlinux.h", "scx/common.bpf.h", "scx/compat.bpf.h", "bpf/bpf_helpers.h"] {
             assert!(folder.path().join(name).is_file(), "{name} is missing");
+        }
+    }
+
+    fn holds(bytes: &[u8], words: &str) -> bool {
+        bytes.windows(words.len()).any(|window| window == words.as_bytes())
+    }
+
+    #[test]
+    fn an_object_is_the_same_wherever_the_headers_and_the_scheduler_are() {
+        let clang = clang::find().expect("a compiler");
+        let folders = [(); 2].map(|()| tempfile::tempdir().expect("a temporary folder"));
+        let source = crate::builtin().into_iter().find(|source| source.name == "bore");
+        let text = source.expect("bore is built in").text;
+        let [one, other] = folders.each_ref().map(|folder| {
+            let headers = folder.path().join("somewhere");
+            unpack(&headers).expect("the archive is whole");
+            let source = clang::Text { label: "x/bore.bpf.c", folder: Path::new("x"), text: &text };
+            let (object, _) = clang::compile(&clang, &headers, &source).expect("an object");
+            let native = make::object(&clang, &headers, &source).expect("a native object");
+            assert!(!holds(&[&object[..], &native].concat(), &folder.path().display().to_string()));
+            (object, native)
+        });
+        assert!(one == other, "the objects differ");
+    }
+
+    #[test]
+    fn what_is_embedded_does_not_name_the_folder_where_it_was_built() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        unpack(folder.path()).expect("the archive is whole");
+        let trampolines = std::fs::read(make::trampolines(folder.path())).expect("they are there");
+        let objects = embedded::BUILTINS.iter().map(|entry| entry.object);
+        for object in objects.chain([&trampolines[..], embedded::PROBES]) {
+            assert!(!holds(object, env!("OUT_DIR")) && !holds(object, "/.tmp"));
         }
     }
 }

@@ -2,8 +2,8 @@
 //! Trials in virtual machines, grouped by boot. Boots run in parallel where they do not disturb
 //! each other.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -20,7 +20,7 @@ use crate::objects::{self, Objects};
 use crate::refusal::bad_input;
 use crate::repeated::{Earlier, PlannedBoot};
 use crate::sink::Sink;
-use crate::{Settings, emulators, unsupported};
+use crate::{Settings, emulators, tapes, unsupported};
 use spec::plan;
 
 /// The kernel for contestants that name none: the newest one, which has sched_ext.
@@ -72,6 +72,33 @@ pub fn run(
     let jobs = settings.jobs.unwrap_or_else(|| default_jobs(trials)).clamp(1, boots.len().max(1));
     runner.run_all(boots, jobs);
     Ok(())
+}
+
+/// What these trials need of the data folder: kernels, which are downloaded if they are missing,
+/// the emulator, and source trees.
+///
+/// # Errors
+/// When a kernel cannot be found or downloaded.
+pub fn needed_files(
+    trials: &[Trial],
+    settings: &Settings,
+    sink: &Sink<'_>,
+) -> Result<BTreeSet<PathBuf>> {
+    let is_booted = |trial: &&Trial| trial.backend.boots_kernels();
+    let booted: Vec<Trial> = trials.iter().filter(is_booted).cloned().collect();
+    let mut needed = BTreeSet::new();
+    let folder = |file: PathBuf| file.parent().map(Path::to_owned);
+    if !booted.is_empty() {
+        let found = kernels(&booted, settings, sink)?.into_values();
+        needed.extend(found.filter_map(|kernel| folder(kernel.image)));
+        needed.extend(emulators::of(&booted, &settings.home()?)?.and_then(|it| folder(it.program)));
+    }
+    let programs = trials.iter().filter_map(|trial| trial.workload.program.as_ref());
+    if programs.into_iter().any(|program| !program.sources.is_empty()) {
+        needed.insert(locations::source_trees_in(&settings.home()?));
+    }
+    needed.retain(|path| path.exists());
+    Ok(needed)
 }
 
 /// How many boots of these trials run at a time if there are enough of them; 1 without boots.
@@ -156,7 +183,9 @@ impl BootRunner<'_, '_> {
         {
             return Some(reason);
         }
-        installed::missing(trial).or_else(|| self.packed(std::slice::from_ref(trial)).err())
+        let alone = std::slice::from_ref(trial);
+        let tapes = || tapes::too_large(alone, trial.machine.memory_mib);
+        installed::missing(trial).or_else(tapes).or_else(|| self.packed(alone).err())
     }
 
     /// What these trials' programs need in their guest, or why it cannot be packed or unpacked.
@@ -202,6 +231,7 @@ impl BootRunner<'_, '_> {
         let packed = self.packed(trials).map_err(together)?;
         let mut files = objects::guest_files(self.objects)?;
         files.extend(packed.files()?);
+        files.extend(tapes::guest_files(trials));
         let request = BootRequest {
             kernel: self.kernel(first),
             machine: &first.machine,

@@ -8,7 +8,7 @@ use model::{Clock, Record, Trial};
 use vm::guest::GuestFacts;
 use vm::packing::source_tree;
 
-use crate::{VERSION, objects};
+use crate::{VERSION, objects, tapes};
 
 /// Serves the packed trials, then powers the machine off.
 pub fn serve() -> ! {
@@ -31,5 +31,7 @@ fn answer(trial: &Trial, facts: GuestFacts) -> Record {
         ..Context::default()
     };
     // There is no Ctrl-C in a guest: the host ends the whole machine.
-    live::trial::supervise(trial, &context, &AtomicBool::new(false))
+    let mut trial = trial.clone();
+    tapes::take_from_guest(&mut trial);
+    live::trial::supervise(&trial, &context, &AtomicBool::new(false))
 }

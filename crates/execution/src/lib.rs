@@ -7,11 +7,11 @@
 //! ```
 //!
 //! Read in this order: [`sink`] is where every record goes, [`objects`] prepares schedulers,
-//! [`simulated`] runs trials in the simulator, [`boots`] in virtual machines,
-//! [`emulators`] has what several CPUs in virtual time need, [`repeated`]
-//! continues boots that were interrupted, [`live`] runs trials on this kernel, [`in_guest`] is
-//! the other end inside a virtual machine, [`interrupt`] is Ctrl-C, [`one`] is for verbs that want
-//! a single record.
+//! [`simulated`] runs trials in the simulator, [`boots`] in virtual machines, [`emulators`] has
+//! what several CPUs in virtual time need, [`repeated`] continues boots that were interrupted,
+//! [`tapes`] takes recordings into guests, [`live`] runs trials on this kernel, [`in_guest`] is the
+//! other end inside a virtual machine, [`interrupt`] is Ctrl-C, [`one`] is for verbs that want
+//! records without a store.
 //!
 //! What is not here: how a trial is run, and printing.
 
@@ -27,6 +27,7 @@ pub mod refusal;
 pub mod repeated;
 pub mod simulated;
 pub mod sink;
+pub mod tapes;
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The trials' scheduler files, all compiled before the first trial runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -69,6 +69,34 @@ pub fn prepare(trials: &[Trial], sources: &Sources) -> Result<Prepared> {
             prepared.native.insert(sha256.clone(), native);
         }
         if !simulated && !prepared.bpf.contains_key(sha256) {
+            prepared.bpf.insert(sha256.clone(), object(file, sha256, sources)?);
+        }
+    }
+    Ok(prepared)
+}
+
+/// The scheduler files, with their SHA-256, whose objects each guest of a plan carries.
+pub fn carried(plan: &[Trial]) -> BTreeSet<(String, String)> {
+    let on_kernels = plan.iter().filter(|trial| !trial.backend.is_model());
+    let file = |trial: &Trial| match &trial.contestant.scheduler {
+        SchedulerChoice::File { file, sha256, .. } => Some((file.clone(), sha256.clone())),
+        _ => None,
+    };
+    on_kernels.filter_map(file).collect()
+}
+
+/// Prepares trials of a larger plan, whose guests carry these schedulers.
+///
+/// # Errors
+/// As for [`prepare`].
+pub fn prepare_part(
+    trials: &[Trial],
+    carried: &BTreeSet<(String, String)>,
+    sources: &Sources,
+) -> Result<Prepared> {
+    let mut prepared = prepare(trials, sources)?;
+    for (file, sha256) in carried {
+        if !prepared.bpf.contains_key(sha256) {
             prepared.bpf.insert(sha256.clone(), object(file, sha256, sources)?);
         }
     }

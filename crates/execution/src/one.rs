@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A single trial without a store.
+//! Trials without a store.
+
+use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 use model::{Record, Trial};
 
-use crate::sink::{Hear, Sink};
+use crate::objects::Prepared;
+use crate::sink::{Hear, Keep, Sink};
 use crate::{Settings, emulators, execute, interrupt, objects};
 
 /// Runs the trial, and tells what happens meanwhile. `None`: it was interrupted.
@@ -23,4 +26,20 @@ pub fn one(trial: Trial, settings: &Settings, hear: &mut Hear<'_>) -> Result<Opt
     let prepared = objects::prepare(&trials, &settings.sources)?;
     execute(&trials, &prepared, settings, &Sink::new(&mut keep, hear, &stop))?;
     Ok(answer)
+}
+
+/// Runs prepared trials and hands each record to `keep`. `false`: it was interrupted.
+///
+/// # Errors
+/// When a record cannot be kept, or the lab itself fails.
+pub fn several(
+    trials: &[Trial],
+    prepared: &Prepared,
+    settings: &Settings,
+    keep: &mut Keep<'_>,
+    hear: &mut Hear<'_>,
+) -> Result<bool> {
+    let stop = interrupt::flag()?;
+    execute(trials, prepared, settings, &Sink::new(keep, hear, &stop))?;
+    Ok(!stop.load(Ordering::SeqCst))
 }

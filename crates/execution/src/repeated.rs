@@ -33,6 +33,11 @@ impl Earlier {
         Earlier { records: records.into_iter().filter(is_ours).collect() }
     }
 
+    /// The records of these boots.
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
     /// The image of the guests in which such a boot has run.
     pub fn image(&self, boot: &PlannedBoot) -> Option<&str> {
         let first = &boot.trials[0];

@@ -34,6 +34,7 @@ pub mod output;
 pub mod planned_experiment;
 pub mod records;
 pub mod sessions;
+pub mod size;
 pub mod smallest;
 pub mod stores;
 pub mod summary;

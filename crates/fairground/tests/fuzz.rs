@@ -55,6 +55,8 @@ const READERS: &[Reader] = &[
     Reader { one_of: 2, ..reader("trial", Kind::Trial, Verb::Trial) },
     reader("import", Kind::Folder("crates/fairground/tests/imports", ""), Verb::Import),
     reader("output", Kind::Output, Verb::Import),
+    reader("trace", Kind::Trace, Verb::ImportTrace),
+    reader("recorded", Kind::Recorded, Verb::PlanWorkload),
     reader("bundle", Kind::Bundle, Verb::Import),
     reader("sealed", Kind::Sealed, Verb::ImportSealed),
     Reader { one_of: 2, ..reader("store", Kind::Store, Verb::Compare) },

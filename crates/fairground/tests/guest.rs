@@ -3,12 +3,12 @@
 //! back again. And advice that is asked of virtual machines.
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
 use model::Clock;
 
 mod common;
+use common::folder::{Folder, WORDS};
 use common::{Bench, ready, stdout};
 
 /// A workload that takes milliseconds, and whose numbers need few samples.
@@ -32,70 +32,6 @@ count = 10
 repeat = 200
 steps = [{ receive = { channel = "pipes", bytes = 100 } }]
 "#;
-
-/// What every script begins with: `has FILE WORDS` ends it with the file's text unless it has them.
-const WORDS: &str = r#"
-export FAIRGROUND_HOME=/tmp/home NO_COLOR=1
-fail() { echo "$1:"; tr '\n' '~' < "$2"; exit 1; }
-has() { case "$(cat "$1")" in *"$2"*) ;; *) fail "no '$2' in $1" "$1" ;; esac; }
-state() { cat /sys/kernel/sched_ext/state; }
-"#;
-
-/// A folder that exists in a guest, too, whose /tmp begins empty; with a copy of the program, which
-/// must not be called as the guest's own first process is.
-struct Folder(tempfile::TempDir);
-
-impl Folder {
-    fn new() -> Folder {
-        let folder = Folder(tempfile::tempdir_in("/var/tmp").expect("a folder"));
-        // A process of its own copies: a child that another test forks meanwhile would inherit the
-        // descriptor open for writing, and the copy could not be executed (ETXTBSY).
-        let copied = Command::new("cp")
-            .arg(env!("CARGO_BIN_EXE_fairground"))
-            .arg(folder.path("held"))
-            .status();
-        assert!(copied.expect("cp runs").success(), "a copy of the program");
-        folder
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) -> String {
-        fs::write(self.path(name), text).expect("a file");
-        self.path(name).display().to_string()
-    }
-
-    /// Runs `ask.sh` as root in a guest before a trial of nothing. If it ends badly, so does the
-    /// trial, and says what the script said last.
-    fn ask(&self, script: &str, files: &[&str], programs: &[&str]) {
-        let bench = Bench::new();
-        bench.write(
-            "roomy.toml",
-            "about = \"r\"\ncpus = 1\nmemory_mib = 1024\nclock = \"virtual\"\n",
-        );
-        let script = self.write("ask.sh", &format!("{WORDS}{script}"));
-        let held = self.path("held").display().to_string();
-        let usual = ["sh", "/bin/sh", "cat", "tr", "sleep", &held];
-        let needs = usual.iter().chain(programs).map(|name| format!("\"{name}\" = \"\""));
-        let files = files.iter().copied().chain([&script[..]]).map(|file| format!("\"{file}\""));
-        let text = format!(
-            "about = \"a\"\n[program]\ncommand = [\"sleep\", \"0\"]\nparser = \"none\"\n\
-             prepare = [[\"sh\", \"{script}\"]]\nneeds = {{ {} }}\nfiles = [{}]\n",
-            needs.collect::<Vec<_>>().join(", "),
-            files.collect::<Vec<_>>().join(", "),
-        );
-        bench.write("ask.toml", &text);
-        let trial = ["run", "--on", "vm", "--machine", "roomy.toml", "--scheduler", "kernel:7"];
-        let rest = ["--blocks", "1", "--no-probes", "--timeout", "300", "--offline"];
-        let load = ["--workload", "ask.toml", "--exploratory"];
-        let ended = bench.run(&[&trial[..], &rest, &load].concat());
-        let outcome = bench.records("fairground.db").remove(0).outcome;
-        assert!(outcome.is_ok(), "{}", outcome.reason().replace('~', "\n"));
-        ended.success();
-    }
-}
 
 #[test]
 fn a_live_kernel_is_asked_which_scheduler_to_use() {

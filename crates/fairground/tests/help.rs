@@ -16,6 +16,7 @@ fn alone_it_shows_its_verbs() {
           recommend  Say which scheduler suits you on this machine, or that it makes no difference
           run        Run an experiment; every trial leaves one record in the store
           load       Use a scheduler on this kernel until Ctrl-C
+          record     Record what the tasks of this machine do, as a workload that plays it again
         Read:
           list       Show what there is: schedulers, workloads, machines, experiments, claims, cares, kernels
           compare    Compare records: a table with intervals, or whether two stores are identical
@@ -23,7 +24,7 @@ fn alone_it_shows_its_verbs() {
           explain    Say why tasks waited: what ran instead, which decisions made it, which CPUs idled
           history    Show an experiment's numbers session after session; exit code 1 if the newest is worse
         Exchange:
-          import     Read shared files, or other programs' results, into the store
+          import     Read shared files, chunks' records, or other programs' results, into the store
           share      Make one small sealed file of an experiment's records, for others to import
           export     Export records, histograms and traces to other tools' formats
         Trust:
@@ -33,8 +34,8 @@ fn alone_it_shows_its_verbs() {
           soak       Run schedulers under all kinds of stress: which are ejected, which lose a task or a CPU
           replicate  Test again what others have published, and say what is reproduced and what is not
         Plumbing:
-          plan       Print an experiment's trials, one JSON object per line, and run nothing
-          trial      Read one JSON trial on stdin, run it, write one JSON record on stdout
+          plan       Print an experiment's trials, or cut them into chunks for other machines; run nothing
+          trial      Run one JSON trial from stdin, or a chunk of trials; write a JSON record for each
           kernel     Get and add kernels to boot; measure what a kernel's work costs
           emulator   Build the emulator for several CPUs in virtual time
           store      Say what is wrong with a store, and repair it
@@ -134,6 +135,9 @@ fn run_has_help() {
                                        measure is known to ± this many percent
               --effect <PERCENT>       Refuse a plan that could not see a difference of
                                        this many percent, judged by A/A trials
+              --fleet <FLEET>          Let a cluster run the trials: slurm, or
+                                       slurm:KEY=VALUE,… with files=shared|sent,
+                                       chunk=TRIALS, seconds=N, constraint=FEATURES
               --no-aa                  No A/A trials before real time is measured
           -h, --help                   Print help
     "#]]

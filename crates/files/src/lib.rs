@@ -24,12 +24,20 @@ pub struct Kind {
 
 /// Experiments, workloads, machines, cares, claims, rt-app's files.
 pub const DEFINITION: Kind = Kind { noun: "a definition", most: 4 << 20 };
+/// Workloads with the tapes of a recording.
+pub const RECORDED: Kind = Kind { noun: "a workload", most: 128 << 20 };
+/// Traces of schedulers as text.
+pub const TRACE: Kind = Kind { noun: "a trace", most: 2 << 30 };
 /// Results of other programs.
 pub const RESULT: Kind = Kind { noun: "a result", most: 64 << 20 };
 /// Shared files, packed.
 pub const SHARED: Kind = Kind { noun: "a shared file", most: 128 << 20 };
 /// A trial as JSON.
 pub const TRIAL: Kind = Kind { noun: "a trial", most: 16 << 20 };
+/// Trials of a plan with their schedulers' texts.
+pub const CHUNK: Kind = Kind { noun: "a chunk", most: 1 << 30 };
+/// Records of a chunk; one with a trace has megabytes.
+pub const RECORDS: Kind = Kind { noun: "a file of records", most: 8 << 30 };
 /// A list of files of a source tree.
 pub const LIST: Kind = Kind { noun: "a list", most: 16 << 20 };
 

@@ -27,6 +27,11 @@ pub fn provenance(context: &Context) -> Provenance {
     }
 }
 
+/// Whether this process is root's.
+pub fn is_root() -> bool {
+    nix::unistd::geteuid().is_root()
+}
+
 /// The CPUs that are online, ascending; never empty.
 pub fn cpus_online() -> Vec<u32> {
     let list = line("/sys/devices/system/cpu/online").and_then(|list| cpu_list(&list));

@@ -8,7 +8,7 @@
 //! Read in this order: [`trial`] runs a whole trial; [`player`] plays a workload's steps with
 //! threads and processes; [`program`] runs real programs, whose output the crate `parsers` reads;
 //! [`loader`], [`active`] and [`probes`] deal with the kernel; [`facts`] and [`context`] describe
-//! the machine.
+//! the machine. [`recorder`] measures nothing: it records what the machine's tasks do anyway.
 //!
 //! What is not here: virtual machines, statistics, the store, anything that prints.
 
@@ -22,6 +22,7 @@ pub mod player;
 mod printed;
 pub mod probes;
 pub mod program;
+pub mod recorder;
 pub mod sharing;
 pub mod topology;
 pub mod trial;

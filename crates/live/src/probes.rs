@@ -16,11 +16,12 @@ use model::record::ProbeCost;
 use model::{Histogram, Trace, series};
 
 mod layout;
-mod maps;
+pub(crate) mod maps;
 mod reading;
-mod shared;
+pub(crate) mod shared;
 mod trace;
 
+use crate::facts::is_root;
 use crate::loader::log::{Listener, explain, warnings};
 use crate::loader::variable::{self, Variable};
 use layout::{
@@ -290,7 +291,7 @@ fn check_host(groups: &[String]) -> Result<(), String> {
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
         return Err("this kernel has no BTF (CONFIG_DEBUG_INFO_BTF), which the probes need".into());
     }
-    if !nix::unistd::geteuid().is_root() {
+    if !is_root() {
         return Err("the probes need root".into());
     }
     // The kernel's number of the first PID name space; in another one, our numbers are not the
@@ -324,14 +325,15 @@ fn present_activity(tid: u32) -> Result<u32, String> {
 }
 
 /// `CLOCK_MONOTONIC`, which is what `bpf_ktime_get_ns` reads.
-fn monotonic_ns() -> u64 {
+pub(crate) fn monotonic_ns() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the kernel fills the structure; this clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-fn run_statistics(program: i32) -> Option<(u64, u64)> {
+/// How often a program ran and for how long, as far as the kernel counts that.
+pub(crate) fn run_statistics(program: i32) -> Option<(u64, u64)> {
     let mut info = libbpf_sys::bpf_prog_info::default();
     let mut length = size_of::<libbpf_sys::bpf_prog_info>() as u32;
     // SAFETY: the kernel fills at most `length` bytes of the structure.

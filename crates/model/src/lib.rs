@@ -12,6 +12,7 @@
 //! together. [`progress`] is the events of a running experiment; [`seed`] is the only source of
 //! chance. [`claim`] is a published finding with its tests. [`design`] is what was declared before
 //! an experiment started.
+//! [`tape`] is what the tasks of a recording did.
 //! [`source_tree`] names what backends expect in a folder that a workload compiles.
 //! [`text`] makes strangers' words safe for a terminal.
 //!
@@ -32,6 +33,7 @@ pub mod record;
 pub mod seed;
 pub mod series;
 pub mod source_tree;
+pub mod tape;
 pub mod text;
 pub mod total;
 pub mod trace;
@@ -50,6 +52,7 @@ pub use progress::Progress;
 pub use record::{ActiveScheduler, Measured, Outcome, Provenance, Record};
 pub use seed::Seed;
 pub use series::Series;
+pub use tape::{Beat, Recorded, Tape};
 pub use total::Total;
 pub use trace::{Trace, TraceEvent};
 pub use trial::Trial;

@@ -149,7 +149,7 @@ pub struct Costs {
     pub step_ns: u64,
     /// Its overhead for a job of a timer: two clock reads and the counting.
     pub job_ns: u64,
-    /// A write to a pipe, besides the system call and the copying.
+    /// A write to a pipe or to `/dev/null`, besides the system call and the copying.
     pub write_ns: u64,
     /// A read from a pipe, besides these.
     pub read_ns: u64,
@@ -161,6 +161,8 @@ pub struct Costs {
     pub copy_kib_ns: u64,
     /// Copying one KiB to or from a file in memory, page lookup included.
     pub file_kib_ns: u64,
+    /// Writing one KiB to memory, to a buffer that fits into the last-level cache.
+    pub fill_kib_ns: u64,
     /// The disk's time for each request: a delay, not CPU time.
     pub disk_access_ns: u64,
     /// The disk's time for each KiB.
@@ -202,6 +204,7 @@ impl Costs {
         page_ns: 0,
         copy_kib_ns: 0,
         file_kib_ns: 0,
+        fill_kib_ns: 0,
         disk_access_ns: 0,
         disk_kib_ns: 0,
     };
@@ -245,6 +248,7 @@ impl Default for Costs {
             page_ns: 300,
             copy_kib_ns: 100,
             file_kib_ns: 150,
+            fill_kib_ns: 35,
             disk_access_ns: 80_000,
             disk_kib_ns: 500,
         }

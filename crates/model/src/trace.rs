@@ -65,6 +65,10 @@ pub enum What {
         prio: u32,
         /// The CPU that it will wait on, if known.
         target: u32,
+        /// An interrupt wakes it, and not the task that runs on the CPU. Real kernels' traces do
+        /// not tell.
+        #[serde(default, skip_serializing_if = "is_false")]
+        interrupt: bool,
     },
     /// A new task (`sched_process_fork`).
     Fork {
@@ -216,7 +220,7 @@ mod tests {
         assert!(enqueue.is_decision() && !switch.is_decision());
         let kinds = [
             switch,
-            What::Waking { pid: 1, prio: 49, target: 3 },
+            What::Waking { pid: 1, prio: 49, target: 3, interrupt: true },
             What::Fork { parent: 1, child: 2 },
             What::Exit { pid: 2 },
             enqueue,

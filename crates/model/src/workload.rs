@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::contestant::Policy;
+use crate::tape::Recorded;
 use crate::total::Total;
 
 /// A resolved workload.
@@ -37,6 +38,9 @@ pub struct Workload {
     /// The tasks, played by real threads (or by the simulator).
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "task")]
     pub tasks: Vec<TaskGroup>,
+    /// What was recorded, if the tasks with the step `tape` play a recording.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recording: Option<Recorded>,
     /// A real program that runs together with the tasks; the workload lasts until it ends (it is
     /// stopped at `duration_us` if that comes first). Cannot run in the simulator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -169,6 +173,22 @@ pub enum Step {
         /// How many bytes.
         bytes: u64,
     },
+    /// Write to a buffer of the task's own: memory traffic, without a system call.
+    WriteMemory {
+        /// How many bytes.
+        bytes: u64,
+        /// The buffer's size, 4 MiB if it is left out. Each piece begins at the buffer's start.
+        #[serde(default = "buffer_bytes")]
+        buffer: u64,
+    },
+    /// Write to `/dev/null`: system calls and nothing else.
+    WriteNull {
+        /// How many bytes.
+        bytes: u64,
+        /// The most bytes of one system call, 4 MiB if it is left out.
+        #[serde(default = "buffer_bytes")]
+        buffer: u64,
+    },
     /// Start new processes that play a template group's steps once and exit.
     Fork {
         /// The template group's name.
@@ -191,6 +211,10 @@ pub enum Step {
     Policy(Policy),
     /// Change the CPUs that the task may use.
     Affinity(Vec<u32>),
+    /// Play the task's own tape: what one task of the workload's recording did. The tapes go to the
+    /// tasks of the groups with this step, in order. It is the only step of its group, whose
+    /// `repeat` is 1.
+    Tape,
     /// Play steps and measure how long they take: `span_ns`. Those that take longer than `us` count
     /// as `timeouts`, and so do those that are unfinished and that old at the end of the trial;
     /// these enter `span_ns` with their age. Not in templates.
@@ -234,19 +258,24 @@ pub fn barrier_users(tasks: &[&TaskGroup], barrier: &str) -> u32 {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timer {
-    /// The period. A job that has not come back to its timer one period after its release has
-    /// missed its deadline.
+    /// The period, from the last release to this one. A job that has not come back to its timer one
+    /// period after its release has missed its deadline.
     pub period_us: u64,
     /// Absolute releases form a fixed grid from the task's start, so that lateness is never
-    /// forgiven (no coordinated omission). A relative release is one period after the job came back
-    /// late.
+    /// forgiven (no coordinated omission). A job that comes back late to a relative timer is
+    /// followed by the next one at once, and later releases count from there, as rt-app does it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub relative: bool,
     /// Releases that have wholly passed are skipped and counted as missed, as by a video player
     /// that drops frames. Otherwise they are caught up one after another.
     #[serde(default, skip_serializing_if = "is_false")]
     pub skip: bool,
-    /// Timers with the same name in the same task are one timer; empty: the task's own.
+    /// One timer for all tasks that name it, instead of one for each: the next task that comes gets
+    /// the next release.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub shared: bool,
+    /// Steps with the same name in the same task share one timer, each with its own period; empty:
+    /// the task's own.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
 }
@@ -306,6 +335,11 @@ impl Program {
 
 fn one() -> u32 {
     1
+}
+
+/// rt-app's `mem_buffer_size`.
+fn buffer_bytes() -> u64 {
+    4 << 20
 }
 
 fn is_no_count(count: &u32) -> bool {

@@ -6,7 +6,8 @@
 //!          └─► Refusal (what cannot be played, where, and what to write instead)
 //! ```
 //!
-//! Read in this order: [`script`] resolves a workload; [`op`] is the table of steps; [`limits`] and
+//! Read in this order: [`script`] resolves a workload; [`op`] is the table of steps, [`tapes`] what
+//! the tasks of a recording do; [`limits`] and
 //! [`policy`] are the ranges of numbers; [`timer`] counts releases and deadlines; [`sums`] puts
 //! the groups' numbers together; [`refusal`] is the error of all of them.
 //! What is not here: clocks, threads, costs, files, and the limits of single backends
@@ -19,6 +20,7 @@ pub mod policy;
 pub mod refusal;
 pub mod script;
 pub mod sums;
+pub mod tapes;
 pub mod timer;
 
 pub use op::Op;

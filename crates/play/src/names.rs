@@ -16,6 +16,8 @@ pub struct Names {
     conditions: Vec<String>,
     pub semaphores: Vec<String>,
     pub barriers: Vec<String>,
+    /// The timers that tasks share.
+    pub timers: Vec<String>,
     /// The policies and lists of CPUs that tasks change to.
     pub policies: Vec<Policy>,
     pub affinities: Vec<Vec<u32>>,
@@ -31,6 +33,7 @@ impl Names {
             conditions: Vec::new(),
             semaphores: Vec::new(),
             barriers: Vec::new(),
+            timers: Vec::new(),
             policies: Vec::new(),
             affinities: Vec::new(),
         }
@@ -85,16 +88,23 @@ pub struct Timers {
 }
 
 impl Timers {
-    /// The number of a timer in its task.
-    pub fn number(&mut self, timer: &Timer) -> Result<usize, Refusal> {
+    /// The number of a timer in its task; `shared` are the names of those that tasks share.
+    pub fn number(&mut self, timer: &Timer, shared: &mut Vec<String>) -> Result<usize, Refusal> {
         if timer.period_us == 0 {
             return Err(Refusal::new("a timer's period cannot be 0", "write its period_us"));
         }
-        let period_ns = limits::time_ns(timer.period_us)?;
-        let plan = TimerPlan { period_ns, relative: timer.relative, skip: timer.skip };
+        if timer.shared && timer.name.is_empty() {
+            return Err(Refusal::new("a shared timer needs a name", "write its name"));
+        }
+        let plan = TimerPlan {
+            period_ns: limits::time_ns(timer.period_us)?,
+            relative: timer.relative,
+            skip: timer.skip,
+            shared: timer.shared.then(|| first_use(shared, &timer.name)),
+        };
         let number = first_use(&mut self.names, &timer.name);
         match self.plans.get(number) {
-            Some(known) if *known == plan => return Ok(number),
+            Some(known) if TimerPlan { period_ns: plan.period_ns, ..*known } == plan => {}
             Some(_) => {
                 let message = format!("the timer '{}' was different before", timer.name);
                 return Err(Refusal::new(message, "give each timer of a task its own name"));

@@ -18,7 +18,11 @@ pub enum Op {
     Run(u64),
     RunUntil(u64),
     Sleep(u64),
-    Timer(usize),
+    /// A timer's next release is this long after the last one.
+    Timer {
+        number: usize,
+        period_ns: u64,
+    },
     Lock(usize),
     Unlock(usize),
     /// With `signal` it is a `sync`, which first wakes one waiter.
@@ -49,6 +53,16 @@ pub enum Op {
         sync: bool,
     },
     Read(u64),
+    /// Writes to memory; `buffer` is at most `bytes`.
+    Fill {
+        bytes: u64,
+        buffer: u64,
+    },
+    /// This many writes to `/dev/null` of at most `buffer` bytes each.
+    Discard {
+        bytes: u64,
+        buffer: u64,
+    },
     Fork {
         group: usize,
         count: u32,
@@ -68,6 +82,8 @@ pub enum Op {
         end: usize,
     },
     SpanEnd,
+    /// The tape of the task; see [`crate::Script::tapes`].
+    Tape,
     /// `end` is the position of the matching [`Op::LoopEnd`].
     LoopStart {
         count: u64,
@@ -149,7 +165,10 @@ impl Resolver<'_> {
             Step::RunUs(us) => Op::Run(limits::time_ns(*us)?),
             Step::RunUntilUs(us) => Op::RunUntil(limits::time_ns(*us)?),
             Step::SleepUs(us) => Op::Sleep(limits::time_ns(*us)?),
-            Step::Timer(timer) => Op::Timer(self.timers.number(timer)?),
+            Step::Timer(timer) => Op::Timer {
+                number: self.timers.number(timer, &mut self.names.timers)?,
+                period_ns: limits::time_ns(timer.period_us)?,
+            },
             Step::Send { channel, bytes, fan } => Op::Send {
                 channel: self.names.channel(channel)?,
                 bytes: message_bytes(*bytes)?,
@@ -162,6 +181,14 @@ impl Resolver<'_> {
                 Op::Write { bytes: file_bytes(*bytes)?, sync: *sync }
             }
             Step::ReadFile { bytes } => Op::Read(file_bytes(*bytes)?),
+            Step::WriteMemory { bytes, buffer } => {
+                let (bytes, buffer) = buffered(*bytes, *buffer)?;
+                Op::Fill { bytes, buffer }
+            }
+            Step::WriteNull { bytes, buffer } => {
+                let (bytes, buffer) = buffered(*bytes, *buffer)?;
+                Op::Discard { bytes, buffer }
+            }
             Step::Fork { task, count } => {
                 Op::Fork { group: self.names.template(task)?, count: *count }
             }
@@ -173,6 +200,7 @@ impl Resolver<'_> {
             }
             Step::Exit => Op::Exit,
             Step::Yield => Op::Yield,
+            Step::Tape => Op::Tape,
             Step::Nice(_) | Step::Policy(_) | Step::Affinity(_) => self.change(step)?,
             meeting => self.meeting(meeting)?,
         })
@@ -237,6 +265,12 @@ fn unknown(step: &Step) -> Refusal {
 
 fn message_bytes(bytes: u32) -> Result<u64, Refusal> {
     limits::range("message bytes", u64::from(bytes), 1, BYTES_MAX)
+}
+
+/// A number of bytes, and what of a buffer they reach.
+fn buffered(bytes: u64, buffer: u64) -> Result<(u64, u64), Refusal> {
+    let bytes = limits::range("bytes", bytes, 1, BYTES_MAX)?;
+    Ok((bytes, limits::range("buffer bytes", buffer, 1, BYTES_MAX)?.min(bytes)))
 }
 
 fn file_bytes(bytes: u64) -> Result<u64, Refusal> {

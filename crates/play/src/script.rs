@@ -2,12 +2,14 @@
 //! A workload that can be played: every name is a number, so that playing it neither searches nor
 //! allocates, not even in a forked process.
 
+use model::tape::Beat;
 use model::workload::barrier_users;
 use model::{Channel, Policy, SchedulerChoice, Seed, TaskGroup, Trial, Workload};
 
 use crate::limits::{self, ROUNDS_MAX};
 use crate::names::{Names, Timers};
 use crate::op::Resolver;
+use crate::tapes::{self, Tapes};
 use crate::{Op, PROGRAM, Refusal, TimerPlan, policy};
 
 /// A resolved workload.
@@ -27,10 +29,14 @@ pub struct Script {
     pub semaphores: usize,
     /// How many tasks meet at each barrier.
     pub barriers: Vec<u32>,
+    /// How many timers tasks share.
+    pub timers: usize,
     /// Policies that tasks change to.
     pub policies: Vec<Policy>,
     /// Lists of CPUs that tasks change to; none is empty.
     pub affinities: Vec<Vec<u32>>,
+    /// The tapes of a recording; the numbers in waits and posts are those of semaphores.
+    pub tapes: Vec<Vec<Beat>>,
 }
 
 /// The pipes of one channel; all channels' pipes have consecutive numbers.
@@ -74,6 +80,8 @@ pub struct Group {
     pub finite: bool,
     /// Whether its tasks play spans.
     pub has_spans: bool,
+    /// The number of its first task's tape, if its tasks play tapes.
+    pub first_tape: usize,
 }
 
 /// Inputs of a script besides the workload.
@@ -108,6 +116,7 @@ impl Script {
             workload.tasks.iter().filter(|group| is_played(group)).collect();
         let mut names = Names::new(&tasks, &workload.channels);
         let mut groups: Vec<Group> = Vec::with_capacity(tasks.len());
+        let mut tapes = 0;
         for (index, group) in
             workload.tasks.iter().enumerate().filter(|(_, group)| is_played(group))
         {
@@ -115,8 +124,12 @@ impl Script {
                 .map_err(|refusal| refusal.inside(format_args!("task[{index}]")))?;
             resolved.first_task =
                 groups.last().map_or(0, |last| last.first_task + last.starts_ns.len());
+            resolved.first_tape = tapes;
+            tapes += if resolved.ops == [Op::Tape] { resolved.starts_ns.len() } else { 0 };
             groups.push(resolved);
         }
+        let tapes = Tapes::of(workload, names.semaphores.len())
+            .map_err(|refusal| refusal.inside("recording"))?;
         let barriers = names.barriers.iter().map(|name| barrier_users(&tasks, name)).collect();
         let script = Script {
             groups,
@@ -124,10 +137,12 @@ impl Script {
             channels: pipes(&workload.channels)?,
             locks: names.locks.len(),
             conditions: names.conditions(),
-            semaphores: names.semaphores.len(),
+            semaphores: tapes.semaphores,
             barriers,
+            timers: names.timers.len(),
             policies: names.policies,
             affinities: names.affinities,
+            tapes: tapes.beats,
         };
         script.ends(workload)?;
         Ok(script)
@@ -190,6 +205,15 @@ impl Group {
         self.ops.iter().any(|op| matches!(op, Op::Write { .. } | Op::Read(_)))
     }
 
+    /// The bytes of memory that each of its tasks writes to; 0: none.
+    pub fn memory_bytes(&self) -> u64 {
+        let reached = self.ops.iter().map(|op| match op {
+            Op::Fill { buffer, .. } | Op::Discard { buffer, .. } => *buffer,
+            _ => 0,
+        });
+        reached.max().unwrap_or(0)
+    }
+
     /// The numbers of the groups whose processes its tasks fork, each once, in order of first use.
     pub fn forked(&self) -> Vec<usize> {
         let mut groups = Vec::new();
@@ -224,6 +248,7 @@ fn pipes(channels: &[Channel]) -> Result<Vec<Pipes>, Refusal> {
 
 fn resolve_group(group: &TaskGroup, names: &mut Names, setting: Setting) -> Result<Group, Refusal> {
     check_group(group, setting)?;
+    tapes::check_group(group).map_err(|refusal| refusal.inside("steps"))?;
     let own = group.policy.unwrap_or(setting.policy);
     policy::check(&own).map_err(|refusal| refusal.inside("policy"))?;
     let timers = Timers::default();
@@ -241,6 +266,7 @@ fn resolve_group(group: &TaskGroup, names: &mut Names, setting: Setting) -> Resu
         affinity: group.affinity.clone(),
         timers,
         first_task: 0,
+        first_tape: 0,
         finite: !group.template && (group.repeat.is_some() || ops.contains(&Op::Exit)),
         has_spans: ops.contains(&Op::SpanEnd),
         ops,

@@ -3,8 +3,8 @@
 //! is accepted is played by the simulator and by real threads, with equal counts.
 //!
 //! The shape: one or two groups of one to three tasks that repeat one to three times up to four
-//! steps (`run_us`, `run_until_us`, `sleep_us`, `yield`, `timer`, `read_file`, lock and unlock,
-//! loops and spans up to two deep), with or without an `exit`; and perhaps one pair of groups that
+//! steps (`run_us`, `run_until_us`, `sleep_us`, `yield`, `timer`, `read_file`, `write_memory`,
+//! `write_null`, lock and unlock, loops and spans up to two deep), with or without an `exit`; and perhaps one pair of groups that
 //! passes messages or semaphore posts, a group that meets at a barrier, or one that forks
 //! templates. Every such workload ends by itself, so how often something happens does not depend
 //! on time. Half of the workloads for the first test get one of [`DEFECTS`].
@@ -31,6 +31,8 @@ fn steps() -> impl Strategy<Value = Vec<Value>> {
         (0_u64..50).prop_map(|us| json!({"sleep_us": us})),
         Just(json!("yield")),
         Just(json!({"read_file": {"bytes": 100}})),
+        written("write_memory"),
+        written("write_null"),
         timer(),
     ];
     let step = leaf.prop_recursive(2, 8, 3, |inner| {
@@ -45,13 +47,18 @@ fn steps() -> impl Strategy<Value = Vec<Value>> {
     vec(step, 1..5)
 }
 
-/// The name decides on everything else, so that timers of one name are equal.
+fn written(step: &'static str) -> impl Strategy<Value = Value> {
+    (1_u64..9_000, 1_u64..5_000)
+        .prop_map(move |(bytes, buffer)| json!({step: {"bytes": bytes, "buffer": buffer}}))
+}
+
+/// The name decides on the kind, which is that of every use of a timer.
 fn timer() -> impl Strategy<Value = Value> {
-    (0_u64..3).prop_map(|kind| {
-        let (relative, skip) = (kind == 1, kind == 2);
-        let period_us = 50 + 20 * kind;
+    (0_u64..4, 0_u64..3).prop_map(|(kind, longer)| {
+        let (relative, skip, shared) = (kind == 1, kind == 2, kind == 3);
+        let period_us = 50 + 20 * kind + 30 * longer;
         json!({"timer": {"period_us": period_us, "relative": relative, "skip": skip,
-            "name": format!("t{kind}")}})
+            "shared": shared, "name": format!("t{kind}")}})
     })
 }
 
@@ -130,7 +137,7 @@ fn add_step(workload: &mut Value, step: Value) {
 }
 
 /// What makes a workload unplayable.
-const DEFECTS: [Defect; 18] = [
+const DEFECTS: [Defect; 20] = [
     ("nine timers", |it| {
         for number in 0..9 {
             add_step(it, json!({"timer": {"period_us": 70, "name": format!("n{number}")}}));
@@ -163,9 +170,15 @@ const DEFECTS: [Defect; 18] = [
     ("a timer without a period", |it| add_step(it, json!({"timer": {"period_us": 0}}))),
     ("two timers of one name", |it| {
         add_step(it, json!({"timer": {"period_us": 70, "name": "x"}}));
-        add_step(it, json!({"timer": {"period_us": 80, "name": "x"}}));
+        add_step(it, json!({"timer": {"period_us": 70, "name": "x", "skip": true}}));
     }),
     ("an empty loop", |it| add_step(it, json!({"loop": {"count": 1, "steps": []}}))),
+    ("a shared timer without a name", |it| {
+        add_step(it, json!({"timer": {"period_us": 70, "shared": true}}));
+    }),
+    ("a buffer without room", |it| {
+        add_step(it, json!({"write_memory": {"bytes": 5, "buffer": 0}}));
+    }),
     ("a time out of range", |it| add_step(it, json!({"run_us": 86_400_000_001_u64}))),
 ];
 

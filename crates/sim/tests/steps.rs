@@ -163,6 +163,51 @@ fn a_disk_serves_one_request_after_the_other() {
 }
 
 #[test]
+fn writing_to_memory_is_work_and_to_null_is_calls() {
+    let memory = json!({"write_memory": {"bytes": 1_048_576, "buffer": 4_096}});
+    let mut two = trial(1, 100, json!([{"name": "a", "count": 2, "steps": [memory]}]));
+    two.machine.costs.fill_kib_ns = 1_000;
+    // A tick ends the slice of one of them in the middle of a step of 1.024 ms.
+    let record = run(&two);
+    assert_eq!(cpu_ms(&record, "a"), 100);
+    assert!(value(&record, "involuntary_switches", "a") > 3.0);
+    let discard = json!({"write_null": {"bytes": 10_001, "buffer": 1_000}});
+    let mut calls = trial(1, 100, json!([{"name": "a", "repeat": 1, "steps": [discard]}]));
+    (calls.workload.duration_us, calls.machine.costs.syscall_ns) = (None, 500);
+    let turnaround = run(&calls).measured.histogram("turnaround_ns", "a").unwrap().max;
+    // Eleven calls, and those at the start.
+    assert!((5_500..9_000).contains(&turnaround), "{turnaround}");
+}
+
+#[test]
+fn a_late_job_of_a_relative_timer_is_followed_at_once() {
+    let steps = json!([{"timer": {"period_us": 2_000, "relative": true}}, {"run_us": 3_000}]);
+    let mut late = trial(1, 100, json!([{"name": "a", "repeat": 4, "steps": steps}]));
+    late.workload.duration_us = None;
+    let record = run(&late);
+    assert_eq!(record.measured.histogram("turnaround_ns", "a").unwrap().max, 14_000_000);
+    assert_eq!(value(&record, "deadlines", "a"), 4.0);
+    assert_eq!(value(&record, "deadlines_missed", "a"), 4.0);
+}
+
+#[test]
+fn tasks_take_the_releases_of_a_shared_timer_in_turns() {
+    let timer = json!({"timer": {"period_us": 1_000, "name": "tick", "shared": true}});
+    let mut turns = trial(
+        2,
+        100,
+        json!([
+        {"name": "a", "count": 2, "repeat": 2, "steps": [timer]},
+        {"name": "b", "repeat": 2, "steps": [timer]}]),
+    );
+    turns.workload.duration_us = None;
+    let record = run(&turns);
+    let ends = |group: &str| record.measured.histogram("turnaround_ns", group).unwrap().max;
+    // Six releases, of which each task gets every third.
+    assert_eq!(ends("a").max(ends("b")), 6_000_000);
+}
+
+#[test]
 fn timers_count_what_starvation_misses() {
     let player = json!({"name": "video", "steps": [
         {"run_us": 2_000}, {"timer": {"period_us": 10_000, "skip": true}}]});

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::SpecError;
 use crate::near::{near, quoted};
+use crate::tapes;
 
 /// Every embedded file: `folder/file` and its text.
 const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
@@ -144,10 +145,20 @@ fn at_path(kind: Kind, name: &str, base: &Path) -> Result<Asset, SpecError> {
 
 fn read(path: &Path) -> Result<Asset, SpecError> {
     let label = path.display().to_string();
-    let text = files::text(path, files::DEFINITION).map_err(|fault| unreadable(&label, &fault))?;
+    let text = files::text(path, files::RECORDED).map_err(|fault| unreadable(&label, &fault))?;
+    refuse_large(&text).map_err(|fault| unreadable(&label, &fault))?;
     let stem = stem(path).unwrap_or_default();
     let base = path.parent().unwrap_or(Path::new("")).to_owned();
     Ok(Asset { label, stem, base, text })
+}
+
+/// Only tapes at a file's end may be long; what stands before them is a definition.
+fn refuse_large(text: &str) -> Result<(), files::Fault> {
+    let most = files::DEFINITION.most as usize;
+    match text.len() <= most || tapes::head_bytes(text) <= most {
+        true => Ok(()),
+        false => Err(files::Fault::TooLarge(files::DEFINITION)),
+    }
 }
 
 fn unreadable(label: &str, fault: &files::Fault) -> SpecError {

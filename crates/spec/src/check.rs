@@ -20,6 +20,7 @@ use play::{Refusal, Script, Setting};
 use super::SpecError;
 use super::source::Places;
 
+pub use ending::ends;
 pub use numbers::{NAME_BYTES_MAX, TASKS_MAX};
 pub use play::limits::ENDLESS;
 

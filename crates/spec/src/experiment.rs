@@ -20,6 +20,8 @@ use crate::plan;
 /// The default time limit of a trial, seconds.
 const BLOCKS: u32 = 10;
 const TIMEOUT_S: u64 = 60;
+/// A replay may take this many times as long as its recording, and [`TIMEOUT_S`].
+const REPLAY_FACTOR: u64 = 4;
 const MACHINE: &str = "uniprocessor";
 /// More repeats than this are a mistake.
 const REPEATS_MAX: u32 = 10_000;
@@ -94,6 +96,14 @@ pub fn adhoc(over: &Overrides, host: &Host) -> Result<ResolvedExperiment, SpecEr
     resolve(file, ADHOC.0, Path::new(""), &places, over, host)
 }
 
+/// A recording's replay lasts as long as the recording, and longer where CPUs are slow or fewer.
+fn default_timeout_s(workloads: &[Workload]) -> u64 {
+    let recordings = workloads.iter().filter_map(|workload| workload.recording.as_ref());
+    let longest_us = recordings.map(|recorded| recorded.length_us).max().unwrap_or(0);
+    TIMEOUT_S
+        + (longest_us / 1_000_000).saturating_mul(REPLAY_FACTOR).min(TIMEOUT_S_MAX - TIMEOUT_S)
+}
+
 fn resolve(
     file: ExperimentFile,
     name: &str,
@@ -112,7 +122,8 @@ fn resolve(
     let choices = choices(&file, base, places, over)?;
     let mut notes = Vec::new();
     let Cells { workloads, scaled } = cells::all(&choices, &machines, &mut notes)?;
-    let timeout_s = over.timeout_s.or(file.timeout_s).unwrap_or(TIMEOUT_S);
+    let timeout_s =
+        over.timeout_s.or(file.timeout_s).unwrap_or_else(|| default_timeout_s(&workloads));
     let timeout_s = range(places, "timeout_s", timeout_s, TIMEOUT_S_MAX)?;
     let blocks = over.blocks.or(file.blocks).unwrap_or(BLOCKS);
     let trials_per_boot = over.trials_per_boot.or(file.trials_per_boot).unwrap_or(1);

@@ -30,6 +30,7 @@ pub mod policy;
 pub mod relations;
 pub mod rtapp;
 pub mod source;
+pub mod tapes;
 #[cfg(test)]
 mod tests;
 pub mod workload;

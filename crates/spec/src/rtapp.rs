@@ -1,29 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! rt-app's JSON files as workloads, as they are.
 //!
-//! The grammar is that of rt-app 1.0's `doc/tutorial.txt`: times in µs, `global.duration` in
-//! seconds, events played in the order of their keys, keys made unique by suffixes (`run0`, `run1`,
-//! `sleep_a`). Comments and trailing commas are accepted, as json-c does. Duplicate keys are not:
-//! json-c would keep one of them in silence.
+//! The grammar is that of rt-app's `doc/tutorial.txt`: times in µs, `global.duration` in seconds,
+//! events played in the order of their keys. Comments and trailing commas are accepted, as json-c
+//! does, and so is what its `workgen` completes: keys of tasks, phases and events that repeat, and
+//! a bare `"suspend"`.
 //!
 //! What an event means is in [`model::workload::Step`]. Differences from rt-app:
 //! - `calibration` is ignored: `run` is CPU time, calibrated once per machine.
-//! - Forked tasks are processes, not threads.
-//! - Names longer than 15 bytes are cut, as the kernel does with threads' names.
+//! - Forked tasks are processes, not threads, and their timers begin with them.
+//! - Instances of a task are one group, and the group's name is that of its threads.
+//! - Keys that rt-app does not know are refused, because they may be mistyped.
+//! - A use case that never ends is stopped after [`ENDLESS_S`] seconds.
 
+mod bare;
 mod event;
 mod json;
+mod names;
+mod phase;
+mod scheduling;
 mod task;
+mod timers;
 
 use model::{PolicyClass, Workload};
 
 use super::workload::ResolvedWorkload;
 use super::{SpecError, check};
 use crate::assets::Asset;
+use bare::Completed;
 use json::{Fields, Json};
 
 /// Keys of `global` without effect on a measure: logging, and what Fairground does by itself.
-const IGNORED: [&str; 11] = [
+const IGNORED: [&str; 9] = [
     "calibration",
     "lock_pages",
     "logdir",
@@ -32,71 +40,134 @@ const IGNORED: [&str; 11] = [
     "ftrace",
     "gnuplot",
     "frag",
-    "io_device",
-    "mem_buffer_size",
     "cumulative_slack",
 ];
 
+/// The keys of `global` that have one.
+const KEYS: [&str; 5] =
+    ["duration", "default_policy", "pi_enabled", "mem_buffer_size", "io_device"];
+
 /// The kinds of `resources`; rt-app itself no longer needs them.
-const RESOURCES: [&str; 9] =
-    ["mutex", "wait", "signal", "broadcast", "broad", "sync", "timer", "sleep", "run"];
+const RESOURCES: [&str; 12] = [
+    "mutex",
+    "wait",
+    "signal",
+    "broadcast",
+    "broad",
+    "sync",
+    "timer",
+    "sleep",
+    "run",
+    "mem",
+    "iorun",
+    "barrier",
+];
+
+/// How long a use case is played that rt-app would play until Ctrl-C.
+const ENDLESS_S: u64 = 2;
+
+/// rt-app's default of `mem_buffer_size`.
+const BUFFER_BYTES: u64 = 4 << 20;
 
 /// The settings that hold for all tasks of a file.
 struct Global {
     duration_us: Option<u64>,
     policy: PolicyClass,
+    /// The size of each task's buffer for `mem` and `iorun`.
+    buffer_bytes: u64,
+    /// Whether `iorun` writes to files instead of `/dev/null`.
+    writes_files: bool,
+}
+
+impl Default for Global {
+    fn default() -> Global {
+        Global {
+            duration_us: None,
+            policy: PolicyClass::Other,
+            buffer_bytes: BUFFER_BYTES,
+            writes_files: false,
+        }
+    }
 }
 
 /// Reads an rt-app file for a machine with `cpus` CPUs.
 ///
 /// # Errors
-/// Syntax, duplicate keys, unknown keys, events that are not supported; each with line and column.
+/// Syntax, unknown keys, what is not supported; each with line and column.
 pub fn load(asset: &Asset, cpus: u32) -> Result<ResolvedWorkload, SpecError> {
     let json = Json::new(&asset.label, &asset.text);
-    let tree = json.parse()?;
+    let completed = Completed::new(&asset.text, &json::WORDS);
+    let tree = json.parse(&completed)?;
     let mut notes = Vec::new();
     let mut top = json.fields(&tree, "the file")?;
     let global = match top.take("global") {
         Some(value) => global(&mut json.fields(value, "'global'")?, &mut notes)?,
-        None => Global { duration_us: None, policy: PolicyClass::Other },
+        None => Global::default(),
     };
     if let Some(value) = top.take("resources") {
         resources(&mut json.fields(value, "'resources'")?)?;
     }
     let tasks = top.need("tasks", "name the tasks: {\"tasks\": {\"thread0\": {…}}}")?;
+    let tasks = top.inner_repeated(tasks, "'tasks'")?;
     let mut places = json.places();
-    let tasks =
-        task::tasks(json.fields(tasks, "'tasks'")?, &global, cpus, &mut places, &mut notes)?;
+    let tasks = task::tasks(tasks, &global, cpus, &mut places, &mut notes)?;
     top.finish(&["global", "resources", "tasks"])?;
-    let workload = Workload {
+    let mut workload = Workload {
         name: asset.stem.clone(),
         about: "rt-app file".into(),
         duration_us: global.duration_us,
         tasks,
         ..Workload::default()
     };
+    if !check::ends(&workload) && !workload.tasks.is_empty() {
+        workload.duration_us = Some(ENDLESS_S * 1_000_000);
+        notes.push(format!(
+            "{}: it never ends; it is stopped after {ENDLESS_S} s (\"duration\" in \"global\")",
+            asset.label
+        ));
+    }
     check::check(&workload, cpus, &places)?;
     Ok(ResolvedWorkload { workload, notes })
 }
 
 fn global(fields: &mut Fields, notes: &mut Vec<String>) -> Result<Global, SpecError> {
     let duration_us = match fields.integer("duration")? {
-        None | Some((-1, _)) => None,
+        None | Some((..=0, _)) => None,
         Some((seconds, at)) => Some(microseconds(fields, seconds, at)?),
     };
     let policy = fields.text("default_policy")?;
     let policy =
-        policy.map_or(Ok(PolicyClass::Other), |(name, at)| task::class(fields, name, at))?;
+        policy.map_or(Ok(PolicyClass::Other), |(name, at)| scheduling::class(fields, name, at))?;
     if let Some((true, at)) = fields.boolean("pi_enabled")? {
         let hint = "set it to false: mutexes have no priority inheritance here";
         return Err(fields.error_at(at, "'pi_enabled' is not supported").hint(hint));
     }
+    let buffer_bytes = fields.unsigned("mem_buffer_size")?.unwrap_or(BUFFER_BYTES);
+    let writes_files = device(fields, notes)?;
     let ignored: Vec<&str> = IGNORED.into_iter().filter(|key| fields.take(key).is_some()).collect();
     if !ignored.is_empty() {
         notes.push(format!("{}: ignored in 'global': {}", fields.file(), ignored.join(", ")));
     }
-    fields.finish(&[&["duration", "default_policy", "pi_enabled"], &IGNORED[..]].concat())?;
-    Ok(Global { duration_us, policy })
+    fields.finish(&[&KEYS[..], &IGNORED[..]].concat())?;
+    Ok(Global { duration_us, policy, buffer_bytes, writes_files })
+}
+
+/// Whether `iorun` writes to a file. Nobody's own file is written to, and no device except
+/// `/dev/null`.
+fn device(fields: &mut Fields, notes: &mut Vec<String>) -> Result<bool, SpecError> {
+    match fields.text("io_device")? {
+        None | Some(("/dev/null", _)) => Ok(false),
+        Some((device, at)) if device.starts_with("/dev/") => {
+            let message = format!("'iorun' does not write to the device '{device}'");
+            let hint = "write \"/dev/null\", or a file's name for a file of each task's own";
+            Err(fields.error_at(at, message).hint(hint))
+        }
+        Some((file, _)) => {
+            let instead = "'iorun' writes to a file of each task's own";
+            notes.push(format!("{}: instead of '{file}', {instead}", fields.file()));
+            Ok(true)
+        }
+    }
 }
 
 fn microseconds(fields: &Fields, seconds: i64, at: usize) -> Result<u64, SpecError> {

@@ -11,6 +11,7 @@ mod bad_waits;
 #[rustfmt::skip]
 mod bad_workloads;
 mod good;
+mod good_rtapp;
 #[rustfmt::skip]
 mod rtapp_examples;
 

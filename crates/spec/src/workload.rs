@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::expression::Names;
 use super::near::quoted;
 use super::source::Document;
-use super::{SpecError, check, rtapp};
+use super::{SpecError, check, rtapp, tapes};
 use crate::assets::Asset;
 
 /// The name that expressions use for the machine's CPU count.
@@ -75,7 +75,8 @@ pub fn resolve(asset: &Asset, given: &Names, cpus: u32) -> Result<ResolvedWorklo
     names.insert(CPUS.into(), i64::from(cpus));
     document.evaluate(&names, |path| !is_parameter(path))?;
     document.set_name(&asset.stem)?;
-    let workload = Workload { parameters, ..document.read()? };
+    let mut workload = Workload { parameters, ..document.read()? };
+    tapes::split(asset)?.attach(&mut workload, asset, &document.places)?;
     check::check(&workload, cpus, &document.places)?;
     Ok(ResolvedWorkload { workload, notes: Vec::new() })
 }
@@ -86,7 +87,7 @@ fn is_parameter(path: &str) -> bool {
 
 /// The file with its parameters' defaults evaluated; they may use `cpus` only.
 fn declared(asset: &Asset, cpus: u32) -> Result<(Document, Names), SpecError> {
-    let mut document = Document::parse(&asset.label, &asset.text)?;
+    let mut document = Document::parse(&asset.label, tapes::split(asset)?.head)?;
     let names = BTreeMap::from([(CPUS.to_owned(), i64::from(cpus))]);
     document.evaluate(&names, is_parameter)?;
     let parameters = document.read::<Declared>()?.parameters;

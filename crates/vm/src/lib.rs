@@ -9,9 +9,9 @@
 //!
 //! [`kernels`] finds the image, [`installed`] programs of the host, [`packing`] finds what the
 //! trials' workloads need, [`initramfs`] packs it with the running program as `/init`, `arguments`
-//! describes the machine, `start` starts it in one of two ways, [`saved`] keeps the states of guests
-//! that are ready, `control` tells QEMU to save and to go on, [`orders`] are what a ready guest is
-//! told, [`qemu`] is the process, [`emulator`] is the QEMU for several CPUs in virtual
+//! describes the machine, `start` starts it in one of two ways, [`saved`] keeps the states of
+//! guests that are ready, `control` tells QEMU to save and to go on, [`orders`] are what a ready
+//! guest is told, [`qemu`] is the process, [`emulator`] is the QEMU for several CPUs in virtual
 //! time, `silence` measures how long the guest has said nothing, [`guest`] runs inside it,
 //! [`channel`] carries records out of it, and [`run_trials`] makes sure that every trial gets
 //! exactly one record.
@@ -41,4 +41,4 @@ pub use boot::{FRESH_BOOT, SAVED_BOOT};
 pub use kernels::Kernel;
 pub use qemu::Accelerator;
 pub use request::{BootRequest, Event, Resume};
-pub use trials::{kvm, run_trials};
+pub use trials::{NoKvm, kvm, run_trials};

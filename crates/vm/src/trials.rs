@@ -159,8 +159,7 @@ fn choose(
         (Clock::Real, Accelerator::Auto) => match probe_kvm(request, qemu_version, stop) {
             Ok(()) => Ok(Accelerator::Kvm),
             Err(why) => {
-                // The second line is QEMU's own message.
-                let short = why.lines().take(2).collect::<Vec<_>>().join(": ");
+                let short = why.short();
                 on_event(Event::Note(format!("KVM does not work ({short}); emulating with TCG")));
                 Ok(Accelerator::Tcg)
             }
@@ -169,13 +168,46 @@ fn choose(
     }
 }
 
+/// Why KVM does not boot a kernel here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoKvm {
+    /// This process may not use the device.
+    #[error("/dev/kvm: {0}")]
+    Denied(String),
+    /// The device is not there, or does not open for another reason.
+    #[error("/dev/kvm: {0}")]
+    Absent(String),
+    /// QEMU does not start.
+    #[error("{0}")]
+    NoQemu(String),
+    /// A kernel does not boot, although the device is there.
+    #[error("a probe boot failed: {0}")]
+    NoBoot(String),
+}
+
+impl NoKvm {
+    /// The reason with QEMU's own message, which is the second line.
+    pub fn short(&self) -> String {
+        self.to_string().lines().take(2).collect::<Vec<_>>().join(": ")
+    }
+}
+
+impl From<std::io::Error> for NoKvm {
+    fn from(error: std::io::Error) -> NoKvm {
+        match error.kind() {
+            std::io::ErrorKind::PermissionDenied => NoKvm::Denied(error.to_string()),
+            _ => NoKvm::Absent(error.to_string()),
+        }
+    }
+}
+
 /// Checks once per process that KVM boots a kernel here. Callers use it to choose a machine:
 /// without KVM, a machine with a real clock runs at the emulator's speed.
 ///
 /// # Errors
 /// The reason why KVM does not work.
-pub fn kvm(kernel: &Kernel, executable: &Path) -> std::result::Result<(), String> {
-    let version = qemu::version().map_err(|error| format!("{error:#}"))?;
+pub fn kvm(kernel: &Kernel, executable: &Path) -> std::result::Result<(), NoKvm> {
+    let version = qemu::version().map_err(|error| NoKvm::NoQemu(format!("{error:#}")))?;
     let machine = Machine { clock: Clock::Real, ..Machine::default() };
     let request = BootRequest {
         kernel,
@@ -199,12 +231,10 @@ fn probe_kvm(
     request: &BootRequest,
     qemu_version: &str,
     stop: &AtomicBool,
-) -> std::result::Result<(), String> {
-    static ANSWER: OnceLock<std::result::Result<(), String>> = OnceLock::new();
+) -> std::result::Result<(), NoKvm> {
+    static ANSWER: OnceLock<std::result::Result<(), NoKvm>> = OnceLock::new();
     let probe = || {
-        if let Err(error) = std::fs::OpenOptions::new().read(true).write(true).open("/dev/kvm") {
-            return Err(format!("/dev/kvm: {error}"));
-        }
+        std::fs::OpenOptions::new().read(true).write(true).open("/dev/kvm")?;
         let empty = BootRequest {
             trials: &[],
             programs: Vec::new(),
@@ -227,10 +257,8 @@ fn probe_kvm(
         let boot = BootRun::start(&setup, &Resume::default(), stop);
         match boot.and_then(|mut boot| boot.attend(stop, &mut |_| {})) {
             Ok(End::Finished | End::Stopped) => Ok(()),
-            Ok(End::Broken(why) | End::Emulator(why) | End::Stuck(why)) => {
-                Err(format!("a probe boot failed: {why}"))
-            }
-            Err(error) => Err(format!("a probe boot failed: {error:#}")),
+            Ok(End::Broken(why) | End::Emulator(why) | End::Stuck(why)) => Err(NoKvm::NoBoot(why)),
+            Err(error) => Err(NoKvm::NoBoot(format!("{error:#}"))),
         }
     };
     ANSWER.get_or_init(probe).clone()

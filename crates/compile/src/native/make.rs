@@ -78,7 +78,7 @@ pub fn compile(
     flags: &[&str],
     to: &Path,
 ) -> Result<(), Complaint> {
-    let mut command = reading_a_pipe(clang, source);
+    let mut command = reading_a_pipe(clang, headers, source);
     command
         .args(NATIVE_FLAGS)
         .args(flags)

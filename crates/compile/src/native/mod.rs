@@ -10,7 +10,7 @@
 
 mod facts;
 mod lines;
-mod make;
+pub(crate) mod make;
 mod store;
 
 pub use facts::{Facts, Map, SymbolRange, Variable, VariableKind};

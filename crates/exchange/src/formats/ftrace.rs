@@ -43,7 +43,8 @@ impl TextWriter<'_> {
         let pid = self.current(event);
         let comm = if pid == 0 { "<idle>".into() } else { self.comm(pid, event.cpu) };
         let (seconds, micros) = (event.time_ns / 1_000_000_000, event.time_ns / 1000 % 1_000_000);
-        write!(out, "{comm:>16}-{pid:<7} [{:03}] ..... {seconds:5}.{micros:06}: ", event.cpu)?;
+        let flags = flags(&event.what);
+        write!(out, "{comm:>16}-{pid:<7} [{:03}] {flags} {seconds:5}.{micros:06}: ", event.cpu)?;
         writeln!(out, "{}", self.text(event))?;
         if let What::Switch { next, .. } = event.what {
             self.running.insert(event.cpu, next);
@@ -70,7 +71,7 @@ impl TextWriter<'_> {
                 comm(*prev),
                 comm(*next)
             ),
-            What::Waking { pid, prio, target } => format!(
+            What::Waking { pid, prio, target, .. } => format!(
                 "sched_waking: comm={} pid={pid} prio={prio} target_cpu={target:03}",
                 comm(*pid)
             ),
@@ -92,6 +93,14 @@ impl TextWriter<'_> {
             (_, Some(task)) => task.comm.clone(),
             (_, None) => "<...>".into(),
         }
+    }
+}
+
+/// The kernel's flags: `h` is a hard interrupt.
+fn flags(what: &What) -> &'static str {
+    match what {
+        What::Waking { interrupt: true, .. } => "..h..",
+        _ => ".....",
     }
 }
 

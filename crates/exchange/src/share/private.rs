@@ -108,9 +108,11 @@ impl Owner {
             for contestant in &mut session.experiment.contestants {
                 without_folders(contestant);
             }
+            session.experiment.workloads.iter_mut().for_each(without_folder);
             for record in records {
                 record_facts(record, &mut left_out);
                 without_folders(&mut record.trial.contestant);
+                without_folder(&mut record.trial.workload);
                 record.trial = self.cleaned(&record.trial)?;
                 record.outcome = self.cleaned(&record.outcome)?;
                 record.provenance = self.cleaned(&record.provenance)?;
@@ -193,13 +195,20 @@ fn without_tasks(reason: &str, ours: impl Fn(&str) -> bool) -> String {
     reason.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
+/// A file's name is what is left of its path.
+fn last(path: &mut String) {
+    if let Some((_, name)) = path.rsplit_once('/') {
+        *path = name.to_owned();
+    }
+}
+
+/// A recording is in a file of its owner.
+fn without_folder(workload: &mut model::Workload) {
+    workload.recording.iter_mut().for_each(|recorded| last(&mut recorded.file));
+}
+
 /// A contestant that is named by a path keeps the file's name.
 fn without_folders(contestant: &mut model::Contestant) {
-    let last = |path: &mut String| {
-        if let Some((_, name)) = path.rsplit_once('/') {
-            *path = name.to_owned();
-        }
-    };
     contestant.kernel.as_mut().map(last);
     if let SchedulerChoice::File { file, .. } = &mut contestant.scheduler {
         last(file);

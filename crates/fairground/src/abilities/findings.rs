@@ -4,7 +4,7 @@
 use compile::NoCompiler;
 use live::loader::Obstacle;
 use serde::Serialize;
-use vm::{emulator, qemu};
+use vm::{NoKvm, emulator, qemu};
 
 use super::seen::{Image, Seen};
 
@@ -108,14 +108,18 @@ fn several_cpus(seen: &Seen) -> Finding {
 fn real_time(seen: &Seen) -> Finding {
     let mut lacks = seen.no_machine();
     if let Err(why) = &seen.kvm {
-        let remedy = if why.contains("Permission denied") {
-            "sudo usermod -aG kvm $USER, then log in again; emulated until then"
-        } else if why.contains("probe boot") {
-            "another host or hypervisor; emulated on this one"
-        } else {
-            "switch virtualisation on in the firmware or in the hypervisor; emulated until then"
+        let remedy = match why {
+            NoKvm::Denied(_) => {
+                "sudo usermod -aG kvm $USER, then log in again; emulated until then"
+            }
+            NoKvm::Absent(_) => {
+                "switch virtualisation on in the firmware or in the hypervisor; emulated until then"
+            }
+            NoKvm::NoBoot(_) | NoKvm::NoQemu(_) => {
+                "another host or hypervisor; emulated on this one"
+            }
         };
-        lacks.push(lack(why, remedy));
+        lacks.push(lack(why.short(), remedy));
     }
     let with = "a kernel booted".into();
     complete("virtual machine in real time (KVM)", "--on vm", with, lacks)

@@ -17,7 +17,7 @@ use model::{Backend, Outcome, Program, Seed};
 use spec::assets::{self, Kind};
 use spec::plan;
 use vm::kernels::{self as images, Kernel, Mirror};
-use vm::{emulator, installed, qemu};
+use vm::{NoKvm, emulator, installed, qemu};
 
 use crate::planned_experiment::host_cpus;
 use crate::smallest;
@@ -40,7 +40,7 @@ pub struct Seen {
     /// The kernels that can be booted.
     pub kernels: Result<Vec<Image>, String>,
     /// Whether QEMU runs a kernel with KVM; what is lacking for the probe is not repeated here.
-    pub kvm: Result<(), String>,
+    pub kvm: Result<(), NoKvm>,
     /// The emulator for several CPUs, if it was built.
     pub emulator: Result<Option<String>, String>,
     /// What building it lacks, each with its package.
@@ -81,7 +81,7 @@ impl Seen {
         let qemu = qemu::version().map_err(words);
         Seen {
             release: facts::provenance(&Context::default()).kernel_release,
-            is_root: nix::unistd::geteuid().is_root(),
+            is_root: facts::is_root(),
             has_apt: installed::find("apt-get").is_some(),
             simulator: simulator(),
             compiler: compile::compiler(),
@@ -124,10 +124,10 @@ fn mirror() -> Result<()> {
 }
 
 /// Boots a kernel with KVM, if there are QEMU and a kernel.
-fn kvm(qemu: &Result<String, String>, kernels: &[Kernel]) -> Result<(), String> {
+fn kvm(qemu: &Result<String, String>, kernels: &[Kernel]) -> Result<(), NoKvm> {
     let (Ok(_), Some(kernel)) = (qemu, kernels.first()) else { return Ok(()) };
-    let executable = std::env::current_exe().map_err(|error| error.to_string())?;
-    vm::kvm(kernel, &executable).map_err(|why| why.lines().take(2).collect::<Vec<_>>().join(": "))
+    let executable = std::env::current_exe().map_err(|error| NoKvm::NoBoot(error.to_string()))?;
+    vm::kvm(kernel, &executable)
 }
 
 /// Runs the smallest trial there is.

@@ -61,8 +61,7 @@ pub fn look() -> Result<Host> {
         release: facts.kernel_release,
         fair: active.fair,
         sched_ext,
-        // SAFETY: no arguments.
-        is_root: unsafe { libc::geteuid() } == 0,
+        is_root: live::facts::is_root(),
     })
 }
 

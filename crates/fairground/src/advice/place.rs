@@ -46,7 +46,5 @@ fn without_kvm() -> Result<Option<String>> {
         return Ok(device.err().map(|error| format!("/dev/kvm: {error}")));
     };
     let executable = std::env::current_exe().context("cannot find this program's own file")?;
-    let why = vm::kvm(&kernel, &executable).err();
-    // QEMU's own complaint stands in the line after the probe's result.
-    Ok(why.map(|why| why.lines().take(2).collect::<Vec<_>>().join(": ")))
+    Ok(vm::kvm(&kernel, &executable).err().map(|why| why.short()))
 }

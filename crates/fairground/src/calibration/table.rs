@@ -6,7 +6,7 @@ use model::Costs;
 use serde_json::Value;
 use toml_edit::{DocumentMut, Item, Table};
 
-use super::Fit;
+use super::{DEFINED, Fit};
 use crate::exit::bad_input;
 
 /// The values of the costs with these names, in their order.
@@ -38,20 +38,30 @@ pub fn write(file: &str, fit: &Fit, command: &str, kernel: &str) -> Result<Strin
         file.parse().map_err(|error| bad_input(format!("the machine's file: {error}")))?;
     let mut table = Table::new();
     let Value::Object(costs) = json(&fit.costs) else { return Ok(file.into()) };
-    let guesses = costs.keys().filter(|name| !fit.seen.contains(&name.as_str()));
-    let guesses: Vec<&str> = guesses.map(String::as_str).collect();
-    for name in fit.seen.iter().copied().chain(guesses.iter().copied()) {
+    let defined = DEFINED.map(|(name, _)| name);
+    let is_known = |name: &str| fit.seen.contains(&name) || defined.contains(&name);
+    let guesses: Vec<&str> = costs.keys().map(String::as_str).filter(|it| !is_known(it)).collect();
+    for name in fit.seen.iter().chain(&defined).chain(&guesses).copied() {
         let value = costs[name].as_u64().context("a cost is a whole number")?;
         table.insert(name, toml_edit::value(value as i64));
     }
     table.decor_mut().set_prefix(format!("\n{}", provenance(fit, command, kernel)));
-    if let Some(mut first) = guesses.first().and_then(|name| table.key_mut(name)) {
-        first
-            .leaf_decor_mut()
-            .set_prefix("# Guesses: virtual time on such a machine does not show them.\n");
-    }
+    remark(
+        &mut table,
+        defined.first(),
+        "By definition: an instruction writes eight bytes to memory.",
+    );
+    let guessed = "Guesses: virtual time on such a machine does not show them.";
+    remark(&mut table, guesses.first(), guessed);
     document["costs"] = Item::Table(table);
     Ok(document.to_string())
+}
+
+/// Puts a comment before a key.
+fn remark(table: &mut Table, key: Option<&&str>, text: &str) {
+    if let Some(mut key) = key.and_then(|key| table.key_mut(key)) {
+        key.leaf_decor_mut().set_prefix(format!("# {text}\n"));
+    }
 }
 
 fn provenance(fit: &Fit, command: &str, kernel: &str) -> String {

@@ -39,6 +39,7 @@ impl CampaignOptions {
             resume: self.resume,
             jobs: self.jobs,
             offline: self.offline,
+            fleet: None,
         }
     }
 

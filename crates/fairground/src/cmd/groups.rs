@@ -15,7 +15,7 @@ Examples:
 
 /// The headings and their verbs. Every verb that help shows is in one group.
 pub const GROUPS: [(&str, &[&str]); 5] = [
-    ("Ask", &["recommend", "run", "load"]),
+    ("Ask", &["recommend", "run", "load", "record"]),
     ("Read", &["list", "compare", "report", "explain", "history"]),
     ("Exchange", &["import", "share", "export"]),
     ("Trust", &["check", "doctor", "fidelity", "soak", "replicate"]),

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground import FILE …`: shared files, or other programs' results → records in the store.
+//! `fairground import FILE …`: shared files, folders of chunks, or other programs' results →
+//! records in the store; a trace → a workload file ([`trace`]).
+
+mod campaign;
+mod trace;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,6 +17,7 @@ use crate::{command_line, dates, output};
 use exchange::imports::record::{self, Source};
 use exchange::imports::{self, Fault, Format};
 use exchange::share::{self, Shared};
+use fleet::campaign_folder;
 use spec::near::advice;
 
 /// The experiment of imported records that do not join another one.
@@ -21,13 +26,14 @@ const EXPERIMENT: &str = "imported";
 /// Options of `import`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Shared files (`fairground share`), or results of jitterdebugger, cyclictest, stress-ng
-    /// (YAML), schbench, hyperfine (JSON), perf bench sched messaging, Phoronix Test Suite
-    /// (composite.xml) or MangoHud (CSV)
+    /// Shared files (`fairground share`), folders of chunks (`fairground plan --chunks`), results
+    /// of jitterdebugger, cyclictest, stress-ng (YAML), schbench, hyperfine (JSON), perf bench
+    /// sched messaging, Phoronix Test Suite (composite.xml) or MangoHud (CSV), or a trace of a
+    /// scheduler as text: perf script, trace-cmd report, ftrace
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Their format, if it cannot be recognised from the content: cyclictest, hyperfine,
-    /// jitterdebugger, mangohud, perf, phoronix, schbench or stress-ng
+    /// jitterdebugger, mangohud, perf, phoronix, schbench, stress-ng or trace
     #[arg(long = "as", value_name = "FORMAT")]
     format: Option<String>,
     /// The scheduler that they are results of, instead of what the files say; it is not verified
@@ -42,6 +48,20 @@ pub struct Args {
     /// Where the records go
     #[arg(long, value_name = "FILE", default_value = execution::locations::STORE)]
     store: PathBuf,
+    /// Of a trace: the workload file to write
+    #[arg(short, long, value_name = "FILE.toml")]
+    output: Option<PathBuf>,
+    /// Of a trace: play only threads of this name, again for each further one; what others did
+    /// counts as done by devices
+    #[arg(long, value_name = "THREAD")]
+    only: Vec<String>,
+    /// Of a trace: write what groups of threads do on average instead of what each thread did, to
+    /// make it longer, larger, faster, or to share it without its times
+    #[arg(long)]
+    averages: bool,
+    /// Of a trace: play the kernel's own threads too
+    #[arg(long)]
+    kernel_threads: bool,
 }
 
 /// Imports all files, or none of them.
@@ -49,9 +69,15 @@ pub struct Args {
 /// # Errors
 /// When a file cannot be read or understood, or the store cannot be written.
 pub fn run(args: Args) -> Result<ExitCode> {
+    if args.files.iter().any(|path| campaign_folder::is_one(path)) {
+        return campaigns(&args);
+    }
     let shared: Vec<bool> = args.files.iter().map(|file| is_shared(file)).collect();
     if shared.contains(&true) {
         return shared_files(&args, &shared);
+    }
+    if is_about_trace(&args) {
+        return trace::run(&args);
     }
     let mut files = Vec::new();
     for file in &args.files {
@@ -81,20 +107,53 @@ pub fn run(args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Whether the first file is a trace, or the options are those of one.
+fn is_about_trace(args: &Args) -> bool {
+    match args.format.as_deref() {
+        Some(name) => name == trace::FORMAT,
+        None => {
+            let asked = args.output.is_some()
+                || args.averages
+                || args.kernel_threads
+                || !args.only.is_empty();
+            asked || args.files.first().is_some_and(|file| trace::is_trace(file))
+        }
+    }
+}
+
+/// Imports folders of chunks.
+fn campaigns(args: &Args) -> Result<ExitCode> {
+    args.refuse_options("a folder of chunks")?;
+    if let Some(other) = args.files.iter().find(|path| !campaign_folder::is_one(path)) {
+        let other = other.display();
+        return Err(bad_input(format!("{other}: no folder of chunks; import one kind at a time")));
+    }
+    args.files.iter().try_for_each(|folder| campaign::take_in(folder, &args.store))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Args {
+    /// Refuses options that say what the files themselves say.
+    fn refuse_options(&self, what: &str) -> Result<()> {
+        let options = [
+            (self.format.is_some(), "--as"),
+            (self.scheduler.is_some(), "--scheduler"),
+            (self.machine.is_some(), "--machine"),
+            (self.experiment != EXPERIMENT, "--experiment"),
+        ];
+        match options.iter().find(|(given, _)| *given) {
+            Some((_, option)) => Err(bad_input(format!(
+                "{option}: {what} has its own format, scheduler, machine and experiment; leave \
+                 the option out"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Imports shared files, all or none of them. Nothing in them is ever compiled or run.
 fn shared_files(args: &Args, shared: &[bool]) -> Result<ExitCode> {
-    let options = [
-        (args.format.is_some(), "--as"),
-        (args.scheduler.is_some(), "--scheduler"),
-        (args.machine.is_some(), "--machine"),
-        (args.experiment != EXPERIMENT, "--experiment"),
-    ];
-    if let Some((_, option)) = options.iter().find(|(given, _)| *given) {
-        return Err(bad_input(format!(
-            "{option}: a shared file has its own format, scheduler, machine and experiment; leave \
-             the option out"
-        )));
-    }
+    args.refuse_options("a shared file")?;
     if shared.contains(&false) {
         return Err(bad_input(
             "shared files and other programs' results: import one kind at a time",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground kernel pull|build|examples|use|boots|calibrate`: the kernels that virtual machines boot.
+//! `fairground kernel pull|build|examples|use|boots|calibrate`: the kernels that virtual machines
+//! boot.
 
 pub mod build;
 pub mod calibrate;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground list [KIND]`: what can be named on a command line, and which backends can run it.
+//! `fairground list [KIND [NAME]]`: what can be named on a command line, and which backends can run
+//! it.
+
+mod workload;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,6 +29,9 @@ pub struct Args {
     /// What to show; everything without it
     #[arg(value_enum)]
     kind: Option<What>,
+    /// Of workloads: only this one, a name or a file, with its groups; of a recording also who
+    /// wakes whom
+    name: Option<String>,
     /// Draw the schedulers' lineage: which scheduler took up ideas or code of which other one
     #[arg(long)]
     family: bool,
@@ -81,10 +87,28 @@ pub fn run(args: Args) -> Result<ExitCode> {
     if args.family {
         return family(&args);
     }
+    if let Some(name) = &args.name {
+        return one(name, &args);
+    }
     let lists = lists(args.kind)?;
     match args.format {
         Format::Json => output::print_json(&lists)?,
         Format::Table => output::print(&tables(&lists))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows one workload.
+fn one(name: &str, args: &Args) -> Result<ExitCode> {
+    if args.kind != Some(What::Workloads) {
+        return Err(exit::bad_input(format!(
+            "{name}: only a workload is shown by itself; write `list workloads {name}`"
+        )));
+    }
+    let shown = workload::read(name)?;
+    match args.format {
+        Format::Json => output::print_json(&shown)?,
+        Format::Table => output::print(&workload::text(&shown))?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -24,6 +24,7 @@ mod margin;
 pub mod old_names;
 pub mod plan;
 pub mod recommend;
+pub mod record;
 pub mod replicate;
 pub mod report;
 pub mod run;
@@ -58,6 +59,8 @@ enum Verb {
     Run(run::Args),
     /// Use a scheduler on this kernel until Ctrl-C
     Load(load::Args),
+    /// Record what the tasks of this machine do, as a workload that plays it again
+    Record(record::Args),
     /// Show what there is: schedulers, workloads, machines, experiments, claims, cares, kernels
     List(list::Args),
     /// Compare records: a table with intervals, or whether two stores are identical
@@ -68,7 +71,7 @@ enum Verb {
     Explain(explain::Args),
     /// Show an experiment's numbers session after session; exit code 1 if the newest is worse
     History(history::Args),
-    /// Read shared files, or other programs' results, into the store
+    /// Read shared files, chunks' records, or other programs' results, into the store
     Import(import::Args),
     /// Make one small sealed file of an experiment's records, for others to import
     Share(share::Args),
@@ -84,9 +87,9 @@ enum Verb {
     Soak(soak::Args),
     /// Test again what others have published, and say what is reproduced and what is not
     Replicate(replicate::Args),
-    /// Print an experiment's trials, one JSON object per line, and run nothing
+    /// Print an experiment's trials, or cut them into chunks for other machines; run nothing
     Plan(plan::Args),
-    /// Read one JSON trial on stdin, run it, write one JSON record on stdout
+    /// Run one JSON trial from stdin, or a chunk of trials; write a JSON record for each
     Trial(trial::Args),
     /// Get and add kernels to boot; measure what a kernel's work costs
     Kernel(kernel::Args),
@@ -120,6 +123,7 @@ impl Cli {
             Verb::Recommend(args) => recommend::run(args),
             Verb::Run(args) => run::run(args),
             Verb::Load(args) => load::run(args),
+            Verb::Record(args) => record::run(args),
             Verb::List(args) => list::run(args),
             Verb::Compare(args) => compare::run(args),
             Verb::Report(args) => report::run(args),

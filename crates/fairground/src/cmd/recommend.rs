@@ -220,6 +220,7 @@ fn campaign(args: &Args, race: &Race, budget: Duration) -> Campaign {
             resume: args.resume,
             jobs: None,
             offline: args.offline,
+            fleet: None,
         },
     }
 }

@@ -167,6 +167,7 @@ fn measure(args: &Args, planned: PlannedExperiment) -> Result<Ended> {
         resume: args.resume,
         jobs: args.jobs,
         offline: args.offline,
+        fleet: None,
     };
     let campaign = Campaign { planned, judged_by: JudgedBy::OwnRules, execution };
     ui::watch(|hear| measure::run(campaign, hear))

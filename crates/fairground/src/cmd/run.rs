@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
+use fleet::options::FleetOptions;
 use model::Record;
 use stats::Comparison;
 
 use super::campaign_options::CampaignOptions;
-use crate::measure::{self, Blocks, Campaign, Comparing, Ended, JudgedBy};
+use crate::measure::{self, Blocks, Campaign, Comparing, Ended, Execution, JudgedBy};
 use crate::planned_experiment::PlannedExperiment;
 use crate::{command_line, duration, exit, output, summary, ui};
 
@@ -31,6 +32,11 @@ pub struct Args {
     #[arg(long, value_name = "PERCENT", value_parser = duration::percent)]
     #[arg(conflicts_with = "until")]
     effect: Option<f64>,
+    /// Let a cluster run the trials: slurm, or slurm:KEY=VALUE,… with files=shared|sent,
+    /// chunk=TRIALS, seconds=N, constraint=FEATURES
+    #[arg(long, value_name = "FLEET", value_parser = FleetOptions::parse)]
+    #[arg(conflicts_with = "budget")]
+    fleet: Option<FleetOptions>,
     /// No A/A trials before real time is measured
     #[arg(long, conflicts_with = "effect")]
     no_aa: bool,
@@ -61,7 +67,8 @@ impl Args {
         };
         let comparing = Comparing { blocks, aa_trials: !self.no_aa, effect_percent: self.effect };
         let judged_by = JudgedBy::Comparison(comparing);
-        Campaign { planned, judged_by, execution: self.options.execution() }
+        let execution = Execution { fleet: self.fleet.clone(), ..self.options.execution() };
+        Campaign { planned, judged_by, execution }
     }
 }
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground trial`: one JSON trial on standard input, one JSON record on standard output.
+//! `fairground trial`: one JSON trial on standard input, one JSON record on standard output; or a
+//! chunk of trials, and a record for each.
+
+mod chunk;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -23,19 +27,33 @@ pub struct Args {
     /// Never download a kernel
     #[arg(long)]
     offline: bool,
+    /// Run all trials of this file, which `fairground plan` has printed or cut (-: standard input);
+    /// exit code 0 if each has a record
+    #[arg(long, value_name = "FILE", conflicts_with = "on")]
+    chunk: Option<PathBuf>,
+    /// Append the records to this file instead of printing them, and leave out trials that have one
+    /// there
+    #[arg(long, value_name = "FILE", requires = "chunk")]
+    out: Option<PathBuf>,
+    /// Leave out trials that have a record in this file; may be given several times
+    #[arg(long, value_name = "FILE", requires = "chunk")]
+    done: Vec<PathBuf>,
+    /// Trials at a time, as for `run`
+    #[arg(long, value_name = "N", requires = "chunk")]
+    jobs: Option<usize>,
 }
 
-/// Runs one trial.
+/// Runs one trial, or a chunk.
 ///
 /// # Errors
 /// When the trial cannot be understood, or the lab itself fails.
 pub fn run(args: Args) -> Result<ExitCode> {
+    if let Some(file) = &args.chunk {
+        return chunk::run(file, &args);
+    }
     let mut trial = read()?;
     if let Some(on) = args.on {
         trial.backend = on.into();
-    }
-    if !trial.backend.can_execute() {
-        return Err(bad_input("standard input: an imported trial cannot be run here"));
     }
     let settings = Settings {
         home: locations::data_folder().ok(),
@@ -55,15 +73,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
 fn read() -> Result<Trial> {
     let text = files::stream_text(&mut std::io::stdin(), files::TRIAL)
         .map_err(|fault| bad_input(format!("standard input: {fault}")))?;
-    let trial: Trial = serde_json::from_str(&text).map_err(|error| {
-        bad_input(format!("standard input: not one trial ({error}); `fairground plan` prints some"))
-    })?;
-    if trial.schema != model::trial::SCHEMA {
-        return Err(bad_input(format!(
-            "standard input: the trial has schema {}, this program knows {}",
-            trial.schema,
-            model::trial::SCHEMA
-        )));
-    }
+    let mut trial =
+        fleet::chunk::trial(&text).map_err(|why| bad_input(format!("standard input: {why}")))?;
+    spec::tapes::fetch(&mut trial.workload, trial.machine.cpus)?;
     Ok(trial)
 }

@@ -8,7 +8,8 @@
 //!
 //! Read in this order: [`claimable`] counts comparisons as `stats::compare` will; [`aa`] has the
 //! A/A trials and [`visible`] what follows from them; [`budget`] and [`precision`] decide the
-//! number of blocks, with [`block_count`]; [`session`] runs trials and keeps their records.
+//! number of blocks, with [`block_count`]; [`session`] runs trials and keeps their records, [`far`]
+//! has them run on other machines.
 //!
 //! What is not here: the command line, and printing. The number of blocks never depends on which
 //! contestant is better.
@@ -17,6 +18,7 @@ pub mod aa;
 pub mod block_count;
 pub mod budget;
 pub mod claimable;
+pub mod far;
 pub mod precision;
 pub mod session;
 pub mod visible;
@@ -26,6 +28,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use execution::sink::Hear;
+use fleet::options::FleetOptions;
 use model::Design;
 
 use crate::planned_experiment::PlannedExperiment;
@@ -93,6 +96,8 @@ pub struct Execution {
     pub jobs: Option<usize>,
     /// Whether missing kernels must not be downloaded.
     pub offline: bool,
+    /// The machines that run the trials; `None`: this one.
+    pub fleet: Option<FleetOptions>,
 }
 
 /// How a campaign has ended, if the lab did not fail.

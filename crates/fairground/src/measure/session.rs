@@ -16,6 +16,7 @@ use model::{Backend, Progress, Trial};
 use store::{Filter, Holder, PlanLock, SchedulerSource, Session, Store};
 
 use super::claimable::ClaimableComparisons;
+use super::far::{self, Far, Place};
 use super::{Ended, Execution};
 use crate::planned_experiment::PlannedExperiment;
 use crate::records::Chosen;
@@ -51,6 +52,8 @@ pub struct Sessions<'a> {
 
 /// What one session has to do.
 struct Task {
+    /// The number of the campaign's first session.
+    campaign: i64,
     left: Vec<Trial>,
     prepared: Prepared,
     store: Store,
@@ -89,7 +92,9 @@ impl<'a> Sessions<'a> {
         store.keep_sources(&sources(planned))?;
         let id = store.begin(&session)?;
         self.remark(planned, remarks);
-        let ended = self.execute(planned, Task { left, prepared, store, session: id, earlier });
+        let campaign = session.family.unwrap_or(id);
+        let task = Task { campaign, left, prepared, store, session: id, earlier };
+        let ended = self.execute(planned, task);
         if self.stop.load(Ordering::SeqCst) && ended.is_ok() {
             self.tell(&format!("interrupted; to continue: {}", command_line::resume_command()));
             return Ok(Ended::Interrupted);
@@ -165,7 +170,7 @@ impl<'a> Sessions<'a> {
     }
 
     fn execute(&mut self, planned: &PlannedExperiment, task: Task) -> Result<()> {
-        let Task { left, prepared, store, session, earlier } = task;
+        let Task { campaign, left, prepared, store, session, earlier } = task;
         let trials = planned.trials.len();
         (self.hear)(&Progress::Planned { trials, done: trials - left.len() });
         let settings = Settings {
@@ -176,10 +181,17 @@ impl<'a> Sessions<'a> {
             earlier,
             executable: None,
         };
+        let place = Place { store: store.path().to_owned(), campaign };
         let mut keep = move |record: &model::Record| Ok(store.append(session, record)?);
         let mut hear = |progress: &Progress<'_>| (self.hear)(progress);
         let sink = Sink::new(&mut keep, &mut hear, &self.stop);
-        execution::execute(&left, &prepared, &settings, &sink)
+        match &self.execution.fleet {
+            None => execution::execute(&left, &prepared, &settings, &sink),
+            Some(fleet) => {
+                let jobs = self.execution.jobs;
+                far::run(&Far { fleet, jobs, place, planned, left, settings }, &sink)
+            }
+        }
     }
 
     /// After a failure of the lab: where the records are, and what can be done.

@@ -10,6 +10,7 @@ use assert_cmd::Command;
 use assert_cmd::assert::Assert;
 use store::{Filter, Store};
 
+pub mod folder;
 pub mod hogs;
 
 /// A folder where one test works.

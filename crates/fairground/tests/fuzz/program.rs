@@ -27,6 +27,8 @@ pub enum Verb {
     Trial,
     /// As what others have measured.
     Import,
+    /// As a scheduler's trace.
+    ImportTrace,
     /// As what is under the seal of a shared file.
     ImportSealed,
     /// As a store.
@@ -60,6 +62,7 @@ impl Verb {
             Verb::Replicate => vec!["replicate", file, "--quick", "--blocks", "2"],
             Verb::Trial => vec!["trial"],
             Verb::Import | Verb::ImportSealed => vec!["import", file, "--store", "imported.db"],
+            Verb::ImportTrace => vec!["import", file, "-o", "traced.toml"],
             Verb::Compare => vec!["compare", "--store", file],
         }
     }
@@ -73,7 +76,7 @@ pub fn read(bench: &Bench, verb: &Verb, extension: &str, bytes: &[u8]) -> Result
     let file = bench.path(&format!("input.{extension}"));
     let sealed = matches!(verb, Verb::ImportSealed).then(|| seal::seal(bytes));
     std::fs::write(&file, sealed.as_deref().unwrap_or(bytes)).expect("the input");
-    for leftover in ["imported.db", "fairground.db", "replication.html"] {
+    for leftover in ["imported.db", "fairground.db", "replication.html", "traced.toml"] {
         for end in ["", "-wal", "-shm", ".lock"] {
             let _ = std::fs::remove_file(bench.path(&format!("{leftover}{end}")));
         }

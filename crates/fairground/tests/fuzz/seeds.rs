@@ -19,6 +19,10 @@ pub enum Kind {
     Trial,
     /// What other programs print.
     Output,
+    /// A trace of a scheduler.
+    Trace,
+    /// A workload with a recording.
+    Recorded,
     /// A shared file.
     Bundle,
     /// What is under the seal of a shared file.
@@ -34,7 +38,10 @@ const RTAPP: &str = r#"{
         "video": { "loop": 10, "priority": -5, "run": 1000, "timer": { "ref": "t0", "period": 16666 } },
         "audio": { "instance": 2, "loop": -1, "phases": {
             "first": { "loop": 3, "run": 200, "sleep": 4000 },
-            "second": { "run": 100, "lock": "m0", "unlock": "m0" } } }
+            "second": { "run": 100, "lock": "m0", "unlock": "m0", "run": 50, "dl-runtime": 3000 } } },
+        "writer": { "instance": 0, "mem": 5000, "iorun": 70000, "suspend", "policy": "SCHED_FIFO" },
+        "parent": { "sleep": 9000, "fork": "writer", "fork": "video", "resume": "writer",
+            "timer": { "ref": "unique", "period": 9000, "mode": "absolute" } }
     }
 }
 "#;
@@ -57,7 +64,8 @@ impl Kind {
     /// The extension by which the program tells the kind.
     pub fn extension(&self) -> &'static str {
         match self {
-            Kind::Folder(_, "") | Kind::Output => "txt",
+            Kind::Folder(_, "") | Kind::Output | Kind::Trace => "txt",
+            Kind::Recorded => "toml",
             Kind::Folder(_, extension) => extension,
             Kind::RtApp | Kind::Trial => "json",
             Kind::Scheduler => "bpf.c",
@@ -74,6 +82,8 @@ impl Kind {
             Kind::Scheduler => files("schedulers", "bpf.c"),
             Kind::Trial => trials(),
             Kind::Output => [CYCLICTEST, STRESS_NG, PERF].map(Into::into).to_vec(),
+            Kind::Trace => traces(),
+            Kind::Recorded => traces().iter().flat_map(|trace| recorded(trace)).collect(),
             Kind::Bundle => vec![shared()],
             Kind::Sealed => vec![seal::open(&shared())],
             Kind::Store => vec![store()],
@@ -96,6 +106,19 @@ fn trials() -> Vec<Vec<u8>> {
     let rest = ["--workload", "tiny.toml", "--blocks", "1", "--timeout", "5"];
     let plan = stdout(&bench.run(&[&race[..], &rest].concat()).success());
     plan.lines().map(|line| line.as_bytes().to_vec()).collect()
+}
+
+/// Those of the tests of `import`.
+fn traces() -> Vec<Vec<u8>> {
+    files("crates/fairground/tests/traces", "txt")
+}
+
+fn recorded(trace: &[u8]) -> [Vec<u8>; 2] {
+    let bench = Bench::new();
+    std::fs::write(bench.path("trace.txt"), trace).expect("a trace");
+    bench.run(&["import", "trace.txt", "-o", "tapes.toml"]).success();
+    bench.run(&["import", "trace.txt", "-o", "like.toml", "--averages"]).success();
+    ["tapes.toml", "like.toml"].map(|file| std::fs::read(bench.path(file)).expect("a workload"))
 }
 
 fn store() -> Vec<u8> {

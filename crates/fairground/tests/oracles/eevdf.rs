@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use crate::loads::SHORT;
-use crate::look::{near, printed_all, printed_each, same, share, stints};
+use crate::look::{near, printed_all, printed_each, same, share, stints, within};
 use crate::oracle::{Oracle, Run, Where};
 
 /// Asks eevdf's functions and prints their answers.
@@ -252,6 +252,21 @@ fn shares() -> Vec<Oracle> {
             },
         },
         Oracle {
+            name: "eevdf own slices",
+            claim: "from 6.12 on hogs take turns of the slice that they ask for: 20 ms, give or take a \
+                    tick; before, nobody heeds it, and turns end at a tick",
+            place: Where::Everywhere,
+            runs: ["eevdf", "eevdf era=61200", "eevdf era=60600"]
+                .map(|scheduler| Run::new(scheduler, hogs!(400000, "a" 0 20000, "b" 0 20000)))
+                .to_vec(),
+            holds: |records| {
+                let turns = typical_turns(records);
+                within("half of the turns of 7.x, ms,", turns[0], 16, 24)?;
+                within("half of the turns of 6.12, ms,", turns[1], 16, 24)?;
+                within("half of the turns of 6.6, ms,", turns[2], 1, 4)
+            },
+        },
+        Oracle {
             name: "eevdf hrtick",
             claim: "from 7.0 on a timer ends slices: equal hogs take turns of 0.7 ms; before, and without \
                     the timer, turns end at a tick",
@@ -259,19 +274,19 @@ fn shares() -> Vec<Oracle> {
             runs: ["eevdf", "eevdf era=61200 hrtick=1", "eevdf hrtick=0", "eevdf era=61200"]
                 .map(|scheduler| Run::new(scheduler, hogs!(100000, "a" 0 0, "b" 0 0, "c" 0 0)))
                 .to_vec(),
-            holds: |records| {
-                let typical = |record| {
-                    let turns = stints(record);
-                    let mut lengths: Vec<u64> = turns.iter().map(|stint| stint.ms()).collect();
-                    lengths.sort_unstable();
-                    lengths[lengths.len() / 2]
-                };
-                // `ms` rounds.
-                let turns: Vec<u64> = records.iter().map(typical).collect();
-                same("half of the turns", turns, vec![1, 1, 4, 4])
-            },
+            holds: |records| same("half of the turns", typical_turns(records), vec![1, 1, 4, 4]),
         },
     ]
+}
+
+/// What half of each record's turns did not exceed, rounded to milliseconds.
+fn typical_turns(records: &[Record]) -> Vec<u64> {
+    let typical = |record| {
+        let mut lengths: Vec<u64> = stints(record).iter().map(|stint| stint.ms()).collect();
+        lengths.sort_unstable();
+        lengths[lengths.len() / 2]
+    };
+    records.iter().map(typical).collect()
 }
 
 /// A hog of a random task set.

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::{LoadError, unsupported};
 use crate::active::sched_ext;
+use crate::facts::is_root;
 
 /// What keeps this process from loading a sched_ext scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +45,6 @@ impl fmt::Display for Obstacle {
 /// does.
 pub fn obstacles() -> Vec<Obstacle> {
     let state = sched_ext("state");
-    let is_root = nix::unistd::geteuid().is_root();
     let has_btf = Path::new("/sys/kernel/btf/vmlinux").exists();
     let taken = state
         .clone()
@@ -52,7 +52,7 @@ pub fn obstacles() -> Vec<Obstacle> {
         .map(|state| Obstacle::Taken { state, ops: sched_ext("root/ops").unwrap_or_default() });
     let all = [
         state.is_none().then_some(Obstacle::NoSchedExt),
-        (!is_root).then_some(Obstacle::NotRoot),
+        (!is_root()).then_some(Obstacle::NotRoot),
         (!has_btf).then_some(Obstacle::NoBtf),
         taken,
     ];

@@ -19,7 +19,7 @@ use crate::player::attributes::{Errno, rise_above};
 use crate::player::children::ProcessGroup;
 use crate::player::clock::{now_ns, timespec};
 use crate::player::run_state::{Fault, RunState, silence};
-use crate::player::{Options, Periodic, PlayError, Played, futex, played, threads};
+use crate::player::{Options, Periodic, PlayError, Played, futex, memory, played, threads};
 use crate::probes::Probes;
 use crate::program::Running;
 
@@ -33,6 +33,7 @@ const INSIST_NS: u64 = 5_000_000;
 pub fn play(workload: &Workload, options: Options) -> Result<Played, PlayError> {
     let script = Script::new(workload, options.setting)
         .map_err(|refusal| PlayError::Failed(refusal.to_string()))?;
+    memory::refuse_too_much(&script)?;
     allow_interruption();
     let system = PlayError::system;
     let run = RunState::new(script, options.busy).map_err(system("preparing the trial"))?;
@@ -303,6 +304,7 @@ fn explain(run: &RunState, fault: Fault, group: usize, errno: Errno) -> PlayErro
         Fault::Affinity => ("its CPUs", "; does this machine have them?"),
         Fault::Message => ("sending or receiving a message", ""),
         Fault::File => ("its own file", "; set TMPDIR to a file system with O_TMPFILE and space"),
+        Fault::Memory => ("writing to memory or /dev/null", "; is there so much memory?"),
         Fault::Fork => ("forking", "; deadline tasks cannot, and processes are limited"),
         Fault::Exec => ("starting a program", ""),
     };

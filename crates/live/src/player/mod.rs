@@ -7,10 +7,10 @@
 //! ```
 //!
 //! A [`task`] is one thread or forked process; [`steps`] performs its operations, with
-//! [`messages`], [`files`] and [`children`] for the larger ones. All of them rest on [`futex`],
-//! [`shared_memory`], [`clock`], [`busy`], [`attributes`] and [`usage`]. [`periodic`] acts on the
-//! scheduler during the trial, e.g. reloads it. Nothing is allocated or printed between the common
-//! start and the end of the trial.
+//! [`messages`], [`files`], [`memory`], [`children`] and [`tapes`] for the larger ones. All of them
+//! rest on [`futex`], [`shared_memory`], [`clock`], [`busy`], [`attributes`] and [`usage`].
+//! [`periodic`] acts on the scheduler during the trial, e.g. reloads it. Nothing is allocated or
+//! printed between the common start and the end of the trial.
 //!
 //! What is not here: what a workload means (the crate `play`), the scheduler under test, metrics by
 //! name, files of results.
@@ -31,12 +31,14 @@ pub mod clock;
 pub mod files;
 pub mod futex;
 mod main_thread;
+pub mod memory;
 pub mod messages;
 pub mod periodic;
 mod played;
 pub mod run_state;
 pub mod shared_memory;
 pub mod steps;
+pub mod tapes;
 pub mod task;
 #[cfg(test)]
 mod tests;

@@ -99,6 +99,22 @@ pub struct Counts {
     pub usage: [AtomicU64; 4],
 }
 
+/// The last release of a timer that tasks share.
+#[repr(C)]
+pub struct Release(AtomicU64);
+
+impl Release {
+    /// Moves it to the next release, as `next` of the last one says; before the first it is
+    /// `start_ns`. Returns the last one.
+    pub fn claim(&self, start_ns: u64, next: impl Fn(u64) -> u64) -> u64 {
+        let last = |seen| if seen == 0 { start_ns } else { seen };
+        let moved = self.0.fetch_update(SeqCst, SeqCst, |seen| Some(next(last(seen))));
+        last(moved.unwrap_or(0))
+    }
+}
+
+// SAFETY: it is an atomic.
+unsafe impl Shareable for Release {}
 // SAFETY: they consist of atomics.
 unsafe impl Shareable for Control {}
 // SAFETY: as above.
@@ -125,6 +141,8 @@ pub struct RunState {
     pub semaphores: Shared<Semaphore>,
     /// By number.
     pub barriers: Shared<Barrier>,
+    /// By number: the last release of each timer that tasks share; 0: none yet.
+    pub releases: Shared<Release>,
     /// By number; [`play::script::Pipes`] says which are a channel's.
     pub pipes: Vec<Pipe>,
     /// The lists of CPUs that tasks change to, in the kernel's form.
@@ -153,6 +171,7 @@ impl RunState {
             conditions: Shared::new(script.conditions)?,
             semaphores: Shared::new(script.semaphores)?,
             barriers: Shared::new(script.barriers.len())?,
+            releases: Shared::new(script.timers)?,
             pipes,
             affinities: script
                 .affinities
@@ -265,16 +284,18 @@ pub enum Fault {
     Nice,
     Message,
     File,
+    Memory,
     Fork,
     Exec,
 }
 
-const FAULTS: [Fault; 7] = [
+const FAULTS: [Fault; 8] = [
     Fault::Policy,
     Fault::Affinity,
     Fault::Nice,
     Fault::Message,
     Fault::File,
+    Fault::Memory,
     Fault::Fork,
     Fault::Exec,
 ];

@@ -3,12 +3,12 @@
 
 use std::sync::atomic::Ordering::SeqCst;
 
-use play::Op;
+use play::{Op, TimerPlan};
 
 use crate::player::clock::now_ns;
 use crate::player::run_state::Fault;
 use crate::player::task::{End, Flow, Task};
-use crate::player::{attributes, children, files, messages};
+use crate::player::{attributes, children, files, memory, messages, tapes};
 
 /// Plays all rounds of the task's group.
 pub fn play(task: &mut Task) -> End {
@@ -84,15 +84,18 @@ fn step(task: &mut Task, op: Op) -> Flow {
         Op::Run(ns) => use_cpu(task, ns),
         Op::RunUntil(ns) => use_cpu_until(task, now_ns().saturating_add(ns)),
         Op::Sleep(ns) => task.sleep_until(now_ns().saturating_add(ns)),
-        Op::Timer(number) => timer(task, number),
+        Op::Timer { number, period_ns } => timer(task, number, period_ns),
         Op::Send { channel, bytes, fan } => messages::send(task, channel, bytes, fan),
         Op::Receive { channel, bytes } => messages::receive(task, channel, bytes),
         Op::Write { bytes, sync } => files::write(task, bytes, sync),
         Op::Read(bytes) => files::read(task, bytes),
+        Op::Fill { bytes, buffer } => memory::write(task, bytes, buffer),
+        Op::Discard { bytes, buffer } => memory::discard(task, bytes, buffer),
         Op::Fork { group, count } => children::fork(task, group, count, play),
         Op::WaitChildren => children::wait(task),
         Op::Exec => Err(children::exec(task)),
         Op::Exit => Err(End::Left),
+        Op::Tape => tapes::play(task),
         Op::Yield | Op::Nice(_) | Op::Policy(_) | Op::Affinity(_) => change(task, op),
         meeting => meet(task, meeting),
     }
@@ -141,7 +144,7 @@ fn change(task: &Task, op: Op) -> Flow {
 }
 
 /// Uses CPU time, and checks every 50 µs whether the trial is over.
-fn use_cpu(task: &Task, ns: u64) -> Flow {
+pub(super) fn use_cpu(task: &Task, ns: u64) -> Flow {
     let busy = task.run.busy;
     let per_ms = busy.rounds_per_ms;
     let chunk = (per_ms / 20).max(1);
@@ -165,12 +168,17 @@ fn use_cpu_until(task: &Task, until_ns: u64) -> Flow {
     Ok(())
 }
 
-fn timer(task: &mut Task, number: usize) -> Flow {
-    let plan = task.plan().timers[number];
+fn timer(task: &mut Task, number: usize, period_ns: u64) -> Flow {
+    let plan = TimerPlan { period_ns, ..task.plan().timers[number] };
     let arrival_ns = now_ns();
     let mut tally = task.tally();
     let counted = task.run.counting().then_some(&mut tally);
-    let release_ns = task.timers[number].arrive(plan, arrival_ns, counted);
+    let own_ns = task.timers[number].last_ns();
+    let last_ns = plan.shared.map_or(own_ns, |shared| {
+        let next = |last_ns| plan.release_after(last_ns, arrival_ns).0;
+        task.run.releases[shared].claim(own_ns, next)
+    });
+    let release_ns = task.timers[number].arrive(plan, last_ns, arrival_ns, counted);
     if release_ns > arrival_ns {
         task.sleep_until(release_ns)?;
     }

@@ -13,6 +13,7 @@ use play::{Group, TimerState};
 use crate::player::attributes::Errno;
 use crate::player::clock::sleep_until;
 use crate::player::futex::Stopped;
+use crate::player::memory::Memory;
 use crate::player::run_state::{Fault, GroupTally, RunState, TaskSlot};
 
 /// Why a task ends.
@@ -54,6 +55,10 @@ pub struct Task<'a> {
     pub steps: u64,
     /// Its own file, if it has one yet.
     pub file: Option<OwnedFd>,
+    /// Its own memory, if it has some yet.
+    pub memory: Option<Memory>,
+    /// `/dev/null`, if it has opened it.
+    pub null: Option<OwnedFd>,
     /// The buffer for reads and writes.
     pub buffer: MaybeUninit<[u8; BUFFER]>,
 }
@@ -69,6 +74,8 @@ impl<'a> Task<'a> {
             timers: [TimerState::new(start_ns); MAX_TIMERS],
             steps: 0,
             file: None,
+            memory: None,
+            null: None,
             buffer: MaybeUninit::uninit(),
         }
     }

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 
 use super::*;
 
+mod rtapp_steps;
+
 fn try_play(workload: Value) -> Result<Played, PlayError> {
     let workload: Workload = serde_json::from_value(workload).expect("a workload");
     let mut no_interlude = || true;

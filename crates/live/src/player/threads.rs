@@ -16,7 +16,7 @@ use crate::player::futex;
 use crate::player::main_thread::interrupted;
 use crate::player::run_state::{Fault, RunState, TaskSlot};
 use crate::player::task::{End, Flow, Task};
-use crate::player::{files, steps, usage};
+use crate::player::{files, memory, steps, usage};
 
 /// Small, so that thousands of tasks fit; nothing that they do is deep.
 const STACK_BYTES: usize = 128 * 1024;
@@ -138,7 +138,7 @@ fn thread_main(run: &RunState, group: usize, number: u32) {
     }
 }
 
-/// Gives the thread its group's attributes and its file.
+/// Gives the thread its group's attributes, its file and its memory.
 fn prepare(task: &mut Task) -> Flow {
     let plan = task.plan();
     if plan.policy != Default::default() || !attributes::is_plain() {
@@ -150,7 +150,7 @@ fn prepare(task: &mut Task) -> Flow {
     if plan.has_files() {
         task.file = Some(files::open(task.run).map_err(|no| task.fail(Fault::File, no))?);
     }
-    Ok(())
+    memory::prepare(task)
 }
 
 fn wait_at_gate(run: &RunState) {

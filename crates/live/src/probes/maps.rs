@@ -17,9 +17,13 @@ pub(super) const SLOTS_MOST: usize = 1 << 17;
 
 /// One slot for each task number, up to a limit of memory. A power of two.
 pub fn slots() -> usize {
+    highest_number().next_power_of_two().clamp(SLOTS_LEAST, SLOTS_MOST)
+}
+
+/// The highest number that a task can have, plus one.
+pub fn highest_number() -> usize {
     let highest = std::fs::read_to_string("/proc/sys/kernel/pid_max").unwrap_or_default();
-    let highest: usize = highest.trim().parse().unwrap_or(SLOTS_MOST);
-    highest.next_power_of_two().clamp(SLOTS_LEAST, SLOTS_MOST)
+    highest.trim().parse().unwrap_or(SLOTS_MOST)
 }
 
 /// What the object is loaded for.
@@ -69,12 +73,17 @@ pub fn size(open: &mut OpenObject, needed: Use) -> libbpf_rs::Result<()> {
             _ => {}
         }
     }
+    choose(open, older, |name| trace || !name.starts_with("trace_"));
+    Ok(())
+}
+
+/// Loads the programs that are wanted and that the kernel is made for.
+pub fn choose(open: &mut OpenObject, older: bool, is_wanted: impl Fn(&str) -> bool) {
     let names: Vec<String> =
         open.progs().map(|program| program.name().to_string_lossy().into_owned()).collect();
     for (mut program, name) in open.progs_mut().zip(&names) {
-        program.set_autoload((trace || !name.starts_with("trace_")) && fits(name, &names, older));
+        program.set_autoload(is_wanted(name) && fits(name, &names, older));
     }
-    Ok(())
 }
 
 /// Of a program and its namesake for older kernels, one is loaded.

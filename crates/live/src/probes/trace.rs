@@ -73,7 +73,8 @@ fn convert(event: &Event, start_ns: u64) -> TraceEvent {
             next_prio: event.next_prio,
         },
         event_kind::WAKING => {
-            What::Waking { pid: event.next, prio: event.next_prio, target: event.detail }
+            let (pid, prio, target) = (event.next, event.next_prio, event.detail);
+            What::Waking { pid, prio, target, interrupt: false }
         }
         event_kind::FORK => What::Fork { parent: event.prev, child: event.next },
         _ => What::Exit { pid: event.next },
@@ -136,7 +137,10 @@ mod tests {
         let trace = trace(events, 10, 2, group);
         assert_eq!(trace.lost, 2);
         assert_eq!(trace.events[0].time_ns, 10);
-        assert_eq!(trace.events[0].what, What::Waking { pid: 8, prio: 120, target: 3 });
+        assert_eq!(
+            trace.events[0].what,
+            What::Waking { pid: 8, prio: 120, target: 3, interrupt: false }
+        );
         let tasks: Vec<_> = trace.tasks.iter().map(|t| (t.pid, t.group.as_str())).collect();
         assert_eq!(tasks, [(7, "hogs"), (8, "")]);
     }

@@ -3,8 +3,8 @@
 
 use model::{SchedulerChoice, Step, Trial};
 
-use crate::active::active;
 use crate::facts::cpus_online;
+use crate::loader::{Obstacle, obstacles};
 use crate::program;
 
 /// The first obstacle, with a remedy.
@@ -32,15 +32,17 @@ fn scheduler(choice: &SchedulerChoice) -> Option<String> {
     if !choice.is_sched_ext() {
         return None;
     }
-    if active().sched_ext_state == "absent" {
-        return Some(
-            "this kernel has no sched_ext (CONFIG_SCHED_CLASS_EXT); use --on vm, or boot another"
-                .into(),
-        );
-    }
-    // SAFETY: no arguments.
-    let root = unsafe { libc::geteuid() } == 0;
-    (!root).then(|| "loading a sched_ext scheduler needs root; use sudo, or --on vm".into())
+    let remedy = |obstacle| match obstacle {
+        Obstacle::NoSchedExt => Some("use --on vm, or boot another"),
+        Obstacle::NotRoot => Some("use sudo, or --on vm"),
+        // The loader says these, once it knows the scheduler.
+        Obstacle::NoBtf | Obstacle::Taken { .. } => None,
+    };
+    let worded = |obstacle: Obstacle| {
+        let text = obstacle.to_string();
+        remedy(obstacle).map(|remedy| format!("{text}; {remedy}"))
+    };
+    obstacles().into_iter().find_map(worded)
 }
 
 fn reloads(trial: &Trial) -> Option<String> {

@@ -93,7 +93,7 @@ fn what_cannot_be_played_is_refused_with_its_place() {
     let receive = json!([{"receive": {"channel": "c", "bytes": 1}}]);
     assert!(refused_steps(receive).contains("[[channel]]"));
     assert!(refused_steps(json!([{"timer": {"period_us": 0}}])).contains("period_us"));
-    let two = json!([{"timer": {"period_us": 1}}, {"timer": {"period_us": 2}}]);
+    let two = json!([{"timer": {"period_us": 1}}, {"timer": {"period_us": 1, "skip": true}}]);
     assert!(refused_steps(two).contains("own name"));
     let highest = json!([{"policy": {"class": "fifo", "priority": 99}}]);
     assert!(refused_steps(highest).contains("kept for Fairground"));
@@ -104,6 +104,32 @@ fn what_cannot_be_played_is_refused_with_its_place() {
         refused_steps(deep),
         "task[0].steps[1].loop.steps[0]: there is no CPU 4; the machine's CPUs are 0 … 3"
     );
+}
+
+#[test]
+fn a_timer_has_a_period_at_each_use() {
+    let script = script(json!({"name": "w", "duration_us": 5, "task": [{"name": "t", "steps": [
+        {"timer": {"period_us": 1}}, {"timer": {"period_us": 2}},
+        {"timer": {"period_us": 3, "name": "n"}}]}]}))
+    .unwrap();
+    let timer = |number, period_ns| Op::Timer { number, period_ns };
+    assert_eq!(script.groups[0].ops, [timer(0, 1_000), timer(0, 2_000), timer(1, 3_000)]);
+    assert_eq!(script.groups[0].timers.len(), 2);
+}
+
+#[test]
+fn a_buffer_is_no_longer_than_what_is_written_to_it() {
+    let script = script(json!({"name": "w", "duration_us": 5, "task": [{"name": "t", "steps": [
+        {"write_memory": {"bytes": 100}}, {"write_memory": {"bytes": 9000, "buffer": 70}},
+        {"write_null": {"bytes": 300, "buffer": 200}}]}]}))
+    .unwrap();
+    let expected = [
+        Op::Fill { bytes: 100, buffer: 100 },
+        Op::Fill { bytes: 9_000, buffer: 70 },
+        Op::Discard { bytes: 300, buffer: 200 },
+    ];
+    assert_eq!(script.groups[0].ops, expected);
+    assert_eq!(script.groups[0].memory_bytes(), 200);
 }
 
 #[test]
@@ -120,7 +146,12 @@ fn a_task_has_at_most_eight_timers() {
 
 #[test]
 fn numbers_out_of_range_are_refused() {
-    for step in [json!({"run_us": u64::MAX}), json!({"read_file": {"bytes": 0}})] {
+    for step in [
+        json!({"run_us": u64::MAX}),
+        json!({"read_file": {"bytes": 0}}),
+        json!({"write_memory": {"bytes": 0}}),
+        json!({"write_null": {"bytes": 1, "buffer": 0}}),
+    ] {
         assert!(refused_steps(json!([step])).contains("out of range"), "{step}");
     }
     assert!(refused_steps(json!([])).contains("no steps"));

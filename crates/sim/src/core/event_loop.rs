@@ -125,7 +125,9 @@ impl Core {
             let cpu = sleeper.cpu;
             self.interrupt(cpu, self.machine.costs.timer_ns, |core| {
                 core.prefetch(task);
+                core.machine.in_timer = true;
                 core.wake(task, 0);
+                core.machine.in_timer = false;
             });
         }
     }

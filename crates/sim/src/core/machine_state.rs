@@ -43,6 +43,8 @@ pub struct MachineState {
     pub(super) dl_limit: Option<u64>,
     /// The current task gives its CPU away by itself.
     pub(crate) yielding: bool,
+    /// A timer wakes a task, and not the task that runs on the CPU.
+    pub(crate) in_timer: bool,
 }
 
 const SECOND: u64 = 1_000_000_000;
@@ -68,6 +70,7 @@ impl MachineState {
             dl_bandwidth: 0,
             dl_limit: bandwidth::limit(trial.machine.rt_runtime_us),
             yielding: false,
+            in_timer: false,
             speeds: Speeds::new(&trial.machine, &topology),
             topology,
         }

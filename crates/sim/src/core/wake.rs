@@ -35,7 +35,8 @@ impl Core {
         self.machine.set_state(task, State::Runnable);
         let stat = &mut self.machine.stats[task.0 as usize];
         (stat.waking_at, stat.runnable_at) = (clock, clock);
-        self.recorder.waking(clock, here, task, &self.machine.tasks[task.0 as usize]);
+        let (woken, by_timer) = (&self.machine.tasks[task.0 as usize], self.machine.in_timer);
+        self.recorder.waking(clock, here, (task, woken), by_timer);
         self.machine.charge(here, self.machine.costs.wakeup_ns);
         let (cpu, selected) = self.select_rq(task, wake_flags | WAKE_TTWU);
         let mut flags = ENQ_WAKEUP | ENQ_NOCLOCK | if selected { ENQ_CPU_SELECTED } else { 0 };

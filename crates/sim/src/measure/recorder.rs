@@ -178,9 +178,15 @@ impl Recorder {
     }
 
     #[inline]
-    pub(crate) fn waking(&mut self, time_ns: u64, cpu: u32, id: TaskId, task: &Task) {
+    pub(crate) fn waking(
+        &mut self,
+        time_ns: u64,
+        cpu: u32,
+        woken: (TaskId, &Task),
+        interrupt: bool,
+    ) {
         if let Some(trace) = &mut self.trace {
-            trace.waking(time_ns, cpu, id, task);
+            trace.waking(time_ns, cpu, woken, interrupt);
         }
     }
 

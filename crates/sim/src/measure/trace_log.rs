@@ -47,8 +47,15 @@ impl TraceLog {
         );
     }
 
-    pub(crate) fn waking(&mut self, time_ns: u64, cpu: u32, id: TaskId, task: &Task) {
-        self.push(time_ns, cpu, What::Waking { pid: id.0, prio: prio(task), target: task.cpu });
+    pub(crate) fn waking(
+        &mut self,
+        time_ns: u64,
+        cpu: u32,
+        (id, task): (TaskId, &Task),
+        interrupt: bool,
+    ) {
+        let (pid, prio, target) = (id.0, prio(task), task.cpu);
+        self.push(time_ns, cpu, What::Waking { pid, prio, target, interrupt });
     }
 
     pub(crate) fn fork(&mut self, time_ns: u64, cpu: u32, parent: u32, child: u32) {

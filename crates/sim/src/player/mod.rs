@@ -3,8 +3,9 @@
 //!
 //! Read in this order: `workload_state` is its state, with each task's `progress` and what tasks
 //! share, `objects`; `play_loop` goes through the operations; `steps` and `synchronization` say
-//! what each does, `spans` how long they take; `lifecycle` forks and ends tasks; `main_task` starts
-//! all and ends the trial; `outlast` asks whether the scheduler has forgotten a task.
+//! what each does, `tapes` what recorded tasks do, `spans` how long they take; `lifecycle` forks
+//! and ends tasks; `main_task` starts all and ends the trial; `outlast` asks whether the scheduler
+//! has forgotten a task.
 
 pub(crate) mod lifecycle;
 pub(crate) mod main_task;
@@ -15,4 +16,5 @@ pub(crate) mod progress;
 mod spans;
 pub(crate) mod steps;
 mod synchronization;
+pub(crate) mod tapes;
 pub(crate) mod workload_state;

@@ -123,6 +123,8 @@ pub struct Objects {
     pub barriers: Vec<Barrier>,
     pub semaphores: Vec<Semaphore>,
     pub pipes: Vec<Pipe>,
+    /// The last release of each timer that tasks share.
+    pub releases: Vec<Option<u64>>,
     /// When the disk has served all requests so far.
     pub disk_free_at: u64,
     /// Forked tasks of each group so far: the next one's number.
@@ -139,6 +141,7 @@ impl Objects {
             barriers: fresh(script.barriers.len()),
             semaphores: fresh(script.semaphores),
             pipes: fresh(script.pipes()),
+            releases: fresh(script.timers),
             disk_free_at: 0,
             forked: vec![0; script.groups.len()],
         }

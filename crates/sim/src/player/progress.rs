@@ -3,6 +3,7 @@
 
 use play::TimerState;
 
+use super::tapes::TapeProgress;
 use crate::core::task::State;
 use crate::core::task_id::TaskId;
 
@@ -43,6 +44,8 @@ pub struct Progress {
     pub ending: Ending,
     /// Whether it may play yet.
     pub gate: Gate,
+    /// Where it is in its tape, if it plays one.
+    pub tape: TapeProgress,
     /// It was made by `fork`, and has still to give itself its template's attributes.
     pub unprepared: bool,
 }

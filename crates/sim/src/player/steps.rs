@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What each operation does.
 
-use play::Op;
+use play::{Op, TimerPlan};
 
 use super::progress::Flow;
 use crate::core::events::EventKind;
@@ -27,7 +27,7 @@ impl Core {
                 Flow::WorkThenNext
             }
             Op::Sleep(ns) => self.sleep(cpu, task, ns),
-            Op::Timer(number) => self.timer(cpu, task, number),
+            Op::Timer { number, period_ns } => self.timer(cpu, task, number, period_ns),
             Op::LoopStart { count, end } => self.loop_start(task, count, end),
             Op::LoopEnd { start } => self.loop_end(task, start),
             Op::SpanStart { limit_ns, .. } => self.span_start(cpu, task, limit_ns),
@@ -37,6 +37,17 @@ impl Core {
             Op::Write { bytes, sync } => self.write(cpu, task, bytes, sync),
             Op::Read(bytes) => {
                 self.file_cost(cpu, bytes);
+                Flow::Next
+            }
+            Op::Fill { bytes, .. } => {
+                let costs = &self.machine.costs;
+                let work_ns = costs.step_ns + costs.fill_kib_ns * bytes / KIB;
+                self.machine.task_mut(task).work_left = work_ns;
+                Flow::WorkThenNext
+            }
+            Op::Discard { bytes, buffer } => {
+                let call_ns = self.machine.costs.syscall_ns + self.machine.costs.write_ns;
+                self.machine.charge(cpu, bytes.div_ceil(buffer) * call_ns);
                 Flow::Next
             }
             Op::Fork { group, count } => self.fork(cpu, task, group, count),
@@ -49,6 +60,7 @@ impl Core {
                 Flow::End
             }
             Op::Exit => self.exit_spans(cpu, task),
+            Op::Tape => self.tape(cpu, task),
             Op::Yield => {
                 self.machine.charge(cpu, self.machine.costs.syscall_ns);
                 Flow::Yield
@@ -64,7 +76,7 @@ impl Core {
 
     /// The first call starts the sleep, the second one comes after it.
     #[inline]
-    fn sleep(&mut self, cpu: u32, task: TaskId, ns: u64) -> Flow {
+    pub(super) fn sleep(&mut self, cpu: u32, task: TaskId, ns: u64) -> Flow {
         if *self.phase(task) == 1 {
             return Flow::Next;
         }
@@ -89,15 +101,21 @@ impl Core {
         Flow::Sleep(State::Sleeping)
     }
 
-    fn timer(&mut self, cpu: u32, task: TaskId, number: usize) -> Flow {
+    fn timer(&mut self, cpu: u32, task: TaskId, number: usize, period_ns: u64) -> Flow {
         let clock = self.machine.clock(cpu);
         let play = &mut self.workload.progress[task.0 as usize];
         let group = play.group as usize;
         let job_ns = self.machine.costs.job_ns;
-        let (plan, tally) =
-            (self.workload.script.groups[group].timers[number], &mut self.recorder.groups[group]);
+        let plan = TimerPlan { period_ns, ..self.workload.script.groups[group].timers[number] };
+        let tally = &mut self.recorder.groups[group];
         if play.phase == 0 {
-            let release = play.timers[number].arrive(plan, clock, Some(&mut *tally));
+            let own = play.timers[number].last_ns();
+            let shared = plan.shared.map(|shared| &mut self.workload.objects.releases[shared]);
+            let last = shared.as_ref().and_then(|last| **last).unwrap_or(own);
+            let release = play.timers[number].arrive(plan, last, clock, Some(&mut *tally));
+            if let Some(shared) = shared {
+                *shared = Some(release);
+            }
             if release > clock {
                 return self.sleep_for_timer(cpu, task, release);
             }

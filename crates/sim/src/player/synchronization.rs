@@ -133,7 +133,7 @@ impl Core {
         }
     }
 
-    fn post(&mut self, cpu: u32, number: usize) -> Flow {
+    pub(super) fn post(&mut self, cpu: u32, number: usize) -> Flow {
         let here = &mut self.workload.objects.semaphores[number];
         here.value += 1;
         if here.announced > 0 {
@@ -143,7 +143,7 @@ impl Core {
     }
 
     /// Phase 1: woken.
-    fn take(&mut self, cpu: u32, task: TaskId, number: usize) -> Flow {
+    pub(super) fn take(&mut self, cpu: u32, task: TaskId, number: usize) -> Flow {
         let slept = std::mem::take(self.phase(task)) == 1;
         let here = &mut self.workload.objects.semaphores[number];
         here.announced -= u32::from(slept);

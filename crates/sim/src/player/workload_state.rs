@@ -7,7 +7,7 @@ use model::Trial;
 use play::{Group, Script, Setting};
 
 use super::objects::Objects;
-use super::progress::Progress;
+use super::progress::{Ending, Progress};
 use crate::core::task_id::{NO_TASK, TaskId};
 use crate::measure::recorder::GroupTally;
 
@@ -113,6 +113,10 @@ impl WorkloadState {
     /// Counts what the end of the trial cuts off: releases of timers, and spans over their limit.
     pub(crate) fn close_task(&mut self, task: TaskId, end_ns: u64, tally: &mut GroupTally) {
         let progress = &mut self.progress[task.0 as usize];
+        // A task on its way out has counted its jobs when it ended.
+        if progress.ending != Ending::No {
+            return;
+        }
         let group = &self.script.groups[progress.group as usize];
         for (timer, &plan) in progress.timers.iter_mut().zip(&group.timers) {
             timer.stop(plan, end_ns, tally);

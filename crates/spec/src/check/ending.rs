@@ -13,20 +13,20 @@ pub fn check(workload: &Workload) -> Checked {
             return fault(task_path(index), message, hint);
         }
     }
-    ends(workload)
-}
-
-fn ends(workload: &Workload) -> Checked {
-    let finite = |group: &TaskGroup| !group.template && group.count > 0 && !endless(group);
-    let ends = workload.duration_us.is_some()
-        || workload.program.is_some()
-        || workload.tasks.iter().any(finite);
-    if ends {
+    if ends(workload) {
         return Ok(());
     }
     let hint =
         "add 'duration_us = …' (rt-app: \"duration\" in \"global\"), or 'repeat = …' to a task";
     fault("", "the workload never ends", hint)
+}
+
+/// Whether the workload ends by itself.
+pub fn ends(workload: &Workload) -> bool {
+    let finite = |group: &TaskGroup| !group.template && group.count > 0 && !endless(group);
+    workload.duration_us.is_some()
+        || workload.program.is_some()
+        || workload.tasks.iter().any(finite)
 }
 
 /// Whether a task plays until it is told to stop.

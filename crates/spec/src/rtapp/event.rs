@@ -8,35 +8,37 @@ use jsonc_parser::common::Ranged;
 use model::Step;
 use model::workload::Timer;
 
+use super::Global;
 use super::json::Fields;
 use crate::SpecError;
-use crate::near::{advice, quoted};
+use crate::near::advice;
 
-/// The supported events.
-const EVENTS: [&str; 17] = [
-    "run", "runtime", "sleep", "timer", "lock", "unlock", "wait", "signal", "broad", "sync",
-    "barrier", "suspend", "resume", "sem_post", "sem_wait", "yield", "fork",
+/// The events. `sem_post` and `sem_wait` are ours.
+pub const EVENTS: [&str; 19] = [
+    "run", "runtime", "sleep", "mem", "iorun", "timer", "lock", "unlock", "wait", "signal",
+    "broad", "sync", "barrier", "suspend", "resume", "yield", "fork", "sem_post", "sem_wait",
 ];
-/// Events of rt-app that are not supported.
-const UNSUPPORTED: [&str; 3] = ["mem", "iorun", "memrun"];
+/// Keys of rt-app before 1.0, which rt-app 1.0 does not play either.
+const OLD: [&str; 3] = ["exec", "lock_order", "resources"];
 
 /// The steps of a phase.
 pub struct Events<'a> {
     task: &'a str,
+    global: &'a Global,
     held: BTreeSet<String>,
+    /// Whether there were events, also such that need no step.
+    pub any: bool,
     /// The steps.
     pub steps: Vec<Step>,
     /// Where each step is written.
     pub places: Vec<usize>,
-    /// Timers whose names do not begin with `unique`, with their places.
-    pub shared_timers: Vec<(String, usize)>,
 }
 
-impl Events<'_> {
+impl<'a> Events<'a> {
     /// No steps yet.
-    pub fn new(task: &str) -> Events<'_> {
-        let (steps, places, shared_timers) = (Vec::new(), Vec::new(), Vec::new());
-        Events { task, held: BTreeSet::new(), steps, places, shared_timers }
+    pub fn new(task: &'a str, global: &'a Global) -> Events<'a> {
+        let (steps, places) = (Vec::new(), Vec::new());
+        Events { task, global, held: BTreeSet::new(), any: false, steps, places }
     }
 
     fn push(&mut self, step: Step, at: usize) {
@@ -59,13 +61,13 @@ pub fn read<'t, 'v>(
     events: &mut Events,
 ) -> Result<(), SpecError> {
     let event = kind(key).ok_or_else(|| unknown(fields, key, at, other_keys))?;
+    events.any = true;
     let text = || fields.as_text(value, key).map(str::to_owned);
-    let time = || microseconds(fields, value, key);
+    let number = || not_negative(fields, value, key);
     let step = match event {
-        "run" => Step::RunUs(time()?),
-        "runtime" => Step::RunUntilUs(time()?),
-        "sleep" => Step::SleepUs(time()?),
-        "timer" => Step::Timer(timer(fields.inner(value, "a timer")?, events)?),
+        "run" => Step::RunUs(number()?),
+        "runtime" => Step::RunUntilUs(number()?),
+        "sleep" => Step::SleepUs(number()?),
         "lock" => Step::Lock(text()?),
         "unlock" => Step::Unlock(text()?),
         "signal" => Step::Signal(text()?),
@@ -77,36 +79,32 @@ pub fn read<'t, 'v>(
         "sem_wait" => Step::SemaphoreWait(text()?),
         "yield" => Step::Yield,
         "fork" => Step::Fork { task: text()?, count: 1 },
+        "mem" | "iorun" => return written(number()?, event, at, events),
+        "timer" => return timer(fields.inner(value, "a timer")?, at, events),
         _ => return waiting(fields.inner(value, &format!("'{key}'"))?, event, at, events),
     };
     events.push(step, at);
     Ok(())
 }
 
-/// The event that a key stands for: its longest prefix that is one, followed by a suffix that
-/// cannot be a part of a name (`run0`, `sleep_a`, but not `runner`).
+/// The event that a key stands for: any key that begins with its name, as in rt-app.
 fn kind(key: &str) -> Option<&'static str> {
-    let fits = |event: &&str| {
-        key.strip_prefix(event).is_some_and(|suffix| {
-            suffix.is_empty()
-                || suffix.starts_with(|c: char| c.is_ascii_digit() || "_-. ".contains(c))
-        })
-    };
-    EVENTS.into_iter().filter(fits).max_by_key(|event| event.len())
+    let named = EVENTS.into_iter().filter(|event| key.starts_with(event));
+    named.max_by_key(|event| event.len())
 }
 
 fn unknown(fields: &Fields, key: &str, at: usize, other_keys: &[&str]) -> SpecError {
-    if let Some(event) = UNSUPPORTED.iter().rfind(|event| key.starts_with(**event)) {
-        let hint = format!("supported are {}", quoted(&EVENTS, ", "));
-        return fields.error_at(at, format!("the event '{event}' is not supported")).hint(hint);
+    let error = fields.error_at(at, format!("unknown key '{key}'"));
+    if OLD.contains(&key) {
+        let hint = "it is from rt-app before 1.0: write events, such as \"run\" and \"timer\"";
+        return error.hint(hint);
     }
     let known = EVENTS.iter().chain(other_keys).copied();
     let letters = key.trim_end_matches(|c: char| c.is_ascii_digit());
-    let hint = advice(letters, known);
-    fields.error_at(at, format!("unknown key '{key}'")).maybe_hint(hint)
+    error.maybe_hint(advice(letters, known))
 }
 
-fn microseconds(fields: &Fields, value: &Value, key: &str) -> Result<u64, SpecError> {
+fn not_negative(fields: &Fields, value: &Value, key: &str) -> Result<u64, SpecError> {
     let number = fields.as_integer(value, key)?;
     u64::try_from(number)
         .map_err(|_| fields.error_at(value.range().start, format!("'{key}' cannot be negative")))
@@ -117,9 +115,24 @@ fn suspended(name: String, task: &str) -> String {
     if name.is_empty() { task.to_owned() } else { name }
 }
 
-fn timer(mut fields: Fields, events: &mut Events) -> Result<Timer, SpecError> {
+/// `mem` and `iorun`. To write nothing is no step.
+fn written(bytes: u64, event: &str, at: usize, events: &mut Events) -> Result<(), SpecError> {
+    let (buffer, to_file) = (events.global.buffer_bytes, events.global.writes_files);
+    let step = match event {
+        "mem" => Step::WriteMemory { bytes, buffer },
+        _ if to_file => Step::WriteFile { bytes, sync: false },
+        _ => Step::WriteNull { bytes, buffer },
+    };
+    if bytes > 0 {
+        events.push(step, at);
+    }
+    Ok(())
+}
+
+/// A timer without a period never waits, so it is no step.
+fn timer(mut fields: Fields, at: usize, events: &mut Events) -> Result<(), SpecError> {
     let hint = "write {\"ref\": \"unique\", \"period\": 10000}";
-    let Some((name, at)) = fields.text("ref")? else {
+    let Some((name, _)) = fields.text("ref")? else {
         return Err(fields.error_at(fields.start(), "the timer has no 'ref'").hint(hint));
     };
     let Some(period_us) = fields.unsigned("period")? else {
@@ -134,10 +147,11 @@ fn timer(mut fields: Fields, events: &mut Events) -> Result<Timer, SpecError> {
         }
     };
     fields.finish(&["ref", "period", "mode"])?;
-    if !name.starts_with("unique") {
-        events.shared_timers.push((name.to_owned(), at));
+    if period_us > 0 {
+        let (skip, shared, name) = (false, false, name.to_owned());
+        events.push(Step::Timer(Timer { period_us, relative, skip, shared, name }), at);
     }
-    Ok(Timer { period_us, relative, skip: false, name: name.to_owned() })
+    Ok(())
 }
 
 /// `wait` and `sync`. A `sync` without its lock takes the lock while it waits.

@@ -6,17 +6,45 @@ use std::collections::BTreeMap;
 
 use jsonc_parser::ast::{ObjectProp, Value};
 use jsonc_parser::common::Ranged;
-use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
+use jsonc_parser::{
+    CollectOptions, CommentCollectionStrategy, ParseOptions, ScannerOptions, parse_to_ast,
+};
 
+use super::bare::Completed;
 use crate::SpecError;
 use crate::near::advice;
 use crate::source::Places;
 
 /// A file's text.
+#[derive(Clone, Copy)]
 pub struct Json<'t> {
     file: &'t str,
     text: &'t str,
 }
+
+/// JSON as json-c reads it: with single quotes and a comma after the last value. Nothing looser.
+const LOOSE: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: true,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+/// The same for what stands between the brackets.
+pub const WORDS: ScannerOptions = ScannerOptions {
+    allow_single_quoted_strings: true,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
 
 impl<'t> Json<'t> {
     pub fn new(file: &'t str, text: &'t str) -> Json<'t> {
@@ -28,62 +56,39 @@ impl<'t> Json<'t> {
         Places::new(self.file, self.text)
     }
 
-    /// JSON with comments and trailing commas, nothing looser.
-    pub fn parse(&self) -> Result<Value<'t>, SpecError> {
-        let options = ParseOptions {
-            allow_comments: true,
-            allow_trailing_commas: true,
-            allow_loose_object_property_names: false,
-            allow_missing_commas: false,
-            allow_single_quoted_strings: false,
-            allow_hexadecimal_numbers: false,
-            allow_unary_plus_numbers: false,
-            allow_bare_decimal_point_numbers: false,
-            allow_non_finite_numbers: false,
-            allow_extended_string_escapes: false,
-        };
+    /// The file's value, with places in the file; `completed` is its text with what `workgen` adds.
+    pub fn parse(&self, completed: &'t Completed) -> Result<Value<'t>, SpecError> {
         let collect = CollectOptions { comments: CommentCollectionStrategy::Off, tokens: false };
-        let tree = parse_to_ast(self.text, &collect, &options).map_err(|error| {
+        let tree = parse_to_ast(&completed.text, &collect, &LOOSE).map_err(|error| {
             let message = error.kind().to_string();
             let valueless = message.contains("colon");
-            let hint = valueless.then(|| "a key needs a value, e.g. \"suspend\": \"\"".to_owned());
-            let error = self.error_at(error.range().start, format!("not JSON: {message}"));
-            error.maybe_hint(hint)
+            let hint = valueless.then(|| "a key needs a value, e.g. \"yield\": \"\"".to_owned());
+            let at = completed.origin(error.range().start);
+            self.error_at(at, format!("not JSON: {message}")).maybe_hint(hint)
         })?;
-        tree.value.ok_or_else(|| self.error_at(0, "the file is empty"))
+        let mut value = tree.value.ok_or_else(|| self.error_at(0, "the file is empty"))?;
+        completed.restore(&mut value);
+        Ok(value)
     }
 
-    /// The fields of an object.
+    /// The fields of an object, each of which is there once.
     pub fn fields<'v>(
         &self,
         value: &'v Value<'t>,
         what: &str,
     ) -> Result<Fields<'t, 'v>, SpecError> {
-        let json = Json { file: self.file, text: self.text };
-        let Some(object) = value.as_object() else {
-            return Err(
-                self.error_at(value.range().start, format!("{what} must be an object: {{…}}"))
-            );
-        };
-        let mut lines = BTreeMap::new();
-        for property in &object.properties {
-            let (key, at) = (property.name.as_str(), property.range.start);
-            if let Some(first) = lines.insert(key, at) {
-                return Err(self.duplicate(key, first, at));
-            }
-        }
-        let left = object.properties.iter().collect();
-        Ok(Fields { json, start: object.range.start, left })
+        let fields = self.repeated(value, what)?;
+        fields.once(&fields.keys())?;
+        Ok(fields)
     }
 
-    fn duplicate(&self, key: &str, first: usize, at: usize) -> SpecError {
-        let line = self.text[..first].matches('\n').count() + 1;
-        let message = format!("duplicate key '{key}' (first on line {line})");
-        // `run` and `run1` are suffixed differently, so that `run1` does not become `run10`.
-        let dash = if key.ends_with(|c: char| c.is_ascii_digit()) { "_" } else { "" };
-        let numbered = format!("'{key}{dash}0', '{key}{dash}1', …");
-        let hint = format!("number them: {numbered}, or rt-app keeps one in silence");
-        self.error_at(at, message).hint(hint)
+    /// The fields of an object in which keys may repeat: each stands for itself.
+    fn repeated<'v>(&self, value: &'v Value<'t>, what: &str) -> Result<Fields<'t, 'v>, SpecError> {
+        let wrong =
+            || self.error_at(value.range().start, format!("{what} must be an object: {{…}}"));
+        let object = value.as_object().ok_or_else(wrong)?;
+        let left = object.properties.iter().collect();
+        Ok(Fields { json: *self, start: object.range.start, left })
     }
 
     fn error_at(&self, at: usize, message: impl Into<String>) -> SpecError {
@@ -118,6 +123,27 @@ impl<'t, 'v> Fields<'t, 'v> {
     /// The names of the fields that are left.
     pub fn keys(&self) -> Vec<&'v str> {
         self.left.iter().map(|property| property.name.as_str()).collect()
+    }
+
+    /// Refuses the keys that may not repeat, if they do.
+    pub fn once(&self, keys: &[&str]) -> Result<(), SpecError> {
+        let mut seen = BTreeMap::new();
+        for property in &self.left {
+            let (key, at) = (property.name.as_str(), property.range.start);
+            if let Some(first) = seen.insert(key, at).filter(|_| keys.contains(&key)) {
+                let line = self.json.text[..first].matches('\n').count() + 1;
+                let message = format!("duplicate key '{key}' (first on line {line})");
+                let hint = "keep one: only tasks, phases and events may repeat";
+                return Err(self.error_at(at, message).hint(hint));
+            }
+        }
+        Ok(())
+    }
+
+    /// A field's value, which stays.
+    pub fn peek(&self, key: &str) -> Option<&'v Value<'t>> {
+        let found = self.left.iter().find(|property| property.name.as_str() == key);
+        found.map(|property| &property.value)
     }
 
     /// Takes the field with a name.
@@ -178,13 +204,13 @@ impl<'t, 'v> Fields<'t, 'v> {
         text.ok_or_else(|| self.wrong(value, key, "a string"))
     }
 
-    /// A value as a list of CPU numbers.
-    pub fn as_cpus(&self, value: &Value, key: &str) -> Result<Vec<u32>, SpecError> {
+    /// A value as a list of numbers of CPUs or nodes.
+    pub fn as_numbers(&self, value: &Value, key: &str) -> Result<Vec<u32>, SpecError> {
         let list =
-            value.as_array().ok_or_else(|| self.wrong(value, key, "a list of CPUs: [0, 1]"))?;
+            value.as_array().ok_or_else(|| self.wrong(value, key, "a list of numbers: [0, 1]"))?;
         let number = |item: &Value| {
             let number = self.as_integer(item, key)?;
-            u32::try_from(number).map_err(|_| self.wrong(item, key, "CPU numbers"))
+            u32::try_from(number).map_err(|_| self.wrong(item, key, "a list of small numbers"))
         };
         list.elements.iter().map(number).collect()
     }
@@ -196,6 +222,15 @@ impl<'t, 'v> Fields<'t, 'v> {
     /// The fields of an object inside this one.
     pub fn inner(&self, value: &'v Value<'t>, what: &str) -> Result<Fields<'t, 'v>, SpecError> {
         self.json.fields(value, what)
+    }
+
+    /// The fields of an object inside this one, in which keys may repeat.
+    pub fn inner_repeated(
+        &self,
+        value: &'v Value<'t>,
+        what: &str,
+    ) -> Result<Fields<'t, 'v>, SpecError> {
+        self.json.repeated(value, what)
     }
 
     /// An error at a byte of the file.

@@ -1,29 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! rt-app's tasks and phases.
+//! rt-app's tasks → groups.
+//!
+//! A task that starts by itself and is forked too becomes two groups, the second a template with
+//! the ending `-fork`. A task that does neither is left out.
 
-use jsonc_parser::ast::Value;
+use std::collections::BTreeMap;
+
 use model::{Policy, PolicyClass, Step, TaskGroup};
 
-use super::Global;
-use super::event::{self, Events};
 use super::json::Fields;
+use super::names::Names;
+use super::phase::{self, Assembled, Phase};
+use super::{Global, scheduling, timers};
 use crate::SpecError;
-use crate::check::{ENDLESS, NAME_BYTES_MAX};
+use crate::check::ENDLESS;
 use crate::near::advice;
-use crate::policy;
 use crate::source::Places;
 
-/// rt-app's names of the policies.
-const CLASSES: [(&str, PolicyClass); 6] = [
-    ("SCHED_OTHER", PolicyClass::Other),
-    ("SCHED_BATCH", PolicyClass::Batch),
-    ("SCHED_IDLE", PolicyClass::Idle),
-    ("SCHED_FIFO", PolicyClass::Fifo),
-    ("SCHED_RR", PolicyClass::Rr),
-    ("SCHED_DEADLINE", PolicyClass::Deadline),
-];
 /// The keys of a task object besides events.
-const TASK_KEYS: [&str; 10] = [
+const KEYS: [&str; 16] = [
     "instance",
     "loop",
     "delay",
@@ -32,25 +27,29 @@ const TASK_KEYS: [&str; 10] = [
     "dl-runtime",
     "dl-deadline",
     "dl-period",
+    "period",
+    "deadline",
     "cpus",
+    "nodes_membind",
+    "taskgroup",
+    "util_min",
+    "util_max",
     "phases",
 ];
-/// The keys of a phase object besides events.
-const PHASE_KEYS: [&str; 7] =
-    ["loop", "policy", "priority", "dl-runtime", "dl-deadline", "dl-period", "cpus"];
-/// Keys of rt-app that are not supported.
-const UNSUPPORTED: [&str; 5] =
-    ["taskgroup", "util_min", "util_max", "nodes_membind", "numa_membind"];
-/// The default policy that rt-app gives to tasks of the other classes.
-const DEFAULT_PRIORITY: i64 = 10;
 
-/// A task's place in the file.
-struct Context<'a> {
-    global: &'a Global,
-    cpus: u32,
-    path: String,
-    places: &'a mut Places,
-    shared_timers: Vec<(String, usize)>,
+/// A task as the file has it.
+pub struct Task<'v> {
+    name: &'v str,
+    at: usize,
+    /// How many start by themselves.
+    pub instances: u64,
+    /// How often its phases are played; `None`: without end.
+    rounds: Option<u64>,
+    delay_us: u64,
+    policy: Option<Policy>,
+    cpus: Vec<u32>,
+    /// Its phases; a task without has one.
+    pub phases: Vec<Phase>,
 }
 
 /// Reads every task.
@@ -61,105 +60,174 @@ pub fn tasks(
     places: &mut Places,
     notes: &mut Vec<String>,
 ) -> Result<Vec<TaskGroup>, SpecError> {
-    let mut groups = Vec::new();
-    let mut timers: Vec<(String, String)> = Vec::new();
+    let mut tasks = Vec::new();
     while let Some(((name, at), value)) = fields.next() {
-        let path = format!("task[{}]", groups.len());
-        places.insert(path.clone(), at);
-        let mut context = Context { global, cpus, path, places, shared_timers: Vec::new() };
-        let mut group = task(name, fields.inner(value, "a task")?, &mut context)?;
-        for (timer, at) in std::mem::take(&mut context.shared_timers) {
-            not_shared(&fields, (&timer, at), name, &group, &timers)?;
-            timers.push((timer, name.to_owned()));
-        }
-        group.name = short(name);
-        if group.name != name {
-            notes.push(format!(
-                "{}: task '{name}' is shortened to '{}'",
-                fields.file(),
-                group.name
-            ));
-        }
-        groups.push(group);
+        let task = task(name, fields.inner_repeated(value, "a task")?, global)?;
+        tasks.push(Task { at, ..task });
     }
-    shorten_forks(&mut groups);
-    Ok(groups)
+    known(&fields, &tasks)?;
+    let forked = forked(&tasks);
+    timers::settle(&mut tasks, &forked);
+    if tasks.iter().any(|task| task.phases.iter().any(|phase| phase.binds_memory)) {
+        notes.push(format!("{}: ignored: nodes_membind, memory is not bound", fields.file()));
+    }
+    for task in tasks.iter().filter(|task| task.has_late_phases()) {
+        let never = "the phases after an endless one never come";
+        notes.push(format!("{}: task '{}': {never}", fields.file(), task.name));
+    }
+    Ok(groups(fields.file(), (&tasks, &forked), cpus, places, notes))
 }
 
-/// The bytes that the kernel keeps of a name.
-fn short(name: &str) -> String {
-    let mut end = name.len().min(NAME_BYTES_MAX);
-    while !name.is_char_boundary(end) {
-        end -= 1;
-    }
-    name[..end].to_owned()
-}
-
-/// Forks name tasks, whose names may have been shortened.
-fn shorten_forks(groups: &mut [TaskGroup]) {
-    fn shorten(steps: &mut [Step]) {
-        for step in steps {
-            match step {
-                Step::Fork { task, .. } => *task = short(task),
-                Step::Loop { steps, .. } => shorten(steps),
-                _ => {}
-            }
-        }
-    }
-    groups.iter_mut().for_each(|group| shorten(&mut group.steps));
-}
-
-/// Refuses a timer that several threads share: any of them would move it, which no backend can do.
-fn not_shared(
-    fields: &Fields,
-    (timer, at): (&str, usize),
-    task: &str,
-    group: &TaskGroup,
-    others: &[(String, String)],
-) -> Result<(), SpecError> {
-    let other = others.iter().find(|(other, user)| other == timer && user != task);
-    if group.count <= 1 && other.is_none() {
-        return Ok(());
-    }
-    let with = other.map_or("its instances".into(), |(_, task)| format!("the task '{task}'"));
-    let message = format!("the timer '{timer}' is shared with {with}, which is not supported");
-    Err(fields.error_at(at, message).hint(format!("name it 'unique_{timer}': one per thread")))
-}
-
-fn task(name: &str, mut fields: Fields, context: &mut Context) -> Result<TaskGroup, SpecError> {
+fn task<'v>(name: &'v str, mut fields: Fields, global: &Global) -> Result<Task<'v>, SpecError> {
+    fields.once(&KEYS)?;
     let instances = fields.unsigned("instance")?.unwrap_or(1);
     let delay_us = fields.unsigned("delay")?.unwrap_or(0);
-    let mut repeat = rounds_of(fields.integer("loop")?.map_or(-1, |(rounds, _)| rounds));
-    let policy = policy(&mut fields, context.global.policy)?;
-    let affinity = cpus(&mut fields)?.unwrap_or_default();
-    unsupported(&fields)?;
+    let mut rounds = fields.integer("loop")?.and_then(|(rounds, _)| u64::try_from(rounds).ok());
+    let policy = scheduling::of_task(&mut fields, global.policy)?;
+    let cpus = scheduling::cpus(&mut fields)?.unwrap_or_default();
+    let binds_memory = scheduling::others(&mut fields)?;
     let mut phases = match fields.take("phases") {
         Some(phases) => {
-            let phases = all_phases(name, fields.inner(phases, "'phases'")?, context)?;
-            fields.finish(&TASK_KEYS)?;
-            phases
+            let class = policy.map_or(PolicyClass::Other, |policy| policy.class);
+            let phases =
+                phase::all(name, fields.inner_repeated(phases, "'phases'")?, global, class);
+            fields.finish(&KEYS)?;
+            phases?
         }
-        None => vec![Phase::of_events(name, fields, &TASK_KEYS, context)?],
+        None => vec![Phase::of_events(name, fields, &KEYS, global)?],
     };
     // A sole endless phase is the same as an endless task.
-    if let [Phase { rounds: rounds @ None, .. }] = &mut phases[..] {
-        (*rounds, repeat) = (Some(1), None);
+    if let [Phase { rounds: endless @ None, .. }] = &mut phases[..] {
+        (*endless, rounds) = (Some(1), None);
     }
-    let group = TaskGroup {
-        name: name.to_owned(),
-        count: u32::try_from(instances).unwrap_or(u32::MAX),
-        repeat,
-        delay_us,
-        jitter_us: 0,
-        policy,
-        steps: assemble(phases, policy, &affinity, context),
-        affinity,
-        template: false,
-    };
-    Ok(if instances == 0 { as_template(group) } else { group })
+    if let Some(first) = phases.first_mut() {
+        first.binds_memory |= binds_memory;
+    }
+    Ok(Task { name, at: 0, instances, rounds, delay_us, policy, cpus, phases })
 }
 
-/// `instance` 0 makes a template: what repeats becomes a loop, what delays becomes a sleep.
+/// Refuses forks of tasks that are not there.
+fn known(fields: &Fields, tasks: &[Task]) -> Result<(), SpecError> {
+    let names = tasks.iter().map(|task| task.name);
+    for (step, at) in tasks.iter().flat_map(|task| &task.phases).flat_map(Phase::placed) {
+        if let Step::Fork { task, .. } = step
+            && !names.clone().any(|name| name == task)
+        {
+            let error = fields.error_at(at, format!("there is no task '{task}' to fork"));
+            return Err(error.maybe_hint(advice(task, names)));
+        }
+    }
+    Ok(())
+}
+
+/// The groups of all tasks, those of forked tasks that also start by themselves last.
+fn groups(
+    file: &str,
+    (tasks, forked): (&[Task], &[usize]),
+    cpus: u32,
+    places: &mut Places,
+    notes: &mut Vec<String>,
+) -> Vec<TaskGroup> {
+    let is_forked = |index: usize| forked.contains(&index);
+    let mut names = Names::new(tasks.iter().map(|task| task.name));
+    let mut templates: BTreeMap<String, String> = BTreeMap::new();
+    let mut groups = Vec::new();
+    for (index, task) in tasks.iter().enumerate() {
+        let is_template = task.instances == 0;
+        if is_template && !is_forked(index) {
+            notes
+                .push(format!("{file}: task '{}' has no instances and nobody forks it", task.name));
+            continue;
+        }
+        let name = names.give(task.name);
+        if name != task.name {
+            notes.push(format!("{file}: task '{}' is called '{name}' here", task.name));
+        }
+        if is_template {
+            templates.insert(task.name.to_owned(), name.clone());
+        }
+        groups.push(task.group(name, is_template, groups.len(), cpus, places));
+    }
+    for (_, task) in
+        tasks.iter().enumerate().filter(|(index, task)| is_forked(*index) && task.instances > 0)
+    {
+        let name = names.give_forked(task.name);
+        notes.push(format!("{file}: forked tasks '{}' are the group '{name}'", task.name));
+        templates.insert(task.name.to_owned(), name.clone());
+        groups.push(task.group(name, true, groups.len(), cpus, places));
+    }
+    groups.iter_mut().for_each(|group| rename_forks(&mut group.steps, &templates));
+    groups
+}
+
+/// The indices of the tasks that others fork: of those with one name the first.
+fn forked(tasks: &[Task]) -> Vec<usize> {
+    let steps = tasks.iter().flat_map(|task| &task.phases).flat_map(Phase::steps);
+    let names = steps.filter_map(|step| match step {
+        Step::Fork { task, .. } => Some(task),
+        _ => None,
+    });
+    names.filter_map(|name| tasks.iter().position(|task| task.name == name)).collect()
+}
+
+/// Forks name tasks; groups may be called otherwise.
+fn rename_forks(steps: &mut [Step], names: &BTreeMap<String, String>) {
+    for step in steps {
+        match step {
+            Step::Fork { task, .. } => {
+                if let Some(name) = names.get(task) {
+                    task.clone_from(name);
+                }
+            }
+            Step::Loop { steps, .. } => rename_forks(steps, names),
+            _ => {}
+        }
+    }
+}
+
+impl Task<'_> {
+    fn has_late_phases(&self) -> bool {
+        self.phases.split_last().is_some_and(|(_, all)| all.iter().any(|it| it.rounds.is_none()))
+    }
+
+    /// Its group, which will be the workload's with that number.
+    fn group(
+        &self,
+        name: String,
+        template: bool,
+        number: usize,
+        cpus: u32,
+        places: &mut Places,
+    ) -> TaskGroup {
+        let all: Vec<u32> = (0..cpus).collect();
+        let usual = if self.cpus.is_empty() { &all } else { &self.cpus };
+        let path = format!("task[{number}]");
+        places.insert(path.clone(), self.at);
+        let delayed = usize::from(template && self.delay_us > 0);
+        let looped = template && self.rounds != Some(1);
+        let path = match looped {
+            true => format!("{path}.steps[{delayed}].loop.steps"),
+            false => format!("{path}.steps"),
+        };
+        let before = if looped { 0 } else { delayed };
+        let mut assembled = Assembled { steps: Vec::new(), path, before, places };
+        assembled.append(&self.phases, usual);
+        let group = TaskGroup {
+            name,
+            count: u32::try_from(self.instances).unwrap_or(u32::MAX),
+            repeat: self.rounds,
+            delay_us: self.delay_us,
+            jitter_us: 0,
+            policy: self.policy,
+            affinity: self.cpus.clone(),
+            template,
+            steps: assembled.steps,
+        };
+        if template { as_template(group) } else { group }
+    }
+}
+
+/// A template's steps are played once: what repeats becomes a loop, what delays becomes a sleep.
 fn as_template(group: TaskGroup) -> TaskGroup {
     let mut steps = match group.repeat {
         Some(1) => group.steps,
@@ -168,177 +236,5 @@ fn as_template(group: TaskGroup) -> TaskGroup {
     if group.delay_us > 0 {
         steps.insert(0, Step::SleepUs(group.delay_us));
     }
-    TaskGroup { count: 1, repeat: None, delay_us: 0, template: true, steps, ..group }
-}
-
-/// A negative number means: without end.
-fn rounds_of(rounds: i64) -> Option<u64> {
-    u64::try_from(rounds).ok()
-}
-
-/// A phase, before it becomes steps.
-struct Phase {
-    at: usize,
-    rounds: Option<u64>,
-    policy: Option<Policy>,
-    cpus: Option<Vec<u32>>,
-    steps: Vec<Step>,
-    /// Where each step is written.
-    places: Vec<usize>,
-}
-
-impl Phase {
-    /// The events that are left of an object.
-    fn of_events(
-        task: &str,
-        mut fields: Fields,
-        known: &[&str],
-        context: &mut Context,
-    ) -> Result<Phase, SpecError> {
-        let mut events = Events::new(task);
-        while let Some((key, value)) = fields.next() {
-            event::read(&fields, key, value, known, &mut events)?;
-        }
-        context.shared_timers.extend(events.shared_timers);
-        let (steps, places) = (events.steps, events.places);
-        Ok(Phase { at: fields.start(), rounds: Some(1), policy: None, cpus: None, steps, places })
-    }
-}
-
-fn all_phases(
-    task: &str,
-    mut fields: Fields,
-    context: &mut Context,
-) -> Result<Vec<Phase>, SpecError> {
-    let mut phases = Vec::new();
-    while let Some(((_, at), value)) = fields.next() {
-        let phase = phase(task, fields.inner(value, "a phase")?, context)?;
-        if phase.rounds.is_none() && !fields.keys().is_empty() {
-            let hint = "let only the last phase have \"loop\": -1";
-            return Err(fields
-                .error_at(at, "the phases after an endless one never come")
-                .hint(hint));
-        }
-        phases.push(Phase { at, ..phase });
-    }
-    Ok(phases)
-}
-
-fn phase(task: &str, mut fields: Fields, context: &mut Context) -> Result<Phase, SpecError> {
-    let rounds = fields.integer("loop")?.map_or(Some(1), |(rounds, _)| rounds_of(rounds));
-    let policy = policy(&mut fields, PolicyClass::Other)?;
-    let cpus = cpus(&mut fields)?;
-    unsupported(&fields)?;
-    let phase = Phase::of_events(task, fields, &PHASE_KEYS, context)?;
-    Ok(Phase { rounds, policy, cpus, ..phase })
-}
-
-/// The phases as one list of steps, each noted with its place. If one phase differs from its task
-/// in policy or CPUs, every phase sets them: rounds begin again at the first.
-fn assemble(
-    phases: Vec<Phase>,
-    policy: Option<Policy>,
-    affinity: &[u32],
-    context: &mut Context,
-) -> Vec<Step> {
-    let policies = phases.iter().any(|phase| phase.policy.is_some());
-    let cpus = phases.iter().any(|phase| phase.cpus.is_some());
-    let all_cpus: Vec<u32> = (0..context.cpus).collect();
-    let usual = if affinity.is_empty() { &all_cpus } else { affinity };
-    let path = format!("{}.steps", context.path);
-    let mut steps = Vec::new();
-    for phase in phases {
-        if policies {
-            context.places.insert(format!("{path}[{}]", steps.len()), phase.at);
-            steps.push(Step::Policy(phase.policy.or(policy).unwrap_or_default()));
-        }
-        if cpus {
-            context.places.insert(format!("{path}[{}]", steps.len()), phase.at);
-            steps.push(Step::Affinity(phase.cpus.clone().unwrap_or_else(|| usual.to_vec())));
-        }
-        place(&phase, &path, steps.len(), context.places);
-        match phase.rounds {
-            Some(1) => steps.extend(phase.steps),
-            rounds => {
-                steps.push(Step::Loop { count: rounds.unwrap_or(ENDLESS), steps: phase.steps })
-            }
-        }
-    }
-    steps
-}
-
-fn place(phase: &Phase, path: &str, first: usize, places: &mut Places) {
-    for (index, at) in phase.places.iter().enumerate() {
-        if phase.rounds == Some(1) {
-            places.insert(format!("{path}[{}]", first + index), *at);
-        } else {
-            places.insert(format!("{path}[{first}]"), phase.at);
-            places.insert(format!("{path}[{first}].loop.steps[{index}]"), *at);
-        }
-    }
-}
-
-/// The class with a name of rt-app's.
-pub fn class(fields: &Fields, name: &str, at: usize) -> Result<PolicyClass, SpecError> {
-    let found = CLASSES.iter().find(|(known, _)| *known == name).map(|(_, class)| *class);
-    found.ok_or_else(|| {
-        let hint = advice(name, CLASSES.map(|(name, _)| name));
-        fields.error_at(at, format!("unknown policy '{name}'")).maybe_hint(hint)
-    })
-}
-
-/// The policy of a task or phase; `None` if the file leaves it to the contestant.
-fn policy(fields: &mut Fields, default: PolicyClass) -> Result<Option<Policy>, SpecError> {
-    let start = fields.start();
-    let named = match fields.text("policy")? {
-        Some((name, at)) => Some((class(fields, name, at)?, at)),
-        None => None,
-    };
-    let priority = fields.integer("priority")?;
-    let runtime = fields.unsigned("dl-runtime")?;
-    let deadline = fields.unsigned("dl-deadline")?;
-    let period = fields.unsigned("dl-period")?;
-    let at = named.map(|(_, at)| at).or(priority.map(|(_, at)| at)).unwrap_or(start);
-    let class = named.map_or(default, |(class, _)| class);
-    let says_nothing = named.is_none() && priority.is_none() && runtime.is_none();
-    if says_nothing && class == PolicyClass::Other {
-        return Ok(None);
-    }
-    let mut policy = Policy { class, ..Policy::default() };
-    let number = priority.map(|(number, _)| number);
-    match class {
-        PolicyClass::Other | PolicyClass::Batch => policy.nice = small(number.unwrap_or(0)),
-        PolicyClass::Fifo | PolicyClass::Rr => {
-            policy.priority = small(number.unwrap_or(DEFAULT_PRIORITY));
-        }
-        PolicyClass::Idle | PolicyClass::Deadline => {}
-    }
-    policy.runtime_us = runtime.unwrap_or(0);
-    policy.period_us = period.unwrap_or(policy.runtime_us);
-    policy.deadline_us = deadline.unwrap_or(policy.period_us);
-    policy::check(&policy)
-        .map_err(|(message, hint)| fields.error_at(at, message).maybe_hint(hint))?;
-    Ok(Some(policy))
-}
-
-/// Converts a number; one that does not fit becomes a value that the policy's check refuses.
-fn small<T: TryFrom<i64> + From<u16>>(number: i64) -> T {
-    T::try_from(number).unwrap_or_else(|_| T::from(u16::MAX))
-}
-
-fn cpus(fields: &mut Fields) -> Result<Option<Vec<u32>>, SpecError> {
-    let value: Option<&Value> = fields.take("cpus");
-    value.map(|value| fields.as_cpus(value, "cpus")).transpose()
-}
-
-fn unsupported(fields: &Fields) -> Result<(), SpecError> {
-    let keys = fields.keys();
-    match UNSUPPORTED.iter().find(|key| keys.contains(*key)) {
-        None => Ok(()),
-        Some(key) => {
-            let message = format!("'{key}' is not supported");
-            let hint = "delete it, if the comparison is fair without it";
-            Err(fields.error_at(fields.place(key), message).hint(hint))
-        }
-    }
+    TaskGroup { count: 1, repeat: None, delay_us: 0, steps, ..group }
 }

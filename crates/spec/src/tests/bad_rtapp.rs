@@ -21,8 +21,8 @@ fn syntax() {
     bad("", expect!["w.json:1:1: the file is empty"]);
     bad("[]", expect!["w.json:1:1: the file must be an object: {…}"]);
     bad(
-        "{\"tasks\": {\"t\": {\"suspend\", \"run\": 5}}}",
-        expect![[r#"w.json:1:27: not JSON: Expected colon after the string or word in object property; a key needs a value, e.g. "suspend": """#]],
+        "{\"tasks\": {\"t\": {\"suspend\": \"a\", \"suspend\",\n \"yield\", \"run\": 5}}}",
+        expect![[r#"w.json:2:9: not JSON: Expected colon after the string or word in object property; a key needs a value, e.g. "yield": """#]],
     );
     bad("{\"tasks\": {\"t\": {\"run\": 5}}", expect!["w.json:1:1: not JSON: Unterminated object"]);
     bad(
@@ -33,20 +33,26 @@ fn syntax() {
 
 #[test]
 fn duplicate_keys() {
-    bad_events(
-        "\"run\": 5,\n  \"sleep\": 5,\n  \"run\": 5",
-        expect!["w.json:4:3: duplicate key 'run' (first on line 2); number them: 'run0', 'run1', …, or rt-app keeps one in silence"],
-    );
+    bad_events("\"run\": 5,\n  \"loop\": 5", expect!["w.json:3:3: duplicate key 'loop' (first on line 1); keep one: only tasks, phases and events may repeat"]);
     bad(
-        "{\"tasks\": {\"a\": {\"run\": 1},\n \"a\": {\"run\": 2}}}",
-        expect!["w.json:2:2: duplicate key 'a' (first on line 1); number them: 'a0', 'a1', …, or rt-app keeps one in silence"],
+        "{\"global\": {\"duration\": 1,\n \"duration\": 2}, \"tasks\": {\"a\": {\"run\": 2}}}",
+        expect!["w.json:2:2: duplicate key 'duration' (first on line 1); keep one: only tasks, phases and events may repeat"],
+    );
+    bad_events(
+        "\"timer\": {\"ref\": \"unique\", \"period\": 5, \"ref\": \"unique\"}",
+        expect!["w.json:2:43: duplicate key 'ref' (first on line 2); keep one: only tasks, phases and events may repeat"],
+    );
+    bad_events(
+        "\"phases\": {\"a\": {\"cpus\": [0], \"cpus\": [1], \"run\": 5}}",
+        expect!["w.json:2:33: duplicate key 'cpus' (first on line 2); keep one: only tasks, phases and events may repeat"],
     );
 }
 
 #[test]
 fn unknown_keys() {
     bad_events("\"rnu\": 5", expect!["w.json:2:3: unknown key 'rnu'; did you mean 'run'?"]);
-    bad_events("\"runner\": 5", expect!["w.json:2:3: unknown key 'runner'; did you mean 'run'?"]);
+    bad_events("\"slep\": 5", expect!["w.json:2:3: unknown key 'slep'; did you mean 'sleep'?"]);
+    bad_events("\"exec\": 5", expect![[r#"w.json:2:3: unknown key 'exec'; it is from rt-app before 1.0: write events, such as "run" and "timer""#]]);
     bad_events(
         "\"run\": 5, \"instances\": 3",
         expect!["w.json:2:13: unknown key 'instances'; did you mean 'instance'?"],
@@ -70,26 +76,21 @@ fn unknown_keys() {
 }
 
 #[test]
-fn events_that_are_not_played() {
-    bad_events(
-        "\"mem\": 5",
-        expect!["w.json:2:3: the event 'mem' is not supported; supported are 'run', 'runtime', 'sleep', 'timer', 'lock', 'unlock', 'wait', 'signal', 'broad', 'sync', 'barrier', 'suspend', 'resume', 'sem_post', 'sem_wait', 'yield', 'fork'"],
-    );
-    bad_events(
-        "\"iorun0\": 5",
-        expect!["w.json:2:3: the event 'iorun' is not supported; supported are 'run', 'runtime', 'sleep', 'timer', 'lock', 'unlock', 'wait', 'signal', 'broad', 'sync', 'barrier', 'suspend', 'resume', 'sem_post', 'sem_wait', 'yield', 'fork'"],
-    );
-    bad_events(
-        "\"memrun\": 5",
-        expect!["w.json:2:3: the event 'memrun' is not supported; supported are 'run', 'runtime', 'sleep', 'timer', 'lock', 'unlock', 'wait', 'signal', 'broad', 'sync', 'barrier', 'suspend', 'resume', 'sem_post', 'sem_wait', 'yield', 'fork'"],
-    );
-    bad_events(
-        "\"taskgroup\": \"/a\", \"run\": 5",
-        expect!["w.json:2:3: 'taskgroup' is not supported; delete it, if the comparison is fair without it"],
-    );
+fn what_nothing_here_has() {
+    bad_events("\"run\": 5,\n  \"taskgroup\": \"/a\"", expect!["w.json:3:3: 'taskgroup' is not supported; delete it: there are no task groups here, each task competes for itself"]);
+    bad_events("\"phases\": {\"a\": {\"run\": 5,\n  \"taskgroup\": \"/\"}}", expect!["w.json:3:3: 'taskgroup' is not supported; delete it: there are no task groups here, each task competes for itself"]);
+    bad_events("\"util_min\": 512, \"run\": 5", expect!["w.json:2:15: 'util_min' is not supported; delete it, or write -1 for no clamp: no scheduler here reads it"]);
     bad(
         "{\"global\": {\"pi_enabled\": true, \"duration\": 1}, \"tasks\": {\"t\": {\"run\": 1}}}",
         expect!["w.json:1:27: 'pi_enabled' is not supported; set it to false: mutexes have no priority inheritance here"],
+    );
+    bad(
+        "{\"global\": {\"io_device\": \"/dev/sda\"}, \"tasks\": {\"t\": {\"iorun\": 1}}}",
+        expect![[r#"w.json:1:26: 'iorun' does not write to the device '/dev/sda'; write "/dev/null", or a file's name for a file of each task's own"#]],
+    );
+    bad(
+        "{\"global\": {\"mem_buffer_size\": 0}, \"tasks\": {\"t\": {\"loop\": 1,\n \"mem\": 1}}}",
+        expect!["w.json:2:2: 0 is out of range for buffer bytes; write 1 … 1073741824"],
     );
 }
 
@@ -109,7 +110,7 @@ fn values() {
     );
     bad_events(
         "\"cpus\": 0, \"run\": 5",
-        expect!["w.json:2:11: 'cpus' must be a list of CPUs: [0, 1]"],
+        expect!["w.json:2:11: 'cpus' must be a list of numbers: [0, 1]"],
     );
     bad_events(
         "\"policy\": \"SCHED_FIF\", \"run\": 5",
@@ -141,17 +142,17 @@ fn values() {
     );
     bad_events("\"wait\": \"c\"", expect!["w.json:2:11: 'wait' must be an object: {…}"]);
     bad(
-        "{\"global\": {\"duration\": -2}, \"tasks\": {\"t\": {\"run\": 1}}}",
-        expect!["w.json:1:25: a duration of -2 s; write seconds, or -1"],
+        "{\"global\": {\"duration\": 99999999999999999}, \"tasks\": {\"t\": {\"run\": 1}}}",
+        expect!["w.json:1:25: a duration of 99999999999999999 s; write seconds, or -1"],
     );
+    bad_events("\"cpus\": [], \"run\": 5", expect!["w.json:2:11: an empty list of CPUs; name at least one CPU, or delete it for all"]);
+    bad_events("\"mem\": -1", expect!["w.json:2:10: 'mem' cannot be negative"]);
+    bad_events("\"nodes_membind\": 0, \"run\": 1", expect!["w.json:2:20: 'nodes_membind' must be a list of numbers: [0, 1]"]);
+    bad_events("\"cpus\": [1]", expect![[r#"w.json:1:17: there are no events; write e.g. "run": 1000"#]]);
 }
 
 #[test]
 fn meaning() {
-    bad(
-        "{\"tasks\": {\"t\": {\"run\": 1}}}",
-        expect![[r#"w.json: the workload never ends; add 'duration_us = …' (rt-app: "duration" in "global"), or 'repeat = …' to a task"#]],
-    );
     bad(
         "{\"tasks\": {}}",
         expect!["w.json: the workload has neither tasks nor a program; add a [[task]] table"],
@@ -169,19 +170,16 @@ fn meaning() {
         expect!["w.json:2:14: a round of this loop does not leave 'm' as it found it; lock and unlock inside the loop, or both outside"],
     );
     bad_events(
-        "\"phases\": {\"a\": {\"loop\": -1, \"run\": 5}, \"b\": {\"run\": 5}}",
-        expect![[r#"w.json:2:14: the phases after an endless one never come; let only the last phase have "loop": -1"#]],
-    );
-    bad_events(
-        "\"instance\": 2, \"timer\": {\"ref\": \"tick\", \"period\": 5}",
-        expect!["w.json:2:35: the timer 'tick' is shared with its instances, which is not supported; name it 'unique_tick': one per thread"],
-    );
-    bad_events(
         "\"fork\": \"child\"",
-        expect!["w.json:2:3: there is no task 'child' to fork; add a [[task]] with 'template = true'"],
+        expect!["w.json:2:3: there is no task 'child' to fork; known are 't'"],
+    );
+    // The places of a template's steps are those of the file, too.
+    bad(
+        "{\"tasks\": {\"p\": {\"loop\": 1, \"fork\": \"c\"},\n \"c\": {\"instance\": 0, \"delay\": 5, \"run\": 1,\n \"unlock\": \"m\"}}}",
+        expect![[r#"w.json:3:2: the task does not hold 'm'; add { lock = "m" } before"#]],
     );
     bad(
-        "{\"tasks\": {\"a_name_of_16_byt1\": {\"loop\": 1, \"run\": 1},\n \"a_name_of_16_byt2\": {\"run\": 1}}}",
-        expect!["w.json:2:2: a second task named 'a_name_of_16_by'; give each group its own name"],
+        "{\"tasks\": {\"c\": {\"loop\": 1, \"barrier\": \"b\"},\n \"p\": {\"loop\": 1, \"fork\": \"c\"}}}",
+        expect!["w.json:1:29: a forked task cannot wait at a barrier: how many will come is not known; put it into a task that starts by itself"],
     );
 }

@@ -86,7 +86,8 @@ fn an_rtapp_task_means_its_steps_in_order() {
     assert_eq!(resolved.notes, ["w.json: ignored in 'global': calibration, gnuplot"]);
     let waker = &workload.tasks[0];
     assert_eq!((waker.count, waker.delay_us, waker.repeat, waker.policy), (3, 500, None, None));
-    let timer = Timer { period_us: 40, relative: false, skip: false, name: "unique1".into() };
+    let name = "unique1".into();
+    let timer = Timer { period_us: 40, relative: false, skip: false, shared: false, name };
     assert_eq!(
         waker.steps,
         [
@@ -148,7 +149,7 @@ fn rtapp_templates_are_forked() {
     assert_eq!(child.steps, [Step::Loop { count: 3, steps: vec![Step::RunUs(7)] }]);
     assert_eq!(
         resolved.notes,
-        ["w.json: task 'child_with_a_long_name' is shortened to 'child_with_a_lo'"]
+        ["w.json: task 'child_with_a_long_name' is called 'child_with_a_lo' here"]
     );
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The kernel's random numbers under a virtual clock: addresses of programs, the seeds of hash maps.
+//! The kernel's random numbers under a virtual clock: addresses of programs, seeds of hash maps.
 //!
-//! Every boot goes on from the same state of the kernel, which has the same random numbers in store.
+//! Every boot goes on from the same state of the kernel, with the same random numbers in store.
 //! Boots are to differ as they do on a real machine, and a boot that is repeated must not. So they
 //! follow from the orders.
 

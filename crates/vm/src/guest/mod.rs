@@ -3,8 +3,8 @@
 //!
 //! It makes the file systems that programs expect, waits for the kernel's clock, and, where boots
 //! are saved, stops the machine: every boot goes on from there. Then it reads its orders, and for
-//! each trial: waits until the machine is idle, announces the trial, executes it, sends the record to
-//! the host, and kills remaining processes.
+//! each trial: waits until the machine is idle, announces the trial, executes it, sends the record
+//! to the host, and kills remaining processes.
 
 mod chance;
 mod fw_cfg;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The guest's whole file system, made in memory: this program as `/init`, the programs that the
-//! workload names, their libraries, and the kernel's configuration. Trials and schedulers come later
-//! ([`crate::orders`]).
+//! workload names, their libraries, and the kernel's configuration. Trials and schedulers come
+//! later ([`crate::orders`]).
 
 mod cpio;
 mod programs;
@@ -64,8 +64,8 @@ pub struct Contents<'a> {
 pub struct Image {
     /// The archive that the kernel unpacks.
     pub bytes: Vec<u8>,
-    /// SHA-256 of what the trials meet in it: everything but [`message`](Self::message), whose facts
-    /// the records have elsewhere.
+    /// SHA-256 of what the trials meet in it: everything but [`message`](Self::message), whose
+    /// facts the records have elsewhere.
     pub sha256: String,
     /// The content of [`BOOT_FILE`].
     pub message: String,

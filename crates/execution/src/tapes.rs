@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Tapes of recordings on their way into a guest: files by the SHA-256 of their text.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use model::tape::Tapes;
+use model::{Recorded, Trial};
+
+/// Where the guest finds them.
+const GUEST_FOLDER: &str = "/tapes";
+
+/// What the tapes take of a guest's memory while they are played, for each byte of their text:
+/// the archive, the file, the text and the beats.
+pub const MEMORY_FACTOR: u64 = 12;
+
+/// The tapes that these trials play, each once.
+fn texts(trials: &[Trial]) -> BTreeMap<&str, &Arc<str>> {
+    let recorded = trials.iter().filter_map(|trial| trial.workload.recording.as_ref());
+    recorded.filter_map(|it| Some((it.sha256.as_str(), it.tapes.0.as_ref()?))).collect()
+}
+
+/// The tapes as files of the guest.
+pub fn guest_files(trials: &[Trial]) -> Vec<(String, Vec<u8>)> {
+    let file = |(sha256, text): (&str, &Arc<str>)| {
+        (format!("{GUEST_FOLDER}/{sha256}"), text.as_bytes().to_vec())
+    };
+    texts(trials).into_iter().map(file).collect()
+}
+
+/// Why a guest with so much memory cannot play the trials' tapes; `None` if it can.
+pub fn too_large(trials: &[Trial], memory_mib: u32) -> Option<String> {
+    let bytes: u64 = texts(trials).values().map(|text| text.len() as u64).sum();
+    let needed_mib = (bytes * MEMORY_FACTOR) >> 20;
+    // The kernel, Fairground and the threads have the other half.
+    (needed_mib > u64::from(memory_mib) / 2).then(|| {
+        format!(
+            "the recording's tapes take {needed_mib} MiB of memory; take a machine with \
+             memory_mib = {} or more",
+            needed_mib * 2
+        )
+    })
+}
+
+/// Inside a guest: gives a trial its tapes. A trial whose tapes were not packed keeps none, and is
+/// refused by the player.
+pub fn take_from_guest(trial: &mut Trial) {
+    if let Some(recorded) = &mut trial.workload.recording {
+        recorded.tapes = Tapes(packed(recorded));
+    }
+}
+
+fn packed(recorded: &Recorded) -> Option<Arc<str>> {
+    let path = Path::new(GUEST_FOLDER).join(&recorded.sha256);
+    files::text(&path, files::RECORDED).ok().map(Arc::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(text: &str) -> Trial {
+        let json = serde_json::json!({"schema": 1, "experiment": "e", "backend": "vm",
+            "contestant": {"name": "k", "scheduler": {"kind": "kernel"}},
+            "workload": {"name": "w"}, "machine": model::Machine::default(), "seed": 1,
+            "block": 0, "boot": 0, "position": 0, "timeout_ms": 1});
+        let mut trial: Trial = serde_json::from_value(json).expect("a trial");
+        let sha256 = model::trial::sha256_hex(text.as_bytes());
+        let tapes = Tapes(Some(text.into()));
+        trial.workload.recording = Some(Recorded { sha256, tapes, ..Recorded::default() });
+        trial
+    }
+
+    #[test]
+    fn equal_tapes_are_packed_once() {
+        let trials = ["task 1 a\nr1\n", "task 1 a\nr1\n", "task 2 b\nr1\n"].map(trial);
+        let files = guest_files(&trials);
+        assert_eq!(files.len(), 2);
+        assert!(files.iter().all(|(place, text)| {
+            *place == format!("/tapes/{}", model::trial::sha256_hex(text))
+        }));
+    }
+
+    #[test]
+    fn a_guest_without_room_says_how_much_it_takes() {
+        let trials = [trial(&"r1 ".repeat(1 << 20))];
+        assert_eq!(too_large(&trials, 512), None);
+        let why = too_large(&trials, 64).expect("too large");
+        assert!(why.ends_with("take a machine with memory_mib = 72 or more"), "{why}");
+        assert_eq!(too_large(&trials, 72), None);
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A trace of a scheduler → a workload file that plays it again.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use recording::event::Recording;
+use recording::text;
+use recording::workload::{self, Choice};
+
+use super::Args;
+use crate::exit::bad_input;
+use crate::{command_line, output};
+
+/// The name of the format for `--as`.
+pub const FORMAT: &str = "trace";
+/// What is looked at to tell a trace from results.
+const BEGINNING_BYTES: u64 = 1 << 16;
+/// A workload is found by its file's name.
+const ENDING: &str = "toml";
+
+/// Whether a file looks like a trace. One that cannot be read is told later.
+pub fn is_trace(file: &Path) -> bool {
+    let beginning = files::beginning(file, BEGINNING_BYTES).unwrap_or_default();
+    text::is(&String::from_utf8_lossy(&beginning))
+}
+
+/// Makes a workload file of a trace.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let [file] = args.files.as_slice() else {
+        return Err(bad_input("several traces: import one at a time, each into a file of its own"));
+    };
+    refuse_options(args)?;
+    let target = target(args, file)?;
+    let recording = read(file)?;
+    let choice = Choice { only: args.only.clone(), kernel_threads: args.kernel_threads };
+    let form = if args.averages { workload::averages } else { workload::exact };
+    let workload =
+        form(&recording, &choice).map_err(|why| bad_input(format!("{}: {why}", file.display())))?;
+    let mut out = output::writer(Some(&target))?;
+    out.write_all(workload.as_bytes())?;
+    out.flush()?;
+    tell(file, &recording, &target);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Options of results, which go into a store.
+fn refuse_options(args: &Args) -> Result<()> {
+    let options = [
+        (args.scheduler.is_some(), "--scheduler"),
+        (args.machine.is_some(), "--machine"),
+        (args.experiment != super::EXPERIMENT, "--experiment"),
+    ];
+    match options.iter().find(|(given, _)| *given) {
+        None => Ok(()),
+        Some((_, option)) => Err(bad_input(format!(
+            "{option}: a trace becomes a workload and no results; leave the option out"
+        ))),
+    }
+}
+
+/// The file to write: named by the user, with the ending that workloads have.
+fn target(args: &Args, file: &Path) -> Result<PathBuf> {
+    let Some(target) = &args.output else {
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        let example = command_line::quoted(&format!("{stem}.{ENDING}"));
+        return Err(bad_input(format!(
+            "{}: a trace becomes a workload file; name it with -o, for example -o {example}",
+            file.display()
+        )));
+    };
+    if target.extension().is_none_or(|ending| ending != ENDING) {
+        return Err(bad_input(format!(
+            "-o {}: the name of a workload's file ends in .{ENDING}",
+            target.display()
+        )));
+    }
+    if target.exists() {
+        return Err(bad_input(format!(
+            "-o {}: is there already; delete it, or name another file",
+            target.display()
+        )));
+    }
+    Ok(target.clone())
+}
+
+fn read(file: &Path) -> Result<Recording> {
+    let name = file.display();
+    let text =
+        files::text(file, files::TRACE).map_err(|fault| bad_input(format!("{name}: {fault}")))?;
+    text::read(&text).map_err(|fault| match fault.line {
+        Some(line) => bad_input(format!("{name}:{line}: {fault}")),
+        None => bad_input(format!("{name}: {fault}")),
+    })
+}
+
+fn tell(file: &Path, recording: &Recording, target: &Path) {
+    let (seconds, events) = (recording.length_ns as f64 / 1e9, recording.events.len());
+    output::tell(format_args!(
+        "{}: a trace of {seconds:.3} s with {events} events, {} of them lost",
+        file.display(),
+        recording.lost_events
+    ));
+    for sentence in &recording.untold {
+        output::tell(format_args!("it does not tell: {sentence}"));
+    }
+    let path = target.display().to_string();
+    let path = if path.contains('/') { path } else { format!("./{path}") };
+    let path = command_line::quoted(&path);
+    output::tell(format_args!("to see it: fairground list workloads {path}"));
+    output::tell(format_args!(
+        "to play it: fairground run --workload {path} --scheduler vtime --scheduler eevdf"
+    ));
+}

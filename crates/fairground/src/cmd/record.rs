@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairground record`: what the tasks of this machine do, as a file.
+
+use std::ffi::OsString;
+use std::fs::Permissions;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use execution::interrupt;
+use live::recorder::{Cost, Only, Progress, Recorder, Settings, needs};
+use recording::event::{Recording, What};
+use recording::workload::{self, Choice};
+
+mod command;
+mod line;
+
+use crate::exit::{self, bad_input};
+use crate::{command_line, duration, output, size};
+use command::Command;
+use line::Line;
+
+/// How often the events are read.
+const LOOK: Duration = Duration::from_millis(50);
+/// A recording that lacks more than this part of its events is refused.
+const LOST_MAX: f64 = 0.001;
+/// More than this part of the machine's CPU time disturbs what is recorded.
+const COST_GOAL_PERCENT: f64 = 3.0;
+/// What the kernel takes as a buffer's size.
+const BUFFER_BYTES: std::ops::RangeInclusive<u64> = 1 << 16..=1 << 30;
+
+/// Options of `record`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// How long; otherwise until the command ends, or until Ctrl-C
+    #[arg(long = "for", value_name = "TIME", value_parser = duration::parse)]
+    length: Option<Duration>,
+    /// Where the recording goes: FILE.toml is a workload, any other name the kernel's trace text
+    #[arg(short = 'o', long = "output", value_name = "FILE", default_value = "load.toml")]
+    output: PathBuf,
+    /// The workload plays the kernel's own threads too, instead of sleeping while they worked
+    #[arg(long)]
+    kernel_threads: bool,
+    /// Only the tasks of this name, process or control group, and what they fork
+    #[arg(long, value_name = "NAME|PID|CGROUP", value_parser = Only::parse)]
+    only: Option<Only>,
+    /// Call the tasks t1, t2, …
+    #[arg(long)]
+    anonymous: bool,
+    /// The recording ends when its events take this much memory
+    #[arg(long, value_name = "SIZE", default_value = "200MB", value_parser = size::parse)]
+    limit: u64,
+    /// Room for events between two looks at them, for all CPUs together
+    #[arg(long, value_name = "SIZE", default_value = "16MB", value_parser = buffer)]
+    buffer: u32,
+    /// A command to run meanwhile; the recording ends with it, and it with the recording
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// The kernel's next size above the one that is asked for.
+fn buffer(text: &str) -> Result<u32, String> {
+    let bytes = size::parse(text)?.next_power_of_two();
+    let fits = BUFFER_BYTES.contains(&bytes);
+    fits.then_some(bytes as u32).ok_or_else(|| "write a size from 60kB to 1GB".into())
+}
+
+/// Records, and writes the recording. Exit code 1 if the command failed, 130 after a Ctrl-C that
+/// cut short what was asked for; the recording is written all the same.
+///
+/// # Errors
+/// When this machine or this user cannot record, or too many events were lost.
+pub fn run(args: Args) -> Result<ExitCode> {
+    refuse(&args)?;
+    let stop = interrupt::flag()?;
+    let settings = Settings { buffer_bytes: args.buffer, only: args.only.clone() };
+    let mut recorder = Recorder::attach(&settings).map_err(anyhow::Error::msg)?;
+    recorder.start().map_err(anyhow::Error::msg)?;
+    let mut command = Command::start(&args.command)?;
+    let ended = watch(&args, &mut recorder, command.as_mut(), &stop)?;
+    let source = concat!("fairground record ", env!("CARGO_PKG_VERSION"));
+    let (mut recording, cost) = recorder.finish(source).map_err(anyhow::Error::msg)?;
+    let failure = command.as_mut().and_then(|command| command.end());
+    check(&recording, &args)?;
+    if args.anonymous {
+        make_anonymous(&mut recording);
+    }
+    write(&text(&recording, &args)?, &args.output)?;
+    tell(&args, &recording, &cost, &ended);
+    if let Some(failure) = &failure {
+        output::tell(format_args!("{failure}; the recording is written all the same"));
+    }
+    Ok(match ended {
+        Ended::Interrupted if !is_open(&args) => exit::interrupted(),
+        _ if failure.is_some() => ExitCode::from(exit::MISBEHAVED),
+        _ => ExitCode::SUCCESS,
+    })
+}
+
+/// Everything that can be refused before anything runs.
+fn refuse(args: &Args) -> Result<()> {
+    let obstacles = needs::obstacles();
+    if !obstacles.is_empty() {
+        return Err(bad_input(obstacles.join("\n")));
+    }
+    if args.output.is_file() {
+        let file = args.output.display();
+        return Err(bad_input(format!(
+            "-o {file}: is there already; delete it, or name another file"
+        )));
+    }
+    if args.output.is_dir() {
+        return Err(bad_input(format!(
+            "{} is a folder; name a file with -o",
+            args.output.display()
+        )));
+    }
+    tempfile::tempfile_in(folder(&args.output)).map(drop).map_err(|error| {
+        let file = args.output.display();
+        bad_input(format!("{file}: cannot be written ({error}); name another file with -o"))
+    })
+}
+
+fn folder(file: &Path) -> &Path {
+    file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Whether only Ctrl-C can end it.
+fn is_open(args: &Args) -> bool {
+    args.length.is_none() && args.command.is_empty()
+}
+
+/// Why a recording is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    Time,
+    Command,
+    Limit,
+    Interrupted,
+}
+
+/// Reads events until the end.
+fn watch(
+    args: &Args,
+    recorder: &mut Recorder,
+    mut command: Option<&mut Command>,
+    stop: &Arc<AtomicBool>,
+) -> Result<Ended> {
+    let (begin, line) = (Instant::now(), Line::new(is_open(args)));
+    loop {
+        let left = args.length.map(|length| length.saturating_sub(begin.elapsed()));
+        sleep(left.map_or(LOOK, |left| left.min(LOOK)));
+        let seen = recorder.look().map_err(anyhow::Error::msg)?;
+        line.show(begin.elapsed(), &seen, args.limit);
+        if let Some(ended) = over(args, begin, &seen, command.as_deref_mut(), stop)? {
+            return Ok(ended);
+        }
+    }
+}
+
+fn over(
+    args: &Args,
+    begin: Instant,
+    seen: &Progress,
+    command: Option<&mut Command>,
+    stop: &Arc<AtomicBool>,
+) -> Result<Option<Ended>> {
+    let has_ended = command.map(Command::has_ended).transpose()?.unwrap_or(false);
+    let is_time = args.length.is_some_and(|length| begin.elapsed() >= length);
+    let reasons = [
+        (stop.load(Ordering::SeqCst), Ended::Interrupted),
+        (has_ended, Ended::Command),
+        (is_time, Ended::Time),
+        (seen.bytes >= args.limit, Ended::Limit),
+    ];
+    Ok(reasons.into_iter().find_map(|(is_so, ended)| is_so.then_some(ended)))
+}
+
+/// Refuses what would mislead.
+fn check(recording: &Recording, args: &Args) -> Result<()> {
+    let (kept, lost) = (recording.events.len() as u64, recording.lost_events);
+    let all = (kept + lost).max(1);
+    if lost as f64 > LOST_MAX * all as f64 {
+        let larger = size::words(u64::from(args.buffer) * 4).replace(' ', "");
+        bail!(
+            "{lost} of {all} events were lost ({:.1} %), so nothing is written: give them more \
+             room with --buffer {larger}, or record less with --only",
+            100.0 * lost as f64 / all as f64
+        );
+    }
+    let has_switch = recording.events.iter().any(|event| matches!(event.what, What::Switch { .. }));
+    match (&args.only, has_switch) {
+        (_, true) => Ok(()),
+        (Some(only), false) => Err(bad_input(format!("--only: no task of {only} ran"))),
+        (None, false) => bail!("nothing ran while it was recorded; record longer"),
+    }
+}
+
+/// Takes the names out.
+fn make_anonymous(recording: &mut Recording) {
+    for (index, task) in recording.tasks.iter_mut().enumerate() {
+        task.name = format!("t{}", index + 1);
+    }
+}
+
+/// Whether the file is a workload, which is found by its ending.
+fn is_workload(file: &Path) -> bool {
+    file.extension().is_some_and(|ending| ending == "toml")
+}
+
+/// What the file says.
+fn text(recording: &Recording, args: &Args) -> Result<Vec<u8>> {
+    if is_workload(&args.output) {
+        let choice = Choice { only: Vec::new(), kernel_threads: args.kernel_threads };
+        return Ok(workload::exact(recording, &choice)?.into_bytes());
+    }
+    let mut text = Vec::new();
+    recording::export::write(recording, &mut text)?;
+    Ok(text)
+}
+
+/// Writes the file in one step: one of that name is never half of a recording.
+fn write(text: &[u8], file: &Path) -> Result<()> {
+    let written = || -> std::io::Result<()> {
+        // Readable for others, as far as the umask says: root records, users read.
+        let mut fresh = tempfile::Builder::new()
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(folder(file))?;
+        fresh.write_all(text)?;
+        fresh.persist(file)?;
+        Ok(())
+    };
+    written().with_context(|| {
+        format!("{}: cannot be written; name another file with -o", file.display())
+    })
+}
+
+/// Says what was recorded, and what that cost.
+fn tell(args: &Args, recording: &Recording, cost: &Cost, ended: &Ended) {
+    let file = args.output.display();
+    let count = |is: &dyn Fn(&What) -> bool| {
+        recording.events.iter().filter(|event| is(&event.what)).count()
+    };
+    if *ended == Ended::Limit {
+        let limit = size::words(args.limit);
+        output::tell(format_args!("the limit of {limit} was reached; --limit sets another one"));
+    }
+    output::tell(format_args!(
+        "{file}: {} on {} CPUs: {} tasks, {} switches, {} wake-ups, {} events lost",
+        duration::words(Duration::from_nanos(recording.length_ns)),
+        recording.cpus,
+        recording.tasks.len(),
+        count(&|what| matches!(what, What::Switch { .. })),
+        count(&|what| matches!(what, What::Wake { .. })),
+        recording.lost_events,
+    ));
+    output::tell(line::cost(cost, COST_GOAL_PERCENT));
+    if is_workload(&args.output) {
+        tell_next_steps(&args.output);
+    }
+}
+
+fn tell_next_steps(file: &Path) {
+    let path = file.display().to_string();
+    let path = if path.contains('/') { path } else { format!("./{path}") };
+    let path = command_line::quoted(&path);
+    output::tell(format_args!("to see it: fairground list workloads {path}"));
+    output::tell(format_args!(
+        "to play it: fairground run --workload {path} --scheduler vtime --scheduler eevdf"
+    ));
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+use clap::Parser;
+use recording::event::{Event, Leaves, Task, TaskIndex};
+
+use super::*;
+
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    args: Args,
+}
+
+fn parsed(words: &[&str]) -> Result<Args, String> {
+    let line = Line::try_parse_from([&["record"], words].concat());
+    line.map(|line| line.args).map_err(|error| error.to_string())
+}
+
+fn recorded(lost_events: u64) -> Recording {
+    let what = What::Switch { out: None, leaves: Leaves::Runnable, next: Some(TaskIndex(0)) };
+    Recording {
+        tasks: vec![Task { name: "secret".into(), ..Task::default() }],
+        events: vec![Event { at_ns: 0, cpu: 0, what }; 1_000],
+        lost_events,
+        ..Recording::default()
+    }
+}
+
+#[test]
+fn options_have_defaults_and_units() {
+    let args = parsed(&[]).expect("none is needed");
+    assert_eq!((args.limit, args.buffer, args.length), (200_000_000, 1 << 24, None));
+    assert!(is_open(&args) && args.command.is_empty());
+    let args = parsed(&["--for", "30s", "--buffer", "64MB", "--", "make", "-j4"]).expect("options");
+    assert_eq!((args.length, args.buffer), (Some(Duration::from_secs(30)), 1 << 26));
+    assert_eq!(args.command, ["make", "-j4"]);
+    assert!(!is_open(&args));
+}
+
+#[test]
+fn bad_options_say_what_to_write() {
+    for (words, said) in [
+        (["--for", "soon"], "write a time: 90s, 10m or 2h"),
+        (["--limit", "200"], "write a size: 500kB, 64MB or 2GB"),
+        (["--buffer", "5GB"], "write a size from 60kB to 1GB"),
+        (["--only", "4294967295"], "there is no process 4294967295"),
+    ] {
+        let error = parsed(&words).err().expect("a refusal");
+        assert!(error.contains(said), "{error}");
+    }
+    assert!(parsed(&["make"]).is_err(), "a command comes after --");
+}
+
+#[test]
+fn a_recording_with_holes_is_refused_with_the_option_that_helps() {
+    let args = parsed(&[]).expect("options");
+    assert!(check(&recorded(0), &args).is_ok());
+    assert!(check(&recorded(1), &args).is_ok(), "0.1 % at most");
+    let refused = check(&recorded(2), &args).expect_err("more than 0.1 %").to_string();
+    assert!(refused.contains("2 of 1002 events were lost (0.2 %)"), "{refused}");
+    assert!(refused.contains("--buffer 67MB"), "{refused}");
+    assert!(buffer("67MB").is_ok_and(|bytes| bytes > args.buffer), "the advice can be followed");
+}
+
+#[test]
+fn a_recording_of_nothing_is_refused() {
+    let nothing = Recording::default();
+    let args = parsed(&[]).expect("options");
+    assert!(check(&nothing, &args).is_err());
+    let args = parsed(&["--only", "nobody"]).expect("options");
+    let refused = check(&nothing, &args).expect_err("nothing ran");
+    assert_eq!(refused.to_string(), "--only: no task of nobody ran");
+    assert_eq!(exit::code(&refused), exit::BAD_INPUT);
+}
+
+#[test]
+fn no_name_is_left_in_an_anonymous_recording() {
+    let mut recording = recorded(0);
+    make_anonymous(&mut recording);
+    assert_eq!(recording.tasks[0].name, "t1");
+    assert!(!format!("{recording:?}").contains("secret"));
+}
+
+#[test]
+fn the_ending_says_what_is_written() {
+    let said = |file: &str| {
+        let args = parsed(&["-o", file]).expect("options");
+        String::from_utf8(text(&recorded(0), &args).expect("something ran")).expect("text")
+    };
+    assert!(said("load.toml").contains("steps = [\"tape\"]"), "{}", said("load.toml"));
+    assert_eq!(said("load.trace").matches("sched_switch").count(), 1_000);
+}
+
+#[test]
+fn a_file_is_written_whole() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("load.trace");
+    write(b"text", &file).expect("it is written");
+    assert_eq!(std::fs::read(&file).expect("a file"), b"text");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("the folder").count(), 1, "nothing else");
+    let refused = write(b"text", &folder.path().join("no/such/folder")).expect_err("none");
+    assert!(refused.to_string().contains("name another file with -o"), "{refused}");
+}

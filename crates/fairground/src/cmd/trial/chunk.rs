@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairground trial --chunk FILE`: what a queue starts on its machines.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use execution::repeated::Earlier;
+use execution::sink::Keep;
+use execution::{Settings, locations, objects, one};
+use fleet::chunk::Chunk;
+use fleet::records_file::{self, RecordsFile, Tail};
+use model::{Record, Trial};
+
+use super::Args;
+use crate::exit::{self, bad_input};
+use crate::output;
+
+/// Runs the trials of a chunk that have no record yet. Only a trial without a record is a failure:
+/// how trials ended is in their records.
+pub(super) fn run(file: &Path, args: &Args) -> Result<ExitCode> {
+    let mut chunk = read(file)?;
+    let (mut out, mut known) = match &args.out {
+        Some(path) => RecordsFile::resume(path).map(|(file, known)| (Some(file), known))?,
+        None => (None, Vec::new()),
+    };
+    for path in &args.done {
+        known.extend(Tail::new(path.clone()).read()?);
+    }
+    refuse_others(&chunk.trials, &known)?;
+    let done: BTreeSet<String> = known.iter().map(|record| record.trial.id()).collect();
+    chunk.trials.retain(|trial| !done.contains(&trial.id()));
+    let mut keep = |record: &Record| match &mut out {
+        Some(out) => out.append(record),
+        None => output::print(&records_file::line(record)?),
+    };
+    let complete = execute(&chunk, known, args, &mut keep)?;
+    Ok(if complete { ExitCode::SUCCESS } else { exit::interrupted() })
+}
+
+fn execute(chunk: &Chunk, known: Vec<Record>, args: &Args, keep: &mut Keep<'_>) -> Result<bool> {
+    let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let sources = chunk.sources(folder.path())?;
+    let prepared = objects::prepare_part(&chunk.trials, &chunk.carried, &sources)?;
+    let settings = Settings {
+        home: locations::data_folder().ok(),
+        sources,
+        jobs: args.jobs,
+        offline: args.offline,
+        earlier: Earlier::new(known),
+        executable: None,
+    };
+    one::several(&chunk.trials, &prepared, &settings, keep, &mut output::notes)
+}
+
+fn read(file: &Path) -> Result<Chunk> {
+    let is_stdin = file == Path::new("-");
+    let name = if is_stdin { "standard input".into() } else { file.display().to_string() };
+    let text = match is_stdin {
+        true => files::stream_text(&mut std::io::stdin(), files::CHUNK),
+        false => files::text(file, files::CHUNK),
+    };
+    let mut chunk =
+        Chunk::read(&text.map_err(|fault| bad_input(format!("{name}: {fault}")))?, &name)?;
+    chunk
+        .trials
+        .iter_mut()
+        .try_for_each(|trial| spec::tapes::fetch(&mut trial.workload, trial.machine.cpus))?;
+    Ok(chunk)
+}
+
+/// Refuses records of other trials than the chunk's: a file was named for two chunks.
+fn refuse_others(trials: &[Trial], known: &[Record]) -> Result<()> {
+    let own: BTreeSet<String> = trials.iter().map(Trial::id).collect();
+    match known.iter().map(|record| record.trial.id()).find(|id| !own.contains(id)) {
+        Some(id) => Err(bad_input(format!(
+            "the record of trial {id} is there, which is not in this chunk; name a file for this \
+             chunk alone"
+        ))),
+        None => Ok(()),
+    }
+}

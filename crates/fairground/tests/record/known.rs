@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What is recorded of processes whose scheduling is known, on the kernel that runs this.
+//!
+//! `record.rs` also runs this in guests.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::{IntoRawFd, RawFd};
+use std::sync::OnceLock;
+
+use live::probes::{Probes, Readings};
+use live::recorder::{Only, Recorder, Settings, needs};
+use model::PolicyClass;
+use nix::unistd::pipe;
+use recording::event::{Leaves, Reason, Recording, TaskIndex, Waker, What};
+
+use super::children::{self, Children, give, nap, poll, take};
+
+/// Set in a guest, which has what recording needs.
+pub const MUST: &str = "FAIRGROUND_MUST_RECORD";
+
+/// Whether this kernel can be recorded by this user; says why not.
+pub fn can_record() -> bool {
+    let obstacles = needs::obstacles().join("; ");
+    if obstacles.is_empty() {
+        return true;
+    }
+    assert!(std::env::var_os(MUST).is_none(), "{obstacles}");
+    println!("skipped: {obstacles}");
+    false
+}
+
+/// How often each process does what it does.
+const TIMES: u32 = 60;
+
+/// Processes by what they do.
+type Cast = BTreeMap<&'static str, u32>;
+
+/// A pipe's ends, which stay open.
+fn ends() -> (RawFd, RawFd) {
+    let (read, write) = pipe().expect("a pipe");
+    (read.into_raw_fd(), write.into_raw_fd())
+}
+
+fn cast(children: &mut Children) -> Cast {
+    let (there, back) = (ends(), ends());
+    let (word, ready, often) = (children::shared(), children::shared(), || 0..TIMES);
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let (mut near, mut far) = connection(&listener);
+    let (mut byte, mut reply) = ([0], [0]);
+    Cast::from([
+        (
+            "ping",
+            children.add(|| {
+                for _ in often() {
+                    nap(300);
+                    give(there.1);
+                    take(back.0);
+                }
+            }),
+        ),
+        ("pong", children.add(|| often().for_each(|_| (take(there.0), give(back.1)).1))),
+        ("napper", children.add(|| often().for_each(|_| nap(500)))),
+        ("timed", children.add(|| often().for_each(|_| children::read_timer(500)))),
+        ("poller", children.add(|| often().for_each(|_| poll(-1, 1)))),
+        (
+            "locked",
+            children.add(|| {
+                for n in often() {
+                    children::change(ready);
+                    children::wait_for_change(word, n);
+                }
+            }),
+        ),
+        (
+            "unlocker",
+            children.add(|| {
+                for n in often() {
+                    children::wait_for_change(ready, n);
+                    nap(1_000);
+                    children::change(word);
+                }
+            }),
+        ),
+        ("mother", children.add(|| often().for_each(|_| children::one_child()))),
+        ("changer", children.add(children::change_oneself)),
+        (
+            "client",
+            children.add(|| {
+                for _ in often() {
+                    nap(500);
+                    let _ = near.write(&[1]);
+                    let _ = near.read(&mut reply);
+                }
+            }),
+        ),
+        (
+            "server",
+            children.add(|| {
+                for _ in often() {
+                    let _ = far.read(&mut byte);
+                    let _ = far.write(&byte);
+                }
+            }),
+        ),
+    ])
+}
+
+/// Both ends of a connection over the loopback device.
+fn connection(listener: &TcpListener) -> (TcpStream, TcpStream) {
+    let near = TcpStream::connect(listener.local_addr().expect("an address")).expect("loopback");
+    (near, listener.accept().expect("a connection").0)
+}
+
+/// What was recorded of the cast, and what the probes counted.
+type Recorded = (Cast, Recording, Readings);
+
+/// Records the cast once for all tests, while the probes count its switches, too.
+fn recorded() -> &'static Recorded {
+    static RECORDED: OnceLock<Recorded> = OnceLock::new();
+    RECORDED.get_or_init(record)
+}
+
+fn record() -> Recorded {
+    children::loopback_up();
+    let mut children = Children::new();
+    let cast = cast(&mut children);
+    let groups: Vec<String> = cast.keys().map(|name| (*name).to_owned()).collect();
+    let mut probes = Probes::attach(&groups, false).expect("probes");
+    for (group, number) in cast.values().enumerate() {
+        probes.track(*number, group).expect("a slot");
+    }
+    let settings = Settings { buffer_bytes: 1 << 24, only: None };
+    let mut recorder = Recorder::attach(&settings).expect("a recorder");
+    probes.start();
+    recorder.start().expect("a beginning");
+    children.run();
+    let (recording, cost) = recorder.finish("a test").expect("a recording");
+    assert!(cost.percent().is_some_and(|percent| percent > 0.0), "{cost:?}");
+    (cast, recording, probes.finish())
+}
+
+/// What a recording says of one process.
+struct Seen<'a> {
+    recording: &'a Recording,
+    task: TaskIndex,
+}
+
+fn seen<'a>(recording: &'a Recording, number: u32) -> Seen<'a> {
+    let mut all = (0..).map(TaskIndex).zip(&recording.tasks);
+    let (task, _) = all.find(|(_, task)| task.tid == number).expect("the task is recorded");
+    Seen { recording, task }
+}
+
+impl Seen<'_> {
+    fn count(&self, is: impl Fn(&What) -> bool) -> u64 {
+        self.recording.events.iter().filter(|event| is(&event.what)).count() as u64
+    }
+
+    fn leaves(&self, is: impl Fn(Leaves) -> bool) -> u64 {
+        self.count(|what| {
+            matches!(what, What::Switch { out, leaves, .. } if *out == Some(self.task) && is(*leaves))
+        })
+    }
+
+    fn sleeps_all(&self) -> u64 {
+        self.leaves(|leaves| matches!(leaves, Leaves::Sleeps(_)))
+    }
+
+    fn sleeps(&self, reason: Reason) -> u64 {
+        self.leaves(|leaves| leaves == Leaves::Sleeps(reason))
+    }
+
+    fn woken(&self, is: impl Fn(Waker) -> bool) -> u64 {
+        self.count(
+            |what| matches!(what, What::Wake { task, waker } if *task == self.task && is(*waker)),
+        )
+    }
+
+    fn forks(&self) -> u64 {
+        self.count(|what| matches!(what, What::Fork { parent, .. } if *parent == self.task))
+    }
+}
+
+#[test]
+fn reasons_and_wakers_are_those_of_the_known_cases() {
+    if !can_record() {
+        return;
+    }
+    let (cast, recording, _) = recorded();
+    assert_eq!(recording.lost_events, 0);
+    let of = |name: &str| seen(recording, cast[name]);
+    // A slow machine can be too late to fall asleep, but not most of the time.
+    let nearly = |name: &str, what: &str, count: u64, all: u64| {
+        assert!(all >= u64::from(TIMES) / 4, "{name}: only {all} sleeps");
+        assert!(count * 10 >= all * 9, "{name}: {what} {count} times of {all}");
+    };
+    let cases = [
+        ("napper", Reason::Timer, None),
+        ("timed", Reason::Timer, None),
+        ("poller", Reason::Timer, None),
+        ("pong", Reason::Pipe, Some("ping")),
+        ("locked", Reason::Futex, Some("unlocker")),
+        ("server", Reason::Network, Some("client")),
+    ];
+    for (name, reason, waker) in cases {
+        let (all, task) = (of(name).sleeps_all(), of(name));
+        nearly(name, &format!("{reason:?}"), task.sleeps(reason), all);
+        let waker = waker.map_or(Waker::Timer, |waker| Waker::Task(of(waker).task));
+        nearly(name, &format!("by {waker:?}"), task.woken(|by| by == waker), all);
+    }
+    let mother = of("mother");
+    nearly("mother", "Child", mother.sleeps(Reason::Child), mother.sleeps_all());
+    assert_eq!(of("mother").forks(), u64::from(TIMES));
+}
+
+#[test]
+fn switches_and_wake_ups_are_as_many_as_the_probes_count() {
+    if !can_record() {
+        return;
+    }
+    let (cast, recording, readings) = recorded();
+    for ((name, number), group) in cast.iter().zip(&readings.groups) {
+        // The probes count its children as well.
+        if *name == "mother" {
+            continue;
+        }
+        let task = seen(recording, *number);
+        let runnable = task.leaves(|leaves| leaves == Leaves::Runnable);
+        let asleep = task.leaves(|leaves| leaves != Leaves::Runnable);
+        assert_eq!(
+            (asleep + runnable, task.woken(|_| true)),
+            (group.voluntary_switches + group.involuntary_switches, group.wakeup_latency.count),
+            "{name}"
+        );
+        assert!(asleep.abs_diff(group.voluntary_switches) <= 1, "{name}");
+    }
+}
+
+#[test]
+fn changes_of_nice_policy_and_affinity_are_noted_in_order() {
+    if !can_record() {
+        return;
+    }
+    let (cast, recording, _) = recorded();
+    let changer = seen(recording, cast["changer"]);
+    let changes: Vec<_> = recording
+        .events
+        .iter()
+        .filter_map(|event| match &event.what {
+            What::Changed { task, to } if *task == changer.task => Some(to.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(changes.iter().find_map(|to| to.nice), Some(3));
+    let batch = |policy: model::Policy| policy.class == PolicyClass::Batch && policy.nice == 3;
+    assert!(changes.iter().any(|to| to.policy.is_some_and(batch)), "{changes:?}");
+    if recording.cpus > 1 {
+        assert_eq!(changes.last().and_then(|to| to.affinity.clone()), Some(vec![0]));
+    }
+}
+
+#[test]
+fn only_what_is_asked_for_is_recorded_with_what_it_forks() {
+    if !can_record() {
+        return;
+    }
+    let mut children = Children::new();
+    let mother = children.add(|| (0..10).for_each(|_| children::one_child()));
+    let other = children.add(|| (0..10).for_each(|_| nap(500)));
+    let only = Some(Only::Process(mother));
+    let mut recorder =
+        Recorder::attach(&Settings { buffer_bytes: 1 << 20, only }).expect("a recorder");
+    recorder.start().expect("a beginning");
+    children.run();
+    let (recording, _) = recorder.finish("a test").expect("a recording");
+    let numbers: Vec<u32> = recording.tasks.iter().map(|task| task.tid).collect();
+    assert!(numbers.contains(&mother) && !numbers.contains(&other), "{numbers:?}");
+    assert_eq!(numbers.len(), 11, "{numbers:?}");
+    assert_eq!(seen(&recording, mother).forks(), 10);
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A plan as a folder, for any queue: `campaign.json` says what is measured, `chunk-N.trials.jsonl`
+//! has the trials, and each machine adds `chunk-N.records.jsonl`. All files of records are read,
+//! whatever comes before their ending.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use execution::objects::Sources;
+use execution::refusal::bad_input;
+use model::{Experiment, Record, Seed, Trial};
+use serde::{Deserialize, Serialize};
+use store::{SchedulerSource, Session};
+
+use crate::chunk::Chunk;
+use crate::records_file::Tail;
+
+/// What is measured.
+const CAMPAIGN: &str = "campaign.json";
+
+/// How names of files of trials end.
+pub(crate) const TRIALS: &str = ".trials.jsonl";
+
+/// How names of files of records end.
+pub(crate) const RECORDS: &str = ".records.jsonl";
+
+/// The version of the form.
+const VERSION: u32 = 1;
+
+/// What a campaign's session will say of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Campaign {
+    version: u32,
+    experiment: Experiment,
+    plan: String,
+    seed: Seed,
+    command: String,
+    started_unix_s: u64,
+    fairground: String,
+    chunks: usize,
+    schedulers: Vec<SchedulerSource>,
+}
+
+/// A campaign's folder, as it is now.
+#[derive(Debug)]
+pub struct CampaignFolder {
+    /// The session that its records belong to.
+    pub session: Session,
+    /// The texts of its schedulers.
+    pub schedulers: Vec<SchedulerSource>,
+    /// Its chunks, in order.
+    pub chunks: Vec<Vec<Trial>>,
+    /// The first record of each trial, in the order of the plan.
+    pub records: Vec<Record>,
+}
+
+/// Makes a campaign's folder. The chunks are those of `session`'s plan.
+///
+/// # Errors
+/// When the folder is not empty, or cannot be written.
+pub fn write(
+    folder: &Path,
+    session: &Session,
+    sources: &Sources,
+    chunks: Vec<Vec<Trial>>,
+) -> Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| failed("make", folder))?;
+    if folder.read_dir().with_context(|| failed("read", folder))?.next().is_some() {
+        let folder = folder.display();
+        return Err(bad_input(format!("{folder}: there is something in it; name a new folder")));
+    }
+    let texts = sources.values().map(execution::objects::text);
+    let campaign = Campaign {
+        version: VERSION,
+        experiment: session.experiment.clone(),
+        plan: session.plan.clone(),
+        seed: session.seed,
+        command: session.command.clone(),
+        started_unix_s: session.started_unix_s,
+        fairground: session.fairground.clone(),
+        chunks: chunks.len(),
+        schedulers: texts.filter(SchedulerSource::is_genuine).collect(),
+    };
+    let plan = chunks.concat();
+    for (number, trials) in chunks.into_iter().enumerate() {
+        let text = Chunk::new(trials, &plan, sources).text()?;
+        put(&folder.join(format!("chunk-{number}{TRIALS}")), &text)?;
+    }
+    // Last: a folder with it is complete.
+    put(&folder.join(CAMPAIGN), &(serde_json::to_string_pretty(&campaign)? + "\n"))
+}
+
+fn put(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).with_context(|| failed("write", path))
+}
+
+fn failed(verb: &str, path: &Path) -> String {
+    format!("cannot {verb} {}", path.display())
+}
+
+/// Whether a path is a campaign's folder.
+pub fn is_one(path: &Path) -> bool {
+    path.join(CAMPAIGN).is_file()
+}
+
+impl CampaignFolder {
+    /// Reads a folder.
+    ///
+    /// # Errors
+    /// When a file is missing or wrong, or a record is of no trial of the plan.
+    pub fn read(folder: &Path) -> Result<CampaignFolder> {
+        let campaign = campaign(&folder.join(CAMPAIGN))?;
+        let mut chunks = Vec::new();
+        for number in 0..campaign.chunks {
+            let path = folder.join(format!("chunk-{number}{TRIALS}"));
+            chunks.push(Chunk::read(&text(&path, files::CHUNK)?, &path.display().to_string())?);
+        }
+        let chunks: Vec<Vec<Trial>> = chunks.into_iter().map(|chunk| chunk.trials).collect();
+        let records = records(folder, &chunks)?;
+        let Campaign { experiment, plan, seed, command, .. } = campaign;
+        let session = Session {
+            id: 0,
+            family: None,
+            experiment,
+            plan,
+            seed,
+            command,
+            started_unix_s: campaign.started_unix_s,
+            fairground: campaign.fairground,
+            origin: None,
+        };
+        Ok(CampaignFolder { session, schedulers: campaign.schedulers, chunks, records })
+    }
+
+    /// The numbers of chunks that lack records, with the number of trials that each lacks.
+    pub fn incomplete(&self) -> Vec<(usize, usize)> {
+        let there: Vec<u32> = self.records.iter().map(|record| record.trial.position).collect();
+        let lacks = |chunk: &Vec<Trial>| {
+            chunk.iter().filter(|trial| there.binary_search(&trial.position).is_err()).count()
+        };
+        self.chunks.iter().map(lacks).enumerate().filter(|(_, lacking)| *lacking > 0).collect()
+    }
+}
+
+fn text(path: &Path, kind: files::Kind) -> Result<String> {
+    files::text(path, kind).map_err(|fault| bad_input(format!("{}: {fault}", path.display())))
+}
+
+fn campaign(path: &Path) -> Result<Campaign> {
+    let place = |why: String| bad_input(format!("{}: {why}", path.display()));
+    let campaign: Campaign = serde_json::from_str(&text(path, files::CHUNK)?)
+        .map_err(|error| place(format!("line {}: {error}", error.line())))?;
+    match campaign.version {
+        VERSION => Ok(campaign),
+        other => Err(place(format!("version {other}; this program knows {VERSION}"))),
+    }
+}
+
+/// The records of all files, each trial's once.
+fn records(folder: &Path, chunks: &[Vec<Trial>]) -> Result<Vec<Record>> {
+    let planned: BTreeMap<String, &Trial> =
+        chunks.iter().flatten().map(|trial| (trial.id(), trial)).collect();
+    let mut records = BTreeMap::new();
+    for path in record_files(folder)? {
+        for record in Tail::new(path.clone()).read()? {
+            if !planned.contains_key(&record.trial.id()) {
+                let (path, trial) = (path.display(), record.trial.id());
+                return Err(bad_input(format!("{path}: trial {trial} is not of this plan")));
+            }
+            records.entry(record.trial.position).or_insert(record);
+        }
+    }
+    Ok(records.into_values().collect())
+}
+
+fn record_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = folder.read_dir().with_context(|| failed("read", folder))?.flatten();
+    let is_ours = |path: &PathBuf| path.to_string_lossy().ends_with(RECORDS);
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_ours).collect();
+    paths.sort();
+    Ok(paths)
+}

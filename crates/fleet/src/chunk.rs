@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A chunk: trials that one machine runs, and the texts of the schedulers that no program brings.
+//!
+//! One JSON object a line: a header, the schedulers, then the trials as `fairground plan` prints
+//! them. The header says how many lines follow, so that a file that was cut off is noticed. Without
+//! one, each line is a trial.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use compile::Source;
+use execution::objects::{self, Sources};
+use execution::refusal::bad_input;
+use model::{SchedulerChoice, Trial};
+use serde::{Deserialize, Serialize};
+use store::SchedulerSource;
+
+/// The version of the form.
+const VERSION: u32 = 1;
+
+/// Trials that one machine runs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Chunk {
+    /// The trials, in the order of the plan.
+    pub trials: Vec<Trial>,
+    /// The schedulers that are not built in.
+    pub schedulers: Vec<SchedulerSource>,
+    /// The scheduler files, with their SHA-256, that the guests of the whole plan carry: with fewer
+    /// of them, a guest would be another one.
+    pub carried: BTreeSet<(String, String)>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    version: u32,
+    schedulers: usize,
+    trials: usize,
+    carried: BTreeSet<(String, String)>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Definition {
+    Chunk(Header),
+    Scheduler(SchedulerSource),
+}
+
+impl Chunk {
+    /// The chunk of these trials of a plan, with what the schedulers consist of.
+    pub fn new(trials: Vec<Trial>, plan: &[Trial], sources: &Sources) -> Chunk {
+        let boots = trials.iter().any(|trial| trial.backend.boots_kernels());
+        let carried = if boots { objects::carried(plan) } else { BTreeSet::new() };
+        let builtin: Vec<Source> = compile::builtin();
+        let is_foreign = |sha256: &str| builtin.iter().all(|source| source.sha256 != sha256);
+        let is_named = |sha256: &str| {
+            let is_carried = carried.iter().any(|(_, carried)| carried == sha256);
+            is_carried || trials.iter().any(|trial| names(trial, sha256))
+        };
+        let wanted = sources.values().filter(|it| is_foreign(&it.sha256) && is_named(&it.sha256));
+        let schedulers = wanted.map(objects::text).collect();
+        Chunk { trials, schedulers, carried }
+    }
+
+    /// The content of its file.
+    ///
+    /// # Errors
+    /// When a trial has no JSON form.
+    pub fn text(&self) -> Result<String> {
+        let (schedulers, trials) = (self.schedulers.len(), self.trials.len());
+        let header = Definition::Chunk(Header {
+            version: VERSION,
+            schedulers,
+            trials,
+            carried: self.carried.clone(),
+        });
+        let mut lines = vec![serde_json::to_string(&header)?];
+        for scheduler in &self.schedulers {
+            lines.push(serde_json::to_string(&Definition::Scheduler(scheduler.clone()))?);
+        }
+        for trial in &self.trials {
+            lines.push(serde_json::to_string(trial)?);
+        }
+        Ok(lines.join("\n") + "\n")
+    }
+
+    /// Reads the content of a file; `name` is for messages.
+    ///
+    /// # Errors
+    /// Which line is wrong, and why.
+    pub fn read(text: &str, name: &str) -> Result<Chunk> {
+        let (mut chunk, mut header) = (Chunk::default(), None);
+        for (index, line) in text.lines().enumerate() {
+            let place = |why: String| bad_input(format!("{name}:{}: {why}", index + 1));
+            if !is_definition(line) {
+                chunk.trials.push(trial(line).map_err(place)?);
+                continue;
+            }
+            match definition(line).map_err(place)? {
+                Definition::Chunk(is) if index == 0 => header = Some(is),
+                Definition::Chunk(_) => return Err(place("a second chunk begins here".into())),
+                Definition::Scheduler(scheduler) => chunk.schedulers.push(scheduler),
+            }
+        }
+        chunk.check(header.as_ref()).map_err(|why| bad_input(format!("{name}: {why}")))?;
+        chunk.carried = header.map(|header| header.carried).unwrap_or_default();
+        Ok(chunk)
+    }
+
+    fn check(&self, header: Option<&Header>) -> Result<(), String> {
+        if self.trials.is_empty() {
+            return Err("there is no trial in it; `fairground plan` prints some".into());
+        }
+        let cut = |what, there, promised| {
+            Err(format!(
+                "it is not complete: {there} of {promised} {what} are there; copy it again"
+            ))
+        };
+        match header {
+            Some(it) if it.trials != self.trials.len() => {
+                cut("trials", self.trials.len(), it.trials)
+            }
+            Some(it) if it.schedulers != self.schedulers.len() => {
+                cut("schedulers", self.schedulers.len(), it.schedulers)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Its schedulers, written into an empty folder that must stay until they are compiled.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn sources(&self, folder: &Path) -> Result<Sources> {
+        let mut sources = Sources::new();
+        for scheduler in &self.schedulers {
+            let own = folder.join(&scheduler.sha256);
+            std::fs::create_dir(&own).with_context(|| format!("cannot make {}", own.display()))?;
+            let source = compile::unpack(&scheduler.files, &own)?;
+            if source.sha256 != scheduler.sha256 {
+                let name = &scheduler.name;
+                return Err(bad_input(format!("the text of {name} is not what its SHA-256 says")));
+            }
+            sources.insert(source.sha256.clone(), source);
+        }
+        Ok(sources)
+    }
+}
+
+fn names(trial: &Trial, wanted: &str) -> bool {
+    matches!(&trial.contestant.scheduler, SchedulerChoice::File { sha256, .. } if sha256 == wanted)
+}
+
+fn is_definition(line: &str) -> bool {
+    ["{\"chunk\":", "{\"scheduler\":"].iter().any(|start| line.starts_with(start))
+}
+
+fn definition(line: &str) -> Result<Definition, String> {
+    let definition = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    match &definition {
+        Definition::Chunk(header) if header.version != VERSION => Err(format!(
+            "a chunk of version {}, this program knows {VERSION}; use the same version everywhere",
+            header.version
+        )),
+        Definition::Scheduler(scheduler) if !scheduler.is_genuine() => {
+            Err(format!("the text of {} is not what its SHA-256 says", scheduler.name))
+        }
+        _ => Ok(definition),
+    }
+}
+
+/// One trial from its line.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn trial(line: &str) -> Result<Trial, String> {
+    let trial: Trial = serde_json::from_str(line)
+        .map_err(|error| format!("not one trial ({error}); `fairground plan` prints some"))?;
+    if trial.schema != model::trial::SCHEMA {
+        let known = model::trial::SCHEMA;
+        return Err(format!("the trial has schema {}, this program knows {known}", trial.schema));
+    }
+    if !trial.backend.can_execute() {
+        return Err("an imported trial cannot be run here".into());
+    }
+    Ok(trial)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cut::tests::trials;
+
+    fn chunk() -> Chunk {
+        let text = "// mine\n".to_owned();
+        let sha256 = model::trial::sha256_hex(text.as_bytes());
+        let files = vec![("mine.bpf.c".to_owned(), text)];
+        let scheduler = SchedulerSource { sha256, name: "mine".into(), files };
+        Chunk { trials: trials(&[0, 0, 1]), schedulers: vec![scheduler], carried: BTreeSet::new() }
+    }
+
+    fn refusal(text: &str) -> String {
+        Chunk::read(text, "chunk-0").expect_err("it is wrong").to_string()
+    }
+
+    #[test]
+    fn a_chunk_survives_its_file() {
+        let text = chunk().text().unwrap();
+        assert_eq!(Chunk::read(&text, "chunk-0").unwrap(), chunk());
+    }
+
+    #[test]
+    fn the_output_of_plan_is_a_chunk() {
+        let lines: Vec<String> = chunk().text().unwrap().lines().skip(2).map(Into::into).collect();
+        let read = Chunk::read(&lines.join("\n"), "chunk-0").unwrap();
+        assert_eq!((read.trials, read.schedulers), (chunk().trials, vec![]));
+    }
+
+    #[test]
+    fn a_chunk_that_was_cut_off_is_refused() {
+        let text = chunk().text().unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        let said = refusal(&lines[..lines.len() - 1].join("\n"));
+        assert_eq!(said, "chunk-0: it is not complete: 2 of 3 trials are there; copy it again");
+        let half = &text[..text.len() - 20];
+        assert!(refusal(half).starts_with("chunk-0:5: not one trial (EOF"), "{}", refusal(half));
+    }
+
+    #[test]
+    fn a_changed_scheduler_is_refused() {
+        let text = chunk().text().unwrap().replace("// mine", "// ours");
+        assert_eq!(refusal(&text), "chunk-0:2: the text of mine is not what its SHA-256 says");
+    }
+
+    #[test]
+    fn schedulers_are_found_where_they_are_unpacked() {
+        let folder = tempfile::tempdir().unwrap();
+        let sources = chunk().sources(folder.path()).unwrap();
+        assert_eq!(sources.values().next().unwrap().text, "// mine\n");
+    }
+
+    #[test]
+    fn a_scheduler_does_not_leave_its_folder() {
+        let mut chunk = chunk();
+        chunk.schedulers[0].files[0].0 = "../../mine.bpf.c".into();
+        let folder = tempfile::tempdir().unwrap();
+        let said = chunk.sources(folder.path()).unwrap_err().to_string();
+        assert_eq!(said, "../../mine.bpf.c: leaves its folder");
+    }
+}

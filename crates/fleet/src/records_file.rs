@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The records of a chunk: a file that grows by one line for each finished trial.
+//!
+//! A process that is killed leaves at most one line without its end; the next one removes it and
+//! goes on. A reader takes whole lines only.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use execution::refusal::bad_input;
+use model::Record;
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+
+/// How often a locked file is tried again.
+const PATIENCE: u32 = 20;
+
+/// How long to sleep between two attempts.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// A file of records that this process alone writes.
+#[derive(Debug)]
+pub struct RecordsFile {
+    file: Flock<File>,
+    path: PathBuf,
+}
+
+impl RecordsFile {
+    /// Opens a file or makes it, and reads what is there.
+    ///
+    /// # Errors
+    /// When another process writes it, it holds something else, or the system refuses it.
+    pub fn resume(path: &Path) -> Result<(RecordsFile, Vec<Record>)> {
+        files::refuse_special(path)
+            .map_err(|fault| bad_input(format!("{}: {fault}", path.display())))?;
+        let mut options = OpenOptions::new();
+        let file = options.read(true).append(true).create(true).open(path);
+        let file = file.with_context(|| format!("cannot write {}", path.display()))?;
+        let file = locked(file).map_err(|error| not_alone(path, error))?;
+        let mut tail = Tail::new(path.to_owned());
+        let records = tail.read()?;
+        // What a process was writing when it was killed.
+        file.set_len(tail.position).with_context(|| format!("cannot cut {}", path.display()))?;
+        Ok((RecordsFile { file, path: path.to_owned() }, records))
+    }
+
+    /// Appends a record.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn append(&mut self, record: &Record) -> Result<()> {
+        let line = line(record)?;
+        // One call: a process that is killed leaves the whole line or its beginning.
+        (&*self.file)
+            .write_all(line.as_bytes())
+            .with_context(|| format!("cannot write {}", self.path.display()))
+    }
+}
+
+/// Locks a file. Workers of a process that was killed have the lock until they notice.
+fn locked(mut file: File) -> Result<Flock<File>, Errno> {
+    for _ in 0..PATIENCE {
+        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Err((again, Errno::EWOULDBLOCK)) => file = again,
+            other => return other.map_err(|(_, error)| error),
+        }
+        std::thread::sleep(AGAIN);
+    }
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, error)| error)
+}
+
+fn not_alone(path: &Path, error: Errno) -> anyhow::Error {
+    let path = path.display();
+    match error {
+        Errno::EWOULDBLOCK => {
+            anyhow!("another process writes {path}; give each chunk its own file")
+        }
+        error => anyhow!("cannot lock {path}: {error}"),
+    }
+}
+
+/// A record as its line, with what its receiver will keep of it.
+///
+/// # Errors
+/// When it has no JSON form.
+pub fn line(record: &Record) -> Result<String> {
+    let mut record = record.clone();
+    record.settle();
+    Ok(serde_json::to_string(&record)? + "\n")
+}
+
+/// Reads a file of records while it grows.
+#[derive(Clone, Debug)]
+pub struct Tail {
+    path: PathBuf,
+    position: u64,
+    lines: usize,
+}
+
+impl Tail {
+    /// Begins at the start of a file, which need not exist yet.
+    pub fn new(path: PathBuf) -> Tail {
+        Tail { path, position: 0, lines: 0 }
+    }
+
+    /// The records that were added since the last call.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or a whole line of it is no record.
+    pub fn read(&mut self) -> Result<Vec<Record>> {
+        let new = match self.added() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            new => new.with_context(|| format!("cannot read {}", self.path.display()))?,
+        };
+        let whole = new.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let mut records = Vec::new();
+        for line in new[..whole].split_inclusive(|byte| *byte == b'\n') {
+            self.lines += 1;
+            records.push(self.record(line)?);
+        }
+        self.position += whole as u64;
+        Ok(records)
+    }
+
+    fn added(&self) -> io::Result<Vec<u8>> {
+        let mut file = OpenOptions::new().read(true).open(&self.path)?;
+        file.seek(SeekFrom::Start(self.position))?;
+        let mut new = Vec::new();
+        file.take(files::RECORDS.most).read_to_end(&mut new)?;
+        Ok(new)
+    }
+
+    fn record(&self, line: &[u8]) -> Result<Record> {
+        let wrong = |why: String| {
+            bad_input(format!("{}:{}: not a record: {why}", self.path.display(), self.lines))
+        };
+        let record: Record =
+            serde_json::from_slice(line).map_err(|error| wrong(error.to_string()))?;
+        match record.fault() {
+            Some(fault) => Err(wrong(fault)),
+            None => Ok(record),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Outcome, Provenance};
+
+    use super::*;
+    use crate::cut::tests::trials;
+
+    fn records(count: usize) -> Vec<Record> {
+        let record = |trial| Record::without_measurement(trial, Outcome::Ok, Provenance::default());
+        trials(&vec![0; count]).into_iter().map(record).collect()
+    }
+
+    fn place() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("records");
+        (folder, path)
+    }
+
+    #[test]
+    fn a_killed_process_loses_only_the_unfinished_line() {
+        let (_folder, path) = place();
+        let records = records(3);
+        let (mut file, known) = RecordsFile::resume(&path).unwrap();
+        assert!(known.is_empty());
+        records[..2].iter().for_each(|record| file.append(record).unwrap());
+        drop(file);
+        let third = line(&records[2]).unwrap();
+        let mut text = files::text(&path, files::RECORDS).unwrap();
+        text += &third[..third.len() / 2];
+        std::fs::write(&path, text).unwrap();
+        let (mut file, known) = RecordsFile::resume(&path).unwrap();
+        assert_eq!(known, records[..2]);
+        file.append(&records[2]).unwrap();
+        assert_eq!(Tail::new(path).read().unwrap(), records);
+    }
+
+    #[test]
+    fn two_processes_do_not_write_one_file() {
+        let (_folder, path) = place();
+        let first = RecordsFile::resume(&path).unwrap();
+        let said = RecordsFile::resume(&path).unwrap_err().to_string();
+        assert!(said.starts_with("another process writes"), "{said}");
+        drop(first);
+        RecordsFile::resume(&path).unwrap();
+    }
+
+    #[test]
+    fn a_reader_takes_each_record_once_and_only_whole() {
+        let (_folder, path) = place();
+        let mut tail = Tail::new(path.clone());
+        assert_eq!(tail.read().unwrap(), []);
+        let records = records(2);
+        let lines: Vec<String> = records.iter().map(|record| line(record).unwrap()).collect();
+        std::fs::write(&path, format!("{}{}", lines[0], &lines[1][..40])).unwrap();
+        assert_eq!(tail.read().unwrap(), records[..1]);
+        assert_eq!(tail.read().unwrap(), []);
+        std::fs::write(&path, lines.concat()).unwrap();
+        assert_eq!(tail.read().unwrap(), records[1..]);
+    }
+
+    #[test]
+    fn another_file_is_refused_with_its_line() {
+        let (_folder, path) = place();
+        std::fs::write(&path, "{\"a\":1}\n").unwrap();
+        let said = RecordsFile::resume(&path).unwrap_err().to_string();
+        assert!(said.contains("records:1: not a record: "), "{said}");
+    }
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A task's own buffer in memory, and `/dev/null`.
+//!
+//! The buffer is mapped, not allocated, because a forked process uses it too. A thread has touched
+//! its buffer before the common start, so that no page fault is in the trial; a forked process
+//! touches it when it first writes to it.
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::{fs, ptr};
+
+use play::{Group, Op, Script};
+
+use crate::player::PlayError;
+use crate::player::attributes::{Errno, check, errno};
+use crate::player::run_state::Fault;
+use crate::player::task::{End, Flow, Task};
+
+/// Bytes that are written between two looks whether the trial is over.
+const PIECE: u64 = 256 * 1024;
+
+const MIB: u64 = 1024 * 1024;
+
+/// Mapped memory, zero at first.
+pub struct Memory {
+    start: *mut u8,
+    bytes: usize,
+}
+
+impl Memory {
+    /// Maps so many bytes. Async-signal-safe.
+    pub fn map(bytes: u64) -> Result<Memory, Errno> {
+        let bytes = usize::try_from(bytes).map_err(|_| libc::ENOMEM)?;
+        let (access, kind) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping, where the kernel likes.
+        let start = unsafe { libc::mmap(ptr::null_mut(), bytes, access, kind, -1, 0) };
+        if start == libc::MAP_FAILED {
+            Err(errno())
+        } else {
+            Ok(Memory { start: start.cast(), bytes })
+        }
+    }
+
+    /// Writes to `bytes` bytes from `from` on, as far as there are so many.
+    fn fill(&mut self, from: u64, bytes: u64) {
+        let from = (from as usize).min(self.bytes);
+        let bytes = (bytes as usize).min(self.bytes - from);
+        // SAFETY: the range is inside the mapping.
+        unsafe { store(self.start.add(from), bytes) };
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: nobody else knows the mapping.
+        unsafe { libc::munmap(self.start.cast(), self.bytes) };
+    }
+}
+
+/// Stores zeros. On x86 that is one instruction for each eight bytes, so that counted instructions
+/// are a definition: 128 ns for each KiB.
+///
+/// # Safety
+/// The range must be writable.
+#[cfg(target_arch = "x86_64")]
+unsafe fn store(start: *mut u8, bytes: usize) {
+    // SAFETY: the caller's range; the direction flag is clear by the ABI.
+    unsafe {
+        std::arch::asm!(
+            "rep stosq",
+            "mov rcx, {rest}",
+            "rep stosb",
+            rest = in(reg) bytes % 8,
+            inout("rcx") bytes / 8 => _,
+            inout("rdi") start => _,
+            in("rax") 0_u64,
+            options(nostack, preserves_flags)
+        );
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn store(start: *mut u8, bytes: usize) {
+    // SAFETY: the caller's range.
+    unsafe { ptr::write_bytes(std::hint::black_box(start), 0, bytes) };
+}
+
+/// Refuses a script whose tasks write to more memory than this machine has left: the kernel would
+/// kill the player for it.
+pub fn refuse_too_much(script: &Script) -> Result<(), PlayError> {
+    let of_group =
+        |group: &Group| written_bytes(group).saturating_mul(group.starts_ns.len() as u64);
+    let wanted = script.groups.iter().map(of_group).fold(0, u64::saturating_add);
+    if wanted == 0 {
+        return Ok(());
+    }
+    let facts = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    match left_bytes(&facts) {
+        Some(left) if wanted > left => Err(PlayError::Unsupported(format!(
+            "the tasks write to {} MiB of memory, and this machine has {} MiB left",
+            wanted / MIB,
+            left / MIB
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// What a machine has left, from proc_meminfo(5).
+fn left_bytes(facts: &str) -> Option<u64> {
+    let line = facts.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
+}
+
+/// The bytes that a task of this group writes to.
+fn written_bytes(group: &Group) -> u64 {
+    let written =
+        group.ops.iter().map(|op| if let Op::Fill { buffer, .. } = op { *buffer } else { 0 });
+    written.max().unwrap_or(0)
+}
+
+/// Maps the buffer of a task that has one, and touches what it will write to.
+pub fn prepare(task: &mut Task) -> Flow {
+    let plan = task.plan();
+    if plan.memory_bytes() > 0 {
+        own(task)?.fill(0, written_bytes(plan));
+    }
+    Ok(())
+}
+
+/// Writes `bytes` bytes to the task's memory, in pieces of `buffer` bytes from its start.
+pub fn write(task: &mut Task, bytes: u64, buffer: u64) -> Flow {
+    let mut done = 0;
+    while done < bytes {
+        task.over()?;
+        let from = done % buffer;
+        let some = (bytes - done).min(buffer - from).min(PIECE);
+        own(task)?.fill(from, some);
+        done += some;
+    }
+    Ok(())
+}
+
+/// Writes `bytes` bytes to `/dev/null`, at most `buffer` in one call.
+pub fn discard(task: &mut Task, bytes: u64, buffer: u64) -> Flow {
+    let (fd, start) = (null(task)?, own(task)?.start);
+    let mut done = 0;
+    while done < bytes {
+        task.over()?;
+        let some = (bytes - done).min(buffer) as usize;
+        // SAFETY: the mapping holds `buffer` bytes.
+        let moved = unsafe { libc::write(fd, start.cast(), some) };
+        match check(moved as i64) {
+            Ok(()) => done += moved as u64,
+            Err(libc::EINTR) => {}
+            Err(errno) => return Err(task.fail(Fault::Memory, errno)),
+        }
+    }
+    Ok(())
+}
+
+/// The task's buffer.
+fn own<'t>(task: &'t mut Task) -> Result<&'t mut Memory, End> {
+    if task.memory.is_none() {
+        let mapped = Memory::map(task.plan().memory_bytes());
+        task.memory = Some(mapped.map_err(|errno| task.fail(Fault::Memory, errno))?);
+    }
+    task.memory.as_mut().ok_or(End::Stopped)
+}
+
+fn null(task: &mut Task) -> Result<i32, End> {
+    if task.null.is_none() {
+        // SAFETY: a valid C string.
+        let fd = unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC) };
+        if fd < 0 {
+            return Err(task.fail(Fault::Memory, errno()));
+        }
+        // SAFETY: the kernel has just given it to us.
+        task.null = Some(unsafe { OwnedFd::from_raw_fd(fd) });
+    }
+    Ok(task.null.as_ref().map_or(-1, |null| null.as_raw_fd()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_written_and_nothing_beside_it() {
+        let mut bytes = [7_u8; 64];
+        // SAFETY: the range is inside the array.
+        unsafe { store(bytes.as_mut_ptr().add(3), 21) };
+        assert!(bytes[3..24].iter().all(|byte| *byte == 0));
+        assert!(bytes[..3].iter().chain(&bytes[24..]).all(|byte| *byte == 7));
+    }
+
+    #[test]
+    fn what_is_left_is_read_from_the_kernels_facts() {
+        let facts = "MemTotal:       24689672 kB\nMemAvailable:   23019 kB\n";
+        assert_eq!((left_bytes(facts), left_bytes("MemTotal: 5 kB")), (Some(23_571_456), None));
+    }
+
+    #[test]
+    fn a_mapping_ends_where_it_ends() {
+        let mut memory = Memory::map(100).expect("memory");
+        memory.fill(90, 1_000_000);
+        memory.fill(1_000, 1);
+        assert_eq!(Memory::map(u64::MAX).err(), Some(libc::ENOMEM));
+    }
+}

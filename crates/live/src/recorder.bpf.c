@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Records what the tasks of a machine do: switches, wake-ups with their waker, forks, exits, and
+ * what changes of a task.
+ *
+ * One object for Linux 5.15 to 7.x. Nothing is hooked on system calls, which would slow each of
+ * them down: why a task sleeps is read from its saved registers when it leaves its CPU.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "recorder.h"
+
+char _license[] SEC("license") = "GPL";
+
+/* Slots minus one; slots are a power of two. */
+const volatile u32 slot_mask = 0;
+/* The recorder's own process, which is not recorded. */
+const volatile u32 own_process = 0;
+/* How many words of CPUs the machine may have. */
+const volatile u32 cpu_words = 1;
+/* enum record_only, and the name. */
+const volatile u32 only = 0;
+const volatile char only_comm[16] = {};
+/* The system calls whose first argument is a file. */
+#define SYSCALLS 1024
+const volatile u8 takes_file[SYSCALLS] = {};
+
+/* Whether anything is recorded. */
+u32 recording = 0;
+/* Events for which the ring had no room. */
+u64 lost_events = 0;
+
+/* Sized before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 24);
+} events SEC(".maps");
+
+/* What was told of a task: its number above a digest. Two tasks may share a slot. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} told SEC(".maps");
+
+/* Sized before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct record_cpu);
+} cpus SEC(".maps");
+
+/* Tasks that are recorded, where not all are. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 16);
+	__type(key, u32);
+	__type(value, u8);
+} marked SEC(".maps");
+
+/* The numbers of the control groups that are recorded. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 12);
+	__type(key, u64);
+	__type(value, u8);
+} cgroups SEC(".maps");
+
+/* So that the object's BTF describes it, and a test can compare it with the reader's. */
+struct record_task *task_in_btf __attribute__((unused));
+
+#include "recorder_kernel.h"
+#include "recorder_only.h"
+
+/* Nobody waits for events: the reader looks from time to time. */
+static __always_inline void send(void *event)
+{
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void *reserved(void *event, u32 kind, u64 now_ns)
+{
+	struct record_event *e = event;
+
+	if (!e) {
+		__sync_fetch_and_add(&lost_events, 1);
+		return NULL;
+	}
+	e->time_ns = now_ns;
+	e->cpu = bpf_get_smp_processor_id();
+	e->kind = kind;
+	return e;
+}
+
+static __always_inline struct record_event *event(u32 kind, u64 now_ns)
+{
+	return reserved(bpf_ringbuf_reserve(&events, sizeof(struct record_event), 0), kind, now_ns);
+}
+
+static __always_inline u32 mixed(u64 digest, u64 more)
+{
+	digest = (digest ^ more) * 0x9e3779b97f4a7c15;
+	return digest >> 32;
+}
+
+/* All of a task that the reader is told. */
+static __always_inline u32 digest(const struct task_struct *p)
+{
+	u32 sum = mixed(p->static_prio, *(const u64 *)&p->comm[0]);
+
+	sum = mixed(sum, *(const u64 *)&p->comm[8]);
+	sum = mixed(sum, (u64)p->policy << 32 | p->rt_priority);
+	sum = mixed(sum, p->tgid);
+	for (u32 i = 0; i < CPU_WORDS && i < cpu_words; i++)
+		sum = mixed(sum, p->cpus_mask.bits[i]);
+	return sum;
+}
+
+static __always_inline void tell(struct task_struct *p, u64 *slot, u64 value, u64 now_ns)
+{
+	struct record_task *t;
+
+	t = reserved(bpf_ringbuf_reserve(&events, sizeof(*t), 0), RECORD_TASK, now_ns);
+	if (!t)
+		return;
+	t->event.task = p->pid;
+	t->event.other = 0;
+	t->event.detail = 0;
+	t->process = p->tgid;
+	t->kernel = is_kernel_thread(p);
+	t->static_prio = p->static_prio;
+	t->policy = p->policy;
+	t->rt_priority = p->rt_priority;
+	t->allowed_cpus = p->nr_cpus_allowed;
+	t->dl_runtime_ns = p->dl.dl_runtime;
+	t->dl_deadline_ns = p->dl.dl_deadline;
+	t->dl_period_ns = p->dl.dl_period;
+	__builtin_memcpy(t->comm, p->comm, sizeof(t->comm));
+	for (u32 i = 0; i < CPU_WORDS; i++)
+		t->cpus[i] = i < cpu_words ? p->cpus_mask.bits[i] : 0;
+	*slot = value;
+	send(t);
+}
+
+/* The reader knows the task's present attributes from here on. */
+static __always_inline void know(struct task_struct *p, u64 now_ns)
+{
+	u32 key = p->pid & slot_mask;
+	u64 *slot = bpf_map_lookup_elem(&told, &key);
+	u64 value = (u64)p->pid << 32 | digest(p);
+
+	if (slot && *slot != value)
+		tell(p, slot, value, now_ns);
+}
+
+/* The same for a task that has not run since, so that its number is enough. */
+static __always_inline void know_of(struct task_struct *p, u64 now_ns)
+{
+	u32 key = p->pid & slot_mask;
+	u64 *slot = bpf_map_lookup_elem(&told, &key);
+
+	if (slot && *slot >> 32 != p->pid)
+		tell(p, slot, (u64)p->pid << 32 | digest(p), now_ns);
+}
+
+static __always_inline u32 leaves(struct task_struct *task, bool preempt, u32 state)
+{
+	if (preempt || !state)
+		return LEAVES_RUNNABLE;
+	if (state & TASK_DEAD)
+		return LEAVES_ENDED;
+	/* A signal made it runnable before it was taken off its run queue. */
+	if (!is_asleep(task))
+		return LEAVES_RUNNABLE;
+	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+		return LEAVES_IO;
+	if ((state & TASK_IDLE) == TASK_IDLE)
+		return LEAVES_IDLING;
+	return state & TASK_UNINTERRUPTIBLE ? LEAVES_STUCK : LEAVES_WAITING;
+}
+
+/* The system call that the task is in, and what its first argument is. */
+static __always_inline u32 reason(struct task_struct *p)
+{
+	u64 argument = 0;
+	u32 call = syscall_of(p, &argument);
+	u32 file = FILE_NONE;
+
+	if (call < SYSCALLS && takes_file[call])
+		file = file_of(p, argument);
+	return file << 8 | call << 16;
+}
+
+static __always_inline int record_a_switch(bool preempt, struct task_struct *prev,
+					   struct task_struct *next, u32 state)
+{
+	u32 from = recorded(prev), to = recorded(next), how = LEAVES_RUNNABLE;
+	struct record_event *e;
+	u64 now_ns;
+
+	if (!recording || !(from | to))
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	if (from) {
+		know(prev, now_ns);
+		how = leaves(prev, preempt, state);
+		if (how == LEAVES_ENDED)
+			unmark(prev);
+		else if (how != LEAVES_RUNNABLE)
+			how |= reason(prev);
+	}
+	if (to)
+		know_of(next, now_ns);
+	e = event(RECORD_SWITCH, now_ns);
+	if (!e)
+		return 0;
+	e->task = from;
+	e->other = to;
+	e->detail = how;
+	send(e);
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(record_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	return record_a_switch(preempt, prev, next, prev_state);
+}
+
+/* Before 5.18. */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(record_switch_older, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	return record_a_switch(preempt, prev, next, prev->__state);
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(record_waking, struct task_struct *p)
+{
+	u32 task = recorded(p), waker = 0, how;
+	struct record_event *e;
+	u64 now_ns;
+
+	/* A task that has not left its run queue yet just stays there. */
+	if (!recording || !task || !is_asleep(p))
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	know_of(p, now_ns);
+	how = cause(&waker);
+	e = event(RECORD_WAKE, now_ns);
+	if (!e)
+		return 0;
+	e->task = task;
+	e->other = waker;
+	e->detail = how;
+	send(e);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(record_fork, struct task_struct *parent, struct task_struct *child)
+{
+	u32 from = recorded(parent), key = child->pid & slot_mask, to;
+	u64 *slot = bpf_map_lookup_elem(&told, &key);
+	struct record_event *e;
+	u64 now_ns;
+
+	if (from)
+		mark(child);
+	to = recorded(child);
+	if (!recording || !to)
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	if (from)
+		know_of(parent, now_ns);
+	e = event(RECORD_FORK, now_ns);
+	if (!e)
+		return 0;
+	e->task = from;
+	e->other = to;
+	e->detail = 0;
+	send(e);
+	if (slot)
+		tell(child, slot, (u64)child->pid << 32 | digest(child), now_ns);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(record_exit, struct task_struct *p)
+{
+	u32 task = recorded(p);
+	struct record_event *e;
+	u64 now_ns;
+
+	if (!recording || !task)
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	know_of(p, now_ns);
+	e = event(RECORD_EXIT, now_ns);
+	if (!e)
+		return 0;
+	e->task = task;
+	e->other = 0;
+	e->detail = 0;
+	send(e);
+	return 0;
+}
+
+/* Read once when the recording begins: a task that never leaves its CPU has no other event. */
+SEC("iter/task")
+int record_running(struct bpf_iter__task *ctx)
+{
+	struct task_struct *p = ctx->task;
+	struct record_event *e;
+	u64 now_ns;
+	u32 task;
+
+	if (!p || !is_on_cpu(p))
+		return 0;
+	task = recorded(p);
+	if (!task)
+		return 0;
+	now_ns = bpf_ktime_get_ns();
+	know_of(p, now_ns);
+	e = event(RECORD_RUNNING, now_ns);
+	if (!e)
+		return 0;
+	e->cpu = cpu_of(p);
+	e->task = task;
+	e->other = 0;
+	e->detail = 0;
+	send(e);
+	return 0;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the recorder's programs and their reader share. Every structure is mirrored in
+ * recorder/wire.rs, and a test compares the two.
+ */
+#ifndef FAIRGROUND_RECORDER_H
+#define FAIRGROUND_RECORDER_H
+
+enum record_kind {
+	RECORD_SWITCH = 0,
+	RECORD_WAKE = 1,
+	RECORD_FORK = 2,
+	RECORD_EXIT = 3,
+	/* A `struct record_task`: the task is new here, or something of it has changed. */
+	RECORD_TASK = 4,
+	/* The task runs on this CPU, as the recording begins. */
+	RECORD_RUNNING = 5,
+};
+
+/* Why a task leaves its CPU. */
+enum record_leaves {
+	LEAVES_RUNNABLE = 0,
+	LEAVES_ENDED = 1,
+	/* Interruptible sleep. */
+	LEAVES_WAITING = 2,
+	/* Uninterruptible sleep. */
+	LEAVES_STUCK = 3,
+	/* Uninterruptible sleep for a disk. */
+	LEAVES_IO = 4,
+	/* Sleep of a thread of the kernel that has nothing to do. */
+	LEAVES_IDLING = 5,
+};
+
+/* What makes a task runnable. */
+enum record_waker {
+	WAKER_TASK = 0,
+	WAKER_TIMER = 1,
+	WAKER_INTERRUPT = 2,
+};
+
+/* What the first argument of the system call is, in which a task sleeps. */
+enum record_file {
+	FILE_NONE = 0,
+	FILE_PIPE = 1,
+	FILE_LOCAL_SOCKET = 2,
+	FILE_NETWORK = 3,
+	FILE_DISK = 4,
+	FILE_TIMER = 5,
+	FILE_EVENT = 6,
+	FILE_OTHER = 7,
+};
+
+/* In `detail`: the task sleeps outside of a system call, or of one that is not known. */
+#define NO_SYSCALL 0xffff
+
+struct record_event {
+	u64 time_ns;
+	/* SWITCH: who leaves; FORK: the parent; otherwise the task. 0: nobody that is recorded. */
+	u32 task;
+	/* SWITCH: who runs from now on; WAKE: the waker; FORK: the child. */
+	u32 other;
+	/* SWITCH: leaves | file << 8 | system call << 16; WAKE: enum record_waker. */
+	u32 detail;
+	u16 cpu;
+	u16 kind;
+};
+
+/* 1,024 CPUs. */
+#define CPU_WORDS 16
+
+struct record_task {
+	struct record_event event;
+	u32 process;
+	/* Whether it is a thread of the kernel. */
+	u32 kernel;
+	/* The kernel's: 120 is nice 0. */
+	s32 static_prio;
+	u32 policy;
+	u32 rt_priority;
+	u32 allowed_cpus;
+	u64 dl_runtime_ns;
+	u64 dl_deadline_ns;
+	u64 dl_period_ns;
+	char comm[16];
+	/* The CPUs that it may use. */
+	u64 cpus[CPU_WORDS];
+};
+
+/* What a CPU does outside of tasks: how many of each are going on, one within another. */
+struct record_cpu {
+	u32 timers;
+	u32 soft_interrupts;
+	/* A device's interrupt, and the timers that it interrupted. */
+	u32 interrupts;
+	u32 interrupted_timers;
+	/* Whose work made the network's software interrupt necessary; 0: a device's. */
+	u32 net_cause;
+	/* Whether that one is going on. */
+	u32 net_active;
+	u64 padding[5];
+};
+
+/* Which tasks are recorded. */
+enum record_only {
+	ONLY_ALL = 0,
+	/* Those that are in the map `marked`, and those that they fork. */
+	ONLY_MARKED = 1,
+	/* Those of a name, or of a process of that name, and those that they fork. */
+	ONLY_COMM = 2,
+	/* Those of the control groups in the map `cgroups`. */
+	ONLY_CGROUP = 3,
+};
+
+#endif /* FAIRGROUND_RECORDER_H */

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Records what the tasks of this machine do, with BPF programs in its kernel.
+//!
+//! `recorder.bpf.c` sends events, as few and as small as possible; this side keeps them as they
+//! come, and makes a [`Recording`] of them when all is over. [`needs`] says what a machine lacks,
+//! [`convert`] puts the events right.
+
+use std::cell::RefCell;
+use std::io::Read;
+use std::rc::Rc;
+
+use libbpf_rs::{Iter, Link, MapCore, MapFlags, Object, RingBuffer, RingBufferBuilder};
+use recording::event::Recording;
+
+mod convert;
+mod cost;
+pub mod needs;
+mod object;
+mod only;
+mod reason;
+mod told;
+mod wire;
+
+use crate::probes::{maps, monotonic_ns, shared::SharedMap};
+use convert::Frame;
+pub use cost::Cost;
+use cost::Meter;
+pub use only::Only;
+use wire::Kept;
+
+/// What a recording is asked to be.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Room for events that were not read yet, for all CPUs together; a power of two.
+    pub buffer_bytes: u32,
+    /// Whose events are recorded; `None`: everybody's.
+    pub only: Option<Only>,
+}
+
+/// Attached programs. Dropping them detaches them.
+pub struct Recorder {
+    // Fields are dropped in order: the links first.
+    links: Vec<Link>,
+    first_look: Option<Link>,
+    ring: RingBuffer<'static>,
+    kept: Rc<RefCell<Kept>>,
+    globals: SharedMap<u8>,
+    offsets: Offsets,
+    object: Object,
+    only: Option<Only>,
+    meter: Meter,
+    start_ns: u64,
+}
+
+/// Where the programs' variables are.
+#[derive(Clone, Copy)]
+struct Offsets {
+    recording: usize,
+    lost_events: usize,
+}
+
+/// What was recorded so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Events that are kept.
+    pub events: u64,
+    /// The memory that they take.
+    pub bytes: u64,
+    /// Events for which there was no room.
+    pub lost_events: u64,
+}
+
+impl Recorder {
+    /// Loads and attaches the programs. They send nothing yet.
+    ///
+    /// # Errors
+    /// The reason in one sentence.
+    pub fn attach(settings: &Settings) -> Result<Recorder, String> {
+        let object::Loaded { object, links, first_look, offsets, bss_bytes } =
+            object::load(settings)?;
+        let kept = Rc::new(RefCell::new(Kept::default()));
+        Ok(Recorder {
+            links,
+            first_look: Some(first_look),
+            ring: ring(&object, kept.clone())?,
+            kept,
+            globals: maps::map_memory(&object, ".bss", bss_bytes)?,
+            offsets,
+            object,
+            only: settings.only.clone(),
+            meter: Meter::default(),
+            start_ns: 0,
+        })
+    }
+
+    /// Records from now on.
+    ///
+    /// # Errors
+    /// When the kernel does not say who runs at the moment.
+    pub fn start(&mut self) -> Result<(), String> {
+        // A task that is forked between two looks has a parent that the first one has marked.
+        self.mark()?;
+        self.mark()?;
+        self.forget_what_began()?;
+        self.meter.start();
+        self.start_ns = monotonic_ns();
+        self.globals.write(self.offsets.recording, 1_u32);
+        let Some(link) = self.first_look.take() else { return Ok(()) };
+        let failed = |error: &dyn std::fmt::Display| format!("the tasks cannot be listed: {error}");
+        let mut listed = Iter::new(&link).map_err(|error| failed(&error))?;
+        // The program sends what it finds as events, and writes nothing.
+        listed.read_to_end(&mut Vec::new()).map_err(|error| failed(&error))?;
+        Ok(())
+    }
+
+    /// An interrupt may have begun after the program for its beginning was attached, and ended
+    /// before that for its end was.
+    fn forget_what_began(&self) -> Result<(), String> {
+        let map = maps::find_map(&self.object, "cpus")?;
+        let cpus = libbpf_rs::num_possible_cpus().map_err(|error| error.to_string())? as u32;
+        (0..cpus).try_for_each(|cpu| {
+            map.update(&cpu.to_le_bytes(), &[0; size_of::<wire::CpuState>()], MapFlags::ANY)
+                .map_err(|error| format!("CPU {cpu} has no state: {error}"))
+        })
+    }
+
+    /// Marks the tasks of [`Only`] that are there now.
+    fn mark(&self) -> Result<(), String> {
+        let Some(only) = &self.only else { return Ok(()) };
+        let map = maps::find_map(&self.object, only.map())?;
+        for key in only.keys()? {
+            map.update(&key, &[1], MapFlags::ANY)
+                .map_err(|error| format!("{only} has too many parts: {error}"))?;
+        }
+        Ok(())
+    }
+
+    /// Reads what the programs have sent. Call it often, so that the buffer does not overflow.
+    ///
+    /// # Errors
+    /// When the buffer cannot be read.
+    pub fn look(&mut self) -> Result<Progress, String> {
+        self.ring.consume().map_err(|error| format!("the buffer cannot be read: {error}"))?;
+        self.meter.tick(&self.object);
+        if matches!(self.only, Some(Only::Cgroup(_))) {
+            self.mark()?;
+        }
+        let kept = self.kept.borrow();
+        let lost_events = self.globals.read(self.offsets.lost_events);
+        Ok(Progress { events: kept.events.len() as u64, bytes: kept.bytes(), lost_events })
+    }
+
+    /// Stops, detaches, and makes a recording of all events.
+    ///
+    /// # Errors
+    /// When the buffer cannot be read.
+    pub fn finish(mut self, source: &str) -> Result<(Recording, Cost), String> {
+        self.globals.write(self.offsets.recording, 0_u32);
+        let end_ns = monotonic_ns();
+        self.links.clear();
+        let lost_events = self.look()?.lost_events;
+        let cpus = crate::facts::cpus_online().last().map_or(1, |last| last + 1);
+        let cost = self.meter.finish(&self.object, end_ns - self.start_ns, cpus);
+        let release = nix::sys::utsname::uname()
+            .map(|name| name.release().to_string_lossy().into_owned())
+            .unwrap_or_default();
+        let frame = Frame {
+            source: format!("{source} on Linux {release}"),
+            cpus,
+            start_ns: self.start_ns,
+            end_ns,
+            lost_events,
+        };
+        let kept = std::mem::take(&mut *self.kept.borrow_mut());
+        let mut recording = convert::recording(kept, &frame);
+        recording.untold = untold(self.only.as_ref());
+        Ok((recording, cost))
+    }
+}
+
+/// The events' buffer, whose reader keeps them.
+fn ring(object: &Object, kept: Rc<RefCell<Kept>>) -> Result<RingBuffer<'static>, String> {
+    let cannot = |error: libbpf_rs::Error| format!("the buffer cannot be read: {error}");
+    let map = maps::find_map(object, "events")?;
+    let mut builder = RingBufferBuilder::new();
+    let keep = move |bytes: &[u8]| {
+        kept.borrow_mut().keep(bytes);
+        0
+    };
+    builder.add(&map, keep).map_err(cannot)?;
+    builder.build().map_err(cannot)
+}
+
+/// What nobody can read off the events.
+fn untold(only: Option<&Only>) -> Vec<String> {
+    let mut untold = vec![
+        "a change of nice, policy or affinity is noted when the task next leaves its CPU".into(),
+        "what a task waited for that polled several files is judged by what woke it".into(),
+    ];
+    untold.extend(
+        only.map(|only| {
+            format!("only {only} was recorded: a CPU that ran something else looks idle")
+        }),
+    );
+    untold
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+
+use super::super::wire::file;
+use super::*;
+
+const READ: u32 = (libc::SYS_read as u32) << 16;
+const POLL: u32 = (libc::SYS_ppoll as u32) << 16;
+const NAP: u32 = (libc::SYS_clock_nanosleep as u32) << 16;
+
+const FRAME: Frame =
+    Frame { source: String::new(), cpus: 2, start_ns: 100, end_ns: 1_000, lost_events: 0 };
+
+fn raw(time_ns: u64, cpu: u16, kind: u16, task: u32, other: u32, detail: u32) -> RawEvent {
+    RawEvent { time_ns, task, other, detail, cpu, kind }
+}
+
+fn switch(time_ns: u64, cpu: u16, out: u32, next: u32, detail: u32) -> RawEvent {
+    raw(time_ns, cpu, kind::SWITCH, out, next, detail)
+}
+
+fn wake(time_ns: u64, cpu: u16, task: u32, by: (u32, u32)) -> RawEvent {
+    raw(time_ns, cpu, kind::WAKE, task, by.1, by.0)
+}
+
+fn made(events: &[RawEvent]) -> Recording {
+    recording(Kept { events: events.to_vec(), facts: Vec::new() }, &FRAME)
+}
+
+/// Each event in a line, tasks by their number.
+fn lines(recording: &Recording) -> Vec<String> {
+    let tid = |task: TaskIndex| recording.tasks[task.0 as usize].tid;
+    let some = |task: Option<TaskIndex>| task.map_or(0, tid);
+    let line = |event: &Event| {
+        let what = match &event.what {
+            What::Switch { out, leaves, next } => {
+                format!("{} {leaves:?} -> {}", some(*out), some(*next))
+            }
+            What::Wake { task, waker: Waker::Task(by) } => {
+                format!("{} by {}", tid(*task), tid(*by))
+            }
+            What::Wake { task, waker } => format!("{} by {waker:?}", tid(*task)),
+            What::Fork { parent, child } => format!("{} forks {}", tid(*parent), tid(*child)),
+            What::Exit { task } => format!("{} exits", tid(*task)),
+            What::Changed { task, to } => format!("{} is nice {:?}", tid(*task), to.nice),
+        };
+        format!("{} cpu{}: {what}", event.at_ns, event.cpu)
+    };
+    recording.events.iter().map(line).collect()
+}
+
+#[test]
+fn events_of_several_cpus_come_in_order_of_time() {
+    let made = made(&[
+        switch(300, 0, 7, 0, leaves::WAITING | file::PIPE << 8 | READ),
+        switch(200, 1, 0, 8, 0),
+        wake(350, 1, 7, (waker::TASK, 8)),
+        switch(400, 0, 0, 7, 0),
+    ]);
+    assert_eq!(
+        lines(&made),
+        [
+            "0 cpu0: 0 Runnable -> 7",
+            "100 cpu1: 0 Runnable -> 8",
+            "200 cpu0: 7 Sleeps(Pipe) -> 0",
+            "250 cpu1: 7 by 8",
+            "300 cpu0: 0 Runnable -> 7",
+        ]
+    );
+    assert_eq!((made.length_ns, made.cpus), (900, 2));
+}
+
+#[test]
+fn a_waker_that_is_faster_than_the_switch_comes_after_it() {
+    let made = made(&[
+        switch(200, 0, 0, 7, 0),
+        wake(299, 1, 7, (waker::TASK, 8)),
+        switch(300, 0, 7, 0, leaves::WAITING | NAP),
+        switch(310, 0, 0, 7, 0),
+    ]);
+    let expected =
+        ["200 cpu0: 7 Sleeps(Timer) -> 0", "200 cpu1: 7 by 8", "210 cpu0: 0 Runnable -> 7"];
+    assert_eq!(lines(&made)[1..], expected);
+}
+
+#[test]
+fn a_task_that_did_not_fall_asleep_was_not_woken() {
+    let made = made(&[
+        switch(200, 0, 0, 7, 0),
+        wake(299, 1, 7, (waker::TASK, 8)),
+        switch(300, 0, 7, 9, leaves::RUNNABLE),
+        wake(301, 1, 7, (waker::TASK, 8)),
+    ]);
+    assert_eq!(lines(&made), ["100 cpu0: 0 Runnable -> 7", "200 cpu0: 7 Runnable -> 9"]);
+}
+
+#[test]
+fn a_number_that_is_used_again_is_another_task() {
+    let made = made(&[
+        raw(150, 0, kind::FORK, 5, 7, 0),
+        switch(200, 0, 5, 7, 0),
+        raw(250, 0, kind::EXIT, 7, 0, 0),
+        switch(300, 0, 7, 5, leaves::ENDED),
+        raw(350, 0, kind::FORK, 5, 7, 0),
+        switch(400, 0, 5, 7, 0),
+    ]);
+    let numbers: Vec<u32> = made.tasks.iter().map(|task| task.tid).collect();
+    assert_eq!(numbers, [5, 7, 7]);
+    let ran: Vec<Option<TaskIndex>> = made
+        .events
+        .iter()
+        .filter_map(|event| match event.what {
+            What::Switch { next, .. } => Some(next),
+            _ => None,
+        })
+        .collect();
+    let index = |place| Some(TaskIndex(place));
+    assert_eq!(ran, [index(0), index(1), index(0), index(2)]);
+}
+
+#[test]
+fn who_runs_all_the_time_is_there_from_the_start() {
+    let made = made(&[
+        raw(120, 1, kind::RUNNING, 9, 0, 0),
+        raw(120, 0, kind::RUNNING, 7, 0, 0),
+        switch(300, 0, 7, 0, leaves::WAITING | NAP),
+    ]);
+    let expected = ["0 cpu1: 0 Runnable -> 9", "0 cpu0: 0 Runnable -> 7"];
+    assert_eq!(lines(&made)[..2], expected);
+}
+
+#[test]
+fn the_idle_task_is_nobody() {
+    let made = made(&[switch(200, 0, 0, 7, 0), switch(300, 0, 7, 0, leaves::WAITING | NAP)]);
+    assert_eq!(made.tasks.len(), 1);
+    assert!(matches!(made.events[0].what, What::Switch { out: None, next: Some(_), .. }));
+}
+
+#[test]
+fn who_wakes_a_task_says_what_it_polled_for() {
+    let asleep = |time_ns| switch(time_ns, 0, 7, 0, leaves::WAITING | POLL);
+    let wakers = [
+        (waker::TIMER, 0, "Sleeps(Timer)"),
+        (waker::TASK, 8, "Sleeps(Pipe)"),
+        (waker::INTERRUPT, 0, "Sleeps(Network)"),
+        (waker::TASK, 0, "Sleeps(Other)"),
+    ];
+    for (how, who, words) in wakers {
+        let made = made(&[asleep(200), wake(300, 1, 7, (how, who)), switch(310, 0, 0, 7, 0)]);
+        assert!(lines(&made)[1].contains(words), "{words}: {:?}", lines(&made));
+    }
+    assert!(lines(&made(&[asleep(200)]))[1].contains("Sleeps(Other)"), "never woken");
+}
+
+#[test]
+fn lost_events_leave_no_task_on_two_cpus_and_none_awake_unseen() {
+    let frame = Frame { lost_events: 2, ..FRAME };
+    let events = vec![
+        switch(200, 0, 0, 7, 0),
+        // The switch from 7 to 8 was lost.
+        switch(300, 0, 8, 9, leaves::WAITING | NAP),
+        // The wake-up of 8 was lost.
+        switch(400, 0, 9, 8, 0),
+    ];
+    let made = recording(Kept { events, facts: Vec::new() }, &frame);
+    assert_eq!(made.lost_events, 2);
+    assert_eq!(
+        lines(&made)[1..],
+        [
+            "200 cpu0: 7 Runnable -> 8",
+            "200 cpu0: 8 Sleeps(Timer) -> 9",
+            "300 cpu0: 8 by Unknown",
+            "300 cpu0: 9 Runnable -> 8",
+        ]
+    );
+}
+
+#[test]
+fn the_child_of_nobody_that_is_recorded_wakes_up() {
+    let made = made(&[raw(200, 1, kind::FORK, 0, 7, 0)]);
+    assert_eq!(lines(&made), ["100 cpu1: 7 by Unknown"]);
+}
+
+fn facts(time_ns: u64, task: u32, name: &[u8], static_prio: i32) -> TaskFacts {
+    let mut facts = TaskFacts { process: 7, static_prio, ..TaskFacts::default() };
+    facts.event = raw(time_ns, 0, kind::TASK, task, 0, 0);
+    facts.comm[..name.len()].copy_from_slice(name);
+    facts.cpus[0] = 0b11;
+    facts
+}
+
+#[test]
+fn the_first_facts_are_the_tasks_own_and_later_ones_are_changes() {
+    let mut kept = Kept::default();
+    for facts in
+        [facts(150, 7, b"sh", 120), facts(160, 7, b"make", 120), facts(170, 7, b"make", 125)]
+    {
+        let bytes = (&raw const facts).cast::<u8>();
+        // SAFETY: plain data of that size.
+        kept.keep(unsafe { std::slice::from_raw_parts(bytes, size_of::<TaskFacts>()) });
+    }
+    kept.events.push(switch(200, 0, 7, 0, leaves::WAITING | NAP));
+    let made = recording(kept, &FRAME);
+    let task = &made.tasks[0];
+    assert_eq!((task.name.as_str(), task.process, task.kernel), ("make", Some(7), Some(false)));
+    assert_eq!(task.attributes.nice, Some(0));
+    assert_eq!(lines(&made)[1], "70 cpu0: 7 is nice Some(5)");
+    assert_eq!(made.events.len(), 3);
+}
+
+#[test]
+fn what_comes_after_the_end_is_left_out() {
+    let made = made(&[switch(200, 0, 0, 7, 0), switch(1_001, 0, 7, 0, leaves::WAITING | NAP)]);
+    assert_eq!(made.events.len(), 1);
+}

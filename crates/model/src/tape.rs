@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Tapes: what each task of a recording did, as text that people can read.
+//!
+//! ```text
+//! task 4711 game
+//! r1200 p1 w1 u16666667 r900 s25000
+//! task 4712 game:audio
+//! w0 r300 p0
+//! ```
+//!
+//! A line `task` begins a tape, with the thread's number and name at the time of the recording. Its
+//! beats follow, separated by spaces or line ends. Tapes are numbered from 0 in order of the text.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// The longest time of a beat, nanoseconds: one day.
+pub const TIME_NS_MAX: u64 = 86_400_000_000_000;
+/// The most beats of all tapes together.
+pub const BEATS_MAX: usize = 32_000_000;
+/// Beats of a longer tape begin a new line after so many bytes.
+const LINE_BYTES: usize = 96;
+
+/// Where a workload's tapes are. A trial names them by content, as it names a scheduler; the text
+/// travels beside it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recorded {
+    /// What made the recording, with its version.
+    pub source: String,
+    /// CPUs of the machine that was recorded.
+    pub cpus: u32,
+    /// The length of the recording.
+    pub length_us: u64,
+    /// Events that the tracer could not keep.
+    #[serde(default)]
+    pub lost_events: u64,
+    /// What the recording does not tell and what the replay leaves out, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub untold: Vec<String>,
+    /// What groups did on average, instead of tapes: these are drawn.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "group")]
+    pub groups: Vec<GroupModel>,
+    /// The workload's file.
+    #[serde(default)]
+    pub file: String,
+    /// SHA-256 of the tapes' text, hexadecimal: the trial names the exact bytes.
+    #[serde(default)]
+    pub sha256: String,
+    /// The text, where it is at hand.
+    #[serde(skip)]
+    pub tapes: Tapes,
+}
+
+/// What the tasks of one group did on average. A list of times is a distribution: each is as likely
+/// as any other.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GroupModel {
+    /// The group's name.
+    pub name: String,
+    /// How many of its tasks were computing, or could have, when the recording began.
+    #[serde(default)]
+    pub begins_computing: u32,
+    /// How often its tasks computed, from a sleep to the next.
+    pub bursts: u64,
+    /// For how long.
+    pub burst_ns: Vec<u64>,
+    /// Sleeps that other tasks ended.
+    #[serde(default)]
+    pub waits: u64,
+    /// Sleeps that timers ended.
+    #[serde(default)]
+    pub timers: u64,
+    /// From a task's timer to its next one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timer_ns: Vec<u64>,
+    /// Sleeps that devices ended.
+    #[serde(default)]
+    pub delays: u64,
+    /// How long those were.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delay_ns: Vec<u64>,
+    /// How often its tasks woke those of other groups, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub wakes: BTreeMap<String, u64>,
+}
+
+/// The text of tapes, shared by all trials of a workload; `None` where only its identity is known.
+#[derive(Clone, Debug, Default)]
+pub struct Tapes(pub Option<Arc<str>>);
+
+/// The SHA-256 beside it tells texts apart.
+impl PartialEq for Tapes {
+    fn eq(&self, _: &Tapes) -> bool {
+        true
+    }
+}
+
+/// One task's tape.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tape {
+    /// The thread's number when it was recorded.
+    pub tid: u32,
+    /// Its name then.
+    pub name: String,
+    /// What it did, in order.
+    pub beats: Vec<Beat>,
+    /// The line of the text that it begins in, from 1.
+    pub line: usize,
+}
+
+/// One thing that a recorded task did. Times are nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beat {
+    /// `r`: used so much CPU time.
+    Run(u64),
+    /// `w`: waited until the task of this tape had woken it once more.
+    Wait(u32),
+    /// `p`: woke the task of this tape.
+    Post(u32),
+    /// `u`: slept until so long after the start, because it had set a timer.
+    Until(u64),
+    /// `s`: slept for so long, because a device had to answer.
+    Sleep(u64),
+}
+
+/// Why a text is no tapes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {message}")]
+pub struct TapeFault {
+    /// The line of the text, from 1.
+    pub line: usize,
+    /// What is wrong, and what to write instead.
+    pub message: String,
+}
+
+impl TapeFault {
+    fn new(line: usize, message: impl Into<String>) -> TapeFault {
+        TapeFault { line, message: message.into() }
+    }
+}
+
+/// Reads the text of tapes.
+///
+/// # Errors
+/// The first line that is none.
+pub fn read(text: &str) -> Result<Vec<Tape>, TapeFault> {
+    let mut tapes: Vec<Tape> = Vec::new();
+    let mut beats = 0;
+    for (index, line) in text.lines().enumerate() {
+        let number = index + 1;
+        if let Some(head) = line.strip_prefix("task ") {
+            tapes.push(begin(head, number)?);
+            continue;
+        }
+        let words = line.split_ascii_whitespace();
+        match tapes.last_mut() {
+            Some(tape) => {
+                for word in words {
+                    tape.beats.push(beat(word).map_err(|why| TapeFault::new(number, why))?);
+                    beats += 1;
+                }
+            }
+            None if line.trim().is_empty() => {}
+            None => return Err(TapeFault::new(number, "no tape has begun; write 'task TID NAME'")),
+        }
+        if beats > BEATS_MAX {
+            return Err(TapeFault::new(number, format!("more than {BEATS_MAX} beats")));
+        }
+    }
+    others(&tapes)?;
+    Ok(tapes)
+}
+
+fn begin(head: &str, line: usize) -> Result<Tape, TapeFault> {
+    let (tid, name) = head.split_once(' ').unwrap_or((head, ""));
+    let tid = tid.parse().map_err(|_| {
+        TapeFault::new(line, format!("'{tid}' is no thread's number; write 'task TID NAME'"))
+    })?;
+    Ok(Tape { tid, name: name.to_owned(), beats: Vec::new(), line })
+}
+
+fn beat(word: &str) -> Result<Beat, String> {
+    let unknown = || format!("'{word}' is no beat; write r, w, p, u or s and a number");
+    let (kind, number) = word.split_at_checked(1).ok_or_else(unknown)?;
+    let value: u64 = number.parse().map_err(|_| unknown())?;
+    let tape = || u32::try_from(value).map_err(|_| format!("'{word}': there is no such tape"));
+    let time = || match value <= TIME_NS_MAX {
+        true => Ok(value),
+        false => Err(format!("'{word}' is longer than a day; write at most {TIME_NS_MAX} ns")),
+    };
+    Ok(match kind {
+        "r" => Beat::Run(time()?),
+        "w" => Beat::Wait(tape()?),
+        "p" => Beat::Post(tape()?),
+        "u" => Beat::Until(time()?),
+        "s" => Beat::Sleep(time()?),
+        _ => return Err(unknown()),
+    })
+}
+
+/// Every beat's other tape must be there, and be another one.
+fn others(tapes: &[Tape]) -> Result<(), TapeFault> {
+    for (own, tape) in tapes.iter().enumerate() {
+        for beat in &tape.beats {
+            let (Beat::Wait(other) | Beat::Post(other)) = *beat else { continue };
+            if other as usize >= tapes.len() || other as usize == own {
+                let last = tapes.len() - 1;
+                let message = format!(
+                    "tape {own} names tape {other}; write another one of the tapes 0 … {last}"
+                );
+                return Err(TapeFault::new(tape.line, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Several copies of the tapes of groups, as those of larger groups: a group's tapes stand
+/// together, copy after copy. `counts` are the tasks of the groups in one copy.
+pub fn arrange(copies: Vec<Vec<Tape>>, counts: &[u32]) -> Vec<Tape> {
+    let many = copies.len() as u32;
+    let mut place = Vec::new();
+    let (mut first, mut before) = (0, 0);
+    for count in counts {
+        place.extend((0..*count).map(|number| (before + number, *count)));
+        first += count;
+        before = first * many;
+    }
+    let mut all = vec![Tape::default(); first as usize * copies.len()];
+    for (copy, tapes) in (0..).zip(copies) {
+        let moved =
+            |tape: u32| place.get(tape as usize).map_or(tape, |(at, count)| at + copy * count);
+        for (number, mut tape) in (0..).zip(tapes) {
+            for beat in &mut tape.beats {
+                if let Beat::Wait(other) | Beat::Post(other) = beat {
+                    *other = moved(*other);
+                }
+            }
+            if let Some(to) = all.get_mut(moved(number) as usize) {
+                *to = tape;
+            }
+        }
+    }
+    all
+}
+
+/// Makes timers and devices faster, or slower below 100 %; what tasks compute stays as it is.
+pub fn hurry(tapes: &mut [Tape], percent: u64) {
+    let faster = |ns: u64| (u128::from(ns) * 100 / u128::from(percent.max(1))) as u64;
+    for beat in tapes.iter_mut().flat_map(|tape| &mut tape.beats) {
+        if let Beat::Until(ns) | Beat::Sleep(ns) = beat {
+            *ns = faster(*ns);
+        }
+    }
+}
+
+/// The text of tapes; [`read`] gives the same beats.
+pub fn write(tapes: &[Tape]) -> String {
+    let mut text = String::new();
+    for tape in tapes {
+        let _ = write!(text, "task {} {}", tape.tid, one_line(&tape.name));
+        let mut line = LINE_BYTES;
+        for beat in &tape.beats {
+            let start = text.len();
+            text.push(if line >= LINE_BYTES { '\n' } else { ' ' });
+            line = if line >= LINE_BYTES { 0 } else { line };
+            let _ = match *beat {
+                Beat::Run(ns) => write!(text, "r{ns}"),
+                Beat::Wait(tape) => write!(text, "w{tape}"),
+                Beat::Post(tape) => write!(text, "p{tape}"),
+                Beat::Until(ns) => write!(text, "u{ns}"),
+                Beat::Sleep(ns) => write!(text, "s{ns}"),
+            };
+            line += text.len() - start;
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// A name that ends neither its line nor the text around it.
+fn one_line(name: &str) -> String {
+    name.chars()
+        .map(|letter| if letter.is_control() || letter == '\'' { '?' } else { letter })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(text: &str) -> String {
+        read(text).expect_err(text).to_string()
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let beats = vec![
+            Beat::Run(1200),
+            Beat::Post(1),
+            Beat::Wait(1),
+            Beat::Until(TIME_NS_MAX),
+            Beat::Sleep(0),
+        ];
+        let long = vec![Beat::Run(123_456_789); 100];
+        let tapes = [
+            Tape { tid: 7, name: "a game".into(), beats, line: 1 },
+            Tape { tid: 8, name: String::new(), beats: long, line: 3 },
+        ];
+        let text = write(&tapes);
+        assert!(
+            text.starts_with("task 7 a game\nr1200 p1 w1 u86400000000000 s0\ntask 8 \n"),
+            "{text}"
+        );
+        assert!(text.lines().all(|line| line.len() <= LINE_BYTES + 20), "{text}");
+        assert_eq!(read(&text).unwrap(), tapes);
+    }
+
+    #[test]
+    fn copies_keep_to_themselves() {
+        let one = read("task 1 a\np2\ntask 2 a\nr1\ntask 3 b\nw0").expect("tapes");
+        let two = arrange(vec![one.clone(), one], &[2, 1]);
+        let expected = "task 1 a\np4\ntask 2 a\nr1\ntask 1 a\np5\ntask 2 a\nr1\n\
+                        task 3 b\nw0\ntask 3 b\nw2\n";
+        assert_eq!(write(&two), expected);
+    }
+
+    #[test]
+    fn only_what_comes_from_outside_hurries() {
+        let mut tapes = read("task 1 a\nr300 u300 s30").expect("tapes");
+        hurry(&mut tapes, 150);
+        assert_eq!(tapes[0].beats, [Beat::Run(300), Beat::Until(200), Beat::Sleep(20)]);
+    }
+
+    #[test]
+    fn a_name_stays_in_its_line() {
+        let tape = Tape { name: "a\nr5'''".into(), ..Tape::default() };
+        assert_eq!(write(&[tape]), "task 0 a?r5???\n");
+    }
+
+    #[test]
+    fn what_is_no_tape_is_refused_with_its_line() {
+        assert_eq!(fault("\nr5"), "line 2: no tape has begun; write 'task TID NAME'");
+        assert_eq!(fault("task x y"), "line 1: 'x' is no thread's number; write 'task TID NAME'");
+        let beat = "is no beat; write r, w, p, u or s and a number";
+        for word in ["r", "5", "x5", "r-1", "é5", "r5p1", "r99999999999999999999"] {
+            assert_eq!(fault(&format!("task 1 a\nr1\n{word}")), format!("line 3: '{word}' {beat}"));
+        }
+        assert!(fault("task 1 a\nr86400000000001").contains("longer than a day"));
+        assert!(fault("task 1 a\np99999999999").contains("there is no such tape"));
+        let tape = "another one of the tapes 0 … 0";
+        assert_eq!(fault("task 1 a\np1"), format!("line 1: tape 0 names tape 1; write {tape}"));
+        assert_eq!(fault("task 1 a\nw0"), format!("line 1: tape 0 names tape 0; write {tape}"));
+    }
+}

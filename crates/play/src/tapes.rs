@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Tapes whose waits and wake-ups are numbers of semaphores.
+//!
+//! Each pair of a waker and a task that it wakes has a semaphore of its own. So a task goes on when
+//! exactly those have woken it that woke it in the recording, however late or early others are: the
+//! tapes are a network of queues, whose result does not depend on the scheduler.
+
+use std::collections::BTreeMap;
+
+use model::tape::{self, Beat, Tape, TapeFault};
+use model::workload::{Step, TaskGroup, Workload};
+
+use crate::Refusal;
+
+/// The tapes of a workload, by number.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tapes {
+    /// What each does; [`Beat::Wait`] and [`Beat::Post`] have numbers of semaphores.
+    pub beats: Vec<Vec<Beat>>,
+    /// The number after the last semaphore.
+    pub semaphores: usize,
+}
+
+impl Tapes {
+    /// The tapes of a workload; none if it has no recording. Their semaphores' numbers begin with
+    /// `semaphores`.
+    pub fn of(workload: &Workload, semaphores: usize) -> Result<Tapes, Refusal> {
+        let players: u64 = groups(workload).map(|group| u64::from(group.count)).sum();
+        let text = match &workload.recording {
+            None if players == 0 => return Ok(Tapes { beats: Vec::new(), semaphores }),
+            None => {
+                let hint = "make the file with `fairground import` of a trace";
+                return Err(Refusal::new("a step 'tape' and no recording", hint));
+            }
+            Some(recorded) => recorded.tapes.0.as_deref().ok_or_else(|| {
+                let message = format!("the tapes {} are not at hand", recorded.sha256);
+                Refusal::new(message, format!("they are in the workload's file, {}", recorded.file))
+            })?,
+        };
+        let tapes = tape::read(text)
+            .and_then(|tapes| played(&tapes).map(|()| tapes))
+            .map_err(|fault| Refusal::new(fault.to_string(), "import the trace again"))?;
+        if tapes.len() as u64 != players {
+            let message = format!("{} tapes for {players} tasks", tapes.len());
+            let hint = "the counts of the groups with steps = [\"tape\"] are as many as the tapes";
+            return Err(Refusal::new(message, hint));
+        }
+        Ok(resolve(tapes, semaphores))
+    }
+}
+
+/// The groups that play tapes.
+fn groups(workload: &Workload) -> impl Iterator<Item = &TaskGroup> {
+    workload.tasks.iter().filter(|group| group.steps.contains(&Step::Tape))
+}
+
+/// A group with a tape has nothing else to do.
+pub fn check_group(group: &TaskGroup) -> Result<(), Refusal> {
+    let plays_once = group.repeat == Some(1) && !group.template && group.steps == [Step::Tape];
+    if plays_once || !has_tape(&group.steps) {
+        return Ok(());
+    }
+    let message = format!("the task '{}' does more than play its tape once", group.name);
+    Err(Refusal::new(message, "write steps = [\"tape\"] and repeat = 1, and no template"))
+}
+
+fn has_tape(steps: &[Step]) -> bool {
+    steps.iter().any(|step| *step == Step::Tape || has_tape(step.inner()))
+}
+
+/// Tapes can be played to their ends, whatever the scheduler does.
+///
+/// # Errors
+/// A task would wait for ever.
+pub fn played(tapes: &[Tape]) -> Result<(), TapeFault> {
+    let (mut at, mut posted) = (vec![0; tapes.len()], BTreeMap::new());
+    let mut open: Vec<usize> = (0..tapes.len()).rev().collect();
+    while let Some(tape) = open.pop() {
+        while let Some(beat) = tapes[tape].beats.get(at[tape]) {
+            match *beat {
+                Beat::Post(other) => {
+                    let posts = posted.entry((tape as u32, other)).or_insert(0_u64);
+                    *posts += 1;
+                    if *posts == 1 && waits_for(&tapes[other as usize], at[other as usize], tape) {
+                        open.push(other as usize);
+                    }
+                }
+                Beat::Wait(other) => {
+                    let posts = posted.entry((other, tape as u32)).or_insert(0);
+                    match posts.checked_sub(1) {
+                        Some(left) => *posts = left,
+                        None => break,
+                    }
+                }
+                Beat::Run(_) | Beat::Until(_) | Beat::Sleep(_) => {}
+            }
+            at[tape] += 1;
+        }
+    }
+    let stuck = (0..tapes.len()).find(|&tape| at[tape] < tapes[tape].beats.len());
+    stuck.map_or(Ok(()), |tape| {
+        let message = match tapes[tape].beats[at[tape]] {
+            Beat::Wait(other) => format!(
+                "tape {tape} waits for tape {other} at its beat {}, and would wait for ever",
+                at[tape] + 1
+            ),
+            _ => format!("tape {tape} does not end"),
+        };
+        Err(TapeFault { line: tapes[tape].line, message })
+    })
+}
+
+fn waits_for(tape: &Tape, at: usize, other: usize) -> bool {
+    tape.beats.get(at) == Some(&Beat::Wait(other as u32))
+}
+
+fn resolve(tapes: Vec<Tape>, first: usize) -> Tapes {
+    let mut numbers: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    let mut number = |waker: u32, woken: u32| {
+        let next = (first + numbers.len()) as u32;
+        *numbers.entry((waker, woken)).or_insert(next)
+    };
+    let mut beats = Vec::with_capacity(tapes.len());
+    for (own, mut tape) in (0..).zip(tapes) {
+        for beat in &mut tape.beats {
+            match beat {
+                Beat::Post(other) => *other = number(own, *other),
+                Beat::Wait(other) => *other = number(*other, own),
+                Beat::Run(_) | Beat::Until(_) | Beat::Sleep(_) => {}
+            }
+        }
+        beats.push(tape.beats);
+    }
+    Tapes { beats, semaphores: first + numbers.len() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::tape::Recorded;
+
+    fn workload(text: &str, count: u32) -> Workload {
+        let tapes = tape::Tapes(Some(text.into()));
+        let group = TaskGroup {
+            name: "g".into(),
+            count,
+            repeat: Some(1),
+            delay_us: 0,
+            jitter_us: 0,
+            policy: None,
+            affinity: Vec::new(),
+            template: false,
+            steps: vec![Step::Tape],
+        };
+        let recording = Some(Recorded { tapes, ..Recorded::default() });
+        Workload { tasks: vec![group], recording, ..Workload::default() }
+    }
+
+    fn refusal(text: &str, count: u32) -> String {
+        Tapes::of(&workload(text, count), 0).expect_err(text).to_string()
+    }
+
+    #[test]
+    fn each_pair_has_a_semaphore_of_its_own() {
+        let text = "task 1 a\np1 r5 p2\ntask 2 b\nw0 p2\ntask 3 c\nw1 w0";
+        let tapes = Tapes::of(&workload(text, 3), 7).expect("playable");
+        let expected = [
+            vec![Beat::Post(7), Beat::Run(5), Beat::Post(8)],
+            vec![Beat::Wait(7), Beat::Post(9)],
+            vec![Beat::Wait(9), Beat::Wait(8)],
+        ];
+        assert_eq!((tapes.beats.as_slice(), tapes.semaphores), (&expected[..], 10));
+    }
+
+    #[test]
+    fn a_wait_for_ever_is_refused_with_its_line() {
+        let lonely = "task 1 a\nr5 w1\ntask 2 b\nr1";
+        let why = "line 1: tape 0 waits for tape 1 at its beat 2, and would wait for ever; import \
+                   the trace again";
+        assert_eq!(refusal(lonely, 2), why);
+        let circle = "task 1 a\nw1 p1\ntask 2 b\nw0 p0";
+        assert!(refusal(circle, 2).starts_with("line 1: tape 0 waits for tape 1"));
+        let stored = "task 1 a\nw1 w1 w1\ntask 2 b\np0 p0 r1 p0";
+        assert!(Tapes::of(&workload(stored, 2), 0).is_ok());
+    }
+
+    #[test]
+    fn tapes_and_tasks_are_as_many() {
+        assert!(refusal("task 1 a\nr5", 2).starts_with("1 tapes for 2 tasks;"));
+        let mut without = workload("", 1);
+        without.recording = None;
+        let why = Tapes::of(&without, 0).expect_err("no recording").to_string();
+        assert!(why.starts_with("a step 'tape' and no recording;"), "{why}");
+        without.recording = Some(Recorded { file: "./mine.toml".into(), ..Recorded::default() });
+        let why = Tapes::of(&without, 0).expect_err("no text").to_string();
+        assert!(why.ends_with("they are in the workload's file, ./mine.toml"), "{why}");
+    }
+
+    #[test]
+    fn a_tape_is_all_that_its_task_does() {
+        let mut group = workload("", 1).tasks.remove(0);
+        assert_eq!(check_group(&group), Ok(()));
+        group.steps = vec![Step::Loop { count: 2, steps: vec![Step::Tape] }];
+        assert!(check_group(&group).is_err());
+        group.steps = vec![Step::Tape];
+        group.repeat = None;
+        assert!(check_group(&group).is_err());
+    }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The tasks of a recording and what happened to them, in order of time.
+
+use model::Policy;
+
+/// What was seen of a machine's load between two instants.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recording {
+    /// What made it, with its version: `perf script`, `fairground record 0.1.0 on Linux 6.12.9`.
+    pub source: String,
+    /// CPUs of the machine; of a trace that does not tell, the highest CPU with an event, plus one.
+    pub cpus: u32,
+    /// Nanoseconds from the first to the last instant of the recording.
+    pub length_ns: u64,
+    /// The tasks; events name them by their place in this list.
+    pub tasks: Vec<Task>,
+    /// The events in order of time.
+    pub events: Vec<Event>,
+    /// Events that the tracer could not keep.
+    pub lost_events: u64,
+    /// What the source does not tell, a sentence each, for people.
+    pub untold: Vec<String>,
+}
+
+/// A task's place in [`Recording::tasks`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskIndex(pub u32);
+
+/// A thread. The kernel reuses numbers, so two tasks may have the same.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Task {
+    /// The thread's number.
+    pub tid: u32,
+    /// The number of its process, if the source tells it.
+    pub process: Option<u32>,
+    /// The thread's name (`comm`), the last one that was seen.
+    pub name: String,
+    /// Whether it is a thread of the kernel, if the source tells it.
+    pub kernel: Option<bool>,
+    /// At the start of the recording or of the task.
+    pub attributes: Attributes,
+}
+
+/// What a scheduler is told of a task; `None` where the source does not tell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Attributes {
+    /// The nice value.
+    pub nice: Option<i32>,
+    /// The policy, with the priority of a real-time task.
+    pub policy: Option<Policy>,
+    /// CPUs that it may use; empty: all.
+    pub affinity: Option<Vec<u32>>,
+}
+
+/// Something that happened on a CPU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// Nanoseconds since the start of the recording.
+    pub at_ns: u64,
+    /// The CPU.
+    pub cpu: u32,
+    /// What happened.
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum What {
+    /// The CPU changed from one task to another; `None` is the idle task.
+    Switch {
+        /// The task that ran.
+        out: Option<TaskIndex>,
+        /// Why it stopped.
+        leaves: Leaves,
+        /// The task that runs from now on.
+        next: Option<TaskIndex>,
+    },
+    /// A sleeping task became runnable.
+    Wake {
+        /// The task.
+        task: TaskIndex,
+        /// Who woke it.
+        waker: Waker,
+    },
+    /// A task made another one, which is runnable from now on.
+    Fork {
+        /// The maker.
+        parent: TaskIndex,
+        /// The new task.
+        child: TaskIndex,
+    },
+    /// A task ended. It still switches away once.
+    Exit {
+        /// The task.
+        task: TaskIndex,
+    },
+    /// Attributes of a task changed; `None`: this one did not.
+    Changed {
+        /// The task.
+        task: TaskIndex,
+        /// The new values.
+        to: Attributes,
+    },
+}
+
+/// Why a task stopped running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leaves {
+    /// It could have run on: preempted, or its slice was over, or it yielded.
+    Runnable,
+    /// It sleeps, for this reason.
+    Sleeps(Reason),
+    /// It has ended.
+    Ended,
+}
+
+/// What a task sleeps for, from the system call in which it sleeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    /// The source does not tell.
+    #[default]
+    Unknown,
+    /// A time that it has set itself: `nanosleep`, `timerfd`, a timeout of `poll`.
+    Timer,
+    /// A futex: a mutex, a condition, a semaphore of user space.
+    Futex,
+    /// Data or room in a pipe or a local socket.
+    Pipe,
+    /// The network.
+    Network,
+    /// A disk or another block device; uninterruptible sleep.
+    Disk,
+    /// The end of a child.
+    Child,
+    /// Something else.
+    Other,
+}
+
+/// Who makes a task runnable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waker {
+    /// A task that ran on that CPU did it by its own work.
+    Task(TaskIndex),
+    /// A timer.
+    Timer,
+    /// An interrupt of a device, or the work that follows from one.
+    Interrupt,
+    /// The source does not tell.
+    Unknown,
+}

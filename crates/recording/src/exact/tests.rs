@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+use crate::event::Task;
+
+fn t(task: u32) -> TaskIndex {
+    TaskIndex(task)
+}
+
+fn switch(at_ns: u64, cpu: u32, out: Option<(u32, Leaves)>, next: Option<u32>) -> Event {
+    let leaves = out.map_or(Leaves::Runnable, |(_, leaves)| leaves);
+    let what = What::Switch { out: out.map(|(task, _)| t(task)), leaves, next: next.map(t) };
+    Event { at_ns, cpu, what }
+}
+
+fn wake(at_ns: u64, task: u32, waker: Waker) -> Event {
+    Event { at_ns, cpu: 0, what: What::Wake { task: t(task), waker } }
+}
+
+const SLEEPS: Leaves = Leaves::Sleeps(Reason::Unknown);
+
+/// The beats of two tasks, or of those that are kept.
+fn beats(events: Vec<Event>, keeps: &[bool]) -> Vec<Vec<Beat>> {
+    let tasks = vec![Task::default(); keeps.len()];
+    let recording = Recording { cpus: 2, length_ns: 1000, tasks, events, ..Recording::default() };
+    scripts(&recording, |task| keeps[task.0 as usize]).beats
+}
+
+#[test]
+fn a_wait_has_its_post_where_the_waker_was() {
+    let events = vec![
+        switch(0, 0, None, Some(0)),
+        switch(10, 1, Some((1, SLEEPS)), None),
+        wake(300, 1, Waker::Task(t(0))),
+        switch(310, 1, None, Some(1)),
+        switch(400, 1, Some((1, Leaves::Runnable)), None),
+        switch(500, 1, None, Some(1)),
+        switch(550, 1, Some((1, Leaves::Ended)), None),
+        switch(700, 0, Some((0, SLEEPS)), None),
+    ];
+    let expected = [
+        vec![Beat::Run(300), Beat::Post(1), Beat::Run(400)],
+        vec![Beat::Run(10), Beat::Wait(0), Beat::Run(140)],
+    ];
+    assert_eq!(beats(events, &[true, true]), expected);
+}
+
+#[test]
+fn what_no_played_task_ends_is_a_timer_or_a_device() {
+    let disk = Leaves::Sleeps(Reason::Disk);
+    let events = vec![
+        switch(100, 0, Some((0, SLEEPS)), None),
+        wake(150, 0, Waker::Unknown),
+        switch(160, 0, None, Some(0)),
+        switch(200, 0, Some((0, disk)), None),
+        wake(260, 0, Waker::Unknown),
+        switch(270, 0, None, Some(0)),
+        switch(300, 0, Some((0, SLEEPS)), None),
+        wake(330, 0, Waker::Task(t(1))),
+        switch(340, 0, None, Some(0)),
+        switch(350, 0, Some((0, disk)), None),
+        wake(390, 0, Waker::Timer),
+    ];
+    let expected = vec![
+        Beat::Run(100),
+        Beat::Until(150),
+        Beat::Run(40),
+        Beat::Sleep(60),
+        Beat::Run(30),
+        Beat::Sleep(30),
+        Beat::Run(10),
+        Beat::Until(390),
+    ];
+    assert_eq!(beats(events, &[true, false]), [expected, Vec::new()]);
+}
+
+#[test]
+fn a_waker_that_is_faster_than_the_switch_counts() {
+    let events = |next_at: u64| {
+        vec![
+            switch(0, 0, None, Some(0)),
+            switch(0, 1, None, Some(1)),
+            wake(90, 1, Waker::Task(t(0))),
+            switch(100, 1, Some((1, SLEEPS)), None),
+            switch(next_at, 1, None, Some(1)),
+            switch(200, 1, Some((1, Leaves::Ended)), None),
+        ]
+    };
+    let with = beats(events(110), &[true, true]);
+    assert_eq!(with[0], [Beat::Run(90), Beat::Post(1), Beat::Run(910)]);
+    assert_eq!(with[1], [Beat::Run(100), Beat::Wait(0), Beat::Run(90)]);
+    // A second wake-up makes the first one one of a task that did not sleep.
+    let mut second = events(150);
+    second.insert(4, wake(140, 1, Waker::Timer));
+    let without = beats(second, &[true, true]);
+    assert_eq!(without[0], [Beat::Run(1000)]);
+    assert_eq!(without[1], [Beat::Run(100), Beat::Until(140), Beat::Run(50)]);
+}
+
+#[test]
+fn a_child_begins_at_its_fork() {
+    let events = vec![
+        switch(0, 0, None, Some(0)),
+        Event { at_ns: 50, cpu: 0, what: What::Fork { parent: t(0), child: t(1) } },
+        switch(60, 1, None, Some(1)),
+        switch(90, 1, Some((1, Leaves::Ended)), None),
+        switch(100, 0, Some((0, Leaves::Ended)), None),
+    ];
+    let expected =
+        [vec![Beat::Run(50), Beat::Post(1), Beat::Run(50)], vec![Beat::Wait(0), Beat::Run(30)]];
+    assert_eq!(beats(events, &[true, true]), expected);
+}
+
+#[test]
+fn a_sleep_without_a_wake_up_is_counted() {
+    let events = vec![
+        switch(0, 0, None, Some(0)),
+        switch(100, 0, Some((0, SLEEPS)), None),
+        switch(160, 0, None, Some(0)),
+    ];
+    let recording =
+        Recording { length_ns: 200, tasks: vec![Task::default()], events, ..Recording::default() };
+    let scripts = scripts(&recording, |_| true);
+    assert_eq!(scripts.beats[0], [Beat::Run(100), Beat::Until(160), Beat::Run(40)]);
+    assert_eq!((scripts.counts.unexplained, scripts.counts.switches), (1, 3));
+}
+
+#[test]
+fn a_missing_switch_takes_no_time_from_the_one_that_ran() {
+    let events = vec![
+        switch(0, 0, None, Some(0)),
+        switch(100, 0, Some((0, Leaves::Runnable)), Some(1)),
+        // The switch back from task 1 is missing.
+        switch(400, 0, Some((0, Leaves::Runnable)), Some(1)),
+        switch(450, 0, Some((1, SLEEPS)), Some(0)),
+    ];
+    let expected = [vec![Beat::Run(950)], vec![Beat::Until(400), Beat::Run(50)]];
+    assert_eq!(beats(events, &[true, true]), expected);
+}
+
+#[test]
+fn equal_sleeps_are_relative() {
+    let mut events = vec![switch(0, 0, None, Some(0))];
+    let mut now = 0;
+    for work in [3_000_000, 1_000_000, 9_000_000, 2_000_000, 700_000, 4_000_000] {
+        now += work;
+        events.push(switch(now, 0, Some((0, SLEEPS)), None));
+        now += 10_000_000;
+        events.extend([wake(now, 0, Waker::Timer), switch(now, 0, None, Some(0))]);
+    }
+    let beats = &beats(events, &[true])[0];
+    // The first one may have begun before the recording.
+    assert_eq!(beats[1], Beat::Until(13_000_000));
+    let relative = beats.iter().filter(|beat| **beat == Beat::Sleep(10_000_000)).count();
+    assert_eq!(relative, 5);
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Groups of like tasks: the same name, numbers at its end aside, with the same attributes.
+
+use std::collections::BTreeSet;
+
+use model::Policy;
+
+use crate::event::{Recording, Task, TaskIndex};
+
+/// The kernel keeps this many bytes of a thread's name.
+const NAME_BYTES_MAX: usize = 15;
+
+/// A group of like tasks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Its name, which is unique and can be a group's in a workload.
+    pub name: String,
+    /// The policy of its tasks.
+    pub policy: Policy,
+    /// The CPUs of its tasks; empty: all.
+    pub affinity: Vec<u32>,
+    /// Its tasks, by their places in the recording.
+    pub tasks: Vec<TaskIndex>,
+}
+
+/// Groups the tasks, in the order in which they were first seen.
+pub fn groups(recording: &Recording, tasks: impl Iterator<Item = TaskIndex>) -> Vec<Group> {
+    let mut groups: Vec<(String, Group)> = Vec::new();
+    for index in tasks {
+        let task = &recording.tasks[index.0 as usize];
+        let (stem, policy, affinity) = (stem(&task.name), policy(task), affinity(task, recording));
+        let alike = |(known, group): &&mut (String, Group)| {
+            *known == stem && group.policy == policy && group.affinity == affinity
+        };
+        match groups.iter_mut().find(alike) {
+            Some((_, group)) => group.tasks.push(index),
+            None => {
+                let group = Group { name: String::new(), policy, affinity, tasks: vec![index] };
+                groups.push((stem, group));
+            }
+        }
+    }
+    named(groups)
+}
+
+/// Groups of the same name get a number.
+fn named(groups: Vec<(String, Group)>) -> Vec<Group> {
+    let mut taken = BTreeSet::new();
+    let name = |(stem, group): (String, Group)| {
+        let numbered = (2_u32..).map(|number| format!("{}_{number}", cut(&stem, 4)));
+        let names = std::iter::once(stem.clone()).chain(numbered);
+        let name = names.into_iter().find(|name| taken.insert(name.clone())).unwrap_or_default();
+        Group { name, ..group }
+    };
+    groups.into_iter().map(name).collect()
+}
+
+/// A thread's name as that of its group: without numbers at its end, and with the letters that a
+/// group's name can have.
+fn stem(name: &str) -> String {
+    let without = name
+        .trim_end_matches(|letter: char| letter.is_ascii_digit() || "-_:/#.~ ".contains(letter));
+    let allowed = |letter: char| letter.is_alphanumeric() || "_.:-+".contains(letter);
+    let safe: String =
+        without.chars().map(|letter| if allowed(letter) { letter } else { '_' }).collect();
+    match cut(&safe, 0) {
+        "" => "task".into(),
+        // These have a meaning in metrics.
+        word @ ("all" | "program") => format!("{word}_"),
+        word => word.into(),
+    }
+}
+
+/// What fits into a thread's name beside so many other bytes.
+fn cut(name: &str, beside: usize) -> &str {
+    let mut end = name.len().min(NAME_BYTES_MAX - beside);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    &name[..end]
+}
+
+fn policy(task: &Task) -> Policy {
+    let policy = task.attributes.policy.unwrap_or_default();
+    Policy { nice: task.attributes.nice.unwrap_or(policy.nice), ..policy }
+}
+
+/// A list of all CPUs says nothing.
+fn affinity(task: &Task, recording: &Recording) -> Vec<u32> {
+    let list = task.attributes.affinity.clone().unwrap_or_default();
+    if list.len() as u32 >= recording.cpus { Vec::new() } else { list }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Attributes;
+
+    fn names(tasks: &[(&str, i32)]) -> Vec<(String, usize)> {
+        let task = |(name, nice): &(&str, i32)| Task {
+            name: (*name).into(),
+            attributes: Attributes { nice: Some(*nice), ..Attributes::default() },
+            ..Task::default()
+        };
+        let tasks: Vec<Task> = tasks.iter().map(task).collect();
+        let all = (0..tasks.len() as u32).map(TaskIndex);
+        let recording = Recording { tasks, cpus: 1, ..Recording::default() };
+        let groups = groups(&recording, all);
+        groups.into_iter().map(|group| (group.name, group.tasks.len())).collect()
+    }
+
+    #[test]
+    fn numbers_at_the_end_make_no_other_group() {
+        let found = names(&[("worker-1", 0), ("main", 0), ("worker-12", 0), ("worker", 0)]);
+        assert_eq!(found, [("worker".into(), 3), ("main".into(), 1)]);
+    }
+
+    #[test]
+    fn other_attributes_and_odd_names_make_names_of_their_own() {
+        let found =
+            names(&[("Web Content", 0), ("Web Content", 5), ("", 0), ("123", 0), ("all", 0)]);
+        let expected = [("Web_Content", 1), ("Web_Content_2", 1), ("task", 2), ("all_", 1)];
+        assert_eq!(found, expected.map(|(name, count)| (name.to_owned(), count)));
+        let long = names(&[("0123456789abcdef", 0), ("0123456789abcdef", 1)]);
+        assert_eq!(long[1].0, "0123456789a_2");
+        assert_eq!(names(&[("ééééééééé", 0)])[0].0, "ééééééé");
+    }
+}

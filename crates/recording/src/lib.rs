@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a scheduler's trace tells of real tasks, in one form for all sources, and the workload
+//! that plays it again.
+//!
+//! ```text
+//! trace ─► text ─► Recording ─► exact (a tape for each task) ─► groups ─► workload (its file)
+//! tapes ─► distill (averages) ─► draw ─► other tapes
+//! ```
+//!
+//! Read in this order: [`event`] is the form: tasks and what happened to them. [`text`] reads it
+//! from ftrace, trace-cmd and perf. [`exact`] makes tapes of it, [`naps`] tells timers apart,
+//! [`groups`] finds like tasks, [`distill`] describes them by averages, [`workload`] writes the
+//! file; [`draw`] makes tapes of averages again. [`graph`] reads from tapes who waits for whom.
+//! [`export`] writes the kernel's own text for other tools.
+//!
+//! What is not here: reading and writing files, playing.
+
+pub mod distill;
+pub mod draw;
+pub mod event;
+pub mod exact;
+pub mod export;
+pub mod graph;
+pub mod groups;
+pub mod naps;
+pub mod text;
+pub mod workload;

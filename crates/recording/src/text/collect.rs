@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From lines to a recording: tasks get places, times begin at 0, wakers are told from interrupts.
+
+use std::collections::BTreeMap;
+
+use model::{Policy, PolicyClass};
+
+use super::line::Raw;
+use super::scheduling::{Context, Named, Scheduling};
+use crate::event::{Event, Leaves, Reason, Recording, Task, TaskIndex, Waker, What};
+
+/// The kernel's priority of nice 0, and the first one that is not real-time.
+const NICE_0: i32 = 120;
+const FAIR: i32 = 100;
+/// The highest priority that a workload may have; Fairground itself has the one above.
+const PRIORITY_MAX: i32 = 98;
+
+/// Collects the events of one trace.
+pub struct Collector {
+    recording: Recording,
+    /// The task that has a thread's number now.
+    current: BTreeMap<u32, TaskIndex>,
+    /// The least important priority at which each task was seen: others are borrowed.
+    prios: Vec<Option<i32>>,
+    /// The interrupts that each CPU serves now.
+    interrupts: BTreeMap<u32, Vec<Context>>,
+    has_waking: bool,
+    has_flags: bool,
+    has_contexts: bool,
+    highest_cpu: u32,
+}
+
+impl Collector {
+    pub fn new(has_waking: bool) -> Collector {
+        Collector {
+            recording: Recording::default(),
+            current: BTreeMap::new(),
+            prios: Vec::new(),
+            interrupts: BTreeMap::new(),
+            has_waking,
+            has_flags: false,
+            has_contexts: false,
+            highest_cpu: 0,
+        }
+    }
+
+    pub fn lost(&mut self, events: u64) {
+        self.recording.lost_events = self.recording.lost_events.saturating_add(events);
+    }
+
+    pub fn cpus(&mut self, cpus: u32) {
+        self.recording.cpus = self.recording.cpus.max(cpus);
+    }
+
+    pub fn event(&mut self, raw: &Raw<'_>, event: Scheduling<'_>) {
+        self.highest_cpu = self.highest_cpu.max(raw.cpu);
+        self.has_flags |= raw.in_interrupt.is_some();
+        match event {
+            Scheduling::Switch { out, state, next } => self.switch(raw, out, state, next),
+            Scheduling::Waking(woken) => self.wake(raw, woken),
+            Scheduling::Wakeup(woken) if !self.has_waking => self.wake(raw, woken),
+            Scheduling::Fork { parent, child } => {
+                let parent = self.task(parent, raw.process);
+                let child = self.fresh(child);
+                if let Some(parent) = parent {
+                    self.push(raw, What::Fork { parent, child });
+                }
+            }
+            Scheduling::Exit(task) => {
+                if let Some(task) = self.task(task, raw.process) {
+                    self.push(raw, What::Exit { task });
+                }
+            }
+            Scheduling::Enter(context) => {
+                self.has_contexts = true;
+                self.interrupts.entry(raw.cpu).or_default().push(context);
+            }
+            Scheduling::Leave => {
+                self.interrupts.entry(raw.cpu).or_default().pop();
+            }
+            Scheduling::Wakeup(_) | Scheduling::Other => {}
+        }
+    }
+
+    fn push(&mut self, raw: &Raw<'_>, what: What) {
+        self.recording.events.push(Event { at_ns: raw.at_ns, cpu: raw.cpu, what });
+    }
+
+    fn switch(&mut self, raw: &Raw<'_>, out: Named<'_>, state: char, next: Named<'_>) {
+        let ends = matches!(state, 'X' | 'Z' | 'x');
+        let leaves = match state {
+            'R' => Leaves::Runnable,
+            _ if ends => Leaves::Ended,
+            'D' => Leaves::Sleeps(Reason::Disk),
+            _ => Leaves::Sleeps(Reason::Unknown),
+        };
+        let tid = out.tid;
+        let out = self.task(out, (raw.tid == tid).then_some(raw.process).flatten());
+        let next = self.task(next, None);
+        self.push(raw, What::Switch { out, leaves, next });
+        if ends {
+            self.current.remove(&tid);
+        }
+    }
+
+    fn wake(&mut self, raw: &Raw<'_>, woken: Named<'_>) {
+        let current = Named { comm: raw.comm, tid: raw.tid, prio: None };
+        let current = self.task(current, raw.process);
+        let Some(task) = self.task(woken, None) else { return };
+        let stack = self.interrupts.get(&raw.cpu);
+        let waker = match (stack.and_then(|stack| stack.last()), current) {
+            (Some(Context::Timer), _) => Waker::Timer,
+            (Some(Context::Device), _) => Waker::Interrupt,
+            (None, Some(waker)) if raw.in_interrupt != Some(true) => Waker::Task(waker),
+            _ => Waker::Unknown,
+        };
+        self.push(raw, What::Wake { task, waker });
+    }
+
+    /// The task of that number now; `None`: the idle task.
+    fn task(&mut self, named: Named<'_>, process: Option<u32>) -> Option<TaskIndex> {
+        if named.tid == 0 {
+            return None;
+        }
+        let index = match self.current.get(&named.tid) {
+            Some(index) => *index,
+            None => self.fresh(named),
+        };
+        let task = &mut self.recording.tasks[index.0 as usize];
+        if task.name != named.comm && named.comm != "<...>" {
+            named.comm.clone_into(&mut task.name);
+        }
+        task.process = process.or(task.process);
+        let seen = &mut self.prios[index.0 as usize];
+        *seen = named.prio.max(*seen);
+        Some(index)
+    }
+
+    /// A new task, also if another one had its number before.
+    fn fresh(&mut self, named: Named<'_>) -> TaskIndex {
+        let index = TaskIndex(self.recording.tasks.len() as u32);
+        let name = named.comm.to_owned();
+        self.recording.tasks.push(Task { tid: named.tid, name, ..Task::default() });
+        self.prios.push(named.prio);
+        self.current.insert(named.tid, index);
+        index
+    }
+
+    /// The recording, or why there is none.
+    pub fn finish(mut self) -> Result<Recording, String> {
+        let mut recording = std::mem::take(&mut self.recording);
+        let has_switches = recording.events.iter().any(|it| matches!(it.what, What::Switch { .. }));
+        if !has_switches {
+            return Err(
+                "there is no sched_switch in it: nothing tells what ran; trace the events \
+                        of the subsystem 'sched'"
+                    .into(),
+            );
+        }
+        recording.events.sort_by_key(|event| event.at_ns);
+        let first = recording.events.first().map_or(0, |event| event.at_ns);
+        recording.events.iter_mut().for_each(|event| event.at_ns -= first);
+        recording.length_ns = recording.events.last().map_or(0, |event| event.at_ns);
+        recording.cpus = recording.cpus.max(self.highest_cpu + 1);
+        for (task, prio) in recording.tasks.iter_mut().zip(&self.prios) {
+            task.kernel = is_kernels(task).then_some(true);
+            let policy = prio.map(policy_of);
+            task.attributes.nice = policy.map(|policy| policy.nice);
+            task.attributes.policy = policy;
+        }
+        self.untold(&mut recording);
+        recording.source = "a trace as text".into();
+        Ok(recording)
+    }
+
+    fn untold(&self, recording: &mut Recording) {
+        let mut say = |text: &str| recording.untold.push(text.into());
+        if !self.has_waking {
+            say(
+                "who woke whom is read from sched_wakeup, which other CPUs may have handled; trace \
+                 sched_waking too",
+            );
+        }
+        if !self.has_flags && !self.has_contexts {
+            say(
+                "an interrupt that hits a running task looks like that task: its wake-ups count as \
+                 the task's",
+            );
+        }
+        if !self.has_contexts {
+            say("timers and devices look alike: a sleep that an interrupt ends counts as a \
+                 timer's, an uninterruptible one as a device's");
+        }
+        say("policies are known by their priorities only: SCHED_RR looks like SCHED_FIFO, \
+             SCHED_BATCH like SCHED_OTHER; affinities are not told");
+    }
+}
+
+/// A policy of that priority.
+fn policy_of(prio: i32) -> Policy {
+    match prio {
+        FAIR.. => Policy { nice: (prio - NICE_0).min(19), ..Policy::default() },
+        _ => {
+            let priority = (FAIR - 1 - prio).clamp(1, PRIORITY_MAX) as u32;
+            Policy { class: PolicyClass::Fifo, priority, ..Policy::default() }
+        }
+    }
+}
+
+/// Names that the kernel gives to its own threads.
+fn is_kernels(task: &Task) -> bool {
+    const BEGINNINGS: [&str; 16] = [
+        "kworker/",
+        "ksoftirqd/",
+        "migration/",
+        "rcu_",
+        "rcuop/",
+        "rcuog/",
+        "rcuos/",
+        "rcub/",
+        "cpuhp/",
+        "irq/",
+        "idle_inject/",
+        "jbd2/",
+        "kcompactd",
+        "kswapd",
+        "khugepaged",
+        "kthreadd",
+    ];
+    BEGINNINGS.iter().any(|beginning| task.name.starts_with(beginning))
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A line of a trace: the current task, the CPU, the flags, the time, the event.
+//!
+//! ```text
+//!   bash-1977    (   1977) [000] d..2.   17.284993: sched_switch: prev_comm=…      ftrace
+//!   bash-1977     [000]    17.284993: sched_switch: bash:1977 [120] S ==> …          trace-cmd
+//!   bash  1977/1978 [000]    17.284993123:  sched:sched_switch: prev_comm=…          perf script
+//! ```
+
+/// What a line is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Line<'a> {
+    /// An event.
+    Event(Raw<'a>),
+    /// So many events were lost here.
+    Lost(u64),
+    /// The trace has so many CPUs.
+    Cpus(u32),
+    /// A comment, an empty line, a frame of a call chain.
+    Nothing,
+    /// Not a line of a trace.
+    Unknown,
+}
+
+/// An event's line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Raw<'a> {
+    /// The name of the task that ran.
+    pub comm: &'a str,
+    /// Its thread's number; 0 is the idle task.
+    pub tid: u32,
+    /// Its process, where the line has it.
+    pub process: Option<u32>,
+    /// The CPU.
+    pub cpu: u32,
+    /// Whether the event came from an interrupt; `None` where the line has no flags.
+    pub in_interrupt: Option<bool>,
+    /// Nanoseconds on the trace's clock.
+    pub at_ns: u64,
+    /// The event's name without its subsystem.
+    pub name: &'a str,
+    /// What follows the name.
+    pub arguments: &'a str,
+}
+
+/// Takes a line apart.
+pub fn parse(line: &str) -> Line<'_> {
+    let line = line.trim_end();
+    if line.is_empty() {
+        return Line::Nothing;
+    }
+    if let Some(comment) = line.strip_prefix('#') {
+        return of_comment(comment);
+    }
+    match event(line) {
+        Some(raw) => Line::Event(raw),
+        None => other(line),
+    }
+}
+
+/// `# entries-in-buffer/entries-written: 5/5   #P:8`, `# 3 events were lost`.
+fn of_comment(comment: &str) -> Line<'_> {
+    if let Some((_, cpus)) = comment.split_once("#P:") {
+        return cpus.trim().parse().map_or(Line::Nothing, Line::Cpus);
+    }
+    let count = comment.trim().strip_suffix(" events were lost");
+    count.and_then(|count| count.parse().ok()).map_or(Line::Nothing, Line::Lost)
+}
+
+/// What tools write besides events.
+fn other(line: &str) -> Line<'_> {
+    if let Some(cpus) = line.strip_prefix("cpus=") {
+        return cpus.parse().map_or(Line::Unknown, Line::Cpus);
+    }
+    if line.starts_with("CPU") && (line.contains("LOST") || line.contains("DROPPED")) {
+        let number = line.split(['[', ' ', ']']).find_map(|word| word.parse().ok());
+        return Line::Lost(number.unwrap_or(1));
+    }
+    let is_known = line.starts_with("version = ")
+        || line.starts_with("trace-cmd: ")
+        || line.starts_with("CPU ") && line.ends_with(" is empty")
+        || is_frame(line);
+    if is_known { Line::Nothing } else { Line::Unknown }
+}
+
+/// A frame of perf's call chains: an indented address.
+fn is_frame(line: &str) -> bool {
+    let word = line.split_ascii_whitespace().next().unwrap_or_default();
+    line.starts_with(['\t', ' ']) && word.len() >= 8 && u64::from_str_radix(word, 16).is_ok()
+}
+
+fn event(line: &str) -> Option<Raw<'_>> {
+    // A name can hold brackets: the right ones are those before a time.
+    line.match_indices('[').find_map(|(at, _)| {
+        let (cpu, rest) = line[at + 1..].split_once(']')?;
+        let cpu = number(cpu)?;
+        let tail = tail(rest)?;
+        let (comm, tid, process) = task(&line[..at])?;
+        let Tail { in_interrupt, at_ns, name, arguments } = tail;
+        Some(Raw { comm, tid, process, cpu, in_interrupt, at_ns, name, arguments })
+    })
+}
+
+struct Tail<'a> {
+    in_interrupt: Option<bool>,
+    at_ns: u64,
+    name: &'a str,
+    arguments: &'a str,
+}
+
+fn tail(rest: &str) -> Option<Tail<'_>> {
+    let (mut word, mut rest) = next_word(rest)?;
+    let mut in_interrupt = None;
+    if time_ns(word).is_none() {
+        in_interrupt = word.chars().nth(2).map(|flag| "hHsZz".contains(flag));
+        (word, rest) = next_word(rest)?;
+    }
+    let at_ns = time_ns(word)?;
+    (word, rest) = next_word(rest)?;
+    if number::<u64>(word).is_some() {
+        // The period, where perf was asked for it.
+        (word, rest) = next_word(rest)?;
+    }
+    let name = word.strip_suffix(':')?;
+    let name = name.rsplit_once(':').map_or(name, |(_, name)| name);
+    Some(Tail { in_interrupt, at_ns, name, arguments: rest.trim_start() })
+}
+
+fn next_word(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start();
+    (!text.is_empty()).then(|| {
+        text.split_at(text.find(|letter: char| letter.is_ascii_whitespace()).unwrap_or(text.len()))
+    })
+}
+
+/// `17.284993:` in nanoseconds.
+fn time_ns(word: &str) -> Option<u64> {
+    let (seconds, fraction) = word.strip_suffix(':')?.split_once('.')?;
+    if fraction.len() > 9 {
+        return None;
+    }
+    let scale = 10_u64.pow(9 - fraction.len() as u32);
+    let fraction = number::<u64>(fraction)? * scale;
+    number::<u64>(seconds)?.checked_mul(1_000_000_000)?.checked_add(fraction)
+}
+
+/// A number without a sign.
+fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().ok()).flatten()
+}
+
+/// The task in the left column: its name, thread and process.
+fn task(text: &str) -> Option<(&str, u32, Option<u32>)> {
+    let mut text = text.trim();
+    let mut process = None;
+    if let Some((before, inside)) = text.strip_suffix(')').and_then(|text| text.rsplit_once('(')) {
+        process = number(inside.trim());
+        text = before.trim_end();
+    }
+    let last = text.rsplit_once(|letter: char| letter.is_ascii_whitespace());
+    if let Some((comm, word)) = last {
+        let (tgid, tid) = word.split_once('/').map_or(("", word), |both| both);
+        if let Some(tid) = number(tid) {
+            return Some((comm.trim(), tid, number(tgid).or(process)));
+        }
+    }
+    let (comm, tid) = text.rsplit_once('-')?;
+    Some((comm, number(tid)?, process))
+}

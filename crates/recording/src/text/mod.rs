@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Traces as text: ftrace's own (`/sys/kernel/tracing/trace`), `trace-cmd report`, `perf script`.
+//!
+//! [`line`] takes a line apart, [`scheduling`] its event, [`collect`] makes a recording of all.
+
+mod collect;
+mod line;
+mod scheduling;
+
+use crate::event::Recording;
+use collect::Collector;
+use line::Line;
+
+/// Why a trace cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Fault {
+    /// The line, from 1, where there is one.
+    pub line: Option<usize>,
+    /// What is wrong, and what would help.
+    pub message: String,
+}
+
+impl Fault {
+    fn at(line: usize, message: impl Into<String>) -> Fault {
+        Fault { line: Some(line), message: message.into() }
+    }
+}
+
+/// So many lines are looked at to tell a trace from other texts.
+const LOOKED_AT: usize = 200;
+
+/// Whether a text looks like a trace, also if it is cut off.
+pub fn is(text: &str) -> bool {
+    text.lines().take(LOOKED_AT).any(|line| matches!(line::parse(line), Line::Event(_)))
+}
+
+/// Reads a trace.
+///
+/// # Errors
+/// A line is none of a trace, an event has not the kernel's form, or nothing in it was scheduled.
+pub fn read(text: &str) -> Result<Recording, Fault> {
+    let mut collector = Collector::new(has_waking(text));
+    for (index, line) in text.lines().enumerate() {
+        let number = index + 1;
+        match line::parse(line) {
+            Line::Nothing => {}
+            Line::Lost(events) => collector.lost(events),
+            Line::Cpus(cpus) => collector.cpus(cpus),
+            Line::Event(raw) => {
+                let event = scheduling::parse(raw.name, raw.arguments)
+                    .map_err(|why| Fault::at(number, format!("{}: {why}", raw.name)))?;
+                collector.event(&raw, event);
+            }
+            Line::Unknown => return Err(unknown(line, number)),
+        }
+    }
+    collector.finish().map_err(|message| Fault { line: None, message })
+}
+
+fn unknown(line: &str, number: usize) -> Fault {
+    let shown: String = line.trim().chars().take(60).collect();
+    Fault::at(
+        number,
+        format!(
+            "'{}' is no line of a trace; if the file was cut off there, delete the line",
+            model::text::line(&shown)
+        ),
+    )
+}
+
+/// Where the kernel tells of wake-ups twice, only the first one says who woke: `sched_waking`.
+fn has_waking(text: &str) -> bool {
+    text.contains("sched_waking:")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The events that matter, in the two forms in which they are printed: that of the kernel
+//! (`prev_comm=… prev_pid=…`) and the short one of trace-cmd and perf (`bash:1977 [120] S ==> …`).
+
+/// A task in an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named<'a> {
+    /// Its name.
+    pub comm: &'a str,
+    /// Its thread's number; 0 is the idle task.
+    pub tid: u32,
+    /// The kernel's priority: 100 … 139 are nice −20 … 19, smaller ones are real-time.
+    pub prio: Option<i32>,
+}
+
+/// An event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduling<'a> {
+    /// `sched_switch`, with the first letter of the state in which the task leaves.
+    Switch { out: Named<'a>, state: char, next: Named<'a> },
+    /// `sched_waking`: seen on the waker's CPU.
+    Waking(Named<'a>),
+    /// `sched_wakeup`: where the task becomes runnable, perhaps not the waker's CPU.
+    Wakeup(Named<'a>),
+    /// `sched_process_fork`.
+    Fork { parent: Named<'a>, child: Named<'a> },
+    /// `sched_process_exit`.
+    Exit(Named<'a>),
+    /// An interrupt's work begins.
+    Enter(Context),
+    /// It is over.
+    Leave,
+    /// An event that says nothing here.
+    Other,
+}
+
+/// Whose work an interrupt does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Context {
+    /// A timer.
+    Timer,
+    /// A device.
+    Device,
+}
+
+/// Reads an event.
+///
+/// # Errors
+/// It lacks something.
+pub fn parse<'a>(name: &str, arguments: &'a str) -> Result<Scheduling<'a>, String> {
+    let lacks =
+        |what: &str| format!("{what} is missing; if the file was cut off there, delete the line");
+    Ok(match name {
+        "sched_switch" => switch(arguments).ok_or_else(|| lacks("a task or its state"))?,
+        "sched_waking" => Scheduling::Waking(task(arguments).ok_or_else(|| lacks("the task"))?),
+        "sched_wakeup" => Scheduling::Wakeup(task(arguments).ok_or_else(|| lacks("the task"))?),
+        "sched_process_fork" => fork(arguments).ok_or_else(|| lacks("a task"))?,
+        "sched_process_exit" => Scheduling::Exit(task(arguments).ok_or_else(|| lacks("the task"))?),
+        "hrtimer_expire_entry" | "timer_expire_entry" | "local_timer_entry" => {
+            Scheduling::Enter(Context::Timer)
+        }
+        "softirq_entry" if arguments.contains("TIMER") => Scheduling::Enter(Context::Timer),
+        "softirq_entry" | "irq_handler_entry" => Scheduling::Enter(Context::Device),
+        "hrtimer_expire_exit"
+        | "timer_expire_exit"
+        | "local_timer_exit"
+        | "softirq_exit"
+        | "irq_handler_exit" => Scheduling::Leave,
+        _ => Scheduling::Other,
+    })
+}
+
+fn switch(arguments: &str) -> Option<Scheduling<'_>> {
+    let (left, right) = arguments.rsplit_once(" ==> ")?;
+    let (out, state) = match left.rsplit_once(" prev_state=") {
+        Some((task, state)) => (fields(task, "prev_")?, state),
+        None => {
+            let (task, state) = left.trim_end().rsplit_once(' ')?;
+            (short(task)?, state)
+        }
+    };
+    let next = fields(right, "next_").or_else(|| short(right))?;
+    Some(Scheduling::Switch { out, state: state.chars().next()?, next })
+}
+
+fn task(arguments: &str) -> Option<Named<'_>> {
+    fields(arguments, "").or_else(|| short(arguments))
+}
+
+fn fork(arguments: &str) -> Option<Scheduling<'_>> {
+    let (parent, child) = arguments.rsplit_once(" child_comm=")?;
+    let (comm, tid) = child.rsplit_once(" child_pid=")?;
+    let tid = tid.split_ascii_whitespace().next()?.parse().ok()?;
+    let child = Named { comm, tid, prio: None };
+    Some(Scheduling::Fork { parent: fields(parent, "")?, child })
+}
+
+/// `prev_comm=bash prev_pid=1977 prev_prio=120`. A name can hold anything.
+fn fields<'a>(text: &'a str, prefix: &str) -> Option<Named<'a>> {
+    let text = text.strip_prefix(prefix)?.strip_prefix("comm=")?;
+    let (comm, rest) = text.rsplit_once(&format!(" {prefix}pid="))?;
+    let mut words = rest.split_ascii_whitespace();
+    let tid = words.next()?.parse().ok()?;
+    let prio =
+        words.find_map(|word| word.strip_prefix(prefix)?.strip_prefix("prio=")?.parse().ok());
+    Some(Named { comm, tid, prio })
+}
+
+/// `bash:1977 [120] success=1 CPU:003`.
+fn short(text: &str) -> Option<Named<'_>> {
+    let (task, rest) = text.rsplit_once(" [")?;
+    let (comm, tid) = task.rsplit_once(':')?;
+    let prio = rest.split_once(']')?.0.parse().ok();
+    Some(Named { comm, tid: tid.parse().ok()?, prio })
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+use crate::event::{Leaves, Reason, TaskIndex, Waker, What};
+
+/// The same four events as each program prints them.
+const FTRACE: &str = include_str!("samples/ftrace.txt");
+const TRACE_CMD: &str = include_str!("samples/trace_cmd.txt");
+const PERF: &str = include_str!("samples/perf.txt");
+
+#[test]
+fn three_programs_tell_the_same() {
+    for (text, process) in [(FTRACE, Some(70)), (TRACE_CMD, None), (PERF, Some(70))] {
+        assert!(is(text));
+        let recording = read(text).expect(text);
+        assert_eq!(recording.length_ns, 200_000);
+        let names: Vec<&str> = recording.tasks.iter().map(|task| task.name.as_str()).collect();
+        assert_eq!(names, ["Web Content", "a=b [1]", "sh"]);
+        assert_eq!(recording.tasks[0].process, process);
+        assert_eq!(recording.tasks[0].attributes.nice, Some(5));
+        assert_eq!(recording.tasks[2].attributes.policy.map(|policy| policy.priority), Some(50));
+        let by = |place: usize| match recording.events[place].what {
+            What::Wake { waker, .. } => waker,
+            ref other => panic!("{other:?}"),
+        };
+        assert_eq!(by(1), Waker::Task(TaskIndex(0)));
+        assert_eq!(
+            by(2),
+            if process == Some(70) && text == PERF { Waker::Timer } else { Waker::Unknown }
+        );
+        let leaves = Leaves::Sleeps(Reason::Disk);
+        let last = What::Switch { out: Some(TaskIndex(0)), leaves, next: None };
+        assert_eq!(recording.events[3].what, last);
+    }
+    assert_eq!((read(FTRACE).unwrap().cpus, read(PERF).unwrap().cpus), (4, 2));
+}
+
+#[test]
+fn a_number_that_is_used_again_is_another_task() {
+    let text = include_str!("samples/used_again.txt");
+    let recording = read(text).unwrap();
+    let tasks: Vec<(u32, &str)> =
+        recording.tasks.iter().map(|task| (task.tid, task.name.as_str())).collect();
+    assert_eq!(tasks, [(7, "a"), (8, "b"), (7, "c")]);
+}
+
+#[test]
+fn lost_events_and_old_wake_ups_are_told() {
+    let old = PERF.replace("sched_waking", "sched_wakeup");
+    let recording = read(&format!("{old}CPU:1 [LOST 35 EVENTS]\n# 5 events were lost\n")).unwrap();
+    assert_eq!(recording.lost_events, 40);
+    assert!(recording.untold[0].contains("trace sched_waking too"), "{:?}", recording.untold);
+}
+
+#[test]
+fn what_is_no_trace_gets_its_line() {
+    let fault = |text: &str| {
+        let fault = read(text).expect_err(text);
+        (fault.line, fault.message)
+    };
+    let cut = &TRACE_CMD[..TRACE_CMD.len() - 12];
+    let (line, why) = fault(cut);
+    assert_eq!(line, Some(7), "{why}");
+    assert!(why.starts_with("sched_switch: a task or its state is missing; if"), "{why}");
+    let (line, why) = fault(&format!("{FTRACE}nonsense \u{1b}[2J"));
+    assert_eq!(line, Some(8));
+    assert!(why.starts_with("'nonsense \\u001b[2J' is no line of a trace;"), "{why}");
+    let (line, why) = fault("a-1 [000] 1.0: irq_handler_entry: irq=1\n");
+    assert_eq!(line, None);
+    assert!(why.contains("no sched_switch"), "{why}");
+    assert!(!is("# a comment\nT: 0 ( 1001) P:80 I:1000\n"));
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A recording as the text of a workload file.
+
+use std::fmt::Write;
+
+use model::tape::{self, GroupModel, TIME_NS_MAX};
+use model::{Beat, Policy, PolicyClass, Tape};
+use toml::Value;
+
+use crate::distill;
+use crate::event::{Recording, TaskIndex};
+use crate::exact::{self, Counts, Scripts};
+use crate::groups::{self, Group};
+
+/// The most groups that are judged: those that were woken most often.
+const JUDGED: usize = 3;
+
+/// What of a recording becomes a workload.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// Names of threads that are played; empty: all.
+    pub only: Vec<String>,
+    /// Whether the kernel's own threads are played too. Otherwise what they did counts as done by
+    /// devices.
+    pub kernel_threads: bool,
+}
+
+impl Choice {
+    fn keeps(&self, recording: &Recording, task: TaskIndex) -> bool {
+        let task = &recording.tasks[task.0 as usize];
+        let is_chosen = self.only.is_empty() || self.only.contains(&task.name);
+        is_chosen && (self.kernel_threads || task.kernel != Some(true))
+    }
+}
+
+/// Why a recording makes no workload.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Empty(String);
+
+/// What of a recording is played.
+struct Played {
+    groups: Vec<Group>,
+    scripts: Scripts,
+    tapes: Vec<Tape>,
+}
+
+/// The workload's file with a tape for each task.
+///
+/// # Errors
+/// No task is left, or the recording is too long.
+pub fn exact(recording: &Recording, choice: &Choice) -> Result<String, Empty> {
+    let played = played(recording, choice)?;
+    let mut text = String::new();
+    head(&mut text, recording, &played, "a recording");
+    tasks(&mut text, &played.groups, "");
+    facts(&mut text, recording, &played.scripts.counts);
+    let _ = write!(text, "tapes = '''\n{}'''\n", tape::write(&played.tapes));
+    Ok(text)
+}
+
+/// The workload's file with what groups do on average, from which tapes are drawn.
+///
+/// # Errors
+/// As for [`exact`].
+pub fn averages(recording: &Recording, choice: &Choice) -> Result<String, Empty> {
+    let played = played(recording, choice)?;
+    let names = played.groups.iter().map(|it| (it.name.clone(), it.tasks.len() as u32));
+    let models = distill::groups(&played.tapes, &names.collect::<Vec<_>>());
+    let seconds = recording.length_ns.div_ceil(1_000_000_000).max(1);
+    let mut text = String::new();
+    head(&mut text, recording, &played, "the averages of a recording");
+    let _ = write!(
+        text,
+        "\n[parameters]\n# The whole of it so many times, side by side.\ncopies = 1\n\
+         # How fast timers and devices are.\nspeed_percent = 100\n\
+         # How long it is.\nseconds = {seconds}\n\
+         # Other numbers draw other times from the same averages.\ndraw = 1\n"
+    );
+    tasks(&mut text, &played.groups, " * copies");
+    facts(&mut text, recording, &played.scripts.counts);
+    models.iter().for_each(|model| group(&mut text, model));
+    Ok(text)
+}
+
+fn group(text: &mut String, model: &GroupModel) {
+    let GroupModel { name, begins_computing, bursts, burst_ns, waits, timers, timer_ns, .. } =
+        model;
+    let _ = write!(
+        text,
+        "\n[[recording.group]]\nname = {}\nbegins_computing = {begins_computing}\n\
+         bursts = {bursts}\nburst_ns = {burst_ns:?}\nwaits = {waits}\ntimers = {timers}\n\
+         timer_ns = {timer_ns:?}\ndelays = {}\ndelay_ns = {:?}\n",
+        Value::from(name.as_str()),
+        model.delays,
+        model.delay_ns,
+    );
+    let wakes =
+        model.wakes.iter().map(|(name, times)| format!("{} = {times}", Value::from(name.as_str())));
+    let _ = writeln!(text, "wakes = {{ {} }}", wakes.collect::<Vec<_>>().join(", "));
+}
+
+fn played(recording: &Recording, choice: &Choice) -> Result<Played, Empty> {
+    if recording.length_ns > TIME_NS_MAX {
+        return Err(Empty("the trace is longer than a day; cut out a part of it".into()));
+    }
+    let scripts = exact::scripts(recording, |task| choice.keeps(recording, task));
+    let played = (0..scripts.beats.len()).filter(|&task| !scripts.beats[task].is_empty());
+    let groups = groups::groups(recording, played.map(|task| TaskIndex(task as u32)));
+    if groups.is_empty() {
+        let why = match choice.only.is_empty() {
+            true => "no task of it ran".to_owned(),
+            false => format!("no task named {} ran", choice.only.join(" or ")),
+        };
+        return Err(Empty(why));
+    }
+    let tapes = tapes(recording, &scripts, &groups);
+    Ok(Played { groups, scripts, tapes })
+}
+
+/// The tapes in the order of the groups; beats name them by their numbers.
+fn tapes(recording: &Recording, scripts: &Scripts, groups: &[Group]) -> Vec<Tape> {
+    let order: Vec<TaskIndex> = groups.iter().flat_map(|group| group.tasks.clone()).collect();
+    let mut numbers = vec![0; scripts.beats.len()];
+    for (number, task) in (0..).zip(&order) {
+        numbers[task.0 as usize] = number;
+    }
+    let beat = |beat: &Beat| match *beat {
+        Beat::Wait(task) => Beat::Wait(numbers[task as usize]),
+        Beat::Post(task) => Beat::Post(numbers[task as usize]),
+        other => other,
+    };
+    let tape = |task: &TaskIndex| {
+        let recorded = &recording.tasks[task.0 as usize];
+        let beats = scripts.beats[task.0 as usize].iter().map(beat).collect();
+        Tape { tid: recorded.tid, name: recorded.name.clone(), beats, line: 0 }
+    };
+    order.iter().map(tape).collect()
+}
+
+fn head(text: &mut String, recording: &Recording, played: &Played, what: &str) {
+    let tasks: usize = played.groups.iter().map(|group| group.tasks.len()).sum();
+    let seconds = recording.length_ns as f64 / 1e9;
+    let about = format!("{what} of {seconds:.1} s with {tasks} tasks, from {}", recording.source);
+    let headline: Vec<Value> =
+        headline(&played.groups, &played.scripts).into_iter().map(Value::from).collect();
+    let _ = writeln!(text, "about = {}", Value::from(about));
+    let _ = writeln!(text, "headline = {}", Value::from(headline));
+}
+
+/// The groups; `times` is what their counts are multiplied by.
+fn tasks(text: &mut String, groups: &[Group], times: &str) {
+    for group in groups {
+        let count = group.tasks.len();
+        let count =
+            if times.is_empty() { count.to_string() } else { format!("\"= {count}{times}\"") };
+        let _ = writeln!(text, "\n[[task]]\nname = {}", Value::from(group.name.as_str()));
+        let _ = writeln!(text, "count = {count}\nrepeat = 1");
+        if group.policy != Policy::default() {
+            let _ = writeln!(text, "policy = {}", policy(&group.policy));
+        }
+        if !group.affinity.is_empty() {
+            let _ = writeln!(text, "affinity = {:?}", group.affinity);
+        }
+        text.push_str("steps = [\"tape\"]\n");
+    }
+}
+
+fn facts(text: &mut String, recording: &Recording, counts: &Counts) {
+    let Counts { switches, waits, timers, delays, unexplained, missing } = counts;
+    let _ = write!(
+        text,
+        "\n# {switches} switches. Sleeps: {waits} ended by other tasks, {timers} by timers, \
+         {delays} by devices.\n[recording]\nsource = {}\ncpus = {}\nlength_us = {}\n\
+         lost_events = {}\n",
+        Value::from(recording.source.as_str()),
+        recording.cpus,
+        recording.length_ns.div_ceil(1000),
+        recording.lost_events,
+    );
+    let mut untold = recording.untold.clone();
+    if *unexplained > 0 {
+        untold.push(format!(
+            "{unexplained} sleeps end without a wake-up; they count as timers', or devices'"
+        ));
+    }
+    if *missing > 0 {
+        untold.push(format!(
+            "{missing} switches are missing: there a CPU leaves another task than it had got"
+        ));
+    }
+    text.push_str("untold = [\n");
+    for sentence in untold {
+        let _ = writeln!(text, "    {},", Value::from(sentence));
+    }
+    text.push_str("]\n");
+}
+
+/// How long everything takes, and how long those tasks wait for a CPU that wake up most often.
+fn headline(groups: &[Group], scripts: &Scripts) -> Vec<String> {
+    let sleeps = |group: &Group| {
+        let beats = group.tasks.iter().flat_map(|task| &scripts.beats[task.0 as usize]);
+        beats.filter(|beat| !matches!(beat, Beat::Run(_) | Beat::Post(_))).count()
+    };
+    let mut busy: Vec<(usize, &Group)> =
+        groups.iter().map(|group| (sleeps(group), group)).collect();
+    busy.sort_by_key(|(sleeps, _)| std::cmp::Reverse(*sleeps));
+    let judged = busy.iter().filter(|(sleeps, _)| *sleeps > 0).take(JUDGED);
+    let delays = judged.map(|(_, group)| format!("run_delay_ns.p99 {}", group.name));
+    std::iter::once("completion_ns all".to_owned()).chain(delays).collect()
+}
+
+fn policy(policy: &Policy) -> String {
+    let class = match policy.class {
+        PolicyClass::Other => "other",
+        PolicyClass::Batch => "batch",
+        PolicyClass::Idle => "idle",
+        PolicyClass::Fifo => "fifo",
+        PolicyClass::Rr => "rr",
+        PolicyClass::Deadline => "deadline",
+    };
+    let numbers = [
+        ("nice", i64::from(policy.nice)),
+        ("priority", i64::from(policy.priority)),
+        ("runtime_us", policy.runtime_us as i64),
+        ("deadline_us", policy.deadline_us as i64),
+        ("period_us", policy.period_us as i64),
+    ];
+    let set = numbers.iter().filter(|(_, value)| *value != 0);
+    let set: String = set.map(|(name, value)| format!(", {name} = {value}")).collect();
+    format!("{{ class = \"{class}\"{set} }}")
+}

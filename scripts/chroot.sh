@@ -1,0 +1,169 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Installs a Debian package of Fairground in a fresh system and uses it there:
+#
+#     scripts/chroot.sh CODENAME PACKAGE.deb [simulator|all]
+#
+# CODENAME is a Debian release, such as bookworm. The packages come from the mirror that this
+# machine's apt uses. `simulator` installs a compiler and asks the simulator; `all` (usual) also
+# installs QEMU and boots a kernel, one of $KERNELS if that names a folder with kernels, else one
+# from the mirror. It prints how many seconds each step took. Exit code 77: this machine cannot do
+# it, because it needs root, mmdebstrap and a mirror.
+set -eu
+
+codename=$1 package=$(realpath "$2") part=${3:-all}
+here=$(cd "$(dirname "$0")/.." && pwd)
+folder=$here/target/chroots
+mkdir -p "$folder"
+
+cannot() { # nothing is wrong with the package
+    echo "skipped: $*" >&2
+    exit 77
+}
+
+fail() {
+    echo "chroot.sh: $*" >&2
+    exit 1
+}
+[ "$(id -u)" -eq 0 ] || cannot "a chroot needs root"
+command -v mmdebstrap >/dev/null || cannot "no mmdebstrap: scripts/setup.sh packages"
+
+unshare --mount --pid --fork true 2>/dev/null || cannot "this system permits no mounts"
+
+# Mounts and processes of this script are its own, and gone when it ends.
+if [ -z "${FAIRGROUND_CHROOT:-}" ]; then
+    FAIRGROUND_CHROOT=1 exec unshare --mount --pid --fork --kill-child "$0" "$@"
+fi
+
+mirror=$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REPO_URI)' 'Identifier: Packages' |
+    awk '$1 == "Debian" && $2 == "Debian" { print $3; exit }')
+[ -n "$mirror" ] || cannot "this machine's apt names no mirror of Debian; run apt-get update"
+
+release=${mirror%/}/dists/$codename/Release
+/usr/lib/apt/apt-helper download-file "$release" "$folder/Release" >/dev/null 2>&1 ||
+    cannot "the mirror does not answer, or has no $codename"
+
+root=$(mktemp -d --tmpdir="$folder")
+log=$root.log
+clean() {
+    umount -l "$root/proc" "$root/sys" 2>/dev/null || true
+    rm -rf "$root" "$log" "$root.tar"
+}
+trap clean EXIT
+trap 'exit 130' INT TERM
+
+seconds() { # seconds WORDS COMMAND...: how long a command took; its output, if it fails
+    what=$1
+    shift
+    begin=$(date +%s.%N)
+    # Where a command's failure is asked for, as by `if`, the shell would go on after errors in it.
+    set +e
+    (
+        set -e
+        "$@"
+    ) >"$log" 2>&1
+    status=$?
+    set -e
+    if [ "$status" -ne 0 ]; then
+        tail -n 40 "$log" >&2
+        fail "$codename: $what: exit code $status"
+    fi
+    awk -v what="$what" -v name="$codename" -v begin="$begin" -v end="$(date +%s.%N)" \
+        'BEGIN { printf "%s: %6.1f s  %s\n", name, end - begin, what }'
+}
+
+# PATH is set here: that of the caller may lack the folders of the system in the chroot.
+inside() {
+    chroot "$root" /usr/bin/env -i HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+        ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} "$@"
+}
+
+in_folder() { # in_folder COMMAND...: in an empty folder of the chroot, where a user would be
+    inside sh -c 'cd /srv && exec "$@"' sh "$@"
+}
+
+system() {
+    # A system without packages of ours is kept for a day: its mirror changes as often.
+    base=$folder/$codename.tar
+    if [ -z "$(find "$base" -mtime -1 2>/dev/null)" ]; then
+        mmdebstrap --quiet --variant=minbase --mode=root --format=tar \
+            "$codename" "$root.tar" "$mirror"
+        mv "$root.tar" "$base"
+    fi
+    tar -xf "$base" -C "$root"
+    cp /etc/resolv.conf "$root/etc/resolv.conf"
+    cp "$package" "$root/srv/"
+    mount -t proc proc "$root/proc"
+    mount -t sysfs -o ro sys "$root/sys"
+}
+
+stranger() {
+    cat >"$root/srv/mine.bpf.c" <<'END'
+#include <scx/common.bpf.h>
+
+char _license[] SEC("license") = "GPL";
+
+void BPF_STRUCT_OPS(mine_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	scx_bpf_dsq_insert(p, SCX_DSQ_GLOBAL, 3000000, enq_flags);
+}
+
+SCX_OPS_DEFINE(mine, .enqueue = (void *)mine_enqueue, .name = "mine");
+END
+    in_folder fairground run quick --on sim --workload messaging --scheduler ./mine.bpf.c \
+        --store stranger.db
+    grep -q mine "$log"
+}
+
+install_with() { # install_with PACKAGE...: and not the graphical interface that QEMU recommends
+    inside apt-get update -q
+    inside apt-get install -q -y --no-install-recommends "/srv/$(basename "$package")" "$@"
+}
+
+files() { # everything is where a user looks for it, and no service is enabled
+    inside sh -ec 'test -s /usr/share/doc/fairground/book/index.html
+        test -s /usr/share/man/man1/fairground-run.1.gz
+        test -s /usr/share/bash-completion/completions/fairground
+        test -s "/usr/lib/systemd/system/fairground-scheduler@.service"
+        test -z "$(find /etc/systemd -name "fairground*")"
+        dpkg --verify fairground'
+}
+
+trial_in_vm() {
+    if [ -n "${KERNELS:-}" ]; then
+        mkdir -p "$root/root/.local/share/fairground"
+        cp -a "$KERNELS" "$root/root/.local/share/fairground/kernels"
+    else
+        in_folder fairground kernel pull
+    fi
+    in_folder fairground run --on vm --workload wake_under_hogs --scheduler vtime --blocks 1 \
+        --store vm.db
+    in_folder fairground export csv --store vm.db | grep -q ',ok,'
+}
+
+purge() {
+    inside apt-get purge -q -y fairground
+    inside test ! -e /usr/bin/fairground
+}
+
+case "$codename" in
+bookworm) compiler=clang-19 ;; # its `clang` is too old
+*) compiler=clang ;;
+esac
+seconds "make the system" system
+case "$part" in
+simulator) seconds "install the package, and $compiler" install_with "$compiler" ;;
+all) seconds "install the package, $compiler and QEMU" install_with "$compiler" qemu-system-x86 ;;
+*) fail "unknown part '$part': simulator or all" ;;
+esac
+seconds "look at the files" files
+seconds "fairground run quick --on sim" in_folder fairground run quick --on sim --store race.db
+seconds "fairground recommend --on sim" in_folder fairground recommend --care games --on sim --yes \
+    --machine laptop_4 --store advice.db
+seconds "a stranger's file with $compiler" stranger
+seconds "fairground doctor" in_folder fairground doctor
+if [ "$part" = all ]; then
+    seconds "one boot in QEMU" trial_in_vm
+fi
+seconds "purge" purge

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# Makes two releases of the last commit, in two folders, and compares them byte by byte:
+#
+#     scripts/reproducible.sh [FOLDER]
+#
+# The releases are in FOLDER/one and FOLDER/another-folder, target/dist unless named. With SHARED=1
+# the second build takes the compiled dependencies of the first: only what this repository contains
+# is compiled twice.
+set -eu
+cd "$(dirname "$0")/.."
+
+to=${1:-target/dist}
+mkdir -p "$to"
+to=$(realpath "$to")
+sources=$(mktemp -d)
+trap 'rm -rf "$sources"' EXIT
+trap 'exit 130' INT TERM
+
+for name in one another-folder; do
+    clone=$sources/$name/source
+    git clone --quiet . "$clone"
+    if [ "$name" != one ] && [ -n "${SHARED:-}" ]; then
+        mkdir -p "$clone/target"
+        cp -a "$sources/one/source/target/release-build" "$clone/target/"
+    fi
+    rm -rf "${to:?}/$name"
+    "$clone/scripts/release.sh" "$to/$name"
+done
+
+if ! cmp "$to/one/SHA256SUMS" "$to/another-folder/SHA256SUMS"; then
+    diff "$to/one/SHA256SUMS" "$to/another-folder/SHA256SUMS" >&2 || true
+    echo "reproducible.sh: the two releases differ" >&2
+    exit 1
+fi
+echo "the two releases are the same:"
+cat "$to/one/SHA256SUMS"
