@@ -54,7 +54,8 @@ impl Collector {
 
     pub fn event(&mut self, raw: &Raw<'_>, event: Scheduling<'_>) {
         self.highest_cpu = self.highest_cpu.max(raw.cpu);
-        self.has_flags |= raw.in_interrupt.is_some();
+        // Where no line shows an interrupt, flags are not those of the kernel.
+        self.has_flags |= raw.in_interrupt == Some(true);
         match event {
             Scheduling::Switch { out, state, next } => self.switch(raw, out, state, next),
             Scheduling::Waking(woken) => self.wake(raw, woken),
@@ -209,7 +210,7 @@ fn policy_of(prio: i32) -> Policy {
 
 /// Names that the kernel gives to its own threads.
 fn is_kernels(task: &Task) -> bool {
-    const BEGINNINGS: [&str; 16] = [
+    const BEGINNINGS: [&str; 17] = [
         "kworker/",
         "ksoftirqd/",
         "migration/",
@@ -223,6 +224,7 @@ fn is_kernels(task: &Task) -> bool {
         "idle_inject/",
         "jbd2/",
         "kcompactd",
+        "kdamond",
         "kswapd",
         "khugepaged",
         "kthreadd",

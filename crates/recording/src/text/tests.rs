@@ -49,6 +49,11 @@ fn lost_events_and_old_wake_ups_are_told() {
     let recording = read(&format!("{old}CPU:1 [LOST 35 EVENTS]\n# 5 events were lost\n")).unwrap();
     assert_eq!(recording.lost_events, 40);
     assert!(recording.untold[0].contains("trace sched_waking too"), "{:?}", recording.untold);
+    // Flags that never show an interrupt tell nothing.
+    let plain = FTRACE.replace("d.h2.", "d..2.");
+    let untold = read(&plain).unwrap().untold;
+    assert!(untold[0].contains("looks like that task"), "{untold:?}");
+    assert!(!read(FTRACE).unwrap().untold[0].contains("looks like that task"));
 }
 
 #[test]
