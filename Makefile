@@ -22,7 +22,7 @@ SCHEDULER   ?=
 # What `make bench` counts: names of schedulers/, or paths of other files; empty: all of schedulers/.
 SCHEDULERS  ?=
 
-.PHONY: help race test docs replicate soak bench fuzz validate-statistics build setup programs clean
+.PHONY: help race test docs replicate soak bench slurm fuzz validate-statistics build setup programs clean
 
 help:
 	@echo "make race    boot real kernels, run real schedulers, write $(REPORT)"
@@ -31,6 +31,7 @@ help:
 	@echo "make replicate   repeat published experiments, write $(REPLICATION); QUICK=1: simulator only"
 	@echo "make soak    run each scheduler under stress; SCHEDULER=./mine.bpf.c: run yours"
 	@echo "make bench   measure Fairground itself"
+	@echo "make slurm   run campaigns on a Slurm cluster of this machine alone, next to local ones"
 	@echo "make fuzz    give damaged files to each reader; MINUTES=60: for an hour"
 	@echo "make programs   install the real programs that workloads name, and the sources they build"
 	@echo "make validate-statistics   error rates of the verdicts, on experiments with a known truth"
@@ -103,6 +104,12 @@ bench: build
 	$(FAIRGROUND) kernel pull
 	cargo bench -p fairground --bench records
 	cargo bench -p fairground --bench instructions -- $(SCHEDULERS)
+
+# 20,000 simulated trials and 12 boots, here and on a Slurm cluster of this machine alone, side by
+# side, and again with accidents.
+slurm: build
+	@scripts/setup.sh slurm
+	scripts/slurm_demonstration.sh $(FAIRGROUND) $$(mktemp -d)/slurm
 
 # Damaged files for each reader until the time is over; MINUTES=60 SEED=7.
 fuzz:
