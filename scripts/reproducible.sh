@@ -4,7 +4,7 @@
 #
 #     scripts/reproducible.sh [FOLDER]
 #
-# The releases are in FOLDER/one and FOLDER/another-folder, target/dist unless named. With SHARED=1
+# The releases are in FOLDER/one and FOLDER/two, target/dist unless named. With SHARED=1
 # the second build takes the compiled dependencies of the first: only what this repository contains
 # is compiled twice.
 set -eu
@@ -17,7 +17,7 @@ sources=$(mktemp -d)
 trap 'rm -rf "$sources"' EXIT
 trap 'exit 130' INT TERM
 
-for name in one another-folder; do
+for name in one two; do
     clone=$sources/$name/source
     git clone --quiet . "$clone"
     if [ "$name" != one ] && [ -n "${SHARED:-}" ]; then
@@ -28,8 +28,8 @@ for name in one another-folder; do
     "$clone/scripts/release.sh" "$to/$name"
 done
 
-if ! cmp "$to/one/SHA256SUMS" "$to/another-folder/SHA256SUMS"; then
-    diff "$to/one/SHA256SUMS" "$to/another-folder/SHA256SUMS" >&2 || true
+if ! cmp "$to/one/SHA256SUMS" "$to/two/SHA256SUMS"; then
+    diff "$to/one/SHA256SUMS" "$to/two/SHA256SUMS" >&2 || true
     echo "reproducible.sh: the two releases differ" >&2
     exit 1
 fi
