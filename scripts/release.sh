@@ -4,8 +4,9 @@
 # named, gets the Debian package, the book, the list of components (CycloneDX) and SHA256SUMS.
 #
 # The same commit, compilers and Debian release give the same bytes for each user and in each folder
-# whose path is equally long: paths are replaced in the binary, and all dates are the commit's. PROFILE=dev compiles in a
-# fifth of the time, and BINARY=FILE compiles nothing, for tests of this script.
+# whose path is equally long: paths are replaced in the binary, and all dates are the commit's.
+# PROFILE=dev compiles in a fifth of the time, and BINARY=FILE compiles nothing, for tests of this
+# script.
 set -eu
 cd "$(dirname "$0")/.."
 
