@@ -54,13 +54,11 @@ components() {
     rm -f crates/*/*.cdx.json
 }
 
-if [ -n "${BINARY:-}" ]; then
-    cp "$BINARY" target/fairground
-    built=target
-else
+if [ -z "${BINARY:-}" ]; then
     binary
+    BINARY=$built/fairground
 fi
-scripts/deb.sh "$built/fairground" "$to"
+scripts/deb.sh "$BINARY" "$to"
 book
 components
 (cd "$to" && LC_ALL=C sha256sum fairground[_-]"$version"* >SHA256SUMS)

@@ -166,9 +166,14 @@ fn answer(scenario: &Scenario, record: &Record, existing: &str) -> Answer {
 }
 
 /// The kernel's words: `hog[123]` as `hog[]`, and without the place in the scheduler's source, which
-/// only the simulator knows.
+/// only the simulator knows. A file is named without its folder: objects are kept by their text, so
+/// the two arms' can come from two folders.
 fn words_of(text: &str) -> String {
     let text = text.rsplit_once("), in ").map_or(text.to_owned(), |(words, _)| format!("{words})"));
+    let text = match (text.find("(/"), text.find("/trace.bpf.c")) {
+        (Some(from), Some(to)) if from < to => format!("{}({}", &text[..from], &text[to + 1..]),
+        _ => text,
+    };
     let mut parts = text.split('[');
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |whole, part| {

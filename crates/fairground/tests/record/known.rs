@@ -229,11 +229,11 @@ fn switches_and_wake_ups_are_as_many_as_the_probes_count() {
         let task = seen(recording, *number);
         let runnable = task.leaves(|leaves| leaves == Leaves::Runnable);
         let asleep = task.leaves(|leaves| leaves != Leaves::Runnable);
-        assert_eq!(
-            (asleep + runnable, task.woken(|_| true)),
-            (group.voluntary_switches + group.involuntary_switches, group.wakeup_latency.count),
-            "{name}"
-        );
+        let switches = group.voluntary_switches + group.involuntary_switches;
+        // The two do not begin and end at the same instant.
+        let (woken, counted) = (task.woken(|_| true), group.wakeup_latency.count);
+        assert!((asleep + runnable).abs_diff(switches) <= 1, "{name}: {switches} switches");
+        assert!(woken.abs_diff(counted) <= 1, "{name}: {woken} wake-ups of {counted}");
         assert!(asleep.abs_diff(group.voluntary_switches) <= 1, "{name}");
     }
 }
