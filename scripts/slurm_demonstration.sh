@@ -72,7 +72,7 @@ timed() { # timed NAME OPTION...
     echo "$name: $took ms, of CPU time $cpu ms"
 }
 
-# Two runs of one plan next to each other.
+# Two campaigns of one plan next to each other.
 side_by_side() { # side_by_side WHAT TRIALS
     awk -v what="$1" -v trials="$2" -v here="$here" -v there="$took" -v here_cpu="$here_cpu" \
         -v there_cpu="$cpu" 'BEGIN {
