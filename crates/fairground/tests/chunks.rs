@@ -6,7 +6,7 @@ use std::process::Command;
 mod common;
 use common::{Bench, project, stderr};
 
-/// Two contestants, of which one is no built-in scheduler.
+/// Two contestants; one is no built-in scheduler.
 const PLAN: [&str; 10] = [
     "--on",
     "sim",

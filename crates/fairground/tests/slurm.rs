@@ -124,7 +124,7 @@ fn parent(process: i32) -> Option<i32> {
     line.split_whitespace().nth(1)?.parse().ok().filter(|parent| *parent > 1)
 }
 
-/// A workload of which a chunk takes seconds with any build.
+/// A workload whose chunks take seconds with any build.
 fn slow() -> String {
     let duration_us = if cfg!(debug_assertions) { 200_000 } else { 4_000_000 };
     common::TINY.replace("duration_us = 50000", &format!("duration_us = {duration_us}"))

@@ -10,7 +10,7 @@ use crate::cut;
 /// Simulated trials of a chunk before a time is known.
 const PILOT_TRIALS: f64 = 20.0;
 
-/// Each slot gets at least so many chunks, so that the last one does not keep all waiting.
+/// Each slot gets at least this number of chunks, so that the last one does not keep all waiting.
 const CHUNKS_PER_SLOT: f64 = 3.0;
 
 /// A chunk takes at least so long, because a job costs its queue about a second.

@@ -203,7 +203,7 @@ fn tasks_take_the_releases_of_a_shared_timer_in_turns() {
     turns.workload.duration_us = None;
     let record = run(&turns);
     let ends = |group: &str| record.measured.histogram("turnaround_ns", group).unwrap().max;
-    // Six releases, of which each task gets every third.
+    // Six releases; each task gets every third one.
     assert_eq!(ends("a").max(ends("b")), 6_000_000);
 }
 

@@ -102,7 +102,7 @@ struct Drive<'a, 'sink> {
     pace: Pace,
     next: usize,
     back: usize,
-    /// Backends of which a chunk is back.
+    /// Backends with a chunk that is back.
     shown: BTreeSet<Backend>,
     /// Whether no job has brought a record.
     is_barren: bool,

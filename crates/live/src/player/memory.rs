@@ -27,7 +27,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Maps so many bytes. Async-signal-safe.
+    /// Maps this number of bytes. Async-signal-safe.
     pub fn map(bytes: u64) -> Result<Memory, Errno> {
         let bytes = usize::try_from(bytes).map_err(|_| libc::ENOMEM)?;
         let (access, kind) =

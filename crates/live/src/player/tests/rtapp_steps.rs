@@ -51,7 +51,7 @@ fn tasks_take_the_releases_of_a_shared_timer_in_turns() {
         {"name": "a", "count": 2, "repeat": 2, "steps": [timer]},
         {"name": "b", "repeat": 2, "steps": [timer]},
     ]));
-    // Six releases, of which each task gets every third.
+    // Six releases; each task gets every third one.
     let last_ns = group(&played, "a").turnaround.max.max(group(&played, "b").turnaround.max);
     assert!((60_000_000..120_000_000).contains(&last_ns), "{last_ns}");
 }
