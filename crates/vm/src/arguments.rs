@@ -53,9 +53,9 @@ pub fn arguments(image: &Path, machine: &Machine, accelerator: Accelerator) -> V
     nodes(machine).into_iter().for_each(|(name, value)| add(name, value));
     add("-kernel", image.to_string_lossy().into_owned());
     add("-append", command_line(machine));
-    add("-chardev", "file,id=console,path=/dev/stderr".into());
+    add("-chardev", "file,id=console,path=/proc/self/fd/2".into());
     add("-serial", "chardev:console".into());
-    add("-chardev", "file,id=records,path=/dev/stdout".into());
+    add("-chardev", "file,id=records,path=/proc/self/fd/1".into());
     add("-device", format!("isa-debugcon,iobase={PORT:#x},chardev=records"));
     add("-display", "none".into());
     let switches = ["-nodefaults", "-no-user-config", "-no-reboot"];
