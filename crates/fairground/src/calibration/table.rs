@@ -42,7 +42,9 @@ pub fn write(file: &str, fit: &Fit, command: &str, kernel: &str) -> Result<Strin
     let is_known = |name: &str| fit.seen.contains(&name) || defined.contains(&name);
     let guesses: Vec<&str> = costs.keys().map(String::as_str).filter(|it| !is_known(it)).collect();
     for name in fit.seen.iter().chain(&defined).chain(&guesses).copied() {
-        let value = costs[name].as_u64().context("a cost is a whole number")?;
+        // A cost that JSON leaves out has its default, and so has one that the table leaves out.
+        let Some(cost) = costs.get(name) else { continue };
+        let value = cost.as_u64().context("a cost is a whole number")?;
         table.insert(name, toml_edit::value(value as i64));
     }
     table.decor_mut().set_prefix(format!("\n{}", provenance(fit, command, kernel)));
