@@ -5,6 +5,7 @@
 use std::error::Error;
 use std::fmt::Write;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 #[path = "src/clang.rs"]
@@ -61,6 +62,7 @@ fn build() -> Result {
     println!("cargo::rerun-if-env-changed={WRAPPER}");
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
     let clang = clang::find()?;
+    let _place = place()?;
     let headers = gather_headers(&clang, &out)?;
     build_native::add_headers(&clang, &headers)?;
     let packed = pack(&headers)?;
@@ -90,6 +92,29 @@ fn build() -> Result {
     build_native::write_natives(&clang, &headers, &schedulers, &identity, &out)
 }
 
+/// The folder of this crate as the compiler sees it.
+const HERE: &str = "crates/compile";
+
+/// Makes a copy of what is compiled, with a path that is equally long on every host, and goes
+/// there. The order of types in a BPF object depends on addresses in clang's memory, and thereby on
+/// how long the real paths are of all that clang reads.
+fn place() -> Result<tempfile::TempDir> {
+    let crates = std::env::current_dir()?.join("..").canonicalize()?;
+    let place = tempfile::tempdir()?;
+    let here = place.path().join(HERE);
+    fs::create_dir_all(&here)?;
+    copy_tree(&crates.join("../schedulers"), &place.path().join("schedulers"))?;
+    copy_tree(&crates.join("live/src"), &place.path().join("crates/live/src"))?;
+    symlink(crates.join("compile/native"), here.join("native"))?;
+    std::env::set_current_dir(&here)?;
+    Ok(place)
+}
+
+/// The file that rustc is to embed: that of the project, not its copy.
+fn original(file: &Path) -> Result<PathBuf> {
+    Ok(Path::new(&std::env::var("CARGO_MANIFEST_DIR")?).join(file))
+}
+
 /// The schedulers to embed: none for clippy, which does not look into objects.
 fn embedded() -> Result<Vec<PathBuf>> {
     let wrapper = std::env::var_os(WRAPPER).map(PathBuf::from);
@@ -105,10 +130,7 @@ fn gather_headers(clang: &Path, out: &Path) -> Result<PathBuf> {
     unsafe { std::env::set_var("BPF_CLANG", clang) };
     scx_cargo::BpfBuilder::new().map_err(|error| format!("scx_cargo: {error:#}"))?;
     let brought = out.join("scx_utils-bpf_h");
-    let tree = out.join("headers");
-    if tree.exists() {
-        fs::remove_dir_all(&tree)?;
-    }
+    let tree = std::env::current_dir()?.join("headers");
     for folder in ["scx", "lib", "bpf-compat"] {
         copy_tree(&brought.join(folder), &tree.join(folder))?;
     }
@@ -173,7 +195,7 @@ fn write_includes(code: &mut String) -> Result {
     writeln!(code, "pub const INCLUDES: &[(&str, &str)] = &[")?;
     for file in files(&Path::new(SCHEDULERS).join("include"), ".h")? {
         let name = format!("include/{}", file_name(&file));
-        writeln!(code, "    ({name:?}, include_str!({:?})),", file.canonicalize()?)?;
+        writeln!(code, "    ({name:?}, include_str!({:?})),", original(&file)?)?;
     }
     writeln!(code, "];")?;
     Ok(())
@@ -191,7 +213,7 @@ fn write_builtin(
     let text = fs::read_to_string(file)?;
     let read = |name: &str| fs::read_to_string(Path::new(SCHEDULERS).join(name)).ok();
     writeln!(code, "    Builtin {{ name: {name:?}, path: \"schedulers/{name}.bpf.c\",")?;
-    writeln!(code, "        text: include_str!({:?}),", file.canonicalize()?)?;
+    writeln!(code, "        text: include_str!({:?}),", original(file)?)?;
     writeln!(code, "        sha256: {:?},", identity::identity(&text, &read))?;
     writeln!(code, "        object: include_bytes!(\"{name}.bpf.o\") }},")?;
     Ok(())

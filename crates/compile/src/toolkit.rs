@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_the_same_wherever_the_headers_and_the_scheduler_are() {
+    fn an_object_is_the_same_in_another_folder_and_names_none() {
         let clang = clang::find().expect("a compiler");
         let folders = [(); 2].map(|()| tempfile::tempdir().expect("a temporary folder"));
         let source = crate::builtin().into_iter().find(|source| source.name == "bore");
