@@ -29,7 +29,9 @@ esac
 # In a target folder of its own, because other flags would build everything anew in the usual one.
 binary() {
     cargo fetch --locked --quiet
-    rust="--remap-path-prefix=$here=/fairground" c="-ffile-prefix-map=$here=/fairground"
+    # Paths of this repository are relative in the binary already. To replace them would give cargo
+    # other flags, and so other names of symbols, in each folder.
+    rust="" c=""
     for registry in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do
         rust="$rust --remap-path-prefix=$registry=/crates"
         c="$c -ffile-prefix-map=$registry=/crates"
