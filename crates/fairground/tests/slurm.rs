@@ -323,6 +323,55 @@ fn a_chunk_that_never_comes_back_is_named() {
 }
 
 #[test]
+fn each_kind_of_node_is_a_machine() {
+    let Some(cluster) = Cluster::start() else { return };
+    let bench = Bench::new();
+    let fleet = |kinds| [&LIVE[..], &["--fleet", kinds]].concat();
+    let run = fleet("slurm:kinds=small+large");
+    bench.fairground(&run).env("SLURM_CONF", cluster.conf()).assert().success();
+    let records = bench.records("fairground.db");
+    for machine in ["small", "large"] {
+        let own = records.iter().filter(|record| record.trial.machine.name == machine);
+        let ok = own.filter(|record| record.outcome.is_ok()).count();
+        assert_eq!(ok, 4, "two contestants, two blocks on {machine}");
+    }
+    let jobs = cluster.ask(&["scontrol", "show", "job", "-o"]);
+    let on = |kind: &str, node: &str| {
+        let own = |line: &&str| line.contains(&format!("Features={kind} "));
+        let jobs: Vec<&str> = jobs.lines().filter(own).collect();
+        assert!(!jobs.is_empty(), "{kind} has jobs");
+        assert!(jobs.iter().all(|job| job.contains(&format!(" NodeList={node} "))), "{jobs:?}");
+    };
+    on("small", "n1");
+    on("large", "n2");
+
+    let mut wrong = bench.fairground(&fleet("slurm:kinds=epyc"));
+    let said = stderr(&wrong.env("SLURM_CONF", cluster.conf()).assert().code(2));
+    assert!(said.contains("kinds=epyc: no node has this feature"), "{said}");
+    let simulated = [&SLOW[..], &["--fleet", "slurm:kinds=small"]].concat();
+    let mut wrong = bench.fairground(&simulated);
+    let said = stderr(&wrong.env("SLURM_CONF", cluster.conf()).assert().code(2));
+    assert!(said.contains("write --on live, and no --machine"), "{said}");
+}
+
+/// Four trials on the running kernel, for which no privileges are needed.
+const LIVE: [&str; 13] = [
+    "run",
+    "--on",
+    "live",
+    "--scheduler",
+    "policy:other",
+    "--scheduler",
+    "policy:batch",
+    "--workload",
+    "tiny.toml",
+    "--blocks",
+    "2",
+    "--exploratory",
+    "--no-probes",
+];
+
+#[test]
 fn without_slurm_nothing_begins() {
     let bench = Bench::new();
     let run = [

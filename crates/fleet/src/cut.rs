@@ -36,9 +36,10 @@ pub fn into_parts(trials: &[Trial], count: usize) -> Vec<Vec<Trial>> {
     }
 }
 
-/// Trials on one machine with one clock need the same of a node.
+/// Trials on one machine with one clock need the same of a node. On `live` the node is the machine.
 fn are_alike(a: &Trial, b: &Trial) -> bool {
-    a.backend == b.backend && a.clock() == b.clock()
+    let same_node = !a.backend.uses_running_kernel() || a.machine.name == b.machine.name;
+    a.backend == b.backend && a.clock() == b.clock() && same_node
 }
 
 fn belong_together(a: &Trial, b: &Trial) -> bool {
@@ -108,6 +109,16 @@ pub(crate) mod tests {
     fn backends_do_not_share_a_chunk() {
         let both = [simulated(2), trials(&[1, 1])].concat();
         assert_eq!(sizes(&cut(&both, 100.0, &|_| 1.0)), [2, 2]);
+    }
+
+    #[test]
+    fn kinds_of_nodes_do_not_share_a_chunk() {
+        let mut live = trials(&[0, 1, 2, 3]);
+        live.iter_mut().for_each(|trial| trial.backend = Backend::Live);
+        live[2].machine.name = "other".into();
+        assert_eq!(sizes(&cut(&live, 100.0, &|_| 1.0)), [2, 1, 1]);
+        live.iter_mut().for_each(|trial| trial.backend = Backend::Vm);
+        assert_eq!(sizes(&cut(&live, 100.0, &|_| 1.0)), [4]);
     }
 
     #[test]

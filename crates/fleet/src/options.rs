@@ -12,13 +12,16 @@ pub struct FleetOptions {
     pub chunk_s: Option<u32>,
     /// Features that every node must have, as for `sbatch --constraint`.
     pub constraint: Option<String>,
+    /// Features that are kinds of nodes: on `live` each is a machine of its own.
+    pub kinds: Vec<String>,
 }
 
 /// The only fleet.
 const SLURM: &str = "slurm";
 
 /// What can be written.
-const KEYS: &str = "files=shared|sent, chunk=TRIALS, seconds=N, constraint=FEATURES";
+const KEYS: &str =
+    "files=shared|sent, chunk=TRIALS, seconds=N, constraint=FEATURES, kinds=FEATURE+FEATURE…";
 
 impl FleetOptions {
     /// Reads the option's value.
@@ -47,6 +50,7 @@ impl FleetOptions {
             "chunk" => self.chunk_trials = Some(number(key, value)?),
             "seconds" => self.chunk_s = Some(number(key, value)?),
             "constraint" => self.constraint = Some(value.into()),
+            "kinds" => self.kinds = kinds(value)?,
             _ => return Err(format!("there is no '{key}'; there are {KEYS}")),
         }
         Ok(())
@@ -58,6 +62,19 @@ fn sends(value: &str) -> Result<bool, String> {
         "shared" => Ok(false),
         "sent" => Ok(true),
         _ => Err(format!("files={value}: write files=shared or files=sent")),
+    }
+}
+
+fn kinds(value: &str) -> Result<Vec<String>, String> {
+    let names: Vec<String> = value.split('+').map(str::to_owned).collect();
+    let is_plain = |name: &String| {
+        let plain = |it: char| it.is_ascii_alphanumeric() || "_-.=:".contains(it);
+        !name.is_empty() && name.chars().all(plain)
+    };
+    let twice = (1..names.len()).any(|index| names[..index].contains(&names[index]));
+    match names.iter().all(is_plain) && !twice {
+        true => Ok(names),
+        false => Err(format!("kinds={value}: write features of nodes, each once: small+large")),
     }
 }
 
@@ -78,8 +95,11 @@ mod tests {
             chunk_trials: Some(50),
             chunk_s: None,
             constraint: Some("epyc&ssd".into()),
+            kinds: Vec::new(),
         };
         assert_eq!(said, Ok(expected));
+        let kinds = FleetOptions::parse("slurm:kinds=small+large").expect("options").kinds;
+        assert_eq!(kinds, ["small", "large"]);
         assert_eq!(FleetOptions::parse("slurm"), Ok(FleetOptions::default()));
     }
 
@@ -90,6 +110,11 @@ mod tests {
         assert!(said("slurm:chunks=3").starts_with("there is no 'chunks'; there are files="));
         assert_eq!(said("slurm:files=nfs"), "files=nfs: write files=shared or files=sent");
         assert_eq!(said("slurm:chunk=0"), "chunk=0: write a whole number above 0");
+        let words = ": write features of nodes, each once: small+large";
+        for kinds in ["kinds=a+a", "kinds=a++b", "kinds=a&b"] {
+            let said = FleetOptions::parse(&format!("slurm:{kinds}")).unwrap_err();
+            assert_eq!(said, format!("{kinds}{words}"));
+        }
         assert!(said("slurm:chunk").starts_with("'chunk' lacks its value"));
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use model::machine::HERE;
 use model::{Clock, Trial};
 
 /// A task's name in its queue.
@@ -16,6 +17,8 @@ pub struct Needs {
     pub whole_node: bool,
     /// Memory for the guest and for QEMU; 0: as little as the queue gives.
     pub memory_mib: u32,
+    /// The kind of node that is the machine of all trials; `None`: any node will do.
+    pub kind: Option<String>,
 }
 
 /// QEMU's own memory beside the guest's, with the archive that it unpacks.
@@ -28,8 +31,16 @@ impl Needs {
         let guests = trials.iter().filter(|trial| trial.backend.boots_kernels());
         let memory_mib = guests.map(|trial| trial.machine.memory_mib + QEMU_MIB).max();
         let whole_node = trials.iter().any(is_real);
-        Needs { whole_node, memory_mib: memory_mib.unwrap_or(0) }
+        let kind =
+            kind(&trials[0]).filter(|_| trials.iter().all(|it| kind(it) == kind(&trials[0])));
+        Needs { whole_node, memory_mib: memory_mib.unwrap_or(0), kind: kind.map(str::to_owned) }
     }
+}
+
+/// The machine of a trial, if it is a kind of node.
+fn kind(trial: &Trial) -> Option<&str> {
+    let name = trial.machine.name.as_str();
+    (trial.backend.uses_running_kernel() && name != HERE).then_some(name)
 }
 
 /// Chunks with consecutive numbers that need the same.

@@ -3,6 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The machine that `live` trials have: the one that they run on.
+pub const HERE: &str = "here";
+
 /// A machine as its TOML file describes it. `live` uses the host and records its properties.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

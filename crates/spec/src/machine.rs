@@ -11,7 +11,7 @@ use super::source::{Document, Places};
 use crate::assets::{self, Asset, Kind};
 
 /// The machine file that stands for the host.
-pub const HERE: &str = "here";
+pub use model::machine::HERE;
 /// The most CPUs of a machine: what the kernel's masks of CPUs can hold.
 const CPUS_MAX: u32 = 8192;
 /// The least memory in MiB that a kernel with its initramfs boots in.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use fleet::options::FleetOptions;
+use fleet::slurm;
 use model::Record;
 use stats::Comparison;
 
@@ -33,7 +34,7 @@ pub struct Args {
     #[arg(conflicts_with = "until")]
     effect: Option<f64>,
     /// Let a cluster run the trials: slurm, or slurm:KEY=VALUE,… with files=shared|sent,
-    /// chunk=TRIALS, seconds=N, constraint=FEATURES
+    /// chunk=TRIALS, seconds=N, constraint=FEATURES, kinds=FEATURE+FEATURE…
     #[arg(long, value_name = "FLEET", value_parser = FleetOptions::parse)]
     #[arg(conflicts_with = "budget")]
     fleet: Option<FleetOptions>,
@@ -47,7 +48,8 @@ pub struct Args {
 /// # Errors
 /// When the input is wrong (before anything runs), or the lab itself fails.
 pub fn run(args: Args) -> Result<ExitCode> {
-    let planned = args.options.experiment.plan()?;
+    let kinds = args.fleet.as_ref().map_or(&[][..], |fleet| &fleet.kinds);
+    let planned = args.options.experiment.plan_on(slurm::kinds(kinds)?)?;
     let campaign = args.campaign(planned);
     let ended = ui::watch(|hear| measure::run(campaign, hear))?;
     let Ended::Complete(session) = ended else { return Ok(exit::interrupted()) };

@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
+use execution::refusal::bad_input;
+use model::Machine;
 
 use crate::options::FleetOptions;
 use crate::queue::{Array, Needs, Queue, Stage, Task, TaskId};
@@ -141,10 +143,15 @@ impl Slurm {
         if needs.memory_mib > 0 {
             arguments.push(format!("--mem={}M", needs.memory_mib));
         }
-        if let Some(features) = &self.options.constraint {
-            arguments.push(format!("--constraint={features}"));
-        }
+        arguments.extend(self.constraint(needs).map(|it| format!("--constraint={it}")));
         arguments
+    }
+
+    fn constraint(&self, needs: &Needs) -> Option<String> {
+        match (&needs.kind, &self.options.constraint) {
+            (Some(kind), Some(features)) => Some(format!("{kind}&({features})")),
+            (kind, features) => kind.as_ref().or(features.as_ref()).cloned(),
+        }
     }
 
     fn lines(&self) -> Result<BTreeMap<TaskId, parse::Line>> {
@@ -198,14 +205,44 @@ impl Queue for Slurm {
     }
 
     fn slots(&mut self, needs: &Needs) -> Result<usize> {
-        let format = format!("--format={}", parse::SINFO);
-        let mut options = vec!["--noheader".to_owned(), format];
-        if let Ok(partition) = std::env::var("SBATCH_PARTITION") {
-            options.push(format!("--partition={partition}"));
-        }
-        let options: Vec<&str> = options.iter().map(String::as_str).collect();
-        let (cpus, nodes) = parse::sinfo(&output("sinfo", &options)?).unwrap_or((SLOTS, SLOTS));
+        let (cpus, nodes) = parse::sinfo(&sinfo(parse::SINFO, &[])?).unwrap_or((SLOTS, SLOTS));
         let slots = if needs.whole_node { nodes } else { cpus };
         Ok(slots.min(self.jobs.unwrap_or(usize::MAX)).max(1))
     }
+}
+
+/// The kinds of nodes as machines, for `live`.
+///
+/// # Errors
+/// When Slurm does not answer, has no node of a kind, or has different ones.
+pub fn kinds(names: &[String]) -> Result<Vec<Machine>> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let nodes = sinfo(parse::NODES, &["--Node"])?;
+    names.iter().map(|name| machine(name, &nodes)).collect()
+}
+
+fn machine(name: &str, nodes: &str) -> Result<Machine> {
+    let cpus = parse::cpus_of(nodes, name);
+    let cpus: Vec<u32> = cpus.into_iter().collect();
+    let [cpus] = cpus[..] else {
+        let what = match cpus.len() {
+            0 => "no node has this feature; `sinfo --format=%f` prints all".to_owned(),
+            _ => format!("its nodes have {cpus:?} CPUs; a kind is one machine"),
+        };
+        return Err(bad_input(format!("--fleet slurm:kinds={name}: {what}")));
+    };
+    let about = format!("nodes of the kind {name}");
+    Ok(Machine { name: name.into(), about, cpus, ..Machine::default() })
+}
+
+/// What `sinfo` prints about the partition that `sbatch` uses.
+fn sinfo(format: &str, more: &[&str]) -> Result<String> {
+    let format = format!("--format={format}");
+    let partition = std::env::var("SBATCH_PARTITION").ok().map(|it| format!("--partition={it}"));
+    let mut options = vec!["--noheader", format.as_str()];
+    options.extend(partition.as_deref());
+    options.extend(more);
+    output("sinfo", &options)
 }

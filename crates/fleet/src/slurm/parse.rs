@@ -2,7 +2,7 @@
 //! What Slurm's commands print in the formats that we ask for. The formats are those of all
 //! versions, with and without accounting.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::queue::{Stage, Task, TaskId};
 
@@ -66,6 +66,16 @@ pub fn sinfo(text: &str) -> Option<(usize, usize)> {
     found.into_iter().max().map(|(_, cpus, nodes)| (cpus, nodes))
 }
 
+/// The format of `sinfo --Node`: features and CPUs of each node.
+pub const NODES: &str = "%f|%c";
+
+/// The CPUs of the nodes of a kind, from `sinfo`: each number once.
+pub fn cpus_of(text: &str, kind: &str) -> BTreeSet<u32> {
+    let lines = text.lines().filter_map(|line| line.trim().split_once('|'));
+    let own = lines.filter(|(features, _)| features.split(',').any(|feature| feature == kind));
+    own.filter_map(|(_, cpus)| cpus.parse().ok()).collect()
+}
+
 /// `MaxArraySize` in what `scontrol show config` prints.
 pub fn max_array_size(text: &str) -> Option<usize> {
     let line = text.lines().find(|line| line.starts_with("MaxArraySize"))?;
@@ -99,6 +109,14 @@ mod tests {
 1_6|NODE_FAIL|NodeDown|n2|7
 1_7|PENDING|BeginTime||8
 ";
+
+    #[test]
+    fn kinds_have_the_cpus_of_their_nodes() {
+        let printed = "epyc,ssd|64\nepyc|32\nsmall|4\nsmall|4\n(null)|2\n";
+        assert_eq!(cpus_of(printed, "small"), BTreeSet::from([4]));
+        assert_eq!(cpus_of(printed, "epyc"), BTreeSet::from([32, 64]));
+        assert_eq!(cpus_of(printed, "ep"), BTreeSet::new());
+    }
 
     #[test]
     fn tasks_are_read() {
