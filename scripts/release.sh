@@ -3,8 +3,8 @@
 # Makes everything that a release has: scripts/release.sh [FOLDER]. The folder, target/dist unless
 # named, gets the Debian package, the book, the list of components (CycloneDX) and SHA256SUMS.
 #
-# The same commit, compilers and Debian release give the same bytes for each user and in each folder
-# whose path is equally long: paths are replaced in the binary, and all dates are the commit's.
+# The same commit, compilers and Debian release give the same bytes for each user and in each
+# folder: paths are replaced in the binary, and all dates are the commit's.
 # PROFILE=dev compiles in a fifth of the time, and BINARY=FILE compiles nothing, for tests of this
 # script.
 set -eu

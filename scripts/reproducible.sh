@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Makes two releases of the last commit, in two folders, and compares them byte by byte:
+# Makes two releases of the last commit, in folders whose paths differ in length too, and compares
+# them byte by byte:
 #
 #     scripts/reproducible.sh [FOLDER]
 #
@@ -18,11 +19,12 @@ trap 'rm -rf "$sources"' EXIT
 trap 'exit 130' INT TERM
 
 for name in one two; do
-    clone=$sources/$name/source
+    clone=$sources/$name-source
+    if [ "$name" = two ]; then clone=$sources/$name/deeper/source; fi
     git clone --quiet . "$clone"
     if [ "$name" != one ] && [ -n "${SHARED:-}" ]; then
         mkdir -p "$clone/target"
-        cp -a "$sources/one/source/target/release-build" "$clone/target/"
+        cp -a "$sources/one-source/target/release-build" "$clone/target/"
     fi
     rm -rf "${to:?}/$name"
     "$clone/scripts/release.sh" "$to/$name"

@@ -109,21 +109,22 @@ fn refuse(args: &Args) -> Result<()> {
     if !obstacles.is_empty() {
         return Err(bad_input(obstacles.join("\n")));
     }
-    if args.output.is_file() {
-        let file = args.output.display();
+    refuse_file(&args.output)
+}
+
+/// Refuses to write what is there already, a device such as `/dev/stdout` above all.
+fn refuse_file(file: &Path) -> Result<()> {
+    let shown = file.display();
+    if let Err(fault) = files::refuse_special(file) {
+        return Err(bad_input(format!("-o {shown}: {fault}; name a new file")));
+    }
+    if file.symlink_metadata().is_ok() {
         return Err(bad_input(format!(
-            "-o {file}: is there already; delete it, or name another file"
+            "-o {shown}: is there already; delete it, or name another file"
         )));
     }
-    if args.output.is_dir() {
-        return Err(bad_input(format!(
-            "{} is a folder; name a file with -o",
-            args.output.display()
-        )));
-    }
-    tempfile::tempfile_in(folder(&args.output)).map(drop).map_err(|error| {
-        let file = args.output.display();
-        bad_input(format!("{file}: cannot be written ({error}); name another file with -o"))
+    tempfile::tempfile_in(folder(file)).map(drop).map_err(|error| {
+        bad_input(format!("{shown}: cannot be written ({error}); name another file with -o"))
     })
 }
 
@@ -225,7 +226,8 @@ fn text(recording: &Recording, args: &Args) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Writes the file in one step: one of that name is never half of a recording.
+/// Writes the file in one step: one of that name is never half of a recording. What came there
+/// meanwhile is not replaced.
 fn write(text: &[u8], file: &Path) -> Result<()> {
     let written = || -> std::io::Result<()> {
         // Readable for others, as far as the umask says: root records, users read.
@@ -233,7 +235,7 @@ fn write(text: &[u8], file: &Path) -> Result<()> {
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(folder(file))?;
         fresh.write_all(text)?;
-        fresh.persist(file)?;
+        fresh.persist_noclobber(file)?;
         Ok(())
     };
     written().with_context(|| {
