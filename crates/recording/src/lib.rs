@@ -15,6 +15,7 @@
 //!
 //! What is not here: reading and writing files, playing.
 
+mod collect;
 pub mod distill;
 pub mod draw;
 pub mod event;
