@@ -3,12 +3,12 @@
 //! that plays it again.
 //!
 //! ```text
-//! trace ─► text ─► Recording ─► exact (a tape for each task) ─► groups ─► workload (its file)
+//! trace ─► text, perfetto ─► Recording ─► exact (a tape for each task) ─► groups ─► workload (its file)
 //! tapes ─► distill (averages) ─► draw ─► other tapes
 //! ```
 //!
 //! Read in this order: [`event`] is the form: tasks and what happened to them. [`text`] reads it
-//! from ftrace, trace-cmd and perf. [`exact`] makes tapes of it, [`naps`] tells timers apart,
+//! from ftrace, trace-cmd and perf, [`perfetto`] from its traces. [`exact`] makes tapes of it, [`naps`] tells timers apart,
 //! [`groups`] finds like tasks, [`distill`] describes them by averages, [`workload`] writes the
 //! file; [`draw`] makes tapes of averages again. [`graph`] reads from tapes who waits for whom.
 //! [`export`] writes the kernel's own text for other tools.
@@ -24,5 +24,6 @@ pub mod export;
 pub mod graph;
 pub mod groups;
 pub mod naps;
+pub mod perfetto;
 pub mod text;
 pub mod workload;

@@ -4,8 +4,8 @@
 //! [`line`] takes a line apart, [`scheduling`] its event, [`crate::collect`] makes a
 //! recording of all.
 
-mod line;
-mod scheduling;
+pub(crate) mod line;
+pub(crate) mod scheduling;
 
 use crate::collect::Collector;
 use crate::event::Recording;
