@@ -104,7 +104,9 @@ fn kind<'a>(field: Field<'a>, names: &mut Names<'a>) -> Result<Option<Kind>, Fau
         20 => Kind::Waking(thread(message()?, names, [1, 2, 3])?),
         24 => Kind::Enter(soft_interrupt(message()?)?),
         36 => Kind::Enter(Context::Device),
-        25 | 37 => Kind::Leave,
+        // Timers of the processor, of the kernel's two lists, and of its own tick.
+        553 | 557 | 559 => Kind::Enter(Context::Timer),
+        25 | 37 | 554 | 558 | 560 => Kind::Leave,
         235 => Kind::NewTask(thread(message()?, names, [2, 1, 0])?),
         238 => Kind::Exit(thread(message()?, names, [1, 2, 4])?),
         239 => fork(message()?, names)?,
@@ -142,7 +144,7 @@ fn soft_interrupt(event: Message<'_>) -> Result<Context, Fault> {
     Ok(context)
 }
 
-/// An event of which Perfetto knows no more than its name.
+/// An event of which Perfetto knew no more than its name, as timers' in older versions.
 fn generic(event: Message<'_>) -> Result<Option<Kind>, Fault> {
     let mut kind = None;
     for field in event.fields() {

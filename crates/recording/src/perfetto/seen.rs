@@ -201,5 +201,5 @@ impl Feeder<'_> {
 /// about tasks that could run on.
 fn letter(state: u64) -> char {
     let letters = ['S', 'D', 'T', 't', 'X', 'Z', 'P', 'I'];
-    (state & 0xff != 0).then(|| letters[state.trailing_zeros() as usize]).unwrap_or('R')
+    if state & 0xff == 0 { 'R' } else { letters[state.trailing_zeros() as usize] }
 }

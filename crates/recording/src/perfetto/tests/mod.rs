@@ -131,6 +131,29 @@ fn a_new_task_is_a_fork_where_the_kernel_tells_no_fork() {
 }
 
 #[test]
+fn timers_and_devices_are_told_apart() {
+    let named = |name: &'static [u8]| move |it: &mut Writer| _ = it.bytes(1, name);
+    let soft = |it: &mut Writer| _ = it.number(1, 8);
+    let timer = |at_ns| event(at_ns, 7, 553, |_| {});
+    let by_task = Waker::Task(TaskIndex(0));
+    let begins = [
+        (timer(10), Waker::Timer),
+        (event(10, 7, 327, named(b"hrtimer_expire_entry")), Waker::Timer),
+        (event(10, 7, 24, soft), Waker::Timer),
+        (event(10, 7, 24, |it| _ = it.number(1, 3)), Waker::Interrupt),
+        (event(10, 7, 36, |_| {}), Waker::Interrupt),
+        ([timer(10), event(11, 7, 554, |_| {})].concat(), by_task),
+        ([timer(10), event(11, 7, 327, named(b"hrtimer_expire_exit"))].concat(), by_task),
+    ];
+    for (place, (begin, by)) in begins.into_iter().enumerate() {
+        let waking = event(12, 7, 20, |it| _ = it.number(2, 8));
+        let events = read(&[switch(5, 7), begin, waking].concat()).expect("a trace").events;
+        let woken = What::Wake { task: TaskIndex(1), waker: by };
+        assert_eq!(events.last().map(|it| &it.what), Some(&woken), "{place}");
+    }
+}
+
+#[test]
 fn what_was_lost_is_told() {
     let lost = bundle(0, |it| {
         let event = |it: &mut Writer| _ = it.number(1, 9).message(4, |it| _ = it.number(6, 7));
