@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From events to a recording, whatever they were read from: tasks get places, times begin at 0, wakers are told from interrupts.
+//! From events to a recording, whatever they were read from: tasks get places, times begin at 0,
+//! wakers are told from interrupts.
 
 use std::collections::BTreeMap;
 

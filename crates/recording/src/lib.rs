@@ -3,15 +3,16 @@
 //! that plays it again.
 //!
 //! ```text
-//! trace ─► text, perfetto ─► Recording ─► exact (a tape for each task) ─► groups ─► workload (its file)
+//! trace ─► text, perfetto ─► Recording ─► exact (a tape for each task)
+//! exact ─► groups ─► workload (its file)
 //! tapes ─► distill (averages) ─► draw ─► other tapes
 //! ```
 //!
 //! Read in this order: [`event`] is the form: tasks and what happened to them. [`text`] reads it
-//! from ftrace, trace-cmd and perf, [`perfetto`] from its traces. [`exact`] makes tapes of it, [`naps`] tells timers apart,
-//! [`groups`] finds like tasks, [`distill`] describes them by averages, [`workload`] writes the
-//! file; [`draw`] makes tapes of averages again. [`graph`] reads from tapes who waits for whom.
-//! [`export`] writes the kernel's own text for other tools.
+//! from ftrace, trace-cmd and perf, [`perfetto`] from the files of that program. [`exact`] makes
+//! tapes of it, [`naps`] tells timers apart, [`groups`] finds like tasks, [`distill`] describes them
+//! by averages, [`workload`] writes the file; [`draw`] makes tapes of averages again. [`graph`]
+//! reads from tapes who waits for whom. [`export`] writes the kernel's own text for other tools.
 //!
 //! What is not here: reading and writing files, playing.
 

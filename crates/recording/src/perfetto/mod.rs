@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Traces of Perfetto (`.pftrace`, `.perfetto-trace`): protobuf messages with events of ftrace.
 //!
-//! [`wire`] tells fields apart, [`packets`] the packets of the file, [`bundle`] and [`compact`] read
-//! the events of a CPU, in their two forms, and [`seen`] hands them over in the order of time.
+//! [`wire`] tells fields apart, [`packets`] the packets of the file, [`bundle`] and [`compact`]
+//! read the events of a CPU, in their two forms, and [`seen`] hands them over in order of time.
 
 mod bundle;
 mod compact;

@@ -100,7 +100,7 @@ pub fn packet(fill: impl FnOnce(&mut Writer)) -> Vec<u8> {
         let fill = |it: &mut Writer| {
             it.number(8, 1).number(3, 0).number(10, 5);
             fill(it);
-            it.bytes(900, b"unknown").number(901, u64::MAX);
+            it.bytes(1998, b"unknown").number(1999, u64::MAX);
         };
         trace.message(1, fill);
     })
