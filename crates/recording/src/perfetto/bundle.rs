@@ -5,7 +5,7 @@
 use super::Fault;
 use super::compact;
 use super::seen::{Kind, Names, Seen, Thread};
-use super::wire::{Field, Message};
+use super::wire::{self, Field, Message};
 use crate::collect::Context;
 
 /// The kernel's most CPUs (`NR_CPUS`).
@@ -37,6 +37,7 @@ pub fn read<'a>(
         let field = field?;
         if field.number == 2 {
             events.extend(event(field.message()?, facts.cpu, names)?);
+            wire::few(events.len(), field.at)?;
         }
     }
     if let Some(compact) = compact {
@@ -174,7 +175,7 @@ fn thread<'a>(
     for field in event.fields() {
         let field = field?;
         if field.number == comm {
-            thread.name = names.place(field.name()?);
+            thread.name = names.place(&field)?;
         } else if field.number == tid {
             thread.tid = field.tid()?;
         } else if field.number == prio {

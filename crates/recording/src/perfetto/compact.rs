@@ -43,6 +43,7 @@ pub fn read<'a>(
     if lengths[0] != switches || ![0, wakings].contains(&lengths[1]) {
         return Err(uneven(at));
     }
+    wire::few(events.len() + switches + wakings, at)?;
     let mut state = columns.states.iter();
     columns.switches.each(&columns.names, at, |at_ns, next| {
         let state = state.next().copied().unwrap_or_default();
@@ -66,7 +67,8 @@ fn columns<'a>(compact: Message<'a>, names: &mut Names<'a>) -> Result<Columns, F
             3 => &mut columns.switches.tids,
             4 => &mut columns.switches.prios,
             5 => {
-                columns.names.push(names.place(field.name()?));
+                columns.names.push(names.place(&field)?);
+                wire::few(columns.names.len(), field.at)?;
                 continue;
             }
             6 => &mut columns.switches.names,

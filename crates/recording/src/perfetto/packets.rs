@@ -10,8 +10,8 @@ use super::wire::{Field, Message};
 use super::{Fault, UNPACKED_BYTES, bundle, unpacked};
 use crate::event::Recording;
 
-/// The most events of a recording: minutes of a large machine, and 1 GiB of memory.
-const EVENTS: usize = 1 << 24;
+/// The most writers that are told apart.
+const SEQUENCES: usize = 1 << 16;
 /// Fields of a packet.
 const FTRACE_EVENTS: u32 = 1;
 const PROCESS_TREE: u32 = 2;
@@ -76,10 +76,6 @@ impl<'a> Read<'a> {
     pub fn packets(&mut self, trace: Message<'a>) -> Result<(), Fault> {
         for packet in trace.fields() {
             self.packet(of_packet(&packet?)?)?;
-            if self.events.len() > EVENTS {
-                let why = format!("more than {EVENTS} events; record for a shorter time");
-                return Err(Fault { offset: None, message: why });
-            }
         }
         Ok(())
     }
@@ -106,7 +102,8 @@ impl<'a> Read<'a> {
         }
         if let Some(bundle) = bundle {
             // Each writer's first packet says so too.
-            let is_first = self.sequences.insert(sequence);
+            let has_room = self.sequences.len() < SEQUENCES;
+            let is_first = has_room && self.sequences.insert(sequence);
             self.lost = self.lost.saturating_add(u64::from(dropped && !is_first));
             self.bundle(bundle, machine)?;
         }
@@ -150,25 +147,31 @@ impl<'a> Read<'a> {
 
     /// The kernel's own statistics of its buffers.
     fn stats(&mut self, stats: Message<'_>) -> Result<(), Fault> {
-        let (mut phase, mut cpus) = (0, Vec::new());
+        let mut phase = 0;
         for field in stats.fields() {
             let field = field?;
-            match field.number {
-                1 => phase = field.number()?,
-                2 => cpus.push(overrun(field.message()?)?),
-                _ => {}
+            if field.number == 1 {
+                phase = field.number()?;
             }
         }
-        for (cpu, overrun) in cpus {
-            self.cpus = self.cpus.max(cpu + 1);
-            let [start, end] = self.overruns.entry(cpu).or_default();
-            match phase {
-                START => *start = start.or(Some(overrun)),
-                END => *end = (*end).max(Some(overrun)),
-                _ => {}
+        for field in stats.fields() {
+            let field = field?;
+            if field.number == 2 {
+                let (cpu, lost) = overrun(field.message()?)?;
+                self.overrun(phase, cpu, lost);
             }
         }
         Ok(())
+    }
+
+    fn overrun(&mut self, phase: u64, cpu: u32, lost: u64) {
+        self.cpus = self.cpus.max(cpu + 1);
+        let [start, end] = self.overruns.entry(cpu).or_default();
+        match phase {
+            START => *start = start.or(Some(lost)),
+            END => *end = (*end).max(Some(lost)),
+            _ => {}
+        }
     }
 
     /// The recording of all that was read.

@@ -5,8 +5,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::Fault;
+use super::wire::Field;
 use crate::collect::{Collector, Context, Moment, Named, Scheduling, UNNAMED};
 use crate::event::Recording;
+
+/// The most names of threads.
+const NAMES: usize = 1 << 20;
 
 /// An event of the trace.
 #[derive(Clone, Debug)]
@@ -67,14 +71,18 @@ impl Default for Names<'_> {
 }
 
 impl<'a> Names<'a> {
-    /// The name's place.
-    pub fn place(&mut self, name: Cow<'a, str>) -> u32 {
+    /// The place of the name in that field.
+    pub fn place(&mut self, field: &Field<'a>) -> Result<u32, Fault> {
+        let name = field.name()?;
+        if self.list.len() > NAMES {
+            return Err(Fault::at(field.at, format!("more than {NAMES} names of threads")));
+        }
         let next = self.list.len() as u32;
         let place = *self.places.entry(name.clone()).or_insert(next);
         if place == next {
             self.list.push(name);
         }
-        place
+        Ok(place)
     }
 
     fn named(&self, thread: Thread) -> Named<'_> {

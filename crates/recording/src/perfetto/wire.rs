@@ -8,9 +8,13 @@ use micropb::{DecodeError, PbDecoder, WIRE_TYPE_LEN, WIRE_TYPE_VARINT};
 
 use super::Fault;
 
-/// The longest name of a thread; the kernel's have 15 bytes. Longer ones would be copied for each
-/// task.
+/// The longest name of a thread, as the kernel shows its own workers'. Longer ones would be copied
+/// for each task.
 const NAME_BYTES: usize = 64;
+/// The highest number of a thread (`PID_MAX_LIMIT`).
+const TIDS: u64 = 1 << 22;
+/// The most events of a recording: minutes of a large machine, and 1 GiB of memory.
+const EVENTS: usize = 1 << 24;
 
 /// The bytes of a message, or of a name or a list of numbers.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +53,7 @@ impl<'a> Message<'a> {
         while decoder.bytes_read() < self.bytes.len() {
             let at = self.at + decoder.bytes_read();
             into.push(decoder.decode_varint64().map_err(|error| broken(at, &error))?);
+            few(into.len(), at)?;
         }
         Ok(())
     }
@@ -87,7 +92,8 @@ impl<'a> Field<'a> {
     pub fn name(&self) -> Result<Cow<'a, str>, Fault> {
         let bytes = self.message()?.bytes;
         if bytes.len() > NAME_BYTES {
-            let why = format!("the name of a thread has {} bytes, not 15 at most", bytes.len());
+            let why =
+                format!("the name of a thread has {} bytes, not {NAME_BYTES} at most", bytes.len());
             return Err(Fault::at(self.at, why));
         }
         Ok(String::from_utf8_lossy(bytes))
@@ -101,9 +107,18 @@ impl<'a> Field<'a> {
 
 /// A thread's number, as it is written there.
 pub fn tid(number: u64, at: usize) -> Result<u32, Fault> {
-    let refused = |_| Fault::at(at, format!("{} is not a thread's number", number.cast_signed()));
-    // The kernel's are not negative, and so have few bits.
-    i32::try_from(number).map(i32::cast_unsigned).map_err(refused)
+    if number > TIDS {
+        return Err(Fault::at(at, format!("{} is not a thread's number", number.cast_signed())));
+    }
+    Ok(number as u32)
+}
+
+/// Refuses more events, or more of what they consist of, than a recording may have.
+pub fn few(number: usize, at: usize) -> Result<(), Fault> {
+    if number > EVENTS {
+        return Err(Fault::at(at, format!("more than {EVENTS} events; record for a shorter time")));
+    }
+    Ok(())
 }
 
 /// The fields of a message, in the order of the file.

@@ -107,6 +107,7 @@ fn numbers_and_names_have_limits() {
     said(&bundle(8192, |_| {}), "CPU 8192");
     said(&packet(|it| _ = it.message(1, |it| _ = it.number(3, 0))), "events of no CPU");
     said(&event(5, u64::MAX, 4, |_| {}), "-1 is not a thread's number");
+    said(&event(5, (1 << 22) + 1, 4, |_| {}), "4194305 is not a thread's number");
     said(&event(5, 1, 4, |it| _ = it.bytes(5, &[b'a'; 65])), "has 65 bytes");
     said(&event(5, 1, 4, |it| _ = it.bytes(2, b"7")), "field 2 is not a number");
     let no_time = bundle(0, |it| _ = it.message(2, |it| _ = it.message(4, |_| {})));
@@ -140,4 +141,25 @@ fn what_cannot_be_read_is_said() {
     });
     let untold = read(&local).expect("a trace").untold;
     assert!(untold.iter().any(|why| why.contains("a clock of its own")), "{untold:?}");
+}
+
+/// The most memory of this process so far, in KiB.
+fn most_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("the kernel's own file");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a line");
+    line.trim_end_matches("kB").trim().parse().expect("a number")
+}
+
+#[test]
+fn a_small_file_cannot_ask_for_much_memory() {
+    // 17 MB of zeros in gzip's and in a packet's packing: a column with too many times.
+    let zeros = vec![0; (1 << 24) + 1];
+    let file = columns(|it| _ = it.bytes(1, &zeros));
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(&file).unwrap();
+    let packed = packed.finish().unwrap();
+    assert!(packed.len() < 100_000, "{} bytes", packed.len());
+    let (at, why) = fault(&packed);
+    assert!(at.is_some() && why.contains("more than 16777216 events"), "{why}");
+    assert!(most_memory() < 1 << 20, "{} KiB", most_memory());
 }
