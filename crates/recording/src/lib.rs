@@ -10,9 +10,10 @@
 //!
 //! Read in this order: [`event`] is the form: tasks and what happened to them. [`text`] reads it
 //! from ftrace, trace-cmd and perf, [`perfetto`] from the files of that program. [`exact`] makes
-//! tapes of it, [`naps`] tells timers apart, [`groups`] finds like tasks, [`distill`] describes them
-//! by averages, [`workload`] writes the file; [`draw`] makes tapes of averages again. [`graph`]
-//! reads from tapes who waits for whom. [`export`] writes the kernel's own text for other tools.
+//! tapes of it, [`naps`] tells timers apart, [`groups`] finds like tasks, [`distill`] describes
+//! them by averages, [`workload`] writes the file; [`draw`] makes tapes of averages again.
+//! [`graph`] reads from tapes who waits for whom. [`export`] writes the kernel's own text for other
+//! tools.
 //!
 //! What is not here: reading and writing files, playing.
 
