@@ -56,6 +56,7 @@ const READERS: &[Reader] = &[
     reader("import", Kind::Folder("crates/fairground/tests/imports", ""), Verb::Import),
     reader("output", Kind::Output, Verb::Import),
     reader("trace", Kind::Trace, Verb::ImportTrace),
+    reader("perfetto", Kind::Perfetto, Verb::ImportTrace),
     reader("recorded", Kind::Recorded, Verb::PlanWorkload),
     reader("bundle", Kind::Bundle, Verb::Import),
     reader("sealed", Kind::Sealed, Verb::ImportSealed),

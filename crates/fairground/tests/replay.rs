@@ -256,3 +256,51 @@ fn a_trace_is_known_by_its_content() {
         bench.run(&[&run[..], &["--blocks", "1", "--exploratory"]].concat()).success();
     }
 }
+
+/// What a workload file of a trace says, but for where it came from.
+fn imported(bench: &Bench, trace: &str, name: &str) -> Vec<String> {
+    let path = common::project("crates/fairground/tests/traces").join(trace);
+    std::fs::copy(path, bench.path(name)).expect("a trace");
+    let target = format!("{trace}.toml");
+    bench.run(&["import", name, "-o", &target]).success();
+    let workload = std::fs::read_to_string(bench.path(&target)).expect("a workload");
+    let is_told = |line: &&str| !line.contains("a trace as text") && !line.contains("of Perfetto");
+    workload.lines().filter(is_told).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_trace_of_perfetto_is_the_same_workload_as_its_text() {
+    let bench = Bench::new();
+    let text = imported(&bench, "ftrace.txt", "a");
+    assert_eq!(imported(&bench, "long.pftrace", "b"), text);
+    // Columns do not say who ran before the first switch: a task that did nothing else.
+    let columns = imported(&bench, "compact.pftrace", "c.pftrace");
+    let tapes = |lines: &[String]| -> Vec<String> {
+        let is_tape = |line: &&String| line.starts_with("task ") && !line.contains("fairground");
+        lines.iter().filter(is_tape).cloned().collect()
+    };
+    assert_eq!(tapes(&columns).len(), 8, "{columns:?}");
+    assert_eq!(tapes(&columns), tapes(&text));
+    assert!(columns.iter().any(|line| line.contains("which tasks ran before 1 of the switches")));
+    let run =
+        ["run", "--on", "sim", "--workload", "./compact.pftrace.toml", "--scheduler", "vtime"];
+    bench.run(&[&run[..], &["--blocks", "1", "--exploratory"]].concat()).success();
+}
+
+#[test]
+fn a_trace_of_perfetto_that_is_broken_is_refused_at_its_byte() {
+    let bench = Bench::new();
+    let path = common::project("crates/fairground/tests/traces/compact.pftrace");
+    let whole = std::fs::read(path).expect("a trace");
+    let refused = |bytes: &[u8], why: &str| {
+        std::fs::write(bench.path("x.pftrace"), bytes).expect("a trace");
+        let failure = bench.run(&["import", "x.pftrace", "-o", "x.toml"]).failure().code(2);
+        let said = stderr(&failure);
+        assert!(said.contains(&format!("x.pftrace: {why}")), "{said}");
+        assert!(!bench.path("x.toml").exists());
+    };
+    refused(&whole[..100], "byte 0: what begins there is longer than the rest");
+    refused(b"<!DOCTYPE html>", "byte 0: there is no field as in a trace of Perfetto");
+    refused(b"{\"traceEvents\": []}", "byte 0: there is no field as in a trace of Perfetto");
+    refused(b"", "there is no sched_switch in it");
+}

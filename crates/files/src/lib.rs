@@ -26,7 +26,7 @@ pub struct Kind {
 pub const DEFINITION: Kind = Kind { noun: "a definition", most: 4 << 20 };
 /// Workloads with the tapes of a recording.
 pub const RECORDED: Kind = Kind { noun: "a workload", most: 128 << 20 };
-/// Traces of schedulers as text.
+/// Traces of schedulers.
 pub const TRACE: Kind = Kind { noun: "a trace", most: 2 << 30 };
 /// Results of other programs.
 pub const RESULT: Kind = Kind { noun: "a result", most: 64 << 20 };

@@ -3,18 +3,21 @@
 //! that plays it again.
 //!
 //! ```text
-//! trace ─► text ─► Recording ─► exact (a tape for each task) ─► groups ─► workload (its file)
+//! trace ─► text, perfetto ─► Recording ─► exact (a tape for each task)
+//! exact ─► groups ─► workload (its file)
 //! tapes ─► distill (averages) ─► draw ─► other tapes
 //! ```
 //!
 //! Read in this order: [`event`] is the form: tasks and what happened to them. [`text`] reads it
-//! from ftrace, trace-cmd and perf. [`exact`] makes tapes of it, [`naps`] tells timers apart,
-//! [`groups`] finds like tasks, [`distill`] describes them by averages, [`workload`] writes the
-//! file; [`draw`] makes tapes of averages again. [`graph`] reads from tapes who waits for whom.
-//! [`export`] writes the kernel's own text for other tools.
+//! from ftrace, trace-cmd and perf, [`perfetto`] from the files of that program. [`exact`] makes
+//! tapes of it, [`naps`] tells timers apart, [`groups`] finds like tasks, [`distill`] describes
+//! them by averages, [`workload`] writes the file; [`draw`] makes tapes of averages again.
+//! [`graph`] reads from tapes who waits for whom. [`export`] writes the kernel's own text for other
+//! tools.
 //!
 //! What is not here: reading and writing files, playing.
 
+mod collect;
 pub mod distill;
 pub mod draw;
 pub mod event;
@@ -23,5 +26,6 @@ pub mod export;
 pub mod graph;
 pub mod groups;
 pub mod naps;
+pub mod perfetto;
 pub mod text;
 pub mod workload;

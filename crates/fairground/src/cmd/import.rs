@@ -29,7 +29,8 @@ pub struct Args {
     /// Shared files (`fairground share`), folders of chunks (`fairground plan --chunks`), results
     /// of jitterdebugger, cyclictest, stress-ng (YAML), schbench, hyperfine (JSON), perf bench
     /// sched messaging, Phoronix Test Suite (composite.xml) or MangoHud (CSV), or a trace of a
-    /// scheduler as text: perf script, trace-cmd report, ftrace
+    /// scheduler: the text of perf script, trace-cmd report or ftrace, or a file of Perfetto
+    /// (.pftrace)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Their format, if it cannot be recognised from the content: cyclictest, hyperfine,

@@ -21,6 +21,8 @@ pub enum Kind {
     Output,
     /// A trace of a scheduler.
     Trace,
+    /// A trace of Perfetto.
+    Perfetto,
     /// A workload with a recording.
     Recorded,
     /// A shared file.
@@ -65,6 +67,7 @@ impl Kind {
     pub fn extension(&self) -> &'static str {
         match self {
             Kind::Folder(_, "") | Kind::Output | Kind::Trace => "txt",
+            Kind::Perfetto => "pftrace",
             Kind::Recorded => "toml",
             Kind::Folder(_, extension) => extension,
             Kind::RtApp | Kind::Trial => "json",
@@ -83,6 +86,7 @@ impl Kind {
             Kind::Trial => trials(),
             Kind::Output => [CYCLICTEST, STRESS_NG, PERF].map(Into::into).to_vec(),
             Kind::Trace => traces(),
+            Kind::Perfetto => files("crates/fairground/tests/traces", "pftrace"),
             Kind::Recorded => traces().iter().flat_map(|trace| recorded(trace)).collect(),
             Kind::Bundle => vec![shared()],
             Kind::Sealed => vec![seal::open(&shared())],

@@ -7,6 +7,8 @@
 //!   bash  1977/1978 [000]    17.284993123:  sched:sched_switch: prev_comm=…          perf script
 //! ```
 
+use crate::collect::Moment;
+
 /// What a line is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line<'a> {
@@ -25,18 +27,8 @@ pub enum Line<'a> {
 /// An event's line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Raw<'a> {
-    /// The name of the task that ran.
-    pub comm: &'a str,
-    /// Its thread's number; 0 is the idle task.
-    pub tid: u32,
-    /// Its process, where the line has it.
-    pub process: Option<u32>,
-    /// The CPU.
-    pub cpu: u32,
-    /// Whether the event came from an interrupt; `None` where the line has no flags.
-    pub in_interrupt: Option<bool>,
-    /// Nanoseconds on the trace's clock.
-    pub at_ns: u64,
+    /// When and where it was seen.
+    pub moment: Moment<'a>,
     /// The event's name without its subsystem.
     pub name: &'a str,
     /// What follows the name.
@@ -97,7 +89,8 @@ fn event(line: &str) -> Option<Raw<'_>> {
         let tail = tail(rest)?;
         let (comm, tid, process) = task(&line[..at])?;
         let Tail { in_interrupt, at_ns, name, arguments } = tail;
-        Some(Raw { comm, tid, process, cpu, in_interrupt, at_ns, name, arguments })
+        let moment = Moment { comm, tid, process, cpu, in_interrupt, at_ns };
+        Some(Raw { moment, name, arguments })
     })
 }
 

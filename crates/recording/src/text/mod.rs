@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Traces as text: ftrace's own (`/sys/kernel/tracing/trace`), `trace-cmd report`, `perf script`.
 //!
-//! [`line`] takes a line apart, [`scheduling`] its event, [`collect`] makes a recording of all.
+//! [`line`] takes a line apart, [`scheduling`] its event, [`crate::collect`] makes a
+//! recording of all.
 
-mod collect;
-mod line;
-mod scheduling;
+pub(crate) mod line;
+pub(crate) mod scheduling;
 
+use crate::collect::Collector;
 use crate::event::Recording;
-use collect::Collector;
 use line::Line;
 
 /// Why a trace cannot be read.
@@ -50,12 +50,12 @@ pub fn read(text: &str) -> Result<Recording, Fault> {
             Line::Event(raw) => {
                 let event = scheduling::parse(raw.name, raw.arguments)
                     .map_err(|why| Fault::at(number, format!("{}: {why}", raw.name)))?;
-                collector.event(&raw, event);
+                collector.event(&raw.moment, event);
             }
             Line::Unknown => return Err(unknown(line, number)),
         }
     }
-    collector.finish().map_err(|message| Fault { line: None, message })
+    collector.finish("a trace as text").map_err(|message| Fault { line: None, message })
 }
 
 fn unknown(line: &str, number: usize) -> Fault {

@@ -2,46 +2,7 @@
 //! The events that matter, in the two forms in which they are printed: that of the kernel
 //! (`prev_comm=… prev_pid=…`) and the short one of trace-cmd and perf (`bash:1977 [120] S ==> …`).
 
-/// A task in an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Named<'a> {
-    /// Its name.
-    pub comm: &'a str,
-    /// Its thread's number; 0 is the idle task.
-    pub tid: u32,
-    /// The kernel's priority: 100 … 139 are nice −20 … 19, smaller ones are real-time.
-    pub prio: Option<i32>,
-}
-
-/// An event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheduling<'a> {
-    /// `sched_switch`, with the first letter of the state in which the task leaves.
-    Switch { out: Named<'a>, state: char, next: Named<'a> },
-    /// `sched_waking`: seen on the waker's CPU.
-    Waking(Named<'a>),
-    /// `sched_wakeup`: where the task becomes runnable, perhaps not the waker's CPU.
-    Wakeup(Named<'a>),
-    /// `sched_process_fork`.
-    Fork { parent: Named<'a>, child: Named<'a> },
-    /// `sched_process_exit`.
-    Exit(Named<'a>),
-    /// An interrupt's work begins.
-    Enter(Context),
-    /// It is over.
-    Leave,
-    /// An event that says nothing here.
-    Other,
-}
-
-/// Whose work an interrupt does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Context {
-    /// A timer.
-    Timer,
-    /// A device.
-    Device,
-}
+use crate::collect::{Context, Named, Scheduling};
 
 /// Reads an event.
 ///

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use recording::event::Recording;
-use recording::text;
 use recording::workload::{self, Choice};
+use recording::{perfetto, text};
 
 use super::Args;
 use crate::exit::bad_input;
@@ -21,10 +21,23 @@ const BEGINNING_BYTES: u64 = 1 << 16;
 /// A workload is found by its file's name.
 const ENDING: &str = "toml";
 
+/// What Perfetto's files are called.
+const PERFETTO: [&str; 2] = ["pftrace", "perfetto-trace"];
+
 /// Whether a file looks like a trace. One that cannot be read is told later.
 pub fn is_trace(file: &Path) -> bool {
-    let beginning = files::beginning(file, BEGINNING_BYTES).unwrap_or_default();
-    text::is(&String::from_utf8_lossy(&beginning))
+    is_perfettos(file) || text::is(&String::from_utf8_lossy(&beginning(file)))
+}
+
+/// Whether it is one of Perfetto's, by its name or its content.
+fn is_perfettos(file: &Path) -> bool {
+    let ending = file.extension();
+    ending.is_some_and(|ending| PERFETTO.iter().any(|known| ending == *known))
+        || perfetto::is(&beginning(file))
+}
+
+fn beginning(file: &Path) -> Vec<u8> {
+    files::beginning(file, BEGINNING_BYTES).unwrap_or_default()
 }
 
 /// Makes a workload file of a trace.
@@ -88,8 +101,15 @@ fn target(args: &Args, file: &Path) -> Result<PathBuf> {
 
 fn read(file: &Path) -> Result<Recording> {
     let name = file.display();
-    let text =
-        files::text(file, files::TRACE).map_err(|fault| bad_input(format!("{name}: {fault}")))?;
+    let unreadable = |fault| bad_input(format!("{name}: {fault}"));
+    if is_perfettos(file) {
+        let bytes = files::read(file, files::TRACE).map_err(unreadable)?;
+        return perfetto::read(&bytes).map_err(|fault| match fault.offset {
+            Some(offset) => bad_input(format!("{name}: byte {offset}: {fault}")),
+            None => bad_input(format!("{name}: {fault}")),
+        });
+    }
+    let text = files::text(file, files::TRACE).map_err(unreadable)?;
     text::read(&text).map_err(|fault| match fault.line {
         Some(line) => bad_input(format!("{name}:{line}: {fault}")),
         None => bad_input(format!("{name}: {fault}")),

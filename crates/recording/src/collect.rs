@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From lines to a recording: tasks get places, times begin at 0, wakers are told from interrupts.
+//! From events to a recording, whatever they were read from: tasks get places, times begin at 0,
+//! wakers are told from interrupts.
 
 use std::collections::BTreeMap;
 
 use model::{Policy, PolicyClass};
 
-use super::line::Raw;
-use super::scheduling::{Context, Named, Scheduling};
 use crate::event::{Event, Leaves, Reason, Recording, Task, TaskIndex, Waker, What};
 
 /// The kernel's priority of nice 0, and the first one that is not real-time.
@@ -14,6 +13,67 @@ const NICE_0: i32 = 120;
 const FAIR: i32 = 100;
 /// The highest priority that a workload may have; Fairground itself has the one above.
 const PRIORITY_MAX: i32 = 98;
+
+/// What a trace prints for a name that it does not know.
+pub const UNNAMED: &str = "<...>";
+
+/// When and where an event was seen, and what ran there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moment<'a> {
+    /// The name of the task that ran; [`UNNAMED`] if the trace does not tell.
+    pub comm: &'a str,
+    /// Its thread's number; 0 is the idle task.
+    pub tid: u32,
+    /// Its process, where the trace tells it.
+    pub process: Option<u32>,
+    /// The CPU.
+    pub cpu: u32,
+    /// Whether the event came from an interrupt; `None` where the trace has no flags.
+    pub in_interrupt: Option<bool>,
+    /// Nanoseconds on the trace's clock.
+    pub at_ns: u64,
+}
+
+/// A task in an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named<'a> {
+    /// Its name.
+    pub comm: &'a str,
+    /// Its thread's number; 0 is the idle task.
+    pub tid: u32,
+    /// The kernel's priority: 100 … 139 are nice −20 … 19, smaller ones are real-time.
+    pub prio: Option<i32>,
+}
+
+/// What an event says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduling<'a> {
+    /// `sched_switch`, with the first letter of the state in which the task leaves.
+    Switch { out: Named<'a>, state: char, next: Named<'a> },
+    /// `sched_waking`: seen on the waker's CPU.
+    Waking(Named<'a>),
+    /// `sched_wakeup`: where the task becomes runnable, perhaps not the waker's CPU.
+    Wakeup(Named<'a>),
+    /// `sched_process_fork`.
+    Fork { parent: Named<'a>, child: Named<'a> },
+    /// `sched_process_exit`.
+    Exit(Named<'a>),
+    /// An interrupt's work begins.
+    Enter(Context),
+    /// It is over.
+    Leave,
+    /// An event that says nothing here.
+    Other,
+}
+
+/// Whose work an interrupt does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Context {
+    /// A timer.
+    Timer,
+    /// A device.
+    Device,
+}
 
 /// Collects the events of one trace.
 pub struct Collector {
@@ -52,42 +112,42 @@ impl Collector {
         self.recording.cpus = self.recording.cpus.max(cpus);
     }
 
-    pub fn event(&mut self, raw: &Raw<'_>, event: Scheduling<'_>) {
-        self.highest_cpu = self.highest_cpu.max(raw.cpu);
+    pub fn event(&mut self, moment: &Moment<'_>, event: Scheduling<'_>) {
+        self.highest_cpu = self.highest_cpu.max(moment.cpu);
         // Where no line shows an interrupt, flags are not those of the kernel.
-        self.has_flags |= raw.in_interrupt == Some(true);
+        self.has_flags |= moment.in_interrupt == Some(true);
         match event {
-            Scheduling::Switch { out, state, next } => self.switch(raw, out, state, next),
-            Scheduling::Waking(woken) => self.wake(raw, woken),
-            Scheduling::Wakeup(woken) if !self.has_waking => self.wake(raw, woken),
+            Scheduling::Switch { out, state, next } => self.switch(moment, out, state, next),
+            Scheduling::Waking(woken) => self.wake(moment, woken),
+            Scheduling::Wakeup(woken) if !self.has_waking => self.wake(moment, woken),
             Scheduling::Fork { parent, child } => {
-                let parent = self.task(parent, raw.process);
+                let parent = self.task(parent, moment.process);
                 let child = self.fresh(child);
                 if let Some(parent) = parent {
-                    self.push(raw, What::Fork { parent, child });
+                    self.push(moment, What::Fork { parent, child });
                 }
             }
             Scheduling::Exit(task) => {
-                if let Some(task) = self.task(task, raw.process) {
-                    self.push(raw, What::Exit { task });
+                if let Some(task) = self.task(task, moment.process) {
+                    self.push(moment, What::Exit { task });
                 }
             }
             Scheduling::Enter(context) => {
                 self.has_contexts = true;
-                self.interrupts.entry(raw.cpu).or_default().push(context);
+                self.interrupts.entry(moment.cpu).or_default().push(context);
             }
             Scheduling::Leave => {
-                self.interrupts.entry(raw.cpu).or_default().pop();
+                self.interrupts.entry(moment.cpu).or_default().pop();
             }
             Scheduling::Wakeup(_) | Scheduling::Other => {}
         }
     }
 
-    fn push(&mut self, raw: &Raw<'_>, what: What) {
-        self.recording.events.push(Event { at_ns: raw.at_ns, cpu: raw.cpu, what });
+    fn push(&mut self, moment: &Moment<'_>, what: What) {
+        self.recording.events.push(Event { at_ns: moment.at_ns, cpu: moment.cpu, what });
     }
 
-    fn switch(&mut self, raw: &Raw<'_>, out: Named<'_>, state: char, next: Named<'_>) {
+    fn switch(&mut self, moment: &Moment<'_>, out: Named<'_>, state: char, next: Named<'_>) {
         let ends = matches!(state, 'X' | 'Z' | 'x');
         let leaves = match state {
             'R' => Leaves::Runnable,
@@ -96,26 +156,26 @@ impl Collector {
             _ => Leaves::Sleeps(Reason::Unknown),
         };
         let tid = out.tid;
-        let out = self.task(out, (raw.tid == tid).then_some(raw.process).flatten());
+        let out = self.task(out, (moment.tid == tid).then_some(moment.process).flatten());
         let next = self.task(next, None);
-        self.push(raw, What::Switch { out, leaves, next });
+        self.push(moment, What::Switch { out, leaves, next });
         if ends {
             self.current.remove(&tid);
         }
     }
 
-    fn wake(&mut self, raw: &Raw<'_>, woken: Named<'_>) {
-        let current = Named { comm: raw.comm, tid: raw.tid, prio: None };
-        let current = self.task(current, raw.process);
+    fn wake(&mut self, moment: &Moment<'_>, woken: Named<'_>) {
+        let current = Named { comm: moment.comm, tid: moment.tid, prio: None };
+        let current = self.task(current, moment.process);
         let Some(task) = self.task(woken, None) else { return };
-        let stack = self.interrupts.get(&raw.cpu);
+        let stack = self.interrupts.get(&moment.cpu);
         let waker = match (stack.and_then(|stack| stack.last()), current) {
             (Some(Context::Timer), _) => Waker::Timer,
             (Some(Context::Device), _) => Waker::Interrupt,
-            (None, Some(waker)) if raw.in_interrupt != Some(true) => Waker::Task(waker),
+            (None, Some(waker)) if moment.in_interrupt != Some(true) => Waker::Task(waker),
             _ => Waker::Unknown,
         };
-        self.push(raw, What::Wake { task, waker });
+        self.push(moment, What::Wake { task, waker });
     }
 
     /// The task of that number now; `None`: the idle task.
@@ -128,7 +188,7 @@ impl Collector {
             None => self.fresh(named),
         };
         let task = &mut self.recording.tasks[index.0 as usize];
-        if task.name != named.comm && named.comm != "<...>" {
+        if task.name != named.comm && named.comm != UNNAMED {
             named.comm.clone_into(&mut task.name);
         }
         task.process = process.or(task.process);
@@ -147,8 +207,8 @@ impl Collector {
         index
     }
 
-    /// The recording, or why there is none.
-    pub fn finish(mut self) -> Result<Recording, String> {
+    /// The recording of that source, or why there is none.
+    pub fn finish(mut self, source: &str) -> Result<Recording, String> {
         let mut recording = std::mem::take(&mut self.recording);
         let has_switches = recording.events.iter().any(|it| matches!(it.what, What::Switch { .. }));
         if !has_switches {
@@ -162,7 +222,7 @@ impl Collector {
         let first = recording.events.first().map_or(0, |event| event.at_ns);
         recording.events.iter_mut().for_each(|event| event.at_ns -= first);
         recording.length_ns = recording.events.last().map_or(0, |event| event.at_ns);
-        recording.cpus = recording.cpus.max(self.highest_cpu + 1);
+        recording.cpus = recording.cpus.max(self.highest_cpu.saturating_add(1));
         for (task, prio) in recording.tasks.iter_mut().zip(&self.prios) {
             task.kernel = is_kernels(task).then_some(true);
             let policy = prio.map(policy_of);
@@ -170,7 +230,7 @@ impl Collector {
             task.attributes.policy = policy;
         }
         self.untold(&mut recording);
-        recording.source = "a trace as text".into();
+        recording.source = source.into();
         Ok(recording)
     }
 
