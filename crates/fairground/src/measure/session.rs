@@ -88,7 +88,7 @@ impl<'a> Sessions<'a> {
         let Some(_lock) = self.lock(&store, planned)? else { return Ok(Ended::Interrupted) };
         let session = self.session(&store, planned, continues)?;
         let left = left(&store, planned, session.family)?;
-        let earlier = earlier_records(&store, session.family)?;
+        let earlier = earlier_records(&store, session.family)?.with_tapes_of(&planned.trials);
         store.keep_sources(&sources(planned))?;
         let id = store.begin(&session)?;
         self.remark(planned, remarks);
