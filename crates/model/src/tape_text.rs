@@ -14,7 +14,7 @@ use crate::workload::Workload;
 pub const BYTES_MAX: usize = 160 << 20;
 
 /// The tapes of one workload, with their name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TapeText {
     /// SHA-256 of the text, hexadecimal.
