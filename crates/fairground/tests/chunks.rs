@@ -4,21 +4,10 @@
 use std::process::Command;
 
 mod common;
-use common::{Bench, project, stderr, stdout};
+use common::{Bench, project, simulated, stderr, stdout};
 
 /// Two contestants; one is no built-in scheduler.
-const PLAN: [&str; 10] = [
-    "--on",
-    "sim",
-    "--workload",
-    "./tiny.toml",
-    "--scheduler",
-    "vtime",
-    "--scheduler",
-    "./mine.bpf.c",
-    "--blocks",
-    "6",
-];
+const PLAN: [&str; 10] = simulated("./tiny.toml", "./mine.bpf.c", "6");
 
 /// A folder where that plan has run at once, and where it lies in chunks.
 fn bench(chunks: &str) -> Bench {
@@ -102,11 +91,7 @@ fn recordings_travel_with_their_chunks() {
     let bench = Bench::new();
     bench.write("mine.toml", common::RECORDED);
     let plan = |verb: &[&str]| {
-        let own = PLAN.map(|word| match word {
-            "./tiny.toml" => "./mine.toml",
-            "./mine.bpf.c" => "fifo",
-            word => word,
-        });
+        let own = simulated("./mine.toml", "fifo", "6");
         bench.run(&[verb, &own].concat()).success()
     };
     plan(&["run", "--store", "local.db"]);

@@ -2,9 +2,9 @@
 //! A chunk: trials that one machine runs, the texts of the schedulers that no program brings, and
 //! the tapes of recordings that the trials play.
 //!
-//! One JSON object a line: a header, the schedulers, the tapes, then the trials as `fairground plan`
-//! prints them. The header says how many lines follow, so that a file that was cut off is noticed. Without
-//! one, each line is a trial.
+//! One JSON object a line: a header, the schedulers, the tapes, then the trials as `fairground
+//! plan` prints them. The header says how many lines follow, so that a file that was cut off is
+//! noticed. Without one, each line is a trial.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -176,7 +176,8 @@ fn refuse_long(text: &str) -> Result<()> {
     match text.len() as u64 <= most {
         true => Ok(()),
         false => Err(bad_input(format!(
-            "a chunk would have more than {} MiB, because each carries the tapes of its trials;              cut the plan into smaller chunks, or record for a shorter time",
+            "a chunk would have more than {} MiB, because each carries the tapes of its trials; \
+             cut the plan into smaller chunks, or record for a shorter time",
             most >> 20
         ))),
     }

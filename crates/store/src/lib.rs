@@ -18,7 +18,8 @@
 //!   session that it resumes, else itself), `experiment`, `plan` (identity of the list of trials),
 //!   `seed`, `command`, `experiment_json`, `started_unix_s`, `fairground`, `origin` (JSON; NULL:
 //!   measured here).
-//! - `sources`, the schedulers' texts, and shared tapes of recordings: `sha256`, `name`, `files` (JSON: `[[name, text], …]`).
+//! - `sources`, the schedulers' texts, and shared tapes of recordings: `sha256`, `name`, `files`
+//!   (JSON: `[[name, text], …]`).
 //! - `records`, one trial each: `record`, `session`, `trial_id`, `experiment`, `backend`,
 //!   `contestant`, `workload`, `cell`, `machine`, `block`, `boot`, `boot_id`, `boot_position`,
 //!   `position`, `seed`, `kernel_release`, `outcome`, `reason`, `measured_hash`, and as JSON

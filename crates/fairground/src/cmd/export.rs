@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `fairground export csv|series|json|hgrm|trace|workload`: records → other tools' formats.
 
-mod workload;
+mod recording;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -47,7 +47,7 @@ enum What {
     /// The events of one traced trial
     Trace(Trace),
     /// The recording that trials have played, as a workload file that plays it again
-    Workload(workload::Args),
+    Workload(recording::Args),
 }
 
 #[derive(clap::Args)]
@@ -98,7 +98,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         }
         What::Hgrm { chosen, output } => hgrm(&chosen.records()?, &output)?,
         What::Trace(args) => trace(&args)?,
-        What::Workload(args) => workload::run(&args)?,
+        What::Workload(args) => recording::run(&args)?,
     }
     Ok(ExitCode::SUCCESS)
 }

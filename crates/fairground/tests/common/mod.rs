@@ -54,6 +54,17 @@ w0 r2000000
 '''
 "#;
 
+/// A plan for the simulator: a workload under `vtime` and another scheduler, in so many blocks.
+pub const fn simulated(
+    workload: &'static str,
+    other: &'static str,
+    blocks: &'static str,
+) -> [&'static str; 10] {
+    let [on, sim, named, first, second] =
+        ["--on", "sim", "--workload", "--scheduler", "--scheduler"];
+    [on, sim, named, workload, first, "vtime", second, other, "--blocks", blocks]
+}
+
 impl Bench {
     pub fn new() -> Bench {
         let bench = Bench { folder: tempfile::tempdir().expect("a temporary folder") };

@@ -114,6 +114,7 @@ fn text(workload: &Workload, tapes: &str) -> Result<String> {
     ["file", "sha256"].iter().for_each(|name| drop(own.remove(*name)));
     let (head, own) = (toml::to_string(&head)?, toml::to_string(&own)?);
     Ok(format!(
-        "# Written by fairground export workload.\n{head}\n[recording]\n{own}tapes = '''\n{tapes}'''\n"
+        "# Written by fairground export workload.\n{head}\n[recording]\n{own}\
+         tapes = '''\n{tapes}'''\n"
     ))
 }
