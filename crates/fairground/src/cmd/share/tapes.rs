@@ -62,5 +62,6 @@ pub fn left_out<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<String> {
 }
 
 /// What the owner of a recording should know before it is shared.
-pub const ADVICE: &str = "to share a workload without the times of its threads, measure its averages: \
-                          --averages of `record` and `import`, then --tapes shares drawn times";
+pub const ADVICE: &str = "to share a workload without the times of its threads, measure its \
+                          averages: --averages of `record` and `import`, then --tapes shares \
+                          drawn times";
