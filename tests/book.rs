@@ -20,5 +20,6 @@ mod project;
 mod reference;
 #[path = "book/rtapp.rs"]
 mod rtapp;
+mod rtapp_examples;
 
 pub use project::{expect_none, files, is_blessing, root};

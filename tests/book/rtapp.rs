@@ -8,37 +8,22 @@ use std::path::{Path, PathBuf};
 use spec::assets::Asset;
 use spec::workload;
 
-use crate::project;
-
-const FOLDER: &str = "/usr/share/doc/rt-app/examples";
+use crate::rtapp_examples::FOLDER;
+use crate::{project, rtapp_examples};
 
 #[test]
 fn the_chapter_on_rtapp_lists_its_examples() {
-    let mut files = Vec::new();
-    collect(Path::new(FOLDER), &mut files);
+    let mut files = rtapp_examples::files();
     if files.is_empty() {
-        eprintln!("skipped: rt-app is not installed (apt install rt-app)");
         return;
     }
-    files.sort();
+    files.retain(|file| !file.starts_with(format!("{FOLDER}/merge")));
     let mut table =
         String::from("| file | groups | lasts | what is noted |\n|---|---:|---:|---|\n");
     for file in &files {
         table += &row(file);
     }
     project::expect_generated("docs/src/reference/rt-app.md", "examples", "book", &table);
-}
-
-/// The use cases; parts in the grammar of before 1.0 are in `merge`.
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() && !path.ends_with("merge") {
-            collect(&path, files);
-        } else if path.extension().is_some_and(|ending| ending == "json") {
-            files.push(path);
-        }
-    }
 }
 
 fn row(file: &Path) -> String {

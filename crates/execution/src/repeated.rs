@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Clock, Outcome, Provenance, Record, Trial};
+use model::{Clock, Outcome, Provenance, Record, Trial, tape_text};
 use vm::Resume;
 
 /// The fact that names the guest's image in a record.
@@ -33,6 +33,13 @@ impl Earlier {
         Earlier { records: records.into_iter().filter(is_ours).collect() }
     }
 
+    /// The same, with the tapes of a plan: records name them only, and their trials may run again.
+    pub fn with_tapes_of(mut self, plan: &[Trial]) -> Earlier {
+        let lack = self.records.iter_mut().map(|record| &mut record.trial.workload);
+        tape_text::lend(plan.iter().map(|trial| &trial.workload), lack);
+        self
+    }
+
     /// The records of these boots.
     pub fn records(&self) -> &[Record] {
         &self.records
@@ -41,19 +48,19 @@ impl Earlier {
     /// The image of the guests in which such a boot has run.
     pub fn image(&self, boot: &PlannedBoot) -> Option<&str> {
         let first = &boot.trials[0];
-        let wanted = programs(boot.trials.iter());
+        let wanted = carried(boot.trials.iter());
         let is_alike = |record: &&Record| {
             let trial = &record.trial;
             trial.machine.name == first.machine.name
                 && trial.contestant.kernel == first.contestant.kernel
-                && (trial.boot == first.boot || self.programs_of(trial.boot) == wanted)
+                && (trial.boot == first.boot || self.carried_in(trial.boot) == wanted)
         };
         self.records.iter().filter(is_alike).find_map(|record| image(&record.provenance))
     }
 
-    fn programs_of(&self, boot: u32) -> BTreeSet<&[String]> {
+    fn carried_in(&self, boot: u32) -> BTreeSet<(&[String], &str)> {
         let own = self.records.iter().map(|record| &record.trial);
-        programs(own.filter(|trial| trial.boot == boot))
+        carried(own.filter(|trial| trial.boot == boot))
     }
 
     /// The boot that has these trials left.
@@ -75,10 +82,19 @@ impl Earlier {
     }
 }
 
-/// What the guests of these trials carry besides this program and the schedulers.
-fn programs<'a>(trials: impl Iterator<Item = &'a Trial>) -> BTreeSet<&'a [String]> {
-    let programs = trials.filter_map(|trial| trial.workload.program.as_ref());
-    programs.map(|program| program.command.as_slice()).collect()
+/// What the guests of these trials carry besides this program and the schedulers: commands, and the
+/// SHA-256 of tapes.
+fn carried<'a>(trials: impl Iterator<Item = &'a Trial>) -> BTreeSet<(&'a [String], &'a str)> {
+    let of_trial = |trial: &'a Trial| {
+        let program = trial.workload.program.as_ref();
+        let command = program.map_or(&[][..], |program| program.command.as_slice());
+        let recorded = trial.workload.recording.as_ref();
+        (command, recorded.map_or("", |recorded| recorded.sha256.as_str()))
+    };
+    trials
+        .map(of_trial)
+        .filter(|(command, tapes)| !(command.is_empty() && tapes.is_empty()))
+        .collect()
 }
 
 fn image(provenance: &Provenance) -> Option<&str> {
@@ -218,6 +234,37 @@ mod tests {
         let command = vec!["hackbench".into()];
         later.workload.program = Some(model::Program { command, ..model::Program::default() });
         assert_eq!(earlier.image(&earlier.boot(vec![later])), None);
+    }
+
+    #[test]
+    fn tapes_make_another_image() {
+        let mut made = record(5, Outcome::Ok, "virtual-3", 0);
+        made.provenance.kernel_facts.insert(IMAGE.into(), "abc".into());
+        made.trial.workload = recorded("task 1 a\nr5\n");
+        let earlier = Earlier::new(vec![made]);
+        let image = |text| {
+            let later = Trial { boot: 4, workload: recorded(text), ..trial(9) };
+            earlier.image(&earlier.boot(vec![later])).map(str::to_owned)
+        };
+        assert_eq!(image("task 1 a\nr5\n"), Some("abc".into()));
+        assert_eq!(image("task 1 a\nr6\n"), None);
+    }
+
+    #[test]
+    fn trials_that_run_again_have_their_tapes() {
+        let plan = Trial { workload: recorded("task 1 a\nr5\n"), ..trial(5) };
+        let mut known = record(5, Outcome::Ok, "virtual-3", 0);
+        known.trial = serde_json::from_value(serde_json::to_value(&plan).unwrap()).unwrap();
+        let boot = Earlier::new(vec![known]).with_tapes_of(&[plan]).boot(vec![trial(6)]);
+        let tapes = boot.trials[0].workload.recording.clone().unwrap_or_default().tapes;
+        assert_eq!(tapes.0.as_deref(), Some("task 1 a\nr5\n"));
+    }
+
+    fn recorded(text: &str) -> Workload {
+        let sha256 = model::trial::sha256_hex(text.as_bytes());
+        let tapes = model::tape::Tapes(Some(text.into()));
+        let recording = model::Recorded { sha256, tapes, ..model::Recorded::default() };
+        Workload { recording: Some(recording), ..Workload::default() }
     }
 
     #[test]

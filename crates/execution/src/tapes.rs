@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use model::tape::Tapes;
-use model::{Recorded, Trial};
+use model::{Recorded, Trial, tape_text};
 
 /// Where the guest finds them.
 const GUEST_FOLDER: &str = "/tapes";
@@ -17,8 +17,7 @@ pub const MEMORY_FACTOR: u64 = 12;
 
 /// The tapes that these trials play, each once.
 fn texts(trials: &[Trial]) -> BTreeMap<&str, &Arc<str>> {
-    let recorded = trials.iter().filter_map(|trial| trial.workload.recording.as_ref());
-    recorded.filter_map(|it| Some((it.sha256.as_str(), it.tapes.0.as_ref()?))).collect()
+    tape_text::at_hand(trials.iter().map(|trial| &trial.workload))
 }
 
 /// The tapes as files of the guest.

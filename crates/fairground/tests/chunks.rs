@@ -4,21 +4,10 @@
 use std::process::Command;
 
 mod common;
-use common::{Bench, project, stderr};
+use common::{Bench, project, simulated, stderr, stdout};
 
 /// Two contestants; one is no built-in scheduler.
-const PLAN: [&str; 10] = [
-    "--on",
-    "sim",
-    "--workload",
-    "./tiny.toml",
-    "--scheduler",
-    "vtime",
-    "--scheduler",
-    "./mine.bpf.c",
-    "--blocks",
-    "6",
-];
+const PLAN: [&str; 10] = simulated("./tiny.toml", "./mine.bpf.c", "6");
 
 /// A folder where that plan has run at once, and where it lies in chunks.
 fn bench(chunks: &str) -> Bench {
@@ -94,7 +83,35 @@ fn the_output_of_plan_runs_as_a_chunk() {
     let plan = [&["plan"], &PLAN[..6], &["--blocks", "2"]].concat();
     let trials = bench.run(&plan).success().get_output().stdout.clone();
     let run = bench.fairground(&["trial", "--chunk", "-"]).write_stdin(trials).assert().success();
-    assert_eq!(common::stdout(&run).lines().count(), 2);
+    assert_eq!(stdout(&run).lines().count(), 2);
+}
+
+#[test]
+fn recordings_travel_with_their_chunks() {
+    let bench = Bench::new();
+    bench.write("mine.toml", common::RECORDED);
+    let plan = |verb: &[&str]| {
+        let own = simulated("./mine.toml", "fifo", "6");
+        bench.run(&[verb, &own].concat()).success()
+    };
+    plan(&["run", "--store", "local.db"]);
+    plan(&["plan", "--chunks", "2", "-o", "parts"]);
+    let trial = stdout(&plan(&["plan"])).lines().next().expect("a trial").to_owned();
+    let sha256 = bench.records("local.db").remove(0).trial.workload.recording.expect("one").sha256;
+    std::fs::remove_file(bench.path("mine.toml")).expect("removed");
+    run_chunk(&bench, 0).success();
+    run_chunk(&bench, 1).success();
+    bench.run(&["import", "parts", "--store", "far.db"]).success();
+    assert_eq!(bench.records("far.db").len(), 12);
+    expect_identical(&bench);
+    // A trial alone has the tapes' name only.
+    let said = stderr(&bench.fairground(&["trial"]).write_stdin(trial).assert().code(2));
+    let words = format!("./mine.toml: the trial plays the tapes {sha256} of this file: no such");
+    assert!(said.contains(&words) && said.contains("bring the file back"), "{said}");
+    let text = std::fs::read_to_string(bench.path("parts/chunk-0.trials.jsonl")).expect("a chunk");
+    bench.write("parts/chunk-0.trials.jsonl", &text.replace("r1000000 p1", "r1000001 p1"));
+    let said = stderr(&run_chunk(&bench, 0).code(2));
+    assert!(said.contains(":2: the text of the tapes is not what its SHA-256 says"), "{said}");
 }
 
 /// The book's recipe for GNU parallel, with this machine alone.

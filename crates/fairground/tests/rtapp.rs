@@ -2,30 +2,24 @@
 //! rt-app's files, from the file to a record: rt-app's own examples as Debian installs them, and
 //! what those have that came later.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use model::{Measured, Record};
 
 mod common;
 use common::{Bench, ready, stdout};
 
-const EXAMPLES: &str = "/usr/share/doc/rt-app/examples";
+#[path = "../../../tests/rtapp_examples.rs"]
+mod rtapp_examples;
+use rtapp_examples::FOLDER;
 
-/// The use cases of a folder. Those in `merge` have the grammar of before rt-app 1.0, and the long
-/// ones differ from the short ones in their duration only.
-fn examples(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut files: Vec<PathBuf> = entries
-        .map(|entry| entry.path())
-        .flat_map(|path| match path.is_dir() {
-            true if path.ends_with("merge") => Vec::new(),
-            true => examples(&path),
-            false => vec![path],
-        })
-        .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
-        .filter(|path| !path.to_string_lossy().ends_with("-long.json"))
-        .collect();
-    files.sort();
+/// The use cases. The long ones differ from the short ones in their duration only.
+fn examples() -> Vec<PathBuf> {
+    let mut files = rtapp_examples::files();
+    files.retain(|path| {
+        let is_part = path.starts_with(format!("{FOLDER}/merge"));
+        !is_part && !path.to_string_lossy().ends_with("-long.json")
+    });
     files
 }
 
@@ -45,9 +39,8 @@ fn value(measured: &Measured, name: &str, group: &str) -> f64 {
 
 #[test]
 fn rtapps_own_examples_run_in_the_simulator() {
-    let files = examples(Path::new(EXAMPLES));
+    let files = examples();
     if files.is_empty() {
-        println!("skipped: rt-app is not installed (apt install rt-app)");
         return;
     }
     assert_eq!(files.len(), 15, "{files:?}");

@@ -10,7 +10,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 mod common;
-use common::{Bench, project, ready, stderr};
+use common::{Bench, project, ready, simulated, stderr};
 
 /// A cluster that ends with its test.
 struct Cluster {
@@ -134,29 +134,19 @@ fn slow() -> String {
 fn bench() -> Bench {
     let bench = Bench::new();
     bench.write("slow.toml", &slow());
-    bench.run(&SLOW.map(|word| if word == "far.db" { "local.db" } else { word })).success();
+    bench.run(&slow_run("local.db")).success();
     bench
 }
 
-const SLOW: [&str; 13] = [
-    "run",
-    "--on",
-    "sim",
-    "--workload",
-    "./slow.toml",
-    "--scheduler",
-    "vtime",
-    "--scheduler",
-    "fifo",
-    "--blocks",
-    "32",
-    "--store",
-    "far.db",
-];
+/// That plan, with a store for its records.
+fn slow_run(store: &'static str) -> Vec<&'static str> {
+    [&["run", "--store", store], &simulated("./slow.toml", "fifo", "32")[..]].concat()
+}
 
 /// The same on the cluster.
 fn far(bench: &Bench, cluster: &Cluster, more: &[&str]) -> Child {
-    let mut command = bench.process(&[&SLOW[..], &["--fleet", "slurm:chunk=8"], more].concat());
+    let mut command =
+        bench.process(&[&slow_run("far.db")[..], &["--fleet", "slurm:chunk=8"], more].concat());
     command.env("SLURM_CONF", cluster.conf());
     command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program")
 }
@@ -182,7 +172,7 @@ fn expect_tidy(bench: &Bench, cluster: &Cluster) {
 fn a_campaign_is_the_same_as_at_home() {
     let Some(cluster) = Cluster::start() else { return };
     let bench = bench();
-    let run = [&SLOW[..], &["--fleet", "slurm"]].concat();
+    let run = [&slow_run("far.db")[..], &["--fleet", "slurm"]].concat();
     bench.fairground(&run).env("SLURM_CONF", cluster.conf()).assert().success();
     expect_identical(&bench);
     expect_tidy(&bench, &cluster);
@@ -285,7 +275,7 @@ fn nodes_without_a_shared_file_system_get_what_they_need() {
         hidden.push(&home);
     }
     let Some(cluster) = Cluster::start_hiding(&hidden) else { return };
-    let run = [&SLOW[..], &["--fleet", "slurm:files=sent"]].concat();
+    let run = [&slow_run("far.db")[..], &["--fleet", "slurm:files=sent"]].concat();
     bench.fairground(&run).env("SLURM_CONF", cluster.conf()).assert().success();
     expect_identical(&bench);
     expect_tidy(&bench, &cluster);
@@ -374,20 +364,8 @@ const LIVE: [&str; 13] = [
 #[test]
 fn without_slurm_nothing_begins() {
     let bench = Bench::new();
-    let run = [
-        "run",
-        "--on",
-        "sim",
-        "--workload",
-        "./tiny.toml",
-        "--scheduler",
-        "vtime",
-        "--scheduler",
-        "fifo",
-        "--fleet",
-        "slurm",
-        "--exploratory",
-    ];
+    let plan = simulated("./tiny.toml", "fifo", "6");
+    let run = [&["run", "--fleet", "slurm"], &plan[..]].concat();
     let said = stderr(&bench.fairground(&run).env("PATH", "/missing").assert().code(2));
     assert!(said.contains("sinfo is not installed"), "{said}");
     let said = stderr(&bench.run(&["run", "quick", "--fleet", "pbs"]).code(2));

@@ -6,7 +6,7 @@ use store::Store;
 
 mod common;
 use common::hogs::{hogs, raced};
-use common::{Bench, stderr, stdout};
+use common::{Bench, RECORDED, stderr, stdout};
 
 fn bench() -> Bench {
     raced(6)
@@ -48,6 +48,40 @@ fn the_same_trials_count_once() {
     bench.run(&["report", "a.db", "b.db", "-o", "both.html"]).success();
     let page = std::fs::read_to_string(bench.path("both.html")).expect("a page");
     assert!(page.contains("they count once"));
+}
+
+/// A store whose campaign's recording has changed or moved since.
+#[test]
+fn another_recording_is_not_resumed() {
+    let bench = Bench::new();
+    bench.write("mine.toml", RECORDED);
+    let run = |workload: &str, more: &[&str]| {
+        let run = ["run", "--on", "sim", "--scheduler", "fifo", "--exploratory", "--blocks", "1"];
+        bench.run(&[&run[..], &["--trace=all", "--workload", workload], more].concat())
+    };
+    run("./mine.toml", &[]).success();
+    let record = bench.records("fairground.db").remove(0);
+    let sha256 = record.trial.workload.recording.as_ref().expect("a recording").sha256.clone();
+    run("./mine.toml", &["--resume"]).success();
+    std::fs::create_dir(bench.path("moved")).expect("a folder");
+    bench.write("moved/mine.toml", RECORDED);
+    let said = stderr(&run("./moved/mine.toml", &["--resume"]).code(2));
+    assert!(said.contains(&format!("the tapes {sha256} from the file ./mine.toml")), "{said}");
+    bench.write("mine.toml", &RECORDED.replace("r1000000 p1", "r1000001 p1"));
+    let said = stderr(&run("./mine.toml", &["--resume"]).code(2));
+    assert!(
+        said.contains(&format!("session 2 was planned with {sha256} of ./mine.toml")),
+        "{said}"
+    );
+    std::fs::remove_file(bench.path("mine.toml")).expect("removed");
+    let said = stderr(&run("./mine.toml", &["--resume"]).code(2));
+    assert!(said.contains("no such workload file './mine.toml'"), "{said}");
+    assert_eq!(bench.records("fairground.db").len(), 1, "nothing has run");
+    // What only reads records needs no tapes.
+    bench.run(&["compare"]).success();
+    bench.run(&["explain", &record.trial.id()]).success();
+    bench.run(&["report", "-o", "page.html"]).success();
+    bench.run(&["store", "check"]).success();
 }
 
 #[test]

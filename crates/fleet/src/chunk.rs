@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A chunk: trials that one machine runs, and the texts of the schedulers that no program brings.
+//! A chunk: trials that one machine runs, the texts of the schedulers that no program brings, and
+//! the tapes of recordings that the trials play.
 //!
-//! One JSON object a line: a header, the schedulers, then the trials as `fairground plan` prints
-//! them. The header says how many lines follow, so that a file that was cut off is noticed. Without
-//! one, each line is a trial.
+//! One JSON object a line: a header, the schedulers, the tapes, then the trials as `fairground
+//! plan` prints them. The header says how many lines follow, so that a file that was cut off is
+//! noticed. Without one, each line is a trial.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,6 +13,7 @@ use anyhow::{Context, Result};
 use compile::Source;
 use execution::objects::{self, Sources};
 use execution::refusal::bad_input;
+use model::tape_text::{self, TapeText};
 use model::{SchedulerChoice, Trial};
 use serde::{Deserialize, Serialize};
 use store::SchedulerSource;
@@ -22,7 +24,7 @@ const VERSION: u32 = 1;
 /// Trials that one machine runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chunk {
-    /// The trials, in the order of the plan.
+    /// The trials, in the order of the plan, with the tapes of their workloads.
     pub trials: Vec<Trial>,
     /// The schedulers that are not built in.
     pub schedulers: Vec<SchedulerSource>,
@@ -36,6 +38,9 @@ pub struct Chunk {
 struct Header {
     version: u32,
     schedulers: usize,
+    /// A plan without recordings has the header of before there were any.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    tapes: usize,
     trials: usize,
     carried: BTreeSet<(String, String)>,
 }
@@ -45,6 +50,11 @@ struct Header {
 enum Definition {
     Chunk(Header),
     Scheduler(SchedulerSource),
+    Tapes(TapeText),
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl Chunk {
@@ -66,12 +76,14 @@ impl Chunk {
     /// The content of its file.
     ///
     /// # Errors
-    /// When a trial has no JSON form.
+    /// When a trial has no JSON form, or the tapes of its trials are too long together.
     pub fn text(&self) -> Result<String> {
         let (schedulers, trials) = (self.schedulers.len(), self.trials.len());
+        let tapes = TapeText::of(self.trials.iter().map(|trial| &trial.workload));
         let header = Definition::Chunk(Header {
             version: VERSION,
             schedulers,
+            tapes: tapes.len(),
             trials,
             carried: self.carried.clone(),
         });
@@ -79,10 +91,15 @@ impl Chunk {
         for scheduler in &self.schedulers {
             lines.push(serde_json::to_string(&Definition::Scheduler(scheduler.clone()))?);
         }
+        for tape in tapes {
+            lines.push(serde_json::to_string(&Definition::Tapes(tape))?);
+        }
         for trial in &self.trials {
             lines.push(serde_json::to_string(trial)?);
         }
-        Ok(lines.join("\n") + "\n")
+        let text = lines.join("\n") + "\n";
+        refuse_long(&text)?;
+        Ok(text)
     }
 
     /// Reads the content of a file; `name` is for messages.
@@ -90,7 +107,7 @@ impl Chunk {
     /// # Errors
     /// Which line is wrong, and why.
     pub fn read(text: &str, name: &str) -> Result<Chunk> {
-        let (mut chunk, mut header) = (Chunk::default(), None);
+        let (mut chunk, mut header, mut tapes) = (Chunk::default(), None, Vec::new());
         for (index, line) in text.lines().enumerate() {
             let place = |why: String| bad_input(format!("{name}:{}: {why}", index + 1));
             if !is_definition(line) {
@@ -101,14 +118,18 @@ impl Chunk {
                 Definition::Chunk(is) if index == 0 => header = Some(is),
                 Definition::Chunk(_) => return Err(place("a second chunk begins here".into())),
                 Definition::Scheduler(scheduler) => chunk.schedulers.push(scheduler),
+                Definition::Tapes(tape) => tapes.push(tape),
             }
         }
-        chunk.check(header.as_ref()).map_err(|why| bad_input(format!("{name}: {why}")))?;
+        chunk
+            .check(header.as_ref(), tapes.len())
+            .map_err(|why| bad_input(format!("{name}: {why}")))?;
         chunk.carried = header.map(|header| header.carried).unwrap_or_default();
+        tape_text::attach(tapes, chunk.trials.iter_mut().map(|trial| &mut trial.workload));
         Ok(chunk)
     }
 
-    fn check(&self, header: Option<&Header>) -> Result<(), String> {
+    fn check(&self, header: Option<&Header>, tapes: usize) -> Result<(), String> {
         if self.trials.is_empty() {
             return Err("there is no trial in it; `fairground plan` prints some".into());
         }
@@ -124,6 +145,7 @@ impl Chunk {
             Some(it) if it.schedulers != self.schedulers.len() => {
                 cut("schedulers", self.schedulers.len(), it.schedulers)
             }
+            Some(it) if it.tapes != tapes => cut("recordings", tapes, it.tapes),
             _ => Ok(()),
         }
     }
@@ -148,12 +170,25 @@ impl Chunk {
     }
 }
 
+/// Refuses what nobody could read again.
+fn refuse_long(text: &str) -> Result<()> {
+    let most = files::CHUNK.most;
+    match text.len() as u64 <= most {
+        true => Ok(()),
+        false => Err(bad_input(format!(
+            "a chunk would have more than {} MiB, because each carries the tapes of its trials; \
+             cut the plan into smaller chunks, or record for a shorter time",
+            most >> 20
+        ))),
+    }
+}
+
 fn names(trial: &Trial, wanted: &str) -> bool {
     matches!(&trial.contestant.scheduler, SchedulerChoice::File { sha256, .. } if sha256 == wanted)
 }
 
 fn is_definition(line: &str) -> bool {
-    ["{\"chunk\":", "{\"scheduler\":"].iter().any(|start| line.starts_with(start))
+    ["{\"chunk\":", "{\"scheduler\":", "{\"tapes\":"].iter().any(|start| line.starts_with(start))
 }
 
 fn definition(line: &str) -> Result<Definition, String> {
@@ -165,6 +200,10 @@ fn definition(line: &str) -> Result<Definition, String> {
         )),
         Definition::Scheduler(scheduler) if !scheduler.is_genuine() => {
             Err(format!("the text of {} is not what its SHA-256 says", scheduler.name))
+        }
+        Definition::Tapes(tape) => {
+            tape.check()?;
+            Ok(definition)
         }
         _ => Ok(definition),
     }
@@ -200,6 +239,20 @@ mod tests {
         Chunk { trials: trials(&[0, 0, 1]), schedulers: vec![scheduler], carried: BTreeSet::new() }
     }
 
+    const TAPES: &str = "task 1 a\nr5 p1\ntask 2 b\nw0 r7\n";
+
+    /// The first and the last trial play the same recording.
+    fn recorded() -> Chunk {
+        let mut chunk = chunk();
+        for index in [0, 2] {
+            let sha256 = model::trial::sha256_hex(TAPES.as_bytes());
+            let tapes = model::tape::Tapes(Some(TAPES.into()));
+            let recorded = model::Recorded { sha256, tapes, ..model::Recorded::default() };
+            chunk.trials[index].workload.recording = Some(recorded);
+        }
+        chunk
+    }
+
     fn refusal(text: &str) -> String {
         Chunk::read(text, "chunk-0").expect_err("it is wrong").to_string()
     }
@@ -231,6 +284,36 @@ mod tests {
     fn a_changed_scheduler_is_refused() {
         let text = chunk().text().unwrap().replace("// mine", "// ours");
         assert_eq!(refusal(&text), "chunk-0:2: the text of mine is not what its SHA-256 says");
+    }
+
+    #[test]
+    fn a_recording_travels_once_and_every_trial_has_it() {
+        let text = recorded().text().unwrap();
+        assert_eq!(text.matches("{\"tapes\":").count(), 1);
+        let read = Chunk::read(&text, "chunk-0").unwrap();
+        assert_eq!(read, recorded());
+        let tapes = |trial: &Trial| trial.workload.recording.as_ref()?.tapes.0.clone();
+        let has: Vec<Option<_>> = read.trials.iter().map(tapes).collect();
+        assert_eq!(has, [Some(TAPES.into()), None, Some(TAPES.into())]);
+        // Nothing else has changed.
+        assert!(!chunk().text().unwrap().contains("tapes"));
+    }
+
+    #[test]
+    fn changed_and_lost_tapes_are_refused() {
+        let text = recorded().text().unwrap();
+        let said = refusal(&text.replace("r5 p1", "r6 p1"));
+        assert_eq!(said, "chunk-0:3: the text of the tapes is not what its SHA-256 says");
+        let lines = text.lines().filter(|line| !line.starts_with("{\"tapes\":"));
+        let said = refusal(&lines.collect::<Vec<_>>().join("\n"));
+        assert_eq!(said, "chunk-0: it is not complete: 0 of 1 recordings are there; copy it again");
+        let wrong = TapeText {
+            sha256: model::trial::sha256_hex(b"task 1 a\nw7\n"),
+            text: "task 1 a\nw7\n".into(),
+        };
+        let line = serde_json::to_string(&Definition::Tapes(wrong)).unwrap();
+        let said = refusal(&format!("{line}\n"));
+        assert!(said.starts_with("chunk-0:1: the tapes, line 1: tape 0 names tape 7"), "{said}");
     }
 
     #[test]

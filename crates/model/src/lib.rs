@@ -12,7 +12,7 @@
 //! together. [`progress`] is the events of a running experiment; [`seed`] is the only source of
 //! chance. [`claim`] is a published finding with its tests. [`design`] is what was declared before
 //! an experiment started.
-//! [`tape`] is what the tasks of a recording did.
+//! [`tape`] is what the tasks of a recording did, [`tape_text`] the same on its way to others.
 //! [`source_tree`] names what backends expect in a folder that a workload compiles.
 //! [`text`] makes strangers' words safe for a terminal.
 //!
@@ -34,6 +34,7 @@ pub mod seed;
 pub mod series;
 pub mod source_tree;
 pub mod tape;
+pub mod tape_text;
 pub mod text;
 pub mod total;
 pub mod trace;

@@ -4,18 +4,19 @@
 //! The whole file is TOML. The tapes are a literal string of up to tens of megabytes, so they are
 //! cut off before the head is read, and read by themselves.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::tape::{self, Recorded, TapeFault, Tapes};
 use model::trial::sha256_hex;
-use model::{Seed, Step, Tape, Workload};
+use model::{Seed, Step, Tape, Trial, Workload};
 use play::tapes::played;
 use recording::draw::{self, Length};
 
 use super::SpecError;
 use super::expression::Names;
 use super::source::Places;
-use crate::assets::Asset;
+use crate::assets::{self, Asset};
 use crate::check::TASKS_MAX;
 
 /// The most copies of a recording.
@@ -231,23 +232,48 @@ fn read(text: &str, first: usize, asset: &Asset) -> Result<Vec<Tape>, SpecError>
     Ok(tapes)
 }
 
-/// Gives a trial that came as text the tapes of its workload, from the file that it names. `cpus`
-/// are those of its machine.
+/// Gives trials that came as text, without the tapes of their workloads, those of the files that
+/// they name. Each file is read once.
 ///
 /// # Errors
-/// The file is not here, is wrong, or has other tapes now.
-pub fn fetch(workload: &mut Workload, cpus: u32) -> Result<(), SpecError> {
-    let Some(recorded) = &mut workload.recording else { return Ok(()) };
-    let asset = crate::assets::find(crate::assets::Kind::Workload, &recorded.file, "".as_ref())?;
-    let known = crate::workload::resolve(&asset, &workload.parameters, cpus)?.workload;
-    let known = known.recording.unwrap_or_default();
-    if known.sha256 != recorded.sha256 {
-        let message = format!(
-            "the SHA-256 of its tapes is {}, the trial was planned with {}",
-            known.sha256, recorded.sha256
-        );
-        return Err(SpecError::new(&asset.label, message).hint("plan again"));
+/// A file is not here, is wrong, or has other tapes now.
+pub fn fetch(trials: &mut [Trial]) -> Result<(), SpecError> {
+    let mut known: BTreeMap<String, Tapes> = BTreeMap::new();
+    for trial in trials {
+        let cpus = trial.machine.cpus;
+        let Some(recorded) = &trial.workload.recording else { continue };
+        if recorded.tapes.0.is_some() {
+            continue;
+        }
+        let tapes = match known.get(&recorded.sha256) {
+            Some(tapes) => tapes.clone(),
+            None => of_file(recorded, &trial.workload.parameters, cpus)?,
+        };
+        known.insert(recorded.sha256.clone(), tapes.clone());
+        trial.workload.recording.iter_mut().for_each(|it| it.tapes = tapes.clone());
     }
-    recorded.tapes = known.tapes;
     Ok(())
+}
+
+/// The tapes of the file that a trial names, if they are still the same.
+fn of_file(recorded: &Recorded, parameters: &Names, cpus: u32) -> Result<Tapes, SpecError> {
+    let Recorded { file, sha256, .. } = recorded;
+    let carried = "`fairground plan --chunks` makes trials that carry their tapes";
+    let missing = |why: SpecError| {
+        let message = format!("the trial plays the tapes {sha256} of this file: {}", why.message);
+        SpecError { message, ..why }.hint(format!("bring the file back; {carried}"))
+    };
+    let asset = assets::find(assets::Kind::Workload, file, "".as_ref()).map_err(missing)?;
+    let now = crate::workload::resolve(&asset, parameters, cpus)?.workload;
+    let now = now.recording.unwrap_or_default();
+    if now.sha256 == *sha256 {
+        return Ok(now.tapes);
+    }
+    let message = match now.sha256.as_str() {
+        "" => format!("it has no tapes, the trial was planned with the tapes {sha256}"),
+        other => {
+            format!("the SHA-256 of its tapes is {other}, the trial was planned with {sha256}")
+        }
+    };
+    Err(SpecError::new(&asset.label, message).hint("bring the file back, or plan again"))
 }

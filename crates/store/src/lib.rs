@@ -18,7 +18,8 @@
 //!   session that it resumes, else itself), `experiment`, `plan` (identity of the list of trials),
 //!   `seed`, `command`, `experiment_json`, `started_unix_s`, `fairground`, `origin` (JSON; NULL:
 //!   measured here).
-//! - `sources`, the schedulers' texts: `sha256`, `name`, `files` (JSON: `[[name, text], …]`).
+//! - `sources`, the schedulers' texts, and shared tapes of recordings: `sha256`, `name`, `files`
+//!   (JSON: `[[name, text], …]`).
 //! - `records`, one trial each: `record`, `session`, `trial_id`, `experiment`, `backend`,
 //!   `contestant`, `workload`, `cell`, `machine`, `block`, `boot`, `boot_id`, `boot_position`,
 //!   `position`, `seed`, `kernel_release`, `outcome`, `reason`, `measured_hash`, and as JSON
@@ -128,13 +129,14 @@ pub struct Origin {
     pub seal: String,
 }
 
-/// A scheduler's text, as it was when it was compiled. The store keeps it and never compiles it.
+/// A scheduler's text, as it was when it was compiled, or the tapes of a recording that was shared:
+/// what trials name by SHA-256. The store keeps it and never compiles it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SchedulerSource {
     /// The SHA-256 of all texts one after the other, as trials name it.
     pub sha256: String,
-    /// The scheduler's name.
+    /// The scheduler's name, or the workload's.
     pub name: String,
     /// Names and texts: the file itself, then what it includes, in the order of inclusion.
     pub files: Vec<(String, String)>,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground export csv|series|json|hgrm|trace`: records → other tools' formats.
+//! `fairground export csv|series|json|hgrm|trace|workload`: records → other tools' formats.
+
+mod recording;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -44,6 +46,8 @@ enum What {
     },
     /// The events of one traced trial
     Trace(Trace),
+    /// The recording that trials have played, as a workload file that plays it again
+    Workload(recording::Args),
 }
 
 #[derive(clap::Args)]
@@ -94,6 +98,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
         }
         What::Hgrm { chosen, output } => hgrm(&chosen.records()?, &output)?,
         What::Trace(args) => trace(&args)?,
+        What::Workload(args) => recording::run(&args)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,6 +2,7 @@
 //! `fairground share [EXPERIMENT]`: one small sealed file of an experiment's records.
 
 mod contents;
+mod tapes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -35,6 +36,9 @@ pub struct Args {
     /// Share also the event traces, which may be large
     #[arg(long)]
     traces: bool,
+    /// Share also the tapes of recordings: what each thread did and when, with the threads' names
+    #[arg(long)]
+    tapes: bool,
     /// Only show what would leave this machine
     #[arg(long)]
     dry_run: bool,
@@ -55,13 +59,19 @@ pub fn run(args: Args) -> Result<ExitCode> {
     }
     let sessions = places(args.chosen.by_session(args.traces)?);
     let kept = Store::open_readonly(&args.chosen.store)?.sources()?;
-    let (sources, lost) = sources(sessions.iter().flat_map(|(_, records)| records), kept);
+    let records = || sessions.iter().flat_map(|(_, records)| records);
+    let own = if args.tapes { tapes::texts(records(), &kept)? } else { Vec::new() };
+    let kept_back = if args.tapes { Vec::new() } else { tapes::left_out(records()) };
+    let (mut sources, lost) = sources(records(), kept);
+    sources.extend(own);
+    let lost = lost.into_iter().map(|name| format!("the text of {name}"));
+    let left_out = lost.chain(kept_back).collect();
     let mut shared = Shared {
         about: About {
             by: args.by.clone(),
             note: args.note.clone(),
             fairground: execution::VERSION.into(),
-            left_out: lost.into_iter().map(|name| format!("the text of {name}")).collect(),
+            left_out,
         },
         sources,
         sessions,
@@ -120,6 +130,12 @@ fn write(args: &Args, shared: &Shared) -> Result<ExitCode> {
     let path = args.output.clone().unwrap_or_else(usual);
     let bytes = shared.pack()?;
     contents::lines(shared).iter().for_each(output::tell);
+    if shared.records().any(|record| record.trial.workload.recording.is_some()) {
+        output::tell(tapes::ADVICE);
+        // Tapes can be more than what anybody reads.
+        let read = Shared::unpack(&bytes);
+        read.map_err(|why| bad_input(format!("it cannot be shared with its tapes: {why}")))?;
+    }
     if args.dry_run {
         output::tell(format_args!("not written: {}, because of --dry-run", path.display()));
         return Ok(ExitCode::SUCCESS);
@@ -128,9 +144,12 @@ fn write(args: &Args, shared: &Shared) -> Result<ExitCode> {
     out.write_all(&bytes)?;
     out.flush()?;
     let (trials, texts) = (shared.records().count(), shared.sources.len());
-    let kib = bytes.len().div_ceil(1024);
+    let recordings = tapes::count(shared.records(), &shared.sources);
+    let (texts, kib) = (texts - recordings, bytes.len().div_ceil(1024));
+    let recordings =
+        if recordings > 0 { format!(", recordings: {recordings}") } else { String::new() };
     output::tell(format_args!(
-        "wrote {}: {trials} trials, texts of schedulers: {texts}, {kib} KiB",
+        "wrote {}: {trials} trials, texts of schedulers: {texts}{recordings}, {kib} KiB",
         path.display()
     ));
     Ok(ExitCode::SUCCESS)

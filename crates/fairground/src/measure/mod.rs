@@ -8,8 +8,9 @@
 //!
 //! Read in this order: [`claimable`] counts comparisons as `stats::compare` will; [`aa`] has the
 //! A/A trials and [`visible`] what follows from them; [`budget`] and [`precision`] decide the
-//! number of blocks, with [`block_count`]; [`session`] runs trials and keeps their records, [`far`]
-//! has them run on other machines.
+//! number of blocks, with [`block_count`]; [`session`] runs trials and keeps their records, unless
+//! [`recorded`] finds that a recording is another one than before; [`far`] has them run on other
+//! machines.
 //!
 //! What is not here: the command line, and printing. The number of blocks never depends on which
 //! contestant is better.
@@ -20,6 +21,7 @@ pub mod budget;
 pub mod claimable;
 pub mod far;
 pub mod precision;
+pub mod recorded;
 pub mod session;
 pub mod visible;
 

@@ -17,7 +17,7 @@ use store::{Filter, Holder, PlanLock, SchedulerSource, Session, Store};
 
 use super::claimable::ClaimableComparisons;
 use super::far::{self, Far, Place};
-use super::{Ended, Execution};
+use super::{Ended, Execution, recorded};
 use crate::planned_experiment::PlannedExperiment;
 use crate::records::Chosen;
 use crate::{command_line, dates};
@@ -88,7 +88,7 @@ impl<'a> Sessions<'a> {
         let Some(_lock) = self.lock(&store, planned)? else { return Ok(Ended::Interrupted) };
         let session = self.session(&store, planned, continues)?;
         let left = left(&store, planned, session.family)?;
-        let earlier = earlier_records(&store, session.family)?;
+        let earlier = earlier_records(&store, session.family)?.with_tapes_of(&planned.trials);
         store.keep_sources(&sources(planned))?;
         let id = store.begin(&session)?;
         self.remark(planned, remarks);
@@ -145,6 +145,9 @@ impl<'a> Sessions<'a> {
             Continues::AsAsked if !self.execution.resume => None,
             Continues::AsAsked | Continues::Earlier => earlier(store, &plan)?,
         };
+        if campaign.is_none() && self.execution.resume {
+            recorded::refuse_others(store, &planned.experiment)?;
+        }
         Ok(Session {
             id: 0,
             family: campaign,

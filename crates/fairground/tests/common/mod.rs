@@ -33,6 +33,38 @@ name = "sleeper"
 steps = [{ run_us = 100 }, { sleep_us = 2000 }]
 "#;
 
+/// A workload with the tapes of a recording.
+pub const RECORDED: &str = r#"duration_us = 50000
+
+[[task]]
+name = "worker"
+count = 2
+repeat = 1
+steps = ["tape"]
+
+[recording]
+source = "a test"
+cpus = 2
+length_us = 50000
+tapes = '''
+task 1 worker
+r1000000 p1 s2000000 r1000000
+task 2 worker
+w0 r2000000
+'''
+"#;
+
+/// A plan for the simulator: a workload under `vtime` and another scheduler, in so many blocks.
+pub const fn simulated(
+    workload: &'static str,
+    other: &'static str,
+    blocks: &'static str,
+) -> [&'static str; 10] {
+    let [on, sim, named, first, second] =
+        ["--on", "sim", "--workload", "--scheduler", "--scheduler"];
+    [on, sim, named, workload, first, "vtime", second, other, "--blocks", blocks]
+}
+
 impl Bench {
     pub fn new() -> Bench {
         let bench = Bench { folder: tempfile::tempdir().expect("a temporary folder") };

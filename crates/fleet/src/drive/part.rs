@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use execution::objects::Sources;
-use model::{Clock, Record, Trial};
+use model::{Clock, Record, Trial, tape_text};
 
 use crate::campaign_folder::{RECORDS, TRIALS};
 use crate::chunk::Chunk;
@@ -110,6 +110,8 @@ impl Files<'_> {
         let begun = known.iter().filter(|record| boots.contains(&record.trial.boot));
         let begun: Vec<&Record> = begun.filter(|record| is_counted(&record.trial)).collect();
         let mut trials: Vec<Trial> = begun.iter().map(|record| record.trial.clone()).collect();
+        let lack = trials.iter_mut().map(|trial| &mut trial.workload);
+        tape_text::lend(self.plan.iter().map(|trial| &trial.workload), lack);
         trials.extend(part.trials.iter().cloned());
         trials.sort_by_key(|trial| trial.position);
         let lines: Result<Vec<String>> = begun.into_iter().map(records_file::line).collect();

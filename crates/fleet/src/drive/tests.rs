@@ -248,3 +248,22 @@ fn an_interrupted_campaign_cancels_and_goes_on_later() {
     expect_all_once(&came, 8);
     assert_eq!(came.submitted, [2]);
 }
+
+#[test]
+fn a_boot_that_had_begun_is_sent_with_its_tapes() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut boot = trials(&[0, 0, 0, 0]);
+    boot.iter_mut().for_each(|trial| trial.machine.clock = model::Clock::Virtual);
+    // Only the trial that has its record plays one, and a record has no tapes.
+    let text = "task 1 a\nr5\n";
+    boot[0].workload.recording = Some(model::Recorded {
+        sha256: model::trial::sha256_hex(text.as_bytes()),
+        tapes: model::tape::Tapes(Some(text.into())),
+        ..model::Recorded::default()
+    });
+    let came = campaign(folder.path(), &boot, Some(4), &[Fate::DiesHalfway]);
+    expect_all_once(&came, 4);
+    let chunk = std::fs::read_to_string(folder.path().join("chunk-1.trials.jsonl")).unwrap();
+    let first = Chunk::read(&chunk, "chunk").unwrap().trials.remove(0);
+    assert_eq!(first.workload.recording.unwrap().tapes.0.as_deref(), Some(text));
+}

@@ -2,7 +2,7 @@
 //! rt-app's own examples, as its Debian package installs them.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use expect_test::expect;
 
@@ -10,17 +10,16 @@ use super::asset;
 use crate::expression::Names;
 use crate::workload;
 
-const FOLDER: &str = "/usr/share/doc/rt-app/examples";
+#[path = "../../../../tests/rtapp_examples.rs"]
+mod installed;
+use installed::FOLDER;
 
 #[test]
 fn rtapps_own_examples_are_accepted_or_refused_with_a_reason() {
-    let mut files = Vec::new();
-    collect(Path::new(FOLDER), &mut files);
+    let files = installed::files();
     if files.is_empty() {
-        eprintln!("skipped: rt-app is not installed (apt install rt-app)");
         return;
     }
-    files.sort();
     let lines: Vec<String> = files.iter().map(|file| verdict(file)).collect();
     expect![[r#"
         browser-long.json: ok, 9 tasks
@@ -48,17 +47,6 @@ fn rtapps_own_examples_are_accepted_or_refused_with_a_reason() {
         video-long.json: ok, 17 tasks
         video-short.json: ok, 17 tasks
     "#]].assert_eq(&(lines.join("\n") + "\n"));
-}
-
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            collect(&path, files);
-        } else if path.extension().is_some_and(|ending| ending == "json") {
-            files.push(path);
-        }
-    }
 }
 
 /// `file: ok (tasks)` or the error.

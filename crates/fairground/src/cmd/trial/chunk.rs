@@ -30,16 +30,17 @@ pub(super) fn run(file: &Path, args: &Args) -> Result<ExitCode> {
     }
     refuse_others(&chunk.trials, &known)?;
     let done: BTreeSet<String> = known.iter().map(|record| record.trial.id()).collect();
+    let earlier = Earlier::new(known).with_tapes_of(&chunk.trials);
     chunk.trials.retain(|trial| !done.contains(&trial.id()));
     let mut keep = |record: &Record| match &mut out {
         Some(out) => out.append(record),
         None => output::print(&records_file::line(record)?),
     };
-    let complete = execute(&chunk, known, args, &mut keep)?;
+    let complete = execute(&chunk, earlier, args, &mut keep)?;
     Ok(if complete { ExitCode::SUCCESS } else { exit::interrupted() })
 }
 
-fn execute(chunk: &Chunk, known: Vec<Record>, args: &Args, keep: &mut Keep<'_>) -> Result<bool> {
+fn execute(chunk: &Chunk, earlier: Earlier, args: &Args, keep: &mut Keep<'_>) -> Result<bool> {
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
     let sources = chunk.sources(folder.path())?;
     let prepared = objects::prepare_part(&chunk.trials, &chunk.carried, &sources)?;
@@ -48,7 +49,7 @@ fn execute(chunk: &Chunk, known: Vec<Record>, args: &Args, keep: &mut Keep<'_>) 
         sources,
         jobs: args.jobs,
         offline: args.offline,
-        earlier: Earlier::new(known),
+        earlier,
         executable: None,
     };
     one::several(&chunk.trials, &prepared, &settings, keep, &mut output::notes)
@@ -63,10 +64,7 @@ fn read(file: &Path) -> Result<Chunk> {
     };
     let mut chunk =
         Chunk::read(&text.map_err(|fault| bad_input(format!("{name}: {fault}")))?, &name)?;
-    chunk
-        .trials
-        .iter_mut()
-        .try_for_each(|trial| spec::tapes::fetch(&mut trial.workload, trial.machine.cpus))?;
+    spec::tapes::fetch(&mut chunk.trials)?;
     Ok(chunk)
 }
 

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `fairground export workload NAME`: the recording that records name, as a workload file that
+//! plays it again. Its tapes came with a shared file, or are in the file that was played.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use model::tape_text::TapeText;
+use model::{Recorded, Trial, Workload};
+use store::{Filter, SchedulerSource, Store};
+
+use crate::exit::bad_input;
+use crate::{output, records};
+
+/// Parameters that have changed the tapes already.
+const SCALES: [&str; 2] = ["copies", "speed_percent"];
+
+/// The fewest digits of a SHA-256 that name a recording.
+const DIGITS_MIN: usize = 6;
+
+/// Options of `export workload`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The workload of a recording, as tables have it; or the beginning of its tapes' SHA-256
+    name: String,
+    /// The store
+    #[arg(long, value_name = "FILE", default_value = execution::locations::STORE)]
+    store: PathBuf,
+    /// The file to write instead of standard output; name it like the workload to play the same
+    /// trials
+    #[arg(short, long, value_name = "FILE.toml")]
+    output: Option<PathBuf>,
+}
+
+/// Writes the file.
+///
+/// # Errors
+/// When the store has no such recording, or nobody has its tapes.
+pub fn run(args: &Args) -> Result<()> {
+    let store = Store::open_readonly(&args.store)?;
+    let mut trial = find(&store, &args.name)?;
+    let tapes = tapes(&store.sources()?, &mut trial, &args.store)?;
+    let text = text(&trial.workload, &tapes.text)?;
+    let mut out = output::writer(args.output.as_ref())?;
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
+}
+
+fn find(store: &Store, name: &str) -> Result<Trial> {
+    let mut found: BTreeMap<String, Trial> = BTreeMap::new();
+    for record in records::read(store, &Filter::default())? {
+        if let Some(recorded) = wanted(&record.trial.workload, name) {
+            found.insert(recorded.sha256.clone(), record.trial);
+        }
+    }
+    let path = store.path().display();
+    let names: Vec<String> = found
+        .iter()
+        .map(|(sha256, trial)| format!("{sha256} ({})", trial.workload.cell()))
+        .collect();
+    match found.len() {
+        0 => Err(bad_input(format!("{path}: no record plays a recording named '{name}'"))),
+        1 => Ok(found.into_values().next().expect("one was counted")),
+        _ => Err(bad_input(format!(
+            "{path}: several recordings are named '{name}'; name one by its SHA-256: {}",
+            names.join(", ")
+        ))),
+    }
+}
+
+/// The recording of a workload, if the name is the workload's, its cell's or that of the tapes.
+fn wanted<'a>(workload: &'a Workload, name: &str) -> Option<&'a Recorded> {
+    let recorded = workload.recording.as_ref()?;
+    let is_hash = name.len() >= DIGITS_MIN && recorded.sha256.starts_with(name);
+    (is_hash || workload.name == name || workload.cell() == name).then_some(recorded)
+}
+
+fn tapes(kept: &[SchedulerSource], trial: &mut Trial, store: &Path) -> Result<TapeText> {
+    let place = |why: String| bad_input(format!("{}: {why}", store.display()));
+    if trial.workload.program.is_some() {
+        return Err(place("its workload starts a program; only recordings are exported".into()));
+    }
+    let recorded = trial.workload.recording.clone().unwrap_or_default();
+    let (sha256, file) = (recorded.sha256, recorded.file);
+    let kept = kept.iter().find(|source| source.sha256 == sha256);
+    let own = kept.map(|source| source.files.iter().map(|(_, text)| text.as_str()).collect());
+    let tapes = match own {
+        Some(text) => TapeText { sha256, text },
+        None if spec::tapes::fetch(std::slice::from_mut(trial)).is_ok() => {
+            TapeText::of([&trial.workload]).into_iter().next().unwrap_or_default()
+        }
+        None => {
+            return Err(place(format!(
+                "the tapes {sha256} did not come with it, and {file} does not have them here; \
+                 their owner shares them with `fairground share --tapes`"
+            )));
+        }
+    };
+    tapes.check().map_err(place)?;
+    Ok(tapes)
+}
+
+/// The workload's file. Numbers are those of the trials: expressions were evaluated.
+fn text(workload: &Workload, tapes: &str) -> Result<String> {
+    let mut workload = workload.clone();
+    workload.parameters.retain(|name, _| !SCALES.contains(&name.as_str()));
+    let recorded = workload.recording.take().unwrap_or_default();
+    let (mut head, mut own) =
+        (toml::Table::try_from(&workload)?, toml::Table::try_from(&recorded)?);
+    // A file's name and content say these.
+    head.remove("name");
+    ["file", "sha256"].iter().for_each(|name| drop(own.remove(*name)));
+    let (head, own) = (toml::to_string(&head)?, toml::to_string(&own)?);
+    Ok(format!(
+        "# Written by fairground export workload.\n{head}\n[recording]\n{own}\
+         tapes = '''\n{tapes}'''\n"
+    ))
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `--resume` of a plan whose recordings have changed or moved: it would begin anew without a word.
+
+use anyhow::Result;
+use model::{Experiment, Recorded, Workload};
+use store::{Session, Store};
+
+use crate::exit::bad_input;
+
+/// Refuses to begin anew if the last campaign with a recording of the same name had other tapes, or
+/// had them in another file.
+///
+/// # Errors
+/// Which file, with the SHA-256 of its tapes now and then.
+pub fn refuse_others(store: &Store, experiment: &Experiment) -> Result<()> {
+    let sessions = store.sessions()?;
+    let own: Vec<&Session> = sessions.iter().filter(|session| session.origin.is_none()).collect();
+    for workload in &experiment.workloads {
+        let Some(now) = &workload.recording else { continue };
+        let earlier =
+            own.iter().rev().find_map(|session| Some((session.id, like(session, workload)?)));
+        if let Some((session, then)) = earlier
+            && let Some(why) = difference(now, then, session)
+        {
+            let path = store.path().display();
+            return Err(bad_input(format!(
+                "--resume: {path}: {why}; bring the file back, or run without --resume to begin a \
+                 new campaign"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The recording of a session's workload with the same name and parameters.
+fn like<'a>(session: &'a Session, wanted: &Workload) -> Option<&'a Recorded> {
+    let same =
+        |known: &&Workload| known.name == wanted.name && known.parameters == wanted.parameters;
+    session.experiment.workloads.iter().find(same)?.recording.as_ref()
+}
+
+fn difference(now: &Recorded, then: &Recorded, session: i64) -> Option<String> {
+    let (file, sha256) = (&now.file, &now.sha256);
+    if then.sha256 != *sha256 {
+        return Some(format!(
+            "the SHA-256 of the tapes of {file} is {sha256}, session {session} was planned with {} \
+             of {}",
+            then.sha256, then.file
+        ));
+    }
+    (then.file != *file).then(|| {
+        format!(
+            "session {session} has the tapes {sha256} from the file {}, now they are in {file}, \
+             and the identity of a trial has the name of the file",
+            then.file
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded(file: &str, sha256: &str) -> Recorded {
+        Recorded { file: file.into(), sha256: sha256.into(), ..Recorded::default() }
+    }
+
+    #[test]
+    fn changed_and_moved_tapes_are_named() {
+        let now = recorded("./mine.toml", "aa");
+        assert_eq!(difference(&now, &now, 3), None);
+        let said = difference(&now, &recorded("./mine.toml", "bb"), 3).unwrap();
+        let words = "the tapes of ./mine.toml is aa, session 3 was planned with bb of ./mine.toml";
+        assert!(said.ends_with(words), "{said}");
+        let said = difference(&now, &recorded("old/mine.toml", "aa"), 3).unwrap();
+        let words =
+            "session 3 has the tapes aa from the file old/mine.toml, now they are in ./mine";
+        assert!(said.starts_with(words), "{said}");
+    }
+}
