@@ -338,7 +338,7 @@ fn each_kind_of_node_is_a_machine() {
     let mut wrong = bench.fairground(&fleet("slurm:kinds=epyc"));
     let said = stderr(&wrong.env("SLURM_CONF", cluster.conf()).assert().code(2));
     assert!(said.contains("kinds=epyc: no node has this feature"), "{said}");
-    let simulated = [&SLOW[..], &["--fleet", "slurm:kinds=small"]].concat();
+    let simulated = [&slow_run("far.db")[..], &["--fleet", "slurm:kinds=small"]].concat();
     let mut wrong = bench.fairground(&simulated);
     let said = stderr(&wrong.env("SLURM_CONF", cluster.conf()).assert().code(2));
     assert!(said.contains("write --on live, and no --machine"), "{said}");
