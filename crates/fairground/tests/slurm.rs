@@ -260,6 +260,19 @@ fn may_hide() -> bool {
     output.is_ok_and(|output| output.status.success())
 }
 
+/// A recording is played on nodes that do not see its file.
+fn expect_recordings_to_travel(bench: &Bench, cluster: &Cluster) {
+    bench.write("mine.toml", common::RECORDED);
+    let plan = simulated("./mine.toml", "fifo", "6");
+    let run = |store| [&["run", "--store", store], &plan[..]].concat();
+    bench.run(&run("mine.db")).success();
+    let far = [&run("far_mine.db")[..], &["--fleet", "slurm:files=sent"]].concat();
+    bench.fairground(&far).env("SLURM_CONF", cluster.conf()).assert().success();
+    bench.run(&["compare", "--identical", "mine.db", "far_mine.db"]).success();
+    let records = bench.records("far_mine.db");
+    assert!(records.len() == 12 && records.iter().all(|record| record.outcome.is_ok()));
+}
+
 #[test]
 fn nodes_without_a_shared_file_system_get_what_they_need() {
     let bench = bench();
@@ -279,6 +292,7 @@ fn nodes_without_a_shared_file_system_get_what_they_need() {
     bench.fairground(&run).env("SLURM_CONF", cluster.conf()).assert().success();
     expect_identical(&bench);
     expect_tidy(&bench, &cluster);
+    expect_recordings_to_travel(&bench, &cluster);
     if ready(&[]) {
         // A boot with a scheduler that is not built in.
         let boot = [&BOOTS[..8], &["./mine.bpf.c", "--blocks", "1", "--exploratory"]].concat();
