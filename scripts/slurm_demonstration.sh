@@ -5,13 +5,13 @@
 #
 #   slurm_demonstration.sh FAIRGROUND DIR [BLOCKS [BOOTS]]
 #
-# A block has two simulated trials, and there is one trial in each boot; without numbers 10,000 and
-# 12. DIR is new.
+# A block has 200 simulated trials, of two schedulers in 100 cells, and there is one trial in each
+# boot; without numbers 100 and 12. DIR is new.
 set -eu
 
 fairground=$(realpath "$1")
 scripts=$(dirname "$(realpath "$0")")
-blocks=${3:-10000}
+blocks=${3:-100}
 boots=${4:-12}
 mkdir "$2"
 cd "$2"
@@ -20,6 +20,10 @@ cat >tiny.toml <<'END'
 about = "two hogs and a sleeper for a moment"
 duration_us = 50000
 
+[parameters]
+# The sleeper's work, µs.
+work_us = 100
+
 [[task]]
 name = "hog"
 count = 2
@@ -27,10 +31,11 @@ steps = [{ run_us = 1000 }]
 
 [[task]]
 name = "sleeper"
-steps = [{ run_us = 100 }, { sleep_us = 2000 }]
+steps = [{ run_us = "= work_us" }, { sleep_us = 2000 }]
 END
 
-simulated="--on sim --workload ./tiny.toml --scheduler vtime --scheduler fifo --blocks $blocks"
+workload="./tiny.toml work_us=$(seq -s , 10 10 1000)"
+simulated="--on sim --scheduler vtime --scheduler fifo --blocks $blocks"
 booted="--on vm --machine uniprocessor --workload ./tiny.toml --scheduler vtime --blocks $boots
     --exploratory"
 
@@ -97,7 +102,7 @@ running_on() { # running_on NODE
 # The simulated plan again, while a job, a node and the program itself are killed.
 accidents() {
     # shellcheck disable=SC2086 # a list of words
-    setsid "$fairground" run --store accidents.db $simulated --fleet slurm \
+    setsid "$fairground" run --store accidents.db --workload "$workload" $simulated --fleet slurm \
         >accidents.out 2>accidents.err &
     program=$!
     sleep 5
@@ -110,7 +115,7 @@ accidents() {
     kill -TERM "$program" && echo "accident: cancelled the campaign"
     wait "$program" || echo "its exit code: $?"
     # shellcheck disable=SC2086
-    timed accidents $simulated --fleet slurm --resume
+    timed accidents --workload "$workload" $simulated --fleet slurm --resume
     grep 'already in the store' accidents.err
 }
 
@@ -119,11 +124,11 @@ trap '"$scripts/slurm_loopback.sh" stop cluster' EXIT
 export SLURM_CONF="$PWD/cluster/slurm.conf"
 
 # shellcheck disable=SC2086
-timed here $simulated
+timed here --workload "$workload" $simulated
 here=$took here_cpu=$cpu
 # shellcheck disable=SC2086
-timed fleet $simulated --fleet slurm
-side_by_side "simulated" $((blocks * 2))
+timed fleet --workload "$workload" $simulated --fleet slurm
+side_by_side "simulated" $((blocks * 200))
 "$fairground" compare --identical here.db fleet.db
 
 # Some of what a boot needs is kept for the next one.
