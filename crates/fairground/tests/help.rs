@@ -137,7 +137,8 @@ fn run_has_help() {
                                        this many percent, judged by A/A trials
               --fleet <FLEET>          Let a cluster run the trials: slurm, or
                                        slurm:KEY=VALUE,… with files=shared|sent,
-                                       chunk=TRIALS, seconds=N, constraint=FEATURES
+                                       chunk=TRIALS, seconds=N, constraint=FEATURES,
+                                       kinds=FEATURE+FEATURE…
               --no-aa                  No A/A trials before real time is measured
           -h, --help                   Print help
     "#]]
