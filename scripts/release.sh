@@ -31,7 +31,9 @@ binary() {
     cargo fetch --locked --quiet
     # Paths of this repository are relative in the binary already. To replace them would give cargo
     # other flags, and so other names of symbols, in each folder.
-    rust="" c=""
+    # The linker strips: names of symbols differ, and its identity of the build is a hash of them
+    # too.
+    rust="-Cstrip=symbols" c=""
     for registry in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do
         rust="$rust --remap-path-prefix=$registry=/crates"
         c="$c -ffile-prefix-map=$registry=/crates"

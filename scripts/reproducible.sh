@@ -18,10 +18,12 @@ sources=$(mktemp -d)
 trap 'rm -rf "$sources"' EXIT
 trap 'exit 130' INT TERM
 
+commit=$(git rev-parse HEAD)
 for name in one two; do
     clone=$sources/$name-source
     if [ "$name" = two ]; then clone=$sources/$name/deeper/source; fi
     git clone --quiet . "$clone"
+    git -C "$clone" checkout --quiet --detach "$commit"
     if [ "$name" != one ] && [ -n "${SHARED:-}" ]; then
         mkdir -p "$clone/target"
         cp -a "$sources/one-source/target/release-build" "$clone/target/"
