@@ -36,7 +36,7 @@ struct BootRunner<'a, 'sink> {
     /// Where states of guests are kept.
     saved: PathBuf,
     earlier: &'a Earlier,
-    /// For several CPUs in virtual time.
+    /// For virtual time.
     emulator: Option<Emulator>,
     sink: &'a Sink<'sink>,
 }
@@ -227,6 +227,7 @@ impl BootRunner<'_, '_> {
     fn run_one(&self, planned: &PlannedBoot) -> Result<()> {
         let trials = &planned.trials;
         let first = &trials[0];
+        self.refuse_other_emulator(planned)?;
         let together = |why| anyhow!("the workloads of one boot together: {why}");
         let packed = self.packed(trials).map_err(together)?;
         let mut files = objects::guest_files(self.objects)?;
@@ -279,6 +280,23 @@ impl BootRunner<'_, '_> {
             }
             Event::Note(note) => self.sink.progress(&Progress::Note(&note)),
         }
+    }
+
+    /// Two emulators do not count alike, so their records are never in one campaign.
+    fn refuse_other_emulator(&self, boot: &PlannedBoot) -> Result<()> {
+        let Some(known) = self.earlier.counted_by(boot) else { return Ok(()) };
+        let now = match &self.emulator {
+            Some(emulator) => emulator.identity(),
+            None => vm::qemu::version()?,
+        };
+        if known == now {
+            return Ok(());
+        }
+        Err(bad_input(format!(
+            "this campaign's instructions were counted by {known}, and {now} would count the \
+             rest: numbers of two emulators are not pooled; run without --resume to begin a new \
+             campaign"
+        )))
     }
 
     /// Records of two guests' images are never in one campaign.

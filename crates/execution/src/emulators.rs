@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The emulator for several CPUs in virtual time: which trials need it, and whether it is here.
+//! The emulator of virtual time: which trials run on it, which need it, and whether it is here.
 
 use std::path::Path;
 
 use anyhow::Result;
-use model::Trial;
+use model::{Clock, Trial};
 use vm::emulator::{self, Emulator};
 
 use crate::refusal::bad_input;
 
-/// Whether this trial runs on the emulator.
+/// Whether this trial runs on the emulator, if it is here.
+fn uses_it(trial: &Trial) -> bool {
+    trial.backend.boots_kernels() && trial.machine.clock == Clock::Virtual
+}
+
+/// Whether this trial cannot run without it.
 fn needs_it(trial: &Trial) -> bool {
     trial.backend.boots_kernels() && trial.machine.counts_several_cpus()
 }
 
-/// The emulator, if one of the trials needs it and it was built.
+/// The emulator, if one of the trials uses it and it was built.
 pub(crate) fn of(trials: &[Trial], home: &Path) -> Result<Option<Emulator>> {
-    if trials.iter().any(needs_it) { emulator::find(home) } else { Ok(None) }
+    if trials.iter().any(uses_it) { emulator::find(home) } else { Ok(None) }
 }
 
 /// Why the trial cannot run without the emulator.
@@ -44,7 +49,7 @@ pub fn check(trials: &[Trial], home: Option<&Path>) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use model::{Backend, Clock, Contestant, Machine, SchedulerChoice, Seed, Workload};
+    use model::{Backend, Contestant, Machine, SchedulerChoice, Seed, Workload};
 
     use super::*;
 

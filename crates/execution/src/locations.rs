@@ -2,7 +2,6 @@
 //! Where files are unless the user says otherwise: stores, kernels, compiled schedulers, source
 //! trees.
 
-use std::env;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -12,17 +11,12 @@ use crate::refusal::bad_input;
 /// The default of `--store`, in the current folder.
 pub const STORE: &str = "fairground.db";
 
-/// The folder for what is expensive to get: `$FAIRGROUND_HOME`, else `$XDG_DATA_HOME/fairground`,
-/// else `~/.local/share/fairground`.
+/// See [`vm::home::data_folder`].
 ///
 /// # Errors
 /// When none of the three variables is set.
 pub fn data_folder() -> Result<PathBuf> {
-    let folder =
-        |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    folder("FAIRGROUND_HOME")
-        .or_else(|| folder("XDG_DATA_HOME").map(|data| data.join("fairground")))
-        .or_else(|| folder("HOME").map(|home| home.join(".local/share/fairground")))
+    vm::home::data_folder()
         .ok_or_else(|| bad_input("neither FAIRGROUND_HOME nor HOME is set; set FAIRGROUND_HOME"))
 }
 

@@ -16,6 +16,9 @@ use vm::Resume;
 /// The fact that names the guest's image in a record.
 const IMAGE: &str = "guest_image";
 
+/// The facts that name what counted a guest's instructions: the emulator, else the installed QEMU.
+const COUNTED_BY: [&str; 2] = ["emulator", "qemu"];
+
 /// What the campaign has measured before, for the boots that are left.
 #[derive(Clone, Debug, Default)]
 pub struct Earlier {
@@ -56,6 +59,13 @@ impl Earlier {
                 && (trial.boot == first.boot || self.carried_in(trial.boot) == wanted)
         };
         self.records.iter().filter(is_alike).find_map(|record| image(&record.provenance))
+    }
+
+    /// What has counted the instructions of such guests.
+    pub fn counted_by(&self, boot: &PlannedBoot) -> Option<&str> {
+        let machine = &boot.trials[0].machine.name;
+        let alike = self.records.iter().filter(|record| record.trial.machine.name == *machine);
+        alike.into_iter().find_map(|record| counted_by(&record.provenance))
     }
 
     fn carried_in(&self, boot: u32) -> BTreeSet<(&[String], &str)> {
@@ -99,6 +109,10 @@ fn carried<'a>(trials: impl Iterator<Item = &'a Trial>) -> BTreeSet<(&'a [String
 
 fn image(provenance: &Provenance) -> Option<&str> {
     provenance.kernel_facts.get(IMAGE).map(String::as_str)
+}
+
+fn counted_by(provenance: &Provenance) -> Option<&str> {
+    COUNTED_BY.iter().find_map(|name| provenance.kernel_facts.get(*name)).map(String::as_str)
 }
 
 /// A boot with all trials that shared it.
@@ -234,6 +248,20 @@ mod tests {
         let command = vec!["hackbench".into()];
         later.workload.program = Some(model::Program { command, ..model::Program::default() });
         assert_eq!(earlier.image(&earlier.boot(vec![later])), None);
+    }
+
+    #[test]
+    fn the_emulator_counts_if_it_is_named() {
+        let mut made = record(5, Outcome::Ok, "virtual-3", 0);
+        let counted_by = |made: &Record| {
+            let earlier = Earlier::new(vec![made.clone()]);
+            earlier.counted_by(&earlier.boot(vec![trial(6)])).map(str::to_owned)
+        };
+        assert_eq!(counted_by(&made), None);
+        made.provenance.kernel_facts.insert("qemu".into(), "QEMU 10".into());
+        assert_eq!(counted_by(&made).as_deref(), Some("QEMU 10"));
+        made.provenance.kernel_facts.insert("emulator".into(), "with patches".into());
+        assert_eq!(counted_by(&made).as_deref(), Some("with patches"));
     }
 
     #[test]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The emulator for several CPUs in virtual time: QEMU's source package with our patches.
+//! The emulator for virtual time: QEMU's source package with our patches.
 //!
 //! ```text
 //! emulator/qemu.toml ─► source (the mirror's package) ─► tree (patches applied) ─► configure

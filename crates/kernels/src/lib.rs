@@ -9,7 +9,7 @@
 //!
 //! Read in this order: [`definition`], `patches` (found by SHA-256), `source` and `tree` (what is
 //! compiled), `config` and [`needs`] (how), `tools`, `job` and `make` (by what), [`build`] (the
-//! steps). [`emulator`] builds the QEMU for several CPUs in virtual time in the same way.
+//! steps). [`emulator`] builds the QEMU for virtual time in the same way.
 //!
 //! What is not here: kernels that are downloaded, and booting (`vm`).
 

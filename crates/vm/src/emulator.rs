@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The emulator for several CPUs in virtual time: a QEMU with our patches, kept by content in
-//! `<home>/emulators/<content>/{qemu-system-x86_64,emulator.json}`.
+//! The emulator of virtual time: a QEMU with our patches, kept by content in
+//! `<home>/emulators/<content>/{qemu-system-x86_64,emulator.json}`. Several CPUs need it; one CPU
+//! runs on the installed QEMU where it is missing.
 //!
 //! What is not here: building it (`kernels`).
 
@@ -17,12 +18,14 @@ use crate::qemu::PROGRAM;
 pub const DEFINITION: &str = include_str!("../../../emulator/qemu.toml");
 
 /// The patches in their order, each with its file name.
-pub const SERIES: [(&str, &str); 5] = [
-    ("0001-icount-quantum.patch", include_str!("../../../emulator/0001-icount-quantum.patch")),
-    ("0002-i386-rdtsc.patch", include_str!("../../../emulator/0002-i386-rdtsc.patch")),
-    ("0003-i386-pause.patch", include_str!("../../../emulator/0003-i386-pause.patch")),
-    ("0004-tests.patch", include_str!("../../../emulator/0004-tests.patch")),
-    ("0005-configs.patch", include_str!("../../../emulator/0005-configs.patch")),
+pub const SERIES: [(&str, &str); 7] = [
+    ("0001-icount-halted.patch", include_str!("../../../emulator/0001-icount-halted.patch")),
+    ("0002-icount-quantum.patch", include_str!("../../../emulator/0002-icount-quantum.patch")),
+    ("0003-i386-rdtsc.patch", include_str!("../../../emulator/0003-i386-rdtsc.patch")),
+    ("0004-i386-pause.patch", include_str!("../../../emulator/0004-i386-pause.patch")),
+    ("0005-icount-migration.patch", include_str!("../../../emulator/0005-icount-migration.patch")),
+    ("0006-tests.patch", include_str!("../../../emulator/0006-tests.patch")),
+    ("0007-configs.patch", include_str!("../../../emulator/0007-configs.patch")),
 ];
 
 /// What makes it.

@@ -11,8 +11,8 @@
 //! trials' workloads need, [`initramfs`] packs it with the running program as `/init`, `arguments`
 //! describes the machine, `start` starts it in one of two ways, [`saved`] keeps the states of
 //! guests that are ready, `control` tells QEMU to save and to go on, [`orders`] are what a ready
-//! guest is told, [`qemu`] is the process, [`emulator`] is the QEMU for several CPUs in virtual
-//! time, `silence` measures how long the guest has said nothing, [`guest`] runs inside it,
+//! guest is told, [`qemu`] is the process, [`emulator`] is the QEMU of virtual time, [`home`] is
+//! where what is expensive to get is kept, `silence` measures how long the guest has said nothing, [`guest`] runs inside it,
 //! [`channel`] carries records out of it, and [`run_trials`] makes sure that every trial gets
 //! exactly one record.
 //!
@@ -25,6 +25,7 @@ mod console;
 mod control;
 pub mod emulator;
 pub mod guest;
+pub mod home;
 pub mod initramfs;
 pub mod installed;
 pub mod kernels;

@@ -32,7 +32,7 @@ pub struct BootRequest<'a> {
     pub files: Vec<(String, Vec<u8>)>,
     /// The accelerator that the user chose.
     pub accelerator: Accelerator,
-    /// The emulator for several CPUs in virtual time; other machines do not use it.
+    /// The emulator; machines with a real clock do not use it.
     pub emulator: Option<&'a Emulator>,
     /// Where states of guests are kept, see [`crate::saved`]; `None`: nowhere.
     pub saved: Option<PathBuf>,
@@ -82,7 +82,7 @@ pub(crate) struct Setup<'a> {
     pub request: &'a BootRequest<'a>,
     /// The accelerator in use, never `Auto`.
     pub accelerator: Accelerator,
-    /// The emulator, if this machine needs it; else it is the installed QEMU.
+    /// The emulator, if it executes this machine; else the installed QEMU does.
     pub emulator: Option<&'a Emulator>,
     /// First line of `qemu --version`.
     pub qemu_version: String,

@@ -60,12 +60,20 @@ impl<'a> Parts<'a> {
             &request.kernel.sha256,
             &self.image.sha256,
             &self.image.message,
-            qemu::content()?,
+            self.program()?,
             &self.setup.qemu_version,
             &self.setup.firmware,
             &arguments,
         ]);
         Some(Place::new(request.saved.as_deref()?, key))
+    }
+
+    /// SHA-256 of the program that executes the machine; `None` if it cannot be read.
+    fn program(&self) -> Option<&str> {
+        match self.setup.emulator {
+            Some(emulator) => Some(&emulator.facts.sha256),
+            None => qemu::content(),
+        }
     }
 
     /// QEMU's arguments that describe the machine.

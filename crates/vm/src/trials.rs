@@ -128,19 +128,17 @@ impl<'a> Setup<'a> {
 /// Whether guests of this process could not be saved.
 static CANNOT_PAUSE: AtomicBool = AtomicBool::new(false);
 
-/// The clock of one counted CPU goes on where it stopped. A real one does not, and the emulator of
-/// several has nothing yet that writes down how far each of them is.
+/// A counted clock goes on where it stopped; a real one does not.
 fn can_pause(machine: &Machine) -> bool {
-    let is_counted = machine.clock == Clock::Virtual && machine.cpus == 1;
-    is_counted && !CANNOT_PAUSE.load(Ordering::Relaxed)
+    machine.clock == Clock::Virtual && !CANNOT_PAUSE.load(Ordering::Relaxed)
 }
 
-/// The emulator, if the machine needs it.
+/// The emulator, for a machine that counts. With one CPU the installed QEMU does, too.
 fn emulator<'a>(request: &BootRequest<'a>) -> Result<Option<&'a Emulator>> {
-    let Machine { name, .. } = request.machine;
+    let machine = request.machine;
     match request.emulator {
-        _ if !request.machine.counts_several_cpus() => Ok(None),
-        None => bail!("{}", emulator::needed_by(name)),
+        _ if machine.clock == Clock::Real => Ok(None),
+        None if machine.counts_several_cpus() => bail!("{}", emulator::needed_by(&machine.name)),
         emulator => Ok(emulator),
     }
 }

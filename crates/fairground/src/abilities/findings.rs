@@ -77,7 +77,11 @@ fn own_files(seen: &Seen) -> Finding {
 }
 
 fn one_cpu(seen: &Seen) -> Finding {
-    let with = format!("{}; {}", words(&seen.qemu), releases(seen));
+    let counted_by = match &seen.emulator {
+        Ok(Some(version)) => version,
+        _ => words(&seen.qemu),
+    };
+    let with = format!("{counted_by}; {}", releases(seen));
     complete("virtual machine, one CPU in virtual time", "--on vm", with, seen.no_machine())
 }
 

@@ -41,7 +41,7 @@ pub struct Seen {
     pub kernels: Result<Vec<Image>, String>,
     /// Whether QEMU runs a kernel with KVM; what is lacking for the probe is not repeated here.
     pub kvm: Result<(), NoKvm>,
-    /// The emulator for several CPUs, if it was built.
+    /// The emulator, if it was built.
     pub emulator: Result<Option<String>, String>,
     /// What building it lacks, each with its package.
     pub emulator_tools: Vec<(&'static str, &'static str)>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `fairground emulator build|show`: the emulator for several CPUs in virtual time.
+//! `fairground emulator build|show`: the emulator for virtual time.
 
 use std::process::ExitCode;
 

@@ -93,7 +93,7 @@ enum Verb {
     Trial(trial::Args),
     /// Get and add kernels to boot; measure what a kernel's work costs
     Kernel(kernel::Args),
-    /// Build the emulator for several CPUs in virtual time
+    /// Build the emulator for virtual time, which several CPUs need
     Emulator(emulator::Args),
     /// Say what is wrong with a store, and repair it
     Store(store::Args),
