@@ -142,6 +142,38 @@ trial_in_vm() {
     in_folder fairground export csv --store vm.db | grep -q ',ok,'
 }
 
+# The steps of action.yml in a repository with a pull request that changes the stranger's slice.
+pull_request() { # pull_request SLICE CODE: the last step's exit code must be CODE
+    mkdir -p "$root/srv/action"
+    cp -a "$here/action.yml" "$here/scripts" "$root/srv/action/"
+    cat >"$root/srv/pull_request.sh" <<'END'
+slice=$1 expected=$2
+rm -rf repository summary.md
+mkdir repository
+cd repository
+git init --quiet .
+git config user.name author
+git config user.email author@localhost
+cp ../mine.bpf.c .
+git add .
+git commit --quiet --message "a scheduler"
+BASE=$(git rev-parse HEAD)
+sed -i "s/3000000/$slice/" mine.bpf.c
+git commit --quiet --all --message "another slice"
+export BASE SCHEDULER=mine.bpf.c WORKLOADS=frames VM_BLOCKS=1 CI=true
+export GITHUB_STEP_SUMMARY=/srv/summary.md GITHUB_PATH=/srv/path GITHUB_ACTION_PATH=/srv/action
+status=0
+for step in install base measure report gate; do
+    /srv/action/scripts/action.sh "$step" || { status=$?; break; }
+done
+cat /srv/summary.md
+[ "$step" = gate ] && [ "$status" -eq "$expected" ]
+test -s fairground-results/sim.html
+END
+    in_folder env VM_WORKLOADS="$vm_workloads" PACKAGE="/srv/$(basename "$package")" \
+        sh -eu pull_request.sh "$1" "$2"
+}
+
 purge() {
     inside apt-get purge -q -y fairground
     inside test ! -e /usr/bin/fairground
@@ -153,8 +185,15 @@ bookworm) compiler=clang-19 ;; # its `clang` is too old
 esac
 seconds "make the system" system
 case "$part" in
-simulator) seconds "install the package, and $compiler" install_with "$compiler" ;;
-all) seconds "install the package, $compiler and QEMU" install_with "$compiler" qemu-system-x86 ;;
+simulator)
+    vm_workloads=""
+    seconds "install the package, $compiler and git" install_with "$compiler" git
+    ;;
+all)
+    vm_workloads=wake_under_hogs
+    seconds "install the package, $compiler, git and QEMU" \
+        install_with "$compiler" git qemu-system-x86
+    ;;
 *) fail "unknown part '$part': simulator or all" ;;
 esac
 seconds "look at the files" files
@@ -166,4 +205,6 @@ seconds "fairground doctor" in_folder fairground doctor
 if [ "$part" = all ]; then
     seconds "one boot in QEMU" trial_in_vm
 fi
+seconds "the action, with a planted regression" pull_request 30000000 1
+seconds "the action, with a harmless change" pull_request "(3 * 1000 * 1000)" 0
 seconds "purge" purge

@@ -121,7 +121,9 @@ fn a_fresh_system_installs_it(package: &Path) {
         return;
     }
     assert!(used.status.success(), "{}", said(&used));
-    assert!(said(&used).contains("fairground run quick --on sim"), "{}", said(&used));
+    for step in ["fairground run quick --on sim", "the action, with a harmless change"] {
+        assert!(said(&used).contains(step), "{}", said(&used));
+    }
 }
 
 #[test]
