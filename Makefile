@@ -67,6 +67,8 @@ race: build
 		$(FAIRGROUND) report $(EXPERIMENT) --store $(STORE) -o $(REPORT) || exit $$?; \
 		echo "The simulator's answer is in $(REPORT); the kernels' follows."; \
 	fi
+	@scripts/setup.sh emulator
+	$(FAIRGROUND) emulator build || echo "without it there are no kernels on several CPUs in virtual time"
 	$(FAIRGROUND) kernel pull
 	@$(FAIRGROUND) run $(EXPERIMENT) --seed $(SEED) --store $(STORE) --resume; status=$$?; \
 	if [ $$status -gt 1 ]; then exit $$status; fi; \

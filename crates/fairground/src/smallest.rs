@@ -51,6 +51,7 @@ pub fn experiment(
         workloads: vec![workload],
         scaled: Vec::new(),
         only_on: BTreeMap::new(),
+        cells_on: BTreeMap::new(),
         machines: vec![spec::machine::load("uniprocessor", Path::new(""), host_cpus())?],
         blocks: 1,
         trials_per_boot: 1,

@@ -233,7 +233,8 @@ fn a_killed_job_and_a_killed_node_lose_nothing() {
 fn an_interrupted_campaign_goes_on() {
     let Some(cluster) = Cluster::start() else { return };
     let bench = bench();
-    let child = far(&bench, &cluster, &[]);
+    // One chunk after the other, so that there is something left to interrupt on any host.
+    let child = far(&bench, &cluster, &["--jobs", "1"]);
     eventually("a record", || (!bench.try_records("far.db").is_empty()).then_some(()));
     kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).expect("a process");
     let output = child.wait_with_output().expect("an end");
@@ -243,7 +244,7 @@ fn an_interrupted_campaign_goes_on() {
     assert!((1..64).contains(&first), "{first}");
 
     // The program is killed and cannot cancel anything; the next one takes what is there.
-    let mut child = far(&bench, &cluster, &["--resume"]);
+    let mut child = far(&bench, &cluster, &["--jobs", "1", "--resume"]);
     eventually("more records", || (bench.try_records("far.db").len() > first).then_some(()));
     child.kill().expect("a process");
     child.wait().expect("an end");

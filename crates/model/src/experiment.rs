@@ -37,6 +37,9 @@ pub struct Experiment {
     /// The machines that only one of the backends has, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub only_on: BTreeMap<String, Backend>,
+    /// The cells that only some of the machines have, with the names of those machines.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cells_on: BTreeMap<String, Vec<String>>,
     /// Number of blocks. Each boots every kernel afresh, so this is also the number of boots per
     /// contestant and cell.
     pub blocks: u32,
@@ -67,6 +70,12 @@ impl Experiment {
     /// Whether a backend has this machine.
     pub fn has(&self, backend: Backend, machine: &Machine) -> bool {
         self.only_on.get(&machine.name).is_none_or(|only| *only == backend)
+    }
+
+    /// Whether a machine has this workload's cell.
+    pub fn has_cell(&self, workload: &Workload, machine: &Machine) -> bool {
+        self.cells_on.is_empty()
+            || self.cells_on.get(&workload.cell()).is_none_or(|on| on.contains(&machine.name))
     }
 
     /// The variant of a workload for a machine.

@@ -22,11 +22,18 @@ pub struct Choice {
     /// The folder that a path is relative to.
     base: PathBuf,
     values: BTreeMap<String, Vec<i64>>,
+    /// The machines that it is for; empty: all.
+    machines: Vec<String>,
     /// The place for messages, with its position.
     origin: SpecError,
 }
 
 impl Choice {
+    /// The same workload on whatever machines there are.
+    pub fn everywhere(self) -> Choice {
+        Choice { machines: Vec::new(), ..self }
+    }
+
     /// The workload's name or path.
     pub fn name(&self) -> &str {
         &self.name
@@ -51,7 +58,12 @@ impl Choice {
     }
 }
 
-/// A `[[workload]]` table: `name`, and parameters with one value or a list of values.
+/// The keys of a `[[workload]]` table that are no parameters.
+const NAME: &str = "name";
+const MACHINES: &str = "machines";
+
+/// A `[[workload]]` table: `name`, the `machines` that it is for, and parameters with one value or
+/// a list of values.
 ///
 /// # Errors
 /// No name, values that are not whole numbers.
@@ -63,20 +75,33 @@ pub fn from_table(
 ) -> Result<Choice, SpecError> {
     let path = format!("workload[{index}]");
     let mut values = BTreeMap::new();
-    for (name, value) in table.iter().filter(|(name, _)| *name != "name") {
+    let is_value = |name: &str| ![NAME, MACHINES].contains(&name);
+    for (name, value) in table.iter().filter(|(name, _)| is_value(name)) {
         let numbers = numbers(value).ok_or_else(|| {
             let message = format!("'{name}' must be a whole number or a list of them");
             places.error(&format!("{path}.{name}"), message).hint("write e.g. 3 or [0, 3, 32]")
         })?;
         values.insert(name.clone(), numbers);
     }
-    match table.get("name") {
+    let machines = names(table.get(MACHINES)).ok_or_else(|| {
+        let message = "'machines' must be a list of names";
+        let hint = "write machines = [\"uniprocessor\"]";
+        places.error(&format!("{path}.{MACHINES}"), message).hint(hint)
+    })?;
+    match table.get(NAME) {
         Some(toml::Value::String(name)) => {
             let origin = places.error(&path, "");
-            Ok(Choice { name: name.clone(), base: base.to_owned(), values, origin })
+            Ok(Choice { name: name.clone(), base: base.to_owned(), values, machines, origin })
         }
         _ => Err(places.error(&path, "the workload has no name").hint("add name = \"…\"")),
     }
+}
+
+/// A list of at least one name; none, if there is no list.
+fn names(value: Option<&toml::Value>) -> Option<Vec<String>> {
+    let Some(value) = value else { return Some(Vec::new()) };
+    let list = value.as_array().filter(|list| !list.is_empty())?;
+    list.iter().map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
 /// One number, or a list of at least one.
@@ -113,7 +138,8 @@ pub fn from_option(text: &str) -> Result<Choice, SpecError> {
         })?;
         values.insert(name, numbers);
     }
-    Ok(Choice { name: name.into(), base: PathBuf::new(), values, origin })
+    let (name, machines) = (name.into(), Vec::new());
+    Ok(Choice { name, base: PathBuf::new(), values, machines, origin })
 }
 
 /// The cells of an experiment.
@@ -124,6 +150,8 @@ pub struct Cells {
     pub workloads: Vec<Workload>,
     /// The variants of cells that use the number of CPUs, for machines with another number.
     pub scaled: Vec<Scaled>,
+    /// The cells that only some of the machines have, with the names of those machines.
+    pub on: BTreeMap<String, Vec<String>>,
 }
 
 /// Every cell on every machine.
@@ -141,6 +169,7 @@ pub fn all(
         let asset = assets::find(Kind::Workload, &choice.name, &choice.base)
             .map_err(|error| unknown_workload(choice, error))?;
         declared(choice, &asset, machines)?;
+        known_machines(choice, machines)?;
         for given in grid(choice)? {
             let before = cells.workloads.len();
             resolve(&asset, &given, machines, notes, &mut cells)
@@ -151,6 +180,9 @@ pub fn all(
                 let message = format!("a second cell '{}'", twice.cell());
                 let hint = "name each workload with each set of values once";
                 return Err(SpecError { message, ..choice.origin.clone() }.hint(hint));
+            }
+            if !choice.machines.is_empty() {
+                cells.on.extend(new.iter().map(|new| (new.cell(), choice.machines.clone())));
             }
         }
     }
@@ -185,6 +217,16 @@ fn declared(choice: &Choice, asset: &Asset, machines: &[Machine]) -> Result<(), 
             Err(SpecError { message, hint: error.hint, ..choice.origin.clone() })
         }
     }
+}
+
+/// A workload is for machines of the experiment.
+fn known_machines(choice: &Choice, machines: &[Machine]) -> Result<(), SpecError> {
+    let is_known = |name: &&String| machines.iter().any(|machine| machine.name == **name);
+    let Some(unknown) = choice.machines.iter().find(|name| !is_known(name)) else { return Ok(()) };
+    let names: Vec<&str> = machines.iter().map(|machine| machine.name.as_str()).collect();
+    let message = format!("'{}' is for '{unknown}', no machine of this experiment", choice.name);
+    let hint = format!("name some of: {}", names.join(", "));
+    Err(SpecError { message, ..choice.origin.clone() }.hint(hint))
 }
 
 /// Every combination of the values.

@@ -125,7 +125,7 @@ fn resolve(
     let (machines, only_on) = machines(&file, live, base, places, over, host)?;
     let choices = choices(&file, base, places, over)?;
     let mut notes = Vec::new();
-    let Cells { workloads, scaled } = cells::all(&choices, &machines, &mut notes)?;
+    let Cells { workloads, scaled, on: cells_on } = cells::all(&choices, &machines, &mut notes)?;
     let timeout_s =
         over.timeout_s.or(file.timeout_s).unwrap_or_else(|| default_timeout_s(&workloads));
     let timeout_s = range(places, "timeout_s", timeout_s, TIMEOUT_S_MAX)?;
@@ -150,6 +150,7 @@ fn resolve(
         scaled,
         machines,
         only_on,
+        cells_on,
         blocks,
         trials_per_boot,
         timeout_ms: timeout_s * 1000,
@@ -301,7 +302,11 @@ fn choices(
         return Err(places.error("", "no workload").hint(hint));
     }
     let entries = file.workload.iter().enumerate();
-    entries.map(|(index, table)| cells::from_table(table, index, places, base)).collect()
+    let read = |(index, table)| cells::from_table(table, index, places, base);
+    // Who names machines, or runs on this one, wants all cells there.
+    let is_free = !over.machines.is_empty() || over.on.contains(&Backend::Live);
+    let choice = |choice: Choice| if is_free { choice.everywhere() } else { choice };
+    entries.map(|entry| read(entry).map(choice)).collect()
 }
 
 /// The file's contestants; those of the command line are added, or take the place of their

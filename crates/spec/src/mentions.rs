@@ -124,7 +124,9 @@ fn reference(kind: Kind, word: &Word) -> Option<(Noun, &str)> {
         // `policy:rr`, `kernel:6.12` and `program:scx_lavd` are not files of the tree.
         (Kind::Care, "schedulers[]") if !name.contains(':') => Noun::Scheduler,
         (Kind::Experiment | Kind::Care, "workload[].name") => Noun::Asset(Kind::Workload),
-        (Kind::Experiment, "machine" | "machines[]") => Noun::Asset(Kind::Machine),
+        (Kind::Experiment, "machine" | "machines[]" | "workload[].machines[]") => {
+            Noun::Asset(Kind::Machine)
+        }
         (Kind::Claim, "test[].experiment") => Noun::Asset(Kind::Experiment),
         _ => return None,
     };

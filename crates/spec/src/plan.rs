@@ -98,8 +98,10 @@ fn boots(experiment: &Experiment, mut seed: Seed) -> Vec<Vec<Draft<'_>>> {
 fn drafts(experiment: &Experiment) -> Vec<Draft<'_>> {
     let mut drafts = Vec::new();
     for (backend, contestant, workload) in capability::runnable(experiment) {
-        for machine in experiment.machines.iter().filter(|machine| experiment.has(backend, machine))
-        {
+        let has = |machine: &&Machine| {
+            experiment.has(backend, machine) && experiment.has_cell(workload, machine)
+        };
+        for machine in experiment.machines.iter().filter(has) {
             let workload = experiment.on_machine(workload, machine);
             let draft = |run| Draft { backend, contestant, workload, machine, run };
             drafts.extend((0..experiment.trials_per_boot).map(draft));
@@ -187,6 +189,7 @@ mod tests {
             workloads: workloads.collect(),
             scaled: Vec::new(),
             only_on: BTreeMap::new(),
+            cells_on: BTreeMap::new(),
             machines: machines.collect(),
             blocks: repeats.0,
             trials_per_boot: repeats.1,

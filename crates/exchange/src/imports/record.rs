@@ -120,6 +120,7 @@ pub fn experiment(records: &[Record], beside: Option<&Experiment>) -> Experiment
         scaled: Vec::new(),
         machines: Vec::new(),
         only_on: BTreeMap::new(),
+        cells_on: BTreeMap::new(),
         blocks: 0,
         trials_per_boot: 1,
         timeout_ms: 0,

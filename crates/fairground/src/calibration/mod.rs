@@ -111,6 +111,7 @@ pub fn experiment(machine: &Machine, kernel: &str) -> Result<(Experiment, Source
         workloads: on(machine.cpus, witnesses.workload),
         scaled: Vec::new(),
         only_on: Default::default(),
+        cells_on: Default::default(),
         machines: vec![machine.clone()],
         blocks: 1,
         trials_per_boot: 1,

@@ -95,6 +95,7 @@ mod tests {
             workloads: Vec::new(),
             scaled: Vec::new(),
             only_on: Default::default(),
+            cells_on: Default::default(),
             machines: vec![machine],
             blocks: 1,
             trials_per_boot: 1,

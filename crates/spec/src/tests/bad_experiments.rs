@@ -206,6 +206,16 @@ fn workloads() {
         expect!["<built-in>/workloads/wake_under_hogs.toml:42:9: '= hogs * cpus' is -1 with cpus=1, duration_ms=400, hogs=-1 (wake_under_hogs hogs=-1); write a whole number from 0 to 4294967295"],
     );
     bad(
+        "hogs = [0, 3]",
+        "machines = [\"two_cpus\"]",
+        expect!["x.toml:15:1: 'wake_under_hogs' is for 'two_cpus', no machine of this experiment; name some of: uniprocessor"],
+    );
+    bad(
+        "hogs = [0, 3]",
+        "machines = \"uniprocessor\"",
+        expect![[r#"x.toml:17:1: 'machines' must be a list of names; write machines = ["uniprocessor"]"#]],
+    );
+    bad(
         "[[workload]]\nname = \"wake_under_hogs\"\nhogs = [0, 3]\n",
         "",
         expect![[r#"x.toml: no workload; add a [[workload]] with name = "…", or --workload NAME"#]],

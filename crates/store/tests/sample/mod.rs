@@ -32,6 +32,7 @@ fn experiment() -> Experiment {
         workloads: vec![Workload { name: "nothing".into(), ..Workload::default() }],
         scaled: Vec::new(),
         only_on: Default::default(),
+        cells_on: Default::default(),
         machines: vec![machine()],
         blocks: 2,
         trials_per_boot: 3,
