@@ -14,6 +14,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "probes.h"
+#include "recorder.h"
 
 char _license[] SEC("license") = "GPL";
 
@@ -86,6 +87,10 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 25);
 } events SEC(".maps");
+
+/* A trace is of everybody. */
+#define recorded(p) ((p)->pid)
+#include "wakers.h"
 
 /* So that the object's BTF describes it, and a test can compare it with the reader's. */
 struct probe_event *event_in_btf __attribute__((unused));
@@ -362,6 +367,7 @@ int BPF_PROG(trace_waking, struct task_struct *p)
 	if (!e)
 		return 0;
 	e->detail = p->thread_info.cpu;
+	e->exit_state = cause(&e->prev);
 	submit(e, p);
 	return 0;
 }

@@ -193,6 +193,10 @@ impl Probes {
 
     /// The common start: counts from now on. What began before is counted from now.
     pub fn start(&self) {
+        if self.trace {
+            // A kernel that refuses it has lost the map, and with it each wake-up's cause.
+            let _ = maps::forget_interrupts(&self.object);
+        }
         self.globals.write(self.offset("start_ns"), monotonic_ns());
         fence(Ordering::SeqCst);
         self.globals.write(self.offset("counting"), 1_u32);

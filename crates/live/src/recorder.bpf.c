@@ -47,14 +47,6 @@ struct {
 	__type(value, u64);
 } told SEC(".maps");
 
-/* Sized before loading. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct record_cpu);
-} cpus SEC(".maps");
-
 /* Tasks that are recorded, where not all are. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -76,6 +68,7 @@ struct record_task *task_in_btf __attribute__((unused));
 
 #include "recorder_kernel.h"
 #include "recorder_only.h"
+#include "wakers.h"
 
 /* Nobody waits for events: the reader looks from time to time. */
 static __always_inline void send(void *event)

@@ -65,10 +65,12 @@ pub enum What {
         prio: u32,
         /// The CPU that it will wait on, if known.
         target: u32,
-        /// An interrupt wakes it, and not the task that runs on the CPU. Real kernels' traces do
-        /// not tell.
+        /// An interrupt wakes it, and not the task that runs on the CPU.
         #[serde(default, skip_serializing_if = "is_false")]
         interrupt: bool,
+        /// Whose work wakes it, where the backend tells.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<WokenBy>,
     },
     /// A new task (`sched_process_fork`).
     Fork {
@@ -128,6 +130,18 @@ impl What {
     pub fn is_decision(&self) -> bool {
         matches!(self, What::Enqueue { .. } | What::Choose { .. } | What::Preempt { .. })
     }
+}
+
+/// Whose work makes a task runnable. It is not always the work of the task that runs on the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WokenBy {
+    /// A task's.
+    Task(u32),
+    /// A timer's.
+    Timer,
+    /// A device's.
+    Device,
 }
 
 /// Where a runnable task waits to be chosen.
@@ -220,7 +234,14 @@ mod tests {
         assert!(enqueue.is_decision() && !switch.is_decision());
         let kinds = [
             switch,
-            What::Waking { pid: 1, prio: 49, target: 3, interrupt: true },
+            What::Waking { pid: 1, prio: 49, target: 3, interrupt: true, by: None },
+            What::Waking {
+                pid: 1,
+                prio: 49,
+                target: 3,
+                interrupt: false,
+                by: Some(WokenBy::Task(9)),
+            },
             What::Fork { parent: 1, child: 2 },
             What::Exit { pid: 2 },
             enqueue,

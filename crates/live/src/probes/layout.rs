@@ -187,7 +187,7 @@ pub struct Event {
     pub kind: u32,
     /// Where.
     pub cpu: u32,
-    /// The task that stopped, or the parent.
+    /// The task that stopped, the parent, or the task that wakes.
     pub prev: u32,
     /// The task that runs next, the child, or the task itself.
     pub next: u32,
@@ -197,7 +197,7 @@ pub struct Event {
     pub next_prio: u32,
     /// A switch: the raw state with [`PREEMPTED`]; a waking: the target CPU.
     pub detail: u32,
-    /// The exit state of `prev`.
+    /// A switch: the exit state of `prev`; a waking: `enum record_waker`.
     pub exit_state: u32,
     /// The name of `next`.
     pub comm: [u8; 16],

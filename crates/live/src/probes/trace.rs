@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::mem::size_of;
 
 use libbpf_rs::{MapCore, RingBufferBuilder};
-use model::trace::{TraceTask, What};
+use model::trace::{TraceTask, What, WokenBy};
 use model::{Trace, TraceEvent};
 
 use super::layout::{Event, PREEMPTED, event_kind};
+use crate::recorder::wire::waker;
 
 /// Reads every event that is in the ring now.
 ///
@@ -74,12 +75,23 @@ fn convert(event: &Event, start_ns: u64) -> TraceEvent {
         },
         event_kind::WAKING => {
             let (pid, prio, target) = (event.next, event.next_prio, event.detail);
-            What::Waking { pid, prio, target, interrupt: false }
+            let by = woken_by(event);
+            let interrupt = !matches!(by, WokenBy::Task(_));
+            What::Waking { pid, prio, target, interrupt, by: Some(by) }
         }
         event_kind::FORK => What::Fork { parent: event.prev, child: event.next },
         _ => What::Exit { pid: event.next },
     };
     TraceEvent { time_ns: event.time_ns.saturating_sub(start_ns), cpu: event.cpu, what }
+}
+
+/// `enum record_waker`, with the task in `prev`.
+fn woken_by(event: &Event) -> WokenBy {
+    match event.exit_state {
+        waker::TASK => WokenBy::Task(event.prev),
+        waker::TIMER => WokenBy::Timer,
+        _ => WokenBy::Device,
+    }
 }
 
 /// The letters of `TASK_REPORT` in `include/linux/sched.h`, from bit 0.
@@ -132,14 +144,20 @@ mod tests {
     #[test]
     fn a_trace_is_in_order_and_knows_its_tasks() {
         let events =
-            vec![event(30, event_kind::SWITCH, 8, 7, 1), event(20, event_kind::WAKING, 0, 8, 3)];
+            vec![event(30, event_kind::SWITCH, 8, 7, 1), event(20, event_kind::WAKING, 5, 8, 3)];
         let group = |pid| if pid == 7 { "hogs".to_owned() } else { String::new() };
         let trace = trace(events, 10, 2, group);
         assert_eq!(trace.lost, 2);
         assert_eq!(trace.events[0].time_ns, 10);
         assert_eq!(
             trace.events[0].what,
-            What::Waking { pid: 8, prio: 120, target: 3, interrupt: false }
+            What::Waking {
+                pid: 8,
+                prio: 120,
+                target: 3,
+                interrupt: false,
+                by: Some(WokenBy::Task(5))
+            }
         );
         let tasks: Vec<_> = trace.tasks.iter().map(|t| (t.pid, t.group.as_str())).collect();
         assert_eq!(tasks, [(7, "hogs"), (8, "")]);

@@ -55,7 +55,7 @@ impl TraceLog {
         interrupt: bool,
     ) {
         let (pid, prio, target) = (id.0, prio(task), task.cpu);
-        self.push(time_ns, cpu, What::Waking { pid, prio, target, interrupt });
+        self.push(time_ns, cpu, What::Waking { pid, prio, target, interrupt, by: None });
     }
 
     pub(crate) fn fork(&mut self, time_ns: u64, cpu: u32, parent: u32, child: u32) {

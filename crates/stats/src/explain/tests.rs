@@ -32,7 +32,7 @@ fn switch(prev: u32, state: &str, next: u32) -> What {
 }
 
 fn waking(pid: u32) -> What {
-    What::Waking { pid, prio: 120, target: 0, interrupt: false }
+    What::Waking { pid, prio: 120, target: 0, interrupt: false, by: None }
 }
 
 fn enqueue(pid: u32, queue: Queue, ahead: u32) -> What {
