@@ -35,6 +35,27 @@ pub fn threads(trace: &Trace) -> BTreeSet<u32> {
     threads
 }
 
+/// When the program of a workload ended, nanoseconds after the common start: its first process left,
+/// whatever it has reported of its own work. `None`: the trace has no program's end.
+pub fn end_of_program(trace: &Trace, group: &str) -> Option<u64> {
+    let forked: BTreeSet<u32> = trace.events.iter().filter_map(child).collect();
+    let is_first = |pid: u32| !forked.contains(&pid);
+    let known = trace.tasks.iter().filter(|task| task.group == group && is_first(task.pid));
+    let first: BTreeSet<u32> = known.map(|task| task.pid).collect();
+    let ends = trace.events.iter().rev().find(|event| match event.what {
+        What::Exit { pid } => first.contains(&pid),
+        _ => false,
+    });
+    ends.map(|event| event.time_ns)
+}
+
+fn child(event: &TraceEvent) -> Option<u32> {
+    match event.what {
+        What::Fork { child, .. } => Some(child),
+        _ => None,
+    }
+}
+
 /// Reads a trace up to the end of its workload, so many nanoseconds after the common start. `source`
 /// says what made it, `cpus` how many the machine has.
 ///
@@ -184,6 +205,18 @@ mod tests {
         let groups = traced.groups();
         assert_eq!(groups[&1], "make");
         assert_eq!((groups[&2].as_str(), groups.get(&9)), ("cc", None), "without its number");
+    }
+
+    #[test]
+    fn a_program_ends_with_its_first_process() {
+        let events = [
+            (10, What::Fork { parent: 1, child: 2 }),
+            (20, What::Exit { pid: 2 }),
+            (30, What::Exit { pid: 1 }),
+            (40, What::Exit { pid: 9 }),
+        ];
+        assert_eq!(end_of_program(&trace(&events), "program"), Some(30));
+        assert_eq!(end_of_program(&trace(&events[..2]), "program"), None);
     }
 
     #[test]

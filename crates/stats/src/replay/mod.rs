@@ -30,10 +30,10 @@ pub struct Proof {
     pub backend: Backend,
     /// The scheduler under which it was recorded.
     pub recorded: String,
-    /// Under that scheduler: the program and its replay.
+    /// Under that scheduler: the trial of the program that was recorded, and its replays.
     pub checks: Vec<Check>,
-    /// Under that scheduler: the first half of the program's trials and the second half. What is
-    /// far off here cannot be near in a replay. Empty where there are fewer than two trials.
+    /// Under that scheduler: the recorded trial of the program and its other trials. What is far off
+    /// here cannot be near in a replay. Empty where there are no others.
     pub repeats: Vec<Check>,
     /// All schedulers, two by two.
     pub pairs: Vec<Pair>,
@@ -46,14 +46,14 @@ pub fn proof(of: (String, String, Backend), recorded: &str, sides: [&Side; 3]) -
     let (cell, machine, backend) = of;
     let trials = |side: &Side| side.get(recorded).cloned().unwrap_or_default();
     let (own, replayed) = (trials(program), trials(replay));
-    let (first, second) = own.split_at(own.len() / 2);
+    let (first, others) = own.split_at(own.len().min(1));
     Proof {
         cell,
         machine,
         backend,
         recorded: recorded.into(),
-        checks: checks(&own, &replayed),
-        repeats: if first.is_empty() { Vec::new() } else { checks(first, second) },
+        checks: checks(first, &replayed),
+        repeats: if others.is_empty() { Vec::new() } else { checks(first, others) },
         pairs: pairs(program, replay, model, recorded),
     }
 }

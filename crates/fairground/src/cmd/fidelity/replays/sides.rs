@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 use model::{Backend, Record, Trace};
 use recording::traced;
+use model::metric::PROGRAM;
 use stats::replay::{Figures, Side, figures};
 use store::{Filter, Store};
 
@@ -75,9 +76,7 @@ impl Sides<'_> {
     fn side<'a>(&self, records: impl Iterator<Item = &'a Record>) -> Result<Side> {
         let mut side = Side::new();
         for record in records.filter(|record| record.outcome.is_ok()) {
-            let Some(wall_ns) = wall_ns(record) else { continue };
-            let trace = trace(self.store, record)?;
-            let figures = of_trial(&trace, record, wall_ns);
+            let figures = of_trial(&trace(self.store, record)?, record);
             side.entry(record.trial.contestant.name.clone()).or_default().extend(figures);
         }
         Ok(side)
@@ -85,10 +84,11 @@ impl Sides<'_> {
 }
 
 /// From the common start to the end of the load, nanoseconds: of its program, or of all tasks.
-pub fn wall_ns(record: &Record) -> Option<u64> {
-    let of_program = record.trial.workload.program.is_some();
-    let group = if of_program { "program" } else { "all" };
-    record.measured.value("completion_ns", group).map(|ns| ns as u64)
+pub fn wall_ns(record: &Record, trace: &Trace) -> Option<u64> {
+    match record.trial.workload.program {
+        Some(_) => traced::end_of_program(trace, PROGRAM),
+        None => record.measured.value("completion_ns", "all").map(|ns| ns as u64),
+    }
 }
 
 /// The trace of a trial; an empty one if it was not kept.
@@ -99,8 +99,9 @@ pub fn trace(store: &Path, record: &Record) -> Result<Trace> {
     Ok(records.into_iter().rev().find_map(|record| record.trace).unwrap_or_default())
 }
 
-/// `None`: the trace has holes.
-fn of_trial(trace: &Trace, record: &Record, wall_ns: u64) -> Option<Figures> {
+/// `None`: the trace has holes, or no end.
+fn of_trial(trace: &Trace, record: &Record) -> Option<Figures> {
+    let wall_ns = wall_ns(record, trace)?;
     if trace.lost > 0 || trace.events.is_empty() {
         return None;
     }

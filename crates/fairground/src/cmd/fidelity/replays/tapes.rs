@@ -104,7 +104,7 @@ fn text(store: &Path, record: &Record) -> Result<Option<String>> {
     }
     let source = format!("the trial {} of {cell}", record.trial.id());
     let cpus = record.trial.machine.cpus;
-    let read = traced::read(&trace, wall_ns(record).unwrap_or(u64::MAX), &source, cpus);
+    let read = traced::read(&trace, wall_ns(record, &trace).unwrap_or(u64::MAX), &source, cpus);
     let made = read.and_then(|traced| {
         let choice = Choice { threads: Some(traced.threads), ..Choice::default() };
         workload::exact(&traced.recording, &choice).map_err(|why| why.to_string())
