@@ -17,7 +17,7 @@ mod cost;
 pub mod needs;
 mod object;
 mod only;
-mod reason;
+pub(crate) mod reason;
 mod told;
 pub(crate) mod wire;
 

@@ -56,6 +56,9 @@ pub enum What {
         next: u32,
         /// Its kernel priority.
         next_prio: u32,
+        /// What the task that stopped sleeps for, where the backend tells.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<SleepsFor>,
     },
     /// A sleeping task is being woken (`sched_waking`); `target` is the CPU that it last ran on.
     Waking {
@@ -130,6 +133,28 @@ impl What {
     pub fn is_decision(&self) -> bool {
         matches!(self, What::Enqueue { .. } | What::Choose { .. } | What::Preempt { .. })
     }
+}
+
+/// What a task sleeps for, from the system call in which it sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SleepsFor {
+    /// A time that it has set itself.
+    Timer,
+    /// A futex, or another lock.
+    Futex,
+    /// Data or room in a pipe or a local socket.
+    Pipe,
+    /// The network.
+    Network,
+    /// A disk or another block device.
+    Disk,
+    /// The end of a child.
+    Child,
+    /// One of several files, or a signal: what wakes it decides.
+    Any,
+    /// Something else.
+    Other,
 }
 
 /// Whose work makes a task runnable. It is not always the work of the task that runs on the CPU.
@@ -221,6 +246,7 @@ mod tests {
             prev_state: "R+".into(),
             next: 0,
             next_prio: 139,
+            reason: Some(SleepsFor::Pipe),
         };
         let enqueue = What::Enqueue {
             pid: 1,

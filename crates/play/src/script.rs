@@ -37,6 +37,9 @@ pub struct Script {
     pub affinities: Vec<Vec<u32>>,
     /// The tapes of a recording; the numbers in waits and posts are those of semaphores.
     pub tapes: Vec<Vec<Beat>>,
+    /// For each semaphore: the number of the tape whose task receives there, and so may sleep in a
+    /// pipe of its own instead of a futex.
+    pub mailboxes: Vec<Option<usize>>,
 }
 
 /// The pipes of one channel; all channels' pipes have consecutive numbers.
@@ -143,6 +146,7 @@ impl Script {
             policies: names.policies,
             affinities: names.affinities,
             tapes: tapes.beats,
+            mailboxes: tapes.mailboxes,
         };
         script.ends(workload)?;
         Ok(script)
@@ -185,12 +189,8 @@ impl Script {
     /// The semaphore on which a task's tape begins with a wait. The task waits there for the common
     /// start too: whoever made it, or woke it first, does so later.
     pub fn first_wait(&self, group: usize, number: u32) -> Option<usize> {
-        match self.tape(group, number).first() {
-            Some(Beat::Wait(semaphore)) if self.groups[group].starts_ns[number as usize] == 0 => {
-                Some(*semaphore as usize)
-            }
-            _ => None,
-        }
+        let semaphore = self.tape(group, number).first()?.waits_for()?;
+        (self.groups[group].starts_ns[number as usize] == 0).then_some(semaphore as usize)
     }
 
     /// How many pipes all channels have together.

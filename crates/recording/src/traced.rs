@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::trace::{What, WokenBy};
+use model::trace::{SleepsFor, What, WokenBy};
 use model::{Trace, TraceEvent};
 
 use crate::collect::{Collector, Context, Moment, Named, Scheduling, UNNAMED};
-use crate::event::{Recording, TaskIndex};
+use crate::event::{Reason, Recording, TaskIndex};
 use crate::groups;
 
 /// A trace as a recording, and whose it is.
@@ -109,13 +109,17 @@ impl<'a> Feeder<'a> {
     fn event(&mut self, event: &TraceEvent) {
         let now = self.running.get(&event.cpu).copied().unwrap_or(0);
         match &event.what {
-            What::Switch { prev, prev_prio, prev_state, next, next_prio } => {
+            What::Switch { prev, prev_prio, prev_state, next, next_prio, reason: sleeps_for } => {
                 self.running.insert(event.cpu, *next);
                 let out = self.named(*prev, Some(*prev_prio));
                 let state = prev_state.chars().next().unwrap_or('R');
                 let next = self.named(*next, Some(*next_prio));
                 let moment = self.moment(event, *prev);
-                self.collector.event(&moment, Scheduling::Switch { out, state, next });
+                let switch = match sleeps_for.map(reason) {
+                    Some(reason) => Scheduling::Sleeps { out, state, next, reason },
+                    None => Scheduling::Switch { out, state, next },
+                };
+                self.collector.event(&moment, switch);
             }
             What::Waking { pid, prio, interrupt, by, .. } => {
                 let woken = Scheduling::Waking(self.named(*pid, Some(*prio)));
@@ -154,6 +158,19 @@ impl<'a> Feeder<'a> {
     }
 }
 
+/// A sleep that anything can end is taken for one in a pipe: only what a task ends is one.
+fn reason(sleeps_for: SleepsFor) -> Reason {
+    match sleeps_for {
+        SleepsFor::Timer => Reason::Timer,
+        SleepsFor::Futex => Reason::Futex,
+        SleepsFor::Pipe | SleepsFor::Any => Reason::Pipe,
+        SleepsFor::Network => Reason::Network,
+        SleepsFor::Disk => Reason::Disk,
+        SleepsFor::Child => Reason::Child,
+        SleepsFor::Other => Reason::Other,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,7 +202,7 @@ mod tests {
 
     fn switch(prev: u32, state: &str, next: u32) -> What {
         let prev_state = state.to_owned();
-        What::Switch { prev, prev_prio: 120, prev_state, next, next_prio: 125 }
+        What::Switch { prev, prev_prio: 120, prev_state, next, next_prio: 125, reason: None }
     }
 
     fn waking(pid: u32, by: WokenBy) -> What {

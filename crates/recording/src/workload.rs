@@ -130,11 +130,7 @@ fn tapes(recording: &Recording, scripts: &Scripts, groups: &[Group]) -> Vec<Tape
     for (number, task) in (0..).zip(&order) {
         numbers[task.0 as usize] = number;
     }
-    let beat = |beat: &Beat| match *beat {
-        Beat::Wait(task) => Beat::Wait(numbers[task as usize]),
-        Beat::Post(task) => Beat::Post(numbers[task as usize]),
-        other => other,
-    };
+    let beat = |beat: &Beat| beat.with_other(|task| numbers[task as usize]);
     let tape = |task: &TaskIndex| {
         let recorded = &recording.tasks[task.0 as usize];
         let beats = scripts.beats[task.0 as usize].iter().map(beat).collect();

@@ -34,7 +34,7 @@ fn survivor() -> Record {
 fn idling(ns: u64) -> Record {
     let switch = |prev, next, state: &str| {
         let prev_state = state.into();
-        What::Switch { prev, prev_prio: 120, prev_state, next, next_prio: 120 }
+        What::Switch { prev, prev_prio: 120, prev_state, next, next_prio: 120, reason: None }
     };
     let waking = What::Waking { pid: 2, prio: 120, target: 0, interrupt: false, by: None };
     let events = [

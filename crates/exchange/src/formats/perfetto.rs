@@ -155,6 +155,7 @@ pub(super) mod tests {
             prev_state: prev_state.into(),
             next,
             next_prio: 120,
+            reason: None,
         };
         Trace {
             tasks: vec![TraceTask { pid: 7, comm: "hog".into(), group: "hogs".into() }],

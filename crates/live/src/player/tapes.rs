@@ -57,8 +57,15 @@ pub fn play(task: &Task) -> Flow {
         task.over()?;
         match *beat {
             Beat::Run(ns) => account.compute(task, ns)?,
-            Beat::Post(semaphore) => run.semaphores[semaphore as usize].post(),
+            Beat::Post(semaphore) => {
+                let semaphore = semaphore as usize;
+                run.semaphores[semaphore].post_to(run.mailbox(semaphore));
+            }
             Beat::Wait(semaphore) => run.semaphores[semaphore as usize].wait(&control.stop)?,
+            Beat::Receive(semaphore) => {
+                let semaphore = semaphore as usize;
+                run.semaphores[semaphore].receive(run.mailbox(semaphore), &control.stop)?;
+            }
             Beat::Sleep(ns) => task.sleep_until(now_ns().saturating_add(ns))?,
             // Kernels disagree whether a sleep until a time that has passed is one.
             Beat::Until(ns) if now_ns() < start_ns + ns => task.sleep_until(start_ns + ns)?,

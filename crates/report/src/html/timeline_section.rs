@@ -215,7 +215,7 @@ mod tests {
 
     fn switch(prev: u32, state: &str, next: u32) -> What {
         let prev_state = state.into();
-        What::Switch { prev, prev_prio: 120, prev_state, next, next_prio: 120 }
+        What::Switch { prev, prev_prio: 120, prev_state, next, next_prio: 120, reason: None }
     }
 
     #[test]

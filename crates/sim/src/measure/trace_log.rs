@@ -43,6 +43,7 @@ impl TraceLog {
                 prev_state: prev_state.into(),
                 next: next.0,
                 next_prio: prio(came),
+                reason: None,
             },
         );
     }

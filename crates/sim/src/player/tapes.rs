@@ -49,6 +49,7 @@ impl Core {
         match beat {
             Beat::Run(ns) => self.compute(cpu, task, ns),
             Beat::Wait(semaphore) => self.take(cpu, task, semaphore as usize),
+            Beat::Receive(semaphore) => self.take_from_pipe(cpu, task, semaphore as usize),
             Beat::Post(semaphore) => self.post(cpu, semaphore as usize),
             Beat::Sleep(ns) => self.sleep(cpu, task, ns),
             Beat::Until(ns) => {
@@ -74,6 +75,17 @@ impl Core {
         }
         self.machine.task_mut(task).work_left = work_ns;
         Flow::WorkThenNext
+    }
+
+    /// As a wait, but asleep in a pipe.
+    fn take_from_pipe(&mut self, cpu: u32, task: TaskId, semaphore: usize) -> Flow {
+        let flow = self.take(cpu, task, semaphore);
+        let sleeps = matches!(flow, Flow::Sleep(_));
+        self.workload.objects.semaphores[semaphore].receives = sleeps;
+        if sleeps {
+            self.machine.charge(cpu, self.machine.costs.read_ns);
+        }
+        flow
     }
 
     /// A task whose tape begins with a wait sleeps there before the common start, and is not woken
