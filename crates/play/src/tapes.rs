@@ -184,6 +184,20 @@ mod tests {
     }
 
     #[test]
+    fn who_receives_has_a_mailbox() {
+        let text = "task 1 a\np1 r5 p2\ntask 2 b\nm0 p2\ntask 3 c\nw1 w0";
+        let tapes = Tapes::of(&workload(text, 3), 0).expect("playable");
+        assert_eq!(tapes.beats[1], [Beat::Receive(0), Beat::Post(2)]);
+        assert_eq!(tapes.mailboxes, [Some(1), None, None]);
+        let script = crate::Script::new(
+            &workload(text, 3),
+            crate::Setting { policy: Default::default(), seed: model::Seed(1), cpus: 1 },
+        )
+        .expect("playable");
+        assert_eq!([0, 1, 2].map(|task| script.first_wait(0, task)), [None, Some(0), Some(2)]);
+    }
+
+    #[test]
     fn a_wait_for_ever_is_refused_with_its_line() {
         let lonely = "task 1 a\nr5 w1\ntask 2 b\nr1";
         let why = "line 1: tape 0 waits for tape 1 at its beat 2, and would wait for ever; import \

@@ -37,24 +37,32 @@ pub fn tables(proofs: &[Proof], all: bool) -> String {
 
 fn same(proofs: &[Proof]) -> String {
     let mut text = String::from(
-        "| program | on | recorded under | figures | within | the program with itself |\n\
-         |---|---|---|---:|---:|---:|\n",
+        "| program | on | recorded under | figures | within | the program with itself | within, of \
+         those it repeats |\n|---|---|---|---:|---:|---:|---:|\n",
     );
     for proof in proofs {
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} |",
             clean(&proof.cell),
             place(proof),
             clean(&proof.recorded),
             proof.checks.len(),
             share(within(&proof.checks)),
             share(within(&proof.repeats)),
+            of_these(&proof.steady()),
         );
     }
-    let all = |of: fn(&Proof) -> &Vec<Check>| sum(proofs.iter().map(|proof| within(of(proof))));
-    let (checks, repeats) = (all(|proof| &proof.checks), all(|proof| &proof.repeats));
-    let _ = writeln!(text, "| all | | | {} | {} | {} |", checks.1, share(checks), share(repeats));
+    let all = |of: fn(&Proof) -> Vec<Check>| -> Vec<Check> { proofs.iter().flat_map(of).collect() };
+    let (checks, repeats) = (all(|proof| proof.checks.clone()), all(|proof| proof.repeats.clone()));
+    let _ = writeln!(
+        text,
+        "| all | | | {} | {} | {} | {} |",
+        checks.len(),
+        share(within(&checks)),
+        share(within(&repeats)),
+        of_these(&all(Proof::steady)),
+    );
     text
 }
 
@@ -93,6 +101,15 @@ fn directions(proofs: &[Proof]) -> String {
 /// How many figures are within, and how many there are.
 fn within(checks: &[Check]) -> (usize, usize) {
     (checks.iter().filter(|check| check.is_within()).count(), checks.len())
+}
+
+/// `3 of 4 (75 %)`.
+fn of_these(checks: &[Check]) -> String {
+    let (near, all) = within(checks);
+    match all {
+        0 => "–".into(),
+        all => format!("{near} of {all} ({:.0} %)", 100.0 * near as f64 / all as f64),
+    }
 }
 
 /// Of the differences that the program claims and the other side too: how many point the same way,
@@ -221,7 +238,7 @@ mod tests {
     fn shares_are_of_what_both_have() {
         let text = tables(&[proof()], false);
         for row in [
-            "| hackbench | uniprocessor (vm) | eevdf | 2 | 1 (50 %) | – |",
+            "| hackbench | uniprocessor (vm) | eevdf | 2 | 1 (50 %) | – | – |",
             "| hackbench | uniprocessor (vm) | 2 | 2 | 1 (50 %) | 0 | – |",
             "| hackbench | run delay p50 · a | 100 ns | 130 ns | 30 % |",
             "| hackbench | rr | vtime | wall time | 1.00 ms | 2.00 ms | smaller | claims nothing |",

@@ -270,6 +270,30 @@ mod tests {
     }
 
     #[test]
+    fn who_receives_sleeps_in_a_pipe_and_a_stray_byte_does_no_harm() {
+        let mailbox = Arc::new(worker::pipe().expect("a pipe"));
+        let zero = || AtomicU32::new(0);
+        let semaphore =
+            Arc::new(Semaphore { value: zero(), waiting: zero(), receiving: zero() });
+        let other = (semaphore.clone(), mailbox.clone());
+        let receiver = thread::spawn(move || {
+            let stop = AtomicU32::new(0);
+            (0..3).map(|_| other.0.receive(Some(&other.1), &stop)).collect::<Vec<_>>()
+        });
+        // SAFETY: one byte.
+        unsafe { libc::write(mailbox.write.as_raw_fd(), [0_u8].as_ptr().cast(), 1) };
+        for _ in 0..3 {
+            while semaphore.receiving.load(SeqCst) == 0 && semaphore.value.load(SeqCst) == 0 {
+                thread::yield_now();
+            }
+            semaphore.post_to(Some(&mailbox));
+        }
+        assert_eq!(receiver.join().unwrap(), [Ok(()); 3]);
+        let stop = AtomicU32::new(1);
+        assert_eq!(semaphore.receive(Some(&mailbox), &stop), Err(Stopped));
+    }
+
+    #[test]
     fn signals_without_waiters_are_lost_and_posts_are_not() {
         let condition = Condition { drawn: AtomicU32::new(0), served: AtomicU32::new(0) };
         let stop = AtomicU32::new(1);

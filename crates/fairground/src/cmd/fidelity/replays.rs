@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use model::{Backend, Record};
+use model::{Backend, Record, Workload};
 use stats::replay::{self, Proof};
 
 use super::Args;
@@ -76,6 +76,14 @@ fn programs(planned: PlannedExperiment) -> Result<PlannedExperiment> {
         return Err(bad_input(format!(
             "{}: programs are recorded on a kernel; write on = \"vm\", or --on vm,sim",
             planned.experiment.name
+        )));
+    }
+    let starts_none = |workload: &&Workload| workload.program.is_none();
+    if let Some(workload) = planned.experiment.workloads.iter().find(starts_none) {
+        return Err(bad_input(format!(
+            "{}: the workload '{}' starts no program, so there is no truth to compare a replay \
+             with; name programs with --workload",
+            planned.experiment.name, workload.name
         )));
     }
     let mut planned = planned;
