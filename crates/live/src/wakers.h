@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who makes a task runnable: another task, a timer, or a device. The recorder and the probes' traces
- * tell it in the same way. Who includes this has a function `recorded`: the number of a task, 0 for
- * one that is nobody's business.
+ * Who makes a task runnable: another task, a timer, or a device. The recorder and the traces of the
+ * probes tell it in the same way. Who includes this has a function `recorded`: the number of a
+ * task, 0 for one that is nobody's business.
  */
 #ifndef FAIRGROUND_WAKERS_H
 #define FAIRGROUND_WAKERS_H

@@ -158,7 +158,8 @@ impl Forward {
                         let other = other as usize;
                         let queue = posts.entry((own, other)).or_default();
                         queue.push_back((forward.at[own], at[own]));
-                        let waits = tapes[other].beats.get(at[other]).and_then(|beat| beat.waits_for());
+                        let waits =
+                            tapes[other].beats.get(at[other]).and_then(|beat| beat.waits_for());
                         if queue.len() == 1 && waits == Some(own as u32) {
                             open.push(other);
                         }

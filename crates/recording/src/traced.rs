@@ -35,8 +35,8 @@ pub fn threads(trace: &Trace) -> BTreeSet<u32> {
     threads
 }
 
-/// When the program of a workload ended, nanoseconds after the common start: its first process left,
-/// whatever it has reported of its own work. `None`: the trace has no program's end.
+/// When the program of a workload ended, nanoseconds after the common start: its first process
+/// left, whatever it has reported of its own work. `None`: the trace has no program's end.
 pub fn end_of_program(trace: &Trace, group: &str) -> Option<u64> {
     let forked: BTreeSet<u32> = trace.events.iter().filter_map(child).collect();
     let is_first = |pid: u32| !forked.contains(&pid);
@@ -56,8 +56,8 @@ fn child(event: &TraceEvent) -> Option<u32> {
     }
 }
 
-/// Reads a trace up to the end of its workload, so many nanoseconds after the common start. `source`
-/// says what made it, `cpus` how many the machine has.
+/// Reads a trace up to the end of its workload, so many nanoseconds after the common start.
+/// `source` says what made it, `cpus` how many the machine has.
 ///
 /// # Errors
 /// When nothing ran.

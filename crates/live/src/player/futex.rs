@@ -189,8 +189,8 @@ impl Semaphore {
         }
     }
 
-    /// As [`Semaphore::wait`], but asleep in a mailbox. A byte there may be one of an earlier sleep,
-    /// so it is only a reason to look.
+    /// As [`Semaphore::wait`], but asleep in a mailbox. A byte there may be one of an earlier
+    /// sleep, so it is only a reason to look.
     pub fn receive(&self, mailbox: Option<&Pipe>, stop: &AtomicU32) -> Result<(), Stopped> {
         let Some(mailbox) = mailbox else { return self.wait(stop) };
         let take = |value: u32| value.checked_sub(1);
@@ -273,8 +273,7 @@ mod tests {
     fn who_receives_sleeps_in_a_pipe_and_a_stray_byte_does_no_harm() {
         let mailbox = Arc::new(worker::pipe().expect("a pipe"));
         let zero = || AtomicU32::new(0);
-        let semaphore =
-            Arc::new(Semaphore { value: zero(), waiting: zero(), receiving: zero() });
+        let semaphore = Arc::new(Semaphore { value: zero(), waiting: zero(), receiving: zero() });
         let other = (semaphore.clone(), mailbox.clone());
         let receiver = thread::spawn(move || {
             let stop = AtomicU32::new(0);

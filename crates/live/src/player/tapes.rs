@@ -48,9 +48,8 @@ pub fn play(task: &Task) -> Flow {
     let (run, plan) = (task.run, task.plan());
     let control = run.control();
     let start_ns = control.start_ns.load(SeqCst) + plan.starts_ns[task.number as usize];
-    let began_ns = task.slot.map_or_else(own_cpu_ns, |slot: &TaskSlot| {
-        slot.cpu_before_ns.load(SeqCst)
-    });
+    let began_ns =
+        task.slot.map_or_else(own_cpu_ns, |slot: &TaskSlot| slot.cpu_before_ns.load(SeqCst));
     let mut account = Account { began_ns, due_ns: 0 };
     let waited = usize::from(run.script.first_wait(task.group, task.number).is_some());
     for beat in &run.script.tape(task.group, task.number)[waited..] {

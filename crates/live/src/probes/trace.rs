@@ -196,7 +196,8 @@ mod tests {
                 by: Some(WokenBy::Task(5))
             }
         );
-        let switch = |what: &What| matches!(what, What::Switch { reason: Some(SleepsFor::Disk), .. });
+        let switch =
+            |what: &What| matches!(what, What::Switch { reason: Some(SleepsFor::Disk), .. });
         assert!(switch(&trace.events[1].what), "{:?}", trace.events[1]);
         let tasks: Vec<_> = trace.tasks.iter().map(|t| (t.pid, t.group.as_str())).collect();
         assert_eq!(tasks, [(7, "hogs"), (8, "")]);

@@ -63,8 +63,11 @@ fn a_sleep_in_a_pipe_is_a_wait_of_its_own_kind() {
             switch(60, 1, None, Some(1)),
             switch(70, 1, Some((1, Leaves::Ended)), None),
         ];
-        let waits: Vec<Beat> =
-            beats(events, &[true, true])[1].iter().filter(|b| b.other().is_some()).copied().collect();
+        let waits: Vec<Beat> = beats(events, &[true, true])[1]
+            .iter()
+            .filter(|b| b.other().is_some())
+            .copied()
+            .collect();
         assert_eq!(waits, [expected; 2], "{reason:?}");
     }
 }

@@ -28,7 +28,14 @@ fn trace(events: Vec<(u64, u32, What)>) -> Trace {
 }
 
 fn switch(prev: u32, state: &str, next: u32) -> What {
-    What::Switch { prev, prev_prio: 120, prev_state: state.into(), next, next_prio: 120, reason: None }
+    What::Switch {
+        prev,
+        prev_prio: 120,
+        prev_state: state.into(),
+        next,
+        next_prio: 120,
+        reason: None,
+    }
 }
 
 fn waking(pid: u32) -> What {

@@ -31,7 +31,7 @@ pub struct Pair {
     pub schedulers: [String; 2],
     /// Which figure.
     pub kind: Kind,
-    /// The group; empty: all of the load.
+    /// The group; empty: all tasks.
     pub group: String,
     /// The medians of the program.
     pub values: [f64; 2],
@@ -43,8 +43,8 @@ pub struct Pair {
     pub model: Option<Way>,
 }
 
-/// Every pair of schedulers that the program ran under, in every headline figure: the wall time, the
-/// number of switches, and the mean wait for a CPU of each group that decides in the trials of
+/// Every pair of schedulers that the program ran under, in every headline figure: the wall time,
+/// the number of switches, and the mean wait for a CPU of each group that decides in the trials of
 /// `recorded`.
 pub fn pairs(program: &Side, replay: &Side, model: &Side, recorded: &str) -> Vec<Pair> {
     let first = program.get(recorded).and_then(|trials| trials.first());

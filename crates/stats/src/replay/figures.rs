@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The figures of the tasks of a load, from the events of one trial.
+//! The figures of the tasks of a workload, from the events of one trial.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use model::trace::What;
 
 use crate::number::quantile::samples_needed;
 
-/// What a trace says of a load.
+/// What a trace says of a workload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// From the common start to the end of the load.
+    /// From the common start to the end of the workload.
     pub wall_ns: u64,
     /// Its groups of like tasks, by their names.
     pub groups: BTreeMap<String, GroupFigures>,
@@ -253,8 +253,12 @@ mod tests {
         let early = read(&[(5, waking(1)), (7, switch(0, "R", 1)), (10, waking(1))], 8);
         assert_eq!(early.groups["a"].waits_ns, [2]);
         // Woken while it ran, and it slept nevertheless: it was runnable at once.
-        let raced =
-            [(0, switch(0, "R", 1)), (10, waking(1)), (12, switch(1, "S", 0)), (20, switch(0, "R", 1))];
+        let raced = [
+            (0, switch(0, "R", 1)),
+            (10, waking(1)),
+            (12, switch(1, "S", 0)),
+            (20, switch(0, "R", 1)),
+        ];
         let raced = read(&raced, 30);
         assert_eq!((raced.groups["a"].wakeups, &raced.groups["a"].waits_ns[..]), (1, &[8][..]));
         // The wake-up ended no sleep, and the next sleep is a real one.

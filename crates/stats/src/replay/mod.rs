@@ -32,16 +32,16 @@ pub struct Proof {
     pub recorded: String,
     /// Under that scheduler: the trial of the program that was recorded, and its replays.
     pub checks: Vec<Check>,
-    /// Under that scheduler: the recorded trial of the program and its other trials. What is far off
-    /// here cannot be near in a replay. Empty where there are no others.
+    /// Under that scheduler: the recorded trial of the program and its other trials. What is far
+    /// off here cannot be near in a replay. Empty where there are no others.
     pub repeats: Vec<Check>,
     /// All schedulers, two by two.
     pub pairs: Vec<Pair>,
 }
 
 impl Proof {
-    /// The figures that the program's other trials repeat: whether a replay has these too says most,
-    /// because no replay can have the others but by chance.
+    /// The figures that the program's other trials repeat: whether a replay has these too says
+    /// most, because no replay can have the others but by chance.
     pub fn steady(&self) -> Vec<Check> {
         let repeats = |check: &&Check| {
             let same = |other: &&Check| (other.kind, &other.group) == (check.kind, &check.group);

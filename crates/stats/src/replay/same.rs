@@ -9,7 +9,7 @@ use crate::replay::figures::{Figures, Kind};
 pub struct Check {
     /// Which figure.
     pub kind: Kind,
-    /// The group; empty: all of the load.
+    /// The group; empty: all tasks.
     pub group: String,
     /// Of the program.
     pub program: f64,
@@ -40,7 +40,7 @@ pub fn tolerance(kind: Kind) -> f64 {
     }
 }
 
-/// Figures of the whole load, and of each group that decides.
+/// Figures of all tasks, and of each group that decides.
 const OF_ALL: [Kind; 3] = [Kind::Wall, Kind::Switches, Kind::Wakeups];
 const OF_GROUPS: [Kind; 3] = [Kind::Cpu, Kind::DelayP50, Kind::DelayP99];
 
@@ -72,8 +72,7 @@ mod tests {
     use crate::replay::figures::GroupFigures;
 
     fn trial(cpu_ns: u64, wait_ns: u64) -> Figures {
-        let group =
-            GroupFigures { cpu_ns, switches: 10, wakeups: 8, waits_ns: vec![wait_ns; 400] };
+        let group = GroupFigures { cpu_ns, switches: 10, wakeups: 8, waits_ns: vec![wait_ns; 400] };
         Figures { wall_ns: 1_000, groups: [("a".to_owned(), group)].into() }
     }
 

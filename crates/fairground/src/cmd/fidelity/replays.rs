@@ -9,7 +9,7 @@
 //! Both sides are trials with traces, and their figures come from these by one function.
 
 mod sides;
-mod tapes;
+mod taping;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -24,7 +24,7 @@ use crate::measure::{self, Campaign, Ended, JudgedBy};
 use crate::planned_experiment::PlannedExperiment;
 use crate::{output, summary, ui};
 use sides::Sides;
-use tapes::{Recorded, Tapes};
+use taping::{Recorded, Tapes};
 
 /// The experiment that the published table is of.
 pub const EXPERIMENT: &str = "replays";
@@ -93,8 +93,8 @@ fn programs(planned: PlannedExperiment) -> Result<PlannedExperiment> {
 }
 
 /// The plan of the replays of what was recorded on a backend: there, and in the simulator if the
-/// experiment names it and the backend is no live machine, whose costs nobody knows. `None`: nothing
-/// was recorded there.
+/// experiment names it and the backend is no live machine, whose costs nobody knows. `None`:
+/// nothing was recorded there.
 fn replays(
     args: &Args,
     asked: &PlannedExperiment,

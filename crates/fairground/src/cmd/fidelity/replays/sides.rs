@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
+use model::metric::PROGRAM;
 use model::{Backend, Record, Trace};
 use recording::traced;
-use model::metric::PROGRAM;
 use stats::replay::{Figures, Side, figures};
 use store::{Filter, Store};
 
-use super::tapes::Recorded;
+use super::taping::Recorded;
 use crate::records;
 
 /// What was measured.
@@ -83,7 +83,7 @@ impl Sides<'_> {
     }
 }
 
-/// From the common start to the end of the load, nanoseconds: of its program, or of all tasks.
+/// From the common start to the end of the workload, nanoseconds: of its program, or of all tasks.
 pub fn wall_ns(record: &Record, trace: &Trace) -> Option<u64> {
     match record.trial.workload.program {
         Some(_) => traced::end_of_program(trace, PROGRAM),
@@ -93,8 +93,7 @@ pub fn wall_ns(record: &Record, trace: &Trace) -> Option<u64> {
 
 /// The trace of a trial; an empty one if it was not kept.
 pub fn trace(store: &Path, record: &Record) -> Result<Trace> {
-    let filter =
-        Filter { trial_id: Some(record.trial.id()), traces: true, ..Filter::default() };
+    let filter = Filter { trial_id: Some(record.trial.id()), traces: true, ..Filter::default() };
     let records = records::read(&Store::open_readonly(store)?, &filter)?;
     Ok(records.into_iter().rev().find_map(|record| record.trace).unwrap_or_default())
 }
