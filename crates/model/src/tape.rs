@@ -120,8 +120,9 @@ pub enum Beat {
     Run(u64),
     /// `w`: waited until the task of this tape had woken it once more.
     Wait(u32),
-    /// `m`: the same, but asleep in a pipe, a socket or for a child's end. The task that wakes it there
-    /// tells the scheduler that it may soon sleep itself (`WF_SYNC`), other than with a futex.
+    /// `m`: the same, but asleep in a pipe, a socket or for a child's end. The task that wakes it
+    /// there tells the scheduler that it may soon sleep itself (`WF_SYNC`), other than with a
+    /// futex.
     Receive(u32),
     /// `p`: woke the task of this tape.
     Post(u32),
