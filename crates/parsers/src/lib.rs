@@ -11,8 +11,6 @@ mod hackbench;
 mod jitterdebugger;
 mod mplayer;
 mod perf_bench_sched;
-mod pgbench;
-mod redis_benchmark;
 mod sevenzip;
 mod stress_ng;
 mod sysbench;
@@ -40,7 +38,7 @@ pub struct Reported {
 /// Reads a program's output. The error says what was not understood, and what would help.
 type Parser = fn(stdout: &str, stderr: &str) -> Result<Reported, String>;
 
-const PARSERS: [(&str, Parser); 14] = [
+const PARSERS: [(&str, Parser); 12] = [
     ("7z", sevenzip::parse),
     ("cyclictest", cyclictest::parse),
     ("ffmpeg", ffmpeg::parse),
@@ -49,8 +47,6 @@ const PARSERS: [(&str, Parser); 14] = [
     ("mplayer", mplayer::parse),
     ("none", |_, _| Ok(Reported::default())),
     ("perf-bench-sched", perf_bench_sched::parse),
-    ("pgbench", pgbench::parse),
-    ("redis-benchmark", redis_benchmark::parse),
     ("stress-ng", stress_ng::parse),
     ("sysbench", sysbench::parse),
     ("tbench", tbench::parse),

@@ -43,7 +43,6 @@ impl TraceLog {
                 prev_state: prev_state.into(),
                 next: next.0,
                 next_prio: prio(came),
-                reason: None,
             },
         );
     }
@@ -56,7 +55,7 @@ impl TraceLog {
         interrupt: bool,
     ) {
         let (pid, prio, target) = (id.0, prio(task), task.cpu);
-        self.push(time_ns, cpu, What::Waking { pid, prio, target, interrupt, by: None });
+        self.push(time_ns, cpu, What::Waking { pid, prio, target, interrupt });
     }
 
     pub(crate) fn fork(&mut self, time_ns: u64, cpu: u32, parent: u32, child: u32) {

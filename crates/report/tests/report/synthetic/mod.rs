@@ -325,13 +325,11 @@ fn trace(draw: &mut Draw, index: usize) -> Trace {
             continue;
         }
         if next == 100 {
-            let waking =
-                What::Waking { pid: 100, prio: 120, target: cpu, interrupt: false, by: None };
+            let waking = What::Waking { pid: 100, prio: 120, target: cpu, interrupt: false };
             events.push(TraceEvent { time_ns: time_ns.saturating_sub(90_000), cpu, what: waking });
         }
         let prev_state = if prev == 100 { "S" } else { "R+" }.into();
-        let what =
-            What::Switch { prev, prev_prio: 120, prev_state, next, next_prio: 120, reason: None };
+        let what = What::Switch { prev, prev_prio: 120, prev_state, next, next_prio: 120 };
         events.push(TraceEvent { time_ns, cpu, what });
         running[cpu as usize] = next;
     }
