@@ -143,8 +143,9 @@ static inline u64 est_of(struct task_struct *p)
 #define KEY_GAP (1ULL << 44)
 #define KEY_STEP (1ULL << 28)
 
-/* No place in a list is looked for behind more tasks. */
-#define SEARCH_LIMIT 512
+/* No place in a list is looked for behind more tasks. A variable, because the verifier would count to
+ * a number that it knows: it needs fifty times as long then, half a minute on a slow machine. */
+volatile u32 search_limit = 512;
 
 /*
  * The key between two neighbours. It is near the second one, because the most come just behind the
@@ -180,17 +181,17 @@ static __noinline u64 last_key(u64 dsq)
 static __noinline u64 key_in(u64 dsq, u64 est, bool has_first)
 {
 	struct task_struct *p;
-	u32 passed = 0;
-	u64 before = 0;
+	u32 left = search_limit;
+	u64 before = 0;	/* no key is 0 */
 
 	bpf_for_each(scx_dsq, p, dsq, 0) {
 		u64 other = est_of(p), key = p->scx.dsq_vtime;
 
-		if (!passed && (has_first ? est <= other : est < other))
+		if (!before && (has_first ? est <= other : est < other))
 			return key - KEY_GAP;
-		if (passed && est <= other)
+		if (before && est <= other)
 			return key_between(before, key);
-		if (++passed == SEARCH_LIMIT)
+		if (!--left)
 			break;
 		before = key;
 	}
