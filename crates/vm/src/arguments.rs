@@ -44,9 +44,15 @@ pub fn command_line(machine: &Machine) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// All arguments except the files that the guest gets. `accelerator` must not be `Auto`.
-pub fn arguments(image: &Path, machine: &Machine, accelerator: Accelerator) -> Vec<String> {
-    let mut arguments: Vec<String> = time_arguments(machine, accelerator);
+/// All arguments except the files that the guest gets. `accelerator` must not be `Auto`;
+/// `has_rounds`: see [`counting`].
+pub fn arguments(
+    image: &Path,
+    machine: &Machine,
+    accelerator: Accelerator,
+    has_rounds: bool,
+) -> Vec<String> {
+    let mut arguments: Vec<String> = time_arguments(machine, accelerator, has_rounds);
     let mut add = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
     add("-smp", processors(machine));
     add("-m", format!("{}M", machine.memory_mib));
@@ -89,12 +95,17 @@ fn nodes(machine: &Machine) -> Vec<(&'static str, String)> {
     (0..count).flat_map(node).collect()
 }
 
-/// How instructions are counted: several CPUs take turns within rounds, for which the installed
-/// QEMU has no words.
-pub fn counting(machine: &Machine) -> String {
+/// The length of a round of one CPU, ns: so long that rounds cost nothing.
+const ALONE_NS: u32 = 1_000_000;
+
+/// How instructions are counted. Several CPUs take turns within rounds, which only the emulator has
+/// (`has_rounds`). One CPU has them there, too: then the CPU's thread does all that time does, where
+/// the installed QEMU's main loop does a part of it, and races with the CPU.
+pub fn counting(machine: &Machine, has_rounds: bool) -> String {
     let Machine { quantum_ns, pause_ns, .. } = machine;
     let turns = match machine.counts_several_cpus() {
         true => format!(",quantum={quantum_ns},pause={pause_ns}"),
+        false if has_rounds => format!(",quantum={ALONE_NS}"),
         false => String::new(),
     };
     format!("shift=0,sleep=off{turns}")
@@ -103,8 +114,8 @@ pub fn counting(machine: &Machine) -> String {
 /// With a virtual clock, one instruction takes one nanosecond, the clock of an idle machine jumps
 /// to its next timer, and everything that differs between hosts (date, random instructions) is
 /// fixed.
-fn time_arguments(machine: &Machine, accelerator: Accelerator) -> Vec<String> {
-    let counting = counting(machine);
+fn time_arguments(machine: &Machine, accelerator: Accelerator, has_rounds: bool) -> Vec<String> {
+    let counting = counting(machine, has_rounds);
     let arguments: &[&str] = match (machine.clock, accelerator) {
         (Clock::Virtual, _) => &[
             "-accel",
@@ -132,7 +143,7 @@ mod tests {
     }
 
     fn line(clock: Clock, accelerator: Accelerator) -> String {
-        arguments(Path::new("/k/vmlinuz"), &machine(clock, 2), accelerator).join(" ")
+        arguments(Path::new("/k/vmlinuz"), &machine(clock, 2), accelerator, true).join(" ")
     }
 
     #[test]
@@ -148,12 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn only_several_counted_cpus_take_turns() {
+    fn counted_cpus_have_rounds_on_the_emulator() {
         let counted = machine(Clock::Virtual, 2);
-        assert_eq!(counting(&counted), "shift=0,sleep=off,quantum=1000,pause=40");
+        assert_eq!(counting(&counted, true), "shift=0,sleep=off,quantum=1000,pause=40");
         let short = Machine { quantum_ns: 200, pause_ns: 1, ..counted };
-        assert_eq!(counting(&short), "shift=0,sleep=off,quantum=200,pause=1");
-        assert_eq!(counting(&machine(Clock::Virtual, 1)), "shift=0,sleep=off");
+        assert_eq!(counting(&short, true), "shift=0,sleep=off,quantum=200,pause=1");
+        let one = machine(Clock::Virtual, 1);
+        assert_eq!(counting(&one, true), "shift=0,sleep=off,quantum=1000000");
+        assert_eq!(counting(&one, false), "shift=0,sleep=off");
     }
 
     #[test]
@@ -176,7 +189,7 @@ mod tests {
     fn the_machines_shape_is_the_guests() {
         let machine =
             Machine { smt: 2, llcs: 4, nodes: 2, memory_mib: 1023, ..machine(Clock::Real, 16) };
-        let line = arguments(Path::new("/k/vmlinuz"), &machine, Accelerator::Tcg).join(" ");
+        let line = arguments(Path::new("/k/vmlinuz"), &machine, Accelerator::Tcg, false).join(" ");
         assert!(line.contains("cpus=16,sockets=4,cores=2,threads=2"), "{line}");
         assert!(line.contains("-object memory-backend-ram,id=node0,size=512M"), "{line}");
         assert!(line.contains("-numa node,nodeid=1,memdev=node1,cpus=8-15"), "{line}");

@@ -225,7 +225,7 @@ impl<'a> BootRun<'a> {
         facts.insert("command_line".into(), arguments::command_line(request.machine));
         if let Some(emulator) = self.setup.emulator {
             facts.insert("emulator".into(), emulator.identity());
-            facts.insert("icount".into(), arguments::counting(request.machine));
+            facts.insert("icount".into(), arguments::counting(request.machine, true));
         }
         facts.insert("qemu".into(), self.setup.qemu_version.clone());
         facts.insert("firmware".into(), self.setup.firmware.clone());

@@ -78,7 +78,8 @@ impl<'a> Parts<'a> {
 
     /// QEMU's arguments that describe the machine.
     fn machine(&self, image: &Path) -> Vec<String> {
-        arguments::arguments(image, self.setup.request.machine, self.setup.accelerator)
+        let Setup { request, accelerator, emulator, .. } = self.setup;
+        arguments::arguments(image, request.machine, *accelerator, emulator.is_some())
     }
 
     /// Starts a machine that boots its kernel.

@@ -55,7 +55,7 @@ fn prepare() -> anyhow::Result<PathBuf> {
 }
 
 /// The emulator of the user's data folder. Without it a test of equal bytes is skipped: the
-/// installed QEMU gives them nearly always only.
+/// installed QEMU gives them nearly always, the emulator always.
 fn emulator() -> Option<&'static Emulator> {
     static FOUND: OnceLock<Option<Emulator>> = OnceLock::new();
     let find = || emulator::find(&home::data_folder()?).expect("an emulator that is as it was");
@@ -149,30 +149,7 @@ fn assert_same(one: &[Record], two: &[Record], what: &str) {
     let (one, two) = (lines(one), lines(two));
     let differ = one.iter().zip(&two).filter(|(one, two)| one != two);
     let differ: Vec<_> = differ.map(|(one, two)| format!("{one}\n{two}")).take(20).collect();
-    let is_near = one.len() == two.len() && one.iter().zip(&two).all(|(one, two)| near(one, two));
-    assert!(is_near, "{what} differ:\n{}", differ.join("\n"));
-    if one != two {
-        println!("{what} differ by a moment of QEMU's main loop:\n{}", differ.join("\n"));
-    }
-}
-
-/// A race of QEMU's main loop moves a timer by some hundred instructions, rarely and under load
-/// only (`docs/src/method/several_cpus.md`).
-const MOMENT_NS: f64 = 20_000.0;
-/// Smaller numbers are counts, which a moment does not change.
-const TIME_NS_MIN: f64 = 1e6;
-
-/// Whether two lines are equal but for numbers that differ by a moment.
-fn near(one: &str, two: &str) -> bool {
-    let words = |line: &str| -> Vec<String> {
-        line.split(|c: char| !c.is_ascii_alphanumeric() && c != '.').map(str::to_owned).collect()
-    };
-    let (one, two) = (words(one), words(two));
-    one.len() == two.len()
-        && one.iter().zip(&two).all(|(one, two)| match (one.parse::<f64>(), two.parse::<f64>()) {
-            (Ok(one), Ok(two)) if one.min(two) >= TIME_NS_MIN => (one - two).abs() <= MOMENT_NS,
-            _ => one == two,
-        })
+    assert!(one == two, "{what} differ:\n{}", differ.join("\n"));
 }
 
 #[test]
@@ -257,7 +234,7 @@ fn a_repeated_boot_gives_the_records_of_an_uninterrupted_one() {
     assert_eq!(order, [(true, 2), (true, 3), (false, 4)]);
     for (_, index, record) in heard {
         let [again, before] = [&record.measured, &whole[index].measured].map(|m| format!("{m:?}"));
-        assert!(near(&again, &before), "trial {index}: {again} and {before}");
+        assert_eq!(again, before, "trial {index}");
         assert_eq!(record.provenance.boot_id, "virtual-3.1");
         assert_eq!(record.provenance.boot_position, index as u32 - 2);
         assert_eq!(record.provenance.kernel_facts["guest_image"].len(), 64);
