@@ -129,17 +129,20 @@ static inline void enqueue_task(struct task_struct *p, u64 enq_flags)
  */
 static __noinline u32 migrate_pending_tasks(s32 from, s32 to)
 {
-	u32 i = 0, taken = 0, limit = scx_bpf_dsq_nr_queued(from);
+	u32 taken = 0, left = scx_bpf_dsq_nr_queued(from);
 	struct task_struct *p;
+	bool is_other = false;
 
-	if (limit > 2 * NR_MIGRATE)
-		limit = 2 * NR_MIGRATE;
+	if (left > 2 * NR_MIGRATE)
+		left = 2 * NR_MIGRATE;
+	/* Counting down: the verifier would go through each round of a number that it knows. */
 	bpf_for_each(scx_dsq, p, from, 0) {
 		struct task_ctx *task = ctx_of(p);
 
-		if (i >= limit)
+		if (!left--)
 			break;
-		if (i++ % 2 || !bpf_cpumask_test_cpu(to, p->cpus_ptr))
+		is_other = !is_other;
+		if (!is_other || !bpf_cpumask_test_cpu(to, p->cpus_ptr))
 			continue;
 		task->queued_on = to;
 		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, tail_of(to, rank_of(p, task)));
