@@ -88,7 +88,7 @@ fn uses(tapes: &[Tape], groups: &[(String, u32)], group_of: &[usize]) -> Vec<Gro
         for beat in &tape.beats {
             match *beat {
                 Beat::Run(ns) => group.cpu_ns = group.cpu_ns.saturating_add(ns),
-                Beat::Wait(_) => group.waits += 1,
+                Beat::Wait(_) | Beat::Receive(_) => group.waits += 1,
                 Beat::Until(_) => group.timers += 1,
                 Beat::Sleep(_) => group.delays += 1,
                 Beat::Post(_) => {}
@@ -102,7 +102,7 @@ fn edges(tapes: &[Tape], groups: &[(String, u32)], group_of: &[usize]) -> Vec<Ed
     let mut wakes: BTreeMap<(usize, usize), u64> = BTreeMap::new();
     for (tape, to) in tapes.iter().zip(group_of) {
         for beat in &tape.beats {
-            if let Beat::Wait(from) = *beat {
+            if let Some(from) = beat.waits_for() {
                 *wakes.entry((group_of[from as usize], *to)).or_default() += 1;
             }
         }
@@ -158,12 +158,13 @@ impl Forward {
                         let other = other as usize;
                         let queue = posts.entry((own, other)).or_default();
                         queue.push_back((forward.at[own], at[own]));
-                        let waits = tapes[other].beats.get(at[other]);
-                        if queue.len() == 1 && waits == Some(&Beat::Wait(own as u32)) {
+                        let waits =
+                            tapes[other].beats.get(at[other]).and_then(|beat| beat.waits_for());
+                        if queue.len() == 1 && waits == Some(own as u32) {
                             open.push(other);
                         }
                     }
-                    Beat::Wait(other) => {
+                    Beat::Wait(other) | Beat::Receive(other) => {
                         let queue = posts.entry((other as usize, own)).or_default();
                         let Some((posted, place)) = queue.pop_front() else { break };
                         let cause = Cause::Post(other as usize, place);

@@ -10,8 +10,8 @@
 //! [`switching`] states how to switch to a scheduler.
 //!
 //! The forms: [`html`] has one module per section of the page (`…_section`), [`terminal`] one per
-//! kind of text (`…_text`), [`markdown`], [`agreement_markdown`] and
-//! [`effects_markdown`] write tables for documents.
+//! kind of text (`…_text`), [`markdown`], [`agreement_markdown`], [`effects_markdown`] and
+//! [`replay_markdown`] write tables for documents.
 //!
 //! What is not here: any statistic. A report shows what `stats` found and decides nothing.
 
@@ -27,6 +27,7 @@ pub mod html;
 mod leaders;
 pub mod lineage;
 pub mod markdown;
+pub mod replay_markdown;
 pub mod replication;
 pub mod sentence;
 pub mod switching;
