@@ -123,13 +123,19 @@ for group in "$@"; do
         ;;
     programs) # what the workloads name; a workload also says what it lacks
         need 7zz 7zip
+        need chromium chromium
         need ffmpeg ffmpeg
         need jitterdebugger jitterdebugger
         need mplayer mplayer
         need perf linux-perf
+        need pgbench postgresql-client
         need ps procps
+        need redis-benchmark redis-tools
+        need redis-server redis-server
+        ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || packages="$packages postgresql"
         need smbclient smbclient
         need smbd samba
+        need setpriv util-linux
         need stress-ng stress-ng
         need sysbench sysbench
         need tbench dbench

@@ -36,13 +36,14 @@ const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
 const PROBES: &str = "../live/src/probes.bpf.c";
 const RECORDER: &str = "../live/src/recorder.bpf.c";
 /// Their headers.
-const HEADERS: [&str; 6] = [
+const HEADERS: [&str; 7] = [
     "../live/src/probes.h",
     "../live/src/probes_older.h",
     "../live/src/probes_series.h",
     "../live/src/recorder.h",
     "../live/src/recorder_kernel.h",
     "../live/src/recorder_only.h",
+    "../live/src/wakers.h",
 ];
 
 fn main() {

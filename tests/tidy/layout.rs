@@ -15,8 +15,9 @@ const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
     ("fleet", &["compile", "execution", "files", "spec", "store"]),
     // The compiler reads a stranger's text.
     ("compile", &["sandbox"]),
-    // A report is a function of a comparison, whose type the statistics define.
-    ("report", &["stats"]),
+    // A report is a function of a comparison, whose type the statistics define, and draws the graph
+    // of a recorded workload.
+    ("report", &["recording", "stats"]),
     // A file names parsers and measures, draws tapes from averages, and what cannot be played is
     // refused at its line.
     ("spec", &["files", "parsers", "play", "recording", "stats"]),

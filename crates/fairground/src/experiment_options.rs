@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The options that name an experiment and change it; the same for every verb that plans trials.
 
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use anyhow::Result;
@@ -8,6 +9,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use model::{Backend, Machine, Seed};
 
+use crate::command_line;
 use crate::planned_experiment::{Definition, PlannedExperiment};
 use spec::Overrides;
 
@@ -118,6 +120,18 @@ impl ExperimentOptions {
         let overrides = Overrides { nodes, ..self.overrides() };
         let definition = Definition::read(self.experiment.as_deref(), &overrides)?;
         Ok(definition.plan(Seed(self.seed)).with_probes(!self.no_probes))
+    }
+
+    /// The same with these workload files instead of the workloads, on these backends.
+    ///
+    /// # Errors
+    /// As for [`ExperimentOptions::plan`].
+    pub fn plan_of_files(&self, on: Vec<Backend>, files: &[PathBuf]) -> Result<PlannedExperiment> {
+        let quoted = |file: &PathBuf| command_line::quoted(&file.display().to_string());
+        let workloads = files.iter().map(quoted).collect();
+        let overrides = Overrides { on, workloads, ..self.overrides() };
+        let definition = Definition::read(self.experiment.as_deref(), &overrides)?;
+        Ok(definition.plan(Seed(self.seed)))
     }
 
     fn overrides(&self) -> Overrides {

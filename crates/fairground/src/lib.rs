@@ -9,8 +9,8 @@
 //! [`planned_experiment`] turn a command line into trials, with the crate `spec`; [`measure`] is
 //! the service behind every verb that measures, and the crate `execution` executes trials on the
 //! backends.
-//! [`records`], [`stores`], [`sessions`] and [`summary`] are what the reading verbs share,
-//! [`lineage`] tells which scheduler descends from which. [`claims`] tests what others have
+//! [`records`], [`recordings`], [`stores`], [`sessions`] and [`summary`] are what the reading verbs
+//! share, [`lineage`] tells which scheduler descends from which. [`claims`] tests what others have
 //! published, [`advice`] finds the scheduler for a user, [`calibration`] the costs of the
 //! simulator, [`abilities`] what this machine can do; [`smallest`] is the experiment that shows
 //! whether something works at all. [`building`], [`command_line`], [`dates`], [`duration`],
@@ -32,6 +32,7 @@ pub mod lineage;
 pub mod measure;
 pub mod output;
 pub mod planned_experiment;
+pub mod recordings;
 pub mod records;
 pub mod sessions;
 pub mod size;

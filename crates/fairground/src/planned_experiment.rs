@@ -111,6 +111,18 @@ impl PlannedExperiment {
         self
     }
 
+    /// The same plan with a trace of every trial, not only of the first block's.
+    pub fn with_traces(mut self) -> PlannedExperiment {
+        self.trials.iter_mut().for_each(|trial| trial.trace = true);
+        self
+    }
+
+    /// The plan of the experiment as it is now.
+    pub fn replanned(mut self) -> PlannedExperiment {
+        self.trials = plan::plan(&self.experiment, self.seed);
+        self
+    }
+
     /// Whether every trial is measured with probes.
     pub fn has_probes(&self) -> bool {
         self.trials.iter().all(|trial| trial.probes)
@@ -127,7 +139,8 @@ pub fn plan_of(experiment: &Experiment, seed: Seed, plan_id: &str) -> Option<Vec
     let (experiment, trials) = (experiment.clone(), plan::plan(experiment, seed));
     let planned = PlannedExperiment { experiment, sources, notes, relations, seed, trials };
     let without_probes = planned.clone().with_probes(false);
-    let same = [planned, without_probes].into_iter().find(|one| one.plan_id() == plan_id);
+    let traced = planned.clone().with_traces();
+    let same = [planned, without_probes, traced].into_iter().find(|one| one.plan_id() == plan_id);
     same.map(|planned| planned.trials)
 }
 

@@ -151,6 +151,25 @@ fn a_recording_is_shown_with_its_graph() {
 }
 
 #[test]
+fn the_report_draws_the_graph_where_the_tapes_are_at_hand() {
+    let bench = Bench::new();
+    recorded(&bench, "vtime");
+    play(&bench, "./mine.toml", &["vtime", "fifo"], "mine.db");
+    let page = |bench: &Bench| {
+        bench.run(&["report", "--store", "mine.db", "-o", "page.html"]).success();
+        std::fs::read_to_string(bench.path("page.html")).expect("a page")
+    };
+    let whole = page(&bench);
+    assert!(whole.contains("<a href=\"#recorded\">Recorded load</a>"));
+    assert_eq!(whole.matches("aria-label=\"Wake-up graph of mine").count(), 1);
+    assert!(whole.contains("frame → render: "), "an arc has a title");
+    std::fs::remove_file(bench.path("mine.toml")).expect("removed");
+    let without = page(&bench);
+    assert!(!without.contains("aria-label=\"Wake-up graph"));
+    assert!(without.contains("Its wake-up graph is not drawn: the tapes "));
+}
+
+#[test]
 fn a_trial_finds_its_tapes_by_their_content() {
     let bench = Bench::new();
     recorded(&bench, "vtime");

@@ -14,11 +14,10 @@
 #include <bpf/bpf_tracing.h>
 
 #include "probes.h"
+#include "recorder.h"
+#include "recorder_kernel.h"
 
 char _license[] SEC("license") = "GPL";
-
-/* TASK_DEAD: what a task's last switch says. The kernel's value since 4.14. */
-#define TASK_DEAD 0x80
 
 /* Slots minus one; slots are a power of two. */
 const volatile u32 slot_mask = 0;
@@ -86,6 +85,16 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 25);
 } events SEC(".maps");
+
+/* Before 5.15 a trace does not tell who wakes tasks, and what they sleep for. */
+static __always_inline bool knows_reasons(void)
+{
+	return bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs);
+}
+
+/* A trace is of everybody. */
+#define recorded(p) ((p)->pid)
+#include "wakers.h"
 
 /* So that the object's BTF describes it, and a test can compare it with the reader's. */
 struct probe_event *event_in_btf __attribute__((unused));
@@ -196,19 +205,6 @@ int BPF_PROG(count_switch, bool preempt, struct task_struct *prev, struct task_s
 	     unsigned int prev_state)
 {
 	return count_a_switch(preempt, prev, next, prev_state);
-}
-
-/* As older kernels have it; libbpf ignores the three underscores and what follows them. */
-struct task_struct___older {
-	int on_rq;
-} __attribute__((preserve_access_index));
-
-/* `on_rq` has become a byte. The branch that does not fit the kernel is never verified. */
-static __always_inline bool is_on_run_queue(const struct task_struct *p)
-{
-	if (bpf_core_field_size(p->on_rq) == sizeof(u8))
-		return p->on_rq;
-	return ((const struct task_struct___older *)p)->on_rq;
 }
 
 /*
@@ -343,6 +339,9 @@ static __always_inline int trace_a_switch(bool preempt, struct task_struct *prev
 	e->prev_prio = prev->prio;
 	e->detail = prev_state | (preempt ? PREEMPTED : 0);
 	e->exit_state = prev->exit_state;
+	e->reason = leaves(prev, preempt, prev_state);
+	if (knows_reasons() && e->reason != LEAVES_RUNNABLE && e->reason != LEAVES_ENDED)
+		e->reason |= reason(prev);
 	submit(e, next);
 	return 0;
 }
@@ -357,11 +356,16 @@ int BPF_PROG(trace_switch, bool preempt, struct task_struct *prev, struct task_s
 SEC("tp_btf/sched_waking")
 int BPF_PROG(trace_waking, struct task_struct *p)
 {
-	struct probe_event *e = reserve(WAKING);
+	struct probe_event *e;
 
+	/* A task that has not left its run queue yet just stays there. */
+	if (!is_asleep(p))
+		return 0;
+	e = reserve(WAKING);
 	if (!e)
 		return 0;
 	e->detail = p->thread_info.cpu;
+	e->exit_state = knows_reasons() ? cause(&e->prev) : WAKER_UNKNOWN;
 	submit(e, p);
 	return 0;
 }

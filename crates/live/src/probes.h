@@ -124,7 +124,7 @@ struct probe_event {
 	u64 time_ns;
 	u32 kind;
 	u32 cpu;
-	/* SWITCH: who stopped; FORK: the parent. */
+	/* SWITCH: who stopped; FORK: the parent; WAKING: the task that wakes. */
 	u32 prev;
 	/* SWITCH: who runs; FORK: the child; otherwise the task. */
 	u32 next;
@@ -132,7 +132,11 @@ struct probe_event {
 	u32 next_prio;
 	/* SWITCH: the raw state, with PREEMPTED; WAKING: the target CPU. */
 	u32 detail;
+	/* SWITCH: of who stopped; WAKING: enum record_waker. */
 	u32 exit_state;
+	/* SWITCH: as in `record_event.detail`. */
+	u32 reason;
+	u32 padding;
 	/* The name of `next`. */
 	char comm[16];
 };

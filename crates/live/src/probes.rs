@@ -24,6 +24,7 @@ mod trace;
 use crate::facts::is_root;
 use crate::loader::log::{Listener, explain, warnings};
 use crate::loader::variable::{self, Variable};
+use crate::recorder::reason;
 use layout::{
     BUCKETS, CpuSeries, MAX_GROUPS, MEASURES, OTHER_WAITS, Tally, TaskSlot, Totals, WAKEUPS,
     activity,
@@ -116,6 +117,8 @@ impl Probes {
         size(&mut open, needed).map_err(because)?;
         let mask = variables.iter().find(|v| v.name == "slot_mask").ok_or("no slot_mask")?;
         variable::write(&mut open, mask, &(slots as u32 - 1).to_le_bytes());
+        let files = variables.iter().find(|v| v.name == "takes_file").ok_or("no takes_file")?;
+        variable::write(&mut open, files, &reason::takes_file());
         let object = open.load().map_err(|error| {
             format!("the probes: {}", explain(&error.to_string(), &listener.text()))
         })?;
@@ -193,6 +196,10 @@ impl Probes {
 
     /// The common start: counts from now on. What began before is counted from now.
     pub fn start(&self) {
+        if self.trace {
+            // A kernel that refuses it has lost the map, and with it each wake-up's cause.
+            let _ = maps::forget_interrupts(&self.object);
+        }
         self.globals.write(self.offset("start_ns"), monotonic_ns());
         fence(Ordering::SeqCst);
         self.globals.write(self.offset("counting"), 1_u32);

@@ -24,9 +24,6 @@ const volatile u32 cpu_words = 1;
 /* enum record_only, and the name. */
 const volatile u32 only = 0;
 const volatile char only_comm[16] = {};
-/* The system calls whose first argument is a file. */
-#define SYSCALLS 1024
-const volatile u8 takes_file[SYSCALLS] = {};
 
 /* Whether anything is recorded. */
 u32 recording = 0;
@@ -46,14 +43,6 @@ struct {
 	__type(key, u32);
 	__type(value, u64);
 } told SEC(".maps");
-
-/* Sized before loading. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct record_cpu);
-} cpus SEC(".maps");
 
 /* Tasks that are recorded, where not all are. */
 struct {
@@ -76,6 +65,7 @@ struct record_task *task_in_btf __attribute__((unused));
 
 #include "recorder_kernel.h"
 #include "recorder_only.h"
+#include "wakers.h"
 
 /* Nobody waits for events: the reader looks from time to time. */
 static __always_inline void send(void *event)
@@ -166,34 +156,6 @@ static __always_inline void know_of(struct task_struct *p, u64 now_ns)
 
 	if (slot && *slot >> 32 != p->pid)
 		tell(p, slot, (u64)p->pid << 32 | digest(p), now_ns);
-}
-
-static __always_inline u32 leaves(struct task_struct *task, bool preempt, u32 state)
-{
-	if (preempt || !state)
-		return LEAVES_RUNNABLE;
-	if (state & TASK_DEAD)
-		return LEAVES_ENDED;
-	/* A signal made it runnable before it was taken off its run queue. */
-	if (!is_asleep(task))
-		return LEAVES_RUNNABLE;
-	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
-		return LEAVES_IO;
-	if ((state & TASK_IDLE) == TASK_IDLE)
-		return LEAVES_IDLING;
-	return state & TASK_UNINTERRUPTIBLE ? LEAVES_STUCK : LEAVES_WAITING;
-}
-
-/* The system call that the task is in, and what its first argument is. */
-static __always_inline u32 reason(struct task_struct *p)
-{
-	u64 argument = 0;
-	u32 call = syscall_of(p, &argument);
-	u32 file = FILE_NONE;
-
-	if (call < SYSCALLS && takes_file[call])
-		file = file_of(p, argument);
-	return file << 8 | call << 16;
 }
 
 static __always_inline int record_a_switch(bool preempt, struct task_struct *prev,

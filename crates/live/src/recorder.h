@@ -36,6 +36,8 @@ enum record_waker {
 	WAKER_TASK = 0,
 	WAKER_TIMER = 1,
 	WAKER_INTERRUPT = 2,
+	/* Of a trace on an older kernel. */
+	WAKER_UNKNOWN = 3,
 };
 
 /* What the first argument of the system call is, in which a task sleeps. */

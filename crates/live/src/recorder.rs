@@ -17,9 +17,9 @@ mod cost;
 pub mod needs;
 mod object;
 mod only;
-mod reason;
+pub(crate) mod reason;
 mod told;
-mod wire;
+pub(crate) mod wire;
 
 use crate::probes::{maps, monotonic_ns, shared::SharedMap};
 use convert::Frame;
@@ -101,7 +101,7 @@ impl Recorder {
         // A task that is forked between two looks has a parent that the first one has marked.
         self.mark()?;
         self.mark()?;
-        self.forget_what_began()?;
+        maps::forget_interrupts(&self.object)?;
         self.meter.start();
         self.start_ns = monotonic_ns();
         self.globals.write(self.offsets.recording, 1_u32);
@@ -111,17 +111,6 @@ impl Recorder {
         // The program sends what it finds as events, and writes nothing.
         listed.read_to_end(&mut Vec::new()).map_err(|error| failed(&error))?;
         Ok(())
-    }
-
-    /// An interrupt may have begun after the program for its beginning was attached, and ended
-    /// before that for its end was.
-    fn forget_what_began(&self) -> Result<(), String> {
-        let map = maps::find_map(&self.object, "cpus")?;
-        let cpus = libbpf_rs::num_possible_cpus().map_err(|error| error.to_string())? as u32;
-        (0..cpus).try_for_each(|cpu| {
-            map.update(&cpu.to_le_bytes(), &[0; size_of::<wire::CpuState>()], MapFlags::ANY)
-                .map_err(|error| format!("CPU {cpu} has no state: {error}"))
-        })
     }
 
     /// Marks the tasks of [`Only`] that are there now.

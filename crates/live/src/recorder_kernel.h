@@ -158,4 +158,37 @@ static __always_inline u32 file_of(struct task_struct *p, u64 number)
 	return nameless(file, type == S_IFREG ? FILE_DISK : FILE_OTHER);
 }
 
+/* The system calls whose first argument is a file. */
+#define SYSCALLS 1024
+const volatile u8 takes_file[SYSCALLS] = {};
+
+/* The system call that the task is in, and what its first argument is. */
+static __always_inline u32 reason(struct task_struct *p)
+{
+	u64 argument = 0;
+	u32 call = syscall_of(p, &argument);
+	u32 file = FILE_NONE;
+
+	if (call < SYSCALLS && takes_file[call])
+		file = file_of(p, argument);
+	return file << 8 | call << 16;
+}
+
+/* Why a task leaves its CPU. */
+static __always_inline u32 leaves(struct task_struct *task, bool preempt, u32 state)
+{
+	if (preempt || !state)
+		return LEAVES_RUNNABLE;
+	if (state & TASK_DEAD)
+		return LEAVES_ENDED;
+	/* A signal made it runnable before it was taken off its run queue. */
+	if (!is_asleep(task))
+		return LEAVES_RUNNABLE;
+	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+		return LEAVES_IO;
+	if ((state & TASK_IDLE) == TASK_IDLE)
+		return LEAVES_IDLING;
+	return state & TASK_UNINTERRUPTIBLE ? LEAVES_STUCK : LEAVES_WAITING;
+}
+
 #endif /* FAIRGROUND_RECORDER_KERNEL_H */

@@ -120,12 +120,44 @@ pub enum Beat {
     Run(u64),
     /// `w`: waited until the task of this tape had woken it once more.
     Wait(u32),
+    /// `m`: the same, but asleep in a pipe, a socket or for a child's end. The task that wakes it
+    /// there tells the scheduler that it may soon sleep itself (`WF_SYNC`), other than with a
+    /// futex.
+    Receive(u32),
     /// `p`: woke the task of this tape.
     Post(u32),
     /// `u`: slept until so long after the start, because it had set a timer.
     Until(u64),
     /// `s`: slept for so long, because a device had to answer.
     Sleep(u64),
+}
+
+impl Beat {
+    /// The tape that it names.
+    pub fn other(self) -> Option<u32> {
+        match self {
+            Beat::Wait(other) | Beat::Receive(other) | Beat::Post(other) => Some(other),
+            Beat::Run(_) | Beat::Until(_) | Beat::Sleep(_) => None,
+        }
+    }
+
+    /// The tape whose task it waits for.
+    pub fn waits_for(self) -> Option<u32> {
+        match self {
+            Beat::Wait(other) | Beat::Receive(other) => Some(other),
+            _ => None,
+        }
+    }
+
+    /// The same beat with another name for the other tape.
+    pub fn with_other(self, name: impl FnOnce(u32) -> u32) -> Beat {
+        match self {
+            Beat::Wait(other) => Beat::Wait(name(other)),
+            Beat::Receive(other) => Beat::Receive(name(other)),
+            Beat::Post(other) => Beat::Post(name(other)),
+            beat => beat,
+        }
+    }
 }
 
 /// Why a text is no tapes.
@@ -185,7 +217,7 @@ fn begin(head: &str, line: usize) -> Result<Tape, TapeFault> {
 }
 
 fn beat(word: &str) -> Result<Beat, String> {
-    let unknown = || format!("'{word}' is no beat; write r, w, p, u or s and a number");
+    let unknown = || format!("'{word}' is no beat; write r, w, m, p, u or s and a number");
     let (kind, number) = word.split_at_checked(1).ok_or_else(unknown)?;
     let value: u64 = number.parse().map_err(|_| unknown())?;
     let tape = || u32::try_from(value).map_err(|_| format!("'{word}': there is no such tape"));
@@ -196,6 +228,7 @@ fn beat(word: &str) -> Result<Beat, String> {
     Ok(match kind {
         "r" => Beat::Run(time()?),
         "w" => Beat::Wait(tape()?),
+        "m" => Beat::Receive(tape()?),
         "p" => Beat::Post(tape()?),
         "u" => Beat::Until(time()?),
         "s" => Beat::Sleep(time()?),
@@ -207,7 +240,7 @@ fn beat(word: &str) -> Result<Beat, String> {
 fn others(tapes: &[Tape]) -> Result<(), TapeFault> {
     for (own, tape) in tapes.iter().enumerate() {
         for beat in &tape.beats {
-            let (Beat::Wait(other) | Beat::Post(other)) = *beat else { continue };
+            let Some(other) = beat.other() else { continue };
             if other as usize >= tapes.len() || other as usize == own {
                 let last = tapes.len() - 1;
                 let message = format!(
@@ -237,9 +270,7 @@ pub fn arrange(copies: Vec<Vec<Tape>>, counts: &[u32]) -> Vec<Tape> {
             |tape: u32| place.get(tape as usize).map_or(tape, |(at, count)| at + copy * count);
         for (number, mut tape) in (0..).zip(tapes) {
             for beat in &mut tape.beats {
-                if let Beat::Wait(other) | Beat::Post(other) = beat {
-                    *other = moved(*other);
-                }
+                *beat = beat.with_other(moved);
             }
             if let Some(to) = all.get_mut(moved(number) as usize) {
                 *to = tape;
@@ -272,6 +303,7 @@ pub fn write(tapes: &[Tape]) -> String {
             let _ = match *beat {
                 Beat::Run(ns) => write!(text, "r{ns}"),
                 Beat::Wait(tape) => write!(text, "w{tape}"),
+                Beat::Receive(tape) => write!(text, "m{tape}"),
                 Beat::Post(tape) => write!(text, "p{tape}"),
                 Beat::Until(ns) => write!(text, "u{ns}"),
                 Beat::Sleep(ns) => write!(text, "s{ns}"),
@@ -304,6 +336,7 @@ mod tests {
             Beat::Run(1200),
             Beat::Post(1),
             Beat::Wait(1),
+            Beat::Receive(1),
             Beat::Until(TIME_NS_MAX),
             Beat::Sleep(0),
         ];
@@ -314,7 +347,7 @@ mod tests {
         ];
         let text = write(&tapes);
         assert!(
-            text.starts_with("task 7 a game\nr1200 p1 w1 u86400000000000 s0\ntask 8 \n"),
+            text.starts_with("task 7 a game\nr1200 p1 w1 m1 u86400000000000 s0\ntask 8 \n"),
             "{text}"
         );
         assert!(text.lines().all(|line| line.len() <= LINE_BYTES + 20), "{text}");
@@ -347,7 +380,7 @@ mod tests {
     fn what_is_no_tape_is_refused_with_its_line() {
         assert_eq!(fault("\nr5"), "line 2: no tape has begun; write 'task TID NAME'");
         assert_eq!(fault("task x y"), "line 1: 'x' is no thread's number; write 'task TID NAME'");
-        let beat = "is no beat; write r, w, p, u or s and a number";
+        let beat = "is no beat; write r, w, m, p, u or s and a number";
         for word in ["r", "5", "x5", "r-1", "é5", "r5p1", "r99999999999999999999"] {
             assert_eq!(fault(&format!("task 1 a\nr1\n{word}")), format!("line 3: '{word}' {beat}"));
         }

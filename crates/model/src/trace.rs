@@ -56,6 +56,9 @@ pub enum What {
         next: u32,
         /// Its kernel priority.
         next_prio: u32,
+        /// What the task that stopped sleeps for, where the backend tells.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<SleepsFor>,
     },
     /// A sleeping task is being woken (`sched_waking`); `target` is the CPU that it last ran on.
     Waking {
@@ -65,10 +68,12 @@ pub enum What {
         prio: u32,
         /// The CPU that it will wait on, if known.
         target: u32,
-        /// An interrupt wakes it, and not the task that runs on the CPU. Real kernels' traces do
-        /// not tell.
+        /// An interrupt wakes it, and not the task that runs on the CPU.
         #[serde(default, skip_serializing_if = "is_false")]
         interrupt: bool,
+        /// Whose work wakes it, where the backend tells.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<WokenBy>,
     },
     /// A new task (`sched_process_fork`).
     Fork {
@@ -128,6 +133,40 @@ impl What {
     pub fn is_decision(&self) -> bool {
         matches!(self, What::Enqueue { .. } | What::Choose { .. } | What::Preempt { .. })
     }
+}
+
+/// What a task sleeps for, from the system call in which it sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SleepsFor {
+    /// A time that it has set itself.
+    Timer,
+    /// A futex, or another lock.
+    Futex,
+    /// Data or room in a pipe or a local socket.
+    Pipe,
+    /// The network.
+    Network,
+    /// A disk or another block device.
+    Disk,
+    /// The end of a child.
+    Child,
+    /// One of several files, or a signal: what wakes it decides.
+    Any,
+    /// Something else.
+    Other,
+}
+
+/// Whose work makes a task runnable. It is not always the work of the task that runs on the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WokenBy {
+    /// A task's.
+    Task(u32),
+    /// A timer's.
+    Timer,
+    /// A device's.
+    Device,
 }
 
 /// Where a runnable task waits to be chosen.
@@ -207,6 +246,7 @@ mod tests {
             prev_state: "R+".into(),
             next: 0,
             next_prio: 139,
+            reason: Some(SleepsFor::Pipe),
         };
         let enqueue = What::Enqueue {
             pid: 1,
@@ -220,7 +260,14 @@ mod tests {
         assert!(enqueue.is_decision() && !switch.is_decision());
         let kinds = [
             switch,
-            What::Waking { pid: 1, prio: 49, target: 3, interrupt: true },
+            What::Waking { pid: 1, prio: 49, target: 3, interrupt: true, by: None },
+            What::Waking {
+                pid: 1,
+                prio: 49,
+                target: 3,
+                interrupt: false,
+                by: Some(WokenBy::Task(9)),
+            },
             What::Fork { parent: 1, child: 2 },
             What::Exit { pid: 2 },
             enqueue,

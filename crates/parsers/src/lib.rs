@@ -11,6 +11,8 @@ mod hackbench;
 mod jitterdebugger;
 mod mplayer;
 mod perf_bench_sched;
+mod pgbench;
+mod redis_benchmark;
 mod sevenzip;
 mod stress_ng;
 mod sysbench;
@@ -38,7 +40,7 @@ pub struct Reported {
 /// Reads a program's output. The error says what was not understood, and what would help.
 type Parser = fn(stdout: &str, stderr: &str) -> Result<Reported, String>;
 
-const PARSERS: [(&str, Parser); 12] = [
+const PARSERS: [(&str, Parser); 14] = [
     ("7z", sevenzip::parse),
     ("cyclictest", cyclictest::parse),
     ("ffmpeg", ffmpeg::parse),
@@ -47,6 +49,8 @@ const PARSERS: [(&str, Parser); 12] = [
     ("mplayer", mplayer::parse),
     ("none", |_, _| Ok(Reported::default())),
     ("perf-bench-sched", perf_bench_sched::parse),
+    ("pgbench", pgbench::parse),
+    ("redis-benchmark", redis_benchmark::parse),
     ("stress-ng", stress_ng::parse),
     ("sysbench", sysbench::parse),
     ("tbench", tbench::parse),

@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `sysbench cpu run`: `events per second:`, its rate over all threads.
+//! `sysbench cpu run`: `events per second:`, its rate over all threads. Other tests, such as
+//! `threads`, print the number of events and the time instead.
 
 use super::{Reported, only, positive};
+
+const RATE: &str = "events per second:";
 
 /// See the module.
 pub fn parse(stdout: &str, _stderr: &str) -> Result<Reported, String> {
     let lines = || stdout.lines().map(str::trim);
-    let rates = lines().filter_map(|line| line.strip_prefix("events per second:"));
-    let rate = positive(only(rates, "line `events per second:` (run `sysbench cpu`)")?)?;
+    let number = |name: &'static str| {
+        let named = lines().filter_map(move |line| line.strip_prefix(name));
+        positive(only(named, name)?.trim().trim_end_matches('s'))
+    };
+    let has_rate = lines().any(|line| line.starts_with(RATE));
+    let rate = match has_rate {
+        true => number(RATE)?,
+        false => number("total number of events:")? / number("total time:")?,
+    };
     let version = lines().find_map(|line| line.strip_prefix("sysbench ")?.split(' ').next());
     Ok(Reported {
         operations_per_second: Some(rate),
@@ -21,6 +31,13 @@ mod tests {
     use super::*;
 
     const REAL: &str = include_str!("recorded/sysbench.txt");
+    const THREADS: &str = include_str!("recorded/sysbench_threads.txt");
+
+    #[test]
+    fn a_test_without_a_rate_has_events_and_a_time() {
+        let rate = parse(THREADS, "").unwrap().operations_per_second.unwrap();
+        assert!((rate - 1280.0 / 1.0044).abs() < 1e-6, "{rate}");
+    }
 
     #[test]
     fn the_recorded_output_is_understood() {
@@ -42,5 +59,7 @@ mod tests {
         assert!(parse(&REAL.repeat(2), "").unwrap_err().contains("not one"));
         let cut = REAL.split("events per second").next().unwrap();
         assert!(parse(cut, "").is_err());
+        assert!(parse(&THREADS.repeat(2), "").unwrap_err().contains("not one"));
+        assert!(parse(&THREADS.replace("1280", "0"), "").is_err());
     }
 }

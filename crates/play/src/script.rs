@@ -37,6 +37,9 @@ pub struct Script {
     pub affinities: Vec<Vec<u32>>,
     /// The tapes of a recording; the numbers in waits and posts are those of semaphores.
     pub tapes: Vec<Vec<Beat>>,
+    /// For each semaphore: the number of the tape whose task receives there, and so may sleep in a
+    /// pipe of its own instead of a futex.
+    pub mailboxes: Vec<Option<usize>>,
 }
 
 /// The pipes of one channel; all channels' pipes have consecutive numbers.
@@ -125,7 +128,7 @@ impl Script {
             resolved.first_task =
                 groups.last().map_or(0, |last| last.first_task + last.starts_ns.len());
             resolved.first_tape = tapes;
-            tapes += if resolved.ops == [Op::Tape] { resolved.starts_ns.len() } else { 0 };
+            tapes += if resolved.has_tape() { resolved.starts_ns.len() } else { 0 };
             groups.push(resolved);
         }
         let tapes = Tapes::of(workload, names.semaphores.len())
@@ -143,6 +146,7 @@ impl Script {
             policies: names.policies,
             affinities: names.affinities,
             tapes: tapes.beats,
+            mailboxes: tapes.mailboxes,
         };
         script.ends(workload)?;
         Ok(script)
@@ -175,6 +179,20 @@ impl Script {
         self.groups.iter().any(|group| group.ops.iter().any(|op| matches!(op, Op::Fork { .. })))
     }
 
+    /// The tape of a group's task; none where its tasks do other things.
+    pub fn tape(&self, group: usize, number: u32) -> &[Beat] {
+        let plan = &self.groups[group];
+        let tape = self.tapes.get(plan.first_tape + number as usize).filter(|_| plan.has_tape());
+        tape.map_or(&[], Vec::as_slice)
+    }
+
+    /// The semaphore on which a task's tape begins with a wait. The task waits there for the common
+    /// start too: the task that made it, or woke it first, does so later.
+    pub fn first_wait(&self, group: usize, number: u32) -> Option<usize> {
+        let semaphore = self.tape(group, number).first()?.waits_for()?;
+        (self.groups[group].starts_ns[number as usize] == 0).then_some(semaphore as usize)
+    }
+
     /// How many pipes all channels have together.
     pub fn pipes(&self) -> usize {
         self.channels.last().map_or(0, |last| last.first + last.count as usize)
@@ -198,6 +216,11 @@ impl Group {
     /// Whether its processes replace their program, after which nothing can be seen from inside.
     pub fn execs(&self) -> bool {
         self.ops.contains(&Op::Exec)
+    }
+
+    /// Whether its tasks play tapes. Such a group does nothing else.
+    pub fn has_tape(&self) -> bool {
+        self.ops == [Op::Tape]
     }
 
     /// Whether its tasks use files.

@@ -15,10 +15,12 @@ use crate::Refusal;
 /// The tapes of a workload, by number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tapes {
-    /// What each does; [`Beat::Wait`] and [`Beat::Post`] have numbers of semaphores.
+    /// What each does; the numbers of waits and posts are those of semaphores.
     pub beats: Vec<Vec<Beat>>,
     /// The number after the last semaphore.
     pub semaphores: usize,
+    /// See [`crate::Script::mailboxes`].
+    pub mailboxes: Vec<Option<usize>>,
 }
 
 impl Tapes {
@@ -27,7 +29,7 @@ impl Tapes {
     pub fn of(workload: &Workload, semaphores: usize) -> Result<Tapes, Refusal> {
         let players: u64 = groups(workload).map(|group| u64::from(group.count)).sum();
         let text = match &workload.recording {
-            None if players == 0 => return Ok(Tapes { beats: Vec::new(), semaphores }),
+            None if players == 0 => return Ok(Tapes { semaphores, ..Tapes::default() }),
             None => {
                 let hint = "make the file with `fairground import` of a trace";
                 return Err(Refusal::new("a step 'tape' and no recording", hint));
@@ -85,7 +87,7 @@ pub fn played(tapes: &[Tape]) -> Result<(), TapeFault> {
                         open.push(other as usize);
                     }
                 }
-                Beat::Wait(other) => {
+                Beat::Wait(other) | Beat::Receive(other) => {
                     let posts = posted.entry((other, tape as u32)).or_insert(0);
                     match posts.checked_sub(1) {
                         Some(left) => *posts = left,
@@ -100,7 +102,7 @@ pub fn played(tapes: &[Tape]) -> Result<(), TapeFault> {
     let stuck = (0..tapes.len()).find(|&tape| at[tape] < tapes[tape].beats.len());
     stuck.map_or(Ok(()), |tape| {
         let message = match tapes[tape].beats[at[tape]] {
-            Beat::Wait(other) => format!(
+            Beat::Wait(other) | Beat::Receive(other) => format!(
                 "tape {tape} waits for tape {other} at its beat {}, and would wait for ever",
                 at[tape] + 1
             ),
@@ -111,7 +113,11 @@ pub fn played(tapes: &[Tape]) -> Result<(), TapeFault> {
 }
 
 fn waits_for(tape: &Tape, at: usize, other: usize) -> bool {
-    tape.beats.get(at) == Some(&Beat::Wait(other as u32))
+    tape.beats.get(at).and_then(|beat| beat.waits_for()) == Some(other as u32)
+}
+
+fn receives(beats: &[Beat]) -> bool {
+    beats.iter().any(|beat| matches!(beat, Beat::Receive(_)))
 }
 
 fn resolve(tapes: Vec<Tape>, first: usize) -> Tapes {
@@ -125,13 +131,18 @@ fn resolve(tapes: Vec<Tape>, first: usize) -> Tapes {
         for beat in &mut tape.beats {
             match beat {
                 Beat::Post(other) => *other = number(own, *other),
-                Beat::Wait(other) => *other = number(*other, own),
+                Beat::Wait(other) | Beat::Receive(other) => *other = number(*other, own),
                 Beat::Run(_) | Beat::Until(_) | Beat::Sleep(_) => {}
             }
         }
         beats.push(tape.beats);
     }
-    Tapes { beats, semaphores: first + numbers.len() }
+    let mut mailboxes = vec![None; first + numbers.len()];
+    let tasks = numbers.iter().map(|(&(_, woken), &semaphore)| (semaphore, woken));
+    for (semaphore, woken) in tasks.filter(|(_, woken)| receives(&beats[*woken as usize])) {
+        mailboxes[semaphore as usize] = Some(woken as usize);
+    }
+    Tapes { beats, semaphores: first + numbers.len(), mailboxes }
 }
 
 #[cfg(test)]
@@ -170,6 +181,20 @@ mod tests {
             vec![Beat::Wait(9), Beat::Wait(8)],
         ];
         assert_eq!((tapes.beats.as_slice(), tapes.semaphores), (&expected[..], 10));
+    }
+
+    #[test]
+    fn who_receives_has_a_mailbox() {
+        let text = "task 1 a\np1 r5 p2\ntask 2 b\nm0 p2\ntask 3 c\nw1 w0";
+        let tapes = Tapes::of(&workload(text, 3), 0).expect("playable");
+        assert_eq!(tapes.beats[1], [Beat::Receive(0), Beat::Post(2)]);
+        assert_eq!(tapes.mailboxes, [Some(1), None, None]);
+        let script = crate::Script::new(
+            &workload(text, 3),
+            crate::Setting { policy: Default::default(), seed: model::Seed(1), cpus: 1 },
+        )
+        .expect("playable");
+        assert_eq!([0, 1, 2].map(|task| script.first_wait(0, task)), [None, Some(0), Some(2)]);
     }
 
     #[test]

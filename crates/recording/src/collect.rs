@@ -50,6 +50,8 @@ pub struct Named<'a> {
 pub enum Scheduling<'a> {
     /// `sched_switch`, with the first letter of the state in which the task leaves.
     Switch { out: Named<'a>, state: char, next: Named<'a> },
+    /// The same, and what the task sleeps for, if it does.
+    Sleeps { out: Named<'a>, state: char, next: Named<'a>, reason: Reason },
     /// `sched_waking`: seen on the waker's CPU.
     Waking(Named<'a>),
     /// `sched_wakeup`: where the task becomes runnable, perhaps not the waker's CPU.
@@ -117,7 +119,13 @@ impl Collector {
         // Where no line shows an interrupt, flags are not those of the kernel.
         self.has_flags |= moment.in_interrupt == Some(true);
         match event {
-            Scheduling::Switch { out, state, next } => self.switch(moment, out, state, next),
+            Scheduling::Switch { out, state, next } => {
+                let reason = if state == 'D' { Reason::Disk } else { Reason::Unknown };
+                self.switch(moment, (out, state, reason), next);
+            }
+            Scheduling::Sleeps { out, state, next, reason } => {
+                self.switch(moment, (out, state, reason), next);
+            }
             Scheduling::Waking(woken) => self.wake(moment, woken),
             Scheduling::Wakeup(woken) if !self.has_waking => self.wake(moment, woken),
             Scheduling::Fork { parent, child } => {
@@ -147,13 +155,17 @@ impl Collector {
         self.recording.events.push(Event { at_ns: moment.at_ns, cpu: moment.cpu, what });
     }
 
-    fn switch(&mut self, moment: &Moment<'_>, out: Named<'_>, state: char, next: Named<'_>) {
+    fn switch(
+        &mut self,
+        moment: &Moment<'_>,
+        (out, state, reason): (Named<'_>, char, Reason),
+        next: Named<'_>,
+    ) {
         let ends = matches!(state, 'X' | 'Z' | 'x');
         let leaves = match state {
             'R' => Leaves::Runnable,
             _ if ends => Leaves::Ended,
-            'D' => Leaves::Sleeps(Reason::Disk),
-            _ => Leaves::Sleeps(Reason::Unknown),
+            _ => Leaves::Sleeps(reason),
         };
         let tid = out.tid;
         let out = self.task(out, (moment.tid == tid).then_some(moment.process).flatten());

@@ -58,7 +58,7 @@ impl Seen {
                     continue;
                 }
                 Beat::Post(_) => continue,
-                Beat::Wait(_) => self.waits += 1,
+                Beat::Wait(_) | Beat::Receive(_) => self.waits += 1,
                 Beat::Sleep(ns) => self.delays_ns.push(ns),
                 Beat::Until(ns) => {
                     self.timers_ns.push(ns.saturating_sub(timer_ns));

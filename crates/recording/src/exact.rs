@@ -211,7 +211,12 @@ impl Writer {
                     doubtful.remove(at);
                 }
                 self.flush(task);
-                self.part(task).beats.push(Beat::Wait(by.0));
+                let part = self.part(task);
+                let reason = match part.state {
+                    State::Asleep { reason, .. } => reason,
+                    _ => Reason::Unknown,
+                };
+                part.beats.push(wait(by, reason));
                 self.counts.waits += 1;
             }
             _ => self.end_sleep(task, early.waker, early.at_ns),
@@ -236,7 +241,7 @@ impl Writer {
         let State::Asleep { since_ns, reason } = part.state else { return };
         part.state = State::Runnable;
         let (beat, count) = match by {
-            Some(by) => (Beat::Wait(by.0), &mut self.counts.waits),
+            Some(by) => (wait(by, reason), &mut self.counts.waits),
             None if is_timer(waker, reason) => {
                 let place = part.beats.len();
                 part.naps.push(Nap { place, since_ns, until_ns: at_ns });
@@ -316,6 +321,15 @@ impl Part {
             }
         }
         beats
+    }
+}
+
+/// A wait for a task, by the way in which its wake-up tells the scheduler that the waker may soon
+/// sleep.
+fn wait(by: TaskIndex, reason: Reason) -> Beat {
+    match reason {
+        Reason::Pipe | Reason::Network | Reason::Child => Beat::Receive(by.0),
+        _ => Beat::Wait(by.0),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use model::{Beat, Tape};
+use model::{Beat, Step, Tape, Workload};
 use serde::Serialize;
 
 /// A workload's groups as far as their tapes tell.
@@ -64,6 +64,8 @@ pub struct Path {
     pub delays_ns: u64,
     /// How often the chain goes from one task to another.
     pub handovers: u64,
+    /// The wake-ups with which it does, by groups.
+    pub edges: Vec<Edge>,
 }
 
 /// Reads tapes. `groups` are the names and counts of the groups that play them, in order.
@@ -74,6 +76,21 @@ pub fn of(tapes: &[Tape], groups: &[(String, u32)]) -> Graph {
     let uses = uses(tapes, groups, &group_of);
     let edges = edges(tapes, groups, &group_of);
     Graph { groups: uses, edges, path: Forward::play(tapes).path(tapes, groups, &group_of) }
+}
+
+/// Reads the tapes of a workload.
+///
+/// # Errors
+/// Its groups have other numbers of tasks than there are tapes.
+pub fn of_workload(workload: &Workload, tapes: &[Tape]) -> Result<Graph, String> {
+    let players = workload.tasks.iter().filter(|group| group.steps == [Step::Tape]);
+    let groups: Vec<(String, u32)> =
+        players.map(|group| (group.name.clone(), group.count)).collect();
+    let tasks: u64 = groups.iter().map(|(_, count)| u64::from(*count)).sum();
+    if tasks != tapes.len() as u64 {
+        return Err(format!("{} tapes for {tasks} tasks", tapes.len()));
+    }
+    Ok(of(tapes, &groups))
 }
 
 fn uses(tapes: &[Tape], groups: &[(String, u32)], group_of: &[usize]) -> Vec<GroupUse> {
@@ -88,7 +105,7 @@ fn uses(tapes: &[Tape], groups: &[(String, u32)], group_of: &[usize]) -> Vec<Gro
         for beat in &tape.beats {
             match *beat {
                 Beat::Run(ns) => group.cpu_ns = group.cpu_ns.saturating_add(ns),
-                Beat::Wait(_) => group.waits += 1,
+                Beat::Wait(_) | Beat::Receive(_) => group.waits += 1,
                 Beat::Until(_) => group.timers += 1,
                 Beat::Sleep(_) => group.delays += 1,
                 Beat::Post(_) => {}
@@ -102,11 +119,16 @@ fn edges(tapes: &[Tape], groups: &[(String, u32)], group_of: &[usize]) -> Vec<Ed
     let mut wakes: BTreeMap<(usize, usize), u64> = BTreeMap::new();
     for (tape, to) in tapes.iter().zip(group_of) {
         for beat in &tape.beats {
-            if let Beat::Wait(from) = *beat {
+            if let Some(from) = beat.waits_for() {
                 *wakes.entry((group_of[from as usize], *to)).or_default() += 1;
             }
         }
     }
+    named(wakes, groups)
+}
+
+/// Wake-ups by the places of groups as those by names, the most frequent first.
+fn named(wakes: BTreeMap<(usize, usize), u64>, groups: &[(String, u32)]) -> Vec<Edge> {
     let name = |group: usize| groups[group].0.clone();
     let edge = |((from, to), wakes)| Edge { from: name(from), to: name(to), wakes };
     let mut edges: Vec<Edge> = wakes.into_iter().map(edge).collect();
@@ -158,12 +180,13 @@ impl Forward {
                         let other = other as usize;
                         let queue = posts.entry((own, other)).or_default();
                         queue.push_back((forward.at[own], at[own]));
-                        let waits = tapes[other].beats.get(at[other]);
-                        if queue.len() == 1 && waits == Some(&Beat::Wait(own as u32)) {
+                        let waits =
+                            tapes[other].beats.get(at[other]).and_then(|beat| beat.waits_for());
+                        if queue.len() == 1 && waits == Some(own as u32) {
                             open.push(other);
                         }
                     }
-                    Beat::Wait(other) => {
+                    Beat::Wait(other) | Beat::Receive(other) => {
                         let queue = posts.entry((other as usize, own)).or_default();
                         let Some((posted, place)) = queue.pop_front() else { break };
                         let cause = Cause::Post(other as usize, place);
@@ -206,11 +229,12 @@ impl Forward {
             last: tapes.get(own).map_or_else(String::new, |tape| tape.name.clone()),
             ..Path::default()
         };
-        let mut cpu_ns = vec![0; groups.len()];
+        let (mut cpu_ns, mut wakes) = (vec![0; groups.len()], BTreeMap::new());
         while let Some(before) = place.checked_sub(1) {
             place = before;
             match (tapes[own].beats[place], self.causes.get(&(own, place))) {
                 (_, Some(Cause::Post(waker, post))) => {
+                    *wakes.entry((group_of[*waker], group_of[own])).or_insert(0) += 1;
                     (own, place) = (*waker, *post);
                     path.handovers += 1;
                 }
@@ -226,8 +250,9 @@ impl Forward {
                 _ => {}
             }
         }
-        let named = groups.iter().zip(cpu_ns).map(|((name, _), ns)| (name.clone(), ns));
-        path.cpu_ns = named.filter(|(_, ns)| *ns > 0).collect();
+        let computing = groups.iter().zip(cpu_ns).map(|((name, _), ns)| (name.clone(), ns));
+        path.cpu_ns = computing.filter(|(_, ns)| *ns > 0).collect();
+        path.edges = named(wakes, groups);
         path.cpu_ns.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
         path
     }
@@ -236,6 +261,7 @@ impl Forward {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::workload::TaskGroup;
 
     fn graph(text: &str, groups: &[(&str, u32)]) -> Graph {
         let groups: Vec<(String, u32)> =
@@ -266,6 +292,7 @@ mod tests {
             cpu_ns: vec![("b".into(), 600), ("a".into(), 10)],
             delays_ns: 30,
             handovers: 1,
+            edges: vec![Edge { from: "a".into(), to: "b".into(), wakes: 1 }],
         };
         assert_eq!(path, expected);
     }
@@ -278,5 +305,26 @@ mod tests {
         assert_eq!(path.cpu_ns, [("a".to_owned(), 40), ("b".to_owned(), 3)]);
         assert_eq!((path.handovers, path.last.as_str()), (1, "b"));
         assert_eq!(graph("", &[]).path, Path::default());
+    }
+
+    #[test]
+    fn a_workload_has_as_many_tasks_as_tapes() {
+        let group = |name: &str, step| TaskGroup {
+            name: name.into(),
+            count: 1,
+            repeat: Some(1),
+            delay_us: 0,
+            jitter_us: 0,
+            policy: None,
+            affinity: Vec::new(),
+            template: false,
+            steps: vec![step],
+        };
+        let tasks = vec![group("hog", Step::RunUs(1)), group("a", Step::Tape)];
+        let workload = Workload { tasks, ..Workload::default() };
+        let tapes = model::tape::read("task 1 a\nr5\ntask 2 a\nr5").expect("tapes");
+        let graph = of_workload(&workload, &tapes[..1]).expect("one tape");
+        assert_eq!(graph.groups.len(), 1);
+        assert_eq!(of_workload(&workload, &tapes).expect_err("two"), "2 tapes for 1 tasks");
     }
 }

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Read in this order: [`event`] is the form: tasks and what happened to them. [`text`] reads it
-//! from ftrace, trace-cmd and perf, [`perfetto`] from the files of that program. [`exact`] makes
+//! from ftrace, trace-cmd and perf, [`perfetto`] from the files of that program, [`traced`] from
+//! the trace of a trial. [`exact`] makes
 //! tapes of it, [`naps`] tells timers apart, [`groups`] finds like tasks, [`distill`] describes
 //! them by averages, [`workload`] writes the file; [`draw`] makes tapes of averages again.
 //! [`graph`] reads from tapes who waits for whom. [`export`] writes the kernel's own text for other
@@ -28,4 +29,5 @@ pub mod groups;
 pub mod naps;
 pub mod perfetto;
 pub mod text;
+pub mod traced;
 pub mod workload;

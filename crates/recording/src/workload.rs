@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A recording as the text of a workload file.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use model::tape::{self, GroupModel, TIME_NS_MAX};
@@ -20,6 +21,8 @@ const JUDGED: usize = 3;
 pub struct Choice {
     /// Names of threads that are played; empty: all.
     pub only: Vec<String>,
+    /// Numbers of threads that are played; `None`: all.
+    pub threads: Option<BTreeSet<u32>>,
     /// Whether the kernel's own threads are played too. Otherwise what they did counts as done by
     /// devices.
     pub kernel_threads: bool,
@@ -29,6 +32,8 @@ impl Choice {
     fn keeps(&self, recording: &Recording, task: TaskIndex) -> bool {
         let task = &recording.tasks[task.0 as usize];
         let is_chosen = self.only.is_empty() || self.only.contains(&task.name);
+        let is_chosen =
+            is_chosen && self.threads.as_ref().is_none_or(|threads| threads.contains(&task.tid));
         is_chosen && (self.kernel_threads || task.kernel != Some(true))
     }
 }
@@ -125,11 +130,7 @@ fn tapes(recording: &Recording, scripts: &Scripts, groups: &[Group]) -> Vec<Tape
     for (number, task) in (0..).zip(&order) {
         numbers[task.0 as usize] = number;
     }
-    let beat = |beat: &Beat| match *beat {
-        Beat::Wait(task) => Beat::Wait(numbers[task as usize]),
-        Beat::Post(task) => Beat::Post(numbers[task as usize]),
-        other => other,
-    };
+    let beat = |beat: &Beat| beat.with_other(|task| numbers[task as usize]);
     let tape = |task: &TaskIndex| {
         let recorded = &recording.tasks[task.0 as usize];
         let beats = scripts.beats[task.0 as usize].iter().map(beat).collect();

@@ -33,6 +33,7 @@ mod percentile_curves;
 mod plotly_library;
 mod provenance_section;
 mod ranking_section;
+mod recorded_section;
 pub mod replication_page;
 mod results_section;
 mod scaling_section;
@@ -43,6 +44,8 @@ mod starvation;
 mod time_series_section;
 mod timeline_section;
 mod trade_off_section;
+mod wakeup_layout;
+mod wakeup_picture;
 
 use model::Record;
 use stats::Comparison;
@@ -55,6 +58,7 @@ use page_data::Resampled;
 
 use crate::agreement;
 use crate::lineage::Member;
+use crate::recorded::RecordedWorkload;
 
 /// The context of a page.
 #[derive(Clone, Debug, Default)]
@@ -71,6 +75,8 @@ pub struct About {
     pub lineage: Vec<Member>,
     /// Whether the plan was declared as exploratory.
     pub exploratory: bool,
+    /// The recordings that the trials played, with what their tapes show.
+    pub recorded: Vec<RecordedWorkload>,
     /// The history of the experiment, if there are several sessions.
     pub history: Option<History>,
 }
@@ -142,6 +148,7 @@ fn page_with(
         scaling_section::section(comparison, records, &about.lineage),
         explanation_section::section(comparison, records),
         timeline_section::section(records, detail.slices),
+        recorded_section::section(&about.recorded),
         failures_section::section(records, detail),
         method_section::section(comparison, records),
         lineage_section::section(&about.lineage, records),
@@ -185,6 +192,7 @@ fn header(comparison: &Comparison, about: &About, body: &str) -> String {
         ("scaling", "Scaling"),
         ("why", "Why"),
         ("timeline", "Timeline"),
+        ("recorded", "Recorded load"),
         ("failures", "Failures"),
         ("method", "Method"),
         ("lineage", "Lineage"),

@@ -6,12 +6,13 @@
 //! [`units`] formats numbers, [`sentence`] marks the names in a sentence, `cells` finds the cells
 //! that differ only in the backend, `leaders` names the best contestants under each workload,
 //! [`answer`] states the result in sentences, [`explain`] states why tasks waited, [`lineage`]
-//! orders schedulers by descent, [`replication`] states which published findings hold, and
-//! [`switching`] states how to switch to a scheduler.
+//! orders schedulers by descent, [`recorded`] states what a recorded workload does,
+//! [`replication`] states which published findings hold, and [`switching`] states how to switch to
+//! a scheduler.
 //!
 //! The forms: [`html`] has one module per section of the page (`…_section`), [`terminal`] one per
-//! kind of text (`…_text`), [`markdown`], [`agreement_markdown`] and
-//! [`effects_markdown`] write tables for documents.
+//! kind of text (`…_text`), [`markdown`], [`agreement_markdown`], [`effects_markdown`] and
+//! [`replay_markdown`] write tables for documents.
 //!
 //! What is not here: any statistic. A report shows what `stats` found and decides nothing.
 
@@ -27,6 +28,8 @@ pub mod html;
 mod leaders;
 pub mod lineage;
 pub mod markdown;
+pub mod recorded;
+pub mod replay_markdown;
 pub mod replication;
 pub mod sentence;
 pub mod switching;

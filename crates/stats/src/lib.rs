@@ -14,6 +14,7 @@
 //! | [`sample_size`] | how many blocks an experiment needs |
 //! | [`view`] | agreement of backends, history, ranking, trade-offs, survival |
 //! | [`explain`] | why tasks waited, from one record's trace |
+//! | [`replay`] | whether the replay of a real program tells the truth, from traces of both |
 //!
 //! One statistic is one file with the reference of its formula.
 //!
@@ -25,6 +26,7 @@ pub mod explain;
 pub mod number;
 pub mod rank;
 pub mod records;
+pub mod replay;
 pub mod resample;
 pub mod sample_size;
 pub mod series;

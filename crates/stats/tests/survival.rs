@@ -34,9 +34,9 @@ fn survivor() -> Record {
 fn idling(ns: u64) -> Record {
     let switch = |prev, next, state: &str| {
         let prev_state = state.into();
-        What::Switch { prev, prev_prio: 120, prev_state, next, next_prio: 120 }
+        What::Switch { prev, prev_prio: 120, prev_state, next, next_prio: 120, reason: None }
     };
-    let waking = What::Waking { pid: 2, prio: 120, target: 0, interrupt: false };
+    let waking = What::Waking { pid: 2, prio: 120, target: 0, interrupt: false, by: None };
     let events = [
         (0, 0, switch(0, 1, "R")),
         (0, 1, switch(3, 0, "S")),

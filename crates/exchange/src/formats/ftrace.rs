@@ -65,7 +65,7 @@ impl TextWriter<'_> {
     fn text(&self, event: &TraceEvent) -> String {
         let comm = |pid: u32| self.comm(pid, event.cpu);
         match &event.what {
-            What::Switch { prev, prev_prio, prev_state, next, next_prio } => format!(
+            What::Switch { prev, prev_prio, prev_state, next, next_prio, .. } => format!(
                 "sched_switch: prev_comm={} prev_pid={prev} prev_prio={prev_prio} \
                  prev_state={prev_state} ==> next_comm={} next_pid={next} next_prio={next_prio}",
                 comm(*prev),

@@ -155,11 +155,15 @@ pub(super) mod tests {
             prev_state: prev_state.into(),
             next,
             next_prio: 120,
+            reason: None,
         };
         Trace {
             tasks: vec![TraceTask { pid: 7, comm: "hog".into(), group: "hogs".into() }],
             events: vec![
-                event(1_000, What::Waking { pid: 7, prio: 120, target: 0, interrupt: false }),
+                event(
+                    1_000,
+                    What::Waking { pid: 7, prio: 120, target: 0, interrupt: false, by: None },
+                ),
                 event(2_500, switch(0, "R", 7)),
                 event(2_500_000_000, What::Fork { parent: 7, child: 8 }),
                 event(2_500_001_000, switch(7, "S", 0)),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `fairground fidelity [EXPERIMENT]`: how far two ways to run the same thing are apart: the
-//! simulator and a kernel, or, with `--counterparts`, a scheduler's file and the kernel's own
-//! scheduler that it was written after.
+//! simulator and a kernel; with `--counterparts`, a scheduler's file and the kernel's own scheduler
+//! that it was written after; or, with `--replays`, a real program and the replay of its recording.
 
 mod counterparts;
+mod replays;
 mod simulator;
 
 use std::path::PathBuf;
@@ -26,6 +27,13 @@ pub struct Args {
     /// were written after, instead of the simulator with a kernel
     #[arg(long)]
     pub counterparts: bool,
+    /// Record the experiment's programs under its baseline, and compare them with their replays
+    /// under all of its schedulers
+    #[arg(long, conflicts_with = "counterparts")]
+    pub replays: bool,
+    /// Keep the recordings in this folder, as workload files
+    #[arg(long, value_name = "FOLDER", requires = "replays")]
+    tapes: Option<PathBuf>,
     /// Show every number, not only how many agree in each cell
     #[arg(long)]
     all: bool,
@@ -53,7 +61,11 @@ enum Sides {
 ///
 /// # Errors
 /// As `run`; and when the experiment does not have the two sides.
-pub fn run(mut args: Args) -> Result<ExitCode> {
+pub fn run(args: Args) -> Result<ExitCode> {
+    if args.replays { replays::run(args) } else { backends(args) }
+}
+
+fn backends(mut args: Args) -> Result<ExitCode> {
     let usual = if args.counterparts { counterparts::EXPERIMENT } else { simulator::EXPERIMENT };
     args.options.experiment.experiment.get_or_insert_with(|| usual.into());
     let planned = args.options.experiment.plan()?;

@@ -16,7 +16,7 @@ use crate::output::renamed;
 pub enum OldName {
     /// Now `fidelity --counterparts`
     #[command(hide = true)]
-    Control(fidelity::Args),
+    Control(Box<fidelity::Args>),
     /// Now `history --gate`
     #[command(hide = true)]
     Gate(history::gate::Args),
@@ -56,7 +56,7 @@ pub fn run(old: OldName) -> Result<ExitCode> {
         OldName::Control(mut args) => {
             renamed("control", "fidelity --counterparts");
             args.counterparts = true;
-            fidelity::run(args)
+            fidelity::run(*args)
         }
         OldName::Gate(args) => {
             renamed("gate", "history --gate");

@@ -218,7 +218,7 @@ fn is_workload(file: &Path) -> bool {
 /// What the file says.
 fn text(recording: &Recording, args: &Args) -> Result<Vec<u8>> {
     if is_workload(&args.output) {
-        let choice = Choice { only: Vec::new(), kernel_threads: args.kernel_threads };
+        let choice = Choice { kernel_threads: args.kernel_threads, ..Choice::default() };
         return Ok(workload::exact(recording, &choice)?.into_bytes());
     }
     let mut text = Vec::new();

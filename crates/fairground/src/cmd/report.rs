@@ -14,7 +14,7 @@ use store::Session;
 
 use crate::output;
 use crate::stores::Several;
-use crate::{command_line, dates, lineage, sessions};
+use crate::{command_line, dates, lineage, recordings, sessions};
 
 /// The default of `history --margin`.
 const MARGIN_PERCENT: f64 = 1.0;
@@ -48,7 +48,8 @@ pub fn run(args: Args) -> Result<ExitCode> {
     comparison.notes.extend(args.chosen.damages()?);
     let campaigns = sessions::campaigns(&args.chosen.all_sessions()?);
     let history = (campaigns.len() > 1).then(|| sessions::history(&campaigns, MARGIN_PERCENT));
-    let about = About { history, ..about(&opened.sessions) };
+    let recorded = recordings::graphs(&opened.records, &args.chosen.texts()?);
+    let about = About { history, recorded, ..about(&opened.sessions) };
     let page = report::html::page(&comparison, &opened.records, &about);
     let to_file = output.as_os_str() != "-";
     let mut out = output::writer(to_file.then_some(&output))?;
@@ -70,6 +71,7 @@ fn about(sessions: &[Session]) -> About {
         generated: dates::today(),
         lineage: lineage::members(),
         exploratory: experiment.is_some_and(|e| e.design.exploratory),
+        recorded: Vec::new(),
         history: None,
     }
 }

@@ -186,8 +186,9 @@ mod tests {
     use model::Seed;
     use spec::assets::{self, Kind};
 
-    /// Experiments of `fidelity --counterparts` and `soak`, which judge by rules of their own.
-    const OWN_RULES: [&str; 3] = ["control", "soak", "soak_short"];
+    /// Experiments of `fidelity --counterparts`, `fidelity --replays` and `soak`, which judge by
+    /// rules of their own.
+    const OWN_RULES: [&str; 5] = ["control", "replays", "replays_live", "soak", "soak_short"];
 
     fn planned(experiment: &str) -> PlannedExperiment {
         let definition = Definition::of_file(experiment);

@@ -4,8 +4,11 @@
 //! The C library's own would suffice for threads, but a trial must end whatever its tasks wait for:
 //! every wait here is ended by a signal once the stop flag is up. All of it is safe after `fork`.
 
+use std::os::fd::AsRawFd;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+use worker::Pipe;
 
 use crate::player::clock::timespec;
 use crate::player::shared_memory::Shareable;
@@ -164,6 +167,8 @@ impl Barrier {
 pub struct Semaphore {
     value: AtomicU32,
     waiting: AtomicU32,
+    /// How many sleep in their mailbox.
+    receiving: AtomicU32,
 }
 
 impl Semaphore {
@@ -173,6 +178,32 @@ impl Semaphore {
         if self.waiting.load(SeqCst) > 0 {
             wake(&self.value, 1);
         }
+    }
+
+    /// Increments it; its waiter may sleep in this mailbox.
+    pub fn post_to(&self, mailbox: Option<&Pipe>) {
+        self.post();
+        if let Some(mailbox) = mailbox.filter(|_| self.receiving.load(SeqCst) > 0) {
+            // SAFETY: one byte. A pipe that is full wakes its reader anyway.
+            unsafe { libc::write(mailbox.write.as_raw_fd(), [0_u8].as_ptr().cast(), 1) };
+        }
+    }
+
+    /// As [`Semaphore::wait`], but asleep in a mailbox. A byte there may be one of an earlier
+    /// sleep, so it is only a reason to look.
+    pub fn receive(&self, mailbox: Option<&Pipe>, stop: &AtomicU32) -> Result<(), Stopped> {
+        let Some(mailbox) = mailbox else { return self.wait(stop) };
+        let take = |value: u32| value.checked_sub(1);
+        while self.value.fetch_update(SeqCst, SeqCst, take).is_err() {
+            over(stop)?;
+            self.receiving.fetch_add(1, SeqCst);
+            if self.value.load(SeqCst) == 0 {
+                // SAFETY: one byte.
+                unsafe { libc::read(mailbox.read.as_raw_fd(), [0_u8].as_mut_ptr().cast(), 1) };
+            }
+            self.receiving.fetch_sub(1, SeqCst);
+        }
+        Ok(())
     }
 
     /// Decrements it, waiting while it is zero.
@@ -239,13 +270,37 @@ mod tests {
     }
 
     #[test]
+    fn who_receives_sleeps_in_a_pipe_and_a_stray_byte_does_no_harm() {
+        let mailbox = Arc::new(worker::pipe().expect("a pipe"));
+        let zero = || AtomicU32::new(0);
+        let semaphore = Arc::new(Semaphore { value: zero(), waiting: zero(), receiving: zero() });
+        let other = (semaphore.clone(), mailbox.clone());
+        let receiver = thread::spawn(move || {
+            let stop = AtomicU32::new(0);
+            (0..3).map(|_| other.0.receive(Some(&other.1), &stop)).collect::<Vec<_>>()
+        });
+        // SAFETY: one byte.
+        unsafe { libc::write(mailbox.write.as_raw_fd(), [0_u8].as_ptr().cast(), 1) };
+        for _ in 0..3 {
+            while semaphore.receiving.load(SeqCst) == 0 && semaphore.value.load(SeqCst) == 0 {
+                thread::yield_now();
+            }
+            semaphore.post_to(Some(&mailbox));
+        }
+        assert_eq!(receiver.join().unwrap(), [Ok(()); 3]);
+        let stop = AtomicU32::new(1);
+        assert_eq!(semaphore.receive(Some(&mailbox), &stop), Err(Stopped));
+    }
+
+    #[test]
     fn signals_without_waiters_are_lost_and_posts_are_not() {
         let condition = Condition { drawn: AtomicU32::new(0), served: AtomicU32::new(0) };
         let stop = AtomicU32::new(1);
         condition.signal();
         condition.broadcast();
         assert_eq!(condition.wait(None, &stop), Err(Stopped));
-        let semaphore = Semaphore { value: AtomicU32::new(0), waiting: AtomicU32::new(0) };
+        let zero = || AtomicU32::new(0);
+        let semaphore = Semaphore { value: zero(), waiting: zero(), receiving: zero() };
         semaphore.post();
         assert_eq!(semaphore.wait(&stop), Ok(()));
         assert_eq!(semaphore.wait(&stop), Err(Stopped));

@@ -224,12 +224,13 @@ fn dismiss(run: &RunState, threads: Vec<JoinHandle<()>>) {
     }
 }
 
-/// Ends the threads that wait at the gate for a start that will not come.
+/// Ends the threads that wait for a start that will not come.
 fn abandon(run: &RunState) {
     let control = run.control();
     control.stop.store(1, SeqCst);
     control.gate.store(1, SeqCst);
     futex::wake(&control.gate, i32::MAX);
+    signal_all(run);
 }
 
 fn signal_all(run: &RunState) {

@@ -145,6 +145,8 @@ pub struct RunState {
     pub releases: Shared<Release>,
     /// By number; [`play::script::Pipes`] says which are a channel's.
     pub pipes: Vec<Pipe>,
+    /// By the number of a tape: the pipe in which its task sleeps, if it receives.
+    mailboxes: Vec<Option<Pipe>>,
     /// The lists of CPUs that tasks change to, in the kernel's form.
     pub affinities: Vec<libc::cpu_set_t>,
     /// Tells the probes to which group a child will belong, once they are there.
@@ -173,6 +175,7 @@ impl RunState {
             barriers: Shared::new(script.barriers.len())?,
             releases: Shared::new(script.timers)?,
             pipes,
+            mailboxes: open_mailboxes(&script)?,
             affinities: script
                 .affinities
                 .iter()
@@ -194,6 +197,12 @@ impl RunState {
     /// The one control block.
     pub fn control(&self) -> &Control {
         &self.control[0]
+    }
+
+    /// The pipe in which a semaphore's waiter sleeps, if it receives.
+    pub fn mailbox(&self, semaphore: usize) -> Option<&Pipe> {
+        let tape = self.script.mailboxes.get(semaphore).copied().flatten()?;
+        self.mailboxes.get(tape)?.as_ref()
     }
 
     /// Whether all must end.
@@ -299,6 +308,16 @@ const FAULTS: [Fault; 8] = [
     Fault::Fork,
     Fault::Exec,
 ];
+
+fn open_mailboxes(script: &Script) -> io::Result<Vec<Option<Pipe>>> {
+    let mut wanted = vec![false; script.tapes.len()];
+    script.mailboxes.iter().flatten().for_each(|&tape| wanted[tape] = true);
+    let count = wanted.iter().filter(|wanted| **wanted).count() as u64;
+    if count > 0 {
+        allow_files(2 * count + 512);
+    }
+    wanted.iter().map(|wanted| wanted.then(pipe).transpose()).collect()
+}
 
 fn open_pipes(count: usize) -> io::Result<Vec<Pipe>> {
     allow_files(2 * count as u64 + 512);

@@ -128,12 +128,16 @@ fn thread_main(run: &RunState, group: usize, number: u32) {
     let mut task = Task::new(run, group, number, 0);
     task.slot = Some(slot);
     let prepared = prepare(&mut task);
-    wait_at_gate(run);
+    match run.script.first_wait(group, number) {
+        Some(semaphore) => wait_at_semaphore(run, semaphore),
+        None => wait_at_gate(run),
+    }
     if prepared.is_ok() {
         play_from_start(&mut task, slot);
     }
-    // Children see their parent's end; those of a task that ended early must not.
-    while run.children.load(SeqCst) != 0 && !run.stopped() {
+    // Children see their parent's end; those of a task that ended early must not. A thread's end
+    // costs CPU time, which a recorded task has used on its tape.
+    while (run.children.load(SeqCst) != 0 || plan.has_tape()) && !run.stopped() {
         futex::wait(&run.control().stop, 0);
     }
 }
@@ -159,6 +163,13 @@ fn wait_at_gate(run: &RunState) {
     while control.gate.load(SeqCst) == 0 {
         futex::wait(&control.gate, 0);
     }
+}
+
+/// The tape begins with a wait, which lasts beyond the common start.
+fn wait_at_semaphore(run: &RunState, semaphore: usize) {
+    run.control().ready.fetch_add(1, SeqCst);
+    // A trial that is over has ended the wait; the task notices it.
+    let _ = run.semaphores[semaphore].wait(&run.control().stop);
 }
 
 /// From the common start to the task's end.

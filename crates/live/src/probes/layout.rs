@@ -187,7 +187,7 @@ pub struct Event {
     pub kind: u32,
     /// Where.
     pub cpu: u32,
-    /// The task that stopped, or the parent.
+    /// The task that stopped, the parent, or the task that wakes.
     pub prev: u32,
     /// The task that runs next, the child, or the task itself.
     pub next: u32,
@@ -197,8 +197,12 @@ pub struct Event {
     pub next_prio: u32,
     /// A switch: the raw state with [`PREEMPTED`]; a waking: the target CPU.
     pub detail: u32,
-    /// The exit state of `prev`.
+    /// A switch: the exit state of `prev`; a waking: `enum record_waker`.
     pub exit_state: u32,
+    /// A switch: why `prev` stopped, as the recorder has it.
+    pub reason: u32,
+    /// Makes it 64 bytes.
+    pub padding: u32,
     /// The name of `next`.
     pub comm: [u8; 16],
 }
@@ -252,7 +256,8 @@ mod tests {
     fn rust_and_c_agree_on_events_and_totals() {
         let event = offsets("probe_event");
         assert_eq!(event[8], offset_of!(Event, exit_state));
-        assert_eq!(event[9..], [offset_of!(Event, comm), size_of::<Event>()]);
+        assert_eq!(event[9], offset_of!(Event, reason));
+        assert_eq!(event[11..], [offset_of!(Event, comm), size_of::<Event>()]);
         let totals = offsets("probe_totals");
         let tallies = [offset_of!(Totals, wakeups), offset_of!(Totals, other_waits)];
         assert_eq!(totals[5..], [tallies[0], tallies[1], size_of::<Totals>()]);

@@ -3,11 +3,12 @@
 
 use libbpf_rs::btf::types::{FuncProto, Ptr, Typedef};
 use libbpf_rs::btf::{Btf, ReferencesType};
-use libbpf_rs::{Map, MapCore, Object, OpenObject};
+use libbpf_rs::{Map, MapCore, MapFlags, Object, OpenObject};
 
 use super::layout::{BUCKETS, MAX_GROUPS, MEASURES};
 use super::shared::SharedMap;
 use crate::loader::variable::{self, Variable};
+use crate::recorder::wire::CpuState;
 
 /// Slots for tasks: one for each task number, within these bounds.
 const SLOTS_LEAST: usize = 1 << 12;
@@ -66,6 +67,10 @@ pub fn size(open: &mut OpenObject, needed: Use) -> libbpf_rs::Result<()> {
             Some("histograms") => map.set_max_entries((groups * MEASURES * BUCKETS) as u32)?,
             Some("series") => map.set_max_entries(cpus as u32)?,
             Some("events") => map.set_autocreate(trace)?,
+            Some("cpus") => {
+                map.set_autocreate(trace)?;
+                map.set_max_entries(cpus as u32)?;
+            }
             Some("retired_older") => {
                 map.set_autocreate(older)?;
                 map.set_max_entries((cpus * MAX_GROUPS) as u32)?;
@@ -96,6 +101,20 @@ fn fits(name: &str, names: &[String], older: bool) -> bool {
 pub fn find_map<'a>(object: &'a Object, name: &str) -> Result<Map<'a>, String> {
     let is_it = |map: &Map| variable::is_section(&map.name().to_string_lossy(), name);
     object.maps().find(is_it).ok_or_else(|| format!("the probes have no map {name}"))
+}
+
+/// Lets every CPU begin outside of interrupts: one may have begun after the program for its
+/// beginning was attached, and ended before that for its end was.
+///
+/// # Errors
+/// When the kernel refuses it.
+pub fn forget_interrupts(object: &Object) -> Result<(), String> {
+    let map = find_map(object, "cpus")?;
+    let cpus = libbpf_rs::num_possible_cpus().map_err(|error| error.to_string())? as u32;
+    (0..cpus).try_for_each(|cpu| {
+        map.update(&cpu.to_le_bytes(), &[0; size_of::<CpuState>()], MapFlags::ANY)
+            .map_err(|error| format!("CPU {cpu} has no state: {error}"))
+    })
 }
 
 /// The values of a map, mapped into this process.

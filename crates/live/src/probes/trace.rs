@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use std::mem::size_of;
 
 use libbpf_rs::{MapCore, RingBufferBuilder};
-use model::trace::{TraceTask, What};
+use model::trace::{SleepsFor, TraceTask, What, WokenBy};
 use model::{Trace, TraceEvent};
+use recording::event::Reason;
 
 use super::layout::{Event, PREEMPTED, event_kind};
+use crate::recorder::reason::{Sleep, sleep};
+use crate::recorder::wire::{leaves, waker};
 
 /// Reads every event that is in the ring now.
 ///
@@ -71,15 +74,47 @@ fn convert(event: &Event, start_ns: u64) -> TraceEvent {
             prev_state: state(event.detail, event.exit_state),
             next: event.next,
             next_prio: event.next_prio,
+            reason: sleeps_for(event.reason),
         },
         event_kind::WAKING => {
             let (pid, prio, target) = (event.next, event.next_prio, event.detail);
-            What::Waking { pid, prio, target, interrupt: false }
+            let by = woken_by(event);
+            let interrupt = matches!(by, Some(WokenBy::Timer | WokenBy::Device));
+            What::Waking { pid, prio, target, interrupt, by }
         }
         event_kind::FORK => What::Fork { parent: event.prev, child: event.next },
         _ => What::Exit { pid: event.next },
     };
     TraceEvent { time_ns: event.time_ns.saturating_sub(start_ns), cpu: event.cpu, what }
+}
+
+/// What the task sleeps for; `None` if it does not.
+fn sleeps_for(detail: u32) -> Option<SleepsFor> {
+    if matches!(detail & 0xff, leaves::RUNNABLE | leaves::ENDED) {
+        return None;
+    }
+    Some(match sleep(detail) {
+        Sleep::ForAny => SleepsFor::Any,
+        Sleep::For(reason) => match reason {
+            Reason::Timer => SleepsFor::Timer,
+            Reason::Futex => SleepsFor::Futex,
+            Reason::Pipe => SleepsFor::Pipe,
+            Reason::Network => SleepsFor::Network,
+            Reason::Disk => SleepsFor::Disk,
+            Reason::Child => SleepsFor::Child,
+            Reason::Unknown | Reason::Other => SleepsFor::Other,
+        },
+    })
+}
+
+/// `enum record_waker`, with the task in `prev`.
+fn woken_by(event: &Event) -> Option<WokenBy> {
+    match event.exit_state {
+        waker::TASK => Some(WokenBy::Task(event.prev)),
+        waker::TIMER => Some(WokenBy::Timer),
+        waker::INTERRUPT => Some(WokenBy::Device),
+        _ => None,
+    }
 }
 
 /// The letters of `TASK_REPORT` in `include/linux/sched.h`, from bit 0.
@@ -114,7 +149,21 @@ mod tests {
         let mut comm = [0; 16];
         comm[..3].copy_from_slice(b"hog");
         let (cpu, prev_prio, next_prio, exit_state) = (1, 120, 120, 0);
-        Event { time_ns, kind, cpu, prev, next, prev_prio, next_prio, detail, exit_state, comm }
+        let (reason, padding) = (leaves::IO, 0);
+        Event {
+            time_ns,
+            kind,
+            cpu,
+            prev,
+            next,
+            prev_prio,
+            next_prio,
+            detail,
+            exit_state,
+            reason,
+            padding,
+            comm,
+        }
     }
 
     #[test]
@@ -132,15 +181,24 @@ mod tests {
     #[test]
     fn a_trace_is_in_order_and_knows_its_tasks() {
         let events =
-            vec![event(30, event_kind::SWITCH, 8, 7, 1), event(20, event_kind::WAKING, 0, 8, 3)];
+            vec![event(30, event_kind::SWITCH, 8, 7, 1), event(20, event_kind::WAKING, 5, 8, 3)];
         let group = |pid| if pid == 7 { "hogs".to_owned() } else { String::new() };
         let trace = trace(events, 10, 2, group);
         assert_eq!(trace.lost, 2);
         assert_eq!(trace.events[0].time_ns, 10);
         assert_eq!(
             trace.events[0].what,
-            What::Waking { pid: 8, prio: 120, target: 3, interrupt: false }
+            What::Waking {
+                pid: 8,
+                prio: 120,
+                target: 3,
+                interrupt: false,
+                by: Some(WokenBy::Task(5))
+            }
         );
+        let switch =
+            |what: &What| matches!(what, What::Switch { reason: Some(SleepsFor::Disk), .. });
+        assert!(switch(&trace.events[1].what), "{:?}", trace.events[1]);
         let tasks: Vec<_> = trace.tasks.iter().map(|t| (t.pid, t.group.as_str())).collect();
         assert_eq!(tasks, [(7, "hogs"), (8, "")]);
     }

@@ -43,7 +43,6 @@ pub mod waker {
     /// A timer.
     pub const TIMER: u32 = 1;
     /// An interrupt.
-    #[cfg(test)]
     pub const INTERRUPT: u32 = 2;
 }
 

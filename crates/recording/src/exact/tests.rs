@@ -45,6 +45,34 @@ fn a_wait_has_its_post_where_the_waker_was() {
 }
 
 #[test]
+fn a_sleep_in_a_pipe_is_a_wait_of_its_own_kind() {
+    for (reason, expected) in [
+        (Reason::Pipe, Beat::Receive(0)),
+        (Reason::Child, Beat::Receive(0)),
+        (Reason::Futex, Beat::Wait(0)),
+    ] {
+        let sleeps = Leaves::Sleeps(reason);
+        // The second time the waker is faster than the switch.
+        let events = vec![
+            switch(0, 0, None, Some(0)),
+            switch(10, 1, Some((1, sleeps)), None),
+            wake(20, 1, Waker::Task(t(0))),
+            switch(30, 1, None, Some(1)),
+            wake(40, 1, Waker::Task(t(0))),
+            switch(50, 1, Some((1, sleeps)), None),
+            switch(60, 1, None, Some(1)),
+            switch(70, 1, Some((1, Leaves::Ended)), None),
+        ];
+        let waits: Vec<Beat> = beats(events, &[true, true])[1]
+            .iter()
+            .filter(|b| b.other().is_some())
+            .copied()
+            .collect();
+        assert_eq!(waits, [expected; 2], "{reason:?}");
+    }
+}
+
+#[test]
 fn what_no_played_task_ends_is_a_timer_or_a_device() {
     let disk = Leaves::Sleeps(Reason::Disk);
     let events = vec![

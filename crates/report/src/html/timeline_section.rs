@@ -215,14 +215,18 @@ mod tests {
 
     fn switch(prev: u32, state: &str, next: u32) -> What {
         let prev_state = state.into();
-        What::Switch { prev, prev_prio: 120, prev_state, next, next_prio: 120 }
+        What::Switch { prev, prev_prio: 120, prev_state, next, next_prio: 120, reason: None }
     }
 
     #[test]
     fn switches_become_slices_and_waits() {
         let mut play = SliceBuilder::default();
         play.event(0, 0, &switch(0, "R", 7));
-        play.event(100, 0, &What::Waking { pid: 8, prio: 120, target: 0, interrupt: false });
+        play.event(
+            100,
+            0,
+            &What::Waking { pid: 8, prio: 120, target: 0, interrupt: false, by: None },
+        );
         play.event(300, 0, &switch(7, "R+", 8));
         play.event(400, 0, &switch(8, "S", 7));
         play.close(900);

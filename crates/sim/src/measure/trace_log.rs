@@ -43,6 +43,7 @@ impl TraceLog {
                 prev_state: prev_state.into(),
                 next: next.0,
                 next_prio: prio(came),
+                reason: None,
             },
         );
     }
@@ -55,7 +56,7 @@ impl TraceLog {
         interrupt: bool,
     ) {
         let (pid, prio, target) = (id.0, prio(task), task.cpu);
-        self.push(time_ns, cpu, What::Waking { pid, prio, target, interrupt });
+        self.push(time_ns, cpu, What::Waking { pid, prio, target, interrupt, by: None });
     }
 
     pub(crate) fn fork(&mut self, time_ns: u64, cpu: u32, parent: u32, child: u32) {

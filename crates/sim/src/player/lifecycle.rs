@@ -52,6 +52,7 @@ impl Core {
         }
         self.begin(task, group, number as u32, start_ns);
         self.workload.progress[task.0 as usize].gate = Gate::Closed;
+        self.wait_for_first_post(task);
         self.workload.live_finite += u32::from(self.workload.script.groups[group].finite);
     }
 
@@ -218,9 +219,14 @@ impl Core {
     fn begin_end(&mut self, cpu: u32, task: TaskId) {
         let clock = self.machine.clock(cpu);
         self.count_end(task, clock);
-        let forked = self.workload.progress[task.0 as usize].parent.is_some();
-        let end =
-            if forked { self.machine.costs.process_end_ns } else { self.machine.costs.exit_ns };
+        let play = &self.workload.progress[task.0 as usize];
+        let costs = &self.machine.costs;
+        let end = match play.parent {
+            Some(_) => costs.process_end_ns,
+            // The end of a recorded task is on its tape; the thread that plays it sleeps.
+            None if self.workload.script.groups[play.group as usize].has_tape() => costs.syscall_ns,
+            None => costs.exit_ns,
+        };
         let finished = self.workload.live_finite == 0 && self.workload.script.duration_ns.is_none();
         if self.workload.live_tasks == 0 || (finished && self.recorder.last_end.is_some()) {
             self.machine.charge(cpu, self.machine.costs.syscall_ns);

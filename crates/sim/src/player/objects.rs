@@ -40,6 +40,8 @@ pub struct Semaphore {
     /// How many tasks have gone to sleep and have not run since: while there are some, every post
     /// is a system call, also after they have been woken.
     pub announced: u32,
+    /// Whether its waiter sleeps in a pipe.
+    pub receives: bool,
     /// The tasks that wait until it is above zero.
     pub waiters: Waiters,
 }

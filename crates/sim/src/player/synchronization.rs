@@ -8,6 +8,7 @@ use super::objects::{Objects, Waiters};
 use super::progress::Flow;
 use crate::core::task::{State, Task};
 use crate::core::{Core, TaskId};
+use crate::flags::WAKE_SYNC;
 
 impl Core {
     /// The steps with which tasks wait for each other.
@@ -136,7 +137,13 @@ impl Core {
     pub(super) fn post(&mut self, cpu: u32, number: usize) -> Flow {
         let here = &mut self.workload.objects.semaphores[number];
         here.value += 1;
-        if here.announced > 0 {
+        if here.receives {
+            here.receives = false;
+            self.machine.charge(cpu, self.machine.costs.syscall_ns + self.machine.costs.write_ns);
+            if let Some(task) = self.workload.objects.semaphores[number].waiters.pop_front() {
+                self.wake(task, WAKE_SYNC);
+            }
+        } else if here.announced > 0 {
             self.call_waiters(cpu, 1, |objects| &mut objects.semaphores[number].waiters);
         }
         Flow::Next

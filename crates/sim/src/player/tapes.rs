@@ -3,31 +3,26 @@
 
 use model::Beat;
 
-use super::progress::Flow;
+use super::progress::{Flow, Gate};
 use crate::core::{Core, TaskId};
 
-/// Where a task is in its tape, and what playing it has cost.
+/// Where a task is in its tape.
 #[derive(Clone, Debug, Default)]
 pub struct TapeProgress {
     /// The number of beats that are done.
     at: usize,
-    /// The task's CPU time when it last stopped computing; `None`: it has just stopped.
-    since_ns: Option<u64>,
-    /// What the last computing could not make up for.
-    owed_ns: u64,
+    /// The CPU time that it should have used by now: all recorded computing so far.
+    due_ns: u64,
 }
 
 impl Core {
     /// Plays beats up to one that takes time.
     pub(super) fn tape(&mut self, cpu: u32, task: TaskId) -> Flow {
-        let used_ns = self.used_ns(cpu, task);
-        self.workload.progress[task.0 as usize].tape.since_ns.get_or_insert(used_ns);
         while let Some(beat) = self.beat(task) {
             match self.play_beat(cpu, task, beat) {
                 Flow::Next => self.next_beat(task),
                 Flow::WorkThenNext => {
                     self.next_beat(task);
-                    self.workload.progress[task.0 as usize].tape.since_ns = None;
                     return Flow::Again;
                 }
                 other => return other,
@@ -41,9 +36,7 @@ impl Core {
 
     fn beat(&self, task: TaskId) -> Option<Beat> {
         let play = &self.workload.progress[task.0 as usize];
-        let script = &self.workload.script;
-        let first = script.groups[play.group as usize].first_tape;
-        script.tapes[first + play.number as usize].get(play.tape.at).copied()
+        self.workload.script.tape(play.group as usize, play.number).get(play.tape.at).copied()
     }
 
     fn next_beat(&mut self, task: TaskId) {
@@ -56,6 +49,7 @@ impl Core {
         match beat {
             Beat::Run(ns) => self.compute(cpu, task, ns),
             Beat::Wait(semaphore) => self.take(cpu, task, semaphore as usize),
+            Beat::Receive(semaphore) => self.take_from_pipe(cpu, task, semaphore as usize),
             Beat::Post(semaphore) => self.post(cpu, semaphore as usize),
             Beat::Sleep(ns) => self.sleep(cpu, task, ns),
             Beat::Until(ns) => {
@@ -69,20 +63,42 @@ impl Core {
         }
     }
 
-    /// The recorded time contains system calls like those of the player, so what these have cost
-    /// since the last time is taken off.
+    /// The recorded time contains system calls like those of the player, so the task computes until
+    /// its CPU time is what it should be.
     fn compute(&mut self, cpu: u32, task: TaskId, ns: u64) -> Flow {
         let used_ns = self.used_ns(cpu, task);
         let tape = &mut self.workload.progress[task.0 as usize].tape;
-        let spent_ns = used_ns.saturating_sub(tape.since_ns.unwrap_or(used_ns)) + tape.owed_ns;
-        tape.owed_ns = spent_ns.saturating_sub(ns);
-        let work_ns = ns.saturating_sub(spent_ns);
+        tape.due_ns += ns;
+        let work_ns = tape.due_ns.saturating_sub(used_ns);
         if work_ns == 0 {
-            tape.since_ns = Some(used_ns);
             return Flow::Next;
         }
         self.machine.task_mut(task).work_left = work_ns;
         Flow::WorkThenNext
+    }
+
+    /// As a wait, but asleep in a pipe.
+    fn take_from_pipe(&mut self, cpu: u32, task: TaskId, semaphore: usize) -> Flow {
+        let flow = self.take(cpu, task, semaphore);
+        let sleeps = matches!(flow, Flow::Sleep(_));
+        self.workload.objects.semaphores[semaphore].receives = sleeps;
+        if sleeps {
+            self.machine.charge(cpu, self.machine.costs.read_ns);
+        }
+        flow
+    }
+
+    /// A task whose tape begins with a wait sleeps there before the common start, and is not woken
+    /// by it.
+    pub(super) fn wait_for_first_post(&mut self, task: TaskId) {
+        let play = &mut self.workload.progress[task.0 as usize];
+        let Some(number) = self.workload.script.first_wait(play.group as usize, play.number) else {
+            return;
+        };
+        (play.gate, play.phase) = (Gate::Passed, 1);
+        let here = &mut self.workload.objects.semaphores[number];
+        here.announced += 1;
+        here.waiters.push_back(task);
     }
 
     /// The CPU time of the current task of a CPU.

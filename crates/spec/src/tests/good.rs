@@ -31,6 +31,11 @@ fn every_workload_of_the_project_is_good_on_machines_of_any_size() {
     }
 }
 
+/// Comparing two backends or a program with its replay, or asking which schedulers survive, claims
+/// no interval.
+const NO_INTERVALS: [&str; 6] =
+    ["control", "fidelity", "replays", "replays_live", "soak", "soak_short"];
+
 #[test]
 fn every_machine_and_experiment_of_the_project_is_good() {
     crate::mentions::tests::the_project_mentions_only_what_there_is();
@@ -41,9 +46,7 @@ fn every_machine_and_experiment_of_the_project_is_good() {
         let resolved = experiment(&name, &Overrides::default(), &host());
         let experiment = resolved.unwrap_or_else(|error| panic!("{error}")).experiment;
         assert!(experiment.question.ends_with('?'), "{name} asks a question");
-        // Comparing two backends, or asking which schedulers survive, claims no interval.
-        let claims = !["control", "fidelity", "soak", "soak_short"].contains(&name.as_str());
-        let least = if claims { 6 } else { 1 };
+        let least = if NO_INTERVALS.contains(&name.as_str()) { 1 } else { 6 };
         assert!(experiment.blocks >= least, "{name} has enough blocks for a finite interval");
     }
 }

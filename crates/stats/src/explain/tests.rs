@@ -28,11 +28,18 @@ fn trace(events: Vec<(u64, u32, What)>) -> Trace {
 }
 
 fn switch(prev: u32, state: &str, next: u32) -> What {
-    What::Switch { prev, prev_prio: 120, prev_state: state.into(), next, next_prio: 120 }
+    What::Switch {
+        prev,
+        prev_prio: 120,
+        prev_state: state.into(),
+        next,
+        next_prio: 120,
+        reason: None,
+    }
 }
 
 fn waking(pid: u32) -> What {
-    What::Waking { pid, prio: 120, target: 0, interrupt: false }
+    What::Waking { pid, prio: 120, target: 0, interrupt: false, by: None }
 }
 
 fn enqueue(pid: u32, queue: Queue, ahead: u32) -> What {

@@ -12,7 +12,7 @@ use model::{Recorded, Trial, Workload};
 use store::{Filter, SchedulerSource, Store};
 
 use crate::exit::bad_input;
-use crate::{output, records};
+use crate::{output, recordings, records};
 
 /// Parameters that have changed the tapes already.
 const SCALES: [&str; 2] = ["copies", "speed_percent"];
@@ -84,20 +84,13 @@ fn tapes(kept: &[SchedulerSource], trial: &mut Trial, store: &Path) -> Result<Ta
     }
     let recorded = trial.workload.recording.clone().unwrap_or_default();
     let (sha256, file) = (recorded.sha256, recorded.file);
-    let kept = kept.iter().find(|source| source.sha256 == sha256);
-    let own = kept.map(|source| source.files.iter().map(|(_, text)| text.as_str()).collect());
-    let tapes = match own {
-        Some(text) => TapeText { sha256, text },
-        None if spec::tapes::fetch(std::slice::from_mut(trial)).is_ok() => {
-            TapeText::of([&trial.workload]).into_iter().next().unwrap_or_default()
-        }
-        None => {
-            return Err(place(format!(
-                "the tapes {sha256} did not come with it, and {file} does not have them here; \
-                 their owner shares them with `fairground share --tapes`"
-            )));
-        }
+    let missing = || {
+        place(format!(
+            "the tapes {sha256} did not come with it, and {file} does not have them here; their \
+             owner shares them with `fairground share --tapes`"
+        ))
     };
+    let tapes = recordings::tapes(kept, trial).ok_or_else(missing)?;
     tapes.check().map_err(place)?;
     Ok(tapes)
 }

@@ -48,7 +48,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     refuse_options(args)?;
     let target = target(args, file)?;
     let recording = read(file)?;
-    let choice = Choice { only: args.only.clone(), kernel_threads: args.kernel_threads };
+    let choice = Choice {
+        only: args.only.clone(),
+        kernel_threads: args.kernel_threads,
+        ..Choice::default()
+    };
     let form = if args.averages { workload::averages } else { workload::exact };
     let workload =
         form(&recording, &choice).map_err(|why| bad_input(format!("{}: {why}", file.display())))?;

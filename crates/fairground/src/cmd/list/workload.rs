@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
-use model::metric::Unit;
-use model::{Recorded, Step, Tape, Workload};
+use model::Recorded;
 use recording::graph::{self, Graph};
-use report::units::number;
+use report::recorded::{count, path, share, time};
 use serde::Serialize;
 use spec::assets::{self, Kind};
 
@@ -44,21 +43,18 @@ pub fn read(name: &str) -> Result<Shown> {
     let text = recorded.and_then(|recorded| recorded.tapes.0.as_deref()).unwrap_or_default();
     let tapes = model::tape::read(text)?;
     let groups = workload.tasks.iter().map(|it| (it.name.clone(), it.count, it.steps.len()));
+    let graph = match recorded {
+        Some(_) => Some(graph::of_workload(&workload, &tapes).map_err(anyhow::Error::msg)?),
+        None => None,
+    };
     Ok(Shown {
         groups: groups.collect(),
-        graph: workload.recording.as_ref().map(|_| graph_of(&workload, &tapes)),
+        graph,
         name: workload.name,
         about: workload.about,
         parameters: workload.parameters,
         recording: workload.recording,
     })
-}
-
-fn graph_of(workload: &Workload, tapes: &[Tape]) -> Graph {
-    let players = workload.tasks.iter().filter(|group| group.steps == [Step::Tape]);
-    let groups: Vec<(String, u32)> =
-        players.map(|group| (group.name.clone(), group.count)).collect();
-    graph::of(tapes, &groups)
 }
 
 /// The workload as text.
@@ -83,7 +79,7 @@ fn declared(groups: &[(String, u32, usize)]) -> String {
 }
 
 fn recorded_parts(graph: &Graph, recorded: &Recorded) -> Vec<String> {
-    let mut parts = vec![groups(graph, recorded), edges(graph), path(graph)];
+    let mut parts = vec![groups(graph, recorded), edges(graph), path(graph) + "\n"];
     if recorded.lost_events > 0 {
         parts.push(format!("{} events were lost while it was recorded.\n", recorded.lost_events));
     }
@@ -97,23 +93,13 @@ fn table<const N: usize>(headings: &[&str; N], rows: impl Iterator<Item = Vec<St
     output::table(&std::iter::once(headings).chain(rows).collect::<Vec<_>>())
 }
 
-fn time(ns: u64) -> String {
-    number(ns as f64, Unit::Nanoseconds)
-}
-
-fn count(value: u64) -> String {
-    number(value as f64, Unit::Count)
-}
-
 fn groups(graph: &Graph, recorded: &Recorded) -> String {
-    let capacity_ns = recorded.length_us as f64 * 1e3 * f64::from(recorded.cpus.max(1));
     let row = |group: &graph::GroupUse| {
-        let share = 100.0 * group.cpu_ns as f64 / capacity_ns.max(1.0);
         vec![
             group.name.clone(),
             group.tasks.to_string(),
             time(group.cpu_ns),
-            format!("{share:.1} %"),
+            share(group.cpu_ns, recorded),
             count(group.waits),
             count(group.timers),
             count(group.delays),
@@ -134,26 +120,4 @@ fn edges(graph: &Graph) -> String {
         text += &format!("and {more} pairs of groups that wake less often\n");
     }
     text
-}
-
-/// The critical path in words.
-fn path(graph: &Graph) -> String {
-    let path = &graph.path;
-    let start = match path.timer_ns {
-        0 => "the start".to_owned(),
-        ns => format!("a timer at {}", time(ns)),
-    };
-    let shares: Vec<String> =
-        path.cpu_ns.iter().map(|(group, ns)| format!("{group} {}", time(*ns))).collect();
-    let computing = if shares.is_empty() { "nothing".into() } else { shares.join(", ") };
-    format!(
-        "With a CPU for each task it would take {}. The critical path is the longest chain without \
-         a timer in it: {} from {start}, {} times from task to task, up to {}. On it compute: \
-         {computing}; devices take {}.\n",
-        time(path.end_ns),
-        time(path.length_ns),
-        count(path.handovers),
-        path.last,
-        time(path.delays_ns),
-    )
 }

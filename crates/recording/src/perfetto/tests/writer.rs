@@ -146,7 +146,7 @@ fn event(it: &mut Writer, entry: &Entry<'_>) {
     let flags = entry.moment.in_interrupt.map(|is| if is { 0x08 } else { 0 });
     flags.into_iter().for_each(|flags| _ = it.number(5, flags));
     match &entry.event {
-        Scheduling::Switch { out, state, next } => {
+        Scheduling::Switch { out, state, next } | Scheduling::Sleeps { out, state, next, .. } => {
             it.message(4, |it| {
                 it.thread(out, [1, 2, 3]);
                 it.number(4, bits(*state));

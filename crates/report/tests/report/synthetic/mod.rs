@@ -325,11 +325,13 @@ fn trace(draw: &mut Draw, index: usize) -> Trace {
             continue;
         }
         if next == 100 {
-            let waking = What::Waking { pid: 100, prio: 120, target: cpu, interrupt: false };
+            let waking =
+                What::Waking { pid: 100, prio: 120, target: cpu, interrupt: false, by: None };
             events.push(TraceEvent { time_ns: time_ns.saturating_sub(90_000), cpu, what: waking });
         }
         let prev_state = if prev == 100 { "S" } else { "R+" }.into();
-        let what = What::Switch { prev, prev_prio: 120, prev_state, next, next_prio: 120 };
+        let what =
+            What::Switch { prev, prev_prio: 120, prev_state, next, next_prio: 120, reason: None };
         events.push(TraceEvent { time_ns, cpu, what });
         running[cpu as usize] = next;
     }

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From the traces of programs to workload files that play them again.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use model::{Backend, Record};
+use recording::traced;
+use recording::workload::{self, Choice};
+use tempfile::TempDir;
+
+use super::sides::{trace, wall_ns};
+use crate::exit::bad_input;
+use crate::output;
+
+/// A program's tapes.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// Its cell, as tables name it.
+    pub cell: String,
+    /// The machine's name.
+    pub machine: String,
+    /// Where it was recorded.
+    pub backend: Backend,
+    /// The workload file.
+    pub file: PathBuf,
+}
+
+/// The folder for workload files.
+pub enum Tapes {
+    /// The user's.
+    Kept(PathBuf),
+    /// One that goes.
+    Scratch(TempDir),
+}
+
+impl Tapes {
+    /// The folder that is named, which is made; or one for the moment.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn new(named: Option<&Path>) -> Result<Tapes> {
+        let Some(folder) = named else { return Ok(Tapes::Scratch(tempfile::tempdir()?)) };
+        std::fs::create_dir_all(folder).map_err(|error| {
+            let shown = folder.display();
+            bad_input(format!("--tapes {shown}: cannot be made ({error}); name another folder"))
+        })?;
+        Ok(Tapes::Kept(folder.to_owned()))
+    }
+
+    fn folder(&self) -> &Path {
+        match self {
+            Tapes::Kept(folder) => folder,
+            Tapes::Scratch(folder) => folder.path(),
+        }
+    }
+
+    /// Writes the file of each cell: what the contestant's first trial did that ended well.
+    ///
+    /// # Errors
+    /// When a trace cannot be read, or a file not be written.
+    pub fn write(&self, store: &Path, records: &[Record], under: &str) -> Result<Vec<Recorded>> {
+        let mut seen = BTreeSet::new();
+        let mut written = Vec::new();
+        let fits = |record: &&Record| {
+            record.outcome.is_ok()
+                && record.trial.contestant.name == under
+                && record.trial.workload.program.is_some()
+        };
+        for record in records.iter().filter(fits) {
+            let (trial, cell) = (&record.trial, record.trial.workload.cell());
+            if !seen.insert((cell.clone(), trial.machine.name.clone(), trial.backend)) {
+                continue;
+            }
+            let name = format!("{}-{}.toml", slug(&cell), trial.backend.word());
+            let file = self.folder().join(name);
+            let Some(text) = text(store, record)? else { continue };
+            std::fs::write(&file, text)
+                .with_context(|| format!("{}: cannot be written", file.display()))?;
+            let machine = trial.machine.name.clone();
+            written.push(Recorded { cell, machine, backend: trial.backend, file });
+        }
+        match written.is_empty() {
+            true => Err(bad_input(format!(
+                "no program was recorded under {under}: the experiment's workloads must start \
+                 programs, and their trials under its baseline must end well"
+            ))),
+            false => Ok(written),
+        }
+    }
+}
+
+/// The workload's file; `None`, and a line for the user, where the trace does not serve.
+fn text(store: &Path, record: &Record) -> Result<Option<String>> {
+    let cell = record.trial.workload.cell();
+    let trace = trace(store, record)?;
+    if trace.lost > 0 {
+        output::tell(format_args!(
+            "{cell}: {} events of its trace were lost, so it is left out; make it shorter",
+            trace.lost
+        ));
+        return Ok(None);
+    }
+    let source = format!("the trial {} of {cell}", record.trial.id());
+    let cpus = record.trial.machine.cpus;
+    let read = traced::read(&trace, wall_ns(record, &trace).unwrap_or(u64::MAX), &source, cpus);
+    let made = read.and_then(|traced| {
+        let choice = Choice { threads: Some(traced.threads), ..Choice::default() };
+        workload::exact(&traced.recording, &choice).map_err(|why| why.to_string())
+    });
+    made.map(Some).map_err(|why| bad_input(format!("{cell}: {why}")))
+}
+
+/// A cell's name as a file's: `hackbench_groups=1_loops=20`.
+fn slug(cell: &str) -> String {
+    let safe = |letter: char| if letter.is_alphanumeric() { letter } else { '_' };
+    cell.chars().map(safe).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_names_a_file() {
+        assert_eq!(slug("hackbench groups=1 loops=20"), "hackbench_groups_1_loops_20");
+    }
+
+    #[test]
+    fn the_named_folder_is_made_and_a_file_is_no_folder() {
+        let place = tempfile::tempdir().expect("a folder");
+        let folder = place.path().join("tapes");
+        Tapes::new(Some(&folder)).expect("it is made");
+        assert!(folder.is_dir());
+        let file = place.path().join("file");
+        std::fs::write(&file, "").expect("a file");
+        let refused = Tapes::new(Some(&file)).err().expect("it is a file");
+        assert!(refused.to_string().contains("name another folder"), "{refused}");
+    }
+}

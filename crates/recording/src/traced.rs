@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From the trace of a trial to a recording: what the workload's tasks did until its end.
+//!
+//! A trace knows who made each task runnable, as the recorder of live machines does.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::trace::{SleepsFor, What, WokenBy};
+use model::{Trace, TraceEvent};
+
+use crate::collect::{Collector, Context, Moment, Named, Scheduling, UNNAMED};
+use crate::event::{Reason, Recording, TaskIndex};
+use crate::groups;
+
+/// A trace as a recording, and whose it is.
+#[derive(Clone, Debug)]
+pub struct Traced {
+    /// All that it tells, other tasks included.
+    pub recording: Recording,
+    /// The numbers of the workload's threads: those that the probes knew, and what they forked.
+    pub threads: BTreeSet<u32>,
+}
+
+/// The numbers of the workload's threads.
+pub fn threads(trace: &Trace) -> BTreeSet<u32> {
+    let known = trace.tasks.iter().filter(|task| !task.group.is_empty());
+    let mut threads: BTreeSet<u32> = known.map(|task| task.pid).collect();
+    for event in &trace.events {
+        if let What::Fork { parent, child } = event.what
+            && threads.contains(&parent)
+        {
+            threads.insert(child);
+        }
+    }
+    threads
+}
+
+/// When the program of a workload ended, nanoseconds after the common start: its first process
+/// left, whatever it has reported of its own work. `None`: the trace has no program's end.
+pub fn end_of_program(trace: &Trace, group: &str) -> Option<u64> {
+    let forked: BTreeSet<u32> = trace.events.iter().filter_map(child).collect();
+    let is_first = |pid: u32| !forked.contains(&pid);
+    let known = trace.tasks.iter().filter(|task| task.group == group && is_first(task.pid));
+    let first: BTreeSet<u32> = known.map(|task| task.pid).collect();
+    let ends = trace.events.iter().rev().find(|event| match event.what {
+        What::Exit { pid } => first.contains(&pid),
+        _ => false,
+    });
+    ends.map(|event| event.time_ns)
+}
+
+fn child(event: &TraceEvent) -> Option<u32> {
+    match event.what {
+        What::Fork { child, .. } => Some(child),
+        _ => None,
+    }
+}
+
+/// Reads a trace up to the end of its workload, so many nanoseconds after the common start.
+/// `source` says what made it, `cpus` how many the machine has.
+///
+/// # Errors
+/// When nothing ran.
+pub fn read(trace: &Trace, until_ns: u64, source: &str, cpus: u32) -> Result<Traced, String> {
+    let names = trace.tasks.iter().map(|task| (task.pid, task.comm.as_str())).collect();
+    let mut feeder = Feeder { names, running: BTreeMap::new(), collector: Collector::new(true) };
+    feeder.collector.cpus(cpus);
+    feeder.collector.lost(trace.lost);
+    let events = trace.events.iter().filter(|event| !event.what.is_decision());
+    events.take_while(|event| event.time_ns <= until_ns).for_each(|event| feeder.event(event));
+    let recording = feeder.collector.finish(source)?;
+    Ok(Traced { recording, threads: threads(trace) })
+}
+
+impl Traced {
+    /// The names of the groups of like tasks, by the numbers of the workload's threads. They are
+    /// those of the groups of its replay.
+    pub fn groups(&self) -> BTreeMap<u32, String> {
+        let tasks = &self.recording.tasks;
+        let own = (0..tasks.len() as u32).map(TaskIndex);
+        let own = own.filter(|task| self.threads.contains(&tasks[task.0 as usize].tid));
+        let groups = groups::groups(&self.recording, own);
+        let named = groups.iter().flat_map(|group| {
+            group.tasks.iter().map(|task| (tasks[task.0 as usize].tid, group.name.clone()))
+        });
+        named.collect()
+    }
+}
+
+struct Feeder<'a> {
+    names: BTreeMap<u32, &'a str>,
+    /// The task that each CPU runs.
+    running: BTreeMap<u32, u32>,
+    collector: Collector,
+}
+
+impl<'a> Feeder<'a> {
+    fn named(&self, tid: u32, prio: Option<u32>) -> Named<'a> {
+        let comm = self.names.get(&tid).copied().unwrap_or(UNNAMED);
+        Named { comm, tid, prio: prio.map(|prio| prio as i32) }
+    }
+
+    fn moment(&self, event: &TraceEvent, tid: u32) -> Moment<'a> {
+        let Named { comm, tid, .. } = self.named(tid, None);
+        let (cpu, at_ns) = (event.cpu, event.time_ns);
+        Moment { comm, tid, process: None, cpu, in_interrupt: Some(false), at_ns }
+    }
+
+    fn event(&mut self, event: &TraceEvent) {
+        let now = self.running.get(&event.cpu).copied().unwrap_or(0);
+        match &event.what {
+            What::Switch { prev, prev_prio, prev_state, next, next_prio, reason: sleeps_for } => {
+                self.running.insert(event.cpu, *next);
+                let out = self.named(*prev, Some(*prev_prio));
+                let state = prev_state.chars().next().unwrap_or('R');
+                let next = self.named(*next, Some(*next_prio));
+                let moment = self.moment(event, *prev);
+                let switch = match sleeps_for.map(reason) {
+                    Some(reason) => Scheduling::Sleeps { out, state, next, reason },
+                    None => Scheduling::Switch { out, state, next },
+                };
+                self.collector.event(&moment, switch);
+            }
+            What::Waking { pid, prio, interrupt, by, .. } => {
+                let woken = Scheduling::Waking(self.named(*pid, Some(*prio)));
+                self.wakes(event, woken, (*by, *interrupt, now));
+            }
+            What::Fork { parent, child } => {
+                let (parent, child) = (self.named(*parent, None), self.named(*child, None));
+                let moment = self.moment(event, parent.tid);
+                self.collector.event(&moment, Scheduling::Fork { parent, child });
+            }
+            What::Exit { pid } => {
+                let moment = self.moment(event, *pid);
+                self.collector.event(&moment, Scheduling::Exit(self.named(*pid, None)));
+            }
+            _ => {}
+        }
+    }
+
+    /// A wake-up by this one, or in an interrupt, or by the task that runs.
+    fn wakes(
+        &mut self,
+        event: &TraceEvent,
+        woken: Scheduling<'a>,
+        (by, interrupt, now): (Option<WokenBy>, bool, u32),
+    ) {
+        let (waker, context) = match by {
+            Some(WokenBy::Task(waker)) => (waker, None),
+            Some(WokenBy::Timer) => (now, Some(Context::Timer)),
+            Some(WokenBy::Device) => (now, Some(Context::Device)),
+            None => (now, interrupt.then_some(Context::Timer)),
+        };
+        let moment = self.moment(event, waker);
+        let enter = context.map(Scheduling::Enter);
+        let events = enter.into_iter().chain([woken]).chain(enter.map(|_| Scheduling::Leave));
+        events.for_each(|event| self.collector.event(&moment, event));
+    }
+}
+
+/// A sleep that anything can end is taken for one in a pipe: only what a task ends is one.
+fn reason(sleeps_for: SleepsFor) -> Reason {
+    match sleeps_for {
+        SleepsFor::Timer => Reason::Timer,
+        SleepsFor::Futex => Reason::Futex,
+        SleepsFor::Pipe | SleepsFor::Any => Reason::Pipe,
+        SleepsFor::Network => Reason::Network,
+        SleepsFor::Disk => Reason::Disk,
+        SleepsFor::Child => Reason::Child,
+        SleepsFor::Other => Reason::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Waker, What as Seen};
+    use model::trace::TraceTask;
+
+    fn trace(events: &[(u64, What)]) -> Trace {
+        let task = |pid, comm: &str, group: &str| TraceTask {
+            pid,
+            comm: comm.into(),
+            group: group.into(),
+        };
+        let event = |(time_ns, what): &(u64, What)| TraceEvent {
+            time_ns: *time_ns,
+            cpu: 0,
+            what: what.clone(),
+        };
+        Trace {
+            tasks: vec![
+                task(1, "make", "program"),
+                task(2, "cc1", ""),
+                task(3, "cc1", ""),
+                task(9, "sshd", ""),
+            ],
+            events: events.iter().map(event).collect(),
+            lost: 0,
+        }
+    }
+
+    fn switch(prev: u32, state: &str, next: u32) -> What {
+        let prev_state = state.to_owned();
+        What::Switch { prev, prev_prio: 120, prev_state, next, next_prio: 125, reason: None }
+    }
+
+    fn waking(pid: u32, by: WokenBy) -> What {
+        What::Waking { pid, prio: 120, target: 0, interrupt: false, by: Some(by) }
+    }
+
+    #[test]
+    fn what_the_program_forked_belongs_to_it() {
+        let events = [
+            (10, What::Fork { parent: 1, child: 2 }),
+            (20, What::Fork { parent: 2, child: 3 }),
+            (30, switch(1, "S", 3)),
+        ];
+        let traced = read(&trace(&events), 100, "a test", 2).expect("something ran");
+        assert_eq!(traced.threads, [1, 2, 3].into());
+        assert_eq!(traced.recording.cpus, 2);
+        let groups = traced.groups();
+        assert_eq!(groups[&1], "make");
+        assert_eq!((groups[&2].as_str(), groups.get(&9)), ("cc", None), "without its number");
+    }
+
+    #[test]
+    fn a_program_ends_with_its_first_process() {
+        let events = [
+            (10, What::Fork { parent: 1, child: 2 }),
+            (20, What::Exit { pid: 2 }),
+            (30, What::Exit { pid: 1 }),
+            (40, What::Exit { pid: 9 }),
+        ];
+        assert_eq!(end_of_program(&trace(&events), "program"), Some(30));
+        assert_eq!(end_of_program(&trace(&events[..2]), "program"), None);
+    }
+
+    #[test]
+    fn wakers_are_those_of_the_trace() {
+        let events = [
+            (0, switch(0, "R", 9)),
+            (10, waking(1, WokenBy::Task(3))),
+            (20, waking(2, WokenBy::Timer)),
+            (30, waking(3, WokenBy::Device)),
+            (200, switch(9, "S", 1)),
+        ];
+        let traced = read(&trace(&events), 100, "a test", 1).expect("something ran");
+        let seen = traced.recording.events.iter().filter_map(|event| match event.what {
+            Seen::Wake { waker, .. } => Some(waker),
+            _ => None,
+        });
+        let seen: Vec<Waker> = seen.collect();
+        assert!(matches!(seen[..], [Waker::Task(_), Waker::Timer, Waker::Interrupt]), "{seen:?}");
+        assert_eq!(traced.recording.length_ns, 30, "what came later is not the workload's");
+    }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Two schedulers, a program and its replay: whether differences that both claim point the same
+//! way.
+//!
+//! A side claims a difference of a figure if none of the one scheduler's trials is within the range
+//! of the other's, and the medians differ by more than the margin of equivalence
+//! ([`PERCENT_EQUIVALENT`]).
+
+use std::collections::BTreeMap;
+
+use crate::decide::margin::PERCENT_EQUIVALENT;
+use crate::number::median::median;
+use crate::replay::figures::{Figures, Kind};
+
+/// The trials of one side, by scheduler.
+pub type Side = BTreeMap<String, Vec<Figures>>;
+
+/// What a side claims of the second scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Its figure is larger.
+    Larger,
+    /// Its figure is smaller.
+    Smaller,
+}
+
+/// A figure of two schedulers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// The two schedulers.
+    pub schedulers: [String; 2],
+    /// Which figure.
+    pub kind: Kind,
+    /// The group; empty: all tasks.
+    pub group: String,
+    /// The medians of the program.
+    pub values: [f64; 2],
+    /// What the program claims; `None`: nothing.
+    pub program: Option<Way>,
+    /// What its replay on the same kernel claims.
+    pub replay: Option<Way>,
+    /// What its replay in the simulator claims.
+    pub model: Option<Way>,
+}
+
+/// Every pair of schedulers that the program ran under, in every headline figure: the wall time,
+/// the number of switches, and the mean wait for a CPU of each group that decides in the trials of
+/// `recorded`.
+pub fn pairs(program: &Side, replay: &Side, model: &Side, recorded: &str) -> Vec<Pair> {
+    let first = program.get(recorded).and_then(|trials| trials.first());
+    let groups = first.map(Figures::weighty).unwrap_or_default();
+    let mut headlines = vec![(Kind::Wall, String::new()), (Kind::Switches, String::new())];
+    headlines.extend(groups.into_iter().map(|group| (Kind::DelayMean, group)));
+    let names: Vec<&String> = program.keys().collect();
+    let mut pairs = Vec::new();
+    for (place, one) in names.iter().enumerate() {
+        for other in &names[place + 1..] {
+            for (kind, group) in &headlines {
+                let way = |side: &Side| way(side, [one, other], *kind, group);
+                let value = |name| middle(&values(program, name, *kind, group));
+                let (Some(a), Some(b)) = (value(one), value(other)) else { continue };
+                pairs.push(Pair {
+                    schedulers: [(*one).clone(), (*other).clone()],
+                    kind: *kind,
+                    group: group.clone(),
+                    values: [a, b],
+                    program: way(program),
+                    replay: way(replay),
+                    model: way(model),
+                });
+            }
+        }
+    }
+    pairs
+}
+
+fn values(side: &Side, scheduler: &str, kind: Kind, group: &str) -> Vec<f64> {
+    let trials = side.get(scheduler).into_iter().flatten();
+    trials.filter_map(|trial| trial.value(kind, group)).collect()
+}
+
+fn middle(values: &[f64]) -> Option<f64> {
+    median(values)
+}
+
+fn way(side: &Side, [one, other]: [&str; 2], kind: Kind, group: &str) -> Option<Way> {
+    claim(&values(side, one, kind, group), &values(side, other, kind, group))
+}
+
+/// What is claimed of the second column.
+fn claim(one: &[f64], other: &[f64]) -> Option<Way> {
+    let (a, b) = (median(one)?, median(other)?);
+    let range = |values: &[f64]| {
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        (least, values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+    };
+    let ((a_least, a_most), (b_least, b_most)) = (range(one), range(other));
+    let is_large = (b - a).abs() > PERCENT_EQUIVALENT / 100.0 * a.abs();
+    match (is_large, b_least > a_most, b_most < a_least) {
+        (true, true, _) => Some(Way::Larger),
+        (true, _, true) => Some(Way::Smaller),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_needs_separate_ranges_and_a_margin() {
+        assert_eq!(claim(&[100.0, 101.0], &[103.0, 104.0]), Some(Way::Larger));
+        assert_eq!(claim(&[103.0, 104.0], &[100.0, 101.0]), Some(Way::Smaller));
+        assert_eq!(claim(&[100.0, 103.5], &[103.0, 104.0]), None, "they overlap");
+        assert_eq!(claim(&[100.0], &[100.9]), None, "within the margin");
+        assert_eq!(claim(&[100.0], &[]), None, "nothing was measured");
+    }
+
+    #[test]
+    fn every_pair_of_schedulers_is_compared() {
+        let trial = |wall_ns| vec![Figures { wall_ns, ..Figures::default() }];
+        let side = |a, b, c| -> Side {
+            [("a".into(), trial(a)), ("b".into(), trial(b)), ("c".into(), trial(c))].into()
+        };
+        let seen = pairs(&side(10, 20, 30), &side(10, 20, 5), &Side::new(), "a");
+        let wall: Vec<&Pair> = seen.iter().filter(|pair| pair.kind == Kind::Wall).collect();
+        assert_eq!(wall.len(), 3);
+        let both: Vec<bool> = wall.iter().map(|pair| pair.program == pair.replay).collect();
+        assert_eq!(both, [true, false, false]);
+        assert!(wall.iter().all(|pair| pair.model.is_none()));
+    }
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The figures of the tasks of a workload, from the events of one trial.
+
+use std::collections::BTreeMap;
+
+use model::Trace;
+use model::trace::What;
+
+use crate::number::quantile::samples_needed;
+
+/// What a trace says of a workload.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// From the common start to the end of the workload.
+    pub wall_ns: u64,
+    /// Its groups of like tasks, by their names.
+    pub groups: BTreeMap<String, GroupFigures>,
+}
+
+/// What a trace says of the tasks of a group, all together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupFigures {
+    /// The time that they ran.
+    pub cpu_ns: u64,
+    /// How often one of them left a CPU.
+    pub switches: u64,
+    /// How often one of them became runnable: woken, or new.
+    pub wakeups: u64,
+    /// How long one of them waited for a CPU each time, in ascending order.
+    pub waits_ns: Vec<u64>,
+}
+
+/// A figure that a program and its replay are compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// From start to end, ns.
+    Wall,
+    /// How often tasks left a CPU.
+    Switches,
+    /// How often tasks became runnable.
+    Wakeups,
+    /// CPU time, ns.
+    Cpu,
+    /// The median wait for a CPU, ns.
+    DelayP50,
+    /// The 99th percentile of the waits for a CPU, ns.
+    DelayP99,
+    /// The mean wait for a CPU, ns.
+    DelayMean,
+}
+
+/// Groups with a smaller part of the CPU time do not decide anything.
+pub const WEIGHT_MIN: f64 = 0.01;
+
+impl Figures {
+    /// The groups that decide: those with at least [`WEIGHT_MIN`] of the CPU time.
+    pub fn weighty(&self) -> Vec<String> {
+        let all_ns: u64 = self.groups.values().map(|group| group.cpu_ns).sum();
+        let is_weighty =
+            |group: &GroupFigures| group.cpu_ns as f64 >= WEIGHT_MIN * all_ns.max(1) as f64;
+        let weighty = self.groups.iter().filter(|(_, group)| is_weighty(group));
+        weighty.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// A figure of a group; of all together with an empty name. `None` where there are too few
+    /// waits, or no such group.
+    pub fn value(&self, kind: Kind, group: &str) -> Option<f64> {
+        let sum = |of: fn(&GroupFigures) -> u64| {
+            let known = self.groups.iter().filter(|(name, _)| group.is_empty() || *name == group);
+            Some(known.map(|(_, group)| of(group) as f64).sum())
+        };
+        match kind {
+            Kind::Wall => Some(self.wall_ns as f64),
+            Kind::Switches => sum(|group| group.switches),
+            Kind::Wakeups => sum(|group| group.wakeups),
+            Kind::Cpu => sum(|group| group.cpu_ns),
+            Kind::DelayP50 => self.groups.get(group)?.quantile(0.5),
+            Kind::DelayP99 => self.groups.get(group)?.quantile(0.99),
+            Kind::DelayMean => self.groups.get(group)?.mean(),
+        }
+    }
+}
+
+impl GroupFigures {
+    /// Of as many samples as a quantile needs ([`samples_needed`]), by the nearest rank.
+    fn quantile(&self, part: f64) -> Option<f64> {
+        let count = self.waits_ns.len();
+        let rank = ((part * count as f64).ceil() as usize).clamp(1, count.max(1));
+        (count as u64 >= samples_needed(part)).then(|| self.waits_ns[rank - 1] as f64)
+    }
+
+    fn mean(&self) -> Option<f64> {
+        let count = self.waits_ns.len();
+        let sum: u128 = self.waits_ns.iter().map(|&ns| u128::from(ns)).sum();
+        (count as u64 >= samples_needed(0.5)).then(|| sum as f64 / count as f64)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Asleep,
+    /// Runnable since then. `presumed`: a wake-up that came before its switch, or none at all.
+    Waiting {
+        since_ns: u64,
+        presumed: bool,
+    },
+    Running {
+        since_ns: u64,
+        woken: bool,
+    },
+}
+
+struct Reader<'a> {
+    members: &'a BTreeMap<u32, String>,
+    states: BTreeMap<u32, State>,
+    figures: Figures,
+}
+
+/// The figures of the tasks in `members` (their numbers, with their groups' names) from the common
+/// start until `wall_ns`.
+pub fn figures(trace: &Trace, members: &BTreeMap<u32, String>, wall_ns: u64) -> Figures {
+    let figures = Figures { wall_ns, ..Figures::default() };
+    let mut reader = Reader { members, states: BTreeMap::new(), figures };
+    for event in trace.events.iter().take_while(|event| event.time_ns <= wall_ns) {
+        let at_ns = event.time_ns;
+        match &event.what {
+            What::Switch { prev, prev_state, next, .. } => {
+                reader.leaves(*prev, prev_state, at_ns);
+                reader.begins(*next, at_ns);
+            }
+            What::Waking { pid, .. } => reader.wakes(*pid, at_ns),
+            What::Fork { child, .. } => reader.wakes(*child, at_ns),
+            _ => {}
+        }
+    }
+    reader.finish(wall_ns)
+}
+
+impl Reader<'_> {
+    fn group(&mut self, task: u32) -> Option<&mut GroupFigures> {
+        let name = self.members.get(&task)?;
+        if !self.figures.groups.contains_key(name) {
+            self.figures.groups.insert(name.clone(), GroupFigures::default());
+        }
+        self.figures.groups.get_mut(name)
+    }
+
+    fn leaves(&mut self, task: u32, state: &str, at_ns: u64) {
+        let before = self.states.get(&task).copied();
+        let Some(group) = self.group(task) else { return };
+        group.switches += 1;
+        let (since_ns, woken) = match before {
+            Some(State::Running { since_ns, woken }) => (since_ns, woken),
+            // It ran from the beginning.
+            None => (0, false),
+            Some(_) => (at_ns, false),
+        };
+        group.cpu_ns += at_ns - since_ns;
+        let runnable = state.starts_with('R');
+        let after = match runnable || woken {
+            true => State::Waiting { since_ns: at_ns, presumed: !runnable },
+            false => State::Asleep,
+        };
+        self.states.insert(task, after);
+    }
+
+    fn begins(&mut self, task: u32, at_ns: u64) {
+        let before = self.states.get(&task).copied();
+        let Some(group) = self.group(task) else { return };
+        if let Some(State::Waiting { since_ns, presumed }) = before {
+            group.wakeups += u64::from(presumed);
+            group.waits_ns.push(at_ns - since_ns);
+        }
+        self.states.insert(task, State::Running { since_ns: at_ns, woken: false });
+    }
+
+    fn wakes(&mut self, task: u32, at_ns: u64) {
+        let before = self.states.get(&task).copied();
+        let Some(group) = self.group(task) else { return };
+        let after = match before {
+            // Either it was not asleep, or the waker was faster than its switch.
+            Some(State::Running { since_ns, .. }) => State::Running { since_ns, woken: true },
+            Some(State::Waiting { presumed: false, .. }) => return,
+            _ => {
+                group.wakeups += 1;
+                State::Waiting { since_ns: at_ns, presumed: false }
+            }
+        };
+        self.states.insert(task, after);
+    }
+
+    fn finish(mut self, end_ns: u64) -> Figures {
+        for (task, state) in std::mem::take(&mut self.states) {
+            if let (State::Running { since_ns, .. }, Some(group)) = (state, self.group(task)) {
+                group.cpu_ns += end_ns - since_ns;
+            }
+        }
+        self.figures.groups.values_mut().for_each(|group| group.waits_ns.sort_unstable());
+        self.figures
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::TraceEvent;
+
+    fn switch(prev: u32, state: &str, next: u32) -> What {
+        let prev_state = state.to_owned();
+        What::Switch { prev, prev_prio: 120, prev_state, next, next_prio: 120, reason: None }
+    }
+
+    fn waking(pid: u32) -> What {
+        What::Waking { pid, prio: 120, target: 0, interrupt: false, by: None }
+    }
+
+    fn read(events: &[(u64, What)], end_ns: u64) -> Figures {
+        let event = |(time_ns, what): &(u64, What)| TraceEvent {
+            time_ns: *time_ns,
+            cpu: 0,
+            what: what.clone(),
+        };
+        let events = events.iter().map(event).collect();
+        let trace = Trace { tasks: Vec::new(), events, lost: 0 };
+        let members = BTreeMap::from([(1, "a".to_owned()), (2, "b".to_owned())]);
+        figures(&trace, &members, end_ns)
+    }
+
+    #[test]
+    fn time_on_cpus_and_waits_are_added_up() {
+        let seen = read(
+            &[
+                (10, switch(1, "S", 2)),
+                (15, waking(1)),
+                (30, switch(2, "R+", 1)),
+                (50, switch(1, "S", 2)),
+                (90, switch(2, "S", 0)),
+                (200, waking(1)),
+            ],
+            100,
+        );
+        let (a, b) = (&seen.groups["a"], &seen.groups["b"]);
+        assert_eq!((a.cpu_ns, a.switches, a.wakeups), (30, 2, 1));
+        assert_eq!(a.waits_ns, [15]);
+        assert_eq!((b.cpu_ns, b.switches, b.wakeups), (60, 2, 0));
+        assert_eq!(b.waits_ns, [20]);
+        assert_eq!(seen.value(Kind::Switches, ""), Some(4.0));
+        assert_eq!(seen.value(Kind::DelayP50, "a"), None, "one wait is no median");
+    }
+
+    #[test]
+    fn a_wake_up_before_its_switch_counts_once() {
+        let early = read(&[(5, waking(1)), (7, switch(0, "R", 1)), (10, waking(1))], 8);
+        assert_eq!(early.groups["a"].waits_ns, [2]);
+        // Woken while it ran, and it slept nevertheless: it was runnable at once.
+        let raced = [
+            (0, switch(0, "R", 1)),
+            (10, waking(1)),
+            (12, switch(1, "S", 0)),
+            (20, switch(0, "R", 1)),
+        ];
+        let raced = read(&raced, 30);
+        assert_eq!((raced.groups["a"].wakeups, &raced.groups["a"].waits_ns[..]), (1, &[8][..]));
+        // The wake-up ended no sleep, and the next sleep is a real one.
+        let stale = [
+            (0, switch(0, "R", 1)),
+            (10, waking(1)),
+            (12, switch(1, "S", 0)),
+            (18, waking(1)),
+            (20, switch(0, "R", 1)),
+        ];
+        let stale = read(&stale, 30);
+        assert_eq!((stale.groups["a"].wakeups, &stale.groups["a"].waits_ns[..]), (1, &[2][..]));
+    }
+
+    #[test]
+    fn light_groups_do_not_decide() {
+        let seen = read(&[(1, switch(1, "S", 2)), (1000, switch(2, "S", 0))], 1000);
+        assert_eq!(seen.weighty(), ["b"]);
+    }
+}
