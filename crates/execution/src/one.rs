@@ -17,8 +17,8 @@ use crate::{Settings, emulators, execute, interrupt, objects};
 pub fn one(trial: Trial, settings: &Settings, hear: &mut Hear<'_>) -> Result<Option<Record>> {
     let stop = interrupt::flag()?;
     let mut answer: Option<Record> = None;
-    let mut keep = |record: &Record| {
-        answer = Some(record.clone());
+    let mut keep = |new: &[Record]| {
+        answer = new.last().cloned();
         Ok(())
     };
     let trials = [trial];
@@ -28,7 +28,7 @@ pub fn one(trial: Trial, settings: &Settings, hear: &mut Hear<'_>) -> Result<Opt
     Ok(answer)
 }
 
-/// Runs prepared trials and hands each record to `keep`. `false`: it was interrupted.
+/// Runs prepared trials and hands the records to `keep`. `false`: it was interrupted.
 ///
 /// # Errors
 /// When a record cannot be kept, or the lab itself fails.

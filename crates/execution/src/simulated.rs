@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Trials in the simulator: each in a process of its own, as many at a time as there are CPUs.
-//! Their order does not matter, because nothing is shared between them.
+//! Their order does not matter, because nothing is shared between them. A thread of its own keeps
+//! their records, because a trial may be shorter than the disk takes.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, SendError, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,6 +15,10 @@ use crate::VERSION;
 use crate::objects::{Natives, native_of};
 use crate::sink::Sink;
 
+/// Records that may wait to be kept. While the disk is busy, trials go on; if the program is killed
+/// then, these trials are run again, as those are that were running.
+const WAITING_MOST: usize = 64;
+
 /// Runs the trials until the sink says stop.
 pub fn run(trials: &[Trial], natives: &Natives, jobs: Option<usize>, sink: &Sink<'_>) {
     if let (Some(missing), false) = (sandbox_parts().missing(), trials.is_empty()) {
@@ -20,30 +26,61 @@ pub fn run(trials: &[Trial], natives: &Natives, jobs: Option<usize>, sink: &Sink
     }
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     let jobs = jobs.unwrap_or(cpus).clamp(1, trials.len().max(1));
-    let next = AtomicUsize::new(0);
-    let work = || {
-        while let Some(trial) = trials.get(next.fetch_add(1, Ordering::Relaxed)) {
+    let work = Work { trials, next: AtomicUsize::new(0), natives, sink };
+    thread::scope(|scope| {
+        let (finished, waiting) = mpsc::sync_channel(WAITING_MOST);
+        let work = &work;
+        // Where no further thread can be started, this one does all.
+        let _ = thread::Builder::new().spawn_scoped(scope, move || keep(&waiting, sink));
+        for _ in 1..jobs {
+            let finished = finished.clone();
+            let job = move || work.job(&finished);
+            if thread::Builder::new().spawn_scoped(scope, job).is_err() {
+                break;
+            }
+        }
+        work.job(&finished);
+    });
+}
+
+/// Keeps records until there will be no more: at once those that have come while the last ones were
+/// being kept.
+fn keep(waiting: &Receiver<Record>, sink: &Sink<'_>) {
+    while let Ok(first) = waiting.recv() {
+        let others = waiting.try_iter().take(WAITING_MOST);
+        sink.records(std::iter::once(first).chain(others).collect());
+    }
+}
+
+/// What all jobs share.
+struct Work<'a, 'sink> {
+    trials: &'a [Trial],
+    next: AtomicUsize,
+    natives: &'a Natives,
+    sink: &'a Sink<'sink>,
+}
+
+impl Work<'_, '_> {
+    /// Runs one trial after another.
+    fn job(&self, finished: &SyncSender<Record>) {
+        let sink = self.sink;
+        while let Some(trial) = self.trials.get(self.next.fetch_add(1, Ordering::Relaxed)) {
             if sink.is_stopped() {
                 return;
             }
             sink.progress(&Progress::TrialStarted(trial));
-            match answer(trial, natives, sink) {
+            match answer(trial, self.natives, sink) {
                 // An interrupted trial has no record; `--resume` runs it again.
-                Ok(record) if !sink.is_stopped() || record.outcome.is_ok() => sink.record(record),
+                Ok(record) if !sink.is_stopped() || record.outcome.is_ok() => {
+                    if let Err(SendError(record)) = finished.send(record) {
+                        sink.record(record);
+                    }
+                }
                 Ok(_) => {}
                 Err(fault) => sink.lose(fault.into()),
             }
         }
-    };
-    thread::scope(|scope| {
-        // Where no further thread can be started, this one does all.
-        for _ in 1..jobs {
-            if thread::Builder::new().spawn_scoped(scope, work).is_err() {
-                break;
-            }
-        }
-        work();
-    });
+    }
 }
 
 fn answer(trial: &Trial, natives: &Natives, sink: &Sink<'_>) -> Result<Record, LabFault> {

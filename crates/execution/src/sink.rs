@@ -7,57 +7,61 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use anyhow::{Error, Result};
 use model::{Outcome, Progress, Record};
 
-/// Stores a record.
-pub type Keep<'a> = dyn FnMut(&Record) -> Result<()> + Send + 'a;
+/// Stores records.
+pub type Keep<'a> = dyn FnMut(&[Record]) -> Result<()> + Send + 'a;
 /// Receives progress.
 pub type Hear<'a> = dyn FnMut(&Progress<'_>) + Send + 'a;
 
-/// The one place that keeps records. Boots run in parallel, so everything in it is under one lock.
+/// The one place that keeps records. Trials run in parallel, so everything in it is under a lock:
+/// each under its own, because keeping waits for the disk.
 pub struct Sink<'a> {
-    inner: Mutex<Inner<'a>>,
+    keep: Mutex<&'a mut Keep<'a>>,
+    hear: Mutex<&'a mut Hear<'a>>,
+    error: Mutex<Option<Error>>,
     stop: &'a AtomicBool,
-}
-
-struct Inner<'a> {
-    keep: &'a mut Keep<'a>,
-    hear: &'a mut Hear<'a>,
-    error: Option<Error>,
 }
 
 impl<'a> Sink<'a> {
     /// A sink that hands records to `keep` and then progress to `hear`; `stop` ends it.
     pub fn new(keep: &'a mut Keep<'a>, hear: &'a mut Hear<'a>, stop: &'a AtomicBool) -> Sink<'a> {
-        Sink { inner: Mutex::new(Inner { keep, hear, error: None }), stop }
+        let (keep, hear) = (Mutex::new(keep), Mutex::new(hear));
+        Sink { keep, hear, error: Mutex::default(), stop }
     }
 
     /// Keeps a record. When that fails, measuring stops: a number that cannot be kept is wasted.
     pub fn record(&self, record: Record) {
-        let record = refuse_lossy(record);
-        let mut inner = self.lock();
-        match (inner.keep)(&record) {
-            Ok(()) => (inner.hear)(&Progress::TrialFinished(&record.trial, &record.outcome)),
-            Err(error) => {
-                inner.error.get_or_insert(error);
-                self.stop.store(true, Ordering::SeqCst);
-            }
+        self.records(vec![record]);
+    }
+
+    /// Keeps records together, which waits for the disk once.
+    pub fn records(&self, records: Vec<Record>) {
+        if records.is_empty() {
+            return;
+        }
+        let records: Vec<Record> = records.into_iter().map(refuse_lossy).collect();
+        if let Err(error) = lock(&self.keep)(&records) {
+            return self.fail(error);
+        }
+        for record in &records {
+            self.progress(&Progress::TrialFinished(&record.trial, &record.outcome));
         }
     }
 
     /// Passes progress on.
     pub fn progress(&self, progress: &Progress<'_>) {
-        (self.lock().hear)(progress);
+        lock(&self.hear)(progress);
     }
 
     /// The lab failed: remembers the first error and stops measuring.
     pub fn fail(&self, error: Error) {
-        self.lock().error.get_or_insert(error);
+        self.lose(error);
         self.stop.store(true, Ordering::SeqCst);
     }
 
     /// The lab failed in one trial, which has no record: remembers the first error; the others go
     /// on.
     pub fn lose(&self, error: Error) {
-        self.lock().error.get_or_insert(error);
+        lock(&self.error).get_or_insert(error);
     }
 
     /// Becomes true when measuring must end.
@@ -75,13 +79,13 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// That error.
     pub fn error(&self) -> Result<()> {
-        self.lock().error.take().map_or(Ok(()), Err)
+        lock(&self.error).take().map_or(Ok(()), Err)
     }
+}
 
-    /// The lock, even after a thread has panicked with it: no update is left half-done.
-    fn lock(&self) -> MutexGuard<'_, Inner<'a>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// A lock, even after a thread has panicked with it: no update is left half-done.
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes a record with a histogram that lost samples a failed one: its other numbers are doubtful.
@@ -92,4 +96,69 @@ fn refuse_lossy(mut record: Record) -> Record {
         record.outcome = Outcome::Failed { reason };
     }
     record
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use model::Provenance;
+
+    use super::*;
+    use crate::unsupported;
+
+    fn records(count: u32) -> Vec<Record> {
+        let record = |position: u32| {
+            let trial = serde_json::from_value(serde_json::json!({
+                "schema": model::trial::SCHEMA, "experiment": "e", "backend": "sim",
+                "contestant": { "name": "c", "scheduler": { "kind": "kernel" } },
+                "workload": { "name": "w" }, "machine": { "name": "m", "cpus": 1 },
+                "seed": 1, "block": 0, "boot": 0, "position": position, "timeout_ms": 1,
+            }));
+            let trial = trial.expect("a trial");
+            Record::without_measurement(trial, Outcome::Ok, Provenance::default())
+        };
+        (0..count).map(record).collect()
+    }
+
+    /// What a sink did, in order.
+    fn events(use_it: impl FnOnce(&Sink<'_>), full_after: usize) -> (Vec<String>, bool) {
+        let (tell, told) = mpsc::channel();
+        let (kept, heard) = (tell.clone(), tell);
+        let mut room = full_after;
+        let mut keep = |new: &[Record]| {
+            anyhow::ensure!(new.len() <= room, "full");
+            room -= new.len();
+            Ok(kept.send(format!("kept {}", new.len()))?)
+        };
+        let mut hear = |progress: &Progress<'_>| {
+            if let Progress::TrialFinished(trial, _) = progress {
+                heard.send(format!("heard {}", trial.position)).expect("it is read later");
+            }
+        };
+        let stop = AtomicBool::new(false);
+        let sink = Sink::new(&mut keep, &mut hear, &stop);
+        use_it(&sink);
+        assert_eq!(sink.error().is_err(), sink.is_stopped());
+        (told.try_iter().collect(), stop.into_inner())
+    }
+
+    #[test]
+    fn a_trial_has_finished_when_its_record_is_kept() {
+        let both = |sink: &Sink<'_>| {
+            sink.records(records(2));
+            sink.records(Vec::new());
+            sink.record(unsupported(records(3)[2].trial.clone(), "no"));
+        };
+        let (events, stopped) = events(both, 9);
+        assert_eq!(events, ["kept 2", "heard 0", "heard 1", "kept 1", "heard 2"]);
+        assert!(!stopped);
+    }
+
+    #[test]
+    fn a_record_that_cannot_be_kept_ends_measuring() {
+        let (events, stopped) =
+            events(|sink| records(2).into_iter().for_each(|it| sink.record(it)), 1);
+        assert_eq!((events, stopped), (vec!["kept 1".into(), "heard 0".into()], true));
+    }
 }

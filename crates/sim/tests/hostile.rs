@@ -14,13 +14,13 @@ mod attacks;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Once, OnceLock, mpsc};
 use std::time::Duration;
 
 use compile::native::Native;
 use model::{KnobValue, Outcome, Record, Trial};
-use sim::native::{LabFault, sandbox_parts, supervise};
+use sim::native::{LabFault, sandbox_parts, start_fork_server};
 
 const SOURCE: &str = include_str!("hostile/scheduler.c");
 const LIMIT: Duration = Duration::from_secs(20);
@@ -70,16 +70,32 @@ fn trial(scheduler: &str, knobs: BTreeMap<String, KnobValue>) -> Trial {
     .expect("a trial")
 }
 
+/// As in the program: a fork server makes the processes. It dies with the thread that starts it.
+fn supervise(trial: &Trial, scheduler: &Native) -> Result<Record, LabFault> {
+    static STARTED: Once = Once::new();
+    STARTED.call_once(|| {
+        let (tell, told) = mpsc::channel();
+        std::thread::spawn(move || {
+            tell.send(start_fork_server()).expect("somebody waits");
+            loop {
+                std::thread::park();
+            }
+        });
+        told.recv().expect("an answer").expect("a server");
+    });
+    sim::native::supervise(trial, Some(scheduler), LIMIT, &AtomicBool::new(false))
+}
+
 fn attacked(number: usize) -> Result<Record, LabFault> {
     let knobs = BTreeMap::from([("attack".to_owned(), KnobValue::Int(number as i64))]);
-    supervise(&trial("hostile", knobs), Some(hostile()), LIMIT, &AtomicBool::new(false))
+    supervise(&trial("hostile", knobs), hostile())
 }
 
 fn honest() -> Record {
     let source = compile::resolve("fifo", Path::new("")).expect("it is built in");
     let native = compile::native::native(&source).expect("it is compiled");
     let trial = trial("fifo", BTreeMap::new());
-    supervise(&trial, Some(&native), LIMIT, &AtomicBool::new(false)).expect("a record")
+    supervise(&trial, &native).expect("a record")
 }
 
 /// The outcome in words, without what differs from build to build: addresses and lines.
@@ -176,7 +192,7 @@ fn a_function_that_is_chosen_at_loading_is_refused() {
     );
     let native = compiled(&text);
     let knobs = BTreeMap::new();
-    let record = supervise(&trial("hostile", knobs), Some(&native), LIMIT, &AtomicBool::new(false));
+    let record = supervise(&trial("hostile", knobs), &native);
     let outcome = record.expect("a record").outcome;
     assert!(matches!(outcome, Outcome::Unsupported { .. }), "{outcome:?}");
     assert!(!Path::new("ifunc").exists());

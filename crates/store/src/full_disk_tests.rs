@@ -62,6 +62,22 @@ fn shared_sessions_come_in_whole_or_not_at_all() {
 }
 
 #[test]
+fn records_that_still_fit_are_kept() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    filled(&path);
+    let store = Store::open(&path).expect("the store");
+    limit_pages(&store, 20).expect("a limit");
+    let many: Vec<_> = (1..1000).map(sample::record).collect();
+    let error = store.append_all(1, &many).expect_err("no space for so many");
+    assert!(matches!(error, StoreError::Full { .. }), "{error}");
+    let kept = store.records(&all()).expect("records");
+    assert!((2..1000).contains(&kept.len()), "{}", kept.len());
+    let first: Vec<_> = (0..kept.len() as u32).map(sample::record).collect();
+    assert_eq!(kept, first);
+}
+
+#[test]
 fn a_full_disk_is_told_from_other_trouble() {
     let folder = folder();
     let path = folder.path().join("a.db");

@@ -248,9 +248,9 @@ impl Store {
         Ok(Store { connection, path: path.into(), version: 0, identity: None })
     }
 
-    /// `synchronous = FULL` costs one fsync per record. A record takes seconds to measure, the
-    /// fsync milliseconds, and it happens between trials; so a power cut loses no more than `kill
-    /// -9` does.
+    /// `synchronous = FULL` waits for the disk at the end of each transaction, some milliseconds; so
+    /// a power cut loses no more than `kill -9` does. A simulated trial may take no longer than the
+    /// disk: `.cargo/config.toml` keeps that short.
     fn prepare_for_writing(&self) -> rusqlite::Result<()> {
         self.connection.pragma_update(None, "journal_mode", "WAL")?;
         self.connection.pragma_update(None, "synchronous", "FULL")?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Appending: one record is one transaction.
+//! Appending: a record is in the file as a whole, or not at all.
 
 use model::{Histogram, Record, Series};
 use rusqlite::{
@@ -37,13 +37,28 @@ impl Store {
     /// When the file is locked or full, was deleted, or cannot be written; then nothing of the
     /// record is in it.
     pub fn append(&self, session: i64, record: &Record) -> Result<(), StoreError> {
-        self.refuse_gone()?;
-        self.insert_all(session, record).map_err(|error| self.failed("append a record", error))
+        self.append_all(session, std::slice::from_ref(record))
     }
 
-    fn insert_all(&self, session: i64, record: &Record) -> rusqlite::Result<()> {
+    /// Appends records as [`append`](Store::append) does. Together they wait for the disk once.
+    ///
+    /// # Errors
+    /// As for [`append`](Store::append); those before the first that cannot be appended are in the
+    /// file.
+    pub fn append_all(&self, session: i64, records: &[Record]) -> Result<(), StoreError> {
+        self.refuse_gone()?;
+        let mut done = self.insert_all(session, records);
+        if done.is_err() && records.len() > 1 {
+            // Each that fits is kept.
+            let mut alone = records.chunks(1);
+            done = alone.try_for_each(|record| self.insert_all(session, record));
+        }
+        done.map_err(|error| self.failed("append a record", error))
+    }
+
+    fn insert_all(&self, session: i64, records: &[Record]) -> rusqlite::Result<()> {
         let transaction = self.begin_writing()?;
-        insert_whole(&transaction, session, record)?;
+        records.iter().try_for_each(|record| insert_whole(&transaction, session, record))?;
         transaction.commit()
     }
 

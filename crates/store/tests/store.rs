@@ -29,6 +29,19 @@ fn all() -> Filter {
 }
 
 #[test]
+fn records_that_come_together_are_each_there_once() {
+    let folder = folder();
+    let path = folder.path().join("a.db");
+    let session = filled(&path, 2);
+    let store = Store::open(&path).expect("the store");
+    let together: Vec<_> = [1, 3, 2, 3].map(sample::record).into();
+    store.append_all(session, &together).expect("records");
+    store.append_all(session, &[]).expect("nothing");
+    let expected: Vec<_> = [0, 1, 3, 2].map(sample::record).into();
+    assert_eq!(store.records(&all()).expect("records"), expected);
+}
+
+#[test]
 fn records_come_back_exactly() {
     let folder = folder();
     let path = folder.path().join("a.db");

@@ -3,10 +3,14 @@
 //!
 //! The pieces are shared by the supervisors of the simulator and of the live backend: [`pipe`] for
 //! the answer, [`Process::fork`] for the work, [`caught`] for its panics, and [`await_readable`]
-//! for a supervisor that waits with a limit.
+//! for a supervisor that waits with a limit. [`fork_server`] forks for a process that has become
+//! large; its messages go through `passing`.
 //!
 //! What is not here: when a worker is told to stop or is killed, and what its answer means. The two
 //! backends differ in that.
+
+pub mod fork_server;
+mod passing;
 
 use std::any::Any;
 use std::io;

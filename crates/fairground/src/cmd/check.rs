@@ -224,8 +224,8 @@ fn load(
         executable: None,
     };
     let mut records = Vec::new();
-    let mut keep = |record: &Record| {
-        records.push(record.clone());
+    let mut keep = |new: &[Record]| {
+        records.extend_from_slice(new);
         Ok(())
     };
     let stop = interrupt::flag()?;

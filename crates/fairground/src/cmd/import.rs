@@ -249,10 +249,7 @@ fn keep(args: &Args, records: &[Record]) -> Result<()> {
         fairground: execution::VERSION.into(),
         origin: None,
     })?;
-    for record in records {
-        store.append(session, record)?;
-    }
-    Ok(())
+    Ok(store.append_all(session, records)?)
 }
 
 fn is_shared(file: &Path) -> bool {

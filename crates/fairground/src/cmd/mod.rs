@@ -119,6 +119,10 @@ impl Cli {
     /// Whatever the verb could not do.
     pub fn run(self) -> Result<ExitCode> {
         let Some(verb) = self.verb else { return show_verbs() };
+        if verb.may_hold_many_trials() {
+            // Now, because the process is still small. Without it all is as right, and slower.
+            let _ = sim::native::start_fork_server();
+        }
         match verb {
             Verb::Recommend(args) => recommend::run(args),
             Verb::Run(args) => run::run(args),
@@ -146,6 +150,22 @@ impl Cli {
             Verb::Guest(args) => guest::run(args),
             Verb::Old(old) => old_names::run(old),
         }
+    }
+}
+
+impl Verb {
+    /// Whether it makes a plan and runs it, in the simulator too.
+    fn may_hold_many_trials(&self) -> bool {
+        matches!(
+            self,
+            Verb::Recommend(_)
+                | Verb::Run(_)
+                | Verb::Fidelity(_)
+                | Verb::Soak(_)
+                | Verb::Replicate(_)
+                | Verb::Trial(_)
+                | Verb::Kernel(_)
+        )
     }
 }
 

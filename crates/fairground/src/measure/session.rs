@@ -185,7 +185,7 @@ impl<'a> Sessions<'a> {
             executable: None,
         };
         let place = Place { store: store.path().to_owned(), campaign };
-        let mut keep = move |record: &model::Record| Ok(store.append(session, record)?);
+        let mut keep = move |new: &[model::Record]| Ok(store.append_all(session, new)?);
         let mut hear = |progress: &Progress<'_>| (self.hear)(progress);
         let sink = Sink::new(&mut keep, &mut hear, &self.stop);
         match &self.execution.fleet {

@@ -84,8 +84,8 @@ fn answers(trials: &[Trial], sources: Sources) -> Vec<Record> {
     let settings =
         Settings { home: Some(home), sources, jobs: None, offline: true, earlier, executable };
     let mut records = Vec::new();
-    let mut keep = |record: &Record| {
-        records.push(record.clone());
+    let mut keep = |new: &[Record]| {
+        records.extend_from_slice(new);
         Ok(())
     };
     let stop = AtomicBool::new(false);

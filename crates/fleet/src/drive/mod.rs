@@ -250,14 +250,14 @@ impl<'a, 'sink> Drive<'a, 'sink> {
     }
 
     fn take(&mut self, records: Vec<Record>) {
-        for record in records {
-            self.is_barren = false;
-            self.pace.learn(&record);
+        self.is_barren &= records.is_empty();
+        for record in &records {
+            self.pace.learn(record);
             if part::is_counted(&record.trial) {
                 self.counted.push(record.clone());
             }
-            self.sink.record(record);
         }
+        self.sink.records(records);
     }
 
     /// Asks the queue, if it is time, and gives up waiting for tasks that have ended.

@@ -137,8 +137,8 @@ fn campaign(folder: &Path, plan: &[Trial], chunk: Option<u32>, fates: &[Fate]) -
         stop: &stop,
     };
     let (mut positions, mut notes) = (Vec::new(), Vec::new());
-    let mut keep = |record: &Record| {
-        positions.push(record.trial.position);
+    let mut keep = |new: &[Record]| {
+        positions.extend(new.iter().map(|record| record.trial.position));
         Ok(())
     };
     let mut hear = |progress: &Progress<'_>| {

@@ -22,6 +22,9 @@ const LARGE: Load = Load { cpus: 1_024, tasks: 4_096, duration_us: 400_000 };
 /// What is to fit into memory.
 const CROWD: Load = Load { cpus: 1_024, tasks: 100_000, duration_us: 20_000 };
 
+/// On the command line: a fork server makes the processes.
+const SERVED: &str = "served";
+
 /// The best of these is kept: whatever else the host does only adds.
 const REPEATS: usize = 3;
 
@@ -34,6 +37,7 @@ fn main() {
         ["switches", scheduler, cpus, tasks, duration_us] => {
             one::print_switches(scheduler, &Load::parse(cpus, tasks, duration_us));
         }
+        ["start", mebibytes, way] => one::print_start(mebibytes, way == SERVED),
         _ => all(),
     }
 }
@@ -49,6 +53,7 @@ fn all() {
         "(callbacks: the floor, each of the scheduler's callbacks of one switch, in a loop)\n"
     );
     start_and_memory();
+    start_in_a_large_process();
     println!();
     profile::print(
         "vtime",
@@ -88,14 +93,31 @@ fn start_and_memory() {
     }
 }
 
+/// How a process that holds a large plan starts trials.
+fn start_in_a_large_process() {
+    for mebibytes in ["1", "256"] {
+        let [forked, served] = ["forked", SERVED].map(|way| {
+            let line = itself(&["start", mebibytes, way]);
+            line.trim().parse::<f64>().expect("a number")
+        });
+        println!(
+            "{mebibytes:>5} MiB held: a trial of no length takes {forked:>6.2} ms, with a fork \
+             server {served:>6.2} ms"
+        );
+    }
+}
+
 /// A measurement in a process of its own.
 fn measured(scheduler: &str, load: &Load) -> Answer {
+    let arguments = one::arguments("one", scheduler, load);
+    Answer::parse(&itself(&arguments.each_ref().map(String::as_str)))
+}
+
+/// What this program writes with these arguments.
+fn itself(arguments: &[&str]) -> String {
     let this = std::env::current_exe().expect("a program knows its own path");
-    let output = Command::new(this)
-        .args(one::arguments("one", scheduler, load))
-        .stderr(Stdio::inherit())
-        .output()
-        .expect("this program starts again");
-    assert!(output.status.success(), "{scheduler} on {load:?}: {}", output.status);
-    Answer::parse(&String::from_utf8_lossy(&output.stdout))
+    let output = Command::new(this).args(arguments).stderr(Stdio::inherit()).output();
+    let output = output.expect("this program starts again");
+    assert!(output.status.success(), "{arguments:?}: {}", output.status);
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }

@@ -69,6 +69,18 @@ pub fn print(scheduler: &str, load: &Load) {
     println!("{switches} {seconds} {start_ms} {}", peak_kib());
 }
 
+/// Writes how many milliseconds a supervised trial of 1 µs takes in a process that holds so much
+/// memory, forked from it or from a fork server.
+pub fn print_start(mebibytes: &str, is_served: bool) {
+    if is_served {
+        sim::native::start_fork_server().expect("a fork server");
+    }
+    let held = vec![1_u8; mebibytes.parse::<usize>().expect("a number") << 20];
+    let load = Load { cpus: 4, tasks: 16, duration_us: 1 };
+    println!("{}", start_ms(&native("vtime"), &load));
+    std::hint::black_box(held);
+}
+
 /// Simulates and writes the number of switches. This is what valgrind counts: it does not know the
 /// system calls of the sandbox, which a supervised trial needs.
 pub fn print_switches(scheduler: &str, load: &Load) {

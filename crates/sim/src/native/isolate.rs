@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use sandbox::{Cell, Limits};
 use worker::Process;
+use worker::fork_server::ForkServer;
 
 use super::cell;
 use super::fault::{self, SchedulerFault};
@@ -69,13 +70,28 @@ pub fn isolated(
     let forking = FORKING.lock().unwrap_or_else(PoisonError::into_inner);
     let (answer, fault) = (worker::pipe()?, worker::pipe()?);
     let (answer_to, fault_to) = (answer.write, fault.write);
-    let process = Process::fork(move || child_main(answer_to, fault_to, confinement, work))?;
+    let process = Process::fork(move || be_isolated(answer_to, fault_to, confinement, work))?;
     drop(forking);
     Ok(wait(process, &answer.read, fault.read, timeout, stop))
 }
 
-/// Sends the work's answer; returns the process's exit code.
-fn child_main(
+/// Like [`isolated`], but a server forks the process, whose work must be [`be_isolated`].
+///
+/// # Errors
+/// There can be no further process or pipe, or the server is gone.
+pub fn isolated_by(
+    server: &ForkServer,
+    order: &[u8],
+    timeout: Duration,
+    stop: &AtomicBool,
+) -> std::io::Result<Ending> {
+    let (answer, fault) = (worker::pipe()?, worker::pipe()?);
+    let process = server.fork(order, [answer.write, fault.write])?;
+    Ok(wait(process, &answer.read, fault.read, timeout, stop))
+}
+
+/// What the process does: it sends the work's answer. Returns its exit code.
+pub fn be_isolated(
     answer_to: OwnedFd,
     fault_to: OwnedFd,
     confinement: Confinement<'_>,

@@ -6,8 +6,9 @@
 //! The engine calls it through [`crate::Ops`] (`bridge`), and it calls kfuncs and helpers: `table`
 //! maps their names to functions; `kfuncs`, `arguments`, `helpers`, `bpf_timers` and `maps` are
 //! these functions; `simulator` is their state; `abi` is the memory that the object shares with
-//! this crate. `isolate` runs each trial in a process of its own, in the sandbox of `cell`; `fault`
-//! reports crashes and forbidden system calls.
+//! this crate. `isolate` runs each trial in a process of its own, in the sandbox of `cell`;
+//! `fork_server` makes these processes for a large program; `fault` reports crashes and forbidden
+//! system calls.
 //!
 //! What is not here: the work of kfuncs, which `core` and `ext` do; compilation.
 
@@ -24,6 +25,7 @@ mod cell;
 mod division;
 mod elf;
 mod fault;
+mod fork_server;
 mod format;
 mod helpers;
 mod isolate;
@@ -38,6 +40,7 @@ mod table;
 
 pub use bridge::layout;
 pub use cell::parts as sandbox_parts;
+pub use fork_server::start_fork_server;
 pub use object::knobs;
 pub use scheduler::{Host, NativeScheduler};
 pub use supervision::{LabFault, run, supervise, supervise_unconfined};

@@ -2,6 +2,7 @@
 //! A trial under a native scheduler: in this process, or supervised in one of its own.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -11,9 +12,9 @@ use model::{ActiveScheduler, KnobValue, Measured, Outcome, Record, SchedulerChoi
 use serde::{Deserialize, Serialize};
 
 use super::bridge::layout;
-use super::cell;
-use super::isolate::{Confinement, Ending, isolated};
+use super::isolate::{Ending, isolated};
 use super::scheduler::{Host, NativeScheduler};
+use super::{cell, fork_server};
 use crate::core::memory::TaskLayout;
 use crate::trial::{run_ops, without};
 
@@ -108,8 +109,14 @@ pub fn supervise(
 ) -> Result<Record, LabFault> {
     let fault = |what| LabFault { trial: trial.id(), what };
     let cell = cell::shared().map_err(|why| fault(format!("no sandbox: {why}")))?;
-    let confinement = Some((cell, cell::limits(trial, timeout)));
-    supervise_in(confinement, trial, scheduler, timeout, stop)
+    let ending = match fork_server::started() {
+        Some(server) => server.isolated(trial, scheduler, timeout, stop),
+        None => {
+            let confinement = Some((cell, cell::limits(trial, timeout)));
+            isolated(timeout, stop, confinement, || answer(trial, scheduler))
+        }
+    };
+    record(ending, trial, scheduler, timeout)
 }
 
 /// Like [`supervise`], but without the sandbox. Benchmarks subtract one from the other.
@@ -122,20 +129,24 @@ pub fn supervise_unconfined(
     timeout: Duration,
     stop: &AtomicBool,
 ) -> Result<Record, LabFault> {
-    supervise_in(None, trial, scheduler, timeout, stop)
+    let ending = isolated(timeout, stop, None, || answer(trial, scheduler));
+    record(ending, trial, scheduler, timeout)
 }
 
-fn supervise_in(
-    confinement: Confinement<'_>,
+/// What a trial's process sends.
+pub(super) fn answer(trial: &Trial, scheduler: Option<&Native>) -> Vec<u8> {
+    serde_json::to_vec(&Answer::of(run(trial, scheduler))).unwrap_or_default()
+}
+
+/// The record of a trial whose process has ended.
+fn record(
+    ending: io::Result<Ending>,
     trial: &Trial,
     scheduler: Option<&Native>,
     timeout: Duration,
-    stop: &AtomicBool,
 ) -> Result<Record, LabFault> {
     let fault = |what| LabFault { trial: trial.id(), what };
-    let work = || serde_json::to_vec(&Answer::of(run(trial, scheduler))).unwrap_or_default();
-    let ending = isolated(timeout, stop, confinement, work)
-        .map_err(|error| fault(format!("no process for it: {error}")))?;
+    let ending = ending.map_err(|error| fault(format!("no process for it: {error}")))?;
     let Ending::Answer(bytes) = ending else {
         return Ok(without(trial, outcome(ending, scheduler, timeout)));
     };

@@ -17,11 +17,11 @@ pub(super) fn take_in(folder: &Path, path: &Path) -> Result<()> {
     let filter = Filter { family: first, ..Filter::default() };
     let known = if first.is_some() { store.trial_ids_done(&filter)? } else { Default::default() };
     let is_new = |record: &&model::Record| !known.contains(&record.trial.id());
-    let new: Vec<_> = campaign.records.iter().filter(is_new).collect();
+    let new: Vec<_> = campaign.records.iter().filter(is_new).cloned().collect();
     if !new.is_empty() {
         store.keep_sources(&campaign.schedulers)?;
         let id = store.begin(&Session { family: first, ..campaign.session.clone() })?;
-        new.iter().try_for_each(|record| store.append(id, record))?;
+        store.append_all(id, &new)?;
     }
     tell(folder, &campaign, new.len());
     let experiment = command_line::quoted(&campaign.session.experiment.name);

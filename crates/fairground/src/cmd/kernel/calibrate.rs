@@ -134,8 +134,8 @@ fn measure(
         executable: None,
     };
     let mut records = Vec::new();
-    let mut keep = |record: &Record| {
-        records.push(record.clone());
+    let mut keep = |new: &[Record]| {
+        records.extend_from_slice(new);
         Ok(())
     };
     ui::watch(|hear| {

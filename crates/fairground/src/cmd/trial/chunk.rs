@@ -32,10 +32,11 @@ pub(super) fn run(file: &Path, args: &Args) -> Result<ExitCode> {
     let done: BTreeSet<String> = known.iter().map(|record| record.trial.id()).collect();
     let earlier = Earlier::new(known).with_tapes_of(&chunk.trials);
     chunk.trials.retain(|trial| !done.contains(&trial.id()));
-    let mut keep = |record: &Record| match &mut out {
+    let mut keep_one = |record: &Record| match &mut out {
         Some(out) => out.append(record),
         None => output::print(&records_file::line(record)?),
     };
+    let mut keep = |new: &[Record]| new.iter().try_for_each(&mut keep_one);
     let complete = execute(&chunk, earlier, args, &mut keep)?;
     Ok(if complete { ExitCode::SUCCESS } else { exit::interrupted() })
 }

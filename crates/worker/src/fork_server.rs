@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A small process that forks for a large one.
+//!
+//! Forking copies the page tables of the process that forks, and afterwards the next write to each
+//! of its pages is a fault. In a process that holds a plan of many trials both take longer than a
+//! short trial. So a process is forked while this one is still small; it forks from then on.
+//!
+//! Each new process is a child of the process that started the server, not of the server: it is
+//! waited for and killed as if it had been forked here, and it dies with the thread that started
+//! the server.
+//!
+//! A message to the server is a lesson, which the server itself and all later processes know, or an
+//! order for one new process. What they mean is a [`Service`]'s matter.
+
+use std::io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::{Mutex, PoisonError};
+
+use crate::passing::{receive, send};
+use crate::{Process, be_child};
+
+/// What the server's processes do.
+pub trait Service {
+    /// Remembers something, in the server.
+    fn learn(&mut self, lesson: &[u8]);
+
+    /// Does one piece of work, in a process of its own, and returns its exit code. `ends` are those
+    /// that [`ForkServer::fork`] was called with.
+    fn work(&self, order: &[u8], ends: [OwnedFd; 2]) -> i32;
+}
+
+/// The process that forks. It ends when this value is dropped, or with the process that has it.
+#[derive(Debug)]
+pub struct ForkServer {
+    /// One request at a time; `None` only while it is dropped.
+    requests: Mutex<Option<UnixStream>>,
+    process: Option<Process>,
+}
+
+impl ForkServer {
+    /// Forks the server. The thread that calls this must live as long as the server is needed.
+    ///
+    /// # Errors
+    /// There can be no further process or socket.
+    pub fn start(mut service: impl Service) -> io::Result<ForkServer> {
+        let (ours, its) = UnixStream::pair()?;
+        let starter = std::process::id();
+        let closed = ours.as_raw_fd();
+        let process = Process::fork(move || {
+            // SAFETY: this process is a copy that never uses the descriptor; while it had it open,
+            // it would not notice the other's end.
+            unsafe { libc::close(closed) };
+            leave_the_terminal();
+            serve(&its, starter, &mut service)
+        })?;
+        Ok(ForkServer { requests: Mutex::new(Some(ours)), process: Some(process) })
+    }
+
+    /// Lets the server, and all processes that it forks later, know something.
+    ///
+    /// # Errors
+    /// The server is gone.
+    pub fn teach(&self, lesson: &[u8]) -> io::Result<()> {
+        self.request(|server| send(server, lesson, None))
+    }
+
+    /// Has the server fork a process for an order. It gets copies of `ends`; the others are closed.
+    ///
+    /// # Errors
+    /// There can be no further process, or the server is gone.
+    pub fn fork(&self, order: &[u8], ends: [OwnedFd; 2]) -> io::Result<Process> {
+        let mut reply = [0; size_of::<i32>()];
+        self.request(|server| {
+            send(server, order, Some(&ends))?;
+            server.read_exact(&mut reply)
+        })?;
+        match i32::from_ne_bytes(reply) {
+            pid @ 1.. => Ok(Process { pid }),
+            error => Err(io::Error::from_raw_os_error(-error)),
+        }
+    }
+
+    fn request<T>(&self, ask: impl FnOnce(&mut UnixStream) -> io::Result<T>) -> io::Result<T> {
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let gone = || io::Error::new(BrokenPipe, "the fork server is gone");
+        ask(requests.as_mut().ok_or_else(gone)?).map_err(|error| match error.kind() {
+            UnexpectedEof | BrokenPipe | ConnectionReset => gone(),
+            _ => error,
+        })
+    }
+}
+
+impl Drop for ForkServer {
+    fn drop(&mut self) {
+        // It ends when the socket is closed.
+        self.requests.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        self.process.take().map(Process::wait);
+    }
+}
+
+/// A signal from the terminal, or one to all processes of a job, is for the process that started
+/// the server: what runs may end first. Standard output is not held open for longer than by it.
+fn leave_the_terminal() {
+    // SAFETY: plain system calls on descriptors of this process, which is a copy of one thread.
+    unsafe {
+        libc::setsid();
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            libc::signal(signal, libc::SIG_IGN);
+        }
+        let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
+        for fd in 0..=2 {
+            libc::dup2(nowhere, fd);
+        }
+    }
+}
+
+/// Answers requests until the other end is closed.
+fn serve(mut requests: &UnixStream, starter: u32, service: &mut impl Service) -> i32 {
+    while let Ok((bytes, ends)) = receive(requests) {
+        let Some(ends) = ends else {
+            service.learn(&bytes);
+            continue;
+        };
+        let reply = match fork_sibling(starter, || service.work(&bytes, ends)) {
+            Ok(pid) => pid,
+            Err(error) => -error.raw_os_error().unwrap_or(libc::EAGAIN),
+        };
+        if requests.write_all(&reply.to_ne_bytes()).is_err() {
+            break;
+        }
+    }
+    0
+}
+
+/// Forks a process whose parent is this process's parent, which is `starter`.
+fn fork_sibling(starter: u32, work: impl FnOnce() -> i32) -> io::Result<libc::pid_t> {
+    let flags = libc::CLONE_PARENT | libc::SIGCHLD;
+    // SAFETY: as `fork`, which cannot be told whose child it makes. The server has one thread, so
+    // no lock is held that the C library would have to release. The child never returns from here.
+    match unsafe { libc::syscall(libc::SYS_clone, flags, 0_usize, 0_usize, 0_usize, 0_usize) } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => be_child(starter, work),
+        pid => Ok(pid as libc::pid_t),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::fd::AsFd;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{Pipe, await_readable, pipe};
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    /// Answers with all lessons and the order; some orders mean something else.
+    struct Parrot(Vec<u8>);
+
+    impl Service for Parrot {
+        fn learn(&mut self, lesson: &[u8]) {
+            self.0.extend_from_slice(lesson);
+        }
+
+        fn work(&self, order: &[u8], [answer, _]: [OwnedFd; 2]) -> i32 {
+            match order {
+                b"sleep" => std::thread::sleep(LONG),
+                b"abort" => std::process::abort(),
+                b"panic" => panic!("on purpose"),
+                _ => {}
+            }
+            let mut answer = File::from(answer);
+            let written = answer.write_all(&self.0).and_then(|()| answer.write_all(order));
+            i32::from(written.is_err())
+        }
+    }
+
+    fn server() -> ForkServer {
+        ForkServer::start(Parrot(Vec::new())).expect("a server")
+    }
+
+    /// A process for an order, with the end where its answer is read.
+    fn asked(server: &ForkServer, order: &[u8]) -> (Process, File) {
+        let (answer, other) = (pipe().expect("a pipe"), pipe().expect("a pipe"));
+        let process = server.fork(order, [answer.write, other.write]).expect("a process");
+        (process, File::from(answer.read))
+    }
+
+    fn answer(server: &ForkServer, order: &[u8]) -> (Vec<u8>, i32) {
+        let (process, mut from) = asked(server, order);
+        let mut answer = Vec::new();
+        from.read_to_end(&mut answer).expect("an answer with an end");
+        (answer, process.wait())
+    }
+
+    #[test]
+    fn each_order_has_a_process_that_knows_the_lessons_so_far() {
+        let server = server();
+        assert_eq!(answer(&server, b"one"), (b"one".to_vec(), 0));
+        let long = vec![b'x'; 3 << 20];
+        server.teach(&long).expect("a lesson");
+        assert_eq!(answer(&server, b"two"), ([&long, &b"two"[..]].concat(), 0));
+        assert_eq!(answer(&server, &long), ([&long[..], &long].concat(), 0));
+        assert_eq!(answer(&server, b""), (long, 0));
+    }
+
+    #[test]
+    fn a_process_that_dies_costs_itself_only() {
+        let server = server();
+        assert_eq!(libc::WTERMSIG(answer(&server, b"abort").1), libc::SIGABRT);
+        assert_eq!(libc::WEXITSTATUS(answer(&server, b"panic").1), crate::PANICKED);
+        assert_eq!(answer(&server, b"next"), (b"next".to_vec(), 0));
+    }
+
+    #[test]
+    fn its_processes_are_children_of_the_starter() {
+        let server = server();
+        let (process, from) = asked(&server, b"sleep");
+        assert!(!await_readable([Some(from.as_fd())], Duration::from_millis(20)));
+        assert_eq!(process.ended(), None);
+        process.kill(libc::SIGKILL);
+        assert_eq!(libc::WTERMSIG(process.wait()), libc::SIGKILL);
+    }
+
+    #[test]
+    fn nobody_else_keeps_the_ends_open() {
+        let server = server();
+        let (sleeper, _from) = asked(&server, b"sleep");
+        let Pipe { read, write } = pipe().expect("a pipe");
+        let other = pipe().expect("a pipe");
+        let quick = server.fork(b"quick", [write, other.write]).expect("a process");
+        let (later, _from_later) = asked(&server, b"sleep");
+        let mut answer = Vec::new();
+        File::from(read).read_to_end(&mut answer).expect("an end while others run");
+        assert_eq!((answer, quick.wait()), (b"quick".to_vec(), 0));
+        for process in [sleeper, later] {
+            process.kill(libc::SIGKILL);
+            process.wait();
+        }
+    }
+
+    #[test]
+    fn several_threads_may_ask() {
+        let server = server();
+        std::thread::scope(|scope| {
+            for index in 0..8_u8 {
+                let server = &server;
+                scope.spawn(move || {
+                    for _ in 0..20 {
+                        assert_eq!(answer(server, &[index; 5]), (vec![index; 5], 0));
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn signals_to_a_whole_job_do_not_end_it() {
+        let server = server();
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            // The answer proves that it has left the terminal before the signal comes.
+            assert_eq!(answer(&server, b"before").1, 0);
+            server.process.as_ref().expect("it runs").kill(signal);
+            assert_eq!(answer(&server, b"after"), (b"after".to_vec(), 0));
+        }
+    }
+
+    #[test]
+    fn a_server_that_was_killed_is_an_error() {
+        let server = server();
+        server.process.as_ref().expect("it runs").kill(libc::SIGKILL);
+        let (answer, other) = (pipe().expect("a pipe"), pipe().expect("a pipe"));
+        let error = server.fork(b"late", [answer.write, other.write]).expect_err("it is dead");
+        assert_eq!(error.to_string(), "the fork server is gone");
+    }
+}
