@@ -248,8 +248,8 @@ impl Store {
         Ok(Store { connection, path: path.into(), version: 0, identity: None })
     }
 
-    /// `synchronous = FULL` waits for the disk at the end of each transaction, some milliseconds; so
-    /// a power cut loses no more than `kill -9` does. A simulated trial may take no longer than the
+    /// `synchronous = FULL` waits for the disk at the end of each transaction, some milliseconds; a
+    /// power cut loses no more than `kill -9` does. A simulated trial may take no longer than the
     /// disk: `.cargo/config.toml` keeps that short.
     fn prepare_for_writing(&self) -> rusqlite::Result<()> {
         self.connection.pragma_update(None, "journal_mode", "WAL")?;

@@ -37,8 +37,8 @@ fn records_that_come_together_are_each_there_once() {
     let together: Vec<_> = [1, 3, 2, 3].map(sample::record).into();
     store.append_all(session, &together).expect("records");
     store.append_all(session, &[]).expect("nothing");
-    let expected: Vec<_> = [0, 1, 3, 2].map(sample::record).into();
-    assert_eq!(store.records(&all()).expect("records"), expected);
+    let expected: Vec<_> = (0..4).map(sample::record).collect();
+    assert!(store.records(&all()).expect("records") == expected);
 }
 
 #[test]
