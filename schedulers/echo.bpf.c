@@ -30,7 +30,6 @@
 #include "include/slice_timer.h"
 #include "include/idle.h"
 #include "include/nice.h"
-#include "include/preempt.h"
 
 char _license[] SEC("license") = "GPL";
 
@@ -87,8 +86,7 @@ static u64 queue_of(s32 cpu, u32 queue)
 /* (`q1_nr_running` and `q2`'s; the running task is counted apart.) */
 static u32 waiting(s32 cpu)
 {
-	return scx_bpf_dsq_nr_queued(queue_of(cpu, 0)) + scx_bpf_dsq_nr_queued(queue_of(cpu, 1)) +
-	       nr_next_on(cpu);
+	return scx_bpf_dsq_nr_queued(queue_of(cpu, 0)) + scx_bpf_dsq_nr_queued(queue_of(cpu, 1));
 }
 
 /* The estimate after a burst (`update_est_entity`). */
@@ -468,17 +466,6 @@ static bool check_preempt_wakeup(const struct task_struct *p, struct task_ctx *t
 	return here->used + unaccounted(here) >= quota(nr_running(cpu) + 1) || task->est < here->est;
 }
 
-/*
- * Whether a woken task that preempts is the one that the CPU chooses then: the first of its list
- * (`__pick_first_entity`). One with the idle policy that has not used its quota may be that itself.
- */
-static inline bool is_next(const struct task_ctx *task, s32 cpu)
-{
-	struct task_struct *first = __COMPAT_scx_bpf_dsq_peek(queue_of(cpu, task->queue));
-
-	return !cpu_ctx(cpu)->has_idle_policy && (!first || task->est < est_of(first));
-}
-
 /* (`select_task_rq_fair`, `wake_affine_idle`) */
 s32 BPF_STRUCT_OPS(echo_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
@@ -499,7 +486,7 @@ static inline void insert(struct task_struct *p, struct task_ctx *task, s32 cpu,
 {
 	u64 dsq = queue_of(cpu, task->queue);
 	bool has_first = task->is_put && task->queue == (cpu_ctx(cpu)->round & 1) &&
-			 nr_next_on(cpu);
+			 scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu) > 0;
 
 	scx_bpf_dsq_insert_vtime(p, dsq, SCX_SLICE_INF, key_in(dsq, task->place, has_first),
 				 enq_flags);
@@ -510,24 +497,17 @@ void BPF_STRUCT_OPS(echo_enqueue, struct task_struct *p, u64 enq_flags)
 {
 	struct task_ctx *task = ctx_of(p);
 	s32 cpu = scx_bpf_task_cpu(p);
-	bool is_woken = task->is_new || (enq_flags & SCX_ENQ_WAKEUP), preempts;
+	bool is_woken = task->is_new || (enq_flags & SCX_ENQ_WAKEUP);
 
 	if (is_woken)
 		task->used = 0;
 	/* A task that was put back or moved has its list. */
 	if (is_woken || (task->cpu != cpu && !task->is_put))
 		enqueue_entity(task, cpu, cpu_ctx(cpu)->round);
-	preempts = is_woken && check_preempt_wakeup(p, task, cpu);
-	if (preempts && is_next(task, cpu) && run_at_once(p, cpu, enq_flags)) {
-		task->is_new = task->is_put = false;
-		return;
-	}
 	insert(p, task, cpu, enq_flags);
-	if (!task->is_put)
-		note_other(cpu);
 	task->is_new = task->is_put = false;
 	wake_up_if_free(cpu);
-	if (preempts)
+	if (is_woken && check_preempt_wakeup(p, task, cpu))
 		resched_cpu(cpu);
 	else if (cpu_ctx(cpu)->curr)
 		hrtick_start(cpu);
@@ -558,13 +538,7 @@ void BPF_STRUCT_OPS(echo_dispatch, s32 cpu, struct task_struct *prev)
 /* (`set_next_task_fair`) */
 void BPF_STRUCT_OPS(echo_running, struct task_struct *p)
 {
-	s32 cpu = scx_bpf_task_cpu(p);
-	bool again = must_choose_again(cpu);
-
-	set_next_entity(p, ctx_of(p), cpu);
-	/* The CPU may have been made to choose when a task was to run next already. */
-	if (again || cpu_ctx(cpu)->need_resched)
-		resched_cpu(cpu);
+	set_next_entity(p, ctx_of(p), scx_bpf_task_cpu(p));
 }
 
 /* (`task_tick_fair`, `entity_tick`) */

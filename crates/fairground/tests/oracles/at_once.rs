@@ -46,7 +46,7 @@ const REAL_TIME: &str = barrier!(concat!(
 
 /// All whose tasks run at once.
 fn runs(workload: &'static str) -> Vec<Run> {
-    let all = ["bmq era=61200", "pds era=60600", "echo", "eevdf era=61200", "eevdf", "bore"];
+    let all = ["bmq era=61200", "pds era=60600", "eevdf era=61200", "eevdf", "bore"];
     all.into_iter().map(|scheduler| Run::new(scheduler, workload)).collect()
 }
 
