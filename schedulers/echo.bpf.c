@@ -143,8 +143,8 @@ static inline u64 est_of(struct task_struct *p)
 #define KEY_GAP (1ULL << 44)
 #define KEY_STEP (1ULL << 28)
 
-/* No place in a list is looked for behind more tasks. A variable, because the verifier would count to
- * a number that it knows: it needs fifty times as long then, half a minute on a slow machine. */
+/* No place in a list is looked for behind more tasks. A variable, because the verifier would count
+ * to a number that it knows: it needs fifty times as long then, half a minute on a slow machine. */
 volatile u32 search_limit = 512;
 
 /*

@@ -98,9 +98,9 @@ fn nodes(machine: &Machine) -> Vec<(&'static str, String)> {
 /// The length of a round of one CPU, ns: so long that rounds cost nothing.
 const ALONE_NS: u32 = 1_000_000;
 
-/// How instructions are counted. Several CPUs take turns within rounds, which only the emulator has
-/// (`has_rounds`). One CPU has them there, too: then the CPU's thread does all that time does, where
-/// the installed QEMU's main loop does a part of it, and races with the CPU.
+/// How instructions are counted. Several CPUs take turns within rounds, which only the emulator
+/// has (`has_rounds`). One CPU has them there, too: then the CPU's thread does all that time does,
+/// where the installed QEMU's main loop does a part of it, and races with the CPU.
 pub fn counting(machine: &Machine, has_rounds: bool) -> String {
     let Machine { quantum_ns, pause_ns, .. } = machine;
     let turns = match machine.counts_several_cpus() {
