@@ -30,7 +30,7 @@ pub struct Args {
 }
 
 /// Runs the experiment under every scheduler of the project, or under those of `--scheduler`, on
-/// each kernel with sched_ext that is here, and says which did not survive.
+/// each kernel with sched_ext that was pulled, and says which did not survive.
 ///
 /// # Errors
 /// As `run`.
@@ -66,13 +66,15 @@ fn on_all_kernels(options: CampaignOptions) -> Result<Vec<CampaignOptions>> {
     Ok(all)
 }
 
-/// The kernels with sched_ext that are here, without the usual one.
+/// The pulled kernels with sched_ext that are here, without the usual one. Kernels of the user's own
+/// may be for one CPU or lack what the workloads need; `--scheduler NAME@KERNEL` asks about them.
 fn other_kernels() -> Result<Vec<String>> {
     let home = data_folder()?;
     let usual = vm::kernels::find(&home, KERNEL).map(|kernel| kernel.release);
     let here = vm::kernels::list(&home)?.into_iter();
-    let others =
-        here.filter(|kernel| kernel.sched_ext && Some(&kernel.release) != usual.as_ref().ok());
+    let others = here
+        .filter(|kernel| kernel.sched_ext && !kernel.is_named)
+        .filter(|kernel| Some(&kernel.release) != usual.as_ref().ok());
     Ok(others.map(|kernel| kernel.name).collect())
 }
 
