@@ -253,7 +253,8 @@ fn changes_of_nice_policy_and_affinity_are_noted_in_order() {
             _ => None,
         })
         .collect();
-    assert_eq!(changes.iter().find_map(|to| to.nice), Some(3));
+    let own = (&recording.tasks[changer.task.0 as usize], recording.lost_events);
+    assert_eq!(changes.iter().find_map(|to| to.nice), Some(3), "{own:?}: {changes:?}");
     let batch = |policy: model::Policy| policy.class == PolicyClass::Batch && policy.nice == 3;
     assert!(changes.iter().any(|to| to.policy.is_some_and(batch)), "{changes:?}");
     if recording.cpus > 1 {
