@@ -66,8 +66,9 @@ fn on_all_kernels(options: CampaignOptions) -> Result<Vec<CampaignOptions>> {
     Ok(all)
 }
 
-/// The pulled kernels with sched_ext that are here, without the usual one. Kernels of the user's own
-/// may be for one CPU or lack what the workloads need; `--scheduler NAME@KERNEL` asks about them.
+/// The pulled kernels with sched_ext that are here, without the usual one. Kernels of the user's
+/// own may be for one CPU or lack what the workloads need; `--scheduler NAME@KERNEL` asks about
+/// them.
 fn other_kernels() -> Result<Vec<String>> {
     let home = data_folder()?;
     let usual = vm::kernels::find(&home, KERNEL).map(|kernel| kernel.release);
