@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What tapes show before they are played: who computes, who wakes whom, and the critical path:
+//! What tapes show before they are played: CPU times, wake-ups and the critical path:
 //! the longest chain of computing and waiting that no timer interrupts.
 
 use std::collections::{BTreeMap, VecDeque};

@@ -69,7 +69,7 @@ fn records_that_still_fit_are_kept() {
     let store = Store::open(&path).expect("the store");
     limit_pages(&store, 20).expect("a limit");
     let many: Vec<_> = (1..1000).map(sample::record).collect();
-    let error = store.append_all(1, &many).expect_err("no space for so many");
+    let error = store.append_all(1, &many).expect_err("too little space");
     assert!(matches!(error, StoreError::Full { .. }), "{error}");
     let kept = store.records(&all()).expect("records");
     assert!((2..1000).contains(&kept.len()), "{}", kept.len());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Recorded loads: who computes, who wakes whom, and the critical path, as pictures and as tables.
+//! Recorded loads: CPU times, wake-ups and the critical path, as pictures and as tables.
 
 use recording::graph::{Edge, Graph, GroupUse};
 

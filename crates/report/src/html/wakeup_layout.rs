@@ -20,7 +20,7 @@ pub enum Kind {
     Devices,
     /// A group.
     Group,
-    /// So many groups.
+    /// The number of groups that share the box.
     Others(usize),
 }
 

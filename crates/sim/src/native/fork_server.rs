@@ -208,7 +208,7 @@ mod tests {
         .expect("a trial")
     }
 
-    /// Two tasks of a recording, one of which waits for the other.
+    /// Two tasks of a recording; one waits for the other.
     fn replay() -> Trial {
         let mut trial = trial(1);
         let sha256 = model::trial::sha256_hex(TAPES.as_bytes());
