@@ -164,7 +164,6 @@ impl Verb {
                 | Verb::Soak(_)
                 | Verb::Replicate(_)
                 | Verb::Trial(_)
-                | Verb::Kernel(_)
         )
     }
 }
