@@ -14,12 +14,13 @@
 
 use std::io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
 use std::io::{self, Read, Write};
+use std::net::Shutdown;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, PoisonError};
 
 use crate::passing::{receive, send};
-use crate::{Process, be_child};
+use crate::{FORKING, Process, be_child, fork};
 
 /// What the server's processes do.
 pub trait Service {
@@ -45,10 +46,13 @@ impl ForkServer {
     /// # Errors
     /// There can be no further process or socket.
     pub fn start(mut service: impl Service) -> io::Result<ForkServer> {
+        // No other process may be forked until this one's copy of the server's end is closed: it
+        // would keep the end open, and nobody would notice the server's death.
+        let _turn = FORKING.lock().unwrap_or_else(PoisonError::into_inner);
         let (ours, its) = UnixStream::pair()?;
         let starter = std::process::id();
         let closed = ours.as_raw_fd();
-        let process = Process::fork(move || {
+        let process = fork(move || {
             // SAFETY: this process is a copy that never uses the descriptor; while it had it open,
             // it would not notice the other's end.
             unsafe { libc::close(closed) };
@@ -94,8 +98,10 @@ impl ForkServer {
 
 impl Drop for ForkServer {
     fn drop(&mut self) {
-        // It ends when the socket is closed.
-        self.requests.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        // It ends when the connection does. Processes that were forked since have copies of this
+        // end, so closing it would not be enough.
+        let requests = self.requests.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        requests.map(|socket| socket.shutdown(Shutdown::Both));
         self.process.take().map(Process::wait);
     }
 }
@@ -123,7 +129,14 @@ fn serve(mut requests: &UnixStream, starter: u32, service: &mut impl Service) ->
             service.learn(&bytes);
             continue;
         };
-        let reply = match fork_sibling(starter, || service.work(&bytes, ends)) {
+        let closed = requests.as_raw_fd();
+        let work = || {
+            // SAFETY: this process is a copy that never uses the descriptor; with it the server's
+            // death would be noticed only when this process has ended, too.
+            unsafe { libc::close(closed) };
+            service.work(&bytes, ends)
+        };
+        let reply = match fork_sibling(starter, work) {
             Ok(pid) => pid,
             Err(error) => -error.raw_os_error().unwrap_or(libc::EAGAIN),
         };
@@ -153,6 +166,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::tests::turn;
     use crate::{Pipe, await_readable, pipe};
 
     const LONG: Duration = Duration::from_secs(20);
@@ -198,6 +212,7 @@ mod tests {
 
     #[test]
     fn each_order_has_a_process_that_knows_the_lessons_so_far() {
+        let _turn = turn();
         let server = server();
         assert_eq!(answer(&server, b"one"), (b"one".to_vec(), 0));
         let long = vec![b'x'; 3 << 20];
@@ -209,6 +224,7 @@ mod tests {
 
     #[test]
     fn a_process_that_dies_costs_itself_only() {
+        let _turn = turn();
         let server = server();
         assert_eq!(libc::WTERMSIG(answer(&server, b"abort").1), libc::SIGABRT);
         assert_eq!(libc::WEXITSTATUS(answer(&server, b"panic").1), crate::PANICKED);
@@ -217,6 +233,7 @@ mod tests {
 
     #[test]
     fn its_processes_are_children_of_the_starter() {
+        let _turn = turn();
         let server = server();
         let (process, from) = asked(&server, b"sleep");
         assert!(!await_readable([Some(from.as_fd())], Duration::from_millis(20)));
@@ -227,6 +244,7 @@ mod tests {
 
     #[test]
     fn nobody_else_keeps_the_ends_open() {
+        let _turn = turn();
         let server = server();
         let (sleeper, _from) = asked(&server, b"sleep");
         let Pipe { read, write } = pipe().expect("a pipe");
@@ -244,6 +262,7 @@ mod tests {
 
     #[test]
     fn several_threads_may_ask() {
+        let _turn = turn();
         let server = server();
         std::thread::scope(|scope| {
             for index in 0..8_u8 {
@@ -258,7 +277,17 @@ mod tests {
     }
 
     #[test]
+    fn a_server_ends_although_a_later_one_has_a_copy_of_its_connection() {
+        let _turn = turn();
+        let (first, second) = (server(), server());
+        assert_eq!(answer(&second, b"both run"), (b"both run".to_vec(), 0));
+        drop(first);
+        assert_eq!(answer(&second, b"one runs"), (b"one runs".to_vec(), 0));
+    }
+
+    #[test]
     fn signals_to_a_whole_job_do_not_end_it() {
+        let _turn = turn();
         let server = server();
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
             // The answer proves that it has left the terminal before the signal comes.
@@ -270,10 +299,16 @@ mod tests {
 
     #[test]
     fn a_server_that_was_killed_is_an_error() {
+        let _turn = turn();
         let server = server();
+        // Neither a server that was forked later nor a process of this one hides its death.
+        let _later = self::server();
+        let (sleeper, _from) = asked(&server, b"sleep");
         server.process.as_ref().expect("it runs").kill(libc::SIGKILL);
         let (answer, other) = (pipe().expect("a pipe"), pipe().expect("a pipe"));
         let error = server.fork(b"late", [answer.write, other.write]).expect_err("it is dead");
         assert_eq!(error.to_string(), "the fork server is gone");
+        sleeper.kill(libc::SIGKILL);
+        sleeper.wait();
     }
 }

@@ -16,6 +16,7 @@ use std::any::Any;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// A pipe's two ends. Both are closed on `exec`.
@@ -61,14 +62,10 @@ impl Process {
     /// # Errors
     /// There can be no further process.
     pub fn fork(work: impl FnOnce() -> i32) -> io::Result<Process> {
-        let parent = std::process::id();
-        // SAFETY: the child is a copy of this thread alone; the C library keeps its allocator
-        // usable. The child never returns from here.
-        match unsafe { libc::fork() } {
-            -1 => Err(io::Error::last_os_error()),
-            0 => be_child(parent, work),
-            pid => Ok(Process { pid }),
-        }
+        let turn = FORKING.lock().unwrap_or_else(PoisonError::into_inner);
+        let process = fork(work);
+        drop(turn);
+        process
     }
 
     /// Its process number.
@@ -117,6 +114,21 @@ impl Process {
         // SAFETY: the status is a local variable; the child is ours.
         let pid = unsafe { libc::waitpid(self.pid, &mut status, libc::WNOHANG) };
         (pid != 0).then_some(status)
+    }
+}
+
+/// Held while a process is forked, and while a descriptor is open that a new process must not have.
+/// A forked process never takes it: another thread may have held it.
+static FORKING: Mutex<()> = Mutex::new(());
+
+fn fork(work: impl FnOnce() -> i32) -> io::Result<Process> {
+    let parent = std::process::id();
+    // SAFETY: the child is a copy of this thread alone; the C library keeps its allocator usable.
+    // The child never returns from here.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => be_child(parent, work),
+        pid => Ok(Process { pid }),
     }
 }
 
@@ -172,13 +184,22 @@ mod tests {
     use std::fs::File;
     use std::io::{Read, Write};
     use std::os::fd::AsFd;
+    use std::sync::MutexGuard;
 
     use super::*;
 
     const LONG: Duration = Duration::from_secs(20);
 
+    /// One test at a time: a process that another one forks would keep this one's pipes open, and a
+    /// process that is forked while another thread panics cannot panic itself.
+    pub fn turn() -> MutexGuard<'static, ()> {
+        static TURN: Mutex<()> = Mutex::new(());
+        TURN.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     #[test]
     fn a_worker_answers_through_its_pipe() {
+        let _turn = turn();
         let Pipe { read, write } = pipe().expect("a pipe");
         let work = move || i32::from(File::from(write).write_all(b"done").is_err());
         let process = Process::fork(work).expect("a process");
@@ -193,6 +214,7 @@ mod tests {
 
     #[test]
     fn a_panic_ends_the_worker_only() {
+        let _turn = turn();
         assert_eq!(caught(|| -> i32 { panic!("lost {}", 7) }), Err("lost 7".into()));
         let process = Process::fork(|| panic!("on purpose")).expect("a process");
         assert_eq!(libc::WEXITSTATUS(process.wait()), PANICKED);
@@ -200,6 +222,7 @@ mod tests {
 
     #[test]
     fn a_worker_that_sleeps_is_killed() {
+        let _turn = turn();
         let sleep = || {
             std::thread::sleep(LONG);
             0

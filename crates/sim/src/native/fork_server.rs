@@ -143,10 +143,10 @@ impl Service for Known {
     fn work(&self, order: &[u8], [answer_to, fault_to]: [OwnedFd; 2]) -> i32 {
         match self.understood(order) {
             Ok(Order { trial, scheduler, confinement }) => {
-                be_isolated(answer_to, fault_to, Some(confinement), || answer(&trial, scheduler))
+                let work = || Ok(answer(&trial, scheduler));
+                be_isolated(answer_to, fault_to, Some(confinement), work)
             }
-            // The message of a panic gets into the record.
-            Err(why) => be_isolated(answer_to, fault_to, None, || panic!("no order: {why}")),
+            Err(why) => be_isolated(answer_to, fault_to, None, || Err(format!("no order: {why}"))),
         }
     }
 }

@@ -70,6 +70,7 @@ pub fn isolated(
     let forking = FORKING.lock().unwrap_or_else(PoisonError::into_inner);
     let (answer, fault) = (worker::pipe()?, worker::pipe()?);
     let (answer_to, fault_to) = (answer.write, fault.write);
+    let work = || Ok(work());
     let process = Process::fork(move || be_isolated(answer_to, fault_to, confinement, work))?;
     drop(forking);
     Ok(wait(process, &answer.read, fault.read, timeout, stop))
@@ -90,18 +91,17 @@ pub fn isolated_by(
     Ok(wait(process, &answer.read, fault.read, timeout, stop))
 }
 
-/// What the process does: it sends the work's answer. Returns its exit code.
+/// What the process does: it sends the work's answer, or why there is none. Returns its exit code.
 pub fn be_isolated(
     answer_to: OwnedFd,
     fault_to: OwnedFd,
     confinement: Confinement<'_>,
-    work: impl FnOnce() -> Vec<u8>,
+    work: impl FnOnce() -> Result<Vec<u8>, String>,
 ) -> i32 {
-    let ready = get_ready(answer_to, fault_to, confinement);
-    let answer = worker::caught(|| match ready {
-        Ok(()) => work(),
-        Err(error) => panic!("the worker cannot be confined: {error}"),
-    });
+    let answer = match get_ready(answer_to, fault_to, confinement) {
+        Ok(()) => worker::caught(work).and_then(|answer| answer),
+        Err(error) => Err(format!("the worker cannot be confined: {error}")),
+    };
     let (kind, bytes) = match answer {
         Ok(bytes) => (ANSWER, bytes),
         Err(message) => (PANIC, message.into_bytes()),
