@@ -63,6 +63,7 @@ fn the_how_to_lists_what_a_kernel_needs() {
     for Need { option, weight, reason } in TABLE {
         let lost = match weight {
             Weight::Needed => "no trial runs",
+            Weight::Cpus => "trials on one CPU only",
             Weight::Probes => "figures are missing",
         };
         writeln!(table, "| `{option}` | {lost} | {reason} |").expect("a string takes text");

@@ -104,8 +104,8 @@ pub fn build(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Kern
     let make = Make::new(workshop, &order.name, site.jobs, site.stop)?;
     hear(Event::Note("configuring"));
     let config = make.configure(&wanted)?;
-    if let Some(blind) = config::verify(&demands(order), &wanted, &config)? {
-        hear(Event::Note(&blind));
+    for loss in config::verify(&demands(order), &wanted, &config)? {
+        hear(Event::Note(&loss));
     }
     let lost = config::lost(wanted.lines(), &config::settings(&config));
     if !lost.is_empty() {

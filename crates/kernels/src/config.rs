@@ -51,8 +51,8 @@ pub fn check_fragment(label: &str, text: &str) -> Result<()> {
 }
 
 /// Whether the tree took what a definition or the user demands, and what the guest needs. Returns
-/// what only the probes lack.
-pub fn verify(demands: &[String], wanted: &str, config: &str) -> Result<Option<String>> {
+/// what is lost otherwise.
+pub fn verify(demands: &[String], wanted: &str, config: &str) -> Result<Vec<String>> {
     let settings = settings(config);
     let lost = lost(demands.iter().map(String::as_str), &settings);
     if !lost.is_empty() {
@@ -65,7 +65,7 @@ pub fn verify(demands: &[String], wanted: &str, config: &str) -> Result<Option<S
     check_ticks(wanted, &settings)?;
     match needs::judge(config) {
         (Some(unusable), _) => Err(refused(unusable)),
-        (None, blind) => Ok(blind),
+        (None, losses) => Ok(losses),
     }
 }
 
@@ -132,7 +132,7 @@ mod tests {
         let demand = ["CONFIG_SCHED_BORE=y".to_owned(), "CONFIG_NUMA=n".to_owned()];
         let error = verify(&demand, "", &config).unwrap_err().to_string();
         assert!(error.contains("does not take CONFIG_SCHED_BORE=y: "), "{error}");
-        assert_eq!(verify(&demand[1..], "", &config).unwrap(), None);
+        assert_eq!(verify(&demand[1..], "", &config).unwrap(), [""; 0]);
         let error = check_fragment("my.config", "CONFIG_A=y\nB=y\n").unwrap_err().to_string();
         assert!(error.starts_with("my.config:2: 'B=y' is no line"), "{error}");
     }
@@ -145,6 +145,6 @@ mod tests {
         assert_eq!(lost(wanted.lines(), &settings(&config)), ["CONFIG_HZ_250=y"]);
         let renamed = compose(&["CONFIG_HZ_250_NODEF=y".to_owned()], None);
         let config = renamed.replace("CONFIG_HZ_250=y", "CONFIG_HZ=250");
-        assert_eq!(verify(&[], &renamed, &config).unwrap(), None);
+        assert_eq!(verify(&[], &renamed, &config).unwrap(), [""; 0]);
     }
 }

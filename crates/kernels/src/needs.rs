@@ -6,6 +6,8 @@
 pub enum Weight {
     /// The guest does not come up, or a trial cannot run.
     Needed,
+    /// Only one CPU is started, whatever the machine has.
+    Cpus,
     /// Figures of the probes are missing.
     Probes,
 }
@@ -23,6 +25,10 @@ pub struct Need {
 
 const fn needed(option: &'static str, reason: &'static str) -> Need {
     Need { option, weight: Weight::Needed, reason }
+}
+
+const fn cpus(option: &'static str, reason: &'static str) -> Need {
+    Need { option, weight: Weight::Cpus, reason }
 }
 
 const fn probes(option: &'static str, reason: &'static str) -> Need {
@@ -50,6 +56,8 @@ pub const TABLE: &[Need] = &[
     needed("CONFIG_SHMEM", "memory that the player shares with the supervisor"),
     needed("CONFIG_POSIX_TIMERS", "timers of the player"),
     needed("CONFIG_HIGH_RES_TIMERS", "a timer must not wait for the next tick"),
+    cpus("CONFIG_SMP", "more than one CPU"),
+    cpus("CONFIG_ACPI", "the firmware's table that names all CPUs"),
     probes("CONFIG_BPF_SYSCALL", "the probes are BPF programs"),
     probes("CONFIG_BPF_JIT", "programs at the scheduler's tracepoints need the JIT"),
     probes("CONFIG_DEBUG_INFO_BTF", "the probes find the kernel's structures by BTF"),
@@ -77,20 +85,21 @@ pub fn words(missing: &[Need]) -> String {
     missing.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// The missing options of a configuration in two sentences: what makes it unusable, and what
-/// only costs figures.
-pub fn judge(config: &str) -> (Option<String>, Option<String>) {
-    let (needed, probes): (Vec<Need>, Vec<Need>) =
-        missing(config).into_iter().partition(|need| need.weight == Weight::Needed);
-    let unusable = (!needed.is_empty())
-        .then(|| format!("the kernel cannot run trials without {}", words(&needed)));
-    let blind = (!probes.is_empty()).then(|| {
-        format!(
-            "figures of the probes will be missing, because the kernel lacks {}",
-            words(&probes)
-        )
-    });
-    (unusable, blind)
+/// The missing options of a configuration: a sentence on what makes it unusable, and sentences on
+/// what is lost otherwise.
+pub fn judge(config: &str) -> (Option<String>, Vec<String>) {
+    let missing = missing(config);
+    let sentence = |weight: Weight, words_before: &str| {
+        let those: Vec<Need> =
+            missing.iter().filter(|need| need.weight == weight).copied().collect();
+        (!those.is_empty()).then(|| format!("{words_before} {}", words(&those)))
+    };
+    let losses = [
+        (Weight::Cpus, "trials on several CPUs will be unsupported, because the kernel lacks"),
+        (Weight::Probes, "figures of the probes will be missing, because the kernel lacks"),
+    ];
+    let losses = losses.into_iter().filter_map(|(weight, before)| sentence(weight, before));
+    (sentence(Weight::Needed, "the kernel cannot run trials without"), losses.collect())
 }
 
 #[cfg(test)]
@@ -100,13 +109,16 @@ mod tests {
     #[test]
     fn a_missing_option_is_named_with_its_reason() {
         let all: String = TABLE.iter().map(|need| format!("{}=y\n", need.option)).collect();
-        assert_eq!(judge(&all), (None, None));
+        assert_eq!(judge(&all), (None, Vec::new()));
         let lacking = all.replace("CONFIG_EPOLL=y\n", "# CONFIG_EPOLL is not set\n");
-        let (unusable, blind) = judge(&lacking.replace("CONFIG_NET=y\n", ""));
+        let lacking = lacking.replace("CONFIG_NET=y\n", "").replace("CONFIG_ACPI=y\n", "");
+        let (unusable, losses) = judge(&lacking);
         let expected = "the kernel cannot run trials without CONFIG_EPOLL=y (the player, and most \
                         programs)";
         assert_eq!(unusable.as_deref(), Some(expected));
-        assert!(blind.unwrap().contains("lacks CONFIG_NET=y (libbpf"));
+        let [cpus, blind] = &losses[..] else { panic!("{losses:?}") };
+        assert!(cpus.ends_with("lacks CONFIG_ACPI=y (the firmware's table that names all CPUs)"));
+        assert!(blind.contains("lacks CONFIG_NET=y (libbpf"), "{blind}");
     }
 
     #[test]

@@ -135,13 +135,11 @@ fn check_configuration(kernel: &Kernel) -> Result<()> {
     };
     let text = files::text(path, files::DEFINITION)
         .map_err(|fault| bad_input(format!("{}: {fault}", path.display())))?;
-    let (unusable, blind) = ::kernels::needs::judge(&text);
+    let (unusable, losses) = ::kernels::needs::judge(&text);
     if let Some(unusable) = unusable {
         return Err(bad_input(format!("{}: {unusable}", path.display())));
     }
-    if let Some(blind) = blind {
-        output::tell(blind);
-    }
+    losses.into_iter().for_each(output::tell);
     Ok(())
 }
 
