@@ -18,15 +18,16 @@ use crate::qemu::PROGRAM;
 pub const DEFINITION: &str = include_str!("../../../emulator/qemu.toml");
 
 /// The patches in their order, each with its file name.
-pub const SERIES: [(&str, &str); 8] = [
+pub const SERIES: [(&str, &str); 9] = [
     ("0001-icount-halted.patch", include_str!("../../../emulator/0001-icount-halted.patch")),
     ("0002-icount-quantum.patch", include_str!("../../../emulator/0002-icount-quantum.patch")),
     ("0003-i386-rdtsc.patch", include_str!("../../../emulator/0003-i386-rdtsc.patch")),
     ("0004-i386-pause.patch", include_str!("../../../emulator/0004-i386-pause.patch")),
     ("0005-icount-migration.patch", include_str!("../../../emulator/0005-icount-migration.patch")),
     ("0006-i386-strings.patch", include_str!("../../../emulator/0006-i386-strings.patch")),
-    ("0007-tests.patch", include_str!("../../../emulator/0007-tests.patch")),
-    ("0008-configs.patch", include_str!("../../../emulator/0008-configs.patch")),
+    ("0007-icount-tlb.patch", include_str!("../../../emulator/0007-icount-tlb.patch")),
+    ("0008-tests.patch", include_str!("../../../emulator/0008-tests.patch")),
+    ("0009-configs.patch", include_str!("../../../emulator/0009-configs.patch")),
 ];
 
 /// What makes it.
