@@ -5,6 +5,7 @@
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, pipe};
@@ -13,11 +14,15 @@ use nix::unistd::{ForkResult, Pid, fork, pipe};
 pub struct Children {
     gate: (OwnedFd, OwnedFd),
     started: Vec<Pid>,
+    _turn: MutexGuard<'static, ()>,
 }
 
 impl Children {
+    /// One set at a time: the processes of two tests would keep each other's gates open.
     pub fn new() -> Children {
-        Children { gate: pipe().expect("a pipe"), started: Vec::new() }
+        static TURN: Mutex<()> = Mutex::new(());
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        Children { gate: pipe().expect("a pipe"), started: Vec::new(), _turn: turn }
     }
 
     /// A process that does this as soon as all may begin. Its number.
