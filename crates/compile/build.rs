@@ -36,13 +36,15 @@ const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
 const PROBES: &str = "../live/src/probes.bpf.c";
 const RECORDER: &str = "../live/src/recorder.bpf.c";
 /// Their headers.
-const HEADERS: [&str; 7] = [
+const HEADERS: [&str; 9] = [
     "../live/src/probes.h",
     "../live/src/probes_older.h",
     "../live/src/probes_series.h",
+    "../live/src/probes_trace.h",
     "../live/src/recorder.h",
     "../live/src/recorder_kernel.h",
     "../live/src/recorder_only.h",
+    "../live/src/messages.h",
     "../live/src/wakers.h",
 ];
 

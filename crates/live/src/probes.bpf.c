@@ -10,6 +10,7 @@
  */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
@@ -301,96 +302,5 @@ int BPF_PROG(count_fork, struct task_struct *parent, struct task_struct *child)
 	return count_a_fork(parent, child, retire);
 }
 
-static __always_inline struct probe_event *reserve(u32 kind)
-{
-	struct probe_event *e;
-
-	if (!counting)
-		return NULL;
-	e = bpf_ringbuf_reserve(&events, sizeof(*e), 0);
-	if (!e) {
-		__sync_fetch_and_add(&lost_events, 1);
-		return NULL;
-	}
-	__builtin_memset(e, 0, sizeof(*e));
-	e->time_ns = bpf_ktime_get_ns();
-	e->kind = kind;
-	e->cpu = bpf_get_smp_processor_id();
-	return e;
-}
-
-static __always_inline void submit(struct probe_event *e, struct task_struct *next)
-{
-	e->next = next->pid;
-	e->next_prio = next->prio;
-	bpf_probe_read_kernel(e->comm, sizeof(e->comm), next->comm);
-	/* Nobody waits for events: they are read when all is over. */
-	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);
-}
-
-static __always_inline int trace_a_switch(bool preempt, struct task_struct *prev,
-					  struct task_struct *next, u32 prev_state)
-{
-	struct probe_event *e = reserve(SWITCH);
-
-	if (!e)
-		return 0;
-	e->prev = prev->pid;
-	e->prev_prio = prev->prio;
-	e->detail = prev_state | (preempt ? PREEMPTED : 0);
-	e->exit_state = prev->exit_state;
-	e->reason = leaves(prev, preempt, prev_state);
-	if (knows_reasons() && e->reason != LEAVES_RUNNABLE && e->reason != LEAVES_ENDED)
-		e->reason |= reason(prev);
-	submit(e, next);
-	return 0;
-}
-
-SEC("tp_btf/sched_switch")
-int BPF_PROG(trace_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
-	     unsigned int prev_state)
-{
-	return trace_a_switch(preempt, prev, next, prev_state);
-}
-
-SEC("tp_btf/sched_waking")
-int BPF_PROG(trace_waking, struct task_struct *p)
-{
-	struct probe_event *e;
-
-	/* A task that has not left its run queue yet just stays there. */
-	if (!is_asleep(p))
-		return 0;
-	e = reserve(WAKING);
-	if (!e)
-		return 0;
-	e->detail = p->thread_info.cpu;
-	e->exit_state = knows_reasons() ? cause(&e->prev) : WAKER_UNKNOWN;
-	submit(e, p);
-	return 0;
-}
-
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(trace_fork, struct task_struct *parent, struct task_struct *child)
-{
-	struct probe_event *e = reserve(FORK);
-
-	if (!e)
-		return 0;
-	e->prev = parent->pid;
-	submit(e, child);
-	return 0;
-}
-
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(trace_exit, struct task_struct *p)
-{
-	struct probe_event *e = reserve(EXIT);
-
-	if (!e)
-		return 0;
-	submit(e, p);
-	return 0;
-}
-
+#include "probes_trace.h"
 #include "probes_older.h"

@@ -118,19 +118,22 @@ enum probe_event_kind {
 	WAKING = 1,
 	FORK = 2,
 	EXIT = 3,
+	/* A task has put bytes into a stream, or taken them out. */
+	SENT = 4,
+	TAKEN = 5,
 };
 
 struct probe_event {
 	u64 time_ns;
 	u32 kind;
 	u32 cpu;
-	/* SWITCH: who stopped; FORK: the parent; WAKING: the task that wakes. */
+	/* SWITCH: who stopped; FORK: the parent; WAKING: the task that wakes; SENT, TAKEN: a stream. */
 	u32 prev;
 	/* SWITCH: who runs; FORK: the child; otherwise the task. */
 	u32 next;
 	u32 prev_prio;
 	u32 next_prio;
-	/* SWITCH: the raw state, with PREEMPTED; WAKING: the target CPU. */
+	/* SWITCH: the raw state, with PREEMPTED; WAKING: the target CPU; SENT, TAKEN: bytes. */
 	u32 detail;
 	/* SWITCH: of who stopped; WAKING: enum record_waker. */
 	u32 exit_state;

@@ -50,6 +50,23 @@ pub struct Probes {
     trace: bool,
 }
 
+/// Loads the object for its use.
+fn load(variables: &[Variable], needed: Use) -> Result<Object, String> {
+    let listener = Listener::new();
+    let because = |error: libbpf_rs::Error| {
+        format!("the probes cannot be loaded: {error}; {}", warnings(&listener.text()))
+    };
+    let bytes = compile::probes_object();
+    let mut open = ObjectBuilder::default().open_memory(bytes).map_err(because)?;
+    size(&mut open, needed).map_err(because)?;
+    let mask = variables.iter().find(|v| v.name == "slot_mask").ok_or("no slot_mask")?;
+    variable::write(&mut open, mask, &(needed.slots as u32 - 1).to_le_bytes());
+    let files = variables.iter().find(|v| v.name == "takes_file").ok_or("no takes_file")?;
+    variable::write(&mut open, files, &reason::takes_file());
+    open.load()
+        .map_err(|error| format!("the probes: {}", explain(&error.to_string(), &listener.text())))
+}
+
 /// Lets tasks announce the group of their next child, see [`Probes::announcer`]. Its method is
 /// async-signal-safe.
 #[derive(Clone, Copy)]
@@ -102,27 +119,17 @@ impl Probes {
     /// without probes.
     pub fn attach(groups: &[String], trace: bool) -> Result<Probes, String> {
         check_host(groups)?;
-        let listener = Listener::new();
-        let because = |error: libbpf_rs::Error| {
-            format!("the probes cannot be attached: {error}; {}", warnings(&listener.text()))
-        };
+        let because = |error: libbpf_rs::Error| format!("the probes cannot be attached: {error}");
         let bytes = compile::probes_object();
         let btf =
             Btf::from_raw("probes", bytes).map_err(because)?.ok_or("the probes have no BTF")?;
         let variables = variable::variables(&btf);
         let (slots, cpus) = (slots(), libbpf_rs::num_possible_cpus().map_err(because)?);
         let older = is_older();
-        let mut open = ObjectBuilder::default().open_memory(bytes).map_err(because)?;
-        let needed = Use { slots, cpus, groups: groups.len(), trace, older };
-        size(&mut open, needed).map_err(because)?;
-        let mask = variables.iter().find(|v| v.name == "slot_mask").ok_or("no slot_mask")?;
-        variable::write(&mut open, mask, &(slots as u32 - 1).to_le_bytes());
-        let files = variables.iter().find(|v| v.name == "takes_file").ok_or("no takes_file")?;
-        variable::write(&mut open, files, &reason::takes_file());
-        let object = open.load().map_err(|error| {
-            format!("the probes: {}", explain(&error.to_string(), &listener.text()))
+        let needed = Use { slots, cpus, groups: groups.len(), trace, older, messages: trace };
+        let object = load(&variables, needed).or_else(|why| {
+            if trace { load(&variables, needed.without_messages()) } else { Err(why) }
         })?;
-
         let mut probes = Probes {
             links: Vec::new(),
             tasks: map_memory(&object, "tasks", slots)?,
@@ -141,7 +148,7 @@ impl Probes {
         probes.tasks.set(0, TaskSlot { pid: u32::MAX, ..TaskSlot::default() });
         (0..groups.len()).try_for_each(|group| probes.set_fork_group(group, group))?;
         for program in probes.object.progs_mut().filter(|program| program.autoload()) {
-            probes.links.push(program.attach().map_err(because)?);
+            probes.links.extend(maps::attach(&program).map_err(because)?);
         }
         Ok(probes)
     }

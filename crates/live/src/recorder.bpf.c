@@ -8,6 +8,7 @@
  */
 #include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
+#include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
@@ -170,11 +171,9 @@ static __always_inline int record_a_switch(bool preempt, struct task_struct *pre
 	now_ns = bpf_ktime_get_ns();
 	if (from) {
 		know(prev, now_ns);
-		how = leaves(prev, preempt, state);
+		how = leaves_for(prev, preempt, state);
 		if (how == LEAVES_ENDED)
 			unmark(prev);
-		else if (how != LEAVES_RUNNABLE)
-			how |= reason(prev);
 	}
 	if (to)
 		know_of(next, now_ns);
@@ -224,6 +223,29 @@ int BPF_PROG(record_waking, struct task_struct *p)
 	send(e);
 	return 0;
 }
+
+#define MESSAGE_SENT RECORD_SENT
+#define MESSAGE_TAKEN RECORD_TAKEN
+
+static __always_inline void message(u32 kind, u32 stream, u32 bytes)
+{
+	u32 task = recorded(bpf_get_current_task_btf());
+	struct record_event *e;
+	u64 now_ns;
+
+	if (!recording || !task)
+		return;
+	now_ns = bpf_ktime_get_ns();
+	e = event(kind, now_ns);
+	if (!e)
+		return;
+	e->task = task;
+	e->other = stream;
+	e->detail = bytes;
+	send(e);
+}
+
+#include "messages.h"
 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(record_fork, struct task_struct *parent, struct task_struct *child)

@@ -15,6 +15,9 @@ enum record_kind {
 	RECORD_TASK = 4,
 	/* The task runs on this CPU, as the recording begins. */
 	RECORD_RUNNING = 5,
+	/* A task has put bytes into a stream, or taken them out. */
+	RECORD_SENT = 6,
+	RECORD_TAKEN = 7,
 };
 
 /* Why a task leaves its CPU. */
@@ -29,6 +32,8 @@ enum record_leaves {
 	LEAVES_IO = 4,
 	/* Sleep of a thread of the kernel that has nothing to do. */
 	LEAVES_IDLING = 5,
+	/* Runnable, but it lets others run. */
+	LEAVES_YIELDING = 6,
 };
 
 /* What makes a task runnable. */
@@ -59,9 +64,11 @@ struct record_event {
 	u64 time_ns;
 	/* SWITCH: who leaves; FORK: the parent; otherwise the task. 0: nobody that is recorded. */
 	u32 task;
-	/* SWITCH: who runs from now on; WAKE: the waker; FORK: the child. */
+	/* SWITCH: who runs from now on; WAKE: the waker; FORK: the child; SENT, TAKEN: the stream. */
 	u32 other;
-	/* SWITCH: leaves | file << 8 | system call << 16; WAKE: enum record_waker. */
+	/*
+	 * SWITCH: leaves | file << 8 | system call << 16; WAKE: enum record_waker; SENT, TAKEN: bytes.
+	 */
 	u32 detail;
 	u16 cpu;
 	u16 kind;

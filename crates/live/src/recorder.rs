@@ -48,6 +48,8 @@ pub struct Recorder {
     offsets: Offsets,
     object: Object,
     only: Option<Only>,
+    /// Whether the programs tell of messages.
+    messages: bool,
     meter: Meter,
     start_ns: u64,
 }
@@ -76,7 +78,7 @@ impl Recorder {
     /// # Errors
     /// The reason in one sentence.
     pub fn attach(settings: &Settings) -> Result<Recorder, String> {
-        let object::Loaded { object, links, first_look, offsets, bss_bytes } =
+        let object::Loaded { object, links, first_look, messages, offsets, bss_bytes } =
             object::load(settings)?;
         let kept = Rc::new(RefCell::new(Kept::default()));
         Ok(Recorder {
@@ -88,6 +90,7 @@ impl Recorder {
             offsets,
             object,
             only: settings.only.clone(),
+            messages,
             meter: Meter::default(),
             start_ns: 0,
         })
@@ -162,7 +165,7 @@ impl Recorder {
         };
         let kept = std::mem::take(&mut *self.kept.borrow_mut());
         let mut recording = convert::recording(kept, &frame);
-        recording.untold = untold(self.only.as_ref());
+        recording.untold = untold(self.only.as_ref(), self.messages);
         Ok((recording, cost))
     }
 }
@@ -181,11 +184,17 @@ fn ring(object: &Object, kept: Rc<RefCell<Kept>>) -> Result<RingBuffer<'static>,
 }
 
 /// What nobody can read off the events.
-fn untold(only: Option<&Only>) -> Vec<String> {
+fn untold(only: Option<&Only>, messages: bool) -> Vec<String> {
     let mut untold = vec![
         "a change of nice, policy or affinity is noted when the task next leaves its CPU".into(),
         "what a task waited for that polled several files is judged by what woke it".into(),
     ];
+    if !messages {
+        untold.push(
+            "messages that were there before their reader came: this kernel does not tell them"
+                .into(),
+        );
+    }
     untold.extend(
         only.map(|only| {
             format!("only {only} was recorded: a CPU that ran something else looks idle")

@@ -65,6 +65,7 @@ static __always_inline bool is_kernel_thread(const struct task_struct *p)
 #if defined(__TARGET_ARCH_x86)
 /* A system call of a 32-bit program, whose numbers are others. */
 #define TS_COMPAT 0x2
+#define SCHED_YIELD 24
 
 static __always_inline u32 syscall_of(struct task_struct *p, u64 *argument)
 {
@@ -80,6 +81,8 @@ static __always_inline u32 syscall_of(struct task_struct *p, u64 *argument)
 	return number < 0 || number >= NO_SYSCALL ? NO_SYSCALL : number;
 }
 #elif defined(__TARGET_ARCH_arm64)
+#define SCHED_YIELD 124
+
 static __always_inline u32 syscall_of(struct task_struct *p, u64 *argument)
 {
 	struct pt_regs *regs;
@@ -94,6 +97,8 @@ static __always_inline u32 syscall_of(struct task_struct *p, u64 *argument)
 	return number < 0 || number >= NO_SYSCALL ? NO_SYSCALL : number;
 }
 #else
+#define SCHED_YIELD NO_SYSCALL
+
 static __always_inline u32 syscall_of(struct task_struct *p, u64 *argument)
 {
 	return NO_SYSCALL;
@@ -189,6 +194,28 @@ static __always_inline u32 leaves(struct task_struct *task, bool preempt, u32 st
 	if ((state & TASK_IDLE) == TASK_IDLE)
 		return LEAVES_IDLING;
 	return state & TASK_UNINTERRUPTIBLE ? LEAVES_STUCK : LEAVES_WAITING;
+}
+
+/* Whether a task that leaves its CPU and could run on has asked for it. */
+static __always_inline bool yields(struct task_struct *p, bool preempt)
+{
+	u64 argument = 0;
+	u32 call;
+
+	if (preempt)
+		return false;
+	call = syscall_of(p, &argument);
+	return call != NO_SYSCALL && call == SCHED_YIELD;
+}
+
+/* Why a task leaves its CPU, and what the system call is in which it sleeps. */
+static __always_inline u32 leaves_for(struct task_struct *p, bool preempt, u32 state)
+{
+	u32 how = leaves(p, preempt, state);
+
+	if (how == LEAVES_RUNNABLE)
+		return yields(p, preempt) ? LEAVES_YIELDING : LEAVES_RUNNABLE;
+	return how == LEAVES_ENDED ? how : how | reason(p);
 }
 
 #endif /* FAIRGROUND_RECORDER_KERNEL_H */

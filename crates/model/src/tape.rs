@@ -124,28 +124,49 @@ pub enum Beat {
     /// there tells the scheduler that it may soon sleep itself (`WF_SYNC`), other than with a
     /// futex.
     Receive(u32),
-    /// `p`: woke the task of this tape.
+    /// `t`: received what the task of this tape had sent, and did not sleep, because it was there
+    /// already. In another order it would have slept as in [`Beat::Receive`].
+    Take(u32),
+    /// `p`: woke the task of this tape, or sent it something.
     Post(u32),
     /// `u`: slept until so long after the start, because it had set a timer.
     Until(u64),
     /// `s`: slept for so long, because a device had to answer.
     Sleep(u64),
+    /// `y`: let others run (`sched_yield`).
+    Yield,
 }
 
 impl Beat {
     /// The tape that it names.
     pub fn other(self) -> Option<u32> {
         match self {
-            Beat::Wait(other) | Beat::Receive(other) | Beat::Post(other) => Some(other),
-            Beat::Run(_) | Beat::Until(_) | Beat::Sleep(_) => None,
+            Beat::Post(other) => Some(other),
+            _ => self.waits_for(),
         }
     }
 
-    /// The tape whose task it waits for.
+    /// The tape whose task it waits for, if that is not done yet.
     pub fn waits_for(self) -> Option<u32> {
+        match self {
+            Beat::Take(other) => Some(other),
+            _ => self.slept_for(),
+        }
+    }
+
+    /// The tape whose task ended a sleep.
+    pub fn slept_for(self) -> Option<u32> {
         match self {
             Beat::Wait(other) | Beat::Receive(other) => Some(other),
             _ => None,
+        }
+    }
+
+    /// Whether the task slept.
+    pub fn is_sleep(self) -> bool {
+        match self {
+            Beat::Wait(_) | Beat::Receive(_) | Beat::Until(_) | Beat::Sleep(_) => true,
+            Beat::Run(_) | Beat::Take(_) | Beat::Post(_) | Beat::Yield => false,
         }
     }
 
@@ -154,6 +175,7 @@ impl Beat {
         match self {
             Beat::Wait(other) => Beat::Wait(name(other)),
             Beat::Receive(other) => Beat::Receive(name(other)),
+            Beat::Take(other) => Beat::Take(name(other)),
             Beat::Post(other) => Beat::Post(name(other)),
             beat => beat,
         }
@@ -217,7 +239,11 @@ fn begin(head: &str, line: usize) -> Result<Tape, TapeFault> {
 }
 
 fn beat(word: &str) -> Result<Beat, String> {
-    let unknown = || format!("'{word}' is no beat; write r, w, m, p, u or s and a number");
+    let unknown =
+        || format!("'{word}' is no beat; write r, w, m, t, p, u or s and a number, or y alone");
+    if word == "y" {
+        return Ok(Beat::Yield);
+    }
     let (kind, number) = word.split_at_checked(1).ok_or_else(unknown)?;
     let value: u64 = number.parse().map_err(|_| unknown())?;
     let tape = || u32::try_from(value).map_err(|_| format!("'{word}': there is no such tape"));
@@ -229,6 +255,7 @@ fn beat(word: &str) -> Result<Beat, String> {
         "r" => Beat::Run(time()?),
         "w" => Beat::Wait(tape()?),
         "m" => Beat::Receive(tape()?),
+        "t" => Beat::Take(tape()?),
         "p" => Beat::Post(tape()?),
         "u" => Beat::Until(time()?),
         "s" => Beat::Sleep(time()?),
@@ -304,9 +331,11 @@ pub fn write(tapes: &[Tape]) -> String {
                 Beat::Run(ns) => write!(text, "r{ns}"),
                 Beat::Wait(tape) => write!(text, "w{tape}"),
                 Beat::Receive(tape) => write!(text, "m{tape}"),
+                Beat::Take(tape) => write!(text, "t{tape}"),
                 Beat::Post(tape) => write!(text, "p{tape}"),
                 Beat::Until(ns) => write!(text, "u{ns}"),
                 Beat::Sleep(ns) => write!(text, "s{ns}"),
+                Beat::Yield => write!(text, "y"),
             };
             line += text.len() - start;
         }
@@ -323,71 +352,4 @@ fn one_line(name: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn fault(text: &str) -> String {
-        read(text).expect_err(text).to_string()
-    }
-
-    #[test]
-    fn what_is_written_is_read() {
-        let beats = vec![
-            Beat::Run(1200),
-            Beat::Post(1),
-            Beat::Wait(1),
-            Beat::Receive(1),
-            Beat::Until(TIME_NS_MAX),
-            Beat::Sleep(0),
-        ];
-        let long = vec![Beat::Run(123_456_789); 100];
-        let tapes = [
-            Tape { tid: 7, name: "a game".into(), beats, line: 1 },
-            Tape { tid: 8, name: String::new(), beats: long, line: 3 },
-        ];
-        let text = write(&tapes);
-        assert!(
-            text.starts_with("task 7 a game\nr1200 p1 w1 m1 u86400000000000 s0\ntask 8 \n"),
-            "{text}"
-        );
-        assert!(text.lines().all(|line| line.len() <= LINE_BYTES + 20), "{text}");
-        assert_eq!(read(&text).unwrap(), tapes);
-    }
-
-    #[test]
-    fn copies_keep_to_themselves() {
-        let one = read("task 1 a\np2\ntask 2 a\nr1\ntask 3 b\nw0").expect("tapes");
-        let two = arrange(vec![one.clone(), one], &[2, 1]);
-        let expected = "task 1 a\np4\ntask 2 a\nr1\ntask 1 a\np5\ntask 2 a\nr1\n\
-                        task 3 b\nw0\ntask 3 b\nw2\n";
-        assert_eq!(write(&two), expected);
-    }
-
-    #[test]
-    fn only_what_comes_from_outside_hurries() {
-        let mut tapes = read("task 1 a\nr300 u300 s30").expect("tapes");
-        hurry(&mut tapes, 150);
-        assert_eq!(tapes[0].beats, [Beat::Run(300), Beat::Until(200), Beat::Sleep(20)]);
-    }
-
-    #[test]
-    fn a_name_stays_in_its_line() {
-        let tape = Tape { name: "a\nr5'''".into(), ..Tape::default() };
-        assert_eq!(write(&[tape]), "task 0 a?r5???\n");
-    }
-
-    #[test]
-    fn what_is_no_tape_is_refused_with_its_line() {
-        assert_eq!(fault("\nr5"), "line 2: no tape has begun; write 'task TID NAME'");
-        assert_eq!(fault("task x y"), "line 1: 'x' is no thread's number; write 'task TID NAME'");
-        let beat = "is no beat; write r, w, m, p, u or s and a number";
-        for word in ["r", "5", "x5", "r-1", "é5", "r5p1", "r99999999999999999999"] {
-            assert_eq!(fault(&format!("task 1 a\nr1\n{word}")), format!("line 3: '{word}' {beat}"));
-        }
-        assert!(fault("task 1 a\nr86400000000001").contains("longer than a day"));
-        assert!(fault("task 1 a\np99999999999").contains("there is no such tape"));
-        let tape = "another one of the tapes 0 … 0";
-        assert_eq!(fault("task 1 a\np1"), format!("line 1: tape 0 names tape 1; write {tape}"));
-        assert_eq!(fault("task 1 a\nw0"), format!("line 1: tape 0 names tape 0; write {tape}"));
-    }
-}
+mod tests;

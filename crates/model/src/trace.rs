@@ -56,7 +56,7 @@ pub enum What {
         next: u32,
         /// Its kernel priority.
         next_prio: u32,
-        /// What the task that stopped sleeps for, where the backend tells.
+        /// What the task that stopped sleeps for, or that it yielded, where the backend tells.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<SleepsFor>,
     },
@@ -86,6 +86,24 @@ pub enum What {
     Exit {
         /// The task.
         pid: u32,
+    },
+    /// A task has put bytes into a pipe or a socket of this machine, where the backend tells.
+    Send {
+        /// The task.
+        pid: u32,
+        /// The pipe, or the socket's receiving end.
+        stream: u32,
+        /// How many.
+        bytes: u32,
+    },
+    /// A task has taken bytes out.
+    Take {
+        /// The task.
+        pid: u32,
+        /// As for [`What::Send`].
+        stream: u32,
+        /// How many.
+        bytes: u32,
     },
     /// A decision: a runnable task was put into a queue, by the event's CPU.
     ///
@@ -133,9 +151,14 @@ impl What {
     pub fn is_decision(&self) -> bool {
         matches!(self, What::Enqueue { .. } | What::Choose { .. } | What::Preempt { .. })
     }
+
+    /// Whether the kernel has a tracepoint for it.
+    pub fn has_tracepoint(&self) -> bool {
+        !self.is_decision() && !matches!(self, What::Send { .. } | What::Take { .. })
+    }
 }
 
-/// What a task sleeps for, from the system call in which it sleeps.
+/// What a task sleeps for, from the system call in which it sleeps; or that it does not sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SleepsFor {
@@ -155,6 +178,8 @@ pub enum SleepsFor {
     Any,
     /// Something else.
     Other,
+    /// Nothing: it lets others run (`sched_yield`).
+    Yield,
 }
 
 /// Whose work makes a task runnable. It is not always the work of the task that runs on the CPU.
@@ -270,6 +295,8 @@ mod tests {
             },
             What::Fork { parent: 1, child: 2 },
             What::Exit { pid: 2 },
+            What::Send { pid: 2, stream: 3, bytes: 4 },
+            What::Take { pid: 2, stream: 3, bytes: 4 },
             enqueue,
             What::Choose { pid: 1, slice_ns: Some(u64::MAX) },
             What::Preempt { pid: 1, why: Preemption::MoreImportant { pid: 2 } },

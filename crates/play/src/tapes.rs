@@ -87,14 +87,14 @@ pub fn played(tapes: &[Tape]) -> Result<(), TapeFault> {
                         open.push(other as usize);
                     }
                 }
-                Beat::Wait(other) | Beat::Receive(other) => {
+                Beat::Wait(other) | Beat::Receive(other) | Beat::Take(other) => {
                     let posts = posted.entry((other, tape as u32)).or_insert(0);
                     match posts.checked_sub(1) {
                         Some(left) => *posts = left,
                         None => break,
                     }
                 }
-                Beat::Run(_) | Beat::Until(_) | Beat::Sleep(_) => {}
+                Beat::Run(_) | Beat::Until(_) | Beat::Sleep(_) | Beat::Yield => {}
             }
             at[tape] += 1;
         }
@@ -102,7 +102,7 @@ pub fn played(tapes: &[Tape]) -> Result<(), TapeFault> {
     let stuck = (0..tapes.len()).find(|&tape| at[tape] < tapes[tape].beats.len());
     stuck.map_or(Ok(()), |tape| {
         let message = match tapes[tape].beats[at[tape]] {
-            Beat::Wait(other) | Beat::Receive(other) => format!(
+            Beat::Wait(other) | Beat::Receive(other) | Beat::Take(other) => format!(
                 "tape {tape} waits for tape {other} at its beat {}, and would wait for ever",
                 at[tape] + 1
             ),
@@ -117,7 +117,7 @@ fn waits_for(tape: &Tape, at: usize, other: usize) -> bool {
 }
 
 fn receives(beats: &[Beat]) -> bool {
-    beats.iter().any(|beat| matches!(beat, Beat::Receive(_)))
+    beats.iter().any(|beat| matches!(beat, Beat::Receive(_) | Beat::Take(_)))
 }
 
 fn resolve(tapes: Vec<Tape>, first: usize) -> Tapes {
@@ -131,8 +131,10 @@ fn resolve(tapes: Vec<Tape>, first: usize) -> Tapes {
         for beat in &mut tape.beats {
             match beat {
                 Beat::Post(other) => *other = number(own, *other),
-                Beat::Wait(other) | Beat::Receive(other) => *other = number(*other, own),
-                Beat::Run(_) | Beat::Until(_) | Beat::Sleep(_) => {}
+                Beat::Wait(other) | Beat::Receive(other) | Beat::Take(other) => {
+                    *other = number(*other, own)
+                }
+                Beat::Run(_) | Beat::Until(_) | Beat::Sleep(_) | Beat::Yield => {}
             }
         }
         beats.push(tape.beats);
@@ -189,6 +191,8 @@ mod tests {
         let tapes = Tapes::of(&workload(text, 3), 0).expect("playable");
         assert_eq!(tapes.beats[1], [Beat::Receive(0), Beat::Post(2)]);
         assert_eq!(tapes.mailboxes, [Some(1), None, None]);
+        let may = Tapes::of(&workload("task 1 a\ny p1\ntask 2 b\nt0", 2), 0).expect("playable");
+        assert_eq!((may.beats[1].as_slice(), may.mailboxes), (&[Beat::Take(0)][..], vec![Some(1)]));
         let script = crate::Script::new(
             &workload(text, 3),
             crate::Setting { policy: Default::default(), seed: model::Seed(1), cpus: 1 },

@@ -52,6 +52,12 @@ pub enum Scheduling<'a> {
     Switch { out: Named<'a>, state: char, next: Named<'a> },
     /// The same, and what the task sleeps for, if it does.
     Sleeps { out: Named<'a>, state: char, next: Named<'a>, reason: Reason },
+    /// The same of a task that yields.
+    Yields { out: Named<'a>, next: Named<'a> },
+    /// A task has put bytes into a stream.
+    Send { task: Named<'a>, stream: u32, bytes: u32 },
+    /// A task has taken bytes out of a stream.
+    Take { task: Named<'a>, stream: u32, bytes: u32 },
     /// `sched_waking`: seen on the waker's CPU.
     Waking(Named<'a>),
     /// `sched_wakeup`: where the task becomes runnable, perhaps not the waker's CPU.
@@ -121,10 +127,21 @@ impl Collector {
         match event {
             Scheduling::Switch { out, state, next } => {
                 let reason = if state == 'D' { Reason::Disk } else { Reason::Unknown };
-                self.switch(moment, (out, state, reason), next);
+                self.switch(moment, (out, leaves(state, reason)), next);
             }
             Scheduling::Sleeps { out, state, next, reason } => {
-                self.switch(moment, (out, state, reason), next);
+                self.switch(moment, (out, leaves(state, reason)), next);
+            }
+            Scheduling::Yields { out, next } => self.switch(moment, (out, Leaves::Yields), next),
+            Scheduling::Send { task, stream, bytes } => {
+                if let Some(task) = self.task(task, moment.process) {
+                    self.push(moment, What::Send { task, stream, bytes });
+                }
+            }
+            Scheduling::Take { task, stream, bytes } => {
+                if let Some(task) = self.task(task, moment.process) {
+                    self.push(moment, What::Take { task, stream, bytes });
+                }
             }
             Scheduling::Waking(woken) => self.wake(moment, woken),
             Scheduling::Wakeup(woken) if !self.has_waking => self.wake(moment, woken),
@@ -155,23 +172,12 @@ impl Collector {
         self.recording.events.push(Event { at_ns: moment.at_ns, cpu: moment.cpu, what });
     }
 
-    fn switch(
-        &mut self,
-        moment: &Moment<'_>,
-        (out, state, reason): (Named<'_>, char, Reason),
-        next: Named<'_>,
-    ) {
-        let ends = matches!(state, 'X' | 'Z' | 'x');
-        let leaves = match state {
-            'R' => Leaves::Runnable,
-            _ if ends => Leaves::Ended,
-            _ => Leaves::Sleeps(reason),
-        };
+    fn switch(&mut self, moment: &Moment<'_>, (out, leaves): (Named<'_>, Leaves), next: Named<'_>) {
         let tid = out.tid;
         let out = self.task(out, (moment.tid == tid).then_some(moment.process).flatten());
         let next = self.task(next, None);
         self.push(moment, What::Switch { out, leaves, next });
-        if ends {
+        if leaves == Leaves::Ended {
             self.current.remove(&tid);
         }
     }
@@ -266,6 +272,15 @@ impl Collector {
         }
         say("policies are known by their priorities only: SCHED_RR looks like SCHED_FIFO, \
              SCHED_BATCH like SCHED_OTHER; affinities are not told");
+    }
+}
+
+/// Why a task leaves its CPU in a state that the kernel prints as this letter.
+fn leaves(state: char, reason: Reason) -> Leaves {
+    match state {
+        'R' => Leaves::Runnable,
+        'X' | 'Z' | 'x' => Leaves::Ended,
+        _ => Leaves::Sleeps(reason),
     }
 }
 

@@ -48,8 +48,7 @@ pub fn groups(tapes: &[Tape], groups: &[(String, u32)]) -> Vec<GroupModel> {
 impl Seen {
     fn tape(&mut self, tape: &Tape) {
         let (mut burst_ns, mut timer_ns) = (0_u64, 0);
-        let asleep =
-            tape.beats.iter().position(|beat| !matches!(beat, Beat::Run(_) | Beat::Post(_)));
+        let asleep = tape.beats.iter().position(|beat| beat.is_sleep());
         self.begins_computing += u32::from(asleep != Some(0));
         for (place, beat) in tape.beats.iter().enumerate() {
             match *beat {
@@ -57,7 +56,7 @@ impl Seen {
                     burst_ns = ns.saturating_add(burst_ns);
                     continue;
                 }
-                Beat::Post(_) => continue,
+                Beat::Post(_) | Beat::Take(_) | Beat::Yield => continue,
                 Beat::Wait(_) | Beat::Receive(_) => self.waits += 1,
                 Beat::Sleep(ns) => self.delays_ns.push(ns),
                 Beat::Until(ns) => {

@@ -94,6 +94,24 @@ pub enum What {
         /// The task.
         task: TaskIndex,
     },
+    /// A task has put bytes into a pipe or a socket of this machine.
+    Send {
+        /// The task.
+        task: TaskIndex,
+        /// The pipe, or the socket's receiving end.
+        stream: u32,
+        /// How many.
+        bytes: u32,
+    },
+    /// A task has taken bytes out.
+    Take {
+        /// The task.
+        task: TaskIndex,
+        /// As for [`What::Send`].
+        stream: u32,
+        /// How many.
+        bytes: u32,
+    },
     /// Attributes of a task changed; `None`: this one did not.
     Changed {
         /// The task.
@@ -106,8 +124,11 @@ pub enum What {
 /// Why a task stopped running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leaves {
-    /// It could have run on: preempted, or its slice was over, or it yielded.
+    /// It could have run on: preempted, or its slice was over, or it yielded and the source does
+    /// not tell.
     Runnable,
+    /// It could have run on, but let others run (`sched_yield`).
+    Yields,
     /// It sleeps, for this reason.
     Sleeps(Reason),
     /// It has ended.

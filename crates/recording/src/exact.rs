@@ -8,12 +8,15 @@
 //! handled in order of time, so each wait follows its post, and the tapes can be played to their
 //! ends under every scheduler.
 
+mod letters;
+
 use std::collections::BTreeMap;
 
 use model::Beat;
 
 use crate::event::{Event, Leaves, Reason, Recording, TaskIndex, Waker, What};
 use crate::naps::{self, Nap};
+use letters::Letters;
 
 /// What the tasks of a recording did, by their places in the recording. Beats name tasks by these
 /// places too.
@@ -48,6 +51,7 @@ pub fn scripts(recording: &Recording, keeps: impl Fn(TaskIndex) -> bool) -> Scri
     let mut writer = Writer {
         parts: tasks.map(|task| Part { keeps: keeps(task), ..Part::default() }).collect(),
         cpus: BTreeMap::new(),
+        streams: BTreeMap::new(),
         counts: Counts::default(),
     };
     recording.events.iter().for_each(|event| writer.event(event));
@@ -68,6 +72,8 @@ struct Part {
     doubtful: Vec<usize>,
     /// Its sleeps that timers ended.
     naps: Vec<Nap>,
+    /// Who ended its last sleep, until it has taken what that one sent.
+    woken_by: Option<TaskIndex>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -99,6 +105,7 @@ struct Writer {
     parts: Vec<Part>,
     /// When each CPU last changed its task, and to which one.
     cpus: BTreeMap<u32, (u64, Option<TaskIndex>)>,
+    streams: BTreeMap<u32, Letters>,
     counts: Counts,
 }
 
@@ -128,6 +135,8 @@ impl Writer {
                 self.part(child).state = State::Asleep { since_ns: 0, reason: Reason::Unknown };
                 self.end_sleep(child, Waker::Task(parent), at_ns);
             }
+            What::Send { task, stream, bytes } => self.send(task, (stream, bytes.into()), at_ns),
+            What::Take { task, stream, bytes } => self.take(task, (stream, bytes.into()), at_ns),
             What::Exit { .. } | What::Changed { .. } => {}
         }
     }
@@ -161,11 +170,23 @@ impl Writer {
             State::Unseen => at_ns,
             _ => 0,
         };
+        part.woken_by = None;
         part.state = match leaves {
-            Leaves::Runnable => State::Runnable,
+            Leaves::Runnable | Leaves::Yields => State::Runnable,
             Leaves::Sleeps(reason) => State::Asleep { since_ns: at_ns, reason },
             Leaves::Ended => State::Ended,
         };
+        if leaves == Leaves::Yields {
+            self.flush(task);
+            self.keep(task, Beat::Yield);
+        }
+    }
+
+    fn keep(&mut self, task: TaskIndex, beat: Beat) {
+        let part = self.part(task);
+        if part.keeps {
+            part.beats.push(beat);
+        }
     }
 
     fn begin(&mut self, task: TaskIndex, cpu: u32, at_ns: u64) {
@@ -217,6 +238,7 @@ impl Writer {
                     _ => Reason::Unknown,
                 };
                 part.beats.push(wait(by, reason));
+                part.woken_by = Some(by);
                 self.counts.waits += 1;
             }
             _ => self.end_sleep(task, early.waker, early.at_ns),
@@ -239,7 +261,7 @@ impl Writer {
         self.flush(task);
         let part = self.part(task);
         let State::Asleep { since_ns, reason } = part.state else { return };
-        part.state = State::Runnable;
+        (part.state, part.woken_by) = (State::Runnable, by);
         let (beat, count) = match by {
             Some(by) => (wait(by, reason), &mut self.counts.waits),
             None if is_timer(waker, reason) => {
@@ -255,14 +277,19 @@ impl Writer {
         }
     }
 
-    /// Puts a post where `by` is in its computing, and returns its place.
-    fn post(&mut self, by: TaskIndex, woken: TaskIndex, at_ns: u64) -> usize {
-        let part = self.part(by);
+    /// What a task that runs has computed so far is on its tape.
+    fn pause(&mut self, task: TaskIndex, at_ns: u64) {
+        let part = self.part(task);
         if let State::Running { since_ns, cpu } = part.state {
             part.ran_ns += at_ns - since_ns;
             part.state = State::Running { since_ns: at_ns, cpu };
         }
-        self.flush(by);
+        self.flush(task);
+    }
+
+    /// Puts a post where `by` is in its computing, and returns its place.
+    fn post(&mut self, by: TaskIndex, woken: TaskIndex, at_ns: u64) -> usize {
+        self.pause(by, at_ns);
         let part = self.part(by);
         part.beats.push(Beat::Post(woken.0));
         part.beats.len() - 1
@@ -313,7 +340,8 @@ impl Part {
         let mut doubtful = self.doubtful.iter().copied().peekable();
         for (place, beat) in self.beats.into_iter().enumerate() {
             let is_doubtful = doubtful.next_if_eq(&place).is_some();
-            let is_heard = |woken: u32| !is_doubtful && keeps[woken as usize];
+            let is_kept = |woken: u32| keeps.get(woken as usize).copied().unwrap_or(false);
+            let is_heard = |woken: u32| !is_doubtful && is_kept(woken);
             match (beats.last_mut(), beat) {
                 (_, Beat::Post(woken)) if !is_heard(woken) => {}
                 (Some(Beat::Run(sum)), Beat::Run(ns)) => *sum += ns,

@@ -82,6 +82,8 @@ impl Writer<'_> {
                 let text = format!("sched_process_exit: {}", self.fields(*task));
                 self.line(event, Some(*task), ".....", &text, out)
             }
+            // The kernel's trace has no such events.
+            What::Send { .. } | What::Take { .. } => Ok(()),
             What::Changed { task, to } => {
                 let before = &mut self.priorities[task.0 as usize];
                 *before = priority(to, Some(*before));
@@ -146,7 +148,7 @@ impl Writer<'_> {
         cpu: u32,
     ) -> String {
         let state = match leaves {
-            Leaves::Runnable => "R",
+            Leaves::Runnable | Leaves::Yields => "R",
             Leaves::Sleeps(Reason::Disk) => "D",
             Leaves::Sleeps(_) => "S",
             Leaves::Ended => "X",

@@ -108,7 +108,7 @@ fn uses(tapes: &[Tape], groups: &[(String, u32)], group_of: &[usize]) -> Vec<Gro
                 Beat::Wait(_) | Beat::Receive(_) => group.waits += 1,
                 Beat::Until(_) => group.timers += 1,
                 Beat::Sleep(_) => group.delays += 1,
-                Beat::Post(_) => {}
+                Beat::Post(_) | Beat::Take(_) | Beat::Yield => {}
             }
         }
     }
@@ -119,7 +119,7 @@ fn edges(tapes: &[Tape], groups: &[(String, u32)], group_of: &[usize]) -> Vec<Ed
     let mut wakes: BTreeMap<(usize, usize), u64> = BTreeMap::new();
     for (tape, to) in tapes.iter().zip(group_of) {
         for beat in &tape.beats {
-            if let Some(from) = beat.waits_for() {
+            if let Some(from) = beat.slept_for() {
                 *wakes.entry((group_of[from as usize], *to)).or_default() += 1;
             }
         }
@@ -186,7 +186,7 @@ impl Forward {
                             open.push(other);
                         }
                     }
-                    Beat::Wait(other) | Beat::Receive(other) => {
+                    Beat::Wait(other) | Beat::Receive(other) | Beat::Take(other) => {
                         let queue = posts.entry((other as usize, own)).or_default();
                         let Some((posted, place)) = queue.pop_front() else { break };
                         let cause = Cause::Post(other as usize, place);
@@ -197,6 +197,7 @@ impl Forward {
                         forward.not_before(own, at[own], timer, Cause::Timer);
                     }
                     Beat::Run(ns) | Beat::Sleep(ns) => forward.spend(own, at[own], ns),
+                    Beat::Yield => {}
                 }
                 at[own] += 1;
             }

@@ -115,8 +115,11 @@ impl<'a> Feeder<'a> {
                 let state = prev_state.chars().next().unwrap_or('R');
                 let next = self.named(*next, Some(*next_prio));
                 let moment = self.moment(event, *prev);
-                let switch = match sleeps_for.map(reason) {
-                    Some(reason) => Scheduling::Sleeps { out, state, next, reason },
+                let switch = match sleeps_for {
+                    Some(SleepsFor::Yield) => Scheduling::Yields { out, next },
+                    Some(sleeps_for) => {
+                        Scheduling::Sleeps { out, state, next, reason: reason(*sleeps_for) }
+                    }
                     None => Scheduling::Switch { out, state, next },
                 };
                 self.collector.event(&moment, switch);
@@ -133,6 +136,16 @@ impl<'a> Feeder<'a> {
             What::Exit { pid } => {
                 let moment = self.moment(event, *pid);
                 self.collector.event(&moment, Scheduling::Exit(self.named(*pid, None)));
+            }
+            &What::Send { pid, stream, bytes } => {
+                let task = self.named(pid, None);
+                let moment = self.moment(event, pid);
+                self.collector.event(&moment, Scheduling::Send { task, stream, bytes });
+            }
+            &What::Take { pid, stream, bytes } => {
+                let task = self.named(pid, None);
+                let moment = self.moment(event, pid);
+                self.collector.event(&moment, Scheduling::Take { task, stream, bytes });
             }
             _ => {}
         }
@@ -167,14 +180,14 @@ fn reason(sleeps_for: SleepsFor) -> Reason {
         SleepsFor::Network => Reason::Network,
         SleepsFor::Disk => Reason::Disk,
         SleepsFor::Child => Reason::Child,
-        SleepsFor::Other => Reason::Other,
+        SleepsFor::Other | SleepsFor::Yield => Reason::Other,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Waker, What as Seen};
+    use crate::event::{Leaves, Waker, What as Seen};
     use model::trace::TraceTask;
 
     fn trace(events: &[(u64, What)]) -> Trace {
@@ -222,6 +235,25 @@ mod tests {
         let groups = traced.groups();
         assert_eq!(groups[&1], "make");
         assert_eq!((groups[&2].as_str(), groups.get(&9)), ("cc", None), "without its number");
+    }
+
+    #[test]
+    fn yields_and_messages_are_those_of_the_trace() {
+        let mut yields = switch(1, "R", 2);
+        if let What::Switch { reason, .. } = &mut yields {
+            *reason = Some(SleepsFor::Yield);
+        }
+        let events = [
+            (0, yields),
+            (5, What::Send { pid: 2, stream: 4, bytes: 6 }),
+            (7, What::Take { pid: 3, stream: 4, bytes: 6 }),
+            (9, switch(2, "R", 0)),
+        ];
+        let traced = read(&trace(&events), 100, "a test", 1).expect("something ran");
+        let seen: Vec<&Seen> = traced.recording.events.iter().map(|event| &event.what).collect();
+        assert!(matches!(seen[0], Seen::Switch { leaves: Leaves::Yields, .. }), "{seen:?}");
+        assert!(matches!(seen[1], Seen::Send { stream: 4, bytes: 6, .. }), "{seen:?}");
+        assert!(matches!(seen[2], Seen::Take { stream: 4, bytes: 6, .. }), "{seen:?}");
     }
 
     #[test]

@@ -201,7 +201,7 @@ fn facts(text: &mut String, recording: &Recording, counts: &Counts) {
 fn headline(groups: &[Group], scripts: &Scripts) -> Vec<String> {
     let sleeps = |group: &Group| {
         let beats = group.tasks.iter().flat_map(|task| &scripts.beats[task.0 as usize]);
-        beats.filter(|beat| !matches!(beat, Beat::Run(_) | Beat::Post(_))).count()
+        beats.filter(|beat| beat.is_sleep()).count()
     };
     let mut busy: Vec<(usize, &Group)> =
         groups.iter().map(|group| (sleeps(group), group)).collect();

@@ -29,7 +29,7 @@ struct TextWriter<'a> {
 pub fn write(trace: &Trace, out: &mut dyn Write) -> Result<()> {
     let mut writer = TextWriter { tasks: super::tasks(trace), running: BTreeMap::new() };
     out.write_all(HEADER.as_bytes())?;
-    for event in trace.events.iter().filter(|event| !event.what.is_decision()) {
+    for event in trace.events.iter().filter(|event| event.what.has_tracepoint()) {
         writer.event(event, out)?;
     }
     if trace.lost > 0 {
@@ -83,6 +83,7 @@ impl TextWriter<'_> {
             What::Exit { pid } => {
                 format!("sched_process_exit: comm={} pid={pid} prio=120", comm(*pid))
             }
+            What::Send { .. } | What::Take { .. } => String::new(),
             What::Enqueue { .. } | What::Choose { .. } | What::Preempt { .. } => String::new(),
         }
     }

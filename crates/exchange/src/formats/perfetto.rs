@@ -105,6 +105,8 @@ impl Open {
             What::Exit { pid } => {
                 self.waiting.remove(pid);
             }
+            What::Send { pid, .. } => lines.push(instant(now, *pid, "send", what)),
+            What::Take { pid, .. } => lines.push(instant(now, *pid, "take", what)),
             What::Enqueue { pid, .. } => lines.push(instant(now, *pid, "enqueue", what)),
             What::Choose { pid, .. } => lines.push(instant(now, *pid, "choose", what)),
             What::Preempt { pid, .. } => lines.push(instant(now, *pid, "preempt", what)),

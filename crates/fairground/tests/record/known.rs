@@ -233,7 +233,9 @@ fn switches_and_wake_ups_are_as_many_as_the_probes_count() {
         // The two do not begin and end at the same instant.
         let (woken, counted) = (task.woken(|_| true), group.wakeup_latency.count);
         assert!((asleep + runnable).abs_diff(switches) <= 1, "{name}: {switches} switches");
-        assert!(woken.abs_diff(counted) <= 1, "{name}: {woken} wake-ups of {counted}");
+        // Nor has a task waited that is woken before it has left its CPU, which is rare.
+        let least = woken.saturating_sub(u64::from(TIMES) / 10);
+        assert!((least..=woken + 1).contains(&counted), "{name}: {woken} wake-ups of {counted}");
         assert!(asleep.abs_diff(group.voluntary_switches) <= 1, "{name}");
     }
 }
@@ -253,7 +255,8 @@ fn changes_of_nice_policy_and_affinity_are_noted_in_order() {
             _ => None,
         })
         .collect();
-    assert_eq!(changes.iter().find_map(|to| to.nice), Some(3));
+    let own = (&recording.tasks[changer.task.0 as usize], recording.lost_events);
+    assert_eq!(changes.iter().find_map(|to| to.nice), Some(3), "{own:?}: {changes:?}");
     let batch = |policy: model::Policy| policy.class == PolicyClass::Batch && policy.nice == 3;
     assert!(changes.iter().any(|to| to.policy.is_some_and(batch)), "{changes:?}");
     if recording.cpus > 1 {

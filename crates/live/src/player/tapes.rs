@@ -61,7 +61,7 @@ pub fn play(task: &Task) -> Flow {
                 run.semaphores[semaphore].post_to(run.mailbox(semaphore));
             }
             Beat::Wait(semaphore) => run.semaphores[semaphore as usize].wait(&control.stop)?,
-            Beat::Receive(semaphore) => {
+            Beat::Receive(semaphore) | Beat::Take(semaphore) => {
                 let semaphore = semaphore as usize;
                 run.semaphores[semaphore].receive(run.mailbox(semaphore), &control.stop)?;
             }
@@ -69,6 +69,10 @@ pub fn play(task: &Task) -> Flow {
             // Kernels disagree whether a sleep until a time that has passed is one.
             Beat::Until(ns) if now_ns() < start_ns + ns => task.sleep_until(start_ns + ns)?,
             Beat::Until(_) => {}
+            Beat::Yield => {
+                // SAFETY: no arguments.
+                unsafe { libc::sched_yield() };
+            }
         }
     }
     Ok(())

@@ -43,6 +43,10 @@ pub mod event_kind {
     pub const WAKING: u32 = 1;
     /// `sched_process_fork`.
     pub const FORK: u32 = 2;
+    /// A task has put bytes into a stream.
+    pub const SENT: u32 = 4;
+    /// A task has taken bytes out of a stream.
+    pub const TAKEN: u32 = 5;
 }
 
 /// In [`Event::detail`]: the task could have run on.
@@ -187,7 +191,7 @@ pub struct Event {
     pub kind: u32,
     /// Where.
     pub cpu: u32,
-    /// The task that stopped, the parent, or the task that wakes.
+    /// The task that stopped, the parent, the task that wakes, or the stream.
     pub prev: u32,
     /// The task that runs next, the child, or the task itself.
     pub next: u32,
@@ -195,7 +199,8 @@ pub struct Event {
     pub prev_prio: u32,
     /// The kernel's priority of `next`.
     pub next_prio: u32,
-    /// A switch: the raw state with [`PREEMPTED`]; a waking: the target CPU.
+    /// A switch: the raw state with [`PREEMPTED`]; a waking: the target CPU; a message:
+    /// its bytes.
     pub detail: u32,
     /// A switch: the exit state of `prev`; a waking: `enum record_waker`.
     pub exit_state: u32,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The probes' maps: their sizes, and mapping them into user space.
 
-use libbpf_rs::btf::types::{FuncProto, Ptr, Typedef};
+use libbpf_rs::btf::types::{Func, FuncProto, Ptr, Typedef};
 use libbpf_rs::btf::{Btf, ReferencesType};
-use libbpf_rs::{Map, MapCore, MapFlags, Object, OpenObject};
+use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, OpenObject, ProgramMut};
 
 use super::layout::{BUCKETS, MAX_GROUPS, MEASURES};
 use super::shared::SharedMap;
@@ -40,6 +40,15 @@ pub struct Use {
     pub trace: bool,
     /// Whether the kernel is one of those that `probes_older.h` is for.
     pub older: bool,
+    /// Whether a trace tells of messages. There are kernels that refuse such programs.
+    pub messages: bool,
+}
+
+impl Use {
+    /// The same for a kernel that refuses to tell of messages.
+    pub fn without_messages(self) -> Use {
+        Use { messages: false, ..self }
+    }
 }
 
 /// How the programs and maps for older kernels end.
@@ -60,7 +69,7 @@ pub fn is_older() -> bool {
 
 /// Sizes the maps, and leaves out what only a trace or another kernel needs.
 pub fn size(open: &mut OpenObject, needed: Use) -> libbpf_rs::Result<()> {
-    let Use { slots, cpus, groups, trace, older } = needed;
+    let Use { slots, cpus, groups, trace, older, messages } = needed;
     for mut map in open.maps_mut() {
         match map.name().to_str() {
             Some("tasks") => map.set_max_entries(slots as u32)?,
@@ -78,17 +87,55 @@ pub fn size(open: &mut OpenObject, needed: Use) -> libbpf_rs::Result<()> {
             _ => {}
         }
     }
-    choose(open, older, |name| trace || !name.starts_with("trace_"));
+    choose(open, (older, messages), |name| trace || !name.starts_with("trace_"));
     Ok(())
 }
 
-/// Loads the programs that are wanted and that the kernel is made for.
-pub fn choose(open: &mut OpenObject, older: bool, is_wanted: impl Fn(&str) -> bool) {
+/// Loads the programs that are wanted and that the kernel is made for: an older one, one that tells
+/// of messages.
+pub fn choose(
+    open: &mut OpenObject,
+    (older, messages): (bool, bool),
+    is_wanted: impl Fn(&str) -> bool,
+) {
     let names: Vec<String> =
         open.progs().map(|program| program.name().to_string_lossy().into_owned()).collect();
+    let kernel = Btf::from_vmlinux().ok();
     for (mut program, name) in open.progs_mut().zip(&names) {
-        program.set_autoload(is_wanted(name) && fits(name, &names, older));
+        let target = message_target(&program.section().to_string_lossy()).map(str::to_owned);
+        let has_target = target.is_none_or(|function| {
+            messages
+                && !older
+                && kernel.as_ref().is_some_and(|kernel| has_function(kernel, &function))
+        });
+        program.set_autoload(is_wanted(name) && fits(name, &names, older) && has_target);
     }
+}
+
+/// The function of the kernel at whose end a program of `messages.h` runs. A kernel that lacks it,
+/// or cannot run programs there, tells nothing of those messages.
+pub fn message_target(section: &str) -> Option<&str> {
+    section.strip_prefix("fexit/")
+}
+
+/// Whether a program tells of messages.
+pub fn tells_messages(program: &ProgramMut<'_>) -> bool {
+    message_target(&program.section().to_string_lossy()).is_some()
+}
+
+/// Attaches a program; `None` where a kernel without a place for it has the function.
+///
+/// # Errors
+/// When the kernel refuses another program.
+pub fn attach(program: &ProgramMut<'_>) -> libbpf_rs::Result<Option<Link>> {
+    match program.attach() {
+        Err(_) if tells_messages(program) => Ok(None),
+        attached => attached.map(Some),
+    }
+}
+
+fn has_function(kernel: &Btf<'_>, name: &str) -> bool {
+    kernel.type_by_name::<Func<'_>>(name).is_some()
 }
 
 /// Of a program and its namesake for older kernels, one is loaded.
@@ -146,5 +193,11 @@ mod tests {
         };
         assert_eq!(loaded(false), ["count_switch", "count_waking"]);
         assert_eq!(loaded(true), ["count_switch_older", "count_waking"]);
+    }
+
+    #[test]
+    fn only_what_tells_of_messages_may_be_missing() {
+        assert_eq!(message_target("fexit/pipe_read"), Some("pipe_read"));
+        assert_eq!(message_target("tp_btf/sched_switch"), None);
     }
 }

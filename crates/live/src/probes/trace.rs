@@ -53,10 +53,11 @@ pub fn trace(
         names.insert(event.next, comm(&event.comm));
     }
     names.entry(0).and_modify(|name| *name = "swapper".into());
+    let mut streams = BTreeMap::new();
     let tasks = names.into_iter().map(|(pid, comm)| TraceTask { pid, comm, group: group(pid) });
     Trace {
         tasks: tasks.collect(),
-        events: events.iter().map(|e| convert(e, start_ns)).collect(),
+        events: events.iter().map(|e| convert(e, start_ns, &mut streams)).collect(),
         lost,
     }
 }
@@ -66,7 +67,12 @@ fn comm(bytes: &[u8; 16]) -> String {
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
-fn convert(event: &Event, start_ns: u64) -> TraceEvent {
+/// `streams` are numbered in the order of their first messages.
+fn convert(event: &Event, start_ns: u64, streams: &mut BTreeMap<u32, u32>) -> TraceEvent {
+    let mut stream = || {
+        let next = streams.len() as u32;
+        *streams.entry(event.prev).or_insert(next)
+    };
     let what = match event.kind {
         event_kind::SWITCH => What::Switch {
             prev: event.prev,
@@ -82,6 +88,8 @@ fn convert(event: &Event, start_ns: u64) -> TraceEvent {
             let interrupt = matches!(by, Some(WokenBy::Timer | WokenBy::Device));
             What::Waking { pid, prio, target, interrupt, by }
         }
+        event_kind::SENT => What::Send { pid: event.next, stream: stream(), bytes: event.detail },
+        event_kind::TAKEN => What::Take { pid: event.next, stream: stream(), bytes: event.detail },
         event_kind::FORK => What::Fork { parent: event.prev, child: event.next },
         _ => What::Exit { pid: event.next },
     };
@@ -90,8 +98,10 @@ fn convert(event: &Event, start_ns: u64) -> TraceEvent {
 
 /// What the task sleeps for; `None` if it does not.
 fn sleeps_for(detail: u32) -> Option<SleepsFor> {
-    if matches!(detail & 0xff, leaves::RUNNABLE | leaves::ENDED) {
-        return None;
+    match detail & 0xff {
+        leaves::RUNNABLE | leaves::ENDED => return None,
+        leaves::YIELDING => return Some(SleepsFor::Yield),
+        _ => {}
     }
     Some(match sleep(detail) {
         Sleep::ForAny => SleepsFor::Any,

@@ -71,6 +71,8 @@ struct Making {
     events: Vec<Event>,
     /// The task that has a number now.
     numbers: HashMap<u32, TaskIndex>,
+    /// Streams in the order of their first messages, by the kernel's numbers.
+    streams: HashMap<u32, u32>,
     /// Who runs on each CPU; `None`: nothing was seen of the CPU yet.
     runs: HashMap<u32, Option<TaskIndex>>,
     /// Who ran when the recording began, with the CPU.
@@ -86,6 +88,7 @@ impl Making {
             known: Vec::new(),
             events: Vec::new(),
             numbers: HashMap::new(),
+            streams: HashMap::new(),
             runs: HashMap::new(),
             first: Vec::new(),
         }
@@ -104,6 +107,10 @@ impl Making {
                 if let Some(facts) = facts.get(event.other as usize) {
                     self.told(event, facts);
                 }
+            }
+            kind::SENT | kind::TAKEN => {
+                let what = self.message(event);
+                self.push(event, what);
             }
             kind::RUNNING => {
                 let task = Some(self.task(event.task));
@@ -251,6 +258,16 @@ impl Making {
         self.push(event, what);
     }
 
+    fn message(&mut self, event: &RawEvent) -> What {
+        let (task, bytes) = (self.task(event.task), event.detail);
+        let next = self.streams.len() as u32;
+        let stream = *self.streams.entry(event.other).or_insert(next);
+        match event.kind {
+            kind::SENT => What::Send { task, stream, bytes },
+            _ => What::Take { task, stream, bytes },
+        }
+    }
+
     fn told(&mut self, event: &RawEvent, facts: &TaskFacts) {
         let index = self.task(event.task);
         let now = attributes(facts, self.cpus);
@@ -288,6 +305,7 @@ fn left(detail: u32, place: usize) -> (Leaves, Doing) {
     match detail & 0xff {
         leaves::RUNNABLE => (Leaves::Runnable, Doing::Waiting),
         leaves::ENDED => (Leaves::Ended, Doing::Unseen),
+        leaves::YIELDING => (Leaves::Yields, Doing::Waiting),
         _ => {
             let sleep = reason::sleep(detail);
             let reason = match sleep {

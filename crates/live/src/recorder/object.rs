@@ -22,12 +22,19 @@ pub struct Loaded {
     pub object: Object,
     pub links: Vec<Link>,
     pub first_look: Link,
+    /// Whether it tells of messages.
+    pub messages: bool,
     pub offsets: Offsets,
     pub bss_bytes: usize,
 }
 
 /// Loads the programs and attaches them.
 pub fn load(settings: &Settings) -> Result<Loaded, String> {
+    load_for(settings, true).or_else(|_| load_for(settings, false))
+}
+
+/// There are kernels that refuse the programs that tell of messages.
+fn load_for(settings: &Settings, wants_messages: bool) -> Result<Loaded, String> {
     let listener = Listener::new();
     let because = |error: libbpf_rs::Error| {
         format!("the recorder cannot be attached: {error}; {}", warnings(&listener.text()))
@@ -38,22 +45,24 @@ pub fn load(settings: &Settings) -> Result<Loaded, String> {
     let variables = variable::variables(&btf);
     let cpus = libbpf_rs::num_possible_cpus().map_err(because)?;
     let mut open = ObjectBuilder::default().open_memory(bytes).map_err(because)?;
-    size(&mut open, settings, cpus).map_err(because)?;
+    size(&mut open, settings, cpus, wants_messages).map_err(because)?;
     constants(&mut open, &variables, settings, cpus);
     let object = open.load().map_err(|error| {
         format!("the recorder: {}", explain(&error.to_string(), &listener.text()))
     })?;
-    let (mut links, mut first_look) = (Vec::new(), None);
+    let (mut links, mut first_look, mut messages) = (Vec::new(), None, false);
     for program in object.progs_mut().filter(|program| program.autoload()) {
-        let link = program.attach().map_err(because)?;
-        if program.name() == FIRST_LOOK { first_look = Some(link) } else { links.push(link) }
+        let link = maps::attach(&program).map_err(because)?;
+        messages |= link.is_some() && maps::tells_messages(&program);
+        if program.name() == FIRST_LOOK { first_look = link } else { links.extend(link) }
     }
     let offsets = Offsets {
         recording: offset(&variables, "recording"),
         lost_events: offset(&variables, "lost_events"),
     };
     let first_look = first_look.ok_or("the recorder has no list of tasks")?;
-    Ok(Loaded { object, links, first_look, offsets, bss_bytes: maps::bss_bytes(&variables) })
+    let bss_bytes = maps::bss_bytes(&variables);
+    Ok(Loaded { object, links, first_look, messages, offsets, bss_bytes })
 }
 
 /// One slot for each task number, up to a limit of memory. A power of two.
@@ -61,7 +70,12 @@ fn slots() -> usize {
     maps::highest_number().next_power_of_two().clamp(SLOTS_LEAST, SLOTS_MOST)
 }
 
-fn size(open: &mut OpenObject, settings: &Settings, cpus: usize) -> libbpf_rs::Result<()> {
+fn size(
+    open: &mut OpenObject,
+    settings: &Settings,
+    cpus: usize,
+    messages: bool,
+) -> libbpf_rs::Result<()> {
     for mut map in open.maps_mut() {
         match map.name().to_str() {
             Some("events") => map.set_max_entries(settings.buffer_bytes)?,
@@ -70,7 +84,7 @@ fn size(open: &mut OpenObject, settings: &Settings, cpus: usize) -> libbpf_rs::R
             _ => {}
         }
     }
-    maps::choose(open, maps::is_older(), |_| true);
+    maps::choose(open, (maps::is_older(), messages), |_| true);
     Ok(())
 }
 

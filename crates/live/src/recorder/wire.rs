@@ -17,6 +17,10 @@ pub mod kind {
     pub const TASK: u16 = 4;
     /// A task runs on a CPU as the recording begins.
     pub const RUNNING: u16 = 5;
+    /// A task has put bytes into a stream.
+    pub const SENT: u16 = 6;
+    /// A task has taken bytes out of a stream.
+    pub const TAKEN: u16 = 7;
 }
 
 /// `enum record_leaves`.
@@ -34,6 +38,8 @@ pub mod leaves {
     pub const IO: u32 = 4;
     /// A thread of the kernel that has nothing to do.
     pub const IDLING: u32 = 5;
+    /// It could have run on, but lets others run.
+    pub const YIELDING: u32 = 6;
 }
 
 /// `enum record_waker`.
@@ -91,10 +97,11 @@ pub struct RawEvent {
     pub time_ns: u64,
     /// The task that leaves, the parent, or the task itself; 0: nobody that is recorded.
     pub task: u32,
-    /// The task that runs next, the waker, or the child. Of a [`kind::TASK`], once it is kept: the
-    /// place of its facts.
+    /// The task that runs next, the waker, the child, or the stream. Of a [`kind::TASK`], once it
+    /// is kept: the place of its facts.
     pub other: u32,
-    /// A switch: why the task leaves, the file, the system call; a wake-up: what woke the task.
+    /// A switch: why the task leaves, the file, the system call; a wake-up: what woke the task; a
+    /// message: its bytes.
     pub detail: u32,
     /// Where.
     pub cpu: u16,

@@ -181,3 +181,84 @@ fn equal_sleeps_are_relative() {
     let relative = beats.iter().filter(|beat| **beat == Beat::Sleep(10_000_000)).count();
     assert_eq!(relative, 5);
 }
+
+fn sent(at_ns: u64, task: u32, bytes: u32) -> Event {
+    Event { at_ns, cpu: 0, what: What::Send { task: t(task), stream: 7, bytes } }
+}
+
+fn taken(at_ns: u64, task: u32, bytes: u32) -> Event {
+    Event { at_ns, cpu: 1, what: What::Take { task: t(task), stream: 7, bytes } }
+}
+
+#[test]
+fn a_message_that_was_there_already_could_have_been_waited_for() {
+    let events = vec![
+        switch(0, 0, None, Some(0)),
+        sent(10, 0, 100),
+        sent(30, 0, 100),
+        sent(35, 0, 100),
+        switch(40, 1, None, Some(1)),
+        // The first one in two parts, the second one with the end of the first.
+        taken(50, 1, 60),
+        taken(60, 1, 140),
+        switch(70, 1, Some((1, Leaves::Ended)), None),
+        switch(80, 0, Some((0, Leaves::Ended)), None),
+    ];
+    let found = beats(events.clone(), &[true, true]);
+    // Nobody takes the third one.
+    let sender = [Beat::Run(10), Beat::Post(1), Beat::Run(20), Beat::Post(1), Beat::Run(50)];
+    assert_eq!(found[0], sender);
+    let reader = [Beat::Run(10), Beat::Take(0), Beat::Run(10), Beat::Take(0), Beat::Run(10)];
+    assert_eq!(found[1], reader);
+    let alone = beats(events, &[false, true]);
+    assert!(alone[1].iter().all(|beat| beat.other().is_none()), "{alone:?}");
+}
+
+#[test]
+fn a_message_that_ended_a_sleep_is_on_the_tape_once() {
+    let pipe = Leaves::Sleeps(Reason::Pipe);
+    let events = vec![
+        switch(0, 0, None, Some(0)),
+        switch(10, 1, Some((1, pipe)), None),
+        wake(20, 1, Waker::Task(t(0))),
+        sent(21, 0, 5),
+        sent(25, 0, 5),
+        switch(30, 1, None, Some(1)),
+        taken(40, 1, 5),
+        taken(50, 1, 5),
+        switch(60, 1, Some((1, Leaves::Ended)), None),
+    ];
+    let found = beats(events, &[true, true]);
+    assert_eq!(
+        found[0],
+        [Beat::Run(20), Beat::Post(1), Beat::Run(5), Beat::Post(1), Beat::Run(975)]
+    );
+    let expected = [Beat::Run(10), Beat::Receive(0), Beat::Run(20), Beat::Take(0), Beat::Run(10)];
+    assert_eq!(found[1], expected);
+}
+
+#[test]
+fn what_was_taken_before_it_was_told_is_nobodys() {
+    let events = vec![
+        switch(0, 0, None, Some(0)),
+        switch(0, 1, None, Some(1)),
+        taken(10, 1, 8),
+        sent(20, 0, 8),
+        sent(30, 0, 8),
+        taken(40, 1, 8),
+    ];
+    let found = beats(events, &[true, true]);
+    assert_eq!(found[0], [Beat::Run(30), Beat::Post(1), Beat::Run(970)]);
+    assert_eq!(found[1], [Beat::Run(40), Beat::Take(0), Beat::Run(960)]);
+}
+
+#[test]
+fn a_yield_is_on_the_tape() {
+    let events = vec![
+        switch(0, 0, None, Some(0)),
+        switch(10, 0, Some((0, Leaves::Yields)), Some(1)),
+        switch(30, 0, Some((1, Leaves::Runnable)), Some(0)),
+        switch(50, 0, Some((0, Leaves::Ended)), None),
+    ];
+    assert_eq!(beats(events, &[true, false])[0], [Beat::Run(10), Beat::Yield, Beat::Run(20)]);
+}

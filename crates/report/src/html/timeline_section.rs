@@ -149,6 +149,7 @@ impl SliceBuilder {
                 }
             }
             What::Exit { pid } => drop(self.waiting.remove(pid)),
+            What::Send { .. } | What::Take { .. } => {}
             What::Enqueue { .. } | What::Choose { .. } | What::Preempt { .. } => {}
         }
     }

@@ -26,6 +26,8 @@ impl Core {
                     }
                 }
                 What::Fork { .. } | What::Exit { .. } => {}
+                // It tells no messages.
+                What::Send { .. } | What::Take { .. } => {}
             }
         }
         let tasks = self.machine.all_tasks().map(|task| self.trace_task(task)).collect();

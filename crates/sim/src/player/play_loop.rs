@@ -33,6 +33,7 @@ impl Core {
                     self.advance(task);
                     return self.yield_task(cpu);
                 }
+                Flow::YieldThenAgain => return self.yield_task(cpu),
                 Flow::End if self.workload.progress[task.0 as usize].ending == Ending::Leave => {
                     return self.end_task(cpu);
                 }

@@ -91,6 +91,8 @@ pub enum Flow {
     Sleep(State),
     /// The task gives its CPU away; the step is done.
     Yield,
+    /// The task gives its CPU away; the step is called again when it runs next.
+    YieldThenAgain,
     /// The task has ended.
     End,
 }

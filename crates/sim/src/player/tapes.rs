@@ -25,6 +25,10 @@ impl Core {
                     self.next_beat(task);
                     return Flow::Again;
                 }
+                Flow::Yield => {
+                    self.next_beat(task);
+                    return Flow::YieldThenAgain;
+                }
                 other => return other,
             }
             if self.machine.clock(cpu) > self.machine.now {
@@ -49,9 +53,15 @@ impl Core {
         match beat {
             Beat::Run(ns) => self.compute(cpu, task, ns),
             Beat::Wait(semaphore) => self.take(cpu, task, semaphore as usize),
-            Beat::Receive(semaphore) => self.take_from_pipe(cpu, task, semaphore as usize),
+            Beat::Receive(semaphore) | Beat::Take(semaphore) => {
+                self.take_from_pipe(cpu, task, semaphore as usize)
+            }
             Beat::Post(semaphore) => self.post(cpu, semaphore as usize),
             Beat::Sleep(ns) => self.sleep(cpu, task, ns),
+            Beat::Yield => {
+                self.machine.charge(cpu, self.machine.costs.syscall_ns);
+                Flow::Yield
+            }
             Beat::Until(ns) => {
                 let play = &self.workload.progress[task.0 as usize];
                 let (slept, until) = (play.phase == 1, play.start_ns + ns);

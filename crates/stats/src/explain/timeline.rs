@@ -196,7 +196,7 @@ impl Reader {
                 self.now[task].sent_away = Some((number, *why));
                 self.now[task].home = None;
             }
-            What::Choose { .. } | What::Exit { .. } => {}
+            What::Choose { .. } | What::Exit { .. } | What::Send { .. } | What::Take { .. } => {}
         }
     }
 

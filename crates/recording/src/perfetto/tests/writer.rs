@@ -164,7 +164,11 @@ fn event(it: &mut Writer, entry: &Entry<'_>) {
         }
         Scheduling::Enter(_) | Scheduling::Leave => interrupt(it, entry),
         // The kernel's switch of a task to another CPU, of which the reader knows nothing.
-        Scheduling::Other => _ = it.message(491, |it| _ = it.bytes(1, b"other")),
+        // Messages are no events of the kernel, and it does not tell yields.
+        Scheduling::Other
+        | Scheduling::Yields { .. }
+        | Scheduling::Send { .. }
+        | Scheduling::Take { .. } => _ = it.message(491, |it| _ = it.bytes(1, b"other")),
     }
 }
 

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who puts bytes into a pipe or a socket of this machine, and who takes them out. It tells of
+ * sleeps that did not happen: a reader who finds its bytes there does not sleep, but would have,
+ * had it come earlier.
+ *
+ * Each program is left out where the kernel lacks its function. Their number of arguments differs
+ * from kernel to kernel, so only those are named that all have, and the kernel is asked for the
+ * result. Who includes this has a function `message`, which sends the event.
+ */
+#ifndef FAIRGROUND_MESSAGES_H
+#define FAIRGROUND_MESSAGES_H
+
+#define MSG_PEEK 2
+#define AF_INET 2
+
+/* A stream's number: two streams of one machine hardly ever share it. */
+static __always_inline u32 stream(u32 kind, u64 what)
+{
+	return (what * 0x9e3779b97f4a7c15 >> 32) + kind;
+}
+
+static __always_inline int moved(void *ctx, u32 how, u32 kind, u64 what)
+{
+	u64 result = 0;
+
+	/* An int's upper half means nothing, and no call moves 2 GiB. */
+	if (!what || bpf_get_func_ret(ctx, &result) || (s32)result <= 0)
+		return 0;
+	message(how, stream(kind, what), result);
+	return 0;
+}
+
+/* Both ends of a pipe are one file of the kernel's own file system. */
+static __always_inline u64 pipe_of(struct kiocb *iocb)
+{
+	return BPF_CORE_READ(iocb, ki_filp, f_inode, i_ino);
+}
+
+SEC("fexit/anon_pipe_write")
+int BPF_PROG(trace_anon_pipe_write, struct kiocb *iocb)
+{
+	return moved(ctx, MESSAGE_SENT, 0, pipe_of(iocb));
+}
+
+SEC("fexit/anon_pipe_read")
+int BPF_PROG(trace_anon_pipe_read, struct kiocb *iocb)
+{
+	return moved(ctx, MESSAGE_TAKEN, 0, pipe_of(iocb));
+}
+
+/* Before 6.15. */
+SEC("fexit/pipe_write")
+int BPF_PROG(trace_pipe_write, struct kiocb *iocb)
+{
+	return moved(ctx, MESSAGE_SENT, 0, pipe_of(iocb));
+}
+
+SEC("fexit/pipe_read")
+int BPF_PROG(trace_pipe_read, struct kiocb *iocb)
+{
+	return moved(ctx, MESSAGE_TAKEN, 0, pipe_of(iocb));
+}
+
+/* What is sent goes to the queue of the other end. */
+SEC("fexit/unix_stream_sendmsg")
+int BPF_PROG(trace_unix_sent, struct socket *sock)
+{
+	struct unix_sock *own = (struct unix_sock *)BPF_CORE_READ(sock, sk);
+
+	return moved(ctx, MESSAGE_SENT, 1, (u64)BPF_CORE_READ(own, peer));
+}
+
+SEC("fexit/unix_stream_recvmsg")
+int BPF_PROG(trace_unix_taken, struct socket *sock, struct msghdr *msg, u64 size, int flags)
+{
+	return flags & MSG_PEEK ? 0 : moved(ctx, MESSAGE_TAKEN, 1, (u64)BPF_CORE_READ(sock, sk));
+}
+
+/* 127.0.0.0/8, as the network has its bytes. */
+static __always_inline bool is_local(u32 address)
+{
+	return (address & 0xff) == 127;
+}
+
+/* The ports of a connection within this machine, the sender's first. */
+static __always_inline u64 connection(struct sock *sk, bool sends)
+{
+	u32 address = BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
+	u64 own = BPF_CORE_READ(sk, __sk_common.skc_num);
+	u64 other = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
+
+	if (BPF_CORE_READ(sk, __sk_common.skc_family) != AF_INET || !is_local(address))
+		return 0;
+	return sends ? own << 16 | other : other << 16 | own;
+}
+
+SEC("fexit/tcp_sendmsg")
+int BPF_PROG(trace_tcp_sent, struct sock *sk)
+{
+	return moved(ctx, MESSAGE_SENT, 2, connection(sk, true));
+}
+
+/* Before 5.19 the flags were the next argument, which cannot be told apart here. */
+SEC("fexit/tcp_recvmsg")
+int BPF_PROG(trace_tcp_taken, struct sock *sk, struct msghdr *msg, u64 size, int flags)
+{
+	return flags & MSG_PEEK ? 0 : moved(ctx, MESSAGE_TAKEN, 2, connection(sk, false));
+}
+
+#endif /* FAIRGROUND_MESSAGES_H */

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use super::*;
+
+fn fault(text: &str) -> String {
+    read(text).expect_err(text).to_string()
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let beats = vec![
+        Beat::Run(1200),
+        Beat::Post(1),
+        Beat::Wait(1),
+        Beat::Receive(1),
+        Beat::Take(1),
+        Beat::Until(TIME_NS_MAX),
+        Beat::Sleep(0),
+        Beat::Yield,
+    ];
+    let long = vec![Beat::Run(123_456_789); 100];
+    let tapes = [
+        Tape { tid: 7, name: "a game".into(), beats, line: 1 },
+        Tape { tid: 8, name: String::new(), beats: long, line: 3 },
+    ];
+    let text = write(&tapes);
+    assert!(
+        text.starts_with("task 7 a game\nr1200 p1 w1 m1 t1 u86400000000000 s0 y\ntask 8 \n"),
+        "{text}"
+    );
+    assert!(text.lines().all(|line| line.len() <= LINE_BYTES + 20), "{text}");
+    assert_eq!(read(&text).unwrap(), tapes);
+}
+
+#[test]
+fn copies_keep_to_themselves() {
+    let one = read("task 1 a\np2\ntask 2 a\nr1\ntask 3 b\nt0").expect("tapes");
+    let two = arrange(vec![one.clone(), one], &[2, 1]);
+    let expected = "task 1 a\np4\ntask 2 a\nr1\ntask 1 a\np5\ntask 2 a\nr1\n\
+                    task 3 b\nt0\ntask 3 b\nt2\n";
+    assert_eq!(write(&two), expected);
+}
+
+#[test]
+fn only_what_comes_from_outside_hurries() {
+    let mut tapes = read("task 1 a\nr300 u300 s30").expect("tapes");
+    hurry(&mut tapes, 150);
+    assert_eq!(tapes[0].beats, [Beat::Run(300), Beat::Until(200), Beat::Sleep(20)]);
+}
+
+#[test]
+fn a_name_stays_in_its_line() {
+    let tape = Tape { name: "a\nr5'''".into(), ..Tape::default() };
+    assert_eq!(write(&[tape]), "task 0 a?r5???\n");
+}
+
+#[test]
+fn what_is_no_tape_is_refused_with_its_line() {
+    assert_eq!(fault("\nr5"), "line 2: no tape has begun; write 'task TID NAME'");
+    assert_eq!(fault("task x y"), "line 1: 'x' is no thread's number; write 'task TID NAME'");
+    let beat = "is no beat; write r, w, m, t, p, u or s and a number, or y alone";
+    for word in ["r", "5", "x5", "r-1", "é5", "r5p1", "y1", "r99999999999999999999"] {
+        assert_eq!(fault(&format!("task 1 a\nr1\n{word}")), format!("line 3: '{word}' {beat}"));
+    }
+    assert!(fault("task 1 a\nr86400000000001").contains("longer than a day"));
+    assert!(fault("task 1 a\np99999999999").contains("there is no such tape"));
+    let tape = "another one of the tapes 0 … 0";
+    assert_eq!(fault("task 1 a\np1"), format!("line 1: tape 0 names tape 1; write {tape}"));
+    assert_eq!(fault("task 1 a\nw0"), format!("line 1: tape 0 names tape 0; write {tape}"));
+}
