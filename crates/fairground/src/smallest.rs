@@ -21,17 +21,7 @@ pub fn experiment(
     backend: Backend,
     kernel: Option<&Kernel>,
 ) -> Result<Experiment> {
-    let task = TaskGroup {
-        name: "task".into(),
-        count: 1,
-        repeat: Some(1),
-        delay_us: 0,
-        jitter_us: 0,
-        policy: None,
-        affinity: Vec::new(),
-        template: false,
-        steps: vec![Step::RunUs(1000)],
-    };
+    let task = TaskGroup::once("task", vec![Step::RunUs(1000)]);
     let workload = Workload { name: "load".into(), tasks: vec![task], ..Workload::default() };
     let contestant = |source: &Source| Contestant {
         name: source.name.clone(),

@@ -95,6 +95,23 @@ pub struct TaskGroup {
     pub steps: Vec<Step>,
 }
 
+impl TaskGroup {
+    /// One task that starts at the common start, anywhere, and plays its steps once.
+    pub fn once(name: impl Into<String>, steps: Vec<Step>) -> TaskGroup {
+        TaskGroup {
+            name: name.into(),
+            count: 1,
+            repeat: Some(1),
+            delay_us: 0,
+            jitter_us: 0,
+            policy: None,
+            affinity: Vec::new(),
+            template: false,
+            steps,
+        }
+    }
+}
+
 /// One thing that a task does. The meaning is the same on every backend.
 /// Locks, conditions, barriers and semaphores are created at their first use; a name is valid in
 /// the whole workload.

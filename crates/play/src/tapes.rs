@@ -154,17 +154,7 @@ mod tests {
 
     fn workload(text: &str, count: u32) -> Workload {
         let tapes = tape::Tapes(Some(text.into()));
-        let group = TaskGroup {
-            name: "g".into(),
-            count,
-            repeat: Some(1),
-            delay_us: 0,
-            jitter_us: 0,
-            policy: None,
-            affinity: Vec::new(),
-            template: false,
-            steps: vec![Step::Tape],
-        };
+        let group = TaskGroup { count, ..TaskGroup::once("g", vec![Step::Tape]) };
         let recording = Some(Recorded { tapes, ..Recorded::default() });
         Workload { tasks: vec![group], recording, ..Workload::default() }
     }

@@ -310,17 +310,7 @@ mod tests {
 
     #[test]
     fn a_workload_has_as_many_tasks_as_tapes() {
-        let group = |name: &str, step| TaskGroup {
-            name: name.into(),
-            count: 1,
-            repeat: Some(1),
-            delay_us: 0,
-            jitter_us: 0,
-            policy: None,
-            affinity: Vec::new(),
-            template: false,
-            steps: vec![step],
-        };
+        let group = |name: &str, step| TaskGroup::once(name, vec![step]);
         let tasks = vec![group("hog", Step::RunUs(1)), group("a", Step::Tape)];
         let workload = Workload { tasks, ..Workload::default() };
         let tapes = model::tape::read("task 1 a\nr5\ntask 2 a\nr5").expect("tapes");

@@ -9,17 +9,7 @@ use stats::view::survival::{IDLE_REAL_NS, IDLE_SIMULATED_NS, faults, idle_ns};
 mod common;
 
 fn group(count: u32) -> TaskGroup {
-    TaskGroup {
-        name: "hog".into(),
-        count,
-        repeat: Some(1),
-        delay_us: 0,
-        jitter_us: 0,
-        policy: None,
-        affinity: Vec::new(),
-        template: false,
-        steps: vec![Step::RunUs(1)],
-    }
+    TaskGroup { count, ..TaskGroup::once("hog", vec![Step::RunUs(1)]) }
 }
 
 /// Two tasks that have ended.

@@ -170,15 +170,5 @@ impl Scenario {
 }
 
 fn group(name: &str, delay_us: u64, steps: Vec<Step>) -> TaskGroup {
-    TaskGroup {
-        name: name.into(),
-        count: 1,
-        repeat: Some(1),
-        delay_us,
-        jitter_us: 0,
-        policy: None,
-        affinity: vec![0],
-        template: false,
-        steps,
-    }
+    TaskGroup { delay_us, affinity: vec![0], ..TaskGroup::once(name, steps) }
 }
