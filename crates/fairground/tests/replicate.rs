@@ -233,11 +233,13 @@ fn what_is_not_asked_says_how_to_ask() {
     assert!(stdout(&ran).contains("to test it: fairground replicate ./true.toml:sim"));
 }
 
-/// The home of these tests has no kernels: those of originals are named, and nothing runs.
+/// In a folder without kernels those of originals are named, and nothing runs.
 #[test]
 fn originals_need_kernels_that_somebody_has_built() {
     let bench = bench();
-    let ran = bench.run(&replicate(&["--originals", "--source", "S3", "s3-latency"])).success();
+    let asked = replicate(&["--originals", "--source", "S3", "s3-latency"]);
+    let home = bench.path("home");
+    let ran = bench.fairground(&asked).env("FAIRGROUND_HOME", home).assert().success();
     let (claims, needs) = (stdout(&ran), "needs kernels base-5.10, muqss: fairground kernel build");
     assert!(claims.contains(needs), "{claims}");
     assert!(claims.contains("only originals were asked for"), "{claims}");

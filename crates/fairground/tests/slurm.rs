@@ -124,9 +124,9 @@ fn parent(process: i32) -> Option<i32> {
     line.split_whitespace().nth(1)?.parse().ok().filter(|parent| *parent > 1)
 }
 
-/// A workload whose chunks take seconds with any build.
+/// A workload whose chunks take a second with any build.
 fn slow() -> String {
-    let duration_us = if cfg!(debug_assertions) { 200_000 } else { 4_000_000 };
+    let duration_us = if cfg!(debug_assertions) { 40_000_000 } else { 800_000_000 };
     common::TINY.replace("duration_us = 50000", &format!("duration_us = {duration_us}"))
 }
 
@@ -219,7 +219,11 @@ fn a_killed_job_and_a_killed_node_lose_nothing() {
     let bench = bench();
     let child = far(&bench, &cluster, &[]);
     let (task, _) = cluster.running("n2");
-    cluster.ask(&["scancel", "--signal=KILL", "--batch", &task]);
+    // A signal to a job whose script has not begun yet is lost.
+    eventually("its end", || {
+        cluster.ask(&["scancel", "--signal=KILL", "--batch", &task]);
+        cluster.ask(&["squeue", "-h", "-r", "-t", "RUNNING", "-j", &task]).is_empty().then_some(())
+    });
     cluster.running("n1");
     cluster.kill_node("n1");
     let said = finished(child);

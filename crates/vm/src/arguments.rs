@@ -123,9 +123,9 @@ fn processor(machine: &Machine) -> &'static str {
     }
 }
 
-/// The accelerator of a virtual clock. Its buffer for translated code, MiB, would otherwise depend on
-/// the host's memory. When it is full, all code is translated again, and what is read for that can
-/// be seen in the guest's page tables.
+/// The accelerator of a virtual clock. Its buffer for translated code, MiB, would otherwise depend
+/// on the host's memory. When it is full, all code is translated again, and what is read for that
+/// can be seen in the guest's page tables.
 const COUNTING: &str = "tcg,tb-size=256";
 
 /// With a virtual clock, one instruction takes one nanosecond, the clock of an idle machine jumps

@@ -11,6 +11,7 @@ use model::{Clock, Outcome, Provenance, Record, Trial};
 use crate::arguments;
 use crate::channel::FrameKind;
 use crate::console;
+use crate::cpus;
 use crate::qemu::{Accelerator, Output, Qemu};
 use crate::request::{Event, Resume, Setup};
 use crate::silence::Silence;
@@ -208,7 +209,7 @@ impl<'a> BootRun<'a> {
 
     /// Adds the facts that only the host knows to a record, and passes it to the caller.
     fn answer(&mut self, mut record: Record, on_event: &mut dyn FnMut(Event)) {
-        if let Some(outcome) = lacks_cpus(&record) {
+        if let Some(outcome) = cpus::lacking(&record) {
             record = Record::without_measurement(record.trial, outcome, record.provenance);
         }
         let request = self.setup.request;
@@ -333,19 +334,6 @@ impl<'a> BootRun<'a> {
     }
 }
 
-/// A kernel that started fewer CPUs than its machine has ran another trial than the one asked for.
-fn lacks_cpus(record: &Record) -> Option<Outcome> {
-    let (started, asked) = (record.provenance.cpus, record.trial.machine.cpus);
-    let reason = || {
-        format!(
-            "the kernel started {started} of the machine's {asked} CPUs: it needs CONFIG_SMP=y, \
-             CONFIG_ACPI=y and CONFIG_NR_CPUS={asked} or more"
-        )
-    };
-    let lacks = record.outcome.is_ok() && (1..asked).contains(&started);
-    lacks.then(|| Outcome::Unsupported { reason: reason() })
-}
-
 fn console_note(console: &str) -> Vec<String> {
     if console.is_empty() { Vec::new() } else { vec![format!("console: {console}")] }
 }
@@ -364,47 +352,5 @@ fn note_once(note: &str, on_event: &mut dyn FnMut(Event)) {
     static TOLD: AtomicBool = AtomicBool::new(false);
     if !TOLD.swap(true, Ordering::Relaxed) {
         on_event(Event::Note(note.to_owned()));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use model::trial::SCHEMA;
-    use model::{Backend, Contestant, Machine, SchedulerChoice, Seed, Workload};
-
-    use super::*;
-
-    fn record(asked: u32, started: u32, outcome: Outcome) -> Record {
-        let scheduler = SchedulerChoice::Kernel;
-        let trial = Trial {
-            schema: SCHEMA,
-            experiment: "cpus".into(),
-            backend: Backend::Vm,
-            contestant: Contestant { name: "kernel".into(), kernel: None, scheduler },
-            workload: Workload::default(),
-            machine: Machine { cpus: asked, ..Machine::default() },
-            seed: Seed(1),
-            block: 0,
-            boot: 0,
-            position: 0,
-            timeout_ms: 1,
-            probes: false,
-            trace: false,
-        };
-        let provenance = Provenance { cpus: started, ..Provenance::default() };
-        Record::without_measurement(trial, outcome, provenance)
-    }
-
-    #[test]
-    fn a_machine_whose_cpus_did_not_all_start_is_unsupported() {
-        let outcome = lacks_cpus(&record(4, 1, Outcome::Ok)).expect("three are missing");
-        assert_eq!(outcome.word(), "unsupported");
-        assert!(outcome.reason().starts_with("the kernel started 1 of the machine's 4 CPUs"));
-        assert!(outcome.reason().contains("CONFIG_ACPI=y and CONFIG_NR_CPUS=4"), "{outcome:?}");
-        assert_eq!(lacks_cpus(&record(4, 4, Outcome::Ok)), None);
-        // Not known, and known for another reason.
-        assert_eq!(lacks_cpus(&record(4, 0, Outcome::Ok)), None);
-        let failed = Outcome::Failed { reason: "it has ended".into() };
-        assert_eq!(lacks_cpus(&record(4, 1, failed)), None);
     }
 }

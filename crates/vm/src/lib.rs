@@ -23,6 +23,7 @@ mod boot;
 pub mod channel;
 mod console;
 mod control;
+mod cpus;
 pub mod emulator;
 pub mod guest;
 pub mod home;

@@ -39,11 +39,6 @@ fn group<'a>(played: &'a Played, name: &str) -> &'a GroupPlayed {
     played.groups.iter().find(|group| group.name == name).expect("the group")
 }
 
-fn is_root() -> bool {
-    // SAFETY: no arguments.
-    unsafe { libc::geteuid() == 0 }
-}
-
 #[test]
 fn ping_pong_passes_every_message() {
     let played = play_tasks(
@@ -333,7 +328,9 @@ fn policies_are_set_or_the_refusal_is_explained() {
     ]}));
     match result {
         Ok(played) => assert!(played.groups.iter().all(|group| group.rounds == 2), "{played:?}"),
-        Err(error) => assert!(!is_root() && error.to_string().contains("root"), "{error}"),
+        Err(error) => {
+            assert!(!crate::facts::is_root() && error.to_string().contains("root"), "{error}")
+        }
     }
 }
 
