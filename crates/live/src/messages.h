@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who puts bytes into a pipe or a socket of this machine, and who takes them out. It tells of
- * sleeps that did not happen: a reader who finds its bytes there does not sleep, but would have,
- * had it come earlier.
+ * Which tasks put bytes into a pipe or a socket of this machine, and which take them out. It tells
+ * of sleeps that did not happen: a reader that finds its bytes there does not sleep, but would
+ * have, had it come earlier.
  *
  * Each program is left out where the kernel lacks its function. Their number of arguments differs
  * from kernel to kernel, so only those are named that all have, and the kernel is asked for the
- * result. Who includes this has a function `message`, which sends the event.
+ * result. A file that includes this has a function `message`, which sends the event.
  */
 #ifndef FAIRGROUND_MESSAGES_H
 #define FAIRGROUND_MESSAGES_H

@@ -64,7 +64,10 @@ struct record_event {
 	u64 time_ns;
 	/* SWITCH: who leaves; FORK: the parent; otherwise the task. 0: nobody that is recorded. */
 	u32 task;
-	/* SWITCH: who runs from now on; WAKE: the waker; FORK: the child; SENT, TAKEN: the stream. */
+	/*
+	 * SWITCH: the task that runs from now on; WAKE: the waker; FORK: the child; SENT, TAKEN: the
+	 * stream.
+	 */
 	u32 other;
 	/*
 	 * SWITCH: leaves | file << 8 | system call << 16; WAKE: enum record_waker; SENT, TAKEN: bytes.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is in pipes and sockets, and who has put it there.
+//! What is in pipes and sockets, and which task has put it there.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use model::Beat;
 use super::Writer;
 use crate::event::TaskIndex;
 
-/// A post of which nobody knows yet whom it is for. It stays out if nobody takes it.
+/// A post whose receiver is not known yet. It is left out if no task takes the message.
 const NOBODY: TaskIndex = TaskIndex(u32::MAX);
 
 /// What was put into a stream at once.
