@@ -107,13 +107,26 @@ impl Process {
         status
     }
 
-    /// The status that `waitpid` gives, if the process has ended. After that there is nothing to
-    /// wait for or to kill.
+    /// The status that [`Process::wait`] returns, if the process has ended. It is still to be waited
+    /// for.
     pub fn ended(&self) -> Option<i32> {
-        let mut status = 0;
-        // SAFETY: the status is a local variable; the child is ours.
-        let pid = unsafe { libc::waitpid(self.pid, &mut status, libc::WNOHANG) };
-        (pid != 0).then_some(status)
+        let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        // SAFETY: the information is a local variable, for which all zeros are valid; the child is
+        // ours. What is read is there for every child that has ended.
+        unsafe {
+            let mut end: libc::siginfo_t = std::mem::zeroed();
+            let failed = libc::waitid(libc::P_PID, self.pid as libc::id_t, &mut end, how) != 0;
+            let ended = failed || end.si_pid() != 0;
+            ended.then(|| as_status(end.si_code, end.si_status()))
+        }
+    }
+}
+
+/// What waitid(2) says in the form of waitpid(2).
+fn as_status(code: i32, value: i32) -> i32 {
+    match code {
+        libc::CLD_EXITED => libc::W_EXITCODE(value, 0),
+        _ => libc::W_EXITCODE(0, value),
     }
 }
 
@@ -232,6 +245,18 @@ mod tests {
         assert!(!await_readable([Some(handle.as_fd())], Duration::from_millis(20)));
         assert_eq!(process.ended(), None);
         process.kill(libc::SIGKILL);
+        assert!(await_readable([Some(handle.as_fd())], LONG));
+        assert_eq!(process.ended().map(|status| libc::WTERMSIG(status)), Some(libc::SIGKILL));
         assert_eq!(libc::WTERMSIG(process.wait()), libc::SIGKILL);
+    }
+
+    #[test]
+    fn an_end_is_seen_before_it_is_waited_for() {
+        let _turn = turn();
+        let process = Process::fork(|| 7).expect("a process");
+        let handle = process.handle().expect("a handle");
+        assert!(await_readable([Some(handle.as_fd())], LONG));
+        assert_eq!(process.ended().map(|status| libc::WEXITSTATUS(status)), Some(7));
+        assert_eq!(libc::WEXITSTATUS(process.wait()), 7);
     }
 }

@@ -53,6 +53,12 @@ pub fn rise_above() -> Result<Previous, Errno> {
     Ok(Previous(previous))
 }
 
+/// Lowers the calling thread below everything else, as far as the kernel lets it.
+pub fn sink_below() {
+    // Going down needs no privilege; there is nothing better to do if it fails.
+    let _ = set_policy(0, &Policy { class: PolicyClass::Idle, ..Policy::default() });
+}
+
 /// A thread's earlier attributes.
 pub struct Previous(SchedAttr);
 

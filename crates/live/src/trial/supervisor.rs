@@ -15,7 +15,7 @@ use worker::{Pipe, Process};
 
 use crate::active::active;
 use crate::context::Context;
-use crate::player::attributes::rise_above;
+use crate::player::attributes::{Previous, rise_above, sink_below};
 use crate::player::busy;
 use crate::trial::{preparation, run, scheduler};
 use crate::{custody, facts};
@@ -77,23 +77,43 @@ pub(super) fn supervise_work(
         worker::caught(|| work(begins))
             .unwrap_or_else(|message| without_measurement(trial, context, defect(&message)))
     };
-    let answer = match Worker::start(&careful) {
+    let (answer, ended) = match Worker::start(&careful) {
         Ok(mut worker) => {
-            worker.run_if_due(Duration::from_millis(trial.timeout_ms), grace, look, stop)
+            let limit = Duration::from_millis(trial.timeout_ms);
+            (worker.run_if_due(limit, grace, look, stop), Some(worker.process))
         }
-        Err(why) => Err(Outcome::Failed { reason: format!("no process for the trial: {why}") }),
+        Err(why) => {
+            (Err(Outcome::Failed { reason: format!("no process for the trial: {why}") }), None)
+        }
     };
     custody::kill_leftovers();
     let left = leave_no_scheduler(trial);
-    if let Some(previous) = &above {
-        previous.restore();
-    }
+    step_down(above, ended, context.in_guest);
     let mut record = answer.unwrap_or_else(|outcome| without_measurement(trial, context, outcome));
     record.provenance.notes.extend(left);
     if record.provenance.wall_ms == 0 && !context.virtual_clock {
         record.provenance.wall_ms = began.elapsed().as_millis() as u64;
     }
     record
+}
+
+/// Waits for a worker that has ended, and gives up the high priority.
+///
+/// A worker can have ended while its last thread still removes its own entry from `/proc`, and
+/// waiting for the worker spins until that is done (`shrink_dcache_parent`). With one CPU the
+/// thread never runs below a spinning real-time task, unless the kernel keeps some time for
+/// ordinary tasks, and Project C does not. So the wait comes last, with a low priority.
+fn step_down(above: Option<Previous>, ended: Option<Process>, in_guest: bool) {
+    match &above {
+        // Nothing else runs there any more. On a busy host the lowest priority could take long.
+        Some(_) if in_guest => sink_below(),
+        Some(previous) => previous.restore(),
+        None => {}
+    }
+    ended.map(Process::wait);
+    if let Some(previous) = above {
+        previous.restore();
+    }
 }
 
 fn without_measurement(trial: &Trial, context: &Context, outcome: Outcome) -> Record {
