@@ -241,7 +241,7 @@ static inline bool reweight_eevdf(struct task_struct *p, struct fair_task *task,
 
 	if (!old || old == new)
 		return false;
-	average = avg_vruntime(cpu);
+	average = average_of(average_sums(cpu), of_cpu(currs, cpu)->vruntime);
 	lag = rescale(average - before, old, new);
 	if (era < 70000)
 		lag = lag > limit ? limit : lag < -limit ? -limit : lag;
@@ -268,8 +268,8 @@ static inline void reweight_curr(struct task_struct *p, struct fair_task *task,
 }
 
 /* The burst has become longer (`update_curr_bore`). */
-static inline void update_curr_more(struct task_struct *p, struct fair_task *task,
-				    struct running *curr, u32 cpu, u64 ran_ns)
+static inline void lengthen_burst(struct task_struct *p, struct fair_task *task,
+				  struct running *curr, u64 ran_ns)
 {
 	task = task ?: fair_task(p);
 	if (!task)
@@ -277,6 +277,22 @@ static inline void update_curr_more(struct task_struct *p, struct fair_task *tas
 	task->burst.time += ran_ns;
 	update_penalty(p, &task->burst);
 	reweight_curr(p, task, curr);
+}
+
+/* In BORE 5 the new weight counts for what has just run (`update_curr`), */
+static inline void update_curr_first(struct task_struct *p, struct fair_task *task,
+				     struct running *curr, u32 cpu, u64 ran_ns)
+{
+	if (!is_bore_6)
+		lengthen_burst(p, task, curr, ran_ns);
+}
+
+/* in BORE 6 from then on. */
+static inline void update_curr_more(struct task_struct *p, struct fair_task *task,
+				    struct running *curr, u32 cpu, u64 ran_ns)
+{
+	if (is_bore_6)
+		lengthen_burst(p, task, curr, ran_ns);
 }
 
 s32 BPF_STRUCT_OPS(bore_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)

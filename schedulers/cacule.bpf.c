@@ -40,6 +40,7 @@
 
 #include "include/fair.h"
 #include "include/lowest.h"
+#include "include/preempt.h"
 
 char _license[] SEC("license") = "GPL";
 
@@ -158,7 +159,7 @@ void BPF_STRUCT_OPS(cacule_enqueue, struct task_struct *p, u64 enq_flags)
 	s32 cpu = scx_bpf_task_cpu(p);
 	struct running *curr = of_cpu(currs, cpu);
 	struct fair_task *task = fair_task(p);
-	bool is_woken;
+	bool is_woken, preempts;
 
 	if (!task)
 		return;
@@ -167,9 +168,17 @@ void BPF_STRUCT_OPS(cacule_enqueue, struct task_struct *p, u64 enq_flags)
 		task->life.start = scx_bpf_now();
 	task->place = --curr->newest;
 	task->has_idle_policy = has_idle_policy(p);
+	if (is_woken)
+		note_other(cpu);
 	join_cpu(task, cpu, p);
+	preempts = is_woken && check_preempt_wakeup(p, task, curr);
+	/* Others that wait could have a lower score. */
+	if (preempts && !scx_bpf_dsq_nr_queued(cpu) && run_at_once(p, cpu, enq_flags)) {
+		curr->need_resched = true;
+		return;
+	}
 	scx_bpf_dsq_insert(p, cpu, SCX_SLICE_INF, enq_flags | SCX_ENQ_HEAD);
-	if (is_woken && check_preempt_wakeup(p, task, curr))
+	if (preempts)
 		resched_curr(curr, cpu);
 }
 
@@ -204,6 +213,8 @@ void BPF_STRUCT_OPS(cacule_running, struct task_struct *p)
 		return;
 	curr->start = task->life.start;
 	begin_to_run(curr, p, task, task->life.vruntime & ~YIELD_MARK);
+	if (must_choose_again(cpu))
+		resched_curr(curr, cpu);
 }
 
 void BPF_STRUCT_OPS(cacule_tick, struct task_struct *p)

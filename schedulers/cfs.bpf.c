@@ -26,6 +26,7 @@
  */
 #include <scx/common.bpf.h>
 #include "include/fair.h"
+#include "include/preempt.h"
 #include "include/scan.h"
 
 #ifndef OVERLAY
@@ -87,11 +88,22 @@ static inline s64 wakeup_gran(struct task_struct *p);
 /* The vruntime that counts as the smallest of the waiting tasks; false if none waits. */
 static inline bool first_vruntime(u32 cpu, u64 *vruntime);
 
+/* Whether a woken task that has become the next buddy is picked before all that wait. */
+static inline bool is_next(u32 cpu, u64 vruntime);
+
 #ifndef OVERLAY_TREE
 /* The first by vruntime (`rb_first_cached`). */
 static inline bool first_vruntime(u32 cpu, u64 *vruntime)
 {
 	return first_place(cpu, vruntime);
+}
+
+/* It is the first by vruntime itself. */
+static inline bool is_next(u32 cpu, u64 vruntime)
+{
+	u64 first;
+
+	return !first_place(cpu, &first) || time_before(vruntime, first);
 }
 #endif
 
@@ -265,7 +277,7 @@ static inline void enqueue_task_fair(struct task_struct *p, u64 enq_flags)
 	s32 cpu = scx_bpf_task_cpu(p);
 	struct queue *rq = of_cpu(queues, cpu);
 	struct fair_task *task = fair_task(p);
-	bool is_woken = enq_flags & SCX_ENQ_WAKEUP, is_new;
+	bool is_woken = enq_flags & SCX_ENQ_WAKEUP, is_new, preempts;
 	u64 vruntime;
 
 	if (!task)
@@ -276,9 +288,18 @@ static inline void enqueue_task_fair(struct task_struct *p, u64 enq_flags)
 	vruntime = migrate_vruntime(p->scx.dsq_vtime, task->load.cpu, cpu);
 	if (is_woken)
 		vruntime = place_woken(p, rq, vruntime);
+	if (is_woken || is_new)
+		note_other(cpu);
 	join_cpu(task, cpu, p);
+	preempts = (is_woken || is_new) && check_preempt_wakeup(p, rq, cpu, vruntime, is_new);
+	if (preempts && rq->buddies.next == p->pid && is_next(cpu, vruntime) &&
+	    run_at_once(p, cpu, enq_flags)) {
+		scx_bpf_task_set_dsq_vtime(p, vruntime);
+		rq->curr.need_resched = true;
+		return;
+	}
 	scx_bpf_dsq_insert_vtime(p, cpu, SCX_SLICE_INF, vruntime, enq_flags);
-	if ((is_woken || is_new) && check_preempt_wakeup(p, rq, cpu, vruntime, is_new))
+	if (preempts)
 		resched_curr(&rq->curr, cpu);
 }
 
@@ -328,6 +349,8 @@ static inline void set_next_task_fair(struct task_struct *p)
 		scx_bpf_task_set_dsq_vtime(p, migrate_vruntime(p->scx.dsq_vtime, task->load.cpu, cpu));
 	clear_buddies(&rq->buddies, p->pid);
 	begin_to_run(&rq->curr, p, task, p->scx.dsq_vtime);
+	if (must_choose_again(cpu))
+		resched_curr(&rq->curr, cpu);
 }
 
 /* For `ops.tick` (`task_tick_fair`). */

@@ -77,7 +77,10 @@ static u64 hrtick_expires[MAX_CPUS];
  */
 enum join { JOIN_MIGRATED, JOIN_WOKEN, JOIN_REQUEUED };
 
-/* What an overlay changes. The running task has been accounted for, and may get another weight. */
+/* What an overlay changes. The running task has run so long; its vruntime is to be brought forward. */
+static inline void update_curr_first(struct task_struct *p, struct fair_task *task,
+				     struct running *curr, u32 cpu, u64 ran_ns);
+/* The running task has been accounted for, and may get another weight. */
 static inline void update_curr_more(struct task_struct *p, struct fair_task *task,
 				    struct running *curr, u32 cpu, u64 ran_ns);
 /* How often the limit of lag is halved. */
@@ -94,6 +97,12 @@ static inline bool forces_choice(const struct fair_task *task, const struct runn
 static inline bool keeps_credit(void);
 
 #ifndef OVERLAY_FUNCTIONS
+/* Nothing. No counterpart: a place for BORE. */
+static inline void update_curr_first(struct task_struct *p, struct fair_task *task,
+				     struct running *curr, u32 cpu, u64 ran_ns)
+{
+}
+
 /* Nothing. No counterpart: a place for BORE. */
 static inline void update_curr_more(struct task_struct *p, struct fair_task *task,
 				    struct running *curr, u32 cpu, u64 ran_ns)
@@ -195,17 +204,20 @@ static __always_inline struct sums update_curr(struct task_struct *p, struct fai
 					       u32 cpu)
 {
 	struct running *curr = of_cpu(currs, cpu);
-	u64 ran = p->se.sum_exec_runtime - curr->sum_exec;
-	u64 before = curr->vruntime, now = account(curr, p);
-	struct sums sums = avg_vruntime_add(cpu, 0, curr->weight * (now - before));
-	u32 weight = curr->weight;
+	u64 ran = p->se.sum_exec_runtime - curr->sum_exec, before, now;
+	struct sums sums;
+	u32 weight;
 
 	if (ran)
+		update_curr_first(p, task, curr, cpu, ran);
+	before = curr->vruntime;
+	now = account(curr, p);
+	weight = curr->weight;
+	sums = avg_vruntime_add(cpu, 0, weight * (now - before));
+	curr->is_over = update_deadline(curr, now);
+	if (ran)
 		update_curr_more(p, task, curr, cpu, ran);
-	if (curr->weight != weight)
-		sums = average_sums(cpu);
-	update_deadline(curr, curr->vruntime);
-	return sums;
+	return curr->weight == weight ? sums : average_sums(cpu);
 }
 
 /* The limit of lag, virtual ns (`entity_lag`). */
@@ -447,11 +459,10 @@ static inline void task_tick_fair(struct task_struct *p)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
 	const struct running *curr = of_cpu(currs, cpu);
-	u64 deadline = curr->deadline;
 	bool is_over;
 
 	update_curr(p, NULL, cpu);
-	is_over = deadline != curr->deadline || did_preempt_short(curr, cpu, curr->vruntime);
+	is_over = curr->is_over || did_preempt_short(curr, cpu, curr->vruntime);
 	if (is_over && nr_queued_on(cpu) > 1)
 		scx_bpf_task_set_slice(p, 0);
 }

@@ -310,6 +310,12 @@ static inline bool first_vruntime(u32 cpu, u64 *vruntime)
 	return is_5_15 ? first_place(cpu, vruntime) : first_by_rank(cpu, vruntime);
 }
 
+/* Others that wait could have a lower value; and 5.15 has no buddies. */
+static inline bool is_next(u32 cpu, u64 vruntime)
+{
+	return !is_5_15 && !scx_bpf_dsq_nr_queued(cpu);
+}
+
 /* The CPU with the fewest tasks, counted from the waker's on (`select_task_rq_fair`). */
 static inline s32 least_crowded_cpu(const struct task_struct *p, s32 prev_cpu)
 {

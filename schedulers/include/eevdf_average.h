@@ -31,9 +31,13 @@
 	bool is_delayed; \
 	OVERLAY_TASK_FIELDS
 
-/* Deadline, slice, slice in virtual time, and until when no task preempts it. */
+/*
+ * Deadline, slice, slice in virtual time, until when no task preempts it, and whether its slice was
+ * used up when it was last accounted for.
+ */
 #define RUNNING_FIELDS \
 	u64 deadline, slice, vslice, vprot; \
+	bool is_over; \
 	OVERLAY_RUNNING_FIELDS
 
 #include "running.h"

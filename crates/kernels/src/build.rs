@@ -34,12 +34,14 @@ pub struct Order {
 /// The source of an order.
 #[derive(Clone, Debug)]
 pub enum Text {
-    /// A package with the patches of a definition, then with a file of the user's.
+    /// A package with the patches and changes of a definition, then with files of the user's.
     Package {
         /// The package.
         package: Package,
         /// Published patches.
         patches: Vec<Patch>,
+        /// The definition's own changes.
+        changes: String,
         /// The user's own.
         files: Vec<PathBuf>,
     },
@@ -67,6 +69,7 @@ impl Order {
             text: Text::Package {
                 package: definition.source.clone(),
                 patches: definition.patches.clone(),
+                changes: definition.changes.clone(),
                 files: Vec::new(),
             },
             options: definition.options.clone(),
@@ -155,24 +158,32 @@ fn open(order: &Order, site: &Site<'_>, hear: &mut Hear<'_>) -> Result<Opened> {
             changes: Vec::new(),
             patches: Vec::new(),
         }),
-        Text::Package { package, patches, files } => {
+        Text::Package { package, patches, changes: inline, files } => {
             let cache = site.home.join("patches");
             let mut texts = Vec::new();
             for patch in patches {
                 texts.push(patches::find(patch, site.downloads, &cache, hear)?);
             }
-            let own = files.iter().map(|file| patches::read(file)).collect::<Result<Vec<_>>>()?;
+            let mut own = Vec::new();
+            if !inline.is_empty() {
+                own.push((format!("the changes of {}", order.name), inline.clone()));
+            }
+            for file in files {
+                own.push((file.display().to_string(), patches::read(file)?));
+            }
             let workshop = source::open(site.home, package, hear)?;
-            let changes = changes((patches, &texts), (files, &own), &workshop.source)?;
-            let hashes = texts.iter().chain(&own).map(|text| sha256_hex(text.as_bytes()));
-            Ok(Opened { patches: hashes.collect(), workshop, changes })
+            let hashed = texts.iter().chain(own.iter().map(|(_, text)| text));
+            let hashes = hashed.map(|text| sha256_hex(text.as_bytes())).collect();
+            let changes = changes((patches, &texts), own, &workshop.source)?;
+            Ok(Opened { patches: hashes, workshop, changes })
         }
     }
 }
 
+/// Published patches with their texts, then labels and texts of what is applied as it is.
 fn changes(
     (patches, texts): (&[Patch], &[String]),
-    (files, own): (&[PathBuf], &[String]),
+    own: Vec<(String, String)>,
     tree: &Path,
 ) -> Result<Vec<Change>> {
     let mut changes = Vec::new();
@@ -180,10 +191,7 @@ fn changes(
         let text = patches::adapted(text, patch, tree)?;
         changes.push(Change { label: patch.address.clone(), text, fuzz: patch.fuzz });
     }
-    for (file, text) in files.iter().zip(own) {
-        let label = file.display().to_string();
-        changes.push(Change { label, text: text.clone(), fuzz: FUZZ });
-    }
+    changes.extend(own.into_iter().map(|(label, text)| Change { label, text, fuzz: FUZZ }));
     Ok(changes)
 }
 

@@ -21,6 +21,8 @@ pub struct Definition {
     pub source: Package,
     /// The patches, in order.
     pub patches: Vec<Patch>,
+    /// Changes of this project's own, a unified diff; empty: none.
+    pub changes: String,
     /// Lines of configuration on top of the shared ones, the base's first.
     pub options: Vec<String>,
     /// The file of `schedulers/` that it is the original of, with knobs: `bore version=50906`.
@@ -89,6 +91,8 @@ struct Written {
     #[serde(default)]
     patch: Vec<Patch>,
     #[serde(default)]
+    changes: String,
+    #[serde(default)]
     options: Vec<String>,
     original_of: String,
 }
@@ -131,6 +135,7 @@ fn of_asset(asset: &Asset) -> Result<Definition, SpecError> {
         base: written.base,
         source,
         patches: written.patch,
+        changes: written.changes,
         options: [inherited, written.options].concat(),
         original_of: written.original_of,
     })

@@ -34,6 +34,7 @@ pub fn play(workload: &Workload, options: Options) -> Result<Played, PlayError> 
     let script = Script::new(workload, options.setting)
         .map_err(|refusal| PlayError::Failed(refusal.to_string()))?;
     memory::refuse_too_much(&script)?;
+    memory::lighten_forks();
     allow_interruption();
     let system = PlayError::system;
     let run = RunState::new(script, options.busy).map_err(system("preparing the trial"))?;
