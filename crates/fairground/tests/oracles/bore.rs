@@ -247,6 +247,17 @@ fn prices() -> Vec<Oracle> {
                 printed_each(records, &wanted)
             },
         ),
+        oracle(
+            "bore 20",
+            "12 ms in which the score becomes 1 are charged by the new weight in 5.9.6, by the old \
+             one in 6.7.3; the deadline that moves with it is no used-up slice",
+            ask(&FACTS[1..]),
+            |records| {
+                let charged =
+                    |us| [("microseconds for 12 ms", us), ("score then", 1), ("used up", 0)];
+                printed_each(records, &[&charged(14_985), &charged(12_000)])
+            },
+        ),
     ]
 }
 

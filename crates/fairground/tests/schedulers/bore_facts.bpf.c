@@ -69,6 +69,30 @@ static void ask_kernel_thread(struct task_struct *p)
 	p->flags = flags;
 }
 
+/* How far the vruntime of a task of nice 0 goes in 12 ms in which its score becomes 1. */
+static void ask_charge(struct task_struct *p)
+{
+	s32 cpu = scx_bpf_task_cpu(p);
+	struct running *curr = of_cpu(currs, cpu);
+	struct fair_task *task = fair_task(p);
+
+	if (!task)
+		return;
+	begin_to_run(curr, p, task, 0);
+	avg_vruntime_add(cpu, curr->weight, 0);
+	curr->deadline = curr->slice = curr->vslice = 100 * MS;
+	task->burst.time = 8 * MS;
+	curr->sum_exec = p->se.sum_exec_runtime - 12 * MS;
+	update_curr(p, task, cpu);
+	say("microseconds for 12 ms", curr->vruntime / 1000);
+	say("score then", task->burst.score);
+	say("used up", curr->is_over);
+	avg_vruntime_add(cpu, -(s64)curr->weight, -(s64)(curr->weight * curr->vruntime));
+	curr->is_set = false;
+	load_leave(&task->load);
+	task->burst = (struct burst){};
+}
+
 void BPF_STRUCT_OPS(bore_facts_enable, struct task_struct *p)
 {
 	static bool has_asked;
@@ -87,6 +111,7 @@ void BPF_STRUCT_OPS(bore_facts_enable, struct task_struct *p)
 	ask_weight(p, "weight of nice 15, score 12", 15, 12);
 	ask_weight(p, "weight of nice -20, score 12", -20, 12);
 	ask_kernel_thread(p);
+	ask_charge(p);
 	say("slice", default_slice);
 }
 

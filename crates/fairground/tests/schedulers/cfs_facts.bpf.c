@@ -34,6 +34,11 @@ static inline bool first_vruntime(u32 cpu, u64 *vruntime)
 	return true;
 }
 
+static inline bool is_next(u32 cpu, u64 vruntime)
+{
+	return false;
+}
+
 static struct task_struct *task(s32 nice, u32 policy)
 {
 	asked.static_prio = NICE(nice);
