@@ -107,8 +107,8 @@ impl Process {
         status
     }
 
-    /// The status that [`Process::wait`] returns, if the process has ended. It is still to be waited
-    /// for.
+    /// The status that [`Process::wait`] returns, if the process has ended. It is still to be
+    /// waited for.
     pub fn ended(&self) -> Option<i32> {
         let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
         // SAFETY: the information is a local variable, for which all zeros are valid; the child is
