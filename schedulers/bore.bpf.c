@@ -287,7 +287,7 @@ static inline void update_curr_first(struct task_struct *p, struct fair_task *ta
 		lengthen_burst(p, task, curr, ran_ns);
 }
 
-/* in BORE 6 from then on. */
+/* in BORE 6 from then on (`update_curr`). */
 static inline void update_curr_more(struct task_struct *p, struct fair_task *task,
 				    struct running *curr, u32 cpu, u64 ran_ns)
 {

@@ -98,7 +98,7 @@ static inline bool first_vruntime(u32 cpu, u64 *vruntime)
 	return first_place(cpu, vruntime);
 }
 
-/* It is the first by vruntime itself. */
+/* It is the first by vruntime itself (`pick_next_entity`). */
 static inline bool is_next(u32 cpu, u64 vruntime)
 {
 	u64 first;

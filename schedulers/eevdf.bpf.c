@@ -77,7 +77,7 @@ static u64 hrtick_expires[MAX_CPUS];
  */
 enum join { JOIN_MIGRATED, JOIN_WOKEN, JOIN_REQUEUED };
 
-/* What an overlay changes. The running task has run so long; its vruntime is to be brought forward. */
+/* What an overlay changes. The running task has run so long; its vruntime is still to change. */
 static inline void update_curr_first(struct task_struct *p, struct fair_task *task,
 				     struct running *curr, u32 cpu, u64 ran_ns);
 /* The running task has been accounted for, and may get another weight. */

@@ -301,16 +301,14 @@ static __noinline bool first_by_rank(u32 cpu, u64 *vruntime)
 	return least < NO_RANK;
 }
 
-/*
- * In 6.1 CFS's tree is sorted by value, and yet its first task counts as the one with the smallest
- * vruntime; 5.15 has no tree (`rb_first_cached` in `update_min_vruntime`).
- */
+/* 6.1 takes the first by value for the one with the smallest vruntime; 5.15 has no tree
+ * (`rb_first_cached` in `update_min_vruntime`). */
 static inline bool first_vruntime(u32 cpu, u64 *vruntime)
 {
 	return is_5_15 ? first_place(cpu, vruntime) : first_by_rank(cpu, vruntime);
 }
 
-/* Others that wait could have a lower value; and 5.15 has no buddies. */
+/* If nobody else waits. 5.15 has no buddies (`pick_next_entity`). */
 static inline bool is_next(u32 cpu, u64 vruntime)
 {
 	return !is_5_15 && !scx_bpf_dsq_nr_queued(cpu);

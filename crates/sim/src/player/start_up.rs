@@ -4,7 +4,7 @@
 //! after the other, and each has run and sleeps before the next one is made.
 //!
 //! None of it is measured, but a scheduler sees all of it: the tasks' virtual times, the CPUs that
-//! they have last run on, and what they inherited are what the common start begins with.
+//! they were on last, and what they inherited are what the common start begins with.
 
 use model::Policy;
 

@@ -248,7 +248,7 @@ impl Core {
         self.machine.charge(cpu, calls + self.machine.costs.file_kib_ns * bytes / KIB);
     }
 
-    /// Pages come at their first touch. The player's reads and writes begin at the file's start, and
+    /// Pages come at their first touch. The player's reads and writes begin at the file's start;
     /// what it writes is in its program.
     fn touch(&mut self, cpu: u32, task: TaskId, file: u64, buffer: u64) {
         let touched = &mut self.workload.progress[task.0 as usize].touched;
