@@ -241,7 +241,7 @@ static inline bool reweight_eevdf(struct task_struct *p, struct fair_task *task,
 
 	if (!old || old == new)
 		return false;
-	average = average_of(average_sums(cpu), of_cpu(currs, cpu)->vruntime);
+	average = avg_vruntime(cpu);
 	lag = rescale(average - before, old, new);
 	if (era < 70000)
 		lag = lag > limit ? limit : lag < -limit ? -limit : lag;
@@ -281,7 +281,7 @@ static inline void lengthen_burst(struct task_struct *p, struct fair_task *task,
 
 /* In BORE 5 the new weight counts for what has just run (`update_curr`), */
 static inline void update_curr_first(struct task_struct *p, struct fair_task *task,
-				     struct running *curr, u32 cpu, u64 ran_ns)
+				     struct running *curr, u64 ran_ns)
 {
 	if (!is_bore_6)
 		lengthen_burst(p, task, curr, ran_ns);
@@ -289,7 +289,7 @@ static inline void update_curr_first(struct task_struct *p, struct fair_task *ta
 
 /* in BORE 6 from then on (`update_curr`). */
 static inline void update_curr_more(struct task_struct *p, struct fair_task *task,
-				    struct running *curr, u32 cpu, u64 ran_ns)
+				    struct running *curr, u64 ran_ns)
 {
 	if (is_bore_6)
 		lengthen_burst(p, task, curr, ran_ns);

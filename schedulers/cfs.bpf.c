@@ -101,9 +101,7 @@ static inline bool first_vruntime(u32 cpu, u64 *vruntime)
 /* It is the first by vruntime itself (`pick_next_entity`). */
 static inline bool is_next(u32 cpu, u64 vruntime)
 {
-	u64 first;
-
-	return !first_place(cpu, &first) || time_before(vruntime, first);
+	return is_before_all(cpu, vruntime);
 }
 #endif
 

@@ -79,10 +79,10 @@ enum join { JOIN_MIGRATED, JOIN_WOKEN, JOIN_REQUEUED };
 
 /* What an overlay changes. The running task has run so long; its vruntime is still to change. */
 static inline void update_curr_first(struct task_struct *p, struct fair_task *task,
-				     struct running *curr, u32 cpu, u64 ran_ns);
+				     struct running *curr, u64 ran_ns);
 /* The running task has been accounted for, and may get another weight. */
 static inline void update_curr_more(struct task_struct *p, struct fair_task *task,
-				    struct running *curr, u32 cpu, u64 ran_ns);
+				    struct running *curr, u64 ran_ns);
 /* How often the limit of lag is halved. */
 static inline u32 lag_shift(void);
 /* Whether a task that joins a queue has half a slice until its deadline. */
@@ -99,13 +99,13 @@ static inline bool keeps_credit(void);
 #ifndef OVERLAY_FUNCTIONS
 /* Nothing. No counterpart: a place for BORE. */
 static inline void update_curr_first(struct task_struct *p, struct fair_task *task,
-				     struct running *curr, u32 cpu, u64 ran_ns)
+				     struct running *curr, u64 ran_ns)
 {
 }
 
 /* Nothing. No counterpart: a place for BORE. */
 static inline void update_curr_more(struct task_struct *p, struct fair_task *task,
-				    struct running *curr, u32 cpu, u64 ran_ns)
+				    struct running *curr, u64 ran_ns)
 {
 }
 
@@ -209,14 +209,14 @@ static __always_inline struct sums update_curr(struct task_struct *p, struct fai
 	u32 weight;
 
 	if (ran)
-		update_curr_first(p, task, curr, cpu, ran);
+		update_curr_first(p, task, curr, ran);
 	before = curr->vruntime;
 	now = account(curr, p);
 	weight = curr->weight;
 	sums = avg_vruntime_add(cpu, 0, weight * (now - before));
 	curr->is_over = update_deadline(curr, now);
 	if (ran)
-		update_curr_more(p, task, curr, cpu, ran);
+		update_curr_more(p, task, curr, ran);
 	return curr->weight == weight ? sums : average_sums(cpu);
 }
 

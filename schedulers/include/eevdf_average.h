@@ -131,10 +131,13 @@ static inline struct sums live_sums(u32 cpu)
 	return sums_at(cpu, live_vruntime(of_cpu(currs, cpu)));
 }
 
-/* V of a CPU (`avg_vruntime`). The vruntime of the task that runs, or ran last, is near it. */
+/*
+ * V of a CPU when its running task was last accounted for (`avg_vruntime`). The vruntime of that
+ * task, or of the one that ran last, is near it.
+ */
 static inline u64 avg_vruntime(u32 cpu)
 {
-	return average_of(live_sums(cpu), of_cpu(currs, cpu)->vruntime);
+	return average_of(average_sums(cpu), of_cpu(currs, cpu)->vruntime);
 }
 
 /* Its lag, bounded in both directions (`entity_lag`). */

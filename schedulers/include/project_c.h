@@ -89,14 +89,6 @@ static inline s32 select_task_rq(struct task_struct *p, s32 prev_cpu, u64 wake_f
 	return prev_cpu;
 }
 
-/* Whether a task with this place is chosen before all that wait. */
-static inline bool is_next(s32 cpu, u64 place)
-{
-	u64 first;
-
-	return !first_place(cpu, &first) || time_before(place, first);
-}
-
 /* A woken or migrated task goes to the tail of its list; a task put back keeps its position
  * (`enqueue_task`). */
 static inline void enqueue_task(struct task_struct *p, u64 enq_flags)
@@ -114,7 +106,7 @@ static inline void enqueue_task(struct task_struct *p, u64 enq_flags)
 	}
 	task->queued_on = cpu;
 	task->has_cpu = task->is_new = false;
-	if (preempts && is_next(cpu, place) && run_at_once(p, cpu, enq_flags)) {
+	if (preempts && is_before_all(cpu, place) && run_at_once(p, cpu, enq_flags)) {
 		scx_bpf_task_set_dsq_vtime(p, place);
 		return;
 	}

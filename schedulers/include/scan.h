@@ -52,4 +52,12 @@ static inline bool first_place(u64 dsq, u64 *place)
 	return p;
 }
 
+/* Whether a task with this place comes before all of a queue. */
+static inline bool is_before_all(u64 dsq, u64 place)
+{
+	u64 first;
+
+	return !first_place(dsq, &first) || time_before(place, first);
+}
+
 #endif /* FAIRGROUND_SCAN_H */

@@ -198,6 +198,7 @@ pub fn is_option(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::build::{Order, Text};
 
     fn parsed(text: &str) -> Result<Definition, SpecError> {
         let label = "mine.toml".to_owned();
@@ -225,6 +226,15 @@ mod tests {
         assert_eq!(variant.source, base.source);
         assert!(variant.options.starts_with(&base.options));
         assert!(variant.options.len() > base.options.len());
+    }
+
+    #[test]
+    fn a_definitions_own_changes_are_in_its_order() {
+        let order = Order::of(&read("ext-6.12").unwrap());
+        let Text::Package { patches, changes, .. } = order.text else { panic!("a package") };
+        assert!(patches.is_empty() && changes.starts_with("--- a/kernel/sched/core.c\n"));
+        let order = Order::of(&read("base-6.12").unwrap());
+        assert!(matches!(order.text, Text::Package { changes, .. } if changes.is_empty()));
     }
 
     #[test]

@@ -20,9 +20,10 @@ const PIECE: u64 = 256 * 1024;
 
 const MIB: u64 = 1024 * 1024;
 
-/// Leaves out of future forks what a scheduler's file has brought into this process: the pages of
-/// its BPF maps, and free memory. A fork copies the page tables of both, so that a workload's forks
-/// would take longer under a file than under the kernel's own scheduler.
+/// Leaves out of future forks what the probes and a scheduler's file have brought into this
+/// process: the pages of their BPF maps, and free memory. A fork copies the page tables of both, so
+/// that a workload's forks would take longer, and longer still under a file than under the kernel's
+/// own scheduler.
 pub fn lighten_forks() {
     #[cfg(target_env = "gnu")]
     // SAFETY: no pointers; the allocator does so by itself at times.
@@ -204,6 +205,10 @@ fn null(task: &mut Task) -> Result<i32, End> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsFd;
+
+    use libbpf_rs::{MapHandle, MapType};
+
     use super::*;
 
     #[test]
@@ -219,6 +224,43 @@ mod tests {
     fn what_is_left_is_read_from_the_kernels_facts() {
         let facts = "MemTotal:       24689672 kB\nMemAvailable:   23019 kB\n";
         assert_eq!((left_bytes(facts), left_bytes("MemTotal: 5 kB")), (Some(23_571_456), None));
+    }
+
+    /// The number of BPF maps that a process has mapped.
+    fn mapped_maps(pid: libc::pid_t) -> usize {
+        let maps = fs::read_to_string(format!("/proc/{pid}/maps")).expect("mappings");
+        maps.lines().filter(|line| line.ends_with(":bpf-map")).count()
+    }
+
+    #[test]
+    fn a_forked_process_has_no_bpf_maps() {
+        let flags = libbpf_sys::BPF_F_MMAPABLE;
+        let options = libbpf_sys::bpf_map_create_opts {
+            sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
+            map_flags: flags,
+            ..Default::default()
+        };
+        let map = MapHandle::create(MapType::Array, Some("forks"), 4, 4096, 1, &options);
+        let Ok(map) = map else { return println!("skipped: BPF maps need a privilege") };
+        let (access, fd) = (libc::PROT_READ | libc::PROT_WRITE, map.as_fd().as_raw_fd());
+        // SAFETY: a new mapping, where the kernel likes.
+        let page = unsafe { libc::mmap(ptr::null_mut(), 4096, access, libc::MAP_SHARED, fd, 0) };
+        assert!(page != libc::MAP_FAILED && mapped_maps(std::process::id() as i32) > 0);
+        lighten_forks();
+        // SAFETY: the child only waits for its end.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // SAFETY: no pointers.
+            unsafe { libc::pause() };
+        }
+        let inherited = mapped_maps(child);
+        // SAFETY: the child is ours, and no status is asked for; the mapping is ours, too.
+        unsafe {
+            libc::kill(child, libc::SIGKILL);
+            libc::waitpid(child, ptr::null_mut(), 0);
+            libc::munmap(page, 4096);
+        }
+        assert_eq!(inherited, 0);
     }
 
     #[test]

@@ -104,15 +104,17 @@ pub(super) fn supervise_work(
 /// thread never runs below a spinning real-time task, unless the kernel keeps some time for
 /// ordinary tasks, and Project C does not. So the wait comes last, with a low priority.
 fn step_down(above: Option<Previous>, ended: Option<Process>, in_guest: bool) {
-    match &above {
-        // Nothing else runs there any more. On a busy host the lowest priority could take long.
-        Some(_) if in_guest => sink_below(),
-        Some(previous) => previous.restore(),
-        None => {}
+    // Nothing else runs in a guest any more. On a busy host the lowest priority could take long.
+    let sinks = in_guest && above.is_some();
+    let restore = || above.iter().for_each(Previous::restore);
+    if sinks {
+        sink_below()
+    } else {
+        restore()
     }
     ended.map(Process::wait);
-    if let Some(previous) = above {
-        previous.restore();
+    if sinks {
+        restore();
     }
 }
 
