@@ -102,6 +102,24 @@ fn is_default_fill(ns: &u64) -> bool {
     *ns == DEFAULT_FILL_KIB_NS
 }
 
+const DEFAULT_THREAD_NS: u64 = 15_000;
+
+fn is_default_thread(ns: &u64) -> bool {
+    *ns == DEFAULT_THREAD_NS
+}
+
+const DEFAULT_THREAD_START_NS: u64 = 10_000;
+
+fn is_default_thread_start(ns: &u64) -> bool {
+    *ns == DEFAULT_THREAD_START_NS
+}
+
+const DEFAULT_TOUCH_NS: u64 = 500;
+
+fn is_default_touch(ns: &u64) -> bool {
+    *ns == DEFAULT_TOUCH_NS
+}
+
 /// What work costs in the simulator, in nanoseconds of CPU time unless noted. A measured
 /// table comes from the VM; the defaults are a usual server core's order of magnitude.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,6 +169,13 @@ pub struct Costs {
     pub exec_ns: u64,
     /// The end of a thread.
     pub exit_ns: u64,
+    /// Making a thread, on the CPU of the one that makes it. Tasks are made before the common
+    /// start.
+    #[serde(skip_serializing_if = "is_default_thread")]
+    pub thread_ns: u64,
+    /// A new thread's way to the common start: it touches its stack and names itself.
+    #[serde(skip_serializing_if = "is_default_thread_start")]
+    pub thread_start_ns: u64,
     /// A forked process's first steps: it copies the pages that it touches.
     pub process_start_ns: u64,
     /// The end of a forked process: its memory is freed.
@@ -171,6 +196,10 @@ pub struct Costs {
     pub copy_kib_ns: u64,
     /// Copying one KiB to or from a file in memory, page lookup included.
     pub file_kib_ns: u64,
+    /// The first touch of a page of a task's file, or of the buffer that it reads a file into: the
+    /// kernel allocates the page and clears it.
+    #[serde(skip_serializing_if = "is_default_touch")]
+    pub touch_ns: u64,
     /// Writing one KiB to memory, to a buffer that fits into the last-level cache.
     #[serde(skip_serializing_if = "is_default_fill")]
     pub fill_kib_ns: u64,
@@ -205,6 +234,8 @@ impl Costs {
         fork_ns: 0,
         exec_ns: 0,
         exit_ns: 0,
+        thread_ns: 0,
+        thread_start_ns: 0,
         process_start_ns: 0,
         process_end_ns: 0,
         step_ns: 0,
@@ -215,6 +246,7 @@ impl Costs {
         page_ns: 0,
         copy_kib_ns: 0,
         file_kib_ns: 0,
+        touch_ns: 0,
         fill_kib_ns: 0,
         disk_access_ns: 0,
         disk_kib_ns: 0,
@@ -249,6 +281,8 @@ impl Default for Costs {
             fork_ns: 40_000,
             exec_ns: 300_000,
             exit_ns: 20_000,
+            thread_ns: DEFAULT_THREAD_NS,
+            thread_start_ns: DEFAULT_THREAD_START_NS,
             process_start_ns: 30_000,
             process_end_ns: 30_000,
             step_ns: 20,
@@ -259,6 +293,7 @@ impl Default for Costs {
             page_ns: 300,
             copy_kib_ns: 100,
             file_kib_ns: 150,
+            touch_ns: DEFAULT_TOUCH_NS,
             fill_kib_ns: DEFAULT_FILL_KIB_NS,
             disk_access_ns: 80_000,
             disk_kib_ns: 500,

@@ -43,14 +43,13 @@ pub fn without(trial: &Trial, outcome: Outcome) -> Record {
 impl Core {
     /// Loads the scheduler, plays the workload, and unloads the scheduler.
     pub fn perform_trial(&mut self, ops: Option<Rc<dyn Ops>>) -> Outcome {
-        let main = self.add_main();
+        self.add_main();
         if let Some(ops) = ops {
             self.load(ops);
         }
         let is_refused = self.ext.exit().is_some();
         if !is_refused {
-            self.create_tasks(main);
-            self.start_time();
+            self.start_main();
             self.run();
         }
         self.close_measurement();

@@ -36,7 +36,7 @@ use stats::number::least_squares;
 
 /// The costs that the witnesses show, by their names in machine files. The last one shows only on
 /// several CPUs.
-const SEEN: [&str; 26] = [
+const SEEN: [&str; 27] = [
     "schedule_ns",
     "context_switch_ns",
     "wakeup_ns",
@@ -55,6 +55,7 @@ const SEEN: [&str; 26] = [
     "page_ns",
     "copy_kib_ns",
     "file_kib_ns",
+    "touch_ns",
     "fork_ns",
     "exec_ns",
     "exit_ns",

@@ -9,7 +9,7 @@ use model::{Record, TaskGroup};
 const SAMPLES_MIN: u64 = 20;
 
 /// The distributions whose medians costs explain.
-const WAITS: [&str; 3] = ["wakeup_latency_ns", "timer_lateness_ns", "turnaiteration_ns"];
+const WAITS: [&str; 3] = ["wakeup_latency_ns", "timer_lateness_ns", "turnaround_ns"];
 
 /// Every time, ns, by a name that is the same for the same trial on every backend.
 pub fn times(records: &[Record]) -> BTreeMap<String, f64> {

@@ -103,7 +103,16 @@ impl Events {
         self.made += 1;
         // Multiplicative hashing by the seed: a different, repeatable order for each seed.
         let chance = self.made.wrapping_mul(self.seed) >> 13 & ((1 << (64 - MADE_BITS)) - 1);
-        let order = chance << MADE_BITS | self.made;
+        self.add(time, chance << MADE_BITS | self.made, kind, index, generation);
+    }
+
+    /// Adds one that comes after all others of the same time.
+    pub fn push_last(&mut self, time: u64, kind: EventKind, index: u32, generation: u32) {
+        self.add(time, u64::MAX, kind, index, generation);
+    }
+
+    #[inline]
+    fn add(&mut self, time: u64, order: u64, kind: EventKind, index: u32, generation: u32) {
         let event = Event { time, order, index, generation, next: 0, kind };
         if !self.near.insert(event) {
             self.far.push(event);
@@ -181,6 +190,17 @@ mod tests {
             }
         }
         assert!(waiting.is_empty() && left <= 300);
+    }
+
+    #[test]
+    fn the_last_one_is_last_for_every_seed() {
+        for seed in 0..50 {
+            let mut events = Events::new(seed);
+            events.push_last(7, EventKind::End, 9, 0);
+            (0..9).for_each(|index| events.push(7, EventKind::Wake, index, 0));
+            let last = std::iter::from_fn(|| events.pop()).last();
+            assert_eq!(last.map(|event| event.index), Some(9));
+        }
     }
 
     #[test]

@@ -52,6 +52,11 @@ impl Core {
         core.add_idle_tasks();
         Ok(core)
     }
+
+    /// Whether the common start has been.
+    pub fn has_begun(&self) -> bool {
+        self.workload.start_ns > 0
+    }
 }
 
 /// A scheduler's table of callbacks. Meaning, arguments and defaults are those of

@@ -43,3 +43,10 @@ impl Default for Stat {
         }
     }
 }
+
+impl Stat {
+    /// Begins to count at this time.
+    pub fn restart(&mut self, now_ns: u64) {
+        *self = Stat { last_cpu: self.last_cpu, runs_since: now_ns, ..Stat::default() };
+    }
+}

@@ -10,6 +10,9 @@ use super::task::{Class, NewTask, State, Task, class_of, policy_number, prio_of,
 use super::{Core, TaskId};
 use crate::flags::{PF_IDLE, PF_KTHREAD, SLICE_DFL};
 
+/// Fairground's own: the main task, the one that makes the others, and one that plays no part.
+const OWN_TASKS: usize = 3;
+
 impl MachineState {
     /// Adds a task with its block of memory.
     fn add_task(&mut self, new: &NewTask) -> TaskId {
@@ -136,7 +139,7 @@ impl Core {
     pub(crate) fn reserve_tasks(&mut self) {
         let starting: usize =
             self.workload.groups().iter().map(|group| group.starts_ns.len()).sum();
-        let tasks = self.machine.topology.cpus as usize + 1 + starting;
+        let tasks = self.machine.topology.cpus as usize + OWN_TASKS + starting;
         self.machine.tasks.reserve_exact(tasks);
         self.machine.stats.reserve_exact(tasks);
         self.ext.reserve_tasks(tasks);

@@ -32,7 +32,7 @@ impl Core {
             stat.ran_ns += end_ns.saturating_sub(stat.runs_since);
             let (group, since_ns) = (self.machine.tasks[current.0 as usize].group, stat.runs_since);
             if current.0 != cpu && self.workload.groups().len() > group as usize {
-                self.recorder.series.runs_at_end(since_ns, end_ns);
+                self.recorder.runs_at_end(since_ns, end_ns);
             }
         }
         for task in self.machine.all_tasks() {
@@ -52,7 +52,7 @@ impl Core {
             return;
         }
         if this.state == State::Runnable && !running {
-            self.recorder.series.waited(self.machine.stats[index].runnable_at, end_ns);
+            self.recorder.waits_at_end(self.machine.stats[index].runnable_at, end_ns);
         }
         if this.state != State::Dead {
             let tally = &mut self.recorder.groups[this.group as usize];
@@ -73,9 +73,14 @@ impl Core {
             self.measure_group(&mut measured, number, sums);
         }
         self.measure_all(&mut measured);
-        measured.series = self.recorder.series.series(self.machine.now, self.machine.topology.cpus);
+        measured.series = self.recorder.series.series(self.run_ns(), self.machine.topology.cpus);
         measured.sort();
         measured
+    }
+
+    /// From the common start to now.
+    fn run_ns(&self) -> u64 {
+        self.machine.now.saturating_sub(self.workload.start_ns)
     }
 
     fn add_task_to(&self, sums: &mut TaskSums, task: TaskId) {
@@ -93,9 +98,8 @@ impl Core {
         let name = group.name.as_str();
         let cpu_ns: u64 = tasks.cpu_ns.iter().sum();
         let system_ns = cpu_ns.saturating_sub(tasks.user_ns);
-        let seconds = self.machine.now as f64 / 1e9;
-        let share =
-            cpu_ns as f64 / (self.machine.now as f64 * f64::from(self.machine.topology.cpus));
+        let (run_ns, cpus) = (self.run_ns() as f64, f64::from(self.machine.topology.cpus));
+        let (seconds, share) = (run_ns / 1e9, cpu_ns as f64 / (run_ns * cpus));
         let rate = tally.rounds as f64 / seconds;
         let mut add = |metric: &str, value: f64| {
             measured.metrics.push(match value.is_finite() {
@@ -140,7 +144,7 @@ impl Core {
             self.workload.groups().iter().map(|group| group.name.as_str()).collect();
         sums::add_all(measured, &groups);
         if self.workload.groups().iter().any(|group| group.finite) {
-            let done = self.recorder.last_end.filter(|_| self.workload.finite_tasks_ended());
+            let done = self.recorder.completion_ns().filter(|_| self.workload.finite_tasks_ended());
             measured.metrics.push(match done {
                 Some(end_ns) => Metric::number("completion_ns", ALL, end_ns as f64),
                 None => Metric::missing("completion_ns", ALL, "finite tasks were still running"),

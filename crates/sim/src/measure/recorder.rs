@@ -4,6 +4,7 @@
 use model::Histogram;
 use model::histogram::SUB_BUCKETS;
 use model::series;
+use model::trace::TraceEvent;
 
 use super::trace_log::TraceLog;
 use crate::core::task::Task;
@@ -124,6 +125,8 @@ impl play::Tally for GroupTally {
 
 /// All counters of a trial.
 pub struct Recorder {
+    /// The common start. Series and traces count from there.
+    start_ns: u64,
     /// By the groups' numbers.
     pub groups: Vec<GroupTally>,
     /// The groups' tasks over time.
@@ -141,6 +144,7 @@ impl Recorder {
     /// Empty counters.
     pub fn new(groups: usize, trace: bool) -> Recorder {
         Recorder {
+            start_ns: 0,
             groups: vec![GroupTally::default(); groups],
             series: series::Counts::default(),
             last_end: None,
@@ -150,6 +154,45 @@ impl Recorder {
         }
     }
 
+    /// The common start: what was counted before is forgotten.
+    pub(crate) fn restart(&mut self, start_ns: u64) {
+        for tally in &mut self.groups {
+            *tally = GroupTally { tasks: tally.tasks, ..GroupTally::default() };
+        }
+        (self.start_ns, self.series, self.switches) = (start_ns, series::Counts::default(), 0);
+        self.trace = self.trace.take().map(|_| TraceLog::default());
+    }
+
+    /// A time as series have it.
+    #[inline]
+    fn since_start(&self, time_ns: u64) -> u64 {
+        time_ns.saturating_sub(self.start_ns)
+    }
+
+    /// When the last finite task ended, from the common start.
+    pub(crate) fn completion_ns(&self) -> Option<u64> {
+        self.last_end.map(|end_ns| self.since_start(end_ns))
+    }
+
+    /// The trace with times from the common start.
+    pub(crate) fn take_events(&mut self) -> Option<Vec<TraceEvent>> {
+        let mut events = self.trace.take()?.events;
+        for event in &mut events {
+            event.time_ns = self.since_start(event.time_ns);
+        }
+        Some(events)
+    }
+
+    /// A task still waits for a CPU when the trial ends.
+    pub(crate) fn waits_at_end(&mut self, from_ns: u64, end_ns: u64) {
+        self.series.waited(self.since_start(from_ns), self.since_start(end_ns));
+    }
+
+    /// A task still runs when the trial ends.
+    pub(crate) fn runs_at_end(&mut self, from_ns: u64, end_ns: u64) {
+        self.series.runs_at_end(self.since_start(from_ns), self.since_start(end_ns));
+    }
+
     /// A wait for a CPU has ended.
     #[inline]
     pub(crate) fn delay(&mut self, group: u32, from_ns: u64, to_ns: u64, longest: &mut u64) {
@@ -157,7 +200,7 @@ impl Recorder {
         *longest = (*longest).max(ns);
         if let Some(tally) = self.groups.get_mut(group as usize) {
             tally.delay.record(ns);
-            self.series.waited(from_ns, to_ns);
+            self.series.waited(self.since_start(from_ns), self.since_start(to_ns));
         }
     }
 
@@ -165,7 +208,7 @@ impl Recorder {
     #[inline]
     pub(crate) fn ran(&mut self, group: u32, from_ns: u64, to_ns: u64) {
         if (group as usize) < self.groups.len() {
-            self.series.ran(from_ns, to_ns);
+            self.series.ran(self.since_start(from_ns), self.since_start(to_ns));
         }
     }
 
@@ -191,7 +234,7 @@ impl Recorder {
     }
 
     pub(crate) fn fork(&mut self, time_ns: u64, cpu: u32, parent: i32, child: i32) {
-        self.series.forked(time_ns);
+        self.series.forked(self.since_start(time_ns));
         if let Some(trace) = &mut self.trace {
             trace.fork(time_ns, cpu, parent as u32, child as u32);
         }

@@ -9,7 +9,7 @@ use crate::core::{Core, TaskId};
 impl Core {
     /// The finished trace, in order of time.
     pub(crate) fn finish_trace(&mut self) -> Option<Trace> {
-        let mut events = self.recorder.trace.take()?.events;
+        let mut events = self.recorder.take_events()?;
         events.sort_by_key(|event| event.time_ns);
         for event in &mut events {
             match &mut event.what {

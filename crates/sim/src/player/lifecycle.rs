@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How tasks begin and end: the start of the workload, `fork`, `exit`, `wait`.
+//! How tasks begin and end: `fork`, `exit`, `wait`.
 
 use model::Policy;
 use play::{Op, TimerState};
 
-use super::progress::{Ending, Flow, Gate, Progress};
-use crate::core::events::EventKind;
+use super::progress::{Ending, Flow, Progress};
 use crate::core::mask::CpuMask;
 use crate::core::memory::{get, put};
 use crate::core::task::{NewTask, State};
@@ -13,59 +12,6 @@ use crate::core::{Core, TaskId};
 use crate::flags::{ENQ_MOVE, PF_EXITING, PF_FORKNOEXEC, WAKE_SYNC};
 
 impl Core {
-    /// Makes every task that starts by itself, and lets it wait for the common start.
-    ///
-    /// DIVERGES: real threads have run a little before the common start (to set their own
-    /// attributes), so their virtual times differ a little then; these begin spread over their
-    /// CPUs, one after the other.
-    pub(crate) fn create_tasks(&mut self, main: TaskId) {
-        for group in 0..self.workload.script.groups.len() {
-            for number in 0..self.workload.script.groups[group].starts_ns.len() {
-                self.create_one(main, group, number);
-            }
-        }
-        // Without a duration the trial's time limit holds for virtual time, as it does on a real
-        // kernel.
-        match self.workload.script.duration_ns {
-            Some(end) => self.machine.events.push(end, EventKind::End, 0, 0),
-            None => self.machine.events.push(self.workload.time_limit_ns, EventKind::End, 0, 1),
-        }
-    }
-
-    fn create_one(&mut self, main: TaskId, group: usize, number: usize) {
-        let start_ns = self.workload.script.groups[group].starts_ns[number];
-        let mask = self.mask_of(&self.workload.script.groups[group].affinity.clone());
-        let cpu = self.first_cpu(mask, self.workload.live_tasks);
-        let pid = self.take_pid();
-        let tgid = self.pid(main);
-        let policy = self.workload.script.groups[group].policy;
-        // The main task forks it, so it inherits from the main task.
-        let idle = std::mem::replace(&mut self.machine.cpu_mut(0).curr, main);
-        let task = self.make(main, group, (pid, tgid), cpu, Policy::default(), 0);
-        self.machine.cpu_mut(0).curr = idle;
-        self.machine.task_mut(task).state = State::Sleeping;
-        if policy != Policy::default() && !self.set_policy(task, policy) {
-            self.refuse(task, "the kernel's admission control refuses its deadline policy");
-        }
-        if mask != 0 {
-            self.set_affinity(task, mask);
-        }
-        self.begin(task, group, number as u32, start_ns);
-        self.workload.progress[task.0 as usize].gate = Gate::Closed;
-        self.wait_for_first_post(task);
-        self.workload.live_finite += u32::from(self.workload.script.groups[group].finite);
-    }
-
-    /// The CPU of a group's task: tasks begin on one CPU of the set after the other.
-    fn first_cpu(&self, mask: u32, tasks_before: u32) -> u32 {
-        if mask == 0 {
-            return tasks_before % self.machine.topology.cpus;
-        }
-        let allowed = &self.machine.masks[mask as usize];
-        let place = tasks_before % allowed.count().max(1);
-        allowed.iter().nth(place as usize).unwrap_or(0)
-    }
-
     pub(crate) fn take_pid(&mut self) -> i32 {
         self.workload.next_pid += 1;
         self.workload.next_pid - 1
@@ -75,23 +21,22 @@ impl Core {
         &mut self,
         parent: TaskId,
         group: usize,
-        (pid, tgid): (i32, i32),
+        pid: i32,
         cpu: u32,
         policy: Policy,
         mask: u32,
     ) -> TaskId {
         // A forked task has its parent's name until it gives itself its own.
-        let namesake = if pid == tgid { self.group_of(parent) } else { group };
-        let comm = self.workload.script.groups[namesake].name.clone();
+        let comm = self.workload.script.groups[self.group_of(parent)].name.clone();
         let new = NewTask {
             pid,
-            tgid,
+            tgid: pid,
             comm: &comm,
             policy,
             mask,
             parent: Some(parent),
             cpu,
-            flags: if pid == tgid { PF_FORKNOEXEC } else { 0 },
+            flags: PF_FORKNOEXEC,
             group: group as u32,
         };
         self.new_task(&new)
@@ -101,7 +46,7 @@ impl Core {
         self.workload.progress[task.0 as usize].group as usize
     }
 
-    fn begin(&mut self, task: TaskId, group: usize, number: u32, start_ns: u64) {
+    pub(super) fn begin(&mut self, task: TaskId, group: usize, number: u32, start_ns: u64) {
         let timers = self.workload.script.groups[group].timers.len();
         self.workload.progress[task.0 as usize] = Progress {
             group: group as u32,
@@ -162,7 +107,7 @@ impl Core {
         self.workload.objects.forked[group] += 1;
         let pid = self.take_pid();
         let (policy, mask) = (self.machine.task(task).policy, self.machine.task(task).mask);
-        let child = self.make(task, group, (pid, pid), cpu, policy, mask);
+        let child = self.make(task, group, pid, cpu, policy, mask);
         self.begin(child, group, number, start_ns);
         let play = &mut self.workload.progress[child.0 as usize];
         (play.parent, play.unprepared) = (Some(task), true);
@@ -291,11 +236,12 @@ impl Core {
     }
 
     fn count_end(&mut self, task: TaskId, clock: u64) {
+        let common_end_ns = self.workload.end_ns();
         let play = &mut self.workload.progress[task.0 as usize];
         let group = &self.workload.script.groups[play.group as usize];
         let tally = &mut self.recorder.groups[play.group as usize];
         let forked = play.parent.is_some();
-        let end = if forked { None } else { self.workload.script.duration_ns };
+        let end = if forked { None } else { common_end_ns };
         for (timer, &plan) in play.timers.iter_mut().zip(&group.timers) {
             timer.finish(plan, clock, end, play.steps, tally);
         }

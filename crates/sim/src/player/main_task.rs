@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Fairground's main task, as the live player has it: it wakes all tasks at one instant, sleeps at
-//! a priority above theirs, and ends the trial.
+//! Fairground's main task, as the live player has it: it lets the tasks be made, wakes all of them
+//! at one instant, sleeps at a priority above theirs, and ends the trial.
 //!
 //! Its work is part of what is measured on a real kernel: the common start is a series of wake-ups
 //! on one CPU, and the end preempts the task that runs there.
@@ -8,19 +8,21 @@
 use model::{Costs, Policy, PolicyClass};
 use play::LAB_PRIORITY;
 
-use super::progress::{Gate, Progress};
+use super::progress::Gate;
 use super::workload_state::MainWork;
 use crate::core::task::{NewTask, State};
 use crate::core::{Core, TaskId};
-use crate::measure::recorder::Recorder;
 
 /// System calls between the main task's wake-up and the end of the trial: it empties its eventfd,
 /// looks for an interruption, and reads the clock.
 const CALLS_BEFORE_END: u64 = 2;
 
+/// How long it sleeps until the task that has made the others has gone.
+const UNTIL_GONE_NS: u64 = 50_000;
+
 impl Core {
     /// Makes the main task.
-    pub(crate) fn add_main(&mut self) -> TaskId {
+    pub(crate) fn add_main(&mut self) {
         let pid = self.take_pid();
         let new = NewTask {
             pid,
@@ -35,28 +37,37 @@ impl Core {
         };
         self.workload.main = self.new_task(&new);
         self.machine.task_mut(self.workload.main).state = State::Sleeping;
-        self.workload.progress[self.workload.main.0 as usize] =
-            Progress { group: u32::MAX, ..Progress::default() };
-        self.workload.main
+        self.workload.progress[self.workload.main.0 as usize].group = u32::MAX;
     }
 
-    /// Gives the main task its priority and its CPU; time begins. What was before does not count.
-    pub(crate) fn start_time(&mut self) {
+    /// Gives the main task its priority and its CPU; time begins.
+    ///
+    /// DIVERGES: on a real kernel it may be on any CPU. Where CPUs are alike, that is a name.
+    pub(crate) fn start_main(&mut self) {
         let costs = std::mem::replace(&mut self.machine.costs, Costs::FREE);
-        let nobody = Recorder::new(self.workload.script.groups.len(), false);
-        let recorder = std::mem::replace(&mut self.recorder, nobody);
         let policy =
             Policy { class: PolicyClass::Fifo, priority: LAB_PRIORITY, ..Policy::default() };
         self.set_policy(self.workload.main, policy);
         self.machine.this_cpu = 0;
         self.wake(self.workload.main, 0);
         self.settle(0);
-        (self.machine.costs, self.recorder) = (costs, recorder);
+        self.machine.costs = costs;
     }
 
     /// The main task runs.
     pub(crate) fn run_main(&mut self, cpu: u32) {
         match self.workload.main_work {
+            MainWork::Making => {
+                self.workload.main_work = MainWork::Joining;
+                self.make_starter();
+                self.schedule(cpu, Some(State::Sleeping));
+            }
+            MainWork::Joining => {
+                self.workload.main_work = MainWork::Starting;
+                let until = self.machine.clock(cpu) + UNTIL_GONE_NS;
+                self.sleep_for_timer(cpu, self.workload.main, until);
+                self.schedule(cpu, Some(State::Sleeping));
+            }
             MainWork::Starting | MainWork::StartingLate => self.open_gate(cpu),
             MainWork::Ending => {
                 self.machine.charge(cpu, self.machine.costs.syscall_ns * CALLS_BEFORE_END);
@@ -70,6 +81,7 @@ impl Core {
     fn open_gate(&mut self, cpu: u32) {
         let late = std::mem::take(&mut self.workload.main_work) == MainWork::StartingLate;
         self.workload.main_work = MainWork::Ending;
+        self.begin_measurement();
         self.machine.charge(cpu, self.machine.costs.syscall_ns);
         let mut waiting: Vec<TaskId> = self
             .machine

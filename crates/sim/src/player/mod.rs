@@ -4,7 +4,8 @@
 //! Read in this order: `workload_state` is its state, with each task's `progress` and what tasks
 //! share, `objects`; `play_loop` goes through the operations; `steps` and `synchronization` say
 //! what each does, `tapes` what recorded tasks do, `spans` how long they take; `lifecycle` forks
-//! and ends tasks; `main_task` starts all and ends the trial; `outlast` asks whether the scheduler
+//! and ends tasks; `start_up` makes the first ones and brings them to the gate; `main_task` starts
+//! all and ends the trial; `outlast` asks whether the scheduler
 //! has forgotten a task.
 
 pub(crate) mod lifecycle;
@@ -14,6 +15,7 @@ mod outlast;
 pub(crate) mod play_loop;
 pub(crate) mod progress;
 mod spans;
+pub(crate) mod start_up;
 pub(crate) mod steps;
 mod synchronization;
 pub(crate) mod tapes;

@@ -20,6 +20,9 @@ impl Core {
         }
         let this = self.machine.task_mut(task);
         (this.work_left, this.until) = (0, 0);
+        if self.workload.starter.task == Some(task) {
+            return self.run_starter(cpu, task);
+        }
         while !self.interrupted(cpu) {
             match self.step(cpu, task) {
                 Flow::Next => self.advance(task),
@@ -56,8 +59,10 @@ impl Core {
     }
 
     fn step(&mut self, cpu: u32, task: TaskId) -> Flow {
-        if self.workload.progress[task.0 as usize].gate != Gate::Passed {
-            return self.pass_gate(cpu, task);
+        match self.workload.progress[task.0 as usize].gate {
+            Gate::Passed => {}
+            Gate::Made | Gate::Ready => return self.go_to_gate(cpu, task),
+            Gate::Closed | Gate::Delayed => return self.pass_gate(cpu, task),
         }
         if self.workload.progress[task.0 as usize].unprepared {
             return self.prepare(task);
@@ -81,7 +86,7 @@ impl Core {
             return Flow::Again;
         }
         self.machine.charge(cpu, self.machine.costs.syscall_ns * CALLS_AT_START);
-        if start_ns == 0 {
+        if start_ns == self.workload.start_ns {
             return Flow::Again;
         }
         self.workload.progress[task.0 as usize].gate = Gate::Delayed;
@@ -94,7 +99,7 @@ impl Core {
 
     fn op(&self, task: TaskId) -> Option<Op> {
         let play = &self.workload.progress[task.0 as usize];
-        self.workload.script.groups[play.group as usize].ops.get(play.at).copied()
+        self.workload.script.groups.get(play.group as usize)?.ops.get(play.at).copied()
     }
 
     /// The step is done.

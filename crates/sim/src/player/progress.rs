@@ -32,7 +32,7 @@ pub struct Progress {
     pub left: u64,
     /// The member that a message goes to.
     pub member: u32,
-    /// Its start after the common start, nanoseconds.
+    /// Its start, ns of virtual time; until the common start, how long after that it will be.
     pub start_ns: u64,
     /// The task that forked it.
     pub parent: Option<TaskId>,
@@ -46,13 +46,28 @@ pub struct Progress {
     pub gate: Gate,
     /// Where it is in its tape, if it plays one.
     pub tape: TapeProgress,
+    /// How far it has touched its file and the buffer for reads, bytes.
+    pub touched: (u64, u64),
     /// It was made by `fork`, and has still to give itself its template's attributes.
     pub unprepared: bool,
+}
+
+impl Progress {
+    /// The common start is at this time, and the task has used this much CPU time before.
+    pub fn start_at(&mut self, start_ns: u64, cpu_ns: u64) {
+        self.start_ns = self.start_ns.saturating_add(start_ns);
+        self.timers.fill(TimerState::new(self.start_ns));
+        self.tape.start(cpu_ns);
+    }
 }
 
 /// What a task does before its first step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Gate {
+    /// It has just been made.
+    Made,
+    /// It has its attributes.
+    Ready,
     /// It has not been woken for the common start.
     Closed,
     /// It sleeps until its own start.

@@ -10,8 +10,11 @@ use crate::core::{Core, TaskId};
 use crate::flags::WAKE_SYNC;
 
 const KIB: u64 = 1024;
+const PAGE: u64 = 4 * KIB;
 /// Bytes that the player reads or writes in one system call.
 const FILE_PIECE: u64 = 16 * KIB;
+/// The length of a new file; reads of more begin at its start again.
+const FILE_BYTES: u64 = 64 * KIB;
 
 impl Core {
     /// Performs the task's current operation, or continues it.
@@ -37,6 +40,7 @@ impl Core {
             Op::Write { bytes, sync } => self.write(cpu, task, bytes, sync),
             Op::Read(bytes) => {
                 self.file_cost(cpu, bytes);
+                self.touch(cpu, task, bytes, bytes.min(FILE_PIECE));
                 Flow::Next
             }
             Op::Fill { bytes, .. } => {
@@ -244,12 +248,26 @@ impl Core {
         self.machine.charge(cpu, calls + self.machine.costs.file_kib_ns * bytes / KIB);
     }
 
+    /// Pages come at their first touch. The player's reads and writes begin at the file's start;
+    /// what it writes is in its program.
+    fn touch(&mut self, cpu: u32, task: TaskId, file: u64, buffer: u64) {
+        let touched = &mut self.workload.progress[task.0 as usize].touched;
+        let new = |more: u64, before: &mut u64| {
+            let pages = more.div_ceil(PAGE).saturating_sub(before.div_ceil(PAGE));
+            *before = more.max(*before);
+            pages
+        };
+        let pages = new(file.min(FILE_BYTES), &mut touched.0) + new(buffer, &mut touched.1);
+        self.machine.charge(cpu, self.machine.costs.touch_ns * pages);
+    }
+
     /// With `sync` the task waits until the disk has served everybody before it, and then it.
     fn write(&mut self, cpu: u32, task: TaskId, bytes: u64, sync: bool) -> Flow {
         if *self.phase(task) == 1 {
             return Flow::Next;
         }
         self.file_cost(cpu, bytes);
+        self.touch(cpu, task, bytes, 0);
         if !sync {
             return Flow::Next;
         }

@@ -15,6 +15,13 @@ pub struct TapeProgress {
     due_ns: u64,
 }
 
+impl TapeProgress {
+    /// The task has used this much CPU time before the common start.
+    pub fn start(&mut self, cpu_ns: u64) {
+        self.due_ns = cpu_ns;
+    }
+}
+
 impl Core {
     /// Plays beats up to one that takes time.
     pub(super) fn tape(&mut self, cpu: u32, task: TaskId) -> Flow {

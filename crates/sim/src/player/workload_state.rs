@@ -8,14 +8,19 @@ use play::{Group, Script, Setting};
 
 use super::objects::Objects;
 use super::progress::{Ending, Progress};
+use super::start_up::Starter;
 use crate::core::task_id::{NO_TASK, TaskId};
 use crate::measure::recorder::GroupTally;
 
 /// What the main task does next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MainWork {
-    /// Start all.
+    /// Start the task that makes all others.
     #[default]
+    Making,
+    /// Let that one go.
+    Joining,
+    /// Start all.
     Starting,
     /// Start all, although the time is over already, and end the trial.
     StartingLate,
@@ -32,6 +37,10 @@ pub struct WorkloadState {
     /// The task that starts and ends the trial.
     pub(super) main: TaskId,
     pub(super) main_work: MainWork,
+    /// The task that makes the others.
+    pub(super) starter: Starter,
+    /// The common start, ns of virtual time; 0 before.
+    pub(crate) start_ns: u64,
     pub(super) next_pid: i32,
     pub(super) live_finite: u32,
     pub(super) live_tasks: u32,
@@ -58,7 +67,9 @@ impl WorkloadState {
             objects: Objects::new(&script),
             progress: Vec::new(),
             main: TaskId(NO_TASK),
-            main_work: MainWork::Starting,
+            main_work: MainWork::default(),
+            starter: Starter::default(),
+            start_ns: 0,
             next_pid: FIRST_PID,
             live_finite: 0,
             live_tasks: 0,
@@ -94,6 +105,11 @@ impl WorkloadState {
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
         self.over
+    }
+
+    /// The end of the trial, if it has a duration, ns of virtual time.
+    pub(crate) fn end_ns(&self) -> Option<u64> {
+        self.script.duration_ns.map(|duration_ns| self.start_ns.saturating_add(duration_ns))
     }
 
     /// Whether every finite task has ended.

@@ -35,7 +35,9 @@ void BPF_STRUCT_OPS(tasks_running, struct task_struct *p)
 	u64 *count = bpf_task_storage_get(&seen, p, 0, 0);
 
 	runs++;
-	CHECK(0, count && !(*count)++ == (p->nvcsw + p->nivcsw == 0));
+	/* A task that ends leaves its group, and begins to run again without a switch. */
+	if (!(p->flags & PF_EXITING))
+		CHECK(0, count && !(*count)++ == (p->nvcsw + p->nivcsw == 0));
 	CHECK(1, p->static_prio == 120 && p->scx.weight == 100 && p->nr_cpus_allowed == 2);
 	CHECK(2, bpf_cpumask_test_cpu(1, p->cpus_ptr) && bpf_cpumask_weight(&p->cpus_mask) == 2);
 	CHECK(3, bpf_get_smp_processor_id() == scx_bpf_task_cpu(p));

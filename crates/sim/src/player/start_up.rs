@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How the workload's tasks come to the gate, as the live player brings them there: the main task
+//! starts a task, the starter; it sleeps for a while, as a shell would; then it makes one task
+//! after the other, and each has run and sleeps before the next one is made.
+//!
+//! None of it is measured, but a scheduler sees all of it: the tasks' virtual times, the CPUs that
+//! they were on last, and what they inherited are what the common start begins with.
+
+use model::Policy;
+
+use super::progress::{Ending, Flow, Gate};
+use crate::core::events::EventKind;
+use crate::core::task::{NewTask, State};
+use crate::core::{Core, TaskId};
+
+/// How often the starter sleeps before it makes the first task, and how long.
+const SLEEPS: u32 = 32;
+const SLEEP_NS: u64 = 1_000_000;
+/// How long it sleeps after it has made one.
+const WAY_TO_GATE_NS: u64 = 500_000;
+/// How long it sleeps if that was too short.
+const PAUSE_NS: u64 = 50_000;
+/// System calls with which it looks whether a task sleeps: it opens, reads and closes a file.
+const CALLS_TO_LOOK: u64 = 3;
+/// Process numbers before those of the main task and of the workload.
+const STARTER_PID: i32 = 998;
+const EXTRA_PID: i32 = 999;
+
+/// A group and a number in it.
+type Place = (usize, usize);
+
+/// What the starter does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// It has slept so many times.
+    Sleep(u32),
+    /// It makes this task; the time that this costs has passed.
+    Make(Place),
+    /// It waits until that one sleeps at the gate.
+    Await(Place),
+    /// It makes a task that plays no part, so that none that does is the newest.
+    MakeExtra,
+    /// It waits until that one has gone.
+    AwaitExtra,
+}
+
+/// The starter.
+pub struct Starter {
+    /// Its task, while it lives.
+    pub(super) task: Option<TaskId>,
+    /// The task that was made last.
+    last: Option<TaskId>,
+    step: Step,
+}
+
+impl Default for Starter {
+    fn default() -> Starter {
+        Starter { task: None, last: None, step: Step::Sleep(0) }
+    }
+}
+
+impl Core {
+    /// Makes the starter, on the main task's CPU, and wakes it.
+    pub(super) fn make_starter(&mut self) {
+        let starter = self.make_thread(STARTER_PID, u32::MAX);
+        self.workload.starter.task = Some(starter);
+        self.wake_new(starter);
+    }
+
+    /// A thread of the player, on the CPU and with the name of the one that makes it.
+    fn make_thread(&mut self, pid: i32, group: u32) -> TaskId {
+        let main = self.workload.main;
+        let task = self.new_task(&NewTask {
+            pid,
+            tgid: self.pid(main),
+            comm: "fairground",
+            policy: Policy::default(),
+            mask: 0,
+            parent: Some(main),
+            cpu: self.machine.this_cpu,
+            flags: 0,
+            group,
+        });
+        self.workload.progress[task.0 as usize].group = group;
+        self.workload.starter.last = Some(task);
+        task
+    }
+
+    /// The starter runs.
+    pub(super) fn run_starter(&mut self, cpu: u32, task: TaskId) {
+        let flow = match self.workload.starter.step {
+            Step::Sleep(SLEEPS) => self.make_next(cpu, (0, 0)),
+            Step::Sleep(times) => self.nap(cpu, task, SLEEP_NS, Step::Sleep(times + 1)),
+            Step::Make(place) => {
+                self.create_one(place);
+                self.nap(cpu, task, WAY_TO_GATE_NS, Step::Await(place))
+            }
+            Step::Await((group, number)) => match self.last_is(cpu, State::Sleeping) {
+                true => self.make_next(cpu, (group, number + 1)),
+                false => self.nap(cpu, task, PAUSE_NS, Step::Await((group, number))),
+            },
+            Step::MakeExtra => {
+                self.create_extra();
+                self.nap(cpu, task, WAY_TO_GATE_NS, Step::AwaitExtra)
+            }
+            Step::AwaitExtra => match self.last_is(cpu, State::Dead) {
+                true => self.end_starter(cpu, task),
+                false => self.nap(cpu, task, PAUSE_NS, Step::AwaitExtra),
+            },
+        };
+        match flow {
+            Flow::Sleep(state) => self.schedule(cpu, Some(state)),
+            _ => self.machine.resume(cpu),
+        }
+    }
+
+    fn end_starter(&mut self, cpu: u32, task: TaskId) -> Flow {
+        self.workload.starter.task = None;
+        self.workload.progress[task.0 as usize].ending = Ending::TidyUp;
+        self.machine.charge(cpu, self.machine.costs.exit_ns);
+        self.wake(self.workload.main, 0);
+        Flow::Again
+    }
+
+    fn nap(&mut self, cpu: u32, task: TaskId, ns: u64, then: Step) -> Flow {
+        self.workload.starter.step = then;
+        let until = self.machine.clock(cpu) + ns;
+        self.sleep_for_timer(cpu, task, until)
+    }
+
+    /// The time passes that it costs to make the next task.
+    fn make_next(&mut self, cpu: u32, (group, number): Place) -> Flow {
+        let groups = &self.workload.script.groups;
+        let has = |group: usize, number| number < groups[group].starts_ns.len();
+        let place = match group < groups.len() && has(group, number) {
+            true => Some((group, number)),
+            false => (group + 1..groups.len()).find(|&next| has(next, 0)).map(|next| (next, 0)),
+        };
+        self.workload.starter.step = place.map_or(Step::MakeExtra, Step::Make);
+        self.machine.charge(cpu, self.machine.costs.thread_ns);
+        Flow::Again
+    }
+
+    /// Looks whether the task that was made last is where it should be.
+    fn last_is(&mut self, cpu: u32, state: State) -> bool {
+        self.machine.charge(cpu, self.machine.costs.syscall_ns * CALLS_TO_LOOK);
+        let last = self.workload.starter.last;
+        last.is_none_or(|task| self.machine.task(task).state == state)
+    }
+
+    fn create_one(&mut self, (group, number): Place) {
+        let pid = self.take_pid();
+        let task = self.make_thread(pid, group as u32);
+        let delay_ns = self.workload.script.groups[group].starts_ns[number];
+        self.begin(task, group, number as u32, delay_ns);
+        self.workload.progress[task.0 as usize].gate = Gate::Made;
+        self.workload.live_finite += u32::from(self.workload.script.groups[group].finite);
+        self.machine.task_mut(task).work_left = self.machine.costs.thread_start_ns;
+        self.wake_new(task);
+    }
+
+    fn create_extra(&mut self) {
+        let task = self.make_thread(EXTRA_PID, u32::MAX);
+        self.workload.progress[task.0 as usize].ending = Ending::TidyUp;
+        self.machine.task_mut(task).work_left = self.machine.costs.thread_start_ns;
+        self.wake_new(task);
+    }
+
+    /// A new task gives itself its name and its attributes, then it sleeps at the gate.
+    pub(super) fn go_to_gate(&mut self, cpu: u32, task: TaskId) -> Flow {
+        let play = &mut self.workload.progress[task.0 as usize];
+        if std::mem::replace(&mut play.gate, Gate::Closed) == Gate::Ready {
+            self.machine.charge(cpu, self.machine.costs.syscall_ns);
+            self.wait_for_first_post(task);
+            return Flow::Sleep(State::Sleeping);
+        }
+        play.gate = Gate::Ready;
+        let group = &self.workload.script.groups[play.group as usize];
+        let (name, policy, cpus) = (group.name.clone(), group.policy, group.affinity.clone());
+        self.machine.set_comm(task, &name);
+        if policy != Policy::default() && !self.set_policy(task, policy) {
+            self.refuse(task, "the kernel's admission control refuses its deadline policy");
+        }
+        if !cpus.is_empty() {
+            // It may have to leave this CPU immediately.
+            let mask = self.mask_of(&cpus);
+            self.set_affinity(task, mask);
+        }
+        Flow::Again
+    }
+
+    /// The common start: only what comes after it counts.
+    pub(super) fn begin_measurement(&mut self) {
+        let start_ns = self.machine.clock(self.machine.this_cpu);
+        self.workload.start_ns = start_ns;
+        self.recorder.restart(start_ns);
+        for task in self.machine.all_tasks() {
+            self.machine.stats[task.0 as usize].restart(start_ns);
+            let cpu_ns = self.machine.task(task).cpu_ns;
+            self.workload.progress[task.0 as usize].start_at(start_ns, cpu_ns);
+        }
+        // Without a duration the trial's time limit holds for virtual time, as it does on a real
+        // kernel.
+        let (end_ns, is_limit) = match self.workload.end_ns() {
+            Some(end_ns) => (end_ns, 0),
+            None => (start_ns.saturating_add(self.workload.time_limit_ns), 1),
+        };
+        // What happens at that time still counts.
+        self.machine.events.push_last(end_ns, EventKind::End, 0, is_limit);
+    }
+}
