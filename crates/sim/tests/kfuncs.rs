@@ -227,10 +227,11 @@ fn a_direct_dispatch_to_another_cpu_is_moved_there_after_the_wake_up() {
         "select_cpu a 0x8",
         "runnable a 0x100009",
         "enqueue a 0x100009",
+        "dispatch idle",
         // It waits there until the one who has woken it sleeps.
         "running a @0",
     ];
-    assert_eq!(log[..4], expected, "{log:#?}");
+    assert_eq!(log[..5], expected, "{log:#?}");
 }
 
 #[test]

@@ -187,24 +187,24 @@ fn a_nice_change_goes_out_and_in_again() {
 
 #[test]
 fn an_affinity_change_moves_the_running_task() {
-    let steps = json!([{"run_us": 5}, {"affinity": [1]}, {"run_us": 5}]);
+    let steps = json!([{"run_us": 5}, {"affinity": [0]}, {"run_us": 5}]);
     let log = Tracer::default().log_of(&trial(2, 3, once(steps)), "running");
     check(
         &log,
         &[
-            "running task @0",
-            // The other CPU was told of the task too late.
+            "running task @1",
             "dispatch idle",
+            "update_idle 0 true",
             "stopping task false",
             "quiescent task 0x20000000a",
             "set_cpumask task 1",
             "runnable task 0x100000000000000a",
-            "running task @0",
+            "running task @1",
             "stopping task true",
             "enqueue task 0x40000",
         ],
     );
-    assert!(log.contains(&"running task @1".to_owned()));
+    assert!(log.contains(&"running task @0".to_owned()));
 }
 
 #[test]

@@ -165,15 +165,15 @@ fn the_earliest_deadline_runs_first_and_preempts() {
         1,
         30,
         json!([
-            job("a", 0, 3_000, deadline(3, 30)),
-            job("b", 0, 3_000, deadline(3, 20)),
-            job("c", 0, 3_000, deadline(3, 25)),
-            job("d", 1_000, 2_000, deadline(3, 15))
+            job("a", 1_000, 3_000, deadline(3, 30)),
+            job("b", 1_000, 3_000, deadline(3, 20)),
+            job("c", 1_000, 3_000, deadline(3, 25)),
+            job("d", 2_000, 2_000, deadline(3, 15))
         ]),
     ));
     let first = ["d", "b", "c", "a"].map(|name| pieces(&record, name)[0].0);
-    assert_eq!(first[0], 1);
-    assert_eq!(["b", "c", "a"].map(|name| pieces(&record, name).last().unwrap().1), [5, 8, 11]);
+    assert_eq!(first[0], 2);
+    assert_eq!(["b", "c", "a"].map(|name| pieces(&record, name).last().unwrap().1), [6, 9, 12]);
 }
 
 #[test]

@@ -68,7 +68,8 @@ impl Core {
                 self.sleep_for_timer(cpu, self.workload.main, until);
                 self.schedule(cpu, Some(State::Sleeping));
             }
-            MainWork::Starting | MainWork::StartingLate => self.open_gate(cpu),
+            MainWork::Starting => self.open_gate(cpu),
+            MainWork::Waking => self.wake_next(cpu),
             MainWork::Ending => {
                 self.machine.charge(cpu, self.machine.costs.syscall_ns * CALLS_BEFORE_END);
                 self.machine.now = self.machine.clock(cpu);
@@ -77,10 +78,9 @@ impl Core {
         }
     }
 
-    /// Wakes all tasks, real-time ones first, as a futex does; then sleeps until the end.
+    /// Begins to wake all tasks, real-time ones first, as a futex does.
     fn open_gate(&mut self, cpu: u32) {
-        let late = std::mem::take(&mut self.workload.main_work) == MainWork::StartingLate;
-        self.workload.main_work = MainWork::Ending;
+        self.workload.main_work = MainWork::Waking;
         self.begin_measurement();
         self.machine.charge(cpu, self.machine.costs.syscall_ns);
         let mut waiting: Vec<TaskId> = self
@@ -89,15 +89,31 @@ impl Core {
             .filter(|task| self.workload.progress[task.0 as usize].gate == Gate::Closed)
             .collect();
         waiting.sort_by_key(|&task| self.machine.task(task).prio.min(100));
-        for task in waiting {
-            self.wake(task, 0);
+        waiting.reverse();
+        self.workload.at_gate = waiting;
+        self.machine.resume(cpu);
+    }
+
+    /// Wakes one task. The time for that passes before the next one, so that other CPUs see each
+    /// wake-up when it happens.
+    fn wake_next(&mut self, cpu: u32) {
+        match self.workload.at_gate.pop() {
+            Some(task) => {
+                self.wake(task, 0);
+                self.machine.resume(cpu);
+            }
+            None => self.sleep_until_end(cpu),
         }
+    }
+
+    fn sleep_until_end(&mut self, cpu: u32) {
+        self.workload.main_work = MainWork::Ending;
         self.machine.charge(cpu, self.machine.costs.syscall_ns);
         self.schedule(cpu, Some(State::Sleeping));
         // While it sleeps until the end, it does not count as a real-time task: with none, the
         // simulator skips the real-time classes.
         self.machine.leave_real_time(self.workload.main);
-        if late {
+        if self.workload.is_late {
             self.call_main();
         }
     }
@@ -107,8 +123,8 @@ impl Core {
         if self.machine.task(self.workload.main).state == State::Sleeping {
             self.machine.join_real_time(self.workload.main);
             self.wake(self.workload.main, 0);
-        } else if self.workload.main_work == MainWork::Starting {
-            self.workload.main_work = MainWork::StartingLate;
+        } else if matches!(self.workload.main_work, MainWork::Starting | MainWork::Waking) {
+            self.workload.is_late = true;
         }
     }
 

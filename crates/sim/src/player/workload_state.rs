@@ -22,8 +22,8 @@ pub enum MainWork {
     Joining,
     /// Start all.
     Starting,
-    /// Start all, although the time is over already, and end the trial.
-    StartingLate,
+    /// Wake the next one.
+    Waking,
     /// End the trial.
     Ending,
 }
@@ -37,6 +37,10 @@ pub struct WorkloadState {
     /// The task that starts and ends the trial.
     pub(super) main: TaskId,
     pub(super) main_work: MainWork,
+    /// The tasks that it has yet to wake, the next one last.
+    pub(super) at_gate: Vec<TaskId>,
+    /// Whether the time is over before it has woken all.
+    pub(super) is_late: bool,
     /// The task that makes the others.
     pub(super) starter: Starter,
     /// The common start, ns of virtual time; 0 before.
@@ -68,6 +72,8 @@ impl WorkloadState {
             progress: Vec::new(),
             main: TaskId(NO_TASK),
             main_work: MainWork::default(),
+            at_gate: Vec::new(),
+            is_late: false,
             starter: Starter::default(),
             start_ns: 0,
             next_pid: FIRST_PID,
