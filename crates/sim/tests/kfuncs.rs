@@ -143,7 +143,7 @@ fn a_timer_gives_slices_finer_than_the_tick() {
         core.timer_start(timer, 250_000);
     };
     let kick = |plain: &Plain, core: &mut Core, timer: u32| {
-        plain.count.set(plain.count.get() + u64::from(core.has_begun()));
+        plain.count.set(plain.count.get() + 1);
         core.kick_cpu(0, KICK_PREEMPT);
         core.timer_start(timer, 250_000);
     };
@@ -175,7 +175,7 @@ fn idle_selection_prefers_the_previous_cpu_and_then_whole_cores() {
     let log = tracer.log_of(&trial, "select_cpu");
     // CPU 0's sibling is busy, so the first whole core after the cursor is taken.
     let running: Vec<&String> = log.iter().filter(|line| line.starts_with("running a")).collect();
-    assert_eq!(running.last().unwrap().as_str(), "running a @3", "{log:#?}");
+    assert_eq!(running.last().unwrap().as_str(), "running a @2", "{log:#?}");
 }
 
 #[test]
@@ -216,22 +216,22 @@ fn one_shared_queue_hurts_on_a_large_machine() {
 #[test]
 fn a_direct_dispatch_to_another_cpu_is_moved_there_after_the_wake_up() {
     let away: fn(&mut Core, TaskId) = |core, task| {
-        // The task has come to the common start on CPU 1.
-        let cpu = if core.has_begun() { 0 } else { 1 };
-        core.dsq_insert(task, DSQ_LOCAL_ON | cpu, 5 * MS, 0);
+        core.dsq_insert(task, DSQ_LOCAL_ON | 1, 5 * MS, 0);
     };
     let tracer = Tracer { misdeed: Some(away), ..Tracer::default() };
     let tasks = json!([{"name": "a", "repeat": 1, "steps": [{"run_us": 200}]}]);
     let log = tracer.log_of(&trial(2, 10, tasks), "select_cpu");
     let expected = [
         "select_cpu a 0x8",
-        "runnable a 0x100009",
-        "enqueue a 0x100009",
+        "runnable a 0x140009",
+        "enqueue a 0x140009",
+        "update_idle 1 false",
+        "running a @1",
+        // The CPU of the one who has woken it goes idle afterwards.
         "dispatch idle",
-        // It waits there until the one who has woken it sleeps.
-        "running a @0",
+        "update_idle 0 true",
     ];
-    assert_eq!(log[..5], expected, "{log:#?}");
+    assert_eq!(log[..7], expected, "{log:#?}");
 }
 
 #[test]
@@ -270,13 +270,12 @@ fn idle_cpus_are_looked_for_in_the_same_cache_first() {
         8,
         5,
         json!([
-        {"name": "busy", "delay_us": 50, "affinity": [4], "repeat": 1,
-         "steps": [{"run_us": 4_000}]},
-        {"name": "a", "affinity": [4], "repeat": 1,
-         "steps": [{"affinity": [4, 1, 7]}, {"sleep_us": 200}, {"run_us": 100}]}]),
+        {"name": "busy", "affinity": [4], "repeat": 1, "steps": [{"run_us": 4_000}]},
+        {"name": "a", "delay_us": 100, "affinity": [4, 1, 7], "repeat": 1, "steps": [{"run_us": 100}]}]),
     );
     trial.machine.llcs = 2;
-    // The second task has slept on CPU 4. That is busy now; 7 shares its cache, 1 does not.
+    // The second task begins on the second of its CPUs, 4. That is busy; 7 shares its cache, 1 does
+    // not.
     let tracer = Tracer { direct: true, ..Tracer::default() };
     let log = tracer.log_of(&trial, "select_cpu a");
     assert!(log.contains(&"running a @7".to_owned()), "{log:#?}");
@@ -292,12 +291,12 @@ fn a_waker_that_goes_to_sleep_draws_its_partner_to_its_cpu() {
          "steps": [{"run_us": 1_000}, {"send": {"channel": "c", "bytes": 10}}, {"run_us": 1_000}]},
         {"name": "reader", "repeat": 1,
          "steps": [{"receive": {"channel": "c", "bytes": 10}}, {"run_us": 100}]},
-        {"name": "hog", "affinity": [3], "delay_us": 500, "repeat": 1, "steps": [{"run_us": 4_000}]}]),
+        {"name": "hog", "affinity": [2], "delay_us": 500, "repeat": 1, "steps": [{"run_us": 4_000}]}]),
     );
     trial.workload.channels.push(model::Channel { name: "c".into(), count: 1 });
     let tracer = Tracer { direct: true, ..Tracer::default() };
     let log = tracer.log_of(&trial, "select_cpu reader 0x18");
     // Its previous CPU is busy and others are idle, so it waits for the waker's.
     let reader = log.iter().find(|line| line.starts_with("running reader")).unwrap();
-    assert_eq!(reader, "running reader @2", "{log:#?}");
+    assert_eq!(reader, "running reader @1", "{log:#?}");
 }

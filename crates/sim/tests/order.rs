@@ -29,17 +29,9 @@ fn loading_and_forking() {
             "set_cpumask fairground 1",
             "dispatch idle",
             "update_idle 0 true",
-            // The main task rises above sched_ext, and starts the one that makes the others.
-            "disable fairground",
-            "update_idle 0 false",
-            "init_task fairground true",
-            "enable fairground",
-            "set_weight fairground 100",
-            "runnable fairground 0x80008",
-            "enqueue fairground 0x80008",
-            "dispatch idle",
-            "dequeue fairground 0x0",
-            "running fairground @0",
+            "init_task task true",
+            "enable task",
+            "set_weight task 100",
         ],
     );
     assert_eq!(log.last().unwrap(), "exit 64");

@@ -24,8 +24,14 @@ pub fn with(costs: &Costs, names: &[&str], values: &[u64]) -> Costs {
     serde_json::from_value(json).unwrap_or(*costs)
 }
 
+/// All costs: what a trial's identity leaves out because it has its default is there too.
 fn json(costs: &Costs) -> Value {
-    serde_json::to_value(costs).unwrap_or_default()
+    let mut json = serde_json::to_value(costs).unwrap_or_default();
+    json["thread_ns"] = costs.thread_ns.into();
+    json["thread_start_ns"] = costs.thread_start_ns.into();
+    json["touch_ns"] = costs.touch_ns.into();
+    json["fill_kib_ns"] = costs.fill_kib_ns.into();
+    json
 }
 
 /// A machine's file with the fitted costs as its `[costs]`; `command` and `kernel` say where they
@@ -42,9 +48,7 @@ pub fn write(file: &str, fit: &Fit, command: &str, kernel: &str) -> Result<Strin
     let is_known = |name: &str| fit.seen.contains(&name) || defined.contains(&name);
     let guesses: Vec<&str> = costs.keys().map(String::as_str).filter(|it| !is_known(it)).collect();
     for name in fit.seen.iter().chain(&defined).chain(&guesses).copied() {
-        // A cost that JSON leaves out has its default, and so has one that the table leaves out.
-        let Some(cost) = costs.get(name) else { continue };
-        let value = cost.as_u64().context("a cost is a whole number")?;
+        let value = costs[name].as_u64().context("a cost is a whole number")?;
         table.insert(name, toml_edit::value(value as i64));
     }
     table.decor_mut().set_prefix(format!("\n{}", provenance(fit, command, kernel)));

@@ -164,7 +164,10 @@ fn names(lines: &[Line], existing: &str) -> BTreeMap<i32, String> {
     for pid in order {
         let comm = last[&pid];
         if comm == existing {
-            names.entry(pid).or_insert("existing".to_owned());
+            // The first is there before the scheduler; others have its name from it.
+            if !names.values().any(|name| name == "existing") {
+                names.insert(pid, "existing".to_owned());
+            }
         } else if comm.starts_with('_') || comm == MARK || comm == "nobody" {
             let count = seen.entry(comm).or_default();
             *count += 1;

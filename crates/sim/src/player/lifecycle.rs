@@ -42,7 +42,7 @@ impl Core {
         self.new_task(&new)
     }
 
-    fn group_of(&self, task: TaskId) -> usize {
+    pub(super) fn group_of(&self, task: TaskId) -> usize {
         self.workload.progress[task.0 as usize].group as usize
     }
 

@@ -45,6 +45,10 @@ impl Core {
     /// DIVERGES: on a real kernel it may be on any CPU. Where CPUs are alike, that is a name.
     pub(crate) fn start_main(&mut self) {
         let costs = std::mem::replace(&mut self.machine.costs, Costs::FREE);
+        if costs.thread_ns == 0 {
+            self.create_all_at_gate();
+            self.workload.main_work = MainWork::Starting;
+        }
         let policy =
             Policy { class: PolicyClass::Fifo, priority: LAB_PRIORITY, ..Policy::default() };
         self.set_policy(self.workload.main, policy);

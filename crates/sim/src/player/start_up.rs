@@ -26,6 +26,9 @@ const CALLS_TO_LOOK: u64 = 3;
 const STARTER_PID: i32 = 998;
 const EXTRA_PID: i32 = 999;
 
+/// The name of a thread that has not given itself its own.
+const PROGRAM: &str = "fairground";
+
 /// A group and a number in it.
 type Place = (usize, usize);
 
@@ -60,24 +63,58 @@ impl Default for Starter {
 }
 
 impl Core {
+    /// Makes all tasks where they wait for the common start, without a past. On a machine on which
+    /// threads cost nothing to make, the way there has no length.
+    pub(super) fn create_all_at_gate(&mut self) {
+        for group in 0..self.workload.script.groups.len() {
+            for number in 0..self.workload.script.groups[group].starts_ns.len() {
+                self.create_at_gate((group, number));
+            }
+        }
+    }
+
+    fn create_at_gate(&mut self, place: Place) {
+        let mask = self.mask_of(&self.workload.script.groups[place.0].affinity.clone());
+        let cpu = self.first_cpu(mask, self.workload.live_tasks);
+        let name = self.workload.script.groups[place.0].name.clone();
+        // The main task forks it, so it inherits from the main task, which has no CPU yet.
+        let idle = std::mem::replace(&mut self.machine.cpu_mut(0).curr, self.workload.main);
+        let task = self.create_member(place, &name, cpu);
+        self.machine.cpu_mut(0).curr = idle;
+        self.machine.task_mut(task).state = State::Sleeping;
+        self.workload.progress[task.0 as usize].gate = Gate::Closed;
+        self.dress(task);
+        self.wait_for_first_post(task);
+    }
+
+    /// The CPU of a task without a past: tasks begin on one CPU of the set after the other.
+    fn first_cpu(&self, mask: u32, tasks_before: u32) -> u32 {
+        if mask == 0 {
+            return tasks_before % self.machine.topology.cpus;
+        }
+        let allowed = &self.machine.masks[mask as usize];
+        let place = tasks_before % allowed.count().max(1);
+        allowed.iter().nth(place as usize).unwrap_or(0)
+    }
+
     /// Makes the starter, on the main task's CPU, and wakes it.
     pub(super) fn make_starter(&mut self) {
-        let starter = self.make_thread(STARTER_PID, u32::MAX);
+        let starter = self.make_thread(STARTER_PID, u32::MAX, PROGRAM, self.machine.this_cpu);
         self.workload.starter.task = Some(starter);
         self.wake_new(starter);
     }
 
-    /// A thread of the player, on the CPU and with the name of the one that makes it.
-    fn make_thread(&mut self, pid: i32, group: u32) -> TaskId {
+    /// A thread of the player.
+    fn make_thread(&mut self, pid: i32, group: u32, comm: &str, cpu: u32) -> TaskId {
         let main = self.workload.main;
         let task = self.new_task(&NewTask {
             pid,
             tgid: self.pid(main),
-            comm: "fairground",
+            comm,
             policy: Policy::default(),
             mask: 0,
             parent: Some(main),
-            cpu: self.machine.this_cpu,
+            cpu,
             flags: 0,
             group,
         });
@@ -148,19 +185,25 @@ impl Core {
         last.is_none_or(|task| self.machine.task(task).state == state)
     }
 
-    fn create_one(&mut self, (group, number): Place) {
+    /// A task of the workload that starts by itself.
+    fn create_member(&mut self, (group, number): Place, comm: &str, cpu: u32) -> TaskId {
         let pid = self.take_pid();
-        let task = self.make_thread(pid, group as u32);
+        let task = self.make_thread(pid, group as u32, comm, cpu);
         let delay_ns = self.workload.script.groups[group].starts_ns[number];
         self.begin(task, group, number as u32, delay_ns);
-        self.workload.progress[task.0 as usize].gate = Gate::Made;
         self.workload.live_finite += u32::from(self.workload.script.groups[group].finite);
+        task
+    }
+
+    fn create_one(&mut self, place: Place) {
+        let task = self.create_member(place, PROGRAM, self.machine.this_cpu);
+        self.workload.progress[task.0 as usize].gate = Gate::Made;
         self.machine.task_mut(task).work_left = self.machine.costs.thread_start_ns;
         self.wake_new(task);
     }
 
     fn create_extra(&mut self) {
-        let task = self.make_thread(EXTRA_PID, u32::MAX);
+        let task = self.make_thread(EXTRA_PID, u32::MAX, PROGRAM, self.machine.this_cpu);
         self.workload.progress[task.0 as usize].ending = Ending::TidyUp;
         self.machine.task_mut(task).work_left = self.machine.costs.thread_start_ns;
         self.wake_new(task);
@@ -175,7 +218,13 @@ impl Core {
             return Flow::Sleep(State::Sleeping);
         }
         play.gate = Gate::Ready;
-        let group = &self.workload.script.groups[play.group as usize];
+        self.dress(task);
+        Flow::Again
+    }
+
+    /// Gives a task its group's name and attributes.
+    fn dress(&mut self, task: TaskId) {
+        let group = &self.workload.script.groups[self.group_of(task)];
         let (name, policy, cpus) = (group.name.clone(), group.policy, group.affinity.clone());
         self.machine.set_comm(task, &name);
         if policy != Policy::default() && !self.set_policy(task, policy) {
@@ -186,7 +235,6 @@ impl Core {
             let mask = self.mask_of(&cpus);
             self.set_affinity(task, mask);
         }
-        Flow::Again
     }
 
     /// The common start: only what comes after it counts.

@@ -15,9 +15,6 @@ use sim::{Core, Ops, OpsPresent, TaskId, TaskLayout};
 
 pub const MS: u64 = 1_000_000;
 
-/// The line before the first callback after the common start.
-const BEGIN: &str = "the common start";
-
 /// A trial on a machine where everything but the tasks' own work is free.
 pub fn trial(cpus: u32, duration_ms: u64, tasks: Value) -> Trial {
     let workload = json!({"name": "test", "duration_us": duration_ms * 1_000, "task": tasks});
@@ -57,9 +54,7 @@ pub struct Tracer {
     pub enq_flags: u64,
     pub flags: u64,
     pub timeout_ms: u32,
-    /// Whether the common start has been noted.
-    pub begun: Cell<bool>,
-    /// Keep this many enqueued tasks for ever, from the common start on.
+    /// Keep this many enqueued tasks for ever.
     pub swallow: Cell<u32>,
     /// Tasks in its queue when it is told that it has ended; a queue that does not exist: negative.
     pub queued_at_exit: Cell<i32>,
@@ -76,7 +71,6 @@ impl Default for Tracer {
             enq_flags: 0,
             flags: OPS_KEEP_BUILTIN_IDLE,
             timeout_ms: 0,
-            begun: Cell::new(false),
             swallow: Cell::new(0),
             queued_at_exit: Cell::new(-1),
             misdeed: None,
@@ -87,15 +81,7 @@ impl Default for Tracer {
 impl Tracer {
     fn note(&self, core: &Core, what: &str, task: TaskId, rest: String) {
         let line = format!("{what} {} {rest}", core.comm(task));
-        self.push(core, line.trim_end().into());
-    }
-
-    fn push(&self, core: &Core, line: String) {
-        let mut log = self.log.borrow_mut();
-        if core.has_begun() && !self.begun.replace(true) {
-            log.push(BEGIN.into());
-        }
-        log.push(line);
+        self.log.borrow_mut().push(line.trim_end().into());
     }
 
     /// Runs a trial and returns the callbacks after the first line that starts like this.
@@ -104,7 +90,8 @@ impl Tracer {
         let record = run(trial, tracer.clone());
         assert!(record.outcome.is_ok(), "{:?}", record.outcome);
         let log = tracer.log.take();
-        let start = log.iter().position(|line| line == BEGIN && from != "init");
+        // The common start begins when the main task has left for a class above.
+        let start = log.iter().position(|line| line == "disable fairground" && from != "init");
         let mut lines = log.iter().enumerate().skip(start.unwrap_or(0));
         let at = lines.find(|(_, line)| line.starts_with(from)).map(|(at, _)| at);
         log[at.unwrap_or_else(|| panic!("no `{from}` in {log:#?}"))..].to_vec()
@@ -171,7 +158,7 @@ impl Ops for Tracer {
     }
     fn enqueue(&self, core: &mut Core, task: TaskId, enq_flags: u64) {
         self.note(core, "enqueue", task, format!("{enq_flags:#x}"));
-        if self.swallow.get() > 0 && core.has_begun() {
+        if self.swallow.get() > 0 {
             self.swallow.set(self.swallow.get() - 1);
         } else if let Some(misdeed) = self.misdeed {
             misdeed(core, task);
@@ -184,7 +171,7 @@ impl Ops for Tracer {
     }
     fn dispatch(&self, core: &mut Core, _cpu: i32, prev: Option<TaskId>) {
         let prev = prev.map_or("idle".into(), |task| core.comm(task));
-        self.push(core, format!("dispatch {prev}"));
+        self.log.borrow_mut().push(format!("dispatch {prev}"));
         core.dsq_move_to_local(0, 0);
     }
     fn runnable(&self, core: &mut Core, task: TaskId, enq_flags: u64) {
@@ -206,8 +193,8 @@ impl Ops for Tracer {
         let cpus = core.cpus_allowed(task).count();
         self.note(core, "set_cpumask", task, cpus.to_string());
     }
-    fn update_idle(&self, core: &mut Core, cpu: i32, idle: bool) {
-        self.push(core, format!("update_idle {cpu} {idle}"));
+    fn update_idle(&self, _core: &mut Core, cpu: i32, idle: bool) {
+        self.log.borrow_mut().push(format!("update_idle {cpu} {idle}"));
     }
 }
 
