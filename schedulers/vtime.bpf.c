@@ -88,8 +88,17 @@ void BPF_STRUCT_OPS(vtime_dispatch, s32 cpu, struct task_struct *prev)
 	scx_bpf_dsq_move_to_local(SHARED_DSQ, 0);
 }
 
+/*
+ * While a task runs, its virtual time is that of its slice's beginning. A task that a real-time task
+ * has displaced goes on with the rest of its slice: what it had used then is in its virtual time
+ * already, and would be charged again after each such visit.
+ */
 void BPF_STRUCT_OPS(vtime_running, struct task_struct *p)
 {
+	u64 used_ns = slice_us * 1000 - p->scx.slice;
+
+	if (used_ns)
+		scx_bpf_task_set_dsq_vtime(p, p->scx.dsq_vtime - virtual_time(p, used_ns));
 	/* Two CPUs may race here; the loser's older value does no harm for longer than a switch. */
 	if (time_before(vtime_now, p->scx.dsq_vtime))
 		vtime_now = p->scx.dsq_vtime;
