@@ -89,9 +89,9 @@ void BPF_STRUCT_OPS(vtime_dispatch, s32 cpu, struct task_struct *prev)
 }
 
 /*
- * While a task runs, its virtual time is that of its slice's beginning. A task that a real-time task
- * has displaced goes on with the rest of its slice: what it had used then is in its virtual time
- * already, and would be charged again after each such visit.
+ * While a task runs, its virtual time is that of its slice's beginning. A task that a real-time
+ * task has displaced goes on with the rest of its slice: what it had used then is in its virtual
+ * time already, and would be charged again after each such visit.
  */
 void BPF_STRUCT_OPS(vtime_running, struct task_struct *p)
 {

@@ -89,7 +89,7 @@ impl Cpu {
             kicks: Vec::new(),
             watch_head: NO_TASK,
             watch_tail: NO_TASK,
-            cursor: u32::MAX,
+            cursor: 0,
             rt: RtQueue::default(),
             deadline: DeadlineQueue::default(),
             server: Server::default(),
