@@ -97,9 +97,9 @@ fn verdicts_are_those_of_the_truth() {
           short turns switch more
           published: switches: short 8 times
           sim: reproduced
-            involuntary switches · hog: short 2.40 × long [2.40, 2.60], 6 and 6 trials: as published (more: 2 × to 12
+            involuntary switches · hog: short 2.60 × long [2.60, 2.80], 6 and 6 trials: as published (more: 2 × to 12
               ×)
-            because the sleeper sleeps as often: voluntary switches · sleeper: short +3 against long [3, 4], 6 and 6
+            because the sleeper sleeps as often: voluntary switches · sleeper: short +4 against long [4, 4], 6 and 6
               trials
           live: not tested
             it needs a second machine
@@ -109,14 +109,14 @@ fn verdicts_are_those_of_the_truth() {
           a hundred times
           published: switches: short 8 times
           sim: direction only
-            involuntary switches · hog: short 2.40 × long [2.40, 2.60], 6 and 6 trials: same direction, another size
+            involuntary switches · hog: short 2.60 × long [2.60, 2.80], 6 and 6 trials: same direction, another size
               (more: 100 × to 200 ×)
 
         false: contradicted
           short turns switch less
           published: switches: short 8 times
           sim: contradicted
-            involuntary switches · hog: short 2.40 × long [2.40, 2.60], 6 and 6 trials: the opposite (less)
+            involuntary switches · hog: short 2.60 × long [2.60, 2.80], 6 and 6 trials: the opposite (less)
 
         alike: not reproduced
           a twin switches more
@@ -153,9 +153,9 @@ fn document(bench: &Bench) {
 
         | claim | published | measured | originals | files | sim | vm | live | why |
         |---|---|---|---|---|---|---|---|---|
-        | [true](true.toml): short turns switch more | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials | – | **reproduced** | reproduced | – | not tested | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials: as published (more: 2 × to 12 ×); the sleeper sleeps as often |
-        | [size](size.toml): a hundred times | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials | – | **direction only** | direction only | – | – | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials: same direction, another size (more: 100 × to 200 ×) |
-        | [false](false.toml): short turns switch less | switches: short 8 times | sim: involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials | – | **contradicted** | contradicted | – | – | involuntary switches · hog: short 2.40 × long \[2.40, 2.60\], 6 and 6 trials: the opposite (less) |
+        | [true](true.toml): short turns switch more | switches: short 8 times | sim: involuntary switches · hog: short 2.60 × long \[2.60, 2.80\], 6 and 6 trials | – | **reproduced** | reproduced | – | not tested | involuntary switches · hog: short 2.60 × long \[2.60, 2.80\], 6 and 6 trials: as published (more: 2 × to 12 ×); the sleeper sleeps as often |
+        | [size](size.toml): a hundred times | switches: short 8 times | sim: involuntary switches · hog: short 2.60 × long \[2.60, 2.80\], 6 and 6 trials | – | **direction only** | direction only | – | – | involuntary switches · hog: short 2.60 × long \[2.60, 2.80\], 6 and 6 trials: same direction, another size (more: 100 × to 200 ×) |
+        | [false](false.toml): short turns switch less | switches: short 8 times | sim: involuntary switches · hog: short 2.60 × long \[2.60, 2.80\], 6 and 6 trials | – | **contradicted** | contradicted | – | – | involuntary switches · hog: short 2.60 × long \[2.60, 2.80\], 6 and 6 trials: the opposite (less) |
         | [alike](alike.toml): a twin switches more | switches: short 8 times | sim: involuntary switches · hog: twin 1.00 × long \[1.00, 1.00\], 6 and 6 trials | – | **not reproduced** | not reproduced | – | – | involuntary switches · hog: twin 1.00 × long \[1.00, 1.00\], 6 and 6 trials: the interval holds 1 × (more) |
 
         ## Not tested here

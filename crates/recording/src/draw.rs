@@ -25,10 +25,13 @@ pub struct Length {
 }
 
 impl Length {
-    /// As much of something as in the recording, for the drawn length.
+    /// As much of something as in the recording, for the drawn length; rounded, so that a recording
+    /// that lasts microseconds longer keeps the tasks that have one burst.
     fn scaled(&self, recorded: u64) -> u64 {
-        let scaled = u128::from(recorded) * u128::from(self.drawn_ns);
-        u64::try_from(scaled / u128::from(self.recorded_ns.max(1))).unwrap_or(u64::MAX)
+        let (drawn_ns, recorded_ns) =
+            (u128::from(self.drawn_ns), u128::from(self.recorded_ns.max(1)));
+        let scaled = (u128::from(recorded) * drawn_ns + recorded_ns / 2) / recorded_ns;
+        u64::try_from(scaled).unwrap_or(u64::MAX)
     }
 }
 
@@ -259,6 +262,13 @@ mod tests {
         let waits = tapes[1].beats.iter().filter(|beat| **beat == Beat::Wait(0)).count();
         assert_eq!(posts, waits);
         assert!((200..=400).contains(&posts), "{posts}");
+    }
+
+    #[test]
+    fn a_recording_that_lasts_a_moment_longer_keeps_the_tasks_with_one_burst() {
+        let length = Length { recorded_ns: 2_000_003, drawn_ns: 2_000_000 };
+        let tapes = tapes(&pipeline(), &[1, 1, 1], length, Seed(1)).expect("tapes");
+        assert!(cpu_ns(&tapes, "hog") > 0, "{tapes:?}");
     }
 
     #[test]

@@ -54,6 +54,14 @@ fn the_starter_s_cpu_is_the_only_one_on_which_none_has_run() {
 }
 
 #[test]
+fn very_many_tasks_have_no_past() {
+    let tasks =
+        |count| json!([{"name": "a", "count": count, "repeat": 1, "steps": [{"run_us": 1}]}]);
+    let with_past = |count| before(4, tasks(count)).1.iter().filter(|one| one.0 == "a").count();
+    assert_eq!((with_past(512), with_past(513)), (512, 0));
+}
+
+#[test]
 fn the_starter_works_for_each_and_nothing_of_it_is_measured() {
     let tasks = json!([
         {"name": "a", "count": 2, "repeat": 3, "steps": [{"run_us": 10}]},

@@ -55,7 +55,7 @@ impl Core {
 
     /// Whether the common start has been.
     pub fn has_begun(&self) -> bool {
-        self.workload.start_ns > 0
+        self.workload.has_begun()
     }
 }
 

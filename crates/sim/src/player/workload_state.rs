@@ -113,6 +113,11 @@ impl WorkloadState {
         self.over
     }
 
+    /// Whether the common start has been.
+    pub(crate) fn has_begun(&self) -> bool {
+        matches!(self.main_work, MainWork::Waking | MainWork::Ending)
+    }
+
     /// The end of the trial, if it has a duration, ns of virtual time.
     pub(crate) fn end_ns(&self) -> Option<u64> {
         self.script.duration_ns.map(|duration_ns| self.start_ns.saturating_add(duration_ns))
