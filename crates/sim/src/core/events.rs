@@ -103,20 +103,17 @@ impl Events {
         self.made += 1;
         // Multiplicative hashing by the seed: a different, repeatable order for each seed.
         let chance = self.made.wrapping_mul(self.seed) >> 13 & ((1 << (64 - MADE_BITS)) - 1);
-        self.add(time, chance << MADE_BITS | self.made, kind, index, generation);
-    }
-
-    /// Adds one that comes after all others of the same time.
-    pub fn push_last(&mut self, time: u64, kind: EventKind, index: u32, generation: u32) {
-        self.add(time, u64::MAX, kind, index, generation);
-    }
-
-    #[inline]
-    fn add(&mut self, time: u64, order: u64, kind: EventKind, index: u32, generation: u32) {
+        let order = chance << MADE_BITS | self.made;
         let event = Event { time, order, index, generation, next: 0, kind };
         if !self.near.insert(event) {
             self.far.push(event);
         }
+    }
+
+    /// Adds one that comes after all others of the same time. It is a single one: the wheel is for
+    /// those that are many.
+    pub fn push_last(&mut self, time: u64, kind: EventKind, index: u32, generation: u32) {
+        self.far.push(Event { time, order: u64::MAX, index, generation, next: 0, kind });
     }
 
     /// Takes the earliest one.
