@@ -72,7 +72,7 @@ pub fn averages(recording: &Recording, choice: &Choice) -> Result<String, Empty>
     let played = played(recording, choice)?;
     let names = played.groups.iter().map(|it| (it.name.clone(), it.tasks.len() as u32));
     let models = distill::groups(&played.tapes, &names.collect::<Vec<_>>());
-    // The nearest: a recording for so many seconds lasts some microseconds more.
+    // Rounded: a recording of two seconds lasts some microseconds longer.
     let seconds = ((recording.length_ns + 500_000_000) / 1_000_000_000).max(1);
     let mut text = String::new();
     head(&mut text, recording, &played, "the averages of a recording");

@@ -227,7 +227,7 @@ fn a_direct_dispatch_to_another_cpu_is_moved_there_after_the_wake_up() {
         "enqueue a 0x140009",
         "update_idle 1 false",
         "running a @1",
-        // The CPU of the one who has woken it goes idle afterwards.
+        // The waker's CPU goes idle afterwards.
         "dispatch idle",
         "update_idle 0 true",
     ];

@@ -12,7 +12,7 @@ use model::{Costs, Record};
 use serde_json::{Value, json};
 use sim::{Core, Ops, OpsPresent, TaskId};
 
-/// Notes who has run where and how long before the common start.
+/// Notes which tasks run before the common start, where, and for how long.
 #[derive(Default)]
 struct Before(RefCell<Vec<(String, i32, u64)>>, RefCell<u64>);
 

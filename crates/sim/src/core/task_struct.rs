@@ -137,8 +137,7 @@ impl Core {
     /// Makes room for all tasks that do not begin by a fork, so that nothing is moved while they
     /// are added.
     pub(crate) fn reserve_tasks(&mut self) {
-        let starting: usize =
-            self.workload.groups().iter().map(|group| group.starts_ns.len()).sum();
+        let starting = self.workload.starting_tasks();
         let tasks = self.machine.topology.cpus as usize + OWN_TASKS + starting;
         self.machine.tasks.reserve_exact(tasks);
         self.machine.stats.reserve_exact(tasks);

@@ -9,6 +9,7 @@ use model::{Costs, Policy, PolicyClass};
 use play::LAB_PRIORITY;
 
 use super::progress::Gate;
+use super::start_up::PROGRAM;
 use super::workload_state::MainWork;
 use crate::core::task::{NewTask, State};
 use crate::core::{Core, TaskId};
@@ -20,8 +21,9 @@ const CALLS_BEFORE_END: u64 = 2;
 /// How long it sleeps until the task that has made the others has gone.
 const UNTIL_GONE_NS: u64 = 50_000;
 
-/// DIVERGES: with more tasks than that none has a past. To make one after the other would take
-/// longer than most trials last, and where so many compete, the order at the start is soon lost.
+/// DIVERGES: in a workload of more than 512 tasks no task runs before the common start. Making one
+/// after the other would take longer than most trials, and among so many the order at the start is
+/// soon lost.
 const PASTS_MAX: usize = 512;
 
 impl Core {
@@ -31,7 +33,7 @@ impl Core {
         let new = NewTask {
             pid,
             tgid: pid,
-            comm: "fairground",
+            comm: PROGRAM,
             policy: Policy::default(),
             mask: 0,
             parent: None,
@@ -49,7 +51,7 @@ impl Core {
     /// DIVERGES: on a real kernel it may be on any CPU. Where CPUs are alike, that is a name.
     pub(crate) fn start_main(&mut self) {
         let costs = std::mem::replace(&mut self.machine.costs, Costs::FREE);
-        if costs.thread_ns == 0 || self.workload.script.tasks() > PASTS_MAX {
+        if costs.thread_ns == 0 || self.workload.starting_tasks() > PASTS_MAX {
             self.create_all_at_gate();
             self.workload.main_work = MainWork::Starting;
         }

@@ -27,7 +27,7 @@ const STARTER_PID: i32 = 998;
 const EXTRA_PID: i32 = 999;
 
 /// The name of a thread that has not given itself its own.
-const PROGRAM: &str = "fairground";
+pub(super) const PROGRAM: &str = "fairground";
 
 /// A group and a number in it.
 type Place = (usize, usize);
@@ -35,7 +35,7 @@ type Place = (usize, usize);
 /// What the starter does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// It has slept so many times.
+    /// It sleeps; the number says how many times it has slept.
     Sleep(u32),
     /// It makes this task; the time that this costs has passed.
     Make(Place),

@@ -113,6 +113,11 @@ impl WorkloadState {
         self.over
     }
 
+    /// How many tasks start by themselves.
+    pub(crate) fn starting_tasks(&self) -> usize {
+        self.script.tasks()
+    }
+
     /// Whether the common start has been.
     pub(crate) fn has_begun(&self) -> bool {
         matches!(self.main_work, MainWork::Waking | MainWork::Ending)
