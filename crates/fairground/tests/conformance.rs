@@ -76,6 +76,7 @@ fn both_arms_measure_the_same() {
     measures::time_outs_are_equal(&found["spans"]);
     measures::series_are_alike(&found["duty_cycle"]);
     measures::forks_are_equal(&found["forks"]);
+    measures::the_ended_count(&found["ended"]);
     for arms in found.values() {
         arms.iter().for_each(measures::sums_agree);
     }

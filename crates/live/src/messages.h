@@ -7,6 +7,12 @@
  * Each program is left out where the kernel lacks its function. Their number of arguments differs
  * from kernel to kernel, so only those are named that all have, and the kernel is asked for the
  * result. A file that includes this has a function `message`, which sends the event.
+ *
+ * There are two programs for each function, and one is loaded. Those at the function's end are
+ * cheap, but the kernel does not let a task into one that another task of the CPU is in: where a
+ * task is preempted there, and must wait, no other one's messages are seen meanwhile. Those of a
+ * session, at its begin and its end (from Linux 6.14 on without a limit to the calls under way),
+ * cannot be preempted.
  */
 #ifndef FAIRGROUND_MESSAGES_H
 #define FAIRGROUND_MESSAGES_H
@@ -31,6 +37,48 @@ static __always_inline int moved(void *ctx, u32 how, u32 kind, u64 what)
 	return 0;
 }
 
+/* From Linux 7.0 on these have an argument. */
+extern bool bpf_session_is_return___bare(void) __ksym __weak;
+extern bool bpf_session_is_return___with(void *ctx) __ksym __weak;
+extern __u64 *bpf_session_cookie___bare(void) __ksym __weak;
+extern __u64 *bpf_session_cookie___with(void *ctx) __ksym __weak;
+
+static __always_inline bool is_return(void *ctx)
+{
+	if (bpf_ksym_exists(bpf_session_is_return___with))
+		return bpf_session_is_return___with(ctx);
+	return bpf_session_is_return___bare();
+}
+
+/* What the kernel keeps of a call until its end. */
+static __always_inline u64 *kept(void *ctx)
+{
+	if (bpf_ksym_exists(bpf_session_cookie___with))
+		return bpf_session_cookie___with(ctx);
+	return bpf_session_cookie___bare();
+}
+
+/* A call begins; 1 if its end does not matter. */
+static __always_inline int call_begins(void *ctx, u32 kind, u64 what)
+{
+	u64 *stream_number = kept(ctx);
+
+	if (!what || !stream_number)
+		return 1;
+	*stream_number = stream(kind, what);
+	return 0;
+}
+
+static __always_inline int call_returns(struct pt_regs *ctx, u32 how)
+{
+	u64 *stream_number = kept(ctx);
+	s32 result = PT_REGS_RC(ctx);
+
+	if (stream_number && result > 0)
+		message(how, *stream_number, result);
+	return 0;
+}
+
 /* Both ends of a pipe are one file of the kernel's own file system. */
 static __always_inline u64 pipe_of(struct kiocb *iocb)
 {
@@ -49,6 +97,20 @@ int BPF_PROG(trace_anon_pipe_read, struct kiocb *iocb)
 	return moved(ctx, MESSAGE_TAKEN, 0, pipe_of(iocb));
 }
 
+SEC("kprobe.session/anon_pipe_write")
+int trace_pipe_sends(struct pt_regs *ctx)
+{
+	return is_return(ctx) ? call_returns(ctx, MESSAGE_SENT) :
+				call_begins(ctx, 0, pipe_of((void *)PT_REGS_PARM1(ctx)));
+}
+
+SEC("kprobe.session/anon_pipe_read")
+int trace_pipe_takes(struct pt_regs *ctx)
+{
+	return is_return(ctx) ? call_returns(ctx, MESSAGE_TAKEN) :
+				call_begins(ctx, 0, pipe_of((void *)PT_REGS_PARM1(ctx)));
+}
+
 /* Before 6.15. */
 SEC("fexit/pipe_write")
 int BPF_PROG(trace_pipe_write, struct kiocb *iocb)
@@ -63,18 +125,45 @@ int BPF_PROG(trace_pipe_read, struct kiocb *iocb)
 }
 
 /* What is sent goes to the queue of the other end. */
-SEC("fexit/unix_stream_sendmsg")
-int BPF_PROG(trace_unix_sent, struct socket *sock)
+static __always_inline u64 unix_peer(struct socket *sock)
 {
 	struct unix_sock *own = (struct unix_sock *)BPF_CORE_READ(sock, sk);
 
-	return moved(ctx, MESSAGE_SENT, 1, (u64)BPF_CORE_READ(own, peer));
+	return (u64)BPF_CORE_READ(own, peer);
+}
+
+static __always_inline u64 unix_own(struct socket *sock)
+{
+	return (u64)BPF_CORE_READ(sock, sk);
+}
+
+SEC("fexit/unix_stream_sendmsg")
+int BPF_PROG(trace_unix_sent, struct socket *sock)
+{
+	return moved(ctx, MESSAGE_SENT, 1, unix_peer(sock));
+}
+
+SEC("kprobe.session/unix_stream_sendmsg")
+int trace_unix_sends(struct pt_regs *ctx)
+{
+	return is_return(ctx) ? call_returns(ctx, MESSAGE_SENT) :
+				call_begins(ctx, 1, unix_peer((void *)PT_REGS_PARM1(ctx)));
 }
 
 SEC("fexit/unix_stream_recvmsg")
 int BPF_PROG(trace_unix_taken, struct socket *sock, struct msghdr *msg, u64 size, int flags)
 {
-	return flags & MSG_PEEK ? 0 : moved(ctx, MESSAGE_TAKEN, 1, (u64)BPF_CORE_READ(sock, sk));
+	return flags & MSG_PEEK ? 0 : moved(ctx, MESSAGE_TAKEN, 1, unix_own(sock));
+}
+
+SEC("kprobe.session/unix_stream_recvmsg")
+int trace_unix_takes(struct pt_regs *ctx)
+{
+	if (is_return(ctx))
+		return call_returns(ctx, MESSAGE_TAKEN);
+	return PT_REGS_PARM4(ctx) & MSG_PEEK ?
+		       1 :
+		       call_begins(ctx, 1, unix_own((void *)PT_REGS_PARM1(ctx)));
 }
 
 /* 127.0.0.0/8, as the network has its bytes. */
@@ -99,6 +188,23 @@ SEC("fexit/tcp_sendmsg")
 int BPF_PROG(trace_tcp_sent, struct sock *sk)
 {
 	return moved(ctx, MESSAGE_SENT, 2, connection(sk, true));
+}
+
+SEC("kprobe.session/tcp_sendmsg")
+int trace_tcp_sends(struct pt_regs *ctx)
+{
+	return is_return(ctx) ? call_returns(ctx, MESSAGE_SENT) :
+				call_begins(ctx, 2, connection((void *)PT_REGS_PARM1(ctx), true));
+}
+
+SEC("kprobe.session/tcp_recvmsg")
+int trace_tcp_takes(struct pt_regs *ctx)
+{
+	if (is_return(ctx))
+		return call_returns(ctx, MESSAGE_TAKEN);
+	return PT_REGS_PARM4(ctx) & MSG_PEEK ?
+		       1 :
+		       call_begins(ctx, 2, connection((void *)PT_REGS_PARM1(ctx), false));
 }
 
 /* Before 5.19 the flags were the next argument, which cannot be told apart here. */

@@ -212,14 +212,24 @@ impl Probes {
         self.globals.write(self.offset("counting"), 1_u32);
     }
 
-    /// Stops counting, detaches, and closes the intervals that still go on.
-    pub fn finish(&mut self) -> Readings {
+    /// The CPU time that a thread has used since the common start. `None` when a later process has
+    /// its slot.
+    pub fn cpu_time_ns(&self, tid: u32) -> Option<u64> {
+        let task = self.tasks.get(tid as usize & (self.tasks.len() - 1));
+        let window = Window { start_ns: task.since_ns, finish_ns: monotonic_ns() };
+        (task.pid == tid).then(|| reading::cpu_time_ns(&task, window))
+    }
+
+    /// Stops counting, and closes the intervals that still go on.
+    ///
+    /// The probes stay attached: the kernel detaches those of a trace when each of its tasks has
+    /// run (`synchronize_rcu_tasks`), and under a scheduler that lets tasks starve that may never
+    /// be so while the load goes on. Dropping detaches them.
+    pub fn finish(&self) -> Readings {
         let started = self.globals.read::<u32>(self.offset("counting")) != 0;
         let finish_ns = monotonic_ns();
         self.globals.write(self.offset("counting"), 0_u32);
         let start_ns = if started { self.globals.read(self.offset("start_ns")) } else { finish_ns };
-        let cost = self.cost();
-        self.links.clear();
         let tasks: Vec<TaskSlot> =
             (0..self.tasks.len()).map(|index| self.tasks.get(index)).collect();
         let window = Window { start_ns, finish_ns };
@@ -228,7 +238,7 @@ impl Probes {
             series: reading::over_time(self.cpus(), tasks.iter(), window),
             counted_ns: finish_ns - start_ns,
             trace: self.trace.then(|| self.events(&tasks, start_ns)),
-            cost,
+            cost: self.cost(),
             untracked: self.globals.read(self.offset("untracked")),
         }
     }

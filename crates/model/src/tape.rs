@@ -12,7 +12,7 @@
 //! beats follow, separated by spaces or line ends. Tapes are numbered from 0 in order of the text.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -113,6 +113,39 @@ pub struct Tape {
     pub line: usize,
 }
 
+/// A pipe or socket, by its number among those that the task reads that a message is for; written
+/// behind the tape's number, as in `p5.1`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Stream(pub u32);
+
+impl Stream {
+    /// None that is known: the task waits for another task, not for a message.
+    pub const NONE: Stream = Stream(0);
+}
+
+/// What is counted: posts of a task for another one, or of any task into a stream of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Channel {
+    /// The tape whose posts count; `None`: all of the stream's.
+    pub from: Option<u32>,
+    /// The tape that waits.
+    pub to: u32,
+    /// Its stream.
+    pub stream: Stream,
+}
+
+impl fmt::Display for Stream {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Stream::NONE { Ok(()) } else { write!(out, ".{}", self.0) }
+    }
+}
+
+impl Channel {
+    fn new(from: u32, to: u32, stream: Stream) -> Channel {
+        Channel { from: (stream == Stream::NONE).then_some(from), to, stream }
+    }
+}
+
 /// One thing that a recorded task did. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beat {
@@ -122,13 +155,13 @@ pub enum Beat {
     Wait(u32),
     /// `m`: the same, but asleep in a pipe, a socket or for a child's end. The task that wakes it
     /// there tells the scheduler that it may soon sleep itself (`WF_SYNC`), other than with a
-    /// futex.
-    Receive(u32),
+    /// futex. Of a stream, any task's message will do.
+    Receive(u32, Stream),
     /// `t`: received what the task of this tape had sent, and did not sleep, because it was there
     /// already. In another order it would have slept as in [`Beat::Receive`].
-    Take(u32),
+    Take(u32, Stream),
     /// `p`: woke the task of this tape, or sent it something.
-    Post(u32),
+    Post(u32, Stream),
     /// `u`: slept until so long after the start, because it had set a timer.
     Until(u64),
     /// `s`: slept for so long, because a device had to answer.
@@ -141,23 +174,34 @@ impl Beat {
     /// The tape that it names.
     pub fn other(self) -> Option<u32> {
         match self {
-            Beat::Post(other) => Some(other),
-            _ => self.waits_for(),
+            Beat::Post(other, _) | Beat::Take(other, _) => Some(other),
+            _ => self.slept_for(),
         }
     }
 
-    /// The tape whose task it waits for, if that is not done yet.
-    pub fn waits_for(self) -> Option<u32> {
+    /// What this beat of the tape `own` waits for, if that is not done yet.
+    pub fn waits_for(self, own: u32) -> Option<Channel> {
         match self {
-            Beat::Take(other) => Some(other),
-            _ => self.slept_for(),
+            Beat::Wait(from) => Some(Channel::new(from, own, Stream::NONE)),
+            Beat::Receive(from, stream) | Beat::Take(from, stream) => {
+                Some(Channel::new(from, own, stream))
+            }
+            _ => None,
+        }
+    }
+
+    /// What this beat of the tape `own` lets go on.
+    pub fn posts_to(self, own: u32) -> Option<Channel> {
+        match self {
+            Beat::Post(to, stream) => Some(Channel::new(own, to, stream)),
+            _ => None,
         }
     }
 
     /// The tape whose task ended a sleep.
     pub fn slept_for(self) -> Option<u32> {
         match self {
-            Beat::Wait(other) | Beat::Receive(other) => Some(other),
+            Beat::Wait(other) | Beat::Receive(other, _) => Some(other),
             _ => None,
         }
     }
@@ -165,8 +209,8 @@ impl Beat {
     /// Whether the task slept.
     pub fn is_sleep(self) -> bool {
         match self {
-            Beat::Wait(_) | Beat::Receive(_) | Beat::Until(_) | Beat::Sleep(_) => true,
-            Beat::Run(_) | Beat::Take(_) | Beat::Post(_) | Beat::Yield => false,
+            Beat::Wait(_) | Beat::Receive(..) | Beat::Until(_) | Beat::Sleep(_) => true,
+            Beat::Run(_) | Beat::Take(..) | Beat::Post(..) | Beat::Yield => false,
         }
     }
 
@@ -174,9 +218,9 @@ impl Beat {
     pub fn with_other(self, name: impl FnOnce(u32) -> u32) -> Beat {
         match self {
             Beat::Wait(other) => Beat::Wait(name(other)),
-            Beat::Receive(other) => Beat::Receive(name(other)),
-            Beat::Take(other) => Beat::Take(name(other)),
-            Beat::Post(other) => Beat::Post(name(other)),
+            Beat::Receive(other, stream) => Beat::Receive(name(other), stream),
+            Beat::Take(other, stream) => Beat::Take(name(other), stream),
+            Beat::Post(other, stream) => Beat::Post(name(other), stream),
             beat => beat,
         }
     }
@@ -240,11 +284,15 @@ fn begin(head: &str, line: usize) -> Result<Tape, TapeFault> {
 
 fn beat(word: &str) -> Result<Beat, String> {
     let unknown =
-        || format!("'{word}' is no beat; write r, w, m, t, p, u or s and a number, or y alone");
+        || format!("'{word}' is no beat; write r, w, m, t, p, u or s and a number, or y alone; behind m, t and p there may be a stream from 1, as in p5.1");
     if word == "y" {
         return Ok(Beat::Yield);
     }
-    let (kind, number) = word.split_at_checked(1).ok_or_else(unknown)?;
+    let (kind, rest) = word.split_at_checked(1).ok_or_else(unknown)?;
+    let (number, stream) = match rest.split_once('.') {
+        Some((number, stream)) if "mtp".contains(kind) => (number, stream_of(stream, &unknown)?),
+        _ => (rest, Stream::NONE),
+    };
     let value: u64 = number.parse().map_err(|_| unknown())?;
     let tape = || u32::try_from(value).map_err(|_| format!("'{word}': there is no such tape"));
     let time = || match value <= TIME_NS_MAX {
@@ -254,13 +302,18 @@ fn beat(word: &str) -> Result<Beat, String> {
     Ok(match kind {
         "r" => Beat::Run(time()?),
         "w" => Beat::Wait(tape()?),
-        "m" => Beat::Receive(tape()?),
-        "t" => Beat::Take(tape()?),
-        "p" => Beat::Post(tape()?),
+        "m" => Beat::Receive(tape()?, stream),
+        "t" => Beat::Take(tape()?, stream),
+        "p" => Beat::Post(tape()?, stream),
         "u" => Beat::Until(time()?),
         "s" => Beat::Sleep(time()?),
         _ => return Err(unknown()),
     })
+}
+
+fn stream_of(number: &str, unknown: impl Fn() -> String) -> Result<Stream, String> {
+    let number: u32 = number.parse().map_err(|_| unknown())?;
+    if number == 0 { Err(unknown()) } else { Ok(Stream(number)) }
 }
 
 /// Every beat's other tape must be there, and be another one.
@@ -330,9 +383,9 @@ pub fn write(tapes: &[Tape]) -> String {
             let _ = match *beat {
                 Beat::Run(ns) => write!(text, "r{ns}"),
                 Beat::Wait(tape) => write!(text, "w{tape}"),
-                Beat::Receive(tape) => write!(text, "m{tape}"),
-                Beat::Take(tape) => write!(text, "t{tape}"),
-                Beat::Post(tape) => write!(text, "p{tape}"),
+                Beat::Receive(tape, stream) => write!(text, "m{tape}{stream}"),
+                Beat::Take(tape, stream) => write!(text, "t{tape}{stream}"),
+                Beat::Post(tape, stream) => write!(text, "p{tape}{stream}"),
                 Beat::Until(ns) => write!(text, "u{ns}"),
                 Beat::Sleep(ns) => write!(text, "s{ns}"),
                 Beat::Yield => write!(text, "y"),

@@ -189,7 +189,8 @@ impl Script {
     /// The semaphore on which a task's tape begins with a wait. The task waits there for the common
     /// start too: the task that made it, or woke it first, does so later.
     pub fn first_wait(&self, group: usize, number: u32) -> Option<usize> {
-        let semaphore = self.tape(group, number).first()?.waits_for()?;
+        let first = self.tape(group, number).first()?;
+        let semaphore = first.waits_for(0).and(first.other())?;
         (self.groups[group].starts_ns[number as usize] == 0).then_some(semaphore as usize)
     }
 

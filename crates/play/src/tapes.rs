@@ -2,12 +2,14 @@
 //! Tapes whose waits and wake-ups are numbers of semaphores.
 //!
 //! Each pair of a waker and a task that it wakes has a semaphore of its own. So a task goes on when
-//! exactly those have woken it that woke it in the recording, however late or early others are: the
-//! tapes are a network of queues, whose result does not depend on the scheduler.
+//! exactly those have woken it that woke it in the recording, however late or early others are. A
+//! stream has one semaphore, whoever sends, and one task that reads it. So each beat that waits
+//! waits until a count that only grows is high enough: tapes that can be played to their ends in
+//! one order can be so in every one.
 
 use std::collections::BTreeMap;
 
-use model::tape::{self, Beat, Tape, TapeFault};
+use model::tape::{self, Beat, Channel, Tape, TapeFault};
 use model::workload::{Step, TaskGroup, Workload};
 
 use crate::Refusal;
@@ -79,22 +81,22 @@ pub fn played(tapes: &[Tape]) -> Result<(), TapeFault> {
     let mut open: Vec<usize> = (0..tapes.len()).rev().collect();
     while let Some(tape) = open.pop() {
         while let Some(beat) = tapes[tape].beats.get(at[tape]) {
-            match *beat {
-                Beat::Post(other) => {
-                    let posts = posted.entry((tape as u32, other)).or_insert(0_u64);
-                    *posts += 1;
-                    if *posts == 1 && waits_for(&tapes[other as usize], at[other as usize], tape) {
-                        open.push(other as usize);
-                    }
+            if let Some(channel) = beat.posts_to(tape as u32) {
+                let posts = posted.entry(channel).or_insert(0_u64);
+                *posts += 1;
+                let other = channel.to as usize;
+                let next = tapes[other].beats.get(at[other]);
+                let waits_for = next.and_then(|beat| beat.waits_for(channel.to));
+                if *posts == 1 && waits_for == Some(channel) {
+                    open.push(other);
                 }
-                Beat::Wait(other) | Beat::Receive(other) | Beat::Take(other) => {
-                    let posts = posted.entry((other, tape as u32)).or_insert(0);
-                    match posts.checked_sub(1) {
-                        Some(left) => *posts = left,
-                        None => break,
-                    }
+            }
+            if let Some(channel) = beat.waits_for(tape as u32) {
+                let posts = posted.entry(channel).or_insert(0);
+                match posts.checked_sub(1) {
+                    Some(left) => *posts = left,
+                    None => break,
                 }
-                Beat::Run(_) | Beat::Until(_) | Beat::Sleep(_) | Beat::Yield => {}
             }
             at[tape] += 1;
         }
@@ -102,7 +104,7 @@ pub fn played(tapes: &[Tape]) -> Result<(), TapeFault> {
     let stuck = (0..tapes.len()).find(|&tape| at[tape] < tapes[tape].beats.len());
     stuck.map_or(Ok(()), |tape| {
         let message = match tapes[tape].beats[at[tape]] {
-            Beat::Wait(other) | Beat::Receive(other) | Beat::Take(other) => format!(
+            Beat::Wait(other) | Beat::Receive(other, _) | Beat::Take(other, _) => format!(
                 "tape {tape} waits for tape {other} at its beat {}, and would wait for ever",
                 at[tape] + 1
             ),
@@ -112,36 +114,26 @@ pub fn played(tapes: &[Tape]) -> Result<(), TapeFault> {
     })
 }
 
-fn waits_for(tape: &Tape, at: usize, other: usize) -> bool {
-    tape.beats.get(at).and_then(|beat| beat.waits_for()) == Some(other as u32)
-}
-
 fn receives(beats: &[Beat]) -> bool {
-    beats.iter().any(|beat| matches!(beat, Beat::Receive(_) | Beat::Take(_)))
+    beats.iter().any(|beat| matches!(beat, Beat::Receive(..) | Beat::Take(..)))
 }
 
 fn resolve(tapes: Vec<Tape>, first: usize) -> Tapes {
-    let mut numbers: BTreeMap<(u32, u32), u32> = BTreeMap::new();
-    let mut number = |waker: u32, woken: u32| {
-        let next = (first + numbers.len()) as u32;
-        *numbers.entry((waker, woken)).or_insert(next)
-    };
+    let mut numbers: BTreeMap<Channel, u32> = BTreeMap::new();
     let mut beats = Vec::with_capacity(tapes.len());
     for (own, mut tape) in (0..).zip(tapes) {
         for beat in &mut tape.beats {
-            match beat {
-                Beat::Post(other) => *other = number(own, *other),
-                Beat::Wait(other) | Beat::Receive(other) | Beat::Take(other) => {
-                    *other = number(*other, own)
-                }
-                Beat::Run(_) | Beat::Until(_) | Beat::Sleep(_) | Beat::Yield => {}
+            if let Some(channel) = beat.posts_to(own).or_else(|| beat.waits_for(own)) {
+                let next = (first + numbers.len()) as u32;
+                let semaphore = *numbers.entry(channel).or_insert(next);
+                *beat = beat.with_other(|_| semaphore);
             }
         }
         beats.push(tape.beats);
     }
     let mut mailboxes = vec![None; first + numbers.len()];
-    let tasks = numbers.iter().map(|(&(_, woken), &semaphore)| (semaphore, woken));
-    for (semaphore, woken) in tasks.filter(|(_, woken)| receives(&beats[*woken as usize])) {
+    let waiters = numbers.iter().map(|(channel, &semaphore)| (semaphore, channel.to));
+    for (semaphore, woken) in waiters.filter(|(_, woken)| receives(&beats[*woken as usize])) {
         mailboxes[semaphore as usize] = Some(woken as usize);
     }
     Tapes { beats, semaphores: first + numbers.len(), mailboxes }
@@ -150,7 +142,10 @@ fn resolve(tapes: Vec<Tape>, first: usize) -> Tapes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::tape::Stream;
     use model::tape::Recorded;
+
+    const NONE: Stream = Stream::NONE;
 
     fn workload(text: &str, count: u32) -> Workload {
         let tapes = tape::Tapes(Some(text.into()));
@@ -168,8 +163,8 @@ mod tests {
         let text = "task 1 a\np1 r5 p2\ntask 2 b\nw0 p2\ntask 3 c\nw1 w0";
         let tapes = Tapes::of(&workload(text, 3), 7).expect("playable");
         let expected = [
-            vec![Beat::Post(7), Beat::Run(5), Beat::Post(8)],
-            vec![Beat::Wait(7), Beat::Post(9)],
+            vec![Beat::Post(7, NONE), Beat::Run(5), Beat::Post(8, NONE)],
+            vec![Beat::Wait(7), Beat::Post(9, NONE)],
             vec![Beat::Wait(9), Beat::Wait(8)],
         ];
         assert_eq!((tapes.beats.as_slice(), tapes.semaphores), (&expected[..], 10));
@@ -179,16 +174,32 @@ mod tests {
     fn who_receives_has_a_mailbox() {
         let text = "task 1 a\np1 r5 p2\ntask 2 b\nm0 p2\ntask 3 c\nw1 w0";
         let tapes = Tapes::of(&workload(text, 3), 0).expect("playable");
-        assert_eq!(tapes.beats[1], [Beat::Receive(0), Beat::Post(2)]);
+        assert_eq!(tapes.beats[1], [Beat::Receive(0, NONE), Beat::Post(2, NONE)]);
         assert_eq!(tapes.mailboxes, [Some(1), None, None]);
         let may = Tapes::of(&workload("task 1 a\ny p1\ntask 2 b\nt0", 2), 0).expect("playable");
-        assert_eq!((may.beats[1].as_slice(), may.mailboxes), (&[Beat::Take(0)][..], vec![Some(1)]));
+        assert_eq!((may.beats[1].as_slice(), may.mailboxes), (&[Beat::Take(0, NONE)][..], vec![Some(1)]));
         let script = crate::Script::new(
             &workload(text, 3),
             crate::Setting { policy: Default::default(), seed: model::Seed(1), cpus: 1 },
         )
         .expect("playable");
         assert_eq!([0, 1, 2].map(|task| script.first_wait(0, task)), [None, Some(0), Some(2)]);
+    }
+
+    #[test]
+    fn a_stream_has_one_semaphore_for_all_of_its_senders() {
+        let text = "task 1 a\np2.1 p2\ntask 2 b\np2.1 p2.2\ntask 3 c\nm1.1 t0.1 t1.2 w0";
+        let tapes = Tapes::of(&workload(text, 3), 0).expect("playable");
+        let semaphore = |task: usize, beat: usize| tapes.beats[task][beat].other();
+        assert_eq!((tapes.semaphores, semaphore(0, 0)), (3, semaphore(1, 0)));
+        assert_eq!([0, 1, 2, 3].map(|beat| semaphore(2, beat)), [
+            semaphore(0, 0),
+            semaphore(0, 0),
+            semaphore(1, 1),
+            semaphore(0, 1)
+        ]);
+        // The second one's message is as good as the first one's; no third one comes.
+        assert!(refusal("task 1 a\nr1\ntask 2 b\np2.1\ntask 3 c\nt0.1 t0.1", 3).contains("beat 2"));
     }
 
     #[test]

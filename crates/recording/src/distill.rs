@@ -56,8 +56,8 @@ impl Seen {
                     burst_ns = ns.saturating_add(burst_ns);
                     continue;
                 }
-                Beat::Post(_) | Beat::Take(_) | Beat::Yield => continue,
-                Beat::Wait(_) | Beat::Receive(_) => self.waits += 1,
+                Beat::Post(..) | Beat::Take(..) | Beat::Yield => continue,
+                Beat::Wait(_) | Beat::Receive(..) => self.waits += 1,
                 Beat::Sleep(ns) => self.delays_ns.push(ns),
                 Beat::Until(ns) => {
                     self.timers_ns.push(ns.saturating_sub(timer_ns));

@@ -10,6 +10,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use model::tape::GroupModel;
+use model::tape::Stream;
 use model::{Beat, Seed, Tape};
 
 /// The most beats that are drawn.
@@ -188,7 +189,7 @@ impl<'a> Play<'a> {
     /// The task that waits longest goes on; without one nobody is woken.
     fn wake(&mut self, task: usize, group: usize, now_ns: u64) {
         if let Some(other) = self.waiting[group].pop_front() {
-            self.write(task, Beat::Post(other as u32));
+            self.write(task, Beat::Post(other as u32, Stream::NONE));
             self.write(other, Beat::Wait(task as u32));
             self.go_on(other, now_ns);
         }
@@ -258,7 +259,7 @@ mod tests {
             let drawn = cpu_ns(&tapes, name) as f64;
             assert!((drawn / expected - 1.0).abs() < 0.15, "{name}: {drawn}, not {expected}");
         }
-        let posts = tapes[0].beats.iter().filter(|beat| **beat == Beat::Post(1)).count();
+        let posts = tapes[0].beats.iter().filter(|beat| **beat == Beat::Post(1, Stream::NONE)).count();
         let waits = tapes[1].beats.iter().filter(|beat| **beat == Beat::Wait(0)).count();
         assert_eq!(posts, waits);
         assert!((200..=400).contains(&posts), "{posts}");

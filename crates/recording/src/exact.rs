@@ -13,10 +13,11 @@ mod letters;
 use std::collections::BTreeMap;
 
 use model::Beat;
+use model::tape::Stream;
 
 use crate::event::{Event, Leaves, Reason, Recording, TaskIndex, Waker, What};
 use crate::naps::{self, Nap};
-use letters::Letters;
+use letters::{Letters, Message};
 
 /// What the tasks of a recording did, by their places in the recording. Beats name tasks by these
 /// places too.
@@ -52,6 +53,8 @@ pub fn scripts(recording: &Recording, keeps: impl Fn(TaskIndex) -> bool) -> Scri
         parts: tasks.map(|task| Part { keeps: keeps(task), ..Part::default() }).collect(),
         cpus: BTreeMap::new(),
         streams: BTreeMap::new(),
+        messages: BTreeMap::new(),
+        room: Vec::new(),
         counts: Counts::default(),
     };
     recording.events.iter().for_each(|event| writer.event(event));
@@ -72,8 +75,8 @@ struct Part {
     doubtful: Vec<usize>,
     /// Its sleeps that timers ended.
     naps: Vec<Nap>,
-    /// Who ended its last sleep, until it has taken what that one sent.
-    woken_by: Option<TaskIndex>,
+    /// What ended its last sleep, until it has taken what was sent.
+    woken: Option<Message>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -106,6 +109,10 @@ struct Writer {
     /// When each CPU last changed its task, and to which one.
     cpus: BTreeMap<u32, (u64, Option<TaskIndex>)>,
     streams: BTreeMap<u32, Letters>,
+    /// By streams.
+    messages: BTreeMap<u32, Vec<Message>>,
+    /// Sleeps of tasks that then sent something into a stream.
+    room: Vec<(u32, Message)>,
     counts: Counts,
 }
 
@@ -170,7 +177,8 @@ impl Writer {
             State::Unseen => at_ns,
             _ => 0,
         };
-        part.woken_by = None;
+        // A task that is preempted has not taken yet what it was woken for.
+        part.woken.take_if(|_| leaves != Leaves::Runnable);
         part.state = match leaves {
             Leaves::Runnable | Leaves::Yields => State::Runnable,
             Leaves::Sleeps(reason) => State::Asleep { since_ns: at_ns, reason },
@@ -238,7 +246,8 @@ impl Writer {
                     _ => Reason::Unknown,
                 };
                 part.beats.push(wait(by, reason));
-                part.woken_by = Some(by);
+                let beat = part.beats.len() - 1;
+                part.woken = Some(Message { by, post: place, to: task, beat });
                 self.counts.waits += 1;
             }
             _ => self.end_sleep(task, early.waker, early.at_ns),
@@ -255,13 +264,14 @@ impl Writer {
 
     fn end_sleep(&mut self, task: TaskIndex, waker: Waker, at_ns: u64) {
         let by = self.played_waker(task, waker);
-        if let (Some(by), true) = (by, self.part(task).keeps) {
-            self.post(by, task, at_ns);
-        }
+        let by_kept = by.filter(|_| self.part(task).keeps);
+        let post = by_kept.map(|by| (by, self.post(by, task, at_ns)));
         self.flush(task);
         let part = self.part(task);
         let State::Asleep { since_ns, reason } = part.state else { return };
-        (part.state, part.woken_by) = (State::Runnable, by);
+        let beat = part.beats.len();
+        part.woken = post.map(|(by, post)| Message { by, post, to: task, beat });
+        part.state = State::Runnable;
         let (beat, count) = match by {
             Some(by) => (wait(by, reason), &mut self.counts.waits),
             None if is_timer(waker, reason) => {
@@ -291,7 +301,7 @@ impl Writer {
     fn post(&mut self, by: TaskIndex, woken: TaskIndex, at_ns: u64) -> usize {
         self.pause(by, at_ns);
         let part = self.part(by);
-        part.beats.push(Beat::Post(woken.0));
+        part.beats.push(Beat::Post(woken.0, Stream::NONE));
         part.beats.len() - 1
     }
 
@@ -313,6 +323,7 @@ impl Writer {
             self.flush(task);
         }
         self.parts.iter_mut().for_each(Part::relative_naps);
+        self.number_streams();
         let keeps: Vec<bool> = self.parts.iter().map(|part| part.keeps).collect();
         let beats = self.parts.into_iter().map(|part| part.certain(&keeps)).collect();
         Scripts { beats, counts: self.counts }
@@ -331,7 +342,7 @@ impl Part {
         }
     }
 
-    /// The beats without posts for nobody; what was computed around these is one.
+    /// The beats without those that were withdrawn; what was computed around these is one.
     fn certain(self, keeps: &[bool]) -> Vec<Beat> {
         if !self.keeps {
             return Vec::new();
@@ -343,7 +354,8 @@ impl Part {
             let is_kept = |woken: u32| keeps.get(woken as usize).copied().unwrap_or(false);
             let is_heard = |woken: u32| !is_doubtful && is_kept(woken);
             match (beats.last_mut(), beat) {
-                (_, Beat::Post(woken)) if !is_heard(woken) => {}
+                (_, Beat::Post(woken, _)) if !is_heard(woken) => {}
+                (_, Beat::Run(0)) => {}
                 (Some(Beat::Run(sum)), Beat::Run(ns)) => *sum += ns,
                 _ => beats.push(beat),
             }
@@ -356,7 +368,7 @@ impl Part {
 /// sleep.
 fn wait(by: TaskIndex, reason: Reason) -> Beat {
     match reason {
-        Reason::Pipe | Reason::Network | Reason::Child => Beat::Receive(by.0),
+        Reason::Pipe | Reason::Network | Reason::Child => Beat::Receive(by.0, Stream::NONE),
         _ => Beat::Wait(by.0),
     }
 }

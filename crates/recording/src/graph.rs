@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use model::tape::Channel;
 use model::{Beat, Step, Tape, Workload};
 use serde::Serialize;
 
@@ -105,10 +106,10 @@ fn uses(tapes: &[Tape], groups: &[(String, u32)], group_of: &[usize]) -> Vec<Gro
         for beat in &tape.beats {
             match *beat {
                 Beat::Run(ns) => group.cpu_ns = group.cpu_ns.saturating_add(ns),
-                Beat::Wait(_) | Beat::Receive(_) => group.waits += 1,
+                Beat::Wait(_) | Beat::Receive(..) => group.waits += 1,
                 Beat::Until(_) => group.timers += 1,
                 Beat::Sleep(_) => group.delays += 1,
-                Beat::Post(_) | Beat::Take(_) | Beat::Yield => {}
+                Beat::Post(..) | Beat::Take(..) | Beat::Yield => {}
             }
         }
     }
@@ -136,14 +137,17 @@ fn named(wakes: BTreeMap<(usize, usize), u64>, groups: &[(String, u32)]) -> Vec<
     edges
 }
 
+/// A beat, by its tape and its place there.
+type Place = (usize, usize);
+
 /// What decided when a task went on after a beat.
 #[derive(Clone, Copy, Default)]
 enum Cause {
     /// The beat before.
     #[default]
     Itself,
-    /// A post, by tape and place: it came after the task had begun to wait.
-    Post(usize, usize),
+    /// A post: it came after the task had begun to wait.
+    Post(Place),
     /// A timer, for which it slept.
     Timer,
 }
@@ -163,41 +167,40 @@ struct Forward {
     /// The end of the longest chain: its length, the tape, and the place after its last beat.
     longest: (u64, usize, usize),
     /// Only the beats whose cause is not the beat before.
-    causes: BTreeMap<(usize, usize), Cause>,
+    causes: BTreeMap<Place, Cause>,
 }
 
 impl Forward {
     fn play(tapes: &[Tape]) -> Forward {
         let moments = vec![Moment::default(); tapes.len()];
         let mut forward = Forward { at: moments, ..Forward::default() };
-        let mut posts: BTreeMap<(usize, usize), VecDeque<(Moment, usize)>> = BTreeMap::new();
+        let mut posts: BTreeMap<Channel, VecDeque<(Moment, Place)>> = BTreeMap::new();
         let mut at = vec![0; tapes.len()];
         let mut open: Vec<usize> = (0..tapes.len()).rev().collect();
         while let Some(own) = open.pop() {
             while let Some(beat) = tapes[own].beats.get(at[own]) {
+                if let Some(channel) = beat.posts_to(own as u32) {
+                    let queue = posts.entry(channel).or_default();
+                    queue.push_back((forward.at[own], (own, at[own])));
+                    let other = channel.to as usize;
+                    let next = tapes[other].beats.get(at[other]);
+                    let waits_for = next.and_then(|beat| beat.waits_for(channel.to));
+                    if queue.len() == 1 && waits_for == Some(channel) {
+                        open.push(other);
+                    }
+                }
+                if let Some(channel) = beat.waits_for(own as u32) {
+                    let queue = posts.entry(channel).or_default();
+                    let Some((posted, post)) = queue.pop_front() else { break };
+                    forward.not_before(own, at[own], posted, Cause::Post(post));
+                }
                 match *beat {
-                    Beat::Post(other) => {
-                        let other = other as usize;
-                        let queue = posts.entry((own, other)).or_default();
-                        queue.push_back((forward.at[own], at[own]));
-                        let waits =
-                            tapes[other].beats.get(at[other]).and_then(|beat| beat.waits_for());
-                        if queue.len() == 1 && waits == Some(own as u32) {
-                            open.push(other);
-                        }
-                    }
-                    Beat::Wait(other) | Beat::Receive(other) | Beat::Take(other) => {
-                        let queue = posts.entry((other as usize, own)).or_default();
-                        let Some((posted, place)) = queue.pop_front() else { break };
-                        let cause = Cause::Post(other as usize, place);
-                        forward.not_before(own, at[own], posted, cause);
-                    }
                     Beat::Until(ns) => {
                         let timer = Moment { ns, began_ns: ns };
                         forward.not_before(own, at[own], timer, Cause::Timer);
                     }
                     Beat::Run(ns) | Beat::Sleep(ns) => forward.spend(own, at[own], ns),
-                    Beat::Yield => {}
+                    _ => {}
                 }
                 at[own] += 1;
             }
@@ -234,9 +237,9 @@ impl Forward {
         while let Some(before) = place.checked_sub(1) {
             place = before;
             match (tapes[own].beats[place], self.causes.get(&(own, place))) {
-                (_, Some(Cause::Post(waker, post))) => {
-                    *wakes.entry((group_of[*waker], group_of[own])).or_insert(0) += 1;
-                    (own, place) = (*waker, *post);
+                (_, Some(&Cause::Post((waker, post)))) => {
+                    *wakes.entry((group_of[waker], group_of[own])).or_insert(0) += 1;
+                    (own, place) = (waker, post);
                     path.handovers += 1;
                 }
                 (Beat::Until(ns), Some(Cause::Timer)) => {

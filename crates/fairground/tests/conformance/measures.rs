@@ -59,6 +59,22 @@ template = true
 steps = [{ run_us = 200 }]
 "#;
 
+/// Tasks that end by themselves, long before the trial: nobody can ask them for their CPU time.
+const ENDED: &str = r#"
+name = "ended"
+duration_us = 100000
+
+[[task]]
+name = "short"
+count = 2
+repeat = 3
+steps = [{ run_us = 1000 }]
+
+[[task]]
+name = "sleeper"
+steps = [{ sleep_us = 10000 }]
+"#;
+
 /// What the simulator and the kernel say to each workload, in this order.
 pub type Arms = [Record; 2];
 
@@ -66,7 +82,7 @@ pub type Arms = [Record; 2];
 pub fn both_arms(kernel: &Kernel) -> BTreeMap<String, Arms> {
     let source = compile::resolve("fifo", Path::new(".")).expect("a built-in scheduler");
     let native = compile::native::native(&source).unwrap_or_else(|error| panic!("{error}"));
-    let workloads = [SPANS, DUTY_CYCLE, FORKS];
+    let workloads = [SPANS, DUTY_CYCLE, FORKS, ENDED];
     let trials = |backend| -> Vec<Trial> {
         workloads.iter().map(|text| trial(text, &source, backend)).collect()
     };
@@ -166,6 +182,16 @@ pub fn forks_are_equal(arms: &Arms) {
         let arm = record.trial.backend.word();
         assert!((series.integral() - 12.0).abs() < 0.01, "{arm}: {:?}", series.values);
         assert_eq!(series.values[0], 100.0, "{arm}");
+    }
+}
+
+pub fn the_ended_count(arms: &Arms) {
+    for record in arms {
+        let arm = record.trial.backend.word();
+        let fairness = record.measured.value("jain_index", "short").expect("it is measured");
+        assert!(fairness > 0.999, "{arm}: {fairness}");
+        let cpu_ns = record.measured.value("cpu_time_ns", "short").expect("it is measured");
+        assert!((6e6..6.5e6).contains(&cpu_ns), "{arm}: {cpu_ns} ns");
     }
 }
 

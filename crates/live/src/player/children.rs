@@ -76,8 +76,9 @@ fn leave_results(task: &mut Task, start_ns: u64, end: End) {
     task.finish_timers(now_ns, None);
     let counts = tally.counts();
     counts.ended.fetch_add(u64::from(end == End::Played), SeqCst);
-    counts.cpu_ns.fetch_add(super::clock::own_cpu_ns(), SeqCst);
-    for (sum, value) in counts.usage.iter().zip(usage::read(libc::RUSAGE_SELF)) {
+    counts.cpu_ns.fetch_add(task.run.cpu_ns_at_end().unwrap_or(0), SeqCst);
+    // The process has one thread.
+    for (sum, value) in counts.usage.iter().zip(usage::read()) {
         sum.fetch_add(value, SeqCst);
     }
 }

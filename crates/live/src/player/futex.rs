@@ -172,18 +172,21 @@ pub struct Semaphore {
 }
 
 impl Semaphore {
-    /// Increments it.
-    pub fn post(&self) {
-        self.value.fetch_add(1, SeqCst);
+    /// Increments it, and returns what it was.
+    pub fn post(&self) -> u32 {
+        let before = self.value.fetch_add(1, SeqCst);
         if self.waiting.load(SeqCst) > 0 {
             wake(&self.value, 1);
         }
+        before
     }
 
-    /// Increments it; its waiter may sleep in this mailbox.
+    /// Increments it; its waiter may sleep in this mailbox. The post that made it more than zero
+    /// has woken it there.
     pub fn post_to(&self, mailbox: Option<&Pipe>) {
-        self.post();
-        if let Some(mailbox) = mailbox.filter(|_| self.receiving.load(SeqCst) > 0) {
+        let before = self.post();
+        let sleeper = mailbox.filter(|_| before == 0 && self.receiving.load(SeqCst) > 0);
+        if let Some(mailbox) = sleeper {
             // SAFETY: one byte. A pipe that is full wakes its reader anyway.
             unsafe { libc::write(mailbox.write.as_raw_fd(), [0_u8].as_ptr().cast(), 1) };
         }

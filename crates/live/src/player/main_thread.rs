@@ -86,6 +86,9 @@ fn play_until_end(
     }
     let interrupted = (end == Ending::Interrupted).then(|| still_running(run, &program));
     end_counting(run);
+    if let Some(probes) = &probes {
+        played::take_cpu_times(run, probes);
+    }
     let readings = probes.map(|probes| probes.finish());
     let completion_ns = played::completion_ns(run);
     if interrupted.is_some() {

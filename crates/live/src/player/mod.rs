@@ -111,9 +111,10 @@ pub struct GroupPlayed {
     pub deadlines_missed: u64,
     /// See [`model::metric::MEASURES`].
     pub timeouts: u64,
-    /// CPU time of each task that started by itself.
-    pub cpu_ns: Vec<u64>,
-    /// CPU time of the forked processes that ended by themselves.
+    /// CPU time of each task that started by itself; `None` if a later process took the number of
+    /// one that ended.
+    pub cpu_ns: Option<Vec<u64>>,
+    /// CPU time of the forked processes that ended by themselves, without probes.
     pub forked_cpu_ns: u64,
     /// Whether processes were forked into it.
     pub forked: bool,

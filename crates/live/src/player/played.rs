@@ -6,14 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use play::Group;
 
 use crate::player::clock::thread_cpu_ns;
-use crate::player::run_state::{RunState, TaskSlot};
+use crate::player::run_state::{RunState, TaskSlot, UNKNOWN};
 use crate::player::{GroupPlayed, usage};
+use crate::probes::Probes;
 
 /// Reads the CPU clocks of all tasks, which sleep at the gate.
 ///
-/// They do not read them themselves: in EEVDF a task that reads its own clock is accounted for, and
-/// gives way if its slice is over (`task_sched_runtime`, `update_curr`). No other program does so
-/// when it begins.
+/// They do not read them themselves, see [`RunState::cpu_ns_at_end`].
 pub fn note_cpu_times(run: &RunState) {
     for slot in run.slots.iter() {
         let used = thread_cpu_ns(slot.tid.load(SeqCst));
@@ -27,6 +26,15 @@ pub fn sample_cpu_times(run: &RunState) {
     for slot in run.slots.iter().filter(|slot| slot.end_ns.load(SeqCst) == 0) {
         let used = thread_cpu_ns(slot.tid.load(SeqCst));
         slot.cpu_after_ns.store(used.unwrap_or(0), SeqCst);
+    }
+}
+
+/// The CPU times of tasks that have ended by themselves, as the probes counted them.
+pub fn take_cpu_times(run: &RunState, probes: &Probes) {
+    for slot in run.slots.iter().filter(|slot| slot.end_ns.load(SeqCst) != 0) {
+        let used_ns = probes.cpu_time_ns(slot.tid.load(SeqCst));
+        let after_ns = used_ns.map_or(UNKNOWN, |ns| slot.cpu_before_ns.load(SeqCst) + ns);
+        slot.cpu_after_ns.store(after_ns, SeqCst);
     }
 }
 
@@ -78,8 +86,10 @@ fn group(run: &RunState, number: usize) -> GroupPlayed {
     }
 }
 
-fn cpu_ns(slot: &TaskSlot) -> u64 {
-    slot.cpu_after_ns.load(SeqCst).saturating_sub(slot.cpu_before_ns.load(SeqCst))
+fn cpu_ns(slot: &TaskSlot) -> Option<u64> {
+    let after_ns = slot.cpu_after_ns.load(SeqCst);
+    let before_ns = slot.cpu_before_ns.load(SeqCst);
+    (after_ns != UNKNOWN).then(|| after_ns.saturating_sub(before_ns))
 }
 
 fn usage(slots: &[TaskSlot], forked: &[AtomicU64; 4]) -> usage::Usage {

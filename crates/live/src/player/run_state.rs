@@ -14,6 +14,7 @@ use worker::{Pipe, pipe};
 
 use crate::player::attributes::{Errno, cpu_set};
 use crate::player::busy::BusyLoop;
+use crate::player::clock::own_cpu_ns;
 use crate::player::futex::{Barrier, Condition, Lock, Semaphore};
 use crate::player::shared_memory::{Recorder, Shareable, Shared};
 use crate::probes::Announcer;
@@ -43,6 +44,9 @@ pub struct Control {
     pub fault: AtomicU64,
 }
 
+/// In place of a CPU time.
+pub const UNKNOWN: u64 = u64::MAX;
+
 /// The results of one task.
 #[repr(C, align(64))]
 pub struct TaskSlot {
@@ -52,7 +56,7 @@ pub struct TaskSlot {
     pub rounds: AtomicU64,
     /// CPU time before the common start.
     pub cpu_before_ns: AtomicU64,
-    /// CPU time at the task's own end.
+    /// CPU time at the task's end, or [`UNKNOWN`].
     pub cpu_after_ns: AtomicU64,
     /// When it ended on `CLOCK_MONOTONIC`; 0: it was stopped.
     pub end_ns: AtomicU64,
@@ -213,6 +217,14 @@ impl RunState {
     /// Whether events count now.
     pub fn counting(&self) -> bool {
         self.control().counting.load(SeqCst) != 0
+    }
+
+    /// The calling task's CPU time at its end; `None` if the probes count it.
+    ///
+    /// In EEVDF a task that reads its own clock is accounted for, and gives way if its slice is
+    /// over (`task_sched_runtime`, `update_curr`). No other program does so at its end.
+    pub fn cpu_ns_at_end(&self) -> Option<u64> {
+        self.announcer.get().is_none().then(own_cpu_ns)
     }
 
     /// Wakes the main thread. Async-signal-safe.

@@ -118,7 +118,9 @@ fn meet(task: &Task, op: Op) -> Flow {
         Op::Broadcast(condition) => run.conditions[condition].broadcast(),
         Op::Barrier(number) => run.barriers[number].wait(run.script.barriers[number], stop)?,
         Op::Suspend(condition) => run.conditions[condition].wait(None, stop)?,
-        Op::Post(semaphore) => run.semaphores[semaphore].post(),
+        Op::Post(semaphore) => {
+            run.semaphores[semaphore].post();
+        }
         Op::Take(semaphore) => run.semaphores[semaphore].wait(stop)?,
         _ => {}
     }

@@ -15,64 +15,126 @@ use crate::player::run_state::TaskSlot;
 use crate::player::steps::use_cpu;
 use crate::player::task::{Flow, Task};
 
-/// How far a computing may end from where it should, because the next one makes up for it.
-const NEAR_NS: u64 = 5_000;
-/// The most that is computed between two looks at the clock.
-const LOOK_NS: u64 = 1_000_000;
+/// What is not worth a look at the clock.
+const NEAR_NS: u64 = 20_000;
+/// The most that is computed between two looks.
+const LOOK_NS: u64 = 10_000_000;
+/// The most beats between two looks.
+const LOOK_BEATS: u64 = 64;
 
-/// The CPU time that a thread should have used.
+/// The CPU time that a thread should have used, and what it probably has.
+///
+/// Looking at the thread's clock costs a system call, and in EEVDF a task that does so gives way
+/// if its slice is over, which it otherwise does at a tick. So the clock is looked at rarely; in
+/// between, beats count for what they have cost so far.
 struct Account {
     /// The thread's clock at the common start.
     began_ns: u64,
     /// All recorded computing so far.
     due_ns: u64,
+    /// The thread's clock at the last look, from the common start.
+    seen_ns: u64,
+    /// Computed since then.
+    computed_ns: u64,
+    /// Beats since then.
+    beats: u64,
+    /// The beats of which there is to be the next look.
+    next_look: u64,
+    /// What a beat has cost on average, but for computing.
+    beat_ns: u64,
 }
 
 impl Account {
+    fn new(began_ns: u64) -> Account {
+        Account {
+            began_ns,
+            due_ns: 0,
+            seen_ns: 0,
+            computed_ns: 0,
+            beats: 0,
+            next_look: 1,
+            beat_ns: 0,
+        }
+    }
+
+    /// The CPU time that the thread has used, if beats cost what they did before.
+    fn used_ns(&self) -> u64 {
+        self.seen_ns + self.computed_ns + self.beats * self.beat_ns
+    }
+
+    fn look(&mut self) {
+        let now_ns = own_cpu_ns().saturating_sub(self.began_ns);
+        let cost_ns = now_ns.saturating_sub(self.seen_ns + self.computed_ns);
+        self.beat_ns = cost_ns.checked_div(self.beats).unwrap_or(self.beat_ns);
+        (self.seen_ns, self.computed_ns, self.beats) = (now_ns, 0, 0);
+    }
+
     /// Computes until the account is even.
     fn compute(&mut self, task: &Task, ns: u64) -> Flow {
         self.due_ns += ns;
+        if self.beats >= self.next_look {
+            self.next_look = (self.next_look * 2).min(LOOK_BEATS);
+            self.look();
+        }
         loop {
-            let used_ns = own_cpu_ns().saturating_sub(self.began_ns);
-            let left_ns = self.due_ns.saturating_sub(used_ns).min(LOOK_NS);
+            let left_ns = self.due_ns.saturating_sub(self.used_ns()).min(LOOK_NS);
             use_cpu(task, left_ns)?;
-            if left_ns <= NEAR_NS * 4 {
+            self.computed_ns += left_ns;
+            if left_ns < LOOK_NS {
                 return Ok(());
             }
+            self.look();
         }
+    }
+
+    /// Computes what is missing at the end.
+    fn settle(&mut self, task: &Task) -> Flow {
+        self.look();
+        let left_ns = self.due_ns.saturating_sub(self.seen_ns);
+        if left_ns < NEAR_NS { Ok(()) } else { self.compute(task, 0) }
     }
 }
 
 /// Plays the task's tape to its end, but for a wait that it begins with.
 pub fn play(task: &Task) -> Flow {
     let (run, plan) = (task.run, task.plan());
-    let control = run.control();
-    let start_ns = control.start_ns.load(SeqCst) + plan.starts_ns[task.number as usize];
+    let start_ns = run.control().start_ns.load(SeqCst) + plan.starts_ns[task.number as usize];
     let began_ns =
         task.slot.map_or_else(own_cpu_ns, |slot: &TaskSlot| slot.cpu_before_ns.load(SeqCst));
-    let mut account = Account { began_ns, due_ns: 0 };
+    let mut account = Account::new(began_ns);
     let waited = usize::from(run.script.first_wait(task.group, task.number).is_some());
     for beat in &run.script.tape(task.group, task.number)[waited..] {
         task.over()?;
         match *beat {
             Beat::Run(ns) => account.compute(task, ns)?,
-            Beat::Post(semaphore) => {
-                let semaphore = semaphore as usize;
-                run.semaphores[semaphore].post_to(run.mailbox(semaphore));
-            }
-            Beat::Wait(semaphore) => run.semaphores[semaphore as usize].wait(&control.stop)?,
-            Beat::Receive(semaphore) | Beat::Take(semaphore) => {
-                let semaphore = semaphore as usize;
-                run.semaphores[semaphore].receive(run.mailbox(semaphore), &control.stop)?;
-            }
-            Beat::Sleep(ns) => task.sleep_until(now_ns().saturating_add(ns))?,
-            // Kernels disagree whether a sleep until a time that has passed is one.
-            Beat::Until(ns) if now_ns() < start_ns + ns => task.sleep_until(start_ns + ns)?,
-            Beat::Until(_) => {}
-            Beat::Yield => {
-                // SAFETY: no arguments.
-                unsafe { libc::sched_yield() };
-            }
+            other => play_beat(task, other, start_ns)?,
+        }
+        account.beats += 1;
+    }
+    account.settle(task)
+}
+
+/// Plays a beat that computes nothing.
+fn play_beat(task: &Task, beat: Beat, start_ns: u64) -> Flow {
+    let (run, stop) = (task.run, &task.run.control().stop);
+    match beat {
+        Beat::Run(_) => {}
+        Beat::Post(semaphore, _) => {
+            let semaphore = semaphore as usize;
+            run.semaphores[semaphore].post_to(run.mailbox(semaphore));
+        }
+        Beat::Wait(semaphore) => run.semaphores[semaphore as usize].wait(stop)?,
+        Beat::Receive(semaphore, _) | Beat::Take(semaphore, _) => {
+            let semaphore = semaphore as usize;
+            run.semaphores[semaphore].receive(run.mailbox(semaphore), stop)?;
+        }
+        Beat::Sleep(ns) => task.sleep_until(now_ns().saturating_add(ns))?,
+        // Kernels disagree whether a sleep until a time that has passed is one.
+        Beat::Until(ns) if now_ns() < start_ns + ns => task.sleep_until(start_ns + ns)?,
+        Beat::Until(_) => {}
+        Beat::Yield => {
+            // SAFETY: no arguments.
+            unsafe { libc::sched_yield() };
         }
     }
     Ok(())

@@ -11,10 +11,10 @@ use play::TimerState;
 use play::limits::MAX_TIMERS;
 
 use crate::player::attributes;
-use crate::player::clock::{now_ns, own_cpu_ns};
+use crate::player::clock::now_ns;
 use crate::player::futex;
 use crate::player::main_thread::interrupted;
-use crate::player::run_state::{Fault, RunState, TaskSlot};
+use crate::player::run_state::{Fault, RunState, TaskSlot, UNKNOWN};
 use crate::player::task::{End, Flow, Task};
 use crate::player::{files, memory, steps, usage};
 
@@ -179,33 +179,33 @@ fn play_from_start(task: &mut Task, slot: &TaskSlot) {
     let delay_ns = plan.starts_ns[task.number as usize];
     let start_ns = control.start_ns.load(SeqCst) + delay_ns;
     task.timers = [TimerState::new(start_ns); MAX_TIMERS];
-    let usage_before = usage::read(libc::RUSAGE_THREAD);
+    let usage_before = usage::read();
     // Kernels disagree whether a sleep until a time that has passed is one.
     let is_early = delay_ns > 0 && now_ns() < start_ns;
     let delayed = if is_early { task.sleep_until(start_ns) } else { Ok(()) };
     let end = if delayed.is_ok() { steps::play(task) } else { End::Stopped };
-    let (end_ns, cpu_ns) = (now_ns(), own_cpu_ns());
+    let (end_ns, cpu_ns) = (now_ns(), task.run.cpu_ns_at_end());
     if end != End::Stopped && task.run.counting() {
         finish(task, slot, start_ns, end_ns, cpu_ns);
     } else if task.run.stopped() {
         let end_ns = control.end_ns.load(SeqCst);
         task.stop_timers(end_ns);
     }
-    let used = usage::read(libc::RUSAGE_THREAD);
+    let used = usage::read();
     for (index, place) in slot.usage.iter().enumerate() {
         place.store(used[index].saturating_sub(usage_before[index]), SeqCst);
     }
 }
 
 /// The task has ended by itself.
-fn finish(task: &mut Task, slot: &TaskSlot, start_ns: u64, now_ns: u64, cpu_ns: u64) {
+fn finish(task: &mut Task, slot: &TaskSlot, start_ns: u64, now_ns: u64, cpu_ns: Option<u64>) {
     let (run, plan) = (task.run, task.plan());
     let control = run.control();
     task.tally().turnaround.record(now_ns.saturating_sub(start_ns));
     let duration_ns = run.script.duration_ns;
     let end_ns = duration_ns.map(|ns| control.start_ns.load(SeqCst) + ns);
     task.finish_timers(now_ns, end_ns);
-    slot.cpu_after_ns.store(cpu_ns, SeqCst);
+    slot.cpu_after_ns.store(cpu_ns.unwrap_or(UNKNOWN), SeqCst);
     slot.end_ns.store(now_ns, SeqCst);
     let finite_left = control.finite_left.fetch_sub(u32::from(plan.finite), SeqCst);
     let playing = control.playing.fetch_sub(1, SeqCst);

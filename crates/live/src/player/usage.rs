@@ -9,12 +9,12 @@ use std::mem;
 /// User time and system time in nanoseconds, voluntary and involuntary switches.
 pub type Usage = [u64; 4];
 
-/// The usage of `RUSAGE_THREAD` or `RUSAGE_SELF`. Async-signal-safe.
-pub fn read(who: i32) -> Usage {
+/// The usage of the calling thread, up to the last tick or switch. Async-signal-safe.
+pub fn read() -> Usage {
     // SAFETY: zeros are a valid rusage, and it is ours to fill.
     let usage = unsafe {
         let mut usage: libc::rusage = mem::zeroed();
-        libc::getrusage(who, &mut usage);
+        libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
         usage
     };
     from(&usage)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The probes' maps: their sizes, and mapping them into user space.
 
-use libbpf_rs::btf::types::{Func, FuncProto, Ptr, Typedef};
+use libbpf_rs::btf::types::{Func, FuncProto, Ptr, Struct, Typedef};
 use libbpf_rs::btf::{Btf, ReferencesType};
 use libbpf_rs::{Link, Map, MapCore, MapFlags, Object, OpenObject, ProgramMut};
 
@@ -101,21 +101,32 @@ pub fn choose(
     let names: Vec<String> =
         open.progs().map(|program| program.name().to_string_lossy().into_owned()).collect();
     let kernel = Btf::from_vmlinux().ok();
+    let has_sessions = kernel.as_ref().is_some_and(has_sessions);
     for (mut program, name) in open.progs_mut().zip(&names) {
-        let target = message_target(&program.section().to_string_lossy()).map(str::to_owned);
-        let has_target = target.is_none_or(|function| {
+        let section = program.section().to_string_lossy().into_owned();
+        let has_target = message_target(&section).is_none_or(|(function, is_session)| {
             messages
                 && !older
-                && kernel.as_ref().is_some_and(|kernel| has_function(kernel, &function))
+                && is_session == has_sessions
+                && kernel.as_ref().is_some_and(|kernel| has_function(kernel, function))
         });
         program.set_autoload(is_wanted(name) && fits(name, &names, older) && has_target);
     }
 }
 
-/// The function of the kernel at whose end a program of `messages.h` runs. A kernel that lacks it,
-/// or cannot run programs there, tells nothing of those messages.
-pub fn message_target(section: &str) -> Option<&str> {
-    section.strip_prefix("fexit/")
+/// Whether the kernel has sessions of programs, at the begin and the end of a function, and keeps
+/// them with the task, so that any number of calls may be under way: from Linux 6.14 on.
+fn has_sessions(kernel: &Btf<'_>) -> bool {
+    kernel.type_by_name::<Struct<'_>>("fprobe_hlist").is_some()
+        && has_function(kernel, "bpf_session_is_return")
+}
+
+/// The function of the kernel at whose end a program of `messages.h` runs, and whether it runs at
+/// its begin, too. A kernel that lacks the function, or cannot run programs there, tells nothing of
+/// those messages.
+pub fn message_target(section: &str) -> Option<(&str, bool)> {
+    let at_end = section.strip_prefix("fexit/").map(|function| (function, false));
+    at_end.or_else(|| Some((section.strip_prefix("kprobe.session/")?, true)))
 }
 
 /// Whether a program tells of messages.
@@ -197,7 +208,8 @@ mod tests {
 
     #[test]
     fn only_what_tells_of_messages_may_be_missing() {
-        assert_eq!(message_target("fexit/pipe_read"), Some("pipe_read"));
+        assert_eq!(message_target("fexit/pipe_read"), Some(("pipe_read", false)));
+        assert_eq!(message_target("kprobe.session/tcp_recvmsg"), Some(("tcp_recvmsg", true)));
         assert_eq!(message_target("tp_btf/sched_switch"), None);
     }
 }

@@ -66,12 +66,7 @@ pub fn group<'a>(
         ..GroupReadings::default()
     };
     for task in tasks {
-        let running = if task.activity == activity::RUNNING {
-            window.open_interval(task.since_ns)
-        } else {
-            0
-        };
-        let cpu_time_ns = task.cpu_time_ns + running;
+        let cpu_time_ns = cpu_time_ns(task, window);
         sum.voluntary_switches += task.voluntary_switches;
         sum.involuntary_switches += task.involuntary_switches;
         sum.migrations += task.migrations;
@@ -87,6 +82,12 @@ pub fn group<'a>(
     sum.cpu_times_ns.sort_unstable();
     sum.longest_wait_ns = sum.longest_wait_ns.max(wakeups.max_ns).max(other_waits.max_ns);
     (sum, wakeups, other_waits)
+}
+
+/// A task's CPU time, with that of an unfinished interval.
+pub fn cpu_time_ns(task: &TaskSlot, window: Window) -> u64 {
+    let is_running = task.activity == activity::RUNNING;
+    task.cpu_time_ns + if is_running { window.open_interval(task.since_ns) } else { 0 }
 }
 
 /// Adds up the counts of all CPUs over time, and the unfinished intervals.

@@ -70,11 +70,13 @@ fn own_side(group: &GroupPlayed) -> OwnSide {
     // A process that replaced its program took its counts with it.
     let seen = |value: u64| (!group.execs).then_some(value);
     let [user, system, voluntary, involuntary] = group.usage.map(seen);
-    let cpu_ns = seen(group.cpu_ns.iter().sum::<u64>() + group.forked_cpu_ns);
+    let cpu_ns = seen(group.cpu_ns.iter().flatten().sum::<u64>() + group.forked_cpu_ns);
     OwnSide { cpu_ns, tasks: Some(group.tasks), user, system, voluntary, involuntary }
 }
 
 const REPLACED: &str = "its processes replace their program, whose end is not seen from inside";
+
+const NUMBER_TAKEN: &str = "a task has ended, and a later process has its number";
 
 struct Sheet {
     measured: Measured,
@@ -164,8 +166,12 @@ impl Sheet {
         } else if group.is_finite || group.forked {
             self.missing("turnaround_ns", name, "no task of the group has ended by itself");
         }
-        if group.cpu_ns.len() > 1 {
-            self.measured.metrics.push(sums::jain_index(name, &group.cpu_ns));
+        match &group.cpu_ns {
+            Some(each) if each.len() > 1 => {
+                self.measured.metrics.push(sums::jain_index(name, each));
+            }
+            Some(_) => {}
+            None => self.missing("jain_index", name, NUMBER_TAKEN),
         }
     }
 
@@ -212,7 +218,7 @@ mod tests {
             tasks: 2,
             rounds: 10,
             has_timers: true,
-            cpu_ns: vec![300, 100],
+            cpu_ns: Some(vec![300, 100]),
             ..GroupPlayed::default()
         };
         (group.deadlines, group.deadlines_missed) = (4, 1);

@@ -9,10 +9,11 @@ fn fault(text: &str) -> String {
 fn what_is_written_is_read() {
     let beats = vec![
         Beat::Run(1200),
-        Beat::Post(1),
+        Beat::Post(1, Stream::NONE),
         Beat::Wait(1),
-        Beat::Receive(1),
-        Beat::Take(1),
+        Beat::Receive(1, Stream(2)),
+        Beat::Take(1, Stream::NONE),
+        Beat::Post(1, Stream(7)),
         Beat::Until(TIME_NS_MAX),
         Beat::Sleep(0),
         Beat::Yield,
@@ -24,7 +25,7 @@ fn what_is_written_is_read() {
     ];
     let text = write(&tapes);
     assert!(
-        text.starts_with("task 7 a game\nr1200 p1 w1 m1 t1 u86400000000000 s0 y\ntask 8 \n"),
+        text.starts_with("task 7 a game\nr1200 p1 w1 m1.2 t1 p1.7 u86400000000000 s0 y\ntask 8 \n"),
         "{text}"
     );
     assert!(text.lines().all(|line| line.len() <= LINE_BYTES + 20), "{text}");
@@ -33,10 +34,10 @@ fn what_is_written_is_read() {
 
 #[test]
 fn copies_keep_to_themselves() {
-    let one = read("task 1 a\np2\ntask 2 a\nr1\ntask 3 b\nt0").expect("tapes");
+    let one = read("task 1 a\np2.1\ntask 2 a\nr1\ntask 3 b\nt0.1").expect("tapes");
     let two = arrange(vec![one.clone(), one], &[2, 1]);
-    let expected = "task 1 a\np4\ntask 2 a\nr1\ntask 1 a\np5\ntask 2 a\nr1\n\
-                    task 3 b\nt0\ntask 3 b\nt2\n";
+    let expected = "task 1 a\np4.1\ntask 2 a\nr1\ntask 1 a\np5.1\ntask 2 a\nr1\n\
+                    task 3 b\nt0.1\ntask 3 b\nt2.1\n";
     assert_eq!(write(&two), expected);
 }
 
@@ -57,8 +58,9 @@ fn a_name_stays_in_its_line() {
 fn what_is_no_tape_is_refused_with_its_line() {
     assert_eq!(fault("\nr5"), "line 2: no tape has begun; write 'task TID NAME'");
     assert_eq!(fault("task x y"), "line 1: 'x' is no thread's number; write 'task TID NAME'");
-    let beat = "is no beat; write r, w, m, t, p, u or s and a number, or y alone";
-    for word in ["r", "5", "x5", "r-1", "é5", "r5p1", "y1", "r99999999999999999999"] {
+    let beat = "is no beat; write r, w, m, t, p, u or s and a number, or y alone; behind m, t and p \
+                there may be a stream from 1, as in p5.1";
+    for word in ["r", "5", "x5", "r-1", "é5", "r5p1", "y1", "w1.1", "p0.0", "p0.x", "r99999999999999999999"] {
         assert_eq!(fault(&format!("task 1 a\nr1\n{word}")), format!("line 3: '{word}' {beat}"));
     }
     assert!(fault("task 1 a\nr86400000000001").contains("longer than a day"));

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is in pipes and sockets, and which task has put it there.
+//!
+//! Of a stream that one task reads, any message will do for it, whoever sent it. Where several
+//! tasks read a stream, each waits for the sender of the recording: in another order one of them
+//! could take what another one needs to go on, and all would wait for ever.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use model::Beat;
+use model::tape::Stream;
 
 use super::Writer;
 use crate::event::TaskIndex;
@@ -23,6 +28,17 @@ struct Letter {
     is_begun: bool,
 }
 
+/// A message that was taken, by its places on two tapes.
+#[derive(Clone, Copy)]
+pub struct Message {
+    pub by: TaskIndex,
+    /// The place of the post in the sender's beats.
+    pub post: usize,
+    pub to: TaskIndex,
+    /// The place of the wait in the reader's beats.
+    pub beat: usize,
+}
+
 /// What is in a stream.
 #[derive(Default)]
 pub struct Letters {
@@ -33,8 +49,8 @@ pub struct Letters {
 }
 
 impl Letters {
-    /// Takes bytes, and returns the letters that are begun by it.
-    fn taken(&mut self, mut bytes: u64) -> Vec<Letter> {
+    /// Takes bytes, and returns the letters that are begun by it, and whether there were too few.
+    fn taken(&mut self, mut bytes: u64) -> (Vec<Letter>, bool) {
         let mut begun = Vec::new();
         while bytes > 0 {
             let Some(first) = self.open.front_mut() else {
@@ -52,13 +68,16 @@ impl Letters {
                 self.open.pop_front();
             }
         }
-        begun
+        (begun, bytes > 0)
     }
 }
 
 impl Writer {
     /// A task has put bytes into a stream. Who takes them is told later.
     pub fn send(&mut self, by: TaskIndex, (stream, bytes): (u32, u64), at_ns: u64) {
+        if let Some(woken) = self.part(by).woken.take() {
+            self.room.push((stream, woken));
+        }
         let letters = self.streams.entry(stream).or_default();
         let early = bytes.min(letters.owed);
         letters.owed -= early;
@@ -71,17 +90,71 @@ impl Writer {
 
     /// A task has taken bytes out of a stream, those that came first.
     pub fn take(&mut self, task: TaskIndex, (stream, bytes): (u32, u64), at_ns: u64) {
-        let begun = self.streams.entry(stream).or_default().taken(bytes);
+        let (begun, was_early) = self.streams.entry(stream).or_default().taken(bytes);
+        let is_told = begun.iter().any(|letter| letter.by != task);
         for letter in begun.into_iter().filter(|letter| letter.by != task) {
             // The one that ended its sleep is on both tapes already.
-            if self.part(task).woken_by.take_if(|by| *by == letter.by).is_some() {
+            if let Some(woken) = self.part(task).woken.take_if(|woken| woken.by == letter.by) {
+                self.message(stream, woken);
+            } else if self.part(letter.by).keeps && self.part(task).keeps {
+                self.part(letter.by).beats[letter.place] = Beat::Post(task.0, Stream::NONE);
+                self.pause(task, at_ns);
+                self.keep(task, Beat::Take(letter.by.0, Stream::NONE));
+                let beat = self.part(task).beats.len() - 1;
+                let message = Message { by: letter.by, post: letter.place, to: task, beat };
+                self.message(stream, message);
+            }
+        }
+        // The sender, which woke it, has not left the system call yet.
+        if let Some(woken) = self.part(task).woken.take_if(|_| was_early && !is_told) {
+            self.message(stream, woken);
+        }
+    }
+
+    fn message(&mut self, stream: u32, message: Message) {
+        self.messages.entry(stream).or_default().push(message);
+    }
+
+    /// Numbers the streams of each task that is the only one that reads them.
+    pub fn number_streams(&mut self) {
+        let mut last: BTreeMap<TaskIndex, u32> = BTreeMap::new();
+        let mut readers: BTreeMap<u32, TaskIndex> = BTreeMap::new();
+        for (stream, messages) in std::mem::take(&mut self.messages) {
+            let to = messages[0].to;
+            if messages.iter().any(|message| message.to != to) {
                 continue;
             }
-            if self.part(letter.by).keeps && self.part(task).keeps {
-                self.part(letter.by).beats[letter.place] = Beat::Post(task.0);
-                self.pause(task, at_ns);
-                self.keep(task, Beat::Take(letter.by.0));
+            readers.insert(stream, to);
+            let number = last.entry(to).or_default();
+            *number += 1;
+            messages.iter().for_each(|message| self.put_into(Stream(*number), message));
+        }
+        for (stream, sleep) in std::mem::take(&mut self.room) {
+            if readers.get(&stream) == Some(&sleep.by) {
+                self.make_room(sleep);
             }
+        }
+    }
+
+    /// Withdraws a sleep of a sender that the stream's reader has ended: the stream was full. Where
+    /// it was so is a matter of the order in which tasks ran.
+    fn make_room(&mut self, Message { by, post, to, beat }: Message) {
+        let wait = &mut self.part(to).beats[beat];
+        if matches!(wait, Beat::Receive(_, Stream::NONE)) {
+            *wait = Beat::Run(0);
+            self.part(by).beats[post] = Beat::Post(NOBODY.0, Stream::NONE);
+        }
+    }
+
+    fn put_into(&mut self, stream: Stream, message: &Message) {
+        let wait = &mut self.part(message.to).beats[message.beat];
+        match wait {
+            Beat::Receive(_, its) | Beat::Take(_, its) => *its = stream,
+            // It slept for something else.
+            _ => return,
+        }
+        if let Beat::Post(_, its) = &mut self.part(message.by).beats[message.post] {
+            *its = stream;
         }
     }
 }

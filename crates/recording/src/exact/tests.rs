@@ -2,6 +2,8 @@
 use super::*;
 use crate::event::Task;
 
+const NONE: Stream = Stream::NONE;
+
 fn t(task: u32) -> TaskIndex {
     TaskIndex(task)
 }
@@ -38,7 +40,7 @@ fn a_wait_has_its_post_where_the_waker_was() {
         switch(700, 0, Some((0, SLEEPS)), None),
     ];
     let expected = [
-        vec![Beat::Run(300), Beat::Post(1), Beat::Run(400)],
+        vec![Beat::Run(300), Beat::Post(1, NONE), Beat::Run(400)],
         vec![Beat::Run(10), Beat::Wait(0), Beat::Run(140)],
     ];
     assert_eq!(beats(events, &[true, true]), expected);
@@ -47,8 +49,8 @@ fn a_wait_has_its_post_where_the_waker_was() {
 #[test]
 fn a_sleep_in_a_pipe_is_a_wait_of_its_own_kind() {
     for (reason, expected) in [
-        (Reason::Pipe, Beat::Receive(0)),
-        (Reason::Child, Beat::Receive(0)),
+        (Reason::Pipe, Beat::Receive(0, NONE)),
+        (Reason::Child, Beat::Receive(0, NONE)),
         (Reason::Futex, Beat::Wait(0)),
     ] {
         let sleeps = Leaves::Sleeps(reason);
@@ -114,7 +116,7 @@ fn a_waker_that_is_faster_than_the_switch_counts() {
         ]
     };
     let with = beats(events(110), &[true, true]);
-    assert_eq!(with[0], [Beat::Run(90), Beat::Post(1), Beat::Run(910)]);
+    assert_eq!(with[0], [Beat::Run(90), Beat::Post(1, NONE), Beat::Run(910)]);
     assert_eq!(with[1], [Beat::Run(100), Beat::Wait(0), Beat::Run(90)]);
     // A second wake-up makes the first one one of a task that did not sleep.
     let mut second = events(150);
@@ -134,7 +136,7 @@ fn a_child_begins_at_its_fork() {
         switch(100, 0, Some((0, Leaves::Ended)), None),
     ];
     let expected =
-        [vec![Beat::Run(50), Beat::Post(1), Beat::Run(50)], vec![Beat::Wait(0), Beat::Run(30)]];
+        [vec![Beat::Run(50), Beat::Post(1, NONE), Beat::Run(50)], vec![Beat::Wait(0), Beat::Run(30)]];
     assert_eq!(beats(events, &[true, true]), expected);
 }
 
@@ -182,6 +184,8 @@ fn equal_sleeps_are_relative() {
     assert_eq!(relative, 5);
 }
 
+const ONE: Stream = Stream(1);
+
 fn sent(at_ns: u64, task: u32, bytes: u32) -> Event {
     Event { at_ns, cpu: 0, what: What::Send { task: t(task), stream: 7, bytes } }
 }
@@ -206,9 +210,9 @@ fn a_message_that_was_there_already_could_have_been_waited_for() {
     ];
     let found = beats(events.clone(), &[true, true]);
     // Nobody takes the third one.
-    let sender = [Beat::Run(10), Beat::Post(1), Beat::Run(20), Beat::Post(1), Beat::Run(50)];
+    let sender = [Beat::Run(10), Beat::Post(1, ONE), Beat::Run(20), Beat::Post(1, ONE), Beat::Run(50)];
     assert_eq!(found[0], sender);
-    let reader = [Beat::Run(10), Beat::Take(0), Beat::Run(10), Beat::Take(0), Beat::Run(10)];
+    let reader = [Beat::Run(10), Beat::Take(0, ONE), Beat::Run(10), Beat::Take(0, ONE), Beat::Run(10)];
     assert_eq!(found[1], reader);
     let alone = beats(events, &[false, true]);
     assert!(alone[1].iter().all(|beat| beat.other().is_none()), "{alone:?}");
@@ -231,9 +235,9 @@ fn a_message_that_ended_a_sleep_is_on_the_tape_once() {
     let found = beats(events, &[true, true]);
     assert_eq!(
         found[0],
-        [Beat::Run(20), Beat::Post(1), Beat::Run(5), Beat::Post(1), Beat::Run(975)]
+        [Beat::Run(20), Beat::Post(1, ONE), Beat::Run(5), Beat::Post(1, ONE), Beat::Run(975)]
     );
-    let expected = [Beat::Run(10), Beat::Receive(0), Beat::Run(20), Beat::Take(0), Beat::Run(10)];
+    let expected = [Beat::Run(10), Beat::Receive(0, ONE), Beat::Run(20), Beat::Take(0, ONE), Beat::Run(10)];
     assert_eq!(found[1], expected);
 }
 
@@ -248,8 +252,63 @@ fn what_was_taken_before_it_was_told_is_nobodys() {
         taken(40, 1, 8),
     ];
     let found = beats(events, &[true, true]);
-    assert_eq!(found[0], [Beat::Run(30), Beat::Post(1), Beat::Run(970)]);
-    assert_eq!(found[1], [Beat::Run(40), Beat::Take(0), Beat::Run(960)]);
+    assert_eq!(found[0], [Beat::Run(30), Beat::Post(1, ONE), Beat::Run(970)]);
+    assert_eq!(found[1], [Beat::Run(40), Beat::Take(0, ONE), Beat::Run(960)]);
+}
+
+#[test]
+fn the_waker_whose_message_is_not_told_yet_has_sent_it() {
+    let events = vec![
+        switch(0, 0, None, Some(0)),
+        switch(10, 1, Some((1, Leaves::Sleeps(Reason::Pipe))), None),
+        wake(20, 1, Waker::Task(t(0))),
+        switch(30, 1, None, Some(1)),
+        taken(40, 1, 5),
+        sent(50, 0, 5),
+    ];
+    let found = beats(events, &[true, true]);
+    assert_eq!(found[0], [Beat::Run(20), Beat::Post(1, ONE), Beat::Run(980)]);
+    assert_eq!(found[1], [Beat::Run(10), Beat::Receive(0, ONE), Beat::Run(970)]);
+}
+
+#[test]
+fn a_sender_that_waits_for_room_does_not_wait_in_another_order() {
+    let pipe = Leaves::Sleeps(Reason::Pipe);
+    let events = vec![
+        switch(0, 0, None, Some(0)),
+        sent(10, 0, 5),
+        switch(20, 0, Some((0, pipe)), None),
+        switch(30, 1, None, Some(1)),
+        wake(40, 0, Waker::Task(t(1))),
+        taken(45, 1, 5),
+        switch(50, 0, None, Some(0)),
+        switch(55, 0, Some((0, Leaves::Runnable)), None),
+        switch(60, 0, None, Some(0)),
+        sent(70, 0, 5),
+        taken(90, 1, 5),
+    ];
+    let found = beats(events, &[true, true]);
+    let sender = [Beat::Run(10), Beat::Post(1, ONE), Beat::Run(25), Beat::Post(1, ONE)];
+    assert_eq!(found[0][..4], sender);
+    let reader = [Beat::Run(15), Beat::Take(0, ONE), Beat::Run(45), Beat::Take(0, ONE)];
+    assert_eq!(found[1][..4], reader);
+}
+
+#[test]
+fn of_a_stream_with_two_readers_each_waits_for_its_sender() {
+    let events = vec![
+        switch(0, 0, None, Some(0)),
+        sent(10, 0, 5),
+        sent(20, 0, 5),
+        switch(30, 1, None, Some(1)),
+        taken(40, 1, 5),
+        switch(50, 1, Some((1, Leaves::Ended)), Some(2)),
+        taken(60, 2, 5),
+    ];
+    let found = beats(events, &[true, true, true]);
+    assert_eq!(found[0][1], Beat::Post(1, Stream::NONE));
+    assert_eq!(found[1][1], Beat::Take(0, Stream::NONE));
+    assert_eq!(found[2][1], Beat::Take(0, Stream::NONE));
 }
 
 #[test]

@@ -60,10 +60,10 @@ impl Core {
         match beat {
             Beat::Run(ns) => self.compute(cpu, task, ns),
             Beat::Wait(semaphore) => self.take(cpu, task, semaphore as usize),
-            Beat::Receive(semaphore) | Beat::Take(semaphore) => {
+            Beat::Receive(semaphore, _) | Beat::Take(semaphore, _) => {
                 self.take_from_pipe(cpu, task, semaphore as usize)
             }
-            Beat::Post(semaphore) => self.post(cpu, semaphore as usize),
+            Beat::Post(semaphore, _) => self.post(cpu, semaphore as usize),
             Beat::Sleep(ns) => self.sleep(cpu, task, ns),
             Beat::Yield => {
                 self.machine.charge(cpu, self.machine.costs.syscall_ns);
