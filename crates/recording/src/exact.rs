@@ -54,7 +54,6 @@ pub fn scripts(recording: &Recording, keeps: impl Fn(TaskIndex) -> bool) -> Scri
         cpus: BTreeMap::new(),
         streams: BTreeMap::new(),
         messages: BTreeMap::new(),
-        room: Vec::new(),
         counts: Counts::default(),
     };
     recording.events.iter().for_each(|event| writer.event(event));
@@ -111,8 +110,6 @@ struct Writer {
     streams: BTreeMap<u32, Letters>,
     /// By streams.
     messages: BTreeMap<u32, Vec<Message>>,
-    /// Sleeps of tasks that then sent something into a stream.
-    room: Vec<(u32, Message)>,
     counts: Counts,
 }
 
@@ -342,7 +339,7 @@ impl Part {
         }
     }
 
-    /// The beats without those that were withdrawn; what was computed around these is one.
+    /// The beats without posts for nobody; what was computed around these is one.
     fn certain(self, keeps: &[bool]) -> Vec<Beat> {
         if !self.keeps {
             return Vec::new();
@@ -355,7 +352,6 @@ impl Part {
             let is_heard = |woken: u32| !is_doubtful && is_kept(woken);
             match (beats.last_mut(), beat) {
                 (_, Beat::Post(woken, _)) if !is_heard(woken) => {}
-                (_, Beat::Run(0)) => {}
                 (Some(Beat::Run(sum)), Beat::Run(ns)) => *sum += ns,
                 _ => beats.push(beat),
             }

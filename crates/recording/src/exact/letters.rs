@@ -75,9 +75,6 @@ impl Letters {
 impl Writer {
     /// A task has put bytes into a stream. Who takes them is told later.
     pub fn send(&mut self, by: TaskIndex, (stream, bytes): (u32, u64), at_ns: u64) {
-        if let Some(woken) = self.part(by).woken.take() {
-            self.room.push((stream, woken));
-        }
         let letters = self.streams.entry(stream).or_default();
         let early = bytes.min(letters.owed);
         letters.owed -= early;
@@ -118,31 +115,14 @@ impl Writer {
     /// Numbers the streams of each task that is the only one that reads them.
     pub fn number_streams(&mut self) {
         let mut last: BTreeMap<TaskIndex, u32> = BTreeMap::new();
-        let mut readers: BTreeMap<u32, TaskIndex> = BTreeMap::new();
-        for (stream, messages) in std::mem::take(&mut self.messages) {
+        for messages in std::mem::take(&mut self.messages).into_values() {
             let to = messages[0].to;
             if messages.iter().any(|message| message.to != to) {
                 continue;
             }
-            readers.insert(stream, to);
             let number = last.entry(to).or_default();
             *number += 1;
             messages.iter().for_each(|message| self.put_into(Stream(*number), message));
-        }
-        for (stream, sleep) in std::mem::take(&mut self.room) {
-            if readers.get(&stream) == Some(&sleep.by) {
-                self.make_room(sleep);
-            }
-        }
-    }
-
-    /// Withdraws a sleep of a sender that the stream's reader has ended: the stream was full. Where
-    /// it was so is a matter of the order in which tasks ran.
-    fn make_room(&mut self, Message { by, post, to, beat }: Message) {
-        let wait = &mut self.part(to).beats[beat];
-        if matches!(wait, Beat::Receive(_, Stream::NONE)) {
-            *wait = Beat::Run(0);
-            self.part(by).beats[post] = Beat::Post(NOBODY.0, Stream::NONE);
         }
     }
 

@@ -272,29 +272,6 @@ fn the_waker_whose_message_is_not_told_yet_has_sent_it() {
 }
 
 #[test]
-fn a_sender_that_waits_for_room_does_not_wait_in_another_order() {
-    let pipe = Leaves::Sleeps(Reason::Pipe);
-    let events = vec![
-        switch(0, 0, None, Some(0)),
-        sent(10, 0, 5),
-        switch(20, 0, Some((0, pipe)), None),
-        switch(30, 1, None, Some(1)),
-        wake(40, 0, Waker::Task(t(1))),
-        taken(45, 1, 5),
-        switch(50, 0, None, Some(0)),
-        switch(55, 0, Some((0, Leaves::Runnable)), None),
-        switch(60, 0, None, Some(0)),
-        sent(70, 0, 5),
-        taken(90, 1, 5),
-    ];
-    let found = beats(events, &[true, true]);
-    let sender = [Beat::Run(10), Beat::Post(1, ONE), Beat::Run(25), Beat::Post(1, ONE)];
-    assert_eq!(found[0][..4], sender);
-    let reader = [Beat::Run(15), Beat::Take(0, ONE), Beat::Run(45), Beat::Take(0, ONE)];
-    assert_eq!(found[1][..4], reader);
-}
-
-#[test]
 fn of_a_stream_with_two_readers_each_waits_for_its_sender() {
     let events = vec![
         switch(0, 0, None, Some(0)),
