@@ -13,6 +13,8 @@ mod chromium;
 mod commands;
 #[path = "book/fields.rs"]
 mod fields;
+#[path = "book/lines.rs"]
+mod lines;
 #[path = "book/page.rs"]
 mod page;
 mod project;

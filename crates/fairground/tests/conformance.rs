@@ -82,6 +82,13 @@ fn both_arms_measure_the_same() {
     }
 }
 
+#[test]
+fn a_trace_ends_although_others_starve() {
+    if let Some(kernel) = kernel() {
+        measures::a_trace_ends_although_others_starve(&kernel);
+    }
+}
+
 /// The book says what was compared with which kernel, and where the two differ.
 fn publish(kernel: &Kernel, scenarios: &[Scenario]) {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/method/simulator.md");

@@ -283,14 +283,18 @@ fn begin(head: &str, line: usize) -> Result<Tape, TapeFault> {
 }
 
 fn beat(word: &str) -> Result<Beat, String> {
-    let unknown =
-        || format!("'{word}' is no beat; write r, w, m, t, p, u or s and a number, or y alone; behind m, t and p there may be a stream from 1, as in p5.1");
+    let unknown = || {
+        format!(
+            "'{word}' is no beat; write r, w, m, t, p, u or s and a number, or y alone; m, t and p \
+             may have a stream, as in p5.1"
+        )
+    };
     if word == "y" {
         return Ok(Beat::Yield);
     }
     let (kind, rest) = word.split_at_checked(1).ok_or_else(unknown)?;
     let (number, stream) = match rest.split_once('.') {
-        Some((number, stream)) if "mtp".contains(kind) => (number, stream_of(stream, &unknown)?),
+        Some((number, stream)) if "mtp".contains(kind) => (number, stream_of(stream, unknown)?),
         _ => (rest, Stream::NONE),
     };
     let value: u64 = number.parse().map_err(|_| unknown())?;

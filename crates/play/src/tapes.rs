@@ -142,8 +142,8 @@ fn resolve(tapes: Vec<Tape>, first: usize) -> Tapes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::tape::Stream;
     use model::tape::Recorded;
+    use model::tape::Stream;
 
     const NONE: Stream = Stream::NONE;
 
@@ -177,7 +177,10 @@ mod tests {
         assert_eq!(tapes.beats[1], [Beat::Receive(0, NONE), Beat::Post(2, NONE)]);
         assert_eq!(tapes.mailboxes, [Some(1), None, None]);
         let may = Tapes::of(&workload("task 1 a\ny p1\ntask 2 b\nt0", 2), 0).expect("playable");
-        assert_eq!((may.beats[1].as_slice(), may.mailboxes), (&[Beat::Take(0, NONE)][..], vec![Some(1)]));
+        assert_eq!(
+            (may.beats[1].as_slice(), may.mailboxes),
+            (&[Beat::Take(0, NONE)][..], vec![Some(1)])
+        );
         let script = crate::Script::new(
             &workload(text, 3),
             crate::Setting { policy: Default::default(), seed: model::Seed(1), cpus: 1 },
@@ -192,12 +195,10 @@ mod tests {
         let tapes = Tapes::of(&workload(text, 3), 0).expect("playable");
         let semaphore = |task: usize, beat: usize| tapes.beats[task][beat].other();
         assert_eq!((tapes.semaphores, semaphore(0, 0)), (3, semaphore(1, 0)));
-        assert_eq!([0, 1, 2, 3].map(|beat| semaphore(2, beat)), [
-            semaphore(0, 0),
-            semaphore(0, 0),
-            semaphore(1, 1),
-            semaphore(0, 1)
-        ]);
+        assert_eq!(
+            [0, 1, 2, 3].map(|beat| semaphore(2, beat)),
+            [semaphore(0, 0), semaphore(0, 0), semaphore(1, 1), semaphore(0, 1)]
+        );
         // The second one's message is as good as the first one's; no third one comes.
         assert!(refusal("task 1 a\nr1\ntask 2 b\np2.1\ntask 3 c\nt0.1 t0.1", 3).contains("beat 2"));
     }

@@ -259,7 +259,8 @@ mod tests {
             let drawn = cpu_ns(&tapes, name) as f64;
             assert!((drawn / expected - 1.0).abs() < 0.15, "{name}: {drawn}, not {expected}");
         }
-        let posts = tapes[0].beats.iter().filter(|beat| **beat == Beat::Post(1, Stream::NONE)).count();
+        let posts =
+            tapes[0].beats.iter().filter(|beat| **beat == Beat::Post(1, Stream::NONE)).count();
         let waits = tapes[1].beats.iter().filter(|beat| **beat == Beat::Wait(0)).count();
         assert_eq!(posts, waits);
         assert!((200..=400).contains(&posts), "{posts}");

@@ -7,7 +7,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use compile::Source;
-use model::{Backend, Clock, Contestant, Machine, Record, SchedulerChoice, Seed, Trial, Workload};
+use model::{
+    Backend, Clock, Contestant, KnobValue, Machine, Record, SchedulerChoice, Seed, Trial, Workload,
+};
 use vm::Kernel;
 
 use super::arm;
@@ -73,6 +75,16 @@ steps = [{ run_us = 1000 }]
 [[task]]
 name = "sleeper"
 steps = [{ sleep_us = 10000 }]
+"#;
+
+/// A task that keeps the CPU: if its slice is long, no thread of the kernel runs either.
+const HOG: &str = r#"
+name = "hog"
+duration_us = 50000
+
+[[task]]
+name = "hog"
+steps = [{ run_us = 1000000 }]
 "#;
 
 /// What the simulator and the kernel say to each workload, in this order.
@@ -183,6 +195,18 @@ pub fn forks_are_equal(arms: &Arms) {
         assert!((series.integral() - 12.0).abs() < 0.01, "{arm}: {:?}", series.values);
         assert_eq!(series.values[0], 100.0, "{arm}");
     }
+}
+
+/// The probes of a trace are detached only when each task of the kernel has run.
+pub fn a_trace_ends_although_others_starve(kernel: &Kernel) {
+    let source = compile::resolve("fifo", Path::new(".")).expect("a built-in scheduler");
+    let mut traced = Trial { trace: true, ..trial(HOG, &source, Backend::Vm) };
+    if let SchedulerChoice::File { knobs, .. } = &mut traced.contestant.scheduler {
+        knobs.insert("slice_us".into(), KnobValue::Int(100_000_000));
+    }
+    let records = arm::run(&[traced], std::iter::once(&source), kernel);
+    assert!(records[0].outcome.is_ok(), "{:?}", records[0].outcome);
+    assert!(records[0].trace.as_ref().is_some_and(|trace| !trace.events.is_empty()));
 }
 
 pub fn the_ended_count(arms: &Arms) {

@@ -135,8 +135,10 @@ fn a_child_begins_at_its_fork() {
         switch(90, 1, Some((1, Leaves::Ended)), None),
         switch(100, 0, Some((0, Leaves::Ended)), None),
     ];
-    let expected =
-        [vec![Beat::Run(50), Beat::Post(1, NONE), Beat::Run(50)], vec![Beat::Wait(0), Beat::Run(30)]];
+    let expected = [
+        vec![Beat::Run(50), Beat::Post(1, NONE), Beat::Run(50)],
+        vec![Beat::Wait(0), Beat::Run(30)],
+    ];
     assert_eq!(beats(events, &[true, true]), expected);
 }
 
@@ -210,9 +212,11 @@ fn a_message_that_was_there_already_could_have_been_waited_for() {
     ];
     let found = beats(events.clone(), &[true, true]);
     // Nobody takes the third one.
-    let sender = [Beat::Run(10), Beat::Post(1, ONE), Beat::Run(20), Beat::Post(1, ONE), Beat::Run(50)];
+    let sender =
+        [Beat::Run(10), Beat::Post(1, ONE), Beat::Run(20), Beat::Post(1, ONE), Beat::Run(50)];
     assert_eq!(found[0], sender);
-    let reader = [Beat::Run(10), Beat::Take(0, ONE), Beat::Run(10), Beat::Take(0, ONE), Beat::Run(10)];
+    let reader =
+        [Beat::Run(10), Beat::Take(0, ONE), Beat::Run(10), Beat::Take(0, ONE), Beat::Run(10)];
     assert_eq!(found[1], reader);
     let alone = beats(events, &[false, true]);
     assert!(alone[1].iter().all(|beat| beat.other().is_none()), "{alone:?}");
@@ -237,7 +241,8 @@ fn a_message_that_ended_a_sleep_is_on_the_tape_once() {
         found[0],
         [Beat::Run(20), Beat::Post(1, ONE), Beat::Run(5), Beat::Post(1, ONE), Beat::Run(975)]
     );
-    let expected = [Beat::Run(10), Beat::Receive(0, ONE), Beat::Run(20), Beat::Take(0, ONE), Beat::Run(10)];
+    let expected =
+        [Beat::Run(10), Beat::Receive(0, ONE), Beat::Run(20), Beat::Take(0, ONE), Beat::Run(10)];
     assert_eq!(found[1], expected);
 }
 
