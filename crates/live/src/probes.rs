@@ -224,7 +224,7 @@ impl Probes {
     ///
     /// The probes stay attached: the kernel detaches those of a trace when each of its tasks has
     /// run (`synchronize_rcu_tasks`), and under a scheduler that lets tasks starve that may never
-    /// be so while the load goes on. Dropping detaches them.
+    /// be so while the workload goes on. Dropping detaches them.
     pub fn finish(&self) -> Readings {
         let started = self.globals.read::<u32>(self.offset("counting")) != 0;
         let finish_ns = monotonic_ns();

@@ -118,7 +118,7 @@ fn play(
     reloads: &mut Reloads,
     begins: &dyn Fn(),
 ) -> Result<Played, PlayError> {
-    let mut probes = attach(trial, provenance);
+    let probes = attach(trial, provenance);
     if context.virtual_clock && sched_ext("state").is_some() {
         thread::sleep(REST);
     }
@@ -138,7 +138,7 @@ fn play(
             true => BusyLoop::COUNTED,
             false => BusyLoop::timed(provenance.calibration_rounds_per_ms),
         },
-        probes: probes.as_mut(),
+        probes: probes.as_ref(),
         on_interrupt: &mut on_interrupt,
         periodic: Periodic::new(trial.workload.reloads, duration_ns, &mut reload),
     };

@@ -3,7 +3,7 @@
 //!
 //! Each pair of a waker and a task that it wakes has a semaphore of its own. So a task goes on when
 //! exactly those have woken it that woke it in the recording, however late or early others are. A
-//! stream has one semaphore, whoever sends, and one task that reads it. So each beat that waits
+//! stream has one semaphore for all senders, and one task that reads it. So each beat that waits
 //! waits until a count that only grows is high enough: tapes that can be played to their ends in
 //! one order can be so in every one.
 

@@ -127,7 +127,7 @@ fn record() -> Recorded {
     let mut children = Children::new();
     let cast = cast(&mut children);
     let groups: Vec<String> = cast.keys().map(|name| (*name).to_owned()).collect();
-    let mut probes = Probes::attach(&groups, false).expect("probes");
+    let probes = Probes::attach(&groups, false).expect("probes");
     for (group, number) in cast.values().enumerate() {
         probes.track(*number, group).expect("a slot");
     }

@@ -74,22 +74,22 @@ fn play_until_end(
     threads: Vec<JoinHandle<()>>,
     mut options: Options,
 ) -> Result<Played, PlayError> {
-    let mut probes = options.probes;
-    let tracked = match &mut probes {
+    let probes = options.probes;
+    let tracked = match probes {
         Some(probes) => track(run, probes, program.as_ref()),
         None => Ok(()),
     };
-    let start_took_ns = start(run, program.as_mut(), probes.as_deref());
+    let start_took_ns = start(run, program.as_mut(), probes);
     let mut end = Ending::Over;
     if tracked.is_ok() {
         end = wait_for_end(run, program.as_mut(), &mut options.periodic);
     }
     let interrupted = (end == Ending::Interrupted).then(|| still_running(run, &program));
     end_counting(run);
-    if let Some(probes) = &probes {
+    if let Some(probes) = probes {
         played::take_cpu_times(run, probes);
     }
-    let readings = probes.map(|probes| probes.finish());
+    let readings = probes.map(Probes::finish);
     let completion_ns = played::completion_ns(run);
     if interrupted.is_some() {
         (options.on_interrupt)();
@@ -113,7 +113,7 @@ fn play_until_end(
     })
 }
 
-fn track(run: &RunState, probes: &mut Probes, program: Option<&Running>) -> Result<(), String> {
+fn track(run: &RunState, probes: &Probes, program: Option<&Running>) -> Result<(), String> {
     for (number, group) in run.script.groups.iter().enumerate() {
         for slot in &run.slots[group.first_task..group.first_task + group.starts_ns.len()] {
             probes.track(slot.tid.load(SeqCst), number)?;

@@ -58,7 +58,7 @@ pub struct Options<'a> {
     /// How CPU time is used.
     pub busy: BusyLoop,
     /// The probes, attached to [`play::script::measured_groups`], if there are any.
-    pub probes: Option<&'a mut Probes>,
+    pub probes: Option<&'a Probes>,
     /// Called when the trial is aborted, before the tasks are ended: a scheduler that does not run
     /// them would not let them end.
     pub on_interrupt: &'a mut dyn FnMut(),
