@@ -17,9 +17,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-mod channel;
+mod posts;
 
-pub use channel::{Channel, Stream};
+pub use posts::{Posts, Stream};
 
 /// The longest time of a beat, nanoseconds: one day.
 pub const TIME_NS_MAX: u64 = 86_400_000_000_000;
@@ -151,20 +151,20 @@ impl Beat {
     }
 
     /// What this beat of the tape `own` waits for, if that is not done yet.
-    pub fn waits_for(self, own: u32) -> Option<Channel> {
+    pub fn waits_for(self, own: u32) -> Option<Posts> {
         match self {
-            Beat::Wait(from) => Some(Channel::new(from, own, Stream::NONE)),
+            Beat::Wait(from) => Some(Posts::new(from, own, Stream::NONE)),
             Beat::Receive(from, stream) | Beat::Take(from, stream) => {
-                Some(Channel::new(from, own, stream))
+                Some(Posts::new(from, own, stream))
             }
             _ => None,
         }
     }
 
     /// What this beat of the tape `own` lets go on.
-    pub fn posts_to(self, own: u32) -> Option<Channel> {
+    pub fn posts_to(self, own: u32) -> Option<Posts> {
         match self {
-            Beat::Post(to, stream) => Some(Channel::new(own, to, stream)),
+            Beat::Post(to, stream) => Some(Posts::new(own, to, stream)),
             _ => None,
         }
     }

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use model::tape::{self, Beat, Channel, Tape, TapeFault};
+use model::tape::{self, Beat, Posts, Tape, TapeFault};
 use model::workload::{Step, TaskGroup, Workload};
 
 use crate::Refusal;
@@ -81,18 +81,18 @@ pub fn played(tapes: &[Tape]) -> Result<(), TapeFault> {
     let mut open: Vec<usize> = (0..tapes.len()).rev().collect();
     while let Some(tape) = open.pop() {
         while let Some(beat) = tapes[tape].beats.get(at[tape]) {
-            if let Some(channel) = beat.posts_to(tape as u32) {
-                let posts = posted.entry(channel).or_insert(0_u64);
+            if let Some(key) = beat.posts_to(tape as u32) {
+                let posts = posted.entry(key).or_insert(0_u64);
                 *posts += 1;
-                let other = channel.to as usize;
+                let other = key.to as usize;
                 let next = tapes[other].beats.get(at[other]);
-                let waits_for = next.and_then(|beat| beat.waits_for(channel.to));
-                if *posts == 1 && waits_for == Some(channel) {
+                let waits_for = next.and_then(|beat| beat.waits_for(key.to));
+                if *posts == 1 && waits_for == Some(key) {
                     open.push(other);
                 }
             }
-            if let Some(channel) = beat.waits_for(tape as u32) {
-                let posts = posted.entry(channel).or_insert(0);
+            if let Some(key) = beat.waits_for(tape as u32) {
+                let posts = posted.entry(key).or_insert(0);
                 match posts.checked_sub(1) {
                     Some(left) => *posts = left,
                     None => break,
@@ -119,20 +119,20 @@ fn receives(beats: &[Beat]) -> bool {
 }
 
 fn resolve(tapes: Vec<Tape>, first: usize) -> Tapes {
-    let mut numbers: BTreeMap<Channel, u32> = BTreeMap::new();
+    let mut numbers: BTreeMap<Posts, u32> = BTreeMap::new();
     let mut beats = Vec::with_capacity(tapes.len());
     for (own, mut tape) in (0..).zip(tapes) {
         for beat in &mut tape.beats {
-            if let Some(channel) = beat.posts_to(own).or_else(|| beat.waits_for(own)) {
+            if let Some(key) = beat.posts_to(own).or_else(|| beat.waits_for(own)) {
                 let next = (first + numbers.len()) as u32;
-                let semaphore = *numbers.entry(channel).or_insert(next);
+                let semaphore = *numbers.entry(key).or_insert(next);
                 *beat = beat.with_other(|_| semaphore);
             }
         }
         beats.push(tape.beats);
     }
     let mut mailboxes = vec![None; first + numbers.len()];
-    let waiters = numbers.iter().map(|(channel, &semaphore)| (semaphore, channel.to));
+    let waiters = numbers.iter().map(|(key, &semaphore)| (semaphore, key.to));
     for (semaphore, woken) in waiters.filter(|(_, woken)| receives(&beats[*woken as usize])) {
         mailboxes[semaphore as usize] = Some(woken as usize);
     }

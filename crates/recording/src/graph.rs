@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use model::tape::Channel;
+use model::tape::Posts;
 use model::{Beat, Step, Tape, Workload};
 use serde::Serialize;
 
@@ -174,23 +174,23 @@ impl Forward {
     fn play(tapes: &[Tape]) -> Forward {
         let moments = vec![Moment::default(); tapes.len()];
         let mut forward = Forward { at: moments, ..Forward::default() };
-        let mut posts: BTreeMap<Channel, VecDeque<(Moment, Place)>> = BTreeMap::new();
+        let mut posts: BTreeMap<Posts, VecDeque<(Moment, Place)>> = BTreeMap::new();
         let mut at = vec![0; tapes.len()];
         let mut open: Vec<usize> = (0..tapes.len()).rev().collect();
         while let Some(own) = open.pop() {
             while let Some(beat) = tapes[own].beats.get(at[own]) {
-                if let Some(channel) = beat.posts_to(own as u32) {
-                    let queue = posts.entry(channel).or_default();
+                if let Some(key) = beat.posts_to(own as u32) {
+                    let queue = posts.entry(key).or_default();
                     queue.push_back((forward.at[own], (own, at[own])));
-                    let other = channel.to as usize;
+                    let other = key.to as usize;
                     let next = tapes[other].beats.get(at[other]);
-                    let waits_for = next.and_then(|beat| beat.waits_for(channel.to));
-                    if queue.len() == 1 && waits_for == Some(channel) {
+                    let waits_for = next.and_then(|beat| beat.waits_for(key.to));
+                    if queue.len() == 1 && waits_for == Some(key) {
                         open.push(other);
                     }
                 }
-                if let Some(channel) = beat.waits_for(own as u32) {
-                    let queue = posts.entry(channel).or_default();
+                if let Some(key) = beat.waits_for(own as u32) {
+                    let queue = posts.entry(key).or_default();
                     let Some((posted, post)) = queue.pop_front() else { break };
                     forward.not_before(own, at[own], posted, Cause::Post(post));
                 }

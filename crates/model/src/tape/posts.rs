@@ -15,7 +15,7 @@ impl Stream {
 
 /// What is counted: posts of a task for another one, or of any task into a stream of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Channel {
+pub struct Posts {
     /// The tape whose posts count; `None`: all of the stream's.
     pub from: Option<u32>,
     /// The tape that waits.
@@ -30,8 +30,8 @@ impl fmt::Display for Stream {
     }
 }
 
-impl Channel {
-    pub(super) fn new(from: u32, to: u32, stream: Stream) -> Channel {
-        Channel { from: (stream == Stream::NONE).then_some(from), to, stream }
+impl Posts {
+    pub(super) fn new(from: u32, to: u32, stream: Stream) -> Posts {
+        Posts { from: (stream == Stream::NONE).then_some(from), to, stream }
     }
 }
