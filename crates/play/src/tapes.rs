@@ -142,8 +142,7 @@ fn resolve(tapes: Vec<Tape>, first: usize) -> Tapes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::tape::Recorded;
-    use model::tape::Stream;
+    use model::tape::{Recorded, Stream};
 
     const NONE: Stream = Stream::NONE;
 

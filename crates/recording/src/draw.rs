@@ -9,8 +9,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use model::tape::GroupModel;
-use model::tape::Stream;
+use model::tape::{GroupModel, Stream};
 use model::{Beat, Seed, Tape};
 
 /// The most beats that are drawn.

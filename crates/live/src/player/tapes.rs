@@ -38,7 +38,7 @@ struct Account {
     computed_ns: u64,
     /// Beats since then.
     beats: u64,
-    /// The beats of which there is to be the next look.
+    /// How many beats are played until the next look.
     next_look: u64,
     /// What a beat has cost on average, but for computing.
     beat_ns: u64,
