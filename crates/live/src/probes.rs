@@ -30,8 +30,7 @@ use layout::{
     activity,
 };
 use maps::{Use, bss_bytes, find_map, is_older, map_memory, size, slots};
-pub use reading::GroupReadings;
-use reading::Window;
+pub use reading::{GroupReadings, Window};
 use shared::SharedMap;
 
 /// Attached probes. Dropping them detaches them.
@@ -45,6 +44,9 @@ pub struct Probes {
     series: SharedMap<CpuSeries>,
     /// By CPU and group, on kernels that `probes_older.h` is for.
     retired_older: Option<SharedMap<Totals>>,
+    /// Copies of the tasks and of all groups' retired ones, from the end of the counting.
+    stopped: SharedMap<TaskSlot>,
+    stopped_retired: SharedMap<Totals>,
     globals: SharedMap<u8>,
     variables: Vec<Variable>,
     trace: bool,
@@ -120,6 +122,7 @@ impl Probes {
     pub fn attach(groups: &[String], trace: bool) -> Result<Probes, String> {
         check_host(groups)?;
         let because = |error: libbpf_rs::Error| format!("the probes cannot be attached: {error}");
+        let no_memory = |error| format!("the probes' counts cannot be kept: {error}");
         let bytes = compile::probes_object();
         let btf =
             Btf::from_raw("probes", bytes).map_err(because)?.ok_or("the probes have no BTF")?;
@@ -138,6 +141,8 @@ impl Probes {
             retired_older: older
                 .then(|| map_memory(&object, "retired_older", cpus * MAX_GROUPS))
                 .transpose()?,
+            stopped: SharedMap::own(slots).map_err(no_memory)?,
+            stopped_retired: SharedMap::own(groups.len()).map_err(no_memory)?,
             globals: map_memory(&object, ".bss", bss_bytes(&variables))?,
             groups: groups.to_vec(),
             object,
@@ -220,38 +225,44 @@ impl Probes {
         (task.pid == tid).then(|| reading::cpu_time_ns(&task, window))
     }
 
-    /// Stops counting, and closes the intervals that still go on.
+    /// Stops counting; what tasks do afterwards changes nothing in the [`readings`](Self::readings).
+    ///
+    /// The workload still plays here, and a task of it that is preempted in a page fault, and
+    /// starves, may hold the lock of this process's mappings for ever. So nothing is allocated.
     ///
     /// The probes stay attached: the kernel detaches those of a trace when each of its tasks has
     /// run (`synchronize_rcu_tasks`), and under a scheduler that lets tasks starve that may never
     /// be so while the workload goes on. Dropping detaches them.
-    pub fn finish(&self) -> Readings {
+    pub fn stop(&self) -> Window {
         let started = self.globals.read::<u32>(self.offset("counting")) != 0;
         let finish_ns = monotonic_ns();
         self.globals.write(self.offset("counting"), 0_u32);
+        self.tasks.iter().enumerate().for_each(|(index, task)| self.stopped.set(index, task));
+        (0..self.groups.len())
+            .for_each(|group| self.stopped_retired.set(group, self.retired(group)));
         let start_ns = if started { self.globals.read(self.offset("start_ns")) } else { finish_ns };
-        let tasks: Vec<TaskSlot> =
-            (0..self.tasks.len()).map(|index| self.tasks.get(index)).collect();
-        let window = Window { start_ns, finish_ns };
+        Window { start_ns, finish_ns }
+    }
+
+    /// What was counted until [`stop`](Self::stop), which has answered with this window. Intervals
+    /// that went on at its end are closed.
+    pub fn readings(&self, window: Window) -> Readings {
+        let tasks: Vec<TaskSlot> = self.stopped.iter().collect();
         Readings {
             groups: (0..self.groups.len()).map(|group| self.group(&tasks, group, window)).collect(),
-            series: reading::over_time(self.cpus(), tasks.iter(), window),
-            counted_ns: finish_ns - start_ns,
-            trace: self.trace.then(|| self.events(&tasks, start_ns)),
+            series: reading::over_time(self.series.iter(), tasks.iter(), window),
+            counted_ns: window.finish_ns - window.start_ns,
+            trace: self.trace.then(|| self.events(&tasks, window.start_ns)),
             cost: self.cost(),
             untracked: self.globals.read(self.offset("untracked")),
         }
-    }
-
-    fn cpus(&self) -> impl Iterator<Item = CpuSeries> {
-        (0..self.series.len()).map(|cpu| self.series.get(cpu))
     }
 
     fn group(&self, tasks: &[TaskSlot], group: usize, window: Window) -> GroupReadings {
         let is_member =
             |task: &&TaskSlot| task.activity != activity::FREE && task.group as usize == group;
         let members = tasks.iter().filter(is_member);
-        let retired = self.retired(group);
+        let retired = self.stopped_retired.get(group);
         let (mut sum, wakeups, other_waits) = reading::group(members, &retired, window);
         let read = |measure, tally: &Tally| Histogram {
             group: self.groups[group].clone(),

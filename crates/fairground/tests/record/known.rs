@@ -138,7 +138,7 @@ fn record() -> Recorded {
     children.run();
     let (recording, cost) = recorder.finish("a test").expect("a recording");
     assert!(cost.percent().is_some_and(|percent| percent > 0.0), "{cost:?}");
-    (cast, recording, probes.finish())
+    (cast, recording, probes.readings(probes.stop()))
 }
 
 /// What a recording says of one process.

@@ -89,12 +89,13 @@ fn play_until_end(
     if let Some(probes) = probes {
         played::take_cpu_times(run, probes);
     }
-    let readings = probes.map(Probes::finish);
+    let counted = probes.map(|probes| (probes, probes.stop()));
     let completion_ns = played::completion_ns(run);
     if interrupted.is_some() {
         (options.on_interrupt)();
     }
     dismiss(run, threads);
+    let readings = counted.map(|(probes, window)| probes.readings(window));
     let program = program.map(Running::finish);
     tracked.map_err(PlayError::Failed)?;
     if let Some((fault, group, errno)) = run.fault() {

@@ -25,17 +25,26 @@ impl<T: Copy> SharedMap<T> {
     /// # Errors
     /// When the kernel refuses.
     pub fn new(map: &impl AsFd, entries: usize) -> io::Result<SharedMap<T>> {
-        // SAFETY: a fresh mapping of a map of at least this size; nothing of ours is touched.
-        let start = unsafe {
-            libc::mmap(
-                ptr::null_mut(),
-                entries * size_of::<T>(),
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED,
-                map.as_fd().as_raw_fd(),
-                0,
-            )
-        };
+        SharedMap::map(entries, libc::MAP_SHARED, map.as_fd().as_raw_fd())
+    }
+
+    /// Memory of our own for `entries` values, zero at first. All of it is there: writing to it
+    /// needs nothing from the kernel. Forked processes do not have it.
+    ///
+    /// # Errors
+    /// When there is no memory left.
+    pub fn own(entries: usize) -> io::Result<SharedMap<T>> {
+        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
+        let own = SharedMap::<T>::map(entries, kind, -1)?;
+        // SAFETY: this mapping, of which a forked process knows nothing.
+        unsafe { libc::madvise(own.start.cast(), own.bytes(), libc::MADV_DONTFORK) };
+        Ok(own)
+    }
+
+    fn map(entries: usize, kind: i32, file: i32) -> io::Result<SharedMap<T>> {
+        let (bytes, access) = (entries * size_of::<T>(), libc::PROT_READ | libc::PROT_WRITE);
+        // SAFETY: a fresh mapping, of a map of at least this size; nothing of ours is touched.
+        let start = unsafe { libc::mmap(ptr::null_mut(), bytes, access, kind, file, 0) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
@@ -67,6 +76,17 @@ impl<T: Copy> SharedMap<T> {
         // SAFETY: inside the mapping.
         unsafe { self.start.add(index).write_volatile(value) }
     }
+
+    /// All values.
+    pub fn iter(&self) -> impl Iterator<Item = T> {
+        (0..self.entries).map(|index| self.get(index))
+    }
+}
+
+impl<T> SharedMap<T> {
+    fn bytes(&self) -> usize {
+        self.entries * size_of::<T>()
+    }
 }
 
 impl SharedMap<u8> {
@@ -88,6 +108,6 @@ impl SharedMap<u8> {
 impl<T> Drop for SharedMap<T> {
     fn drop(&mut self) {
         // SAFETY: this mapping, and there are no borrows of it.
-        unsafe { libc::munmap(self.start.cast(), self.entries * size_of::<T>()) };
+        unsafe { libc::munmap(self.start.cast(), self.bytes()) };
     }
 }
