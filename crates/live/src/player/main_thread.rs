@@ -15,6 +15,7 @@ use model::Workload;
 use play::Script;
 
 use crate::custody;
+use crate::player::apart::Apart;
 use crate::player::attributes::{Errno, rise_above};
 use crate::player::children::ProcessGroup;
 use crate::player::clock::{now_ns, timespec};
@@ -51,7 +52,9 @@ pub fn play(workload: &Workload, options: Options) -> Result<Played, PlayError> 
         }
     };
     let above = rise_above().ok();
+    let apart = Apart::from_forks();
     let result = play_until_end(&run, program, threads, options);
+    drop(apart);
     drop(processes);
     if let Some(previous) = &above {
         previous.restore();

@@ -28,21 +28,21 @@ impl<T: Copy> SharedMap<T> {
         SharedMap::map(entries, libc::MAP_SHARED, map.as_fd().as_raw_fd())
     }
 
-    /// Memory of our own for `entries` values, zero at first. All of it is there: writing to it
-    /// needs nothing from the kernel. Forked processes do not have it.
+    /// Memory of our own for `entries` values, zero at first. Forked processes do not have it.
     ///
     /// # Errors
     /// When there is no memory left.
     pub fn own(entries: usize) -> io::Result<SharedMap<T>> {
-        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
-        let own = SharedMap::<T>::map(entries, kind, -1)?;
+        let own = SharedMap::<T>::map(entries, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)?;
         // SAFETY: this mapping, of which a forked process knows nothing.
         unsafe { libc::madvise(own.start.cast(), own.bytes(), libc::MADV_DONTFORK) };
         Ok(own)
     }
 
+    /// All pages are there at once: reading and writing them needs nothing from the kernel.
     fn map(entries: usize, kind: i32, file: i32) -> io::Result<SharedMap<T>> {
         let (bytes, access) = (entries * size_of::<T>(), libc::PROT_READ | libc::PROT_WRITE);
+        let kind = kind | libc::MAP_POPULATE;
         // SAFETY: a fresh mapping, of a map of at least this size; nothing of ours is touched.
         let start = unsafe { libc::mmap(ptr::null_mut(), bytes, access, kind, file, 0) };
         if start == libc::MAP_FAILED {
