@@ -280,7 +280,8 @@ fn resolve_group(group: &TaskGroup, names: &mut Names, setting: Setting) -> Resu
     resolver.steps(&group.steps)?;
     let (ops, timers) = (resolver.ops, resolver.timers.plans);
     let count = if group.template { 0 } else { group.count };
-    let start = |task| (group.delay_us + jitter_us(group, task, setting.seed)) * 1_000;
+    let jitter = setting.seed.derive(&format!("jitter {} ", group.name));
+    let start = |task| (group.delay_us + jitter_us(group, task, jitter)) * 1_000;
     Ok(Group {
         name: group.name.clone(),
         starts_ns: (0..count).map(start).collect(),
@@ -317,12 +318,12 @@ fn check_group(group: &TaskGroup, setting: Setting) -> Result<(), Refusal> {
 }
 
 /// A task's share of its group's jitter. It comes from the seed alone, so that all backends see the
-/// same arrivals.
-fn jitter_us(group: &TaskGroup, task: u32, seed: Seed) -> u64 {
+/// same arrivals; `jitter` is the seed for the group's.
+fn jitter_us(group: &TaskGroup, task: u32, jitter: Seed) -> u64 {
     if group.jitter_us == 0 {
         return 0;
     }
-    seed.derive(&format!("jitter {} {task}", group.name)).below(group.jitter_us)
+    jitter.and(&task.to_string()).below(group.jitter_us)
 }
 
 #[cfg(test)]

@@ -84,10 +84,12 @@ fn start_and_memory() {
     for load in [SMALL, LARGE, CROWD] {
         let answer = measured("vtime", &Load { duration_us: load.duration_us.min(20_000), ..load });
         println!(
-            "{:>5} CPUs {:>6} tasks: a trial of no length takes {:>6.2} ms; {:>4} MiB at most",
+            "{:>5} CPUs {:>6} tasks: a trial of no length takes {:>6.2} ms, {:>6.2} ms if waking \
+             the tasks takes time; {:>4} MiB at most",
             load.cpus,
             load.tasks,
             answer.start_ms,
+            answer.costly_start_ms,
             answer.peak_kib / 1024
         );
     }

@@ -6,6 +6,7 @@
 //! that would make a slot's list slow.
 
 use super::events::Event;
+use super::room;
 
 /// 512 ns.
 const SLOT_BITS: u32 = 9;
@@ -52,6 +53,11 @@ impl Wheel {
             first: NEVER,
             second: NEVER,
         }
+    }
+
+    /// Makes room for so many more.
+    pub fn reserve(&mut self, more: usize) {
+        room::reserve(&mut self.events, more);
     }
 
     /// Adds an event; false if the wheel does not take it.

@@ -98,6 +98,11 @@ impl Events {
         Events { near: Wheel::new(), far: BinaryHeap::new(), made: 0, seed: seed | 1 }
     }
 
+    /// Makes room for so many more.
+    pub fn reserve(&mut self, more: usize) {
+        self.near.reserve(more);
+    }
+
     /// Adds one.
     pub fn push(&mut self, time: u64, kind: EventKind, index: u32, generation: u32) {
         self.made += 1;

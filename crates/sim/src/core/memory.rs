@@ -238,12 +238,22 @@ impl Arena {
         block
     }
 
+    /// Makes room for the first tasks, if these are many.
+    pub fn reserve(&mut self, tasks: usize) {
+        if self.chunks.is_empty() && tasks > FEW {
+            self.take(Chunk::of_huge_pages(tasks * self.stride));
+        }
+    }
+
     fn grow(&mut self) {
         let few = FEW * self.stride;
-        let (chunk, bytes) = match self.chunks.is_empty() {
+        self.take(match self.chunks.is_empty() {
             true => (Chunk::new(few), few),
             false => Chunk::of_huge_pages(few),
-        };
+        });
+    }
+
+    fn take(&mut self, (chunk, bytes): (Chunk, usize)) {
         (self.next, self.left) = (chunk.begin, bytes / self.stride);
         self.chunks.push(chunk);
     }

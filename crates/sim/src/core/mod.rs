@@ -26,6 +26,7 @@ pub(crate) mod kernel;
 pub(crate) mod machine_state;
 pub mod mask;
 pub mod memory;
+pub(crate) mod room;
 pub(crate) mod rt;
 pub(crate) mod rt_queue;
 pub(crate) mod schedule;

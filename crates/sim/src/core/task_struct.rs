@@ -7,7 +7,7 @@ use super::machine_state::MachineState;
 use super::mask::CpuMask;
 use super::memory::{get, put, put_slice};
 use super::task::{Class, NewTask, State, Task, class_of, policy_number, prio_of, scx_weight};
-use super::{Core, TaskId};
+use super::{Core, TaskId, room};
 use crate::flags::{PF_IDLE, PF_KTHREAD, SLICE_DFL};
 
 /// Fairground's own: the main task, the one that makes the others, and one that plays no part.
@@ -89,6 +89,14 @@ impl MachineState {
         }) as u32
     }
 
+    /// The index of the set of these CPUs; an empty list means all.
+    pub(crate) fn mask_of(&mut self, cpus: &[u32]) -> u32 {
+        match cpus {
+            [] => 0,
+            _ => self.intern(CpuMask::from_cpus(self.topology.cpus, cpus.iter().copied())),
+        }
+    }
+
     /// Whether the task may run on the CPU.
     #[inline]
     pub(crate) fn allowed(&self, task: TaskId, cpu: u32) -> bool {
@@ -139,8 +147,10 @@ impl Core {
     pub(crate) fn reserve_tasks(&mut self) {
         let starting = self.workload.starting_tasks();
         let tasks = self.machine.topology.cpus as usize + OWN_TASKS + starting;
-        self.machine.tasks.reserve_exact(tasks);
-        self.machine.stats.reserve_exact(tasks);
+        room::reserve(&mut self.machine.tasks, tasks);
+        room::reserve(&mut self.machine.stats, tasks);
+        self.machine.events.reserve(tasks);
+        self.machine.arena.reserve(tasks);
         self.ext.reserve_tasks(tasks);
         self.workload.reserve_tasks(tasks);
     }

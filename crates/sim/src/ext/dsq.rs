@@ -6,6 +6,8 @@
 //! task, so that inserting allocates nothing. The tree is a treap whose priorities are hashes of
 //! the task's number: balanced in expectation, and the same in every trial.
 
+use crate::core::room;
+
 /// "No task", "no queue".
 pub const NONE: u32 = u32::MAX;
 
@@ -83,7 +85,7 @@ pub struct Queues {
 impl Queues {
     /// Makes room for the nodes of this many tasks.
     pub fn reserve_tasks(&mut self, tasks: usize) {
-        self.nodes.reserve_exact(tasks);
+        room::reserve(&mut self.nodes, tasks);
     }
 
     /// Adds the node of the next task.

@@ -5,7 +5,6 @@ use model::Policy;
 use play::{Op, TimerState};
 
 use super::progress::{Ending, Flow, Progress};
-use crate::core::mask::CpuMask;
 use crate::core::memory::{get, put};
 use crate::core::task::{NewTask, State};
 use crate::core::{Core, TaskId};
@@ -59,14 +58,9 @@ impl Core {
         self.recorder.groups[group].tasks += 1;
     }
 
-    /// The number of a set of CPUs; an empty list means all.
-    pub(crate) fn mask_of(&mut self, cpus: &[u32]) -> u32 {
-        match cpus {
-            [] => 0,
-            _ => self
-                .machine
-                .intern(CpuMask::from_cpus(self.machine.topology.cpus, cpus.iter().copied())),
-        }
+    /// The number of the set of CPUs that a group's tasks start on.
+    pub(super) fn mask_of_group(&mut self, group: usize) -> u32 {
+        self.machine.mask_of(&self.workload.script.groups[group].affinity)
     }
 
     /// Forks one process after the other. First the time passes that it costs, then the child is
@@ -121,10 +115,10 @@ impl Core {
         let play = &mut self.workload.progress[task.0 as usize];
         play.unprepared = false;
         self.machine.charge(cpu, self.machine.costs.process_start_ns);
-        let play = &self.workload.progress[task.0 as usize];
-        let group = &self.workload.script.groups[play.group as usize];
-        let (name, policy, affinity) = (group.name.clone(), group.policy, group.affinity.clone());
-        self.machine.set_comm(task, &name);
+        let number = self.group_of(task);
+        let group = &self.workload.script.groups[number];
+        let (policy, is_bound) = (group.policy, !group.affinity.is_empty());
+        self.machine.set_comm(task, &group.name);
         let play = &self.workload.progress[task.0 as usize];
         let parent = play.parent.map_or(policy, |parent| {
             let group = self.workload.progress[parent.0 as usize].group;
@@ -133,8 +127,8 @@ impl Core {
         if policy != parent && !self.set_policy(task, policy) {
             self.refuse(task, "the kernel's admission control refuses its deadline policy");
         }
-        if !affinity.is_empty() {
-            let mask = self.mask_of(&affinity);
+        if is_bound {
+            let mask = self.mask_of_group(number);
             self.machine.charge(cpu, self.machine.costs.syscall_ns);
             self.set_affinity(task, mask);
         }

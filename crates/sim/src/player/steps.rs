@@ -287,8 +287,7 @@ impl Core {
             Op::Nice(nice) => self.set_policy(task, model::Policy { nice, ..old }),
             Op::Policy(index) => self.set_policy(task, self.workload.script.policies[index]),
             Op::Affinity(list) => {
-                let cpus = self.workload.script.affinities[list].clone();
-                let mask = self.mask_of(&cpus);
+                let mask = self.machine.mask_of(&self.workload.script.affinities[list]);
                 // Moving away takes the task off this CPU, so the step counts as done before.
                 self.change_affinity(task, mask);
                 return Flow::Again;

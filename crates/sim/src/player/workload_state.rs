@@ -9,6 +9,7 @@ use play::{Group, Script, Setting};
 use super::objects::Objects;
 use super::progress::{Ending, Progress};
 use super::start_up::Starter;
+use crate::core::room;
 use crate::core::task_id::{NO_TASK, TaskId};
 use crate::measure::recorder::GroupTally;
 
@@ -93,7 +94,7 @@ impl WorkloadState {
 
     /// Makes room for this many tasks.
     pub(crate) fn reserve_tasks(&mut self, tasks: usize) {
-        self.progress.reserve_exact(tasks);
+        room::reserve(&mut self.progress, tasks);
     }
 
     /// Adds the next task.
