@@ -225,7 +225,7 @@ impl Probes {
         (task.pid == tid).then(|| reading::cpu_time_ns(&task, window))
     }
 
-    /// Stops counting; what tasks do afterwards changes nothing in the [`readings`](Self::readings).
+    /// Stops counting: what tasks do afterwards is not in the [`readings`](Self::readings).
     ///
     /// The workload still plays here, and a task of it that is preempted in a page fault, and
     /// starves, may hold the lock of this process's mappings for ever. So nothing is allocated.

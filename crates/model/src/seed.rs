@@ -16,7 +16,7 @@ impl Seed {
         Seed(self.0 ^ 0x6a09_e667_f3bc_c909).and(purpose)
     }
 
-    /// The seed for a purpose whose name goes on with this: many names that begin alike cost little.
+    /// The seed for a purpose whose name goes on with this: many that begin alike cost little.
     pub fn and(mut self, more: &str) -> Seed {
         for byte in more.bytes() {
             self.0 ^= u64::from(byte);
