@@ -203,15 +203,23 @@ fn extreme(opening: Sentence, cell: &str, row: &Row, entry: &Entry) -> Sentence 
     sentence.text(format!("{ours} instead of {theirs}."))
 }
 
-/// Contestants with headline measures, none of them better or worse than the baseline.
-fn indistinguishable(comparison: &Comparison, standings: &[Standing]) -> Option<Sentence> {
+/// Contestants with headline measures, none of them better or worse than the baseline: those with
+/// a verdict on each, and those with a verdict on some.
+fn indistinguishable(comparison: &Comparison, standings: &[Standing]) -> Vec<Sentence> {
     let alike = |s: &&Standing| s.better + s.worse == 0 && s.alike > 0;
-    let names: Vec<_> = standings.iter().filter(alike).map(|s| &s.contestant).collect();
-    if names.is_empty() || names.len() == standings.len() {
-        return None;
+    let (some, all): (Vec<_>, Vec<_>) =
+        standings.iter().filter(alike).partition(|standing| standing.silent > 0);
+    if all.len() == standings.len() {
+        return Vec::new();
     }
-    let sentence = Sentence::default().text("Not distinguishable from ").name(&comparison.baseline);
-    Some(sentence.text(" in any headline measure: ").names(names).text("."))
+    let where_found = [" in any headline measure: ", " in any headline measure with a verdict: "];
+    let sentence = |(alike, place): (Vec<&Standing>, &str)| {
+        let opening = Sentence::default().text("Not distinguishable from ");
+        let names = alike.into_iter().map(|standing| &standing.contestant);
+        opening.name(&comparison.baseline).text(place).names(names).text(".")
+    };
+    let lists = [all, some].into_iter().zip(where_found);
+    lists.filter(|(alike, _)| !alike.is_empty()).map(sentence).collect()
 }
 
 fn silent(comparison: &Comparison, standings: &[Standing]) -> Option<Sentence> {

@@ -70,6 +70,19 @@ fn few_trials_are_said_to_be_few() {
 }
 
 #[test]
+fn alike_where_there_is_a_verdict_is_not_alike_everywhere() {
+    let enough = |record: &Record| record.trial.workload.name == "messaging";
+    let text = table(
+        &compared(|record| small(record) && (enough(record) || record.trial.block < 5)),
+        None,
+        false,
+    );
+    let alike = "in any headline measure with a verdict: eevdf-6.12, rr.";
+    assert!(text.contains(alike), "{text}");
+    assert!(!text.contains("in any headline measure: "), "{text}");
+}
+
+#[test]
 fn nothing_to_compare_is_said_in_one_line() {
     assert_eq!(table(&compared(|_| false), None, false), "There are no records to compare.\n");
 }
