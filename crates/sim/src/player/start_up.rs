@@ -67,18 +67,21 @@ impl Core {
     /// threads cost nothing to make, the way there has no length.
     pub(super) fn create_all_at_gate(&mut self) {
         for group in 0..self.workload.script.groups.len() {
+            // Thousands of copies would take longer than making the tasks.
+            let name = std::mem::take(&mut self.workload.script.groups[group].name);
             for number in 0..self.workload.script.groups[group].starts_ns.len() {
-                self.create_at_gate((group, number));
+                self.create_at_gate((group, number), &name);
             }
+            self.workload.script.groups[group].name = name;
         }
     }
 
-    fn create_at_gate(&mut self, place: Place) {
+    fn create_at_gate(&mut self, place: Place, name: &str) {
         let mask = self.mask_of_group(place.0);
         let cpu = self.first_cpu(mask, self.workload.live_tasks);
         // The main task forks it, so it inherits from the main task, which has no CPU yet.
         let idle = std::mem::replace(&mut self.machine.cpu_mut(0).curr, self.workload.main);
-        let task = self.create_member(place, cpu);
+        let task = self.create_member(place, name, cpu);
         self.machine.cpu_mut(0).curr = idle;
         self.machine.task_mut(task).state = State::Sleeping;
         self.workload.progress[task.0 as usize].gate = Gate::Closed;
@@ -98,18 +101,18 @@ impl Core {
 
     /// Makes the starter, on the main task's CPU, and wakes it.
     pub(super) fn make_starter(&mut self) {
-        let starter = self.make_thread(STARTER_PID, u32::MAX, self.machine.this_cpu);
+        let starter = self.make_thread(STARTER_PID, u32::MAX, PROGRAM, self.machine.this_cpu);
         self.workload.starter.task = Some(starter);
         self.wake_new(starter);
     }
 
     /// A thread of the player.
-    fn make_thread(&mut self, pid: i32, group: u32, cpu: u32) -> TaskId {
+    fn make_thread(&mut self, pid: i32, group: u32, comm: &str, cpu: u32) -> TaskId {
         let main = self.workload.main;
         let task = self.new_task(&NewTask {
             pid,
             tgid: self.pid(main),
-            comm: PROGRAM,
+            comm,
             policy: Policy::default(),
             mask: 0,
             parent: Some(main),
@@ -185,9 +188,9 @@ impl Core {
     }
 
     /// A task of the workload that starts by itself.
-    fn create_member(&mut self, (group, number): Place, cpu: u32) -> TaskId {
+    fn create_member(&mut self, (group, number): Place, comm: &str, cpu: u32) -> TaskId {
         let pid = self.take_pid();
-        let task = self.make_thread(pid, group as u32, cpu);
+        let task = self.make_thread(pid, group as u32, comm, cpu);
         let delay_ns = self.workload.script.groups[group].starts_ns[number];
         self.begin(task, group, number as u32, delay_ns);
         self.workload.live_finite += u32::from(self.workload.script.groups[group].finite);
@@ -195,14 +198,14 @@ impl Core {
     }
 
     fn create_one(&mut self, place: Place) {
-        let task = self.create_member(place, self.machine.this_cpu);
+        let task = self.create_member(place, PROGRAM, self.machine.this_cpu);
         self.workload.progress[task.0 as usize].gate = Gate::Made;
         self.machine.task_mut(task).work_left = self.machine.costs.thread_start_ns;
         self.wake_new(task);
     }
 
     fn create_extra(&mut self) {
-        let task = self.make_thread(EXTRA_PID, u32::MAX, self.machine.this_cpu);
+        let task = self.make_thread(EXTRA_PID, u32::MAX, PROGRAM, self.machine.this_cpu);
         self.workload.progress[task.0 as usize].ending = Ending::TidyUp;
         self.machine.task_mut(task).work_left = self.machine.costs.thread_start_ns;
         self.wake_new(task);
@@ -217,16 +220,17 @@ impl Core {
             return Flow::Sleep(State::Sleeping);
         }
         play.gate = Gate::Ready;
+        let group = self.group_of(task);
+        self.machine.set_comm(task, &self.workload.script.groups[group].name);
         self.dress(task);
         Flow::Again
     }
 
-    /// Gives a task its group's name and attributes.
+    /// Gives a task its group's attributes.
     fn dress(&mut self, task: TaskId) {
         let number = self.group_of(task);
         let group = &self.workload.script.groups[number];
         let (policy, is_bound) = (group.policy, !group.affinity.is_empty());
-        self.machine.set_comm(task, &group.name);
         if policy != Policy::default() && !self.set_policy(task, policy) {
             self.refuse(task, "the kernel's admission control refuses its deadline policy");
         }
