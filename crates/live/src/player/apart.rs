@@ -7,6 +7,7 @@
 //! starves, would keep the main thread from ever ending the trial.
 
 use std::ptr;
+use std::sync::OnceLock;
 
 const PAGE: usize = 4096;
 /// More than the main thread uses above and below the frame from which this is called.
@@ -63,6 +64,18 @@ impl Drop for OwnStack {
     }
 }
 
+/// Where a thread's sequences are, from its descriptor; `None`: the C library has none.
+///
+/// Looking it up takes a lock of the C library. A process that was forked while another thread had
+/// that lock would wait for ever, so a process calls this before it forks a player.
+pub fn offset() -> Option<isize> {
+    static OFFSET: OnceLock<Option<isize>> = OnceLock::new();
+    // SAFETY: a valid C string; the library's variable, if it has it, never changes.
+    *OFFSET.get_or_init(|| unsafe {
+        libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_offset".as_ptr()).cast::<isize>().as_ref().copied()
+    })
+}
+
 /// The C library's descriptor of the calling thread.
 fn descriptor() -> usize {
     // SAFETY: no arguments.
@@ -85,11 +98,7 @@ impl NoSequences {
         if !cfg!(target_arch = "x86_64") {
             return None;
         }
-        // SAFETY: a valid C string; the library's variable, if it has it, never changes.
-        let offset = unsafe {
-            libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_offset".as_ptr()).cast::<isize>().as_ref()
-        };
-        let area = descriptor().wrapping_add_signed(*offset?);
+        let area = descriptor().wrapping_add_signed(offset()?);
         let sequences = NoSequences { area };
         sequences.register(NoSequences::UNREGISTER).then_some(sequences)
     }

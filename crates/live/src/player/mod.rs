@@ -24,7 +24,7 @@ use play::Setting;
 use crate::probes::{Probes, Readings};
 use crate::program::Finished;
 
-mod apart;
+pub mod apart;
 pub mod attributes;
 pub mod busy;
 pub mod children;

@@ -15,6 +15,7 @@ use worker::{Pipe, Process};
 
 use crate::active::active;
 use crate::context::Context;
+use crate::player::apart;
 use crate::player::attributes::{Previous, rise_above, sink_below};
 use crate::player::busy;
 use crate::trial::{preparation, run, scheduler};
@@ -154,6 +155,7 @@ struct Worker {
 impl Worker {
     fn start(work: Work) -> std::io::Result<Worker> {
         let Pipe { read, write } = worker::pipe()?;
+        let _ = apart::offset();
         let process = Process::fork(move || be_worker(work, File::from(write)))?;
         // SAFETY: no pointers. The child does the same, because either may run first.
         unsafe { libc::setpgid(process.pid(), process.pid()) };

@@ -67,12 +67,11 @@ impl Core {
     /// threads cost nothing to make, the way there has no length.
     pub(super) fn create_all_at_gate(&mut self) {
         for group in 0..self.workload.script.groups.len() {
-            // Thousands of copies would take longer than making the tasks.
-            let name = std::mem::take(&mut self.workload.script.groups[group].name);
+            // One copy for all: thousands would take as long as making the tasks.
+            let name = self.workload.script.groups[group].name.clone();
             for number in 0..self.workload.script.groups[group].starts_ns.len() {
                 self.create_at_gate((group, number), &name);
             }
-            self.workload.script.groups[group].name = name;
         }
     }
 
