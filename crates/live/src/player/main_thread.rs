@@ -44,6 +44,8 @@ pub fn play(workload: &Workload, options: Options) -> Result<Played, PlayError> 
     let processes =
         forks.then(|| ProcessGroup::start(&run)).transpose().map_err(system("forking"))?;
     let program = hold_program(workload, &options)?;
+    // In a process with other threads these may fork, too, and their children need every stack.
+    let _apart = is_only_thread().then(Apart::from_forks);
     let threads = match threads::start_all(&run) {
         Ok(threads) => threads,
         Err(error) => {
@@ -52,14 +54,16 @@ pub fn play(workload: &Workload, options: Options) -> Result<Played, PlayError> 
         }
     };
     let above = rise_above().ok();
-    let apart = Apart::from_forks();
     let result = play_until_end(&run, program, threads, options);
-    drop(apart);
     drop(processes);
     if let Some(previous) = &above {
         previous.restore();
     }
     result.map(|played| Played { above_load: above.is_some(), ..played })
+}
+
+fn is_only_thread() -> bool {
+    std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1)
 }
 
 fn hold_program(workload: &Workload, options: &Options) -> Result<Option<Running>, PlayError> {
