@@ -4,7 +4,7 @@
 
 use std::{fs, ptr};
 
-use live::player::apart::Apart;
+use live::player::apart::{self, Apart};
 
 /// Whether a process that another thread forks has this address.
 fn is_inherited(address: usize) -> bool {
@@ -33,14 +33,31 @@ fn contains(line: &str, address: usize) -> bool {
     (hexadecimal(start)..hexadecimal(end)).contains(&address)
 }
 
+/// Whether the kernel registers restartable sequences for this thread, which it refuses if the
+/// thread has some. They are removed again.
+fn registers_sequences() -> bool {
+    #[repr(align(32))]
+    struct Area([u8; 32]);
+    const MARK: u32 = 0x5305_3053;
+    let mut area = Area([0; 32]);
+    let mut call = |flags: i32| {
+        // SAFETY: the area outlives its registration.
+        unsafe { libc::syscall(libc::SYS_rseq, area.0.as_mut_ptr(), 32, flags, MARK) == 0 }
+    };
+    call(0) && call(1)
+}
+
 #[test]
 fn a_fork_leaves_the_stack_alone_for_as_long_as_that_is_wanted() {
     let local = std::hint::black_box([0_u8; 1 << 15]);
     let address = ptr::from_ref(&local[0]) as usize;
+    let has_sequences = cfg!(target_arch = "x86_64") && apart::offset().is_some();
     for _ in 0..2 {
         let apart = Apart::from_forks();
         assert!(!is_inherited(address));
+        assert!(registers_sequences() || !has_sequences);
         drop(apart);
         assert!(is_inherited(address));
+        assert!(!registers_sequences() || !has_sequences);
     }
 }

@@ -52,8 +52,8 @@ impl OwnStack {
 
     /// The part that is not there yet comes into being with the same advice.
     fn advise(&self, advice: i32) {
-        // SAFETY: the range is a part of this thread's stack, of which a forked process, that goes
-        // on from another thread, has no use.
+        // SAFETY: the range is a part of this thread's stack. A process that another thread forks
+        // does not need it.
         unsafe { libc::madvise(self.begin as *mut libc::c_void, self.bytes, advice) };
     }
 }

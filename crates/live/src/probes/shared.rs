@@ -34,7 +34,7 @@ impl<T: Copy> SharedMap<T> {
     /// When there is no memory left.
     pub fn own(entries: usize) -> io::Result<SharedMap<T>> {
         let own = SharedMap::<T>::map(entries, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)?;
-        // SAFETY: this mapping, of which a forked process knows nothing.
+        // SAFETY: the range is this mapping. No forked process needs it.
         unsafe { libc::madvise(own.start.cast(), own.bytes(), libc::MADV_DONTFORK) };
         Ok(own)
     }

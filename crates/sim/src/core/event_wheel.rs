@@ -55,7 +55,7 @@ impl Wheel {
         }
     }
 
-    /// Makes room for so many more.
+    /// Makes room for this many more events.
     pub fn reserve(&mut self, more: usize) {
         room::reserve(&mut self.events, more);
     }

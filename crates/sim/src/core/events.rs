@@ -98,7 +98,7 @@ impl Events {
         Events { near: Wheel::new(), far: BinaryHeap::new(), made: 0, seed: seed | 1 }
     }
 
-    /// Makes room for so many more.
+    /// Makes room for this many more events.
     pub fn reserve(&mut self, more: usize) {
         self.near.reserve(more);
     }

@@ -196,8 +196,8 @@ const HUGE_PAGE: usize = 2 << 20;
 
 /// All tasks' blocks. They never move, and come zeroed from the system, so that untouched pages of
 /// a large structure cost nothing. Many tasks touch all pages; if these were small, most of the
-/// time that it takes to make a task would be page faults, so all chunks but the first are huge
-/// pages.
+/// time that it takes to make a task would be page faults, so all chunks but a small first one
+/// are huge pages.
 pub struct Arena {
     /// Where fields are; absent ones point behind the block.
     pub layout: TaskLayout,

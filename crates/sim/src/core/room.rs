@@ -8,9 +8,8 @@ const PAGE: usize = 4096;
 /// Fewer pages are left to come one by one.
 const FEW_PAGES: usize = 16;
 
-/// Makes room for exactly so many more, in memory that is there: if it came page by page with the
-/// first write to each, page faults would be a third of the time that it takes to make a thousand
-/// tasks.
+/// Makes room for exactly this many more items, and populates its pages in one system call. Without
+/// that, the first write to each page is a page fault.
 pub(crate) fn reserve<T>(list: &mut Vec<T>, more: usize) {
     list.reserve_exact(more);
     populate(list.spare_capacity_mut());
