@@ -133,6 +133,8 @@ pub enum Beat {
     Take(u32, Stream),
     /// `p`: woke the task of this tape, or sent it something.
     Post(u32, Stream),
+    /// `f`: made the task of this tape, whose first beat waits for that.
+    Fork(u32),
     /// `u`: slept until so long after the start, because it had set a timer.
     Until(u64),
     /// `s`: slept for so long, because a device had to answer.
@@ -145,7 +147,7 @@ impl Beat {
     /// The tape that it names.
     pub fn other(self) -> Option<u32> {
         match self {
-            Beat::Post(other, _) | Beat::Take(other, _) => Some(other),
+            Beat::Post(other, _) | Beat::Take(other, _) | Beat::Fork(other) => Some(other),
             _ => self.slept_for(),
         }
     }
@@ -165,6 +167,7 @@ impl Beat {
     pub fn posts_to(self, own: u32) -> Option<Posts> {
         match self {
             Beat::Post(to, stream) => Some(Posts::new(own, to, stream)),
+            Beat::Fork(to) => Some(Posts::new(own, to, Stream::NONE)),
             _ => None,
         }
     }
@@ -181,7 +184,8 @@ impl Beat {
     pub fn is_sleep(self) -> bool {
         match self {
             Beat::Wait(_) | Beat::Receive(..) | Beat::Until(_) | Beat::Sleep(_) => true,
-            Beat::Run(_) | Beat::Take(..) | Beat::Post(..) | Beat::Yield => false,
+            Beat::Run(_) | Beat::Take(..) | Beat::Yield => false,
+            Beat::Post(..) | Beat::Fork(_) => false,
         }
     }
 
@@ -192,6 +196,7 @@ impl Beat {
             Beat::Receive(other, stream) => Beat::Receive(name(other), stream),
             Beat::Take(other, stream) => Beat::Take(name(other), stream),
             Beat::Post(other, stream) => Beat::Post(name(other), stream),
+            Beat::Fork(other) => Beat::Fork(name(other)),
             beat => beat,
         }
     }
@@ -256,8 +261,8 @@ fn begin(head: &str, line: usize) -> Result<Tape, TapeFault> {
 fn beat(word: &str) -> Result<Beat, String> {
     let unknown = || {
         format!(
-            "'{word}' is no beat; write r, w, m, t, p, u or s and a number, or y alone; m, t and p \
-             may have a stream, as in p5.1"
+            "'{word}' is no beat; write r, w, m, t, p, f, u or s and a number, or y alone; m, t and \
+             p may have a stream, as in p5.1"
         )
     };
     if word == "y" {
@@ -280,6 +285,7 @@ fn beat(word: &str) -> Result<Beat, String> {
         "m" => Beat::Receive(tape()?, stream),
         "t" => Beat::Take(tape()?, stream),
         "p" => Beat::Post(tape()?, stream),
+        "f" => Beat::Fork(tape()?),
         "u" => Beat::Until(time()?),
         "s" => Beat::Sleep(time()?),
         _ => return Err(unknown()),
@@ -361,6 +367,7 @@ pub fn write(tapes: &[Tape]) -> String {
                 Beat::Receive(tape, stream) => write!(text, "m{tape}{stream}"),
                 Beat::Take(tape, stream) => write!(text, "t{tape}{stream}"),
                 Beat::Post(tape, stream) => write!(text, "p{tape}{stream}"),
+                Beat::Fork(tape) => write!(text, "f{tape}"),
                 Beat::Until(ns) => write!(text, "u{ns}"),
                 Beat::Sleep(ns) => write!(text, "s{ns}"),
                 Beat::Yield => write!(text, "y"),

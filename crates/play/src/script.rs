@@ -35,8 +35,10 @@ pub struct Script {
     pub policies: Vec<Policy>,
     /// Lists of CPUs that tasks change to; none is empty.
     pub affinities: Vec<Vec<u32>>,
-    /// The tapes of a recording; the numbers in waits and posts are those of semaphores.
+    /// The tapes of a recording; see [`Tapes::beats`].
     pub tapes: Vec<Vec<Beat>>,
+    /// Whether another task makes a tape's, while it plays.
+    pub made: Vec<bool>,
     /// For each semaphore: the number of the tape whose task receives there, and so may sleep in a
     /// pipe of its own instead of a futex.
     pub mailboxes: Vec<Option<usize>>,
@@ -146,6 +148,7 @@ impl Script {
             policies: names.policies,
             affinities: names.affinities,
             tapes: tapes.beats,
+            made: tapes.made,
             mailboxes: tapes.mailboxes,
         };
         script.ends(workload)?;
@@ -163,9 +166,14 @@ impl Script {
         Err(Refusal::new("the workload never ends", hint))
     }
 
-    /// How many tasks start by themselves.
+    /// How many tasks there are, without those that `fork` steps make.
     pub fn tasks(&self) -> usize {
         self.groups.iter().map(|group| group.starts_ns.len()).sum()
+    }
+
+    /// How many of these are there from the start.
+    pub fn starting_tasks(&self) -> usize {
+        self.tasks() - self.made.iter().filter(|made| **made).count()
     }
 
     /// How many of these end by themselves.
@@ -191,7 +199,22 @@ impl Script {
     pub fn first_wait(&self, group: usize, number: u32) -> Option<usize> {
         let first = self.tape(group, number).first()?;
         let semaphore = first.waits_for(0).and(first.other())?;
-        (self.groups[group].starts_ns[number as usize] == 0).then_some(semaphore as usize)
+        let starts = self.groups[group].starts_ns[number as usize] == 0;
+        (starts && !self.is_made(group, number)).then_some(semaphore as usize)
+    }
+
+    /// Whether the tape of another task makes this one.
+    pub fn is_made(&self, group: usize, number: u32) -> bool {
+        let plan = &self.groups[group];
+        plan.has_tape() && self.made.get(plan.first_tape + number as usize) == Some(&true)
+    }
+
+    /// The group and the number of the task that plays a tape.
+    pub fn player_of(&self, tape: u32) -> (usize, u32) {
+        let tape = tape as usize;
+        let plays = |group: &Group| group.has_tape() && group.first_tape <= tape;
+        let group = self.groups.iter().rposition(plays).unwrap_or(0);
+        (group, (tape - self.groups[group].first_tape) as u32)
     }
 
     /// How many pipes all channels have together.

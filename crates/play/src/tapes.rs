@@ -6,6 +6,8 @@
 //! stream has one semaphore for all senders, and one task that reads it. So each beat that waits
 //! waits until a count that only grows is high enough: tapes that can be played to their ends in
 //! one order can be so in every one.
+//!
+//! A task that another one makes is not there before. So it needs no semaphore to wait for that.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +19,11 @@ use crate::Refusal;
 /// The tapes of a workload, by number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tapes {
-    /// What each does; the numbers of waits and posts are those of semaphores.
+    /// What each does; the numbers of waits and posts are those of semaphores, of forks those of
+    /// tapes. Of one that is made, the beats that follow its wait for that.
     pub beats: Vec<Vec<Beat>>,
+    /// Whether a tape's task is made by another one.
+    pub made: Vec<bool>,
     /// The number after the last semaphore.
     pub semaphores: usize,
     /// See [`crate::Script::mailboxes`].
@@ -75,8 +80,9 @@ fn has_tape(steps: &[Step]) -> bool {
 /// Tapes can be played to their ends, whatever the scheduler does.
 ///
 /// # Errors
-/// A task would wait for ever.
+/// A task would wait for ever, or is made by mistake.
 pub fn played(tapes: &[Tape]) -> Result<(), TapeFault> {
+    check_forks(tapes)?;
     let (mut at, mut posted) = (vec![0; tapes.len()], BTreeMap::new());
     let mut open: Vec<usize> = (0..tapes.len()).rev().collect();
     while let Some(tape) = open.pop() {
@@ -114,15 +120,47 @@ pub fn played(tapes: &[Tape]) -> Result<(), TapeFault> {
     })
 }
 
+/// A task is made once, by the one that its tape waits for first.
+fn check_forks(tapes: &[Tape]) -> Result<(), TapeFault> {
+    let mut made = vec![false; tapes.len()];
+    for (maker, tape) in tapes.iter().enumerate() {
+        for new in forks(tape) {
+            let waits = tapes[new].beats.first() == Some(&Beat::Wait(maker as u32));
+            let message = match std::mem::replace(&mut made[new], true) {
+                false if waits => continue,
+                false => {
+                    format!("tape {maker} makes tape {new}, which does not begin with w{maker}")
+                }
+                true => format!("tape {maker} makes tape {new}, which has been made already"),
+            };
+            return Err(TapeFault { line: tape.line, message });
+        }
+    }
+    Ok(())
+}
+
+/// The tapes whose tasks a tape's task makes.
+fn forks(tape: &Tape) -> impl Iterator<Item = usize> {
+    tape.beats.iter().filter_map(|beat| match *beat {
+        Beat::Fork(new) => Some(new as usize),
+        _ => None,
+    })
+}
+
 fn receives(beats: &[Beat]) -> bool {
     beats.iter().any(|beat| matches!(beat, Beat::Receive(..) | Beat::Take(..)))
 }
 
-fn resolve(tapes: Vec<Tape>, first: usize) -> Tapes {
+fn resolve(mut tapes: Vec<Tape>, first: usize) -> Tapes {
+    let mut made = vec![false; tapes.len()];
+    tapes.iter().flat_map(forks).for_each(|new| made[new] = true);
+    for (tape, _) in tapes.iter_mut().zip(&made).filter(|(_, made)| **made) {
+        tape.beats.remove(0);
+    }
     let mut numbers: BTreeMap<Posts, u32> = BTreeMap::new();
     let mut beats = Vec::with_capacity(tapes.len());
     for (own, mut tape) in (0..).zip(tapes) {
-        for beat in &mut tape.beats {
+        for beat in tape.beats.iter_mut().filter(|beat| !matches!(beat, Beat::Fork(_))) {
             if let Some(key) = beat.posts_to(own).or_else(|| beat.waits_for(own)) {
                 let next = (first + numbers.len()) as u32;
                 let semaphore = *numbers.entry(key).or_insert(next);
@@ -136,7 +174,7 @@ fn resolve(tapes: Vec<Tape>, first: usize) -> Tapes {
     for (semaphore, woken) in waiters.filter(|(_, woken)| receives(&beats[*woken as usize])) {
         mailboxes[semaphore as usize] = Some(woken as usize);
     }
-    Tapes { beats, semaphores: first + numbers.len(), mailboxes }
+    Tapes { beats, made, semaphores: first + numbers.len(), mailboxes }
 }
 
 #[cfg(test)]
@@ -200,6 +238,32 @@ mod tests {
         );
         // The second one's message is as good as the first one's; no third one comes.
         assert!(refusal("task 1 a\nr1\ntask 2 b\np2.1\ntask 3 c\nt0.1 t0.1", 3).contains("beat 2"));
+    }
+
+    #[test]
+    fn a_task_that_is_made_waits_for_nobody() {
+        let text = "task 1 a\nr5 f1 p1\ntask 2 b\nw0 w0 r7";
+        let tapes = Tapes::of(&workload(text, 2), 3).expect("playable");
+        let expected = [
+            vec![Beat::Run(5), Beat::Fork(1), Beat::Post(3, NONE)],
+            vec![Beat::Wait(3), Beat::Run(7)],
+        ];
+        assert_eq!((tapes.beats.as_slice(), tapes.made), (&expected[..], vec![false, true]));
+        let setting = crate::Setting { policy: Default::default(), seed: model::Seed(1), cpus: 1 };
+        let script = crate::Script::new(&workload(text, 2), setting).expect("playable");
+        assert_eq!((script.starting_tasks(), script.tasks()), (1, 2));
+        assert_eq!((script.player_of(1), script.first_wait(0, 1)), ((0, 1), None));
+    }
+
+    #[test]
+    fn a_task_is_made_once_and_waits_for_it() {
+        let why = |text: &str| refusal(text, 2);
+        let early = "line 1: tape 0 makes tape 1, which does not begin with w0";
+        assert!(why("task 1 a\nf1\ntask 2 b\nr7").starts_with(early));
+        assert!(why("task 1 a\nf1\ntask 2 b\nr7 w0").starts_with(early));
+        let twice = "line 1: tape 0 makes tape 1, which has been made already";
+        assert!(why("task 1 a\nf1 f1\ntask 2 b\nw0").starts_with(twice));
+        assert!(why("task 1 a\nw1 f1\ntask 2 b\nw0 p0").contains("would wait for ever"));
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl Seen {
                     burst_ns = ns.saturating_add(burst_ns);
                     continue;
                 }
-                Beat::Post(..) | Beat::Take(..) | Beat::Yield => continue,
+                Beat::Post(..) | Beat::Fork(_) | Beat::Take(..) | Beat::Yield => continue,
                 Beat::Wait(_) | Beat::Receive(..) => self.waits += 1,
                 Beat::Sleep(ns) => self.delays_ns.push(ns),
                 Beat::Until(ns) => {

@@ -135,13 +135,21 @@ impl Writer {
                 }
             }
             What::Wake { task, waker } => self.wake(task, waker, at_ns),
-            What::Fork { parent, child } => {
-                self.part(child).state = State::Asleep { since_ns: 0, reason: Reason::Unknown };
-                self.end_sleep(child, Waker::Task(parent), at_ns);
-            }
+            What::Fork { parent, child } => self.fork(parent, child, at_ns),
             What::Send { task, stream, bytes } => self.send(task, (stream, bytes.into()), at_ns),
             What::Take { task, stream, bytes } => self.take(task, (stream, bytes.into()), at_ns),
             What::Exit { .. } | What::Changed { .. } => {}
+        }
+    }
+
+    /// A new task begins with a wait for its maker. One that was seen before, by a mistake of the
+    /// trace, is only woken.
+    fn fork(&mut self, parent: TaskIndex, child: TaskIndex, at_ns: u64) {
+        let is_new = matches!(self.part(child).state, State::Unseen);
+        self.part(child).state = State::Asleep { since_ns: 0, reason: Reason::Unknown };
+        self.end_sleep(child, Waker::Task(parent), at_ns);
+        if let Some(Message { by, post, .. }) = self.part(child).woken.take_if(|_| is_new) {
+            self.part(by).beats[post] = Beat::Fork(child.0);
         }
     }
 
@@ -351,7 +359,7 @@ impl Part {
             let is_kept = |woken: u32| keeps.get(woken as usize).copied().unwrap_or(false);
             let is_heard = |woken: u32| !is_doubtful && is_kept(woken);
             match (beats.last_mut(), beat) {
-                (_, Beat::Post(woken, _)) if !is_heard(woken) => {}
+                (_, Beat::Post(woken, _) | Beat::Fork(woken)) if !is_heard(woken) => {}
                 (Some(Beat::Run(sum)), Beat::Run(ns)) => *sum += ns,
                 _ => beats.push(beat),
             }

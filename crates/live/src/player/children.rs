@@ -59,7 +59,7 @@ fn be_child(mut task: Task, parent: usize, start_ns: u64, play: Play) -> ! {
 }
 
 /// Gives the child its template's attributes where the parent's differ.
-fn prepare(task: &Task, parent: usize) -> Flow {
+pub fn prepare(task: &Task, parent: usize) -> Flow {
     let (plan, parent) = (task.plan(), &task.run.script.groups[parent]);
     if plan.policy != parent.policy {
         attributes::set_policy(0, &plan.policy).map_err(|no| task.fail(Fault::Policy, no))?;

@@ -19,7 +19,7 @@ use crate::player::apart::Apart;
 use crate::player::attributes::{Errno, rise_above};
 use crate::player::children::ProcessGroup;
 use crate::player::clock::{now_ns, timespec};
-use crate::player::run_state::{Fault, RunState, silence};
+use crate::player::run_state::{Fault, RunState, TaskSlot, silence};
 use crate::player::{Options, Periodic, PlayError, Played, futex, memory, played, threads};
 use crate::probes::Probes;
 use crate::program::Running;
@@ -123,7 +123,9 @@ fn play_until_end(
 
 fn track(run: &RunState, probes: &Probes, program: Option<&Running>) -> Result<(), String> {
     for (number, group) in run.script.groups.iter().enumerate() {
-        for slot in &run.slots[group.first_task..group.first_task + group.starts_ns.len()] {
+        // Others are announced when they are made.
+        let there = run.slots(group).iter().filter(|slot| slot.is_there());
+        for slot in there {
             probes.track(slot.tid.load(SeqCst), number)?;
         }
         if let Some(&child) = group.forked().first() {
@@ -234,6 +236,7 @@ fn dismiss(run: &RunState, threads: Vec<JoinHandle<()>>) {
         // A panic would be a defect of Fairground; its task has no results.
         let _ = thread.join();
     }
+    run.births.join();
 }
 
 /// Ends the threads that wait for a start that will not come.
@@ -246,7 +249,8 @@ fn abandon(run: &RunState) {
 }
 
 fn signal_all(run: &RunState) {
-    for slot in run.slots.iter().filter(|slot| slot.gone.load(SeqCst) == 0) {
+    let is_left = |slot: &&TaskSlot| slot.is_there() && slot.gone.load(SeqCst) == 0;
+    for slot in run.slots.iter().filter(is_left) {
         let tid = slot.tid.load(SeqCst);
         // SAFETY: no pointers. A thread that has just left is not found, which is fine.
         unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, libc::SIGUSR2) };
@@ -294,8 +298,7 @@ fn poll(fds: &[i32], patience_ns: Option<u64>) {
 fn still_running(run: &RunState, program: &Option<Running>) -> String {
     let mut running = Vec::new();
     for group in &run.script.groups {
-        let slots = &run.slots[group.first_task..group.first_task + group.starts_ns.len()];
-        let count = slots.iter().filter(|slot| slot.end_ns.load(SeqCst) == 0).count();
+        let count = run.slots(group).iter().filter(|slot| slot.end_ns.load(SeqCst) == 0).count();
         if count > 0 {
             running.push(format!("{count} of {}", group.name));
         }
@@ -318,6 +321,7 @@ fn explain(run: &RunState, fault: Fault, group: usize, errno: Errno) -> PlayErro
         Fault::Message => ("sending or receiving a message", ""),
         Fault::File => ("its own file", "; set TMPDIR to a file system with O_TMPFILE and space"),
         Fault::Memory => ("writing to memory or /dev/null", "; is there so much memory?"),
+        Fault::Thread => ("making a thread", "; threads and memory are limited"),
         Fault::Fork => ("forking", "; deadline tasks cannot, and processes are limited"),
         Fault::Exec => ("starting a program", ""),
     };

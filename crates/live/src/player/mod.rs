@@ -26,6 +26,7 @@ use crate::program::Finished;
 
 pub mod apart;
 pub mod attributes;
+pub mod births;
 pub mod busy;
 pub mod children;
 pub mod clock;

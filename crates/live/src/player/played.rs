@@ -14,7 +14,7 @@ use crate::probes::Probes;
 ///
 /// They do not read them themselves, see [`RunState::cpu_ns_at_end`].
 pub fn note_cpu_times(run: &RunState) {
-    for slot in run.slots.iter() {
+    for slot in run.slots.iter().filter(|slot| slot.is_there()) {
         let used = thread_cpu_ns(slot.tid.load(SeqCst));
         slot.cpu_before_ns.store(used.unwrap_or(0), SeqCst);
     }
@@ -23,7 +23,8 @@ pub fn note_cpu_times(run: &RunState) {
 /// Reads the CPU clocks of all tasks that have not ended by themselves: at the end of the trial,
 /// before they are told to stop.
 pub fn sample_cpu_times(run: &RunState) {
-    for slot in run.slots.iter().filter(|slot| slot.end_ns.load(SeqCst) == 0) {
+    let plays = |slot: &&TaskSlot| slot.is_there() && slot.end_ns.load(SeqCst) == 0;
+    for slot in run.slots.iter().filter(plays) {
         let used = thread_cpu_ns(slot.tid.load(SeqCst));
         slot.cpu_after_ns.store(used.unwrap_or(0), SeqCst);
     }
@@ -54,8 +55,9 @@ pub fn groups(run: &RunState) -> Vec<GroupPlayed> {
     (0..run.script.groups.len()).map(|number| group(run, number)).collect()
 }
 
-fn slots<'a>(run: &'a RunState, group: &Group) -> &'a [TaskSlot] {
-    &run.slots[group.first_task..group.first_task + group.starts_ns.len()]
+/// Those tasks of a group that have been made.
+fn slots<'a>(run: &'a RunState, group: &Group) -> impl Iterator<Item = &'a TaskSlot> + Clone {
+    run.slots(group).iter().filter(|slot| slot.is_there())
 }
 
 fn group(run: &RunState, number: usize) -> GroupPlayed {
@@ -63,10 +65,10 @@ fn group(run: &RunState, number: usize) -> GroupPlayed {
     let (slots, counts) = (slots(run, plan), tally.counts());
     let load = |word: &AtomicU64| word.load(SeqCst);
     let forked = load(&counts.forked);
-    let rounds: u64 = slots.iter().map(|slot| load(&slot.rounds)).sum();
+    let rounds: u64 = slots.clone().map(|slot| load(&slot.rounds)).sum();
     GroupPlayed {
         name: plan.name.clone(),
-        tasks: slots.len() as u64 + forked,
+        tasks: slots.clone().count() as u64 + forked,
         rounds: rounds + load(&counts.ended),
         has_timers: !plan.timers.is_empty(),
         has_spans: plan.has_spans,
@@ -75,7 +77,7 @@ fn group(run: &RunState, number: usize) -> GroupPlayed {
         deadlines: load(&counts.deadlines),
         deadlines_missed: load(&counts.missed),
         timeouts: load(&counts.timeouts),
-        cpu_ns: slots.iter().map(cpu_ns).collect(),
+        cpu_ns: slots.clone().map(cpu_ns).collect(),
         forked_cpu_ns: load(&counts.cpu_ns),
         forked: forked > 0,
         usage: usage(slots, &counts.usage),
@@ -92,9 +94,12 @@ fn cpu_ns(slot: &TaskSlot) -> Option<u64> {
     (after_ns != UNKNOWN).then(|| after_ns.saturating_sub(before_ns))
 }
 
-fn usage(slots: &[TaskSlot], forked: &[AtomicU64; 4]) -> usage::Usage {
+fn usage<'a>(
+    slots: impl Iterator<Item = &'a TaskSlot> + Clone,
+    forked: &[AtomicU64; 4],
+) -> usage::Usage {
     std::array::from_fn(|index| {
-        let own: u64 = slots.iter().map(|slot| slot.usage[index].load(SeqCst)).sum();
+        let own: u64 = slots.clone().map(|slot| slot.usage[index].load(SeqCst)).sum();
         own + forked[index].load(SeqCst)
     })
 }

@@ -9,10 +9,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::SeqCst};
 
-use play::{Script, Tally};
+use play::{Group, Script, Tally};
 use worker::{Pipe, pipe};
 
 use crate::player::attributes::{Errno, cpu_set};
+use crate::player::births::Births;
 use crate::player::busy::BusyLoop;
 use crate::player::clock::own_cpu_ns;
 use crate::player::futex::{Barrier, Condition, Lock, Semaphore};
@@ -64,6 +65,13 @@ pub struct TaskSlot {
     pub gone: AtomicU32,
     /// `getrusage`: user and system time, voluntary and involuntary switches.
     pub usage: [AtomicU64; 4],
+}
+
+impl TaskSlot {
+    /// Whether its thread has been made.
+    pub fn is_there(&self) -> bool {
+        self.tid.load(SeqCst) != 0
+    }
 }
 
 /// A group's counts, and the attributes that its tasks set for themselves.
@@ -133,7 +141,7 @@ pub struct RunState {
     /// How CPU time is used.
     pub busy: BusyLoop,
     control: Shared<Control>,
-    /// One for each task that starts by itself.
+    /// One for each task, but for forked processes.
     pub slots: Shared<TaskSlot>,
     /// One for each group.
     pub groups: Vec<GroupTally>,
@@ -151,6 +159,8 @@ pub struct RunState {
     pub pipes: Vec<Pipe>,
     /// By the number of a tape: the pipe in which its task sleeps, if it receives.
     mailboxes: Vec<Option<Pipe>>,
+    /// The threads that tapes make.
+    pub births: Births,
     /// The lists of CPUs that tasks change to, in the kernel's form.
     pub affinities: Vec<libc::cpu_set_t>,
     /// Tells the probes to which group a child will belong, once they are there.
@@ -180,6 +190,7 @@ impl RunState {
             releases: Shared::new(script.timers)?,
             pipes,
             mailboxes: open_mailboxes(&script)?,
+            births: Births::new(&script).map_err(io::Error::from_raw_os_error)?,
             affinities: script
                 .affinities
                 .iter()
@@ -191,11 +202,27 @@ impl RunState {
             children: AtomicI32::new(0),
             script,
         };
+        if run.script.starting_tasks() < run.script.tasks() {
+            run.populate();
+        }
         let control = run.control();
-        control.alive.store(run.script.tasks() as u32, SeqCst);
+        control.alive.store(run.script.starting_tasks() as u32, SeqCst);
         control.playing.store(run.script.tasks() as u32, SeqCst);
         control.finite_left.store(run.script.finite_tasks() as u32, SeqCst);
         Ok(run)
+    }
+
+    /// Brings the pages that threads touch which are made during the trial. Others have been there
+    /// long enough.
+    fn populate(&self) {
+        self.slots.populate();
+        self.semaphores.populate();
+        self.groups.iter().for_each(|group| group.turnaround.populate());
+    }
+
+    /// The places of a group's tasks, but for forked processes.
+    pub fn slots(&self, group: &Group) -> &[TaskSlot] {
+        &self.slots[group.first_task..group.first_task + group.starts_ns.len()]
     }
 
     /// The one control block.
@@ -307,10 +334,11 @@ pub enum Fault {
     File,
     Memory,
     Fork,
+    Thread,
     Exec,
 }
 
-const FAULTS: [Fault; 8] = [
+const FAULTS: [Fault; 9] = [
     Fault::Policy,
     Fault::Affinity,
     Fault::Nice,
@@ -318,6 +346,7 @@ const FAULTS: [Fault; 8] = [
     Fault::File,
     Fault::Memory,
     Fault::Fork,
+    Fault::Thread,
     Fault::Exec,
 ];
 

@@ -121,7 +121,9 @@ fn meet(task: &Task, op: Op) -> Flow {
         Op::Post(semaphore) => {
             run.semaphores[semaphore].post();
         }
-        Op::Take(semaphore) => run.semaphores[semaphore].wait(stop)?,
+        Op::Take(semaphore) => {
+            run.semaphores[semaphore].wait(stop)?;
+        }
         _ => {}
     }
     Ok(())

@@ -10,17 +10,24 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use model::Beat;
 
+use crate::player::births;
 use crate::player::clock::{now_ns, own_cpu_ns};
 use crate::player::run_state::TaskSlot;
 use crate::player::steps::use_cpu;
-use crate::player::task::{Flow, Task};
+use crate::player::task::{End, Flow, Task};
 
 /// What is not worth a look at the clock.
 const NEAR_NS: u64 = 20_000;
+/// What a thread does after its last beat costs about as much: it looks at its clock, leaves its
+/// results, and sleeps. The recorded end is in the last recorded time.
+const END_NS: u64 = 10_000;
 /// The most that is computed between two looks.
 const LOOK_NS: u64 = 10_000_000;
 /// The most beats between two looks.
 const LOOK_BEATS: u64 = 64;
+/// After a sleep a task has a new slice, so that a look does no harm. It is worth its cost after as
+/// many beats: what a beat costs depends on how many of them sleep.
+const LOOK_BEATS_AWAKE: u64 = 8;
 
 /// The CPU time that a thread should have used, and what it probably has.
 ///
@@ -42,6 +49,8 @@ struct Account {
     next_look: u64,
     /// What a beat has cost on average, but for computing.
     beat_ns: u64,
+    /// Whether the last beat was a sleep.
+    slept: bool,
 }
 
 impl Account {
@@ -54,6 +63,7 @@ impl Account {
             beats: 0,
             next_look: 1,
             beat_ns: 0,
+            slept: false,
         }
     }
 
@@ -75,6 +85,8 @@ impl Account {
         if self.beats >= self.next_look {
             self.next_look = (self.next_look * 2).min(LOOK_BEATS);
             self.look();
+        } else if self.slept && self.beats >= LOOK_BEATS_AWAKE {
+            self.look();
         }
         loop {
             let left_ns = self.due_ns.saturating_sub(self.used_ns()).min(LOOK_NS);
@@ -87,8 +99,10 @@ impl Account {
         }
     }
 
-    /// Computes what is missing at the end.
-    fn settle(&mut self, task: &Task) -> Flow {
+    /// Computes for the last time.
+    fn end(&mut self, task: &Task, ns: u64) -> Flow {
+        self.due_ns = (self.due_ns + ns).saturating_sub(END_NS);
+        self.compute(task, 0)?;
         self.look();
         let left_ns = self.due_ns.saturating_sub(self.seen_ns);
         if left_ns < NEAR_NS { Ok(()) } else { self.compute(task, 0) }
@@ -102,20 +116,29 @@ pub fn play(task: &Task) -> Flow {
     let began_ns =
         task.slot.map_or_else(own_cpu_ns, |slot: &TaskSlot| slot.cpu_before_ns.load(SeqCst));
     let mut account = Account::new(began_ns);
+    if run.script.is_made(task.group, task.number) {
+        // The recorded one had to begin, too.
+        account.look();
+    }
     let waited = usize::from(run.script.first_wait(task.group, task.number).is_some());
-    for beat in &run.script.tape(task.group, task.number)[waited..] {
+    let beats = &run.script.tape(task.group, task.number)[waited..];
+    let (beats, last_ns) = match beats.split_last() {
+        Some((&Beat::Run(ns), before)) => (before, ns),
+        _ => (beats, 0),
+    };
+    for beat in beats {
         task.over()?;
         match *beat {
             Beat::Run(ns) => account.compute(task, ns)?,
-            other => play_beat(task, other, start_ns)?,
+            other => account.slept = play_beat(task, other, start_ns)?,
         }
         account.beats += 1;
     }
-    account.settle(task)
+    account.end(task, last_ns)
 }
 
-/// Plays a beat that computes nothing.
-fn play_beat(task: &Task, beat: Beat, start_ns: u64) -> Flow {
+/// Plays a beat that computes nothing; whether the task slept.
+fn play_beat(task: &Task, beat: Beat, start_ns: u64) -> Result<bool, End> {
     let (run, stop) = (task.run, &task.run.control().stop);
     match beat {
         Beat::Run(_) => {}
@@ -123,19 +146,24 @@ fn play_beat(task: &Task, beat: Beat, start_ns: u64) -> Flow {
             let semaphore = semaphore as usize;
             run.semaphores[semaphore].post_to(run.mailbox(semaphore));
         }
-        Beat::Wait(semaphore) => run.semaphores[semaphore as usize].wait(stop)?,
+        Beat::Fork(tape) => births::make(task, tape)?,
+        Beat::Wait(semaphore) => return Ok(run.semaphores[semaphore as usize].wait(stop)?),
         Beat::Receive(semaphore, _) | Beat::Take(semaphore, _) => {
             let semaphore = semaphore as usize;
-            run.semaphores[semaphore].receive(run.mailbox(semaphore), stop)?;
+            return Ok(run.semaphores[semaphore].receive(run.mailbox(semaphore), stop)?);
         }
-        Beat::Sleep(ns) => task.sleep_until(now_ns().saturating_add(ns))?,
+        Beat::Sleep(ns) => return sleep_until(task, now_ns().saturating_add(ns)),
         // Kernels disagree whether a sleep until a time that has passed is one.
-        Beat::Until(ns) if now_ns() < start_ns + ns => task.sleep_until(start_ns + ns)?,
+        Beat::Until(ns) if now_ns() < start_ns + ns => return sleep_until(task, start_ns + ns),
         Beat::Until(_) => {}
         Beat::Yield => {
             // SAFETY: no arguments.
             unsafe { libc::sched_yield() };
         }
     }
-    Ok(())
+    Ok(false)
+}
+
+fn sleep_until(task: &Task, until_ns: u64) -> Result<bool, End> {
+    task.sleep_until(until_ns).map(|()| true)
 }

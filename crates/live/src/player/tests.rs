@@ -10,19 +10,25 @@ use serde_json::{Value, json};
 use super::*;
 
 mod rtapp_steps;
+mod tapes;
 
 fn try_play(workload: Value) -> Result<Played, PlayError> {
     let workload: Workload = serde_json::from_value(workload).expect("a workload");
-    let mut no_interlude = || true;
-    let options = Options {
+    play(&workload, options(&mut || true, &mut || {}))
+}
+
+fn options<'a>(
+    interlude: &'a mut dyn FnMut() -> bool,
+    on_interrupt: &'a mut dyn FnMut(),
+) -> Options<'a> {
+    Options {
         setting: Setting { policy: Policy::default(), seed: Seed(1), cpus: 1_024 },
         folder: None,
         busy: BusyLoop::timed(busy::calibrate() / 4),
         probes: None,
-        on_interrupt: &mut || {},
-        periodic: Periodic::new(0, 0, &mut no_interlude),
-    };
-    play(&workload, options)
+        on_interrupt,
+        periodic: Periodic::new(0, 0, interlude),
+    }
 }
 
 fn play_tasks(duration_us: Option<u64>, channels: Value, tasks: Value) -> Played {

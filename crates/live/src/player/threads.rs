@@ -16,10 +16,10 @@ use crate::player::futex;
 use crate::player::main_thread::interrupted;
 use crate::player::run_state::{Fault, RunState, TaskSlot, UNKNOWN};
 use crate::player::task::{End, Flow, Task};
-use crate::player::{files, memory, steps, usage};
+use crate::player::{births, children, files, memory, steps, usage};
 
 /// Small, so that thousands of tasks fit; nothing that they do is deep.
-const STACK_BYTES: usize = 128 * 1024;
+pub const STACK_BYTES: usize = 128 * 1024;
 
 /// The threads' timer slack: the smallest that the kernel accepts. Recorded with every trial.
 pub const TIMER_SLACK_NS: u64 = 1;
@@ -35,7 +35,8 @@ const PAUSE: Duration = Duration::from_micros(50);
 /// lag is 0). A lag of a microsecond decides which of many equal hogs has the first slice.
 const WAY_TO_GATE: Duration = Duration::from_micros(500);
 
-/// Starts all threads, in the order of the groups; each sleeps at the gate.
+/// Starts all threads but those that tapes make, in the order of the groups; each sleeps at the
+/// gate.
 ///
 /// A thread that has slept as often as a shell starts them, because tasks inherit what a scheduler
 /// thinks of the task that makes them. Ours has computed at real-time priority, for which Project C
@@ -62,9 +63,10 @@ pub fn start_all(run: &Arc<RunState>) -> io::Result<Vec<JoinHandle<()>>> {
 /// whether a waker began before the hogs or 60 ms later. The very last one plays no part; its debit
 /// as a new task is spent when the others wake up.
 fn start_one_by_one(run: &Arc<RunState>) -> io::Result<Vec<JoinHandle<()>>> {
-    let mut threads = Vec::with_capacity(run.script.tasks());
+    let mut threads = Vec::with_capacity(run.script.starting_tasks());
     for (group, plan) in run.script.groups.iter().enumerate() {
-        for number in 0..plan.starts_ns.len() as u32 {
+        let numbers = 0..plan.starts_ns.len() as u32;
+        for number in numbers.filter(|&number| !run.script.is_made(group, number)) {
             let shared = run.clone();
             let builder = Builder::new().stack_size(STACK_BYTES);
             match builder.spawn(move || thread_main(&shared, group, number)) {
@@ -117,27 +119,52 @@ fn thread_state(tid: u32) -> Option<char> {
     stat.rsplit_once(") ")?.1.chars().next()
 }
 
-/// A thread's whole life.
+/// The whole life of a thread that is there from the start.
 fn thread_main(run: &RunState, group: usize, number: u32) {
-    let plan = &run.script.groups[group];
-    let slot = &run.slots[plan.first_task + number as usize];
-    let _leave = Leave { run, slot };
-    slot.tid.store(gettid(), SeqCst);
+    let leave = Leave::when_done(run, group, number);
     attributes::set_comm(&run.groups[group].comm);
     attributes::set_timer_slack(TIMER_SLACK_NS);
     let mut task = Task::new(run, group, number, 0);
-    task.slot = Some(slot);
+    task.slot = Some(leave.slot);
     let prepared = prepare(&mut task);
     match run.script.first_wait(group, number) {
         Some(semaphore) => wait_at_semaphore(run, semaphore),
         None => wait_at_gate(run),
     }
-    if prepared.is_ok() {
-        play_from_start(&mut task, slot);
+    play_and_stay(&mut task, prepared);
+}
+
+/// The whole life of a thread that a tape of this group makes. It has inherited its maker's name
+/// and attributes.
+pub fn made_main(run: &RunState, (group, number): (usize, u32), maker: usize) {
+    let leave = Leave::when_done(run, group, number);
+    if group != maker {
+        attributes::set_comm(&run.groups[group].comm);
+    }
+    // It is large: it is made where it stays.
+    let mut task = Task::new(run, group, number, 0);
+    task.slot = Some(leave.slot);
+    let prepared = children::prepare(&task, maker).and_then(|()| free_from(&task, maker));
+    play_and_stay(&mut task, prepared);
+}
+
+/// A task that may run everywhere does not stay where its maker had to.
+fn free_from(task: &Task, maker: usize) -> Flow {
+    let is_bound = |group: usize| task.run.groups[group].cpus.is_some();
+    if is_bound(task.group) || !is_bound(maker) {
+        return Ok(());
+    }
+    attributes::set_affinity(&births::every_cpu()).map_err(|no| task.fail(Fault::Affinity, no))
+}
+
+fn play_and_stay(task: &mut Task, prepared: Flow) {
+    let (run, has_tape) = (task.run, task.plan().has_tape());
+    if let (Ok(()), Some(slot)) = (prepared, task.slot) {
+        play_from_start(task, slot);
     }
     // Children see their parent's end; those of a task that ended early must not. A thread's end
     // costs CPU time, which a recorded task has used on its tape.
-    while (run.children.load(SeqCst) != 0 || plan.has_tape()) && !run.stopped() {
+    while (run.children.load(SeqCst) != 0 || has_tape) && !run.stopped() {
         futex::wait(&run.control().stop, 0);
     }
 }
@@ -218,6 +245,15 @@ fn finish(task: &mut Task, slot: &TaskSlot, start_ns: u64, now_ns: u64, cpu_ns: 
 struct Leave<'a> {
     run: &'a RunState,
     slot: &'a TaskSlot,
+}
+
+impl<'a> Leave<'a> {
+    /// The calling thread plays this task.
+    fn when_done(run: &'a RunState, group: usize, number: u32) -> Leave<'a> {
+        let slot = &run.slots[run.script.groups[group].first_task + number as usize];
+        slot.tid.store(gettid(), SeqCst);
+        Leave { run, slot }
+    }
 }
 
 impl Drop for Leave<'_> {

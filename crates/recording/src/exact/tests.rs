@@ -135,9 +135,27 @@ fn a_child_begins_at_its_fork() {
         switch(90, 1, Some((1, Leaves::Ended)), None),
         switch(100, 0, Some((0, Leaves::Ended)), None),
     ];
+    let expected =
+        [vec![Beat::Run(50), Beat::Fork(1), Beat::Run(50)], vec![Beat::Wait(0), Beat::Run(30)]];
+    assert_eq!(beats(events.clone(), &[true, true]), expected);
+    let alone = beats(events, &[true, false]);
+    assert_eq!(alone, [vec![Beat::Run(100)], vec![]]);
+}
+
+#[test]
+fn who_was_there_before_its_fork_is_woken() {
+    let events = vec![
+        switch(0, 0, None, Some(0)),
+        switch(0, 1, None, Some(1)),
+        switch(20, 1, Some((1, SLEEPS)), None),
+        Event { at_ns: 50, cpu: 0, what: What::Fork { parent: t(0), child: t(1) } },
+        switch(60, 1, None, Some(1)),
+        switch(90, 1, Some((1, Leaves::Ended)), None),
+        switch(100, 0, Some((0, Leaves::Ended)), None),
+    ];
     let expected = [
         vec![Beat::Run(50), Beat::Post(1, NONE), Beat::Run(50)],
-        vec![Beat::Wait(0), Beat::Run(30)],
+        vec![Beat::Run(20), Beat::Wait(0), Beat::Run(30)],
     ];
     assert_eq!(beats(events, &[true, true]), expected);
 }

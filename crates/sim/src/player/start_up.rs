@@ -6,6 +6,8 @@
 //! None of it is measured, but a scheduler sees all of it: the tasks' virtual times, the CPUs that
 //! they were on last, and what they inherited are what the common start begins with.
 
+use std::iter::repeat;
+
 use model::Policy;
 
 use super::progress::{Ending, Flow, Gate};
@@ -70,7 +72,9 @@ impl Core {
             // One copy for all: thousands would take as long as making the tasks.
             let name = self.workload.script.groups[group].name.clone();
             for number in 0..self.workload.script.groups[group].starts_ns.len() {
-                self.create_at_gate((group, number), &name);
+                if !self.workload.script.is_made(group, number as u32) {
+                    self.create_at_gate((group, number), &name);
+                }
             }
         }
     }
@@ -107,20 +111,33 @@ impl Core {
 
     /// A thread of the player.
     fn make_thread(&mut self, pid: i32, group: u32, comm: &str, cpu: u32) -> TaskId {
+        let task = self.clone_thread((Policy::default(), 0), pid, group, comm, cpu);
+        self.workload.starter.last = Some(task);
+        task
+    }
+
+    /// A thread of the player with the policy and the set of CPUs of the one that makes it.
+    fn clone_thread(
+        &mut self,
+        (policy, mask): (Policy, u32),
+        pid: i32,
+        group: u32,
+        comm: &str,
+        cpu: u32,
+    ) -> TaskId {
         let main = self.workload.main;
         let task = self.new_task(&NewTask {
             pid,
             tgid: self.pid(main),
             comm,
-            policy: Policy::default(),
-            mask: 0,
+            policy,
+            mask,
             parent: Some(main),
             cpu,
             flags: 0,
             group,
         });
         self.workload.progress[task.0 as usize].group = group;
-        self.workload.starter.last = Some(task);
         task
     }
 
@@ -168,12 +185,13 @@ impl Core {
 
     /// The time passes that it costs to make the next task.
     fn make_next(&mut self, cpu: u32, (group, number): Place) -> Flow {
-        let groups = &self.workload.script.groups;
-        let has = |group: usize, number| number < groups[group].starts_ns.len();
-        let place = match group < groups.len() && has(group, number) {
-            true => Some((group, number)),
-            false => (group + 1..groups.len()).find(|&next| has(next, 0)).map(|next| (next, 0)),
+        let script = &self.workload.script;
+        let in_group = |group: usize, first: usize| {
+            let mut numbers = first..script.groups[group].starts_ns.len();
+            Some((group, numbers.find(|&number| !script.is_made(group, number as u32))?))
         };
+        let mut rest = (group..script.groups.len()).zip(std::iter::once(number).chain(repeat(0)));
+        let place = rest.find_map(|(group, first)| in_group(group, first));
         self.workload.starter.step = place.map_or(Step::MakeExtra, Step::Make);
         self.machine.charge(cpu, self.machine.costs.thread_ns);
         Flow::Again
@@ -191,9 +209,30 @@ impl Core {
         let pid = self.take_pid();
         let task = self.make_thread(pid, group as u32, comm, cpu);
         let delay_ns = self.workload.script.groups[group].starts_ns[number];
-        self.begin(task, group, number as u32, delay_ns);
-        self.workload.live_finite += u32::from(self.workload.script.groups[group].finite);
+        self.begin_member(task, (group, number as u32), delay_ns);
         task
+    }
+
+    fn begin_member(&mut self, task: TaskId, (group, number): (usize, u32), start_ns: u64) {
+        self.begin(task, group, number, start_ns);
+        self.workload.live_finite += u32::from(self.workload.script.groups[group].finite);
+    }
+
+    /// A task of the workload that another one makes. Like any new task it has its maker's name and
+    /// attributes until it gives itself its own.
+    pub(super) fn create_during_trial(&mut self, cpu: u32, maker: TaskId, place: (usize, u32)) {
+        let (group, number) = place;
+        let inherited = (self.machine.task(maker).policy, self.machine.task(maker).mask);
+        let comm = self.workload.script.groups[self.group_of(maker)].name.clone();
+        let pid = self.take_pid();
+        let task = self.clone_thread(inherited, pid, group as u32, &comm, cpu);
+        let delay_ns = self.workload.script.groups[group].starts_ns[number as usize];
+        self.begin_member(task, place, self.workload.start_ns + delay_ns);
+        self.workload.progress[task.0 as usize].gate = Gate::Made;
+        self.machine.task_mut(task).work_left = self.machine.costs.thread_start_ns;
+        let clock = self.machine.clock(cpu);
+        self.recorder.fork(clock, cpu, self.pid(maker), pid);
+        self.wake_new(task);
     }
 
     fn create_one(&mut self, place: Place) {
@@ -210,15 +249,17 @@ impl Core {
         self.wake_new(task);
     }
 
-    /// A new task gives itself its name and its attributes, then it sleeps at the gate.
+    /// A new task gives itself its name and its attributes, then it sleeps at the gate, if the
+    /// common start has not been.
     pub(super) fn go_to_gate(&mut self, cpu: u32, task: TaskId) -> Flow {
+        let has_begun = self.workload.has_begun();
         let play = &mut self.workload.progress[task.0 as usize];
         if std::mem::replace(&mut play.gate, Gate::Closed) == Gate::Ready {
             self.machine.charge(cpu, self.machine.costs.syscall_ns);
             self.wait_for_first_post(task);
             return Flow::Sleep(State::Sleeping);
         }
-        play.gate = Gate::Ready;
+        play.gate = if has_begun { Gate::Closed } else { Gate::Ready };
         let group = self.group_of(task);
         self.machine.set_comm(task, &self.workload.script.groups[group].name);
         self.dress(task);
@@ -230,10 +271,10 @@ impl Core {
         let number = self.group_of(task);
         let group = &self.workload.script.groups[number];
         let (policy, is_bound) = (group.policy, !group.affinity.is_empty());
-        if policy != Policy::default() && !self.set_policy(task, policy) {
+        if policy != self.machine.task(task).policy && !self.set_policy(task, policy) {
             self.refuse(task, "the kernel's admission control refuses its deadline policy");
         }
-        if is_bound {
+        if is_bound || self.machine.task(task).mask != 0 {
             // It may have to leave this CPU immediately.
             let mask = self.mask_of_group(number);
             self.set_affinity(task, mask);

@@ -64,6 +64,7 @@ impl Core {
                 self.take_from_pipe(cpu, task, semaphore as usize)
             }
             Beat::Post(semaphore, _) => self.post(cpu, semaphore as usize),
+            Beat::Fork(tape) => self.make_player(cpu, task, tape),
             Beat::Sleep(ns) => self.sleep(cpu, task, ns),
             Beat::Yield => {
                 self.machine.charge(cpu, self.machine.costs.syscall_ns);
@@ -92,6 +93,18 @@ impl Core {
         }
         self.machine.task_mut(task).work_left = work_ns;
         Flow::WorkThenNext
+    }
+
+    /// Makes the thread that plays a tape. First the time passes that it costs. Phase 1: it has.
+    fn make_player(&mut self, cpu: u32, task: TaskId, tape: u32) -> Flow {
+        let phase = &mut self.workload.progress[task.0 as usize].phase;
+        if std::mem::replace(phase, 1) == 0 {
+            self.machine.charge(cpu, self.machine.costs.thread_ns);
+            return Flow::Again;
+        }
+        let place = self.workload.script.player_of(tape);
+        self.create_during_trial(cpu, task, place);
+        Flow::Next
     }
 
     /// As a wait, but asleep in a pipe.

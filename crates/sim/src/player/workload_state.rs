@@ -116,7 +116,7 @@ impl WorkloadState {
 
     /// How many tasks start by themselves.
     pub(crate) fn starting_tasks(&self) -> usize {
-        self.script.tasks()
+        self.script.starting_tasks()
     }
 
     /// Whether the common start has been.

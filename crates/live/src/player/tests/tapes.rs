@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Tapes, played for real.
+
+use model::tape::{Recorded, Tapes};
+
+use super::*;
+
+/// Plays tapes: the first one's task is the group `maker`, all others' are the group `made`.
+fn tapes(duration_us: Option<u64>, made: u32, text: &str) -> Played {
+    let tasks = json!([
+        {"name": "maker", "repeat": 1, "steps": ["tape"]},
+        {"name": "made", "count": made, "repeat": 1, "steps": ["tape"]},
+    ]);
+    let workload = json!({"name": "test", "duration_us": duration_us, "task": tasks});
+    let mut workload: Workload = serde_json::from_value(workload).expect("a workload");
+    let tapes = Tapes(Some(text.into()));
+    workload.recording = Some(Recorded { tapes, ..Recorded::default() });
+    play(&workload, options(&mut || true, &mut || {})).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn made_threads_play_and_make_others() {
+    let text = "task 1 maker\nr300000 f1 r100000 f2 w2 r100000\n\
+                task 2 made\nw0 r200000\n\
+                task 3 made\nw0 r300000 f3 w3 p0\n\
+                task 4 made\nw2 r100000 p2\n";
+    let played = tapes(None, 3, text);
+    let made = group(&played, "made");
+    assert_eq!((made.tasks, made.rounds, made.turnaround.count), (3, 3, 3));
+    let used = made.cpu_ns.as_ref().expect("CPU times");
+    assert!(used.iter().all(|ns| *ns > 0), "{used:?}");
+    assert!(played.completion_ns.is_some_and(|ns| ns <= played.run_ns));
+}
+
+#[test]
+fn many_threads_are_made_and_leave() {
+    let forks: String = (1..=300).map(|tape| format!("f{tape} ")).collect();
+    let children = "task 2 made\nw0 r1000\n".repeat(300);
+    let played = tapes(None, 300, &format!("task 1 maker\n{forks}\n{children}"));
+    assert_eq!(group(&played, "made").rounds, 300);
+}
+
+#[test]
+fn what_is_not_made_in_time_is_no_task() {
+    let text = "task 1 maker\nu10000000000 f1\ntask 2 made\nw0 r1\n";
+    let played = tapes(Some(20_000), 1, text);
+    let made = group(&played, "made");
+    assert_eq!((made.tasks, made.rounds, made.cpu_ns.as_deref()), (0, 0, Some(&[][..])));
+    assert_eq!(group(&played, "maker").tasks, 1);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Tasks that the tape of another one makes.
+
+mod common;
+
+use std::rc::Rc;
+
+use common::reference::Fifo;
+use common::{ran, run, trial};
+use model::tape::{Recorded, Tapes};
+use model::trace::What;
+use model::{Costs, Record, Trace};
+use serde_json::{Value, json};
+
+/// Plays tapes, each as the only one of its group: `a`, `b`, …
+fn play(duration_ms: u64, costs: Costs, policies: [Value; 2], tapes: &str) -> Record {
+    let [first, second] = policies;
+    let tasks = json!([
+        {"name": "a", "repeat": 1, "steps": ["tape"], "policy": first},
+        {"name": "b", "repeat": 1, "steps": ["tape"], "policy": second},
+    ]);
+    let mut trial = trial(1, duration_ms, tasks);
+    trial.machine.costs = costs;
+    let tapes = Tapes(Some(tapes.into()));
+    trial.workload.recording = Some(Recorded { tapes, ..Recorded::default() });
+    let record = run(&trial, Rc::new(Fifo::default()));
+    assert!(record.outcome.is_ok(), "{:?}", record.outcome);
+    record
+}
+
+fn pid_of(trace: &Trace, group: &str) -> u32 {
+    trace.tasks.iter().find(|task| task.group == group).expect("a task").pid
+}
+
+fn other() -> Value {
+    json!({"class": "other"})
+}
+
+fn plain() -> [Value; 2] {
+    [other(), other()]
+}
+
+const MAKES: &str = "task 1 a\nr1000000 f1 r2000000\ntask 2 b\nw0 r500000\n";
+
+#[test]
+fn a_made_task_begins_where_its_maker_is() {
+    let record = play(20, Costs::FREE, plain(), MAKES);
+    assert_eq!((ran(&record, "a"), ran(&record, "b")), (vec![(0, 3_000)], vec![(3_000, 3_500)]));
+    let trace = record.trace.as_ref().expect("a trace");
+    let forks = trace.events.iter().filter(|event| matches!(event.what, What::Fork { .. }));
+    assert_eq!(forks.map(|event| event.time_ns).collect::<Vec<_>>(), [1_000_000]);
+    let b = pid_of(trace, "b");
+    let is_woken = |what: &What| matches!(what, What::Waking { pid, .. } if *pid == b);
+    assert!(!trace.events.iter().any(|event| is_woken(&event.what)), "it was never asleep");
+    assert_eq!(record.measured.value("completion_ns", "all"), Some(3_500_000.0));
+}
+
+#[test]
+fn making_a_thread_takes_its_time() {
+    let costs = Costs { thread_ns: 100_000, ..Costs::FREE };
+    let record = play(20, costs, plain(), MAKES);
+    let trace = record.trace.as_ref().expect("a trace");
+    let fork = trace.events.iter().find(|event| matches!(event.what, What::Fork { .. }));
+    assert_eq!(fork.map(|event| event.time_ns), Some(1_100_000));
+    // What the maker has computed less, it computes later.
+    assert_eq!(ran(&record, "a"), [(0, 3_000)]);
+}
+
+#[test]
+fn a_made_task_inherits_a_policy_and_takes_its_own() {
+    let fifo = || json!({"class": "fifo", "priority": 5});
+    // The kernel's priorities when it begins and when it ends.
+    let prios = |policies: [Value; 2]| {
+        let record = play(20, Costs::FREE, policies, MAKES);
+        let trace = record.trace.as_ref().expect("a trace");
+        let pid = pid_of(trace, "b");
+        let first = trace.events.iter().find_map(|event| match event.what {
+            What::Switch { next, next_prio, .. } if next == pid => Some(next_prio),
+            _ => None,
+        });
+        let last = trace.events.iter().rev().find_map(|event| match event.what {
+            What::Switch { prev, prev_prio, .. } if prev == pid => Some(prev_prio),
+            _ => None,
+        });
+        (first, last)
+    };
+    assert_eq!(prios([other(), fifo()]), (Some(120), Some(94)));
+    assert_eq!(prios([fifo(), other()]), (Some(94), Some(120)));
+}
+
+#[test]
+fn what_is_not_made_in_time_is_no_task() {
+    let record = play(2, Costs::FREE, plain(), "task 1 a\nr3000000 f1\ntask 2 b\nw0 r1\n");
+    assert!(record.outcome.is_ok());
+    assert_eq!(ran(&record, "b"), []);
+}
