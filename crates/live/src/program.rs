@@ -63,12 +63,16 @@ pub struct Finished {
     pub usage: Usage,
 }
 
-/// Finds a program as a shell would: by `PATH`, unless the name holds a slash.
+/// Finds a program as a shell would: by `PATH`, unless the name holds a slash. Of several that a
+/// pattern stands for, it is the last one.
 pub fn find(name: &str) -> Option<PathBuf> {
     use std::os::unix::fs::PermissionsExt;
     let runs = |path: &Path| {
         path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
     };
+    if name.contains('*') {
+        return glob::glob(name).ok()?.flatten().filter(|path| runs(path)).last();
+    }
     if name.contains('/') {
         return Some(PathBuf::from(name)).filter(|path| runs(path));
     }

@@ -261,8 +261,8 @@ fn begin(head: &str, line: usize) -> Result<Tape, TapeFault> {
 fn beat(word: &str) -> Result<Beat, String> {
     let unknown = || {
         format!(
-            "'{word}' is no beat; write r, w, m, t, p, f, u or s and a number, or y alone; m, t and \
-             p may have a stream, as in p5.1"
+            "'{word}' is no beat; write r, w, m, t, p, f, u or s and a number, or y alone; m, t \
+             and p may have a stream, as in p5.1"
         )
     };
     if word == "y" {

@@ -30,6 +30,7 @@ pub mod births;
 pub mod busy;
 pub mod children;
 pub mod clock;
+mod descriptors;
 pub mod files;
 pub mod futex;
 mod main_thread;

@@ -2,20 +2,20 @@
 //! The state of a trial: everything that tasks, forked processes and the main thread share.
 
 use std::ffi::CString;
-use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::SeqCst};
 
 use play::{Group, Script, Tally};
-use worker::{Pipe, pipe};
+use worker::Pipe;
 
 use crate::player::attributes::{Errno, cpu_set};
 use crate::player::births::Births;
 use crate::player::busy::BusyLoop;
 use crate::player::clock::own_cpu_ns;
+use crate::player::descriptors;
 use crate::player::futex::{Barrier, Condition, Lock, Semaphore};
 use crate::player::shared_memory::{Recorder, Shareable, Shared};
 use crate::probes::Announcer;
@@ -176,7 +176,7 @@ pub struct RunState {
 impl RunState {
     /// The state before the common start. Fails when the kernel refuses memory, pipes or files.
     pub fn new(script: Script, busy: BusyLoop) -> io::Result<RunState> {
-        let pipes = open_pipes(script.pipes())?;
+        let pipes = descriptors::pipes(script.pipes())?;
         let directory = std::env::temp_dir();
         let run = RunState {
             busy,
@@ -189,7 +189,7 @@ impl RunState {
             barriers: Shared::new(script.barriers.len())?,
             releases: Shared::new(script.timers)?,
             pipes,
-            mailboxes: open_mailboxes(&script)?,
+            mailboxes: descriptors::mailboxes(&script)?,
             births: Births::new(&script).map_err(io::Error::from_raw_os_error)?,
             affinities: script
                 .affinities
@@ -197,7 +197,7 @@ impl RunState {
                 .map(|it| kernel_set(it))
                 .collect::<io::Result<_>>()?,
             announcer: OnceLock::new(),
-            bell: eventfd()?,
+            bell: descriptors::bell()?,
             directory: CString::new(directory.as_os_str().as_bytes())?,
             children: AtomicI32::new(0),
             script,
@@ -349,58 +349,6 @@ const FAULTS: [Fault; 9] = [
     Fault::Thread,
     Fault::Exec,
 ];
-
-fn open_mailboxes(script: &Script) -> io::Result<Vec<Option<Pipe>>> {
-    let mut wanted = vec![false; script.tapes.len()];
-    script.mailboxes.iter().flatten().for_each(|&tape| wanted[tape] = true);
-    let count = wanted.iter().filter(|wanted| **wanted).count() as u64;
-    if count > 0 {
-        allow_files(2 * count + 512);
-    }
-    wanted.iter().map(|wanted| wanted.then(pipe).transpose()).collect()
-}
-
-fn open_pipes(count: usize) -> io::Result<Vec<Pipe>> {
-    allow_files(2 * count as u64 + 512);
-    (0..count).map(|_| pipe()).collect()
-}
-
-/// Raises the limit of open files to `files` if that is allowed. Opening a file fails if it was not
-/// enough.
-fn allow_files(files: u64) {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is ours.
-    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) };
-    if limit.rlim_cur < files {
-        limit.rlim_cur = files;
-        limit.rlim_max = limit.rlim_max.max(files);
-        // SAFETY: as above; raising the hard limit needs privilege, so the second try does without.
-        unsafe {
-            if libc::setrlimit(libc::RLIMIT_NOFILE, &limit) != 0 {
-                libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
-                limit.rlim_cur = limit.rlim_max;
-                libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
-            }
-        }
-    }
-}
-
-fn eventfd() -> io::Result<OwnedFd> {
-    // SAFETY: no pointers.
-    let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the kernel has just given it to us.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-}
-
-/// Empties the bell, so that it can ring again.
-pub fn silence(bell: &OwnedFd) {
-    use std::io::Read;
-    let Ok(copy) = bell.try_clone() else { return };
-    let _ = File::from(copy).read(&mut [0; 8]);
-}
 
 #[cfg(test)]
 mod tests {

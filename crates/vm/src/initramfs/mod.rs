@@ -21,6 +21,9 @@ pub const BOOT_FILE: &str = "/boot.json";
 /// lookup to it.
 pub const OBJECTS_FOLDER: &str = "/objects";
 
+/// Servers refuse to be root.
+const USERS: &str = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n";
+
 const MIB: u64 = 1 << 20;
 /// The most memory that the kernel itself uses before it unpacks the file system, without its page
 /// structures (64 bytes for each page of 4,096).
@@ -98,8 +101,8 @@ fn common(contents: &Contents, boot: &mut Boot) -> Result<Archive> {
     for folder in ["/proc", "/sys", "/tmp", "/run", "/root", OBJECTS_FOLDER] {
         archive.folder(folder);
     }
-    archive.file("/etc/passwd", 0o644, b"root:x:0:0:root:/root:/bin/sh\n");
-    archive.file("/etc/group", 0o644, b"root:x:0:\n");
+    archive.file("/etc/passwd", 0o644, USERS.as_bytes());
+    archive.file("/etc/group", 0o644, b"root:x:0:\nnogroup:x:65534:\n");
     add_program(&mut archive, contents.executable, "/init")?;
     for name in contents.programs {
         let path = programs::find(name)?;

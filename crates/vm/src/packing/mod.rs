@@ -49,7 +49,8 @@ impl Packed {
     }
 
     fn add(&mut self, program: &Program, sources: &Path) -> Result<()> {
-        self.files.extend(program.files.iter().map(|file| (file.clone(), file.into())));
+        let files = program.files.iter().flat_map(|file| inside(file));
+        self.files.extend(files.map(|file| (file.display().to_string(), file)));
         if !program.sources.is_empty() {
             let tree = Tree::read(&program.sources, sources).map_err(|why| anyhow!(why))?;
             self.parts.extend(tree.parts);
@@ -90,6 +91,18 @@ impl Packed {
             )
         }))
     }
+}
+
+/// The files that a path stands for. It may be a pattern, of which the last match counts, and a
+/// folder, of which all files do.
+fn inside(path: &str) -> Vec<PathBuf> {
+    let found = if path.contains('*') { installed::matches(path).pop() } else { None };
+    let found = found.unwrap_or_else(|| path.into());
+    if !found.is_dir() {
+        return vec![found];
+    }
+    let all = installed::matches(&format!("{}/**/*", found.display()));
+    all.into_iter().filter(|path| path.is_file()).collect()
 }
 
 fn read(file: &Path) -> Result<Vec<u8>> {
@@ -143,6 +156,20 @@ mod tests {
         assert_eq!(names, ["cat", "ls", "sh"]);
         let files = packed.files().unwrap();
         assert_eq!(files, [("/etc/passwd".into(), fs::read("/etc/passwd").unwrap())]);
+    }
+
+    #[test]
+    fn a_folder_is_all_of_its_files() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("9/share/sets")).unwrap();
+        for file in ["9/share/a.conf", "9/share/sets/b"] {
+            fs::write(folder.path().join(file), file).unwrap();
+        }
+        let place = |file: &str| folder.path().join(file).display().to_string();
+        let packed =
+            Packed::for_trials(&[trial(cat(&place("*/share"), &[]))], Path::new("/")).unwrap();
+        let files = ["9/share/a.conf", "9/share/sets/b"].map(|file| (place(file), file.into()));
+        assert_eq!(packed.files().unwrap(), files);
     }
 
     #[test]
