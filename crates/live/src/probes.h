@@ -137,7 +137,7 @@ struct probe_event {
 	u32 detail;
 	/* SWITCH: of who stopped; WAKING: enum record_waker. */
 	u32 exit_state;
-	/* SWITCH: as in `record_event.detail`. */
+	/* SWITCH, WAKING: as in `record_event.detail`. */
 	u32 reason;
 	u32 padding;
 	/* The name of `next`. */

@@ -71,6 +71,8 @@ int BPF_PROG(trace_waking, struct task_struct *p)
 		return 0;
 	e->detail = p->thread_info.cpu;
 	e->exit_state = knows_reasons() ? cause(&e->prev) : WAKER_UNKNOWN;
+	if (e->exit_state == WAKER_TASK)
+		e->reason = means();
 	submit(e, p);
 	return 0;
 }

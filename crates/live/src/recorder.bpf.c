@@ -214,6 +214,8 @@ int BPF_PROG(record_waking, struct task_struct *p)
 	now_ns = bpf_ktime_get_ns();
 	know_of(p, now_ns);
 	how = cause(&waker);
+	if (how == WAKER_TASK)
+		how |= means();
 	e = event(RECORD_WAKE, now_ns);
 	if (!e)
 		return 0;

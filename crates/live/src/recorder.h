@@ -45,7 +45,7 @@ enum record_waker {
 	WAKER_UNKNOWN = 3,
 };
 
-/* What the first argument of the system call is, in which a task sleeps. */
+/* What the first argument of the system call is, in which a task sleeps or wakes another one. */
 enum record_file {
 	FILE_NONE = 0,
 	FILE_PIPE = 1,
@@ -70,7 +70,8 @@ struct record_event {
 	 */
 	u32 other;
 	/*
-	 * SWITCH: leaves | file << 8 | system call << 16; WAKE: enum record_waker; SENT, TAKEN: bytes.
+	 * SWITCH: leaves | file << 8 | system call << 16; WAKE: the same with enum record_waker, of
+	 * the task that wakes; SENT, TAKEN: bytes.
 	 */
 	u32 detail;
 	u16 cpu;

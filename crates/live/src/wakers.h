@@ -43,6 +43,19 @@ static __always_inline u32 cause(u32 *waker)
 	return current->pid ? WAKER_TASK : WAKER_INTERRUPT;
 }
 
+/*
+ * What the task that wakes another one is in, as `reason` has it: one that writes into a pipe or a
+ * socket tells the scheduler that it may soon sleep (`WF_SYNC`), one that signals an event does not.
+ */
+static __always_inline u32 means(void)
+{
+	struct record_cpu *cpu = this_cpu();
+
+	if (cpu && cpu->soft_interrupts)
+		return FILE_NETWORK << 8;
+	return reason(bpf_get_current_task_btf());
+}
+
 static __always_inline int begins(u32 *count)
 {
 	if (count)

@@ -7,10 +7,10 @@ use std::mem::size_of;
 use libbpf_rs::{MapCore, RingBufferBuilder};
 use model::trace::{SleepsFor, TraceTask, What, WokenBy};
 use model::{Trace, TraceEvent};
-use recording::event::Reason;
+use recording::event::{Reason, TaskIndex, Waker};
 
 use super::layout::{Event, PREEMPTED, event_kind};
-use crate::recorder::reason::{Sleep, sleep};
+use crate::recorder::reason::{Sleep, decided, sleep};
 use crate::recorder::wire::{leaves, waker};
 
 /// Reads every event that is in the ring now.
@@ -54,11 +54,35 @@ pub fn trace(
     }
     names.entry(0).and_modify(|name| *name = "swapper".into());
     let mut streams = BTreeMap::new();
+    let mut converted: Vec<TraceEvent> =
+        events.iter().map(|event| convert(event, start_ns, &mut streams)).collect();
+    decide(&events, &mut converted);
     let tasks = names.into_iter().map(|(pid, comm)| TraceTask { pid, comm, group: group(pid) });
-    Trace {
-        tasks: tasks.collect(),
-        events: events.iter().map(|e| convert(e, start_ns, &mut streams)).collect(),
-        lost,
+    Trace { tasks: tasks.collect(), events: converted, lost }
+}
+
+/// What a task slept for that anything could have ended, its wake-up says. Messages are the rule.
+fn decide(events: &[Event], converted: &mut [TraceEvent]) {
+    let mut undecided: BTreeMap<u32, usize> = BTreeMap::new();
+    for (place, event) in events.iter().enumerate() {
+        match (event.kind, event.exit_state) {
+            (event_kind::SWITCH, _) if sleeps_for(event.reason) == Some(SleepsFor::Any) => {
+                undecided.insert(event.prev, place);
+            }
+            (event_kind::WAKING, waker::TASK) => {
+                let Some(slept) = undecided.remove(&event.next) else { continue };
+                let is_other = decided(Waker::Task(TaskIndex(0)), event.reason) == Reason::Other;
+                if let What::Switch { reason, .. } = &mut converted[slept].what
+                    && is_other
+                {
+                    *reason = Some(SleepsFor::Other);
+                }
+            }
+            (event_kind::WAKING, _) => {
+                undecided.remove(&event.next);
+            }
+            _ => {}
+        }
     }
 }
 
@@ -154,6 +178,7 @@ fn state(detail: u32, exit_state: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recorder::wire::file;
 
     fn event(time_ns: u64, kind: u32, prev: u32, next: u32, detail: u32) -> Event {
         let mut comm = [0; 16];
@@ -186,6 +211,23 @@ mod tests {
         assert_eq!(state(TASK_IDLE, 0), "I");
         assert_eq!(state(0x80, 0x20), "Z");
         assert_eq!(state(0x80, 0x10), "X");
+    }
+
+    #[test]
+    fn who_wakes_a_task_says_whether_it_polled_for_a_message() {
+        let polls = leaves::WAITING | (libc::SYS_ppoll as u32) << 16;
+        let reasons = |how: u32, means: u32| {
+            let asleep = Event { reason: polls, ..event(20, event_kind::SWITCH, 8, 7, 1) };
+            let woken = event(30, event_kind::WAKING, 7, 8, 0);
+            let woken = Event { exit_state: how, reason: means << 8, ..woken };
+            match trace(vec![asleep, woken], 0, 0, |_| String::new()).events[0].what {
+                What::Switch { reason, .. } => reason,
+                _ => None,
+            }
+        };
+        assert_eq!(reasons(waker::TASK, file::LOCAL_SOCKET), Some(SleepsFor::Any));
+        assert_eq!(reasons(waker::TASK, file::EVENT), Some(SleepsFor::Other));
+        assert_eq!(reasons(waker::TIMER, file::NONE), Some(SleepsFor::Any));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use recording::event::{Event, Leaves, Recording, Task, TaskIndex, Waker, What};
+use recording::event::{Event, Leaves, Reason, Recording, Task, TaskIndex, Waker, What};
 
 use super::reason::{self, Sleep};
 use super::told::{attributes, difference, name};
@@ -52,8 +52,11 @@ enum Doing {
     Asleep(usize, Sleep),
 }
 
-/// A wake-up that came before its task had switched away.
-type Early = (u32, Waker);
+/// Who ends a sleep, and what it was for if anything could have ended it.
+type Woken = (Waker, Reason);
+
+/// A wake-up that came before its task had switched away, with its CPU.
+type Early = (u32, Woken);
 
 #[derive(Clone, Debug, Default)]
 struct Known {
@@ -187,7 +190,7 @@ impl Making {
         known.doing = doing;
         let early = known.early.take();
         match (doing, early) {
-            (Doing::Asleep(..), Some((cpu, waker))) => self.woken(out, waker, |making, what| {
+            (Doing::Asleep(..), Some((cpu, by))) => self.woken(out, by, |making, what| {
                 making.push(event, what);
                 // The waker's CPU, at the time of the switch.
                 if let Some(last) = making.events.last_mut() {
@@ -216,32 +219,39 @@ impl Making {
     /// After events were lost, a task may run that nobody has woken.
     fn mend_sleep(&mut self, event: &RawEvent, next: TaskIndex) {
         if matches!(self.known(next).doing, Doing::Asleep(..)) {
-            self.woken(next, Waker::Unknown, |making, what| making.push(event, what));
+            let by = (Waker::Unknown, reason::decided(Waker::Unknown, 0));
+            self.woken(next, by, |making, what| making.push(event, what));
         }
     }
 
     fn wake(&mut self, event: &RawEvent) {
         let task = self.task(event.task);
-        let waker = match (event.detail, event.other) {
+        let waker = match (event.detail & 0xff, event.other) {
             (waker::TASK, 0) => Waker::Unknown,
             (waker::TASK, other) => Waker::Task(self.task(other)),
             (waker::TIMER, _) => Waker::Timer,
             _ => Waker::Interrupt,
         };
+        let by = (waker, reason::decided(waker, event.detail));
         match self.known(task).doing {
-            Doing::Running => self.known(task).early = Some((event.cpu.into(), waker)),
+            Doing::Running => self.known(task).early = Some((event.cpu.into(), by)),
             Doing::Waiting => {}
             Doing::Unseen | Doing::Asleep(..) => {
-                self.woken(task, waker, |making, what| making.push(event, what));
+                self.woken(task, by, |making, what| making.push(event, what));
             }
         }
     }
 
-    fn woken(&mut self, task: TaskIndex, waker: Waker, push: impl FnOnce(&mut Making, What)) {
+    fn woken(
+        &mut self,
+        task: TaskIndex,
+        (waker, decided): Woken,
+        push: impl FnOnce(&mut Making, What),
+    ) {
         if let Doing::Asleep(place, Sleep::ForAny) = self.known(task).doing
             && let What::Switch { leaves, .. } = &mut self.events[place].what
         {
-            *leaves = Leaves::Sleeps(reason::decided(waker));
+            *leaves = Leaves::Sleeps(decided);
         }
         self.known(task).doing = Doing::Waiting;
         push(self, What::Wake { task, waker });
@@ -310,7 +320,7 @@ fn left(detail: u32, place: usize) -> (Leaves, Doing) {
             let sleep = reason::sleep(detail);
             let reason = match sleep {
                 Sleep::For(reason) => reason,
-                Sleep::ForAny => reason::decided(Waker::Unknown),
+                Sleep::ForAny => reason::decided(Waker::Unknown, 0),
             };
             (Leaves::Sleeps(reason), Doing::Asleep(place, sleep))
         }

@@ -143,10 +143,12 @@ pub fn sleep(detail: u32) -> Sleep {
 fn of_file(what: u32) -> Option<Reason> {
     match what {
         file::NONE => None,
-        file::PIPE | file::LOCAL_SOCKET | file::EVENT => Some(Reason::Pipe),
+        file::PIPE | file::LOCAL_SOCKET => Some(Reason::Pipe),
         file::NETWORK => Some(Reason::Network),
         file::DISK => Some(Reason::Disk),
         file::TIMER => Some(Reason::Timer),
+        // No message: who signals an event may go on.
+        file::EVENT => Some(Reason::Other),
         _ => Some(Reason::Other),
     }
 }
@@ -162,13 +164,15 @@ fn stuck(what: Option<Reason>, call: Option<c_long>, is_memory: bool) -> Reason 
     }
 }
 
-/// What a sleep was for that anything could have ended.
-pub fn decided(waker: Waker) -> Reason {
+/// What a sleep was for that anything could have ended. `detail` is the waker's, as the event has
+/// it: an event (`eventfd`) and a signal are no messages.
+pub fn decided(waker: Waker, detail: u32) -> Reason {
+    let is_message = matches!(detail >> 8 & 0xff, file::PIPE | file::LOCAL_SOCKET | file::NETWORK);
     match waker {
         Waker::Timer => Reason::Timer,
-        Waker::Task(_) => Reason::Pipe,
+        Waker::Task(_) if is_message => Reason::Pipe,
         Waker::Interrupt => Reason::Network,
-        Waker::Unknown => Reason::Other,
+        Waker::Task(_) | Waker::Unknown => Reason::Other,
     }
 }
 
@@ -202,7 +206,7 @@ mod tests {
         let cases = [
             (file::PIPE, Reason::Pipe),
             (file::LOCAL_SOCKET, Reason::Pipe),
-            (file::EVENT, Reason::Pipe),
+            (file::EVENT, Reason::Other),
             (file::NETWORK, Reason::Network),
             (file::TIMER, Reason::Timer),
             (file::DISK, Reason::Disk),
@@ -211,6 +215,15 @@ mod tests {
         for (what, reason) in cases {
             assert_eq!(slept(leaves::WAITING, what, libc::SYS_read), Sleep::For(reason), "{what}");
         }
+    }
+
+    #[test]
+    fn an_event_is_no_message() {
+        let by_task = |what: u32| decided(Waker::Task(recording::event::TaskIndex(1)), what << 8);
+        let messages = [file::PIPE, file::LOCAL_SOCKET, file::NETWORK].map(by_task);
+        assert_eq!(messages, [Reason::Pipe; 3]);
+        assert_eq!([file::EVENT, file::NONE].map(by_task), [Reason::Other; 2]);
+        assert_eq!(decided(Waker::Timer, file::EVENT << 8), Reason::Timer);
     }
 
     #[test]
