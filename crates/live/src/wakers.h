@@ -44,8 +44,9 @@ static __always_inline u32 cause(u32 *waker)
 }
 
 /*
- * What the task that wakes another one is in, as `reason` has it: one that writes into a pipe or a
- * socket tells the scheduler that it may soon sleep (`WF_SYNC`), one that signals an event does not.
+ * What the task that wakes another one is in, as `reason` has it. One that writes into a pipe or a
+ * socket tells the scheduler that it may soon sleep (`WF_SYNC`), one that signals an event does
+ * not.
  */
 static __always_inline u32 means(void)
 {
