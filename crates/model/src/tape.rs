@@ -122,8 +122,9 @@ pub struct Tape {
 pub enum Beat {
     /// `r`: used so much CPU time.
     Run(u64),
-    /// `w`: waited until the task of this tape had woken it once more.
-    Wait(u32),
+    /// `w`: waited until the task of this tape had woken it once more; with a stream, until any
+    /// task had sent something there.
+    Wait(u32, Stream),
     /// `m`: the same, but asleep in a pipe, a socket or for a child's end. The task that wakes it
     /// there tells the scheduler that it may soon sleep itself (`WF_SYNC`), other than with a
     /// futex. Of a stream, any task's message will do.
@@ -155,8 +156,7 @@ impl Beat {
     /// What this beat of the tape `own` waits for, if that is not done yet.
     pub fn waits_for(self, own: u32) -> Option<Posts> {
         match self {
-            Beat::Wait(from) => Some(Posts::new(from, own, Stream::NONE)),
-            Beat::Receive(from, stream) | Beat::Take(from, stream) => {
+            Beat::Wait(from, stream) | Beat::Receive(from, stream) | Beat::Take(from, stream) => {
                 Some(Posts::new(from, own, stream))
             }
             _ => None,
@@ -175,7 +175,7 @@ impl Beat {
     /// The tape whose task ended a sleep.
     pub fn slept_for(self) -> Option<u32> {
         match self {
-            Beat::Wait(other) | Beat::Receive(other, _) => Some(other),
+            Beat::Wait(other, _) | Beat::Receive(other, _) => Some(other),
             _ => None,
         }
     }
@@ -183,7 +183,7 @@ impl Beat {
     /// Whether the task slept.
     pub fn is_sleep(self) -> bool {
         match self {
-            Beat::Wait(_) | Beat::Receive(..) | Beat::Until(_) | Beat::Sleep(_) => true,
+            Beat::Wait(..) | Beat::Receive(..) | Beat::Until(_) | Beat::Sleep(_) => true,
             Beat::Run(_) | Beat::Take(..) | Beat::Yield => false,
             Beat::Post(..) | Beat::Fork(_) => false,
         }
@@ -192,7 +192,7 @@ impl Beat {
     /// The same beat with another name for the other tape.
     pub fn with_other(self, name: impl FnOnce(u32) -> u32) -> Beat {
         match self {
-            Beat::Wait(other) => Beat::Wait(name(other)),
+            Beat::Wait(other, stream) => Beat::Wait(name(other), stream),
             Beat::Receive(other, stream) => Beat::Receive(name(other), stream),
             Beat::Take(other, stream) => Beat::Take(name(other), stream),
             Beat::Post(other, stream) => Beat::Post(name(other), stream),
@@ -261,8 +261,8 @@ fn begin(head: &str, line: usize) -> Result<Tape, TapeFault> {
 fn beat(word: &str) -> Result<Beat, String> {
     let unknown = || {
         format!(
-            "'{word}' is no beat; write r, w, m, t, p, f, u or s and a number, or y alone; m, t \
-             and p may have a stream, as in p5.1"
+            "'{word}' is no beat; write r, w, m, t, p, f, u or s and a number, or y alone; w, m, \
+             t and p may have a stream, as in p5.1"
         )
     };
     if word == "y" {
@@ -270,7 +270,7 @@ fn beat(word: &str) -> Result<Beat, String> {
     }
     let (kind, rest) = word.split_at_checked(1).ok_or_else(unknown)?;
     let (number, stream) = match rest.split_once('.') {
-        Some((number, stream)) if "mtp".contains(kind) => (number, stream_of(stream, unknown)?),
+        Some((number, stream)) if "wmtp".contains(kind) => (number, stream_of(stream, unknown)?),
         _ => (rest, Stream::NONE),
     };
     let value: u64 = number.parse().map_err(|_| unknown())?;
@@ -281,7 +281,7 @@ fn beat(word: &str) -> Result<Beat, String> {
     };
     Ok(match kind {
         "r" => Beat::Run(time()?),
-        "w" => Beat::Wait(tape()?),
+        "w" => Beat::Wait(tape()?, stream),
         "m" => Beat::Receive(tape()?, stream),
         "t" => Beat::Take(tape()?, stream),
         "p" => Beat::Post(tape()?, stream),
@@ -363,7 +363,7 @@ pub fn write(tapes: &[Tape]) -> String {
             line = if line >= LINE_BYTES { 0 } else { line };
             let _ = match *beat {
                 Beat::Run(ns) => write!(text, "r{ns}"),
-                Beat::Wait(tape) => write!(text, "w{tape}"),
+                Beat::Wait(tape, stream) => write!(text, "w{tape}{stream}"),
                 Beat::Receive(tape, stream) => write!(text, "m{tape}{stream}"),
                 Beat::Take(tape, stream) => write!(text, "t{tape}{stream}"),
                 Beat::Post(tape, stream) => write!(text, "p{tape}{stream}"),

@@ -176,6 +176,8 @@ pub enum SleepsFor {
     Child,
     /// One of several files, or a signal: what wakes it decides.
     Any,
+    /// The same, and an event or a signal has woken it.
+    Signal,
     /// Something else.
     Other,
     /// Nothing: it lets others run (`sched_yield`).

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use model::tape::{self, Beat, Posts, Tape, TapeFault};
+use model::tape::{self, Beat, Posts, Stream, Tape, TapeFault};
 use model::workload::{Step, TaskGroup, Workload};
 
 use crate::Refusal;
@@ -110,7 +110,7 @@ pub fn played(tapes: &[Tape]) -> Result<(), TapeFault> {
     let stuck = (0..tapes.len()).find(|&tape| at[tape] < tapes[tape].beats.len());
     stuck.map_or(Ok(()), |tape| {
         let message = match tapes[tape].beats[at[tape]] {
-            Beat::Wait(other) | Beat::Receive(other, _) | Beat::Take(other, _) => format!(
+            Beat::Wait(other, _) | Beat::Receive(other, _) | Beat::Take(other, _) => format!(
                 "tape {tape} waits for tape {other} at its beat {}, and would wait for ever",
                 at[tape] + 1
             ),
@@ -125,7 +125,7 @@ fn check_forks(tapes: &[Tape]) -> Result<(), TapeFault> {
     let mut made = vec![false; tapes.len()];
     for (maker, tape) in tapes.iter().enumerate() {
         for new in forks(tape) {
-            let waits = tapes[new].beats.first() == Some(&Beat::Wait(maker as u32));
+            let waits = tapes[new].beats.first() == Some(&Beat::Wait(maker as u32, Stream::NONE));
             let message = match std::mem::replace(&mut made[new], true) {
                 false if waits => continue,
                 false => {
@@ -180,7 +180,7 @@ fn resolve(mut tapes: Vec<Tape>, first: usize) -> Tapes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::tape::{Recorded, Stream};
+    use model::tape::Recorded;
 
     const NONE: Stream = Stream::NONE;
 
@@ -201,8 +201,8 @@ mod tests {
         let tapes = Tapes::of(&workload(text, 3), 7).expect("playable");
         let expected = [
             vec![Beat::Post(7, NONE), Beat::Run(5), Beat::Post(8, NONE)],
-            vec![Beat::Wait(7), Beat::Post(9, NONE)],
-            vec![Beat::Wait(9), Beat::Wait(8)],
+            vec![Beat::Wait(7, NONE), Beat::Post(9, NONE)],
+            vec![Beat::Wait(9, NONE), Beat::Wait(8, NONE)],
         ];
         assert_eq!((tapes.beats.as_slice(), tapes.semaphores), (&expected[..], 10));
     }
@@ -246,7 +246,7 @@ mod tests {
         let tapes = Tapes::of(&workload(text, 2), 3).expect("playable");
         let expected = [
             vec![Beat::Run(5), Beat::Fork(1), Beat::Post(3, NONE)],
-            vec![Beat::Wait(3), Beat::Run(7)],
+            vec![Beat::Wait(3, NONE), Beat::Run(7)],
         ];
         assert_eq!((tapes.beats.as_slice(), tapes.made), (&expected[..], vec![false, true]));
         let setting = crate::Setting { policy: Default::default(), seed: model::Seed(1), cpus: 1 };

@@ -57,7 +57,7 @@ impl Seen {
                     continue;
                 }
                 Beat::Post(..) | Beat::Fork(_) | Beat::Take(..) | Beat::Yield => continue,
-                Beat::Wait(_) | Beat::Receive(..) => self.waits += 1,
+                Beat::Wait(..) | Beat::Receive(..) => self.waits += 1,
                 Beat::Sleep(ns) => self.delays_ns.push(ns),
                 Beat::Until(ns) => {
                     self.timers_ns.push(ns.saturating_sub(timer_ns));

@@ -189,7 +189,7 @@ impl<'a> Play<'a> {
     fn wake(&mut self, task: usize, group: usize, now_ns: u64) {
         if let Some(other) = self.waiting[group].pop_front() {
             self.write(task, Beat::Post(other as u32, Stream::NONE));
-            self.write(other, Beat::Wait(task as u32));
+            self.write(other, Beat::Wait(task as u32, Stream::NONE));
             self.go_on(other, now_ns);
         }
     }
@@ -260,7 +260,8 @@ mod tests {
         }
         let posts =
             tapes[0].beats.iter().filter(|beat| **beat == Beat::Post(1, Stream::NONE)).count();
-        let waits = tapes[1].beats.iter().filter(|beat| **beat == Beat::Wait(0)).count();
+        let waits =
+            tapes[1].beats.iter().filter(|beat| **beat == Beat::Wait(0, Stream::NONE)).count();
         assert_eq!(posts, waits);
         assert!((200..=400).contains(&posts), "{posts}");
     }

@@ -153,6 +153,10 @@ pub enum Reason {
     Disk,
     /// The end of a child.
     Child,
+    /// Any of several things (`poll`): a message came.
+    Message,
+    /// Any of several things: an event (`eventfd`) or a signal came.
+    Signal,
     /// Something else.
     Other,
 }

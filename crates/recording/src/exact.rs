@@ -9,6 +9,7 @@
 //! ends under every scheduler.
 
 mod letters;
+mod sleeps;
 
 use std::collections::BTreeMap;
 
@@ -18,6 +19,7 @@ use model::tape::Stream;
 use crate::event::{Event, Leaves, Reason, Recording, TaskIndex, Waker, What};
 use crate::naps::{self, Nap};
 use letters::{Letters, Message};
+use sleeps::{is_timer, polls, wait};
 
 /// What the tasks of a recording did, by their places in the recording. Beats name tasks by these
 /// places too.
@@ -54,6 +56,7 @@ pub fn scripts(recording: &Recording, keeps: impl Fn(TaskIndex) -> bool) -> Scri
         cpus: BTreeMap::new(),
         streams: BTreeMap::new(),
         messages: BTreeMap::new(),
+        polled: Vec::new(),
         counts: Counts::default(),
     };
     recording.events.iter().for_each(|event| writer.event(event));
@@ -110,6 +113,8 @@ struct Writer {
     streams: BTreeMap<u32, Letters>,
     /// By streams.
     messages: BTreeMap<u32, Vec<Message>>,
+    /// What has ended sleeps that anything could have ended.
+    polled: Vec<Message>,
     counts: Counts,
 }
 
@@ -252,7 +257,10 @@ impl Writer {
                 };
                 part.beats.push(wait(by, reason));
                 let beat = part.beats.len() - 1;
-                part.woken = Some(Message { by, post: place, to: task, beat });
+                let is_polled = polls(reason);
+                let message = Message { by, post: place, to: task, beat, is_polled };
+                part.woken = Some(message);
+                self.note_poll(message);
                 self.counts.waits += 1;
             }
             _ => self.end_sleep(task, early.waker, early.at_ns),
@@ -275,7 +283,9 @@ impl Writer {
         let part = self.part(task);
         let State::Asleep { since_ns, reason } = part.state else { return };
         let beat = part.beats.len();
-        part.woken = post.map(|(by, post)| Message { by, post, to: task, beat });
+        let is_polled = polls(reason);
+        let message = post.map(|(by, post)| Message { by, post, to: task, beat, is_polled });
+        part.woken = message;
         part.state = State::Runnable;
         let (beat, count) = match by {
             Some(by) => (wait(by, reason), &mut self.counts.waits),
@@ -289,6 +299,13 @@ impl Writer {
         if self.parts[task.0 as usize].keeps {
             *count += 1;
             self.parts[task.0 as usize].beats.push(beat);
+        }
+        message.iter().for_each(|message| self.note_poll(*message));
+    }
+
+    fn note_poll(&mut self, message: Message) {
+        if message.is_polled {
+            self.polled.push(message);
         }
     }
 
@@ -365,26 +382,6 @@ impl Part {
             }
         }
         beats
-    }
-}
-
-/// A wait for a task, by the way in which its wake-up tells the scheduler that the waker may soon
-/// sleep.
-fn wait(by: TaskIndex, reason: Reason) -> Beat {
-    match reason {
-        Reason::Pipe | Reason::Network | Reason::Child => Beat::Receive(by.0, Stream::NONE),
-        _ => Beat::Wait(by.0),
-    }
-}
-
-/// Whether a sleep that no other task ended was a timer's. Where the source does not tell, sleeps
-/// for data of a device are uninterruptible, and others have a time-out or an alarm.
-fn is_timer(waker: Waker, reason: Reason) -> bool {
-    match (waker, reason) {
-        (Waker::Timer, _) => true,
-        (_, Reason::Disk | Reason::Network | Reason::Other) => false,
-        (Waker::Interrupt | Waker::Task(_), _) => false,
-        (Waker::Unknown, _) => true,
     }
 }
 

@@ -106,7 +106,7 @@ fn uses(tapes: &[Tape], groups: &[(String, u32)], group_of: &[usize]) -> Vec<Gro
         for beat in &tape.beats {
             match *beat {
                 Beat::Run(ns) => group.cpu_ns = group.cpu_ns.saturating_add(ns),
-                Beat::Wait(_) | Beat::Receive(..) => group.waits += 1,
+                Beat::Wait(..) | Beat::Receive(..) => group.waits += 1,
                 Beat::Until(_) => group.timers += 1,
                 Beat::Sleep(_) => group.delays += 1,
                 Beat::Post(..) | Beat::Fork(_) | Beat::Take(..) | Beat::Yield => {}

@@ -171,12 +171,14 @@ impl<'a> Feeder<'a> {
     }
 }
 
-/// A sleep that anything can end is taken for one in a pipe: only what a task ends is one.
+/// A sleep that anything can end is taken for one for a message: only what a task ends is one.
 fn reason(sleeps_for: SleepsFor) -> Reason {
     match sleeps_for {
         SleepsFor::Timer => Reason::Timer,
         SleepsFor::Futex => Reason::Futex,
-        SleepsFor::Pipe | SleepsFor::Any => Reason::Pipe,
+        SleepsFor::Pipe => Reason::Pipe,
+        SleepsFor::Any => Reason::Message,
+        SleepsFor::Signal => Reason::Signal,
         SleepsFor::Network => Reason::Network,
         SleepsFor::Disk => Reason::Disk,
         SleepsFor::Child => Reason::Child,

@@ -13,15 +13,22 @@ pub struct BusyLoop {
     /// Rounds of one millisecond of CPU time.
     pub rounds_per_ms: u64,
     rounds: fn(u64),
+    is_exact: bool,
 }
 
 impl BusyLoop {
     /// Where instructions are the clock.
-    pub const COUNTED: BusyLoop = BusyLoop { rounds_per_ms: VIRTUAL_ROUNDS_PER_MS, rounds: count };
+    pub const COUNTED: BusyLoop =
+        BusyLoop { rounds_per_ms: VIRTUAL_ROUNDS_PER_MS, rounds: count, is_exact: true };
 
     /// Where time is the clock, and this many rounds take a millisecond, see [`calibrate`].
     pub fn timed(rounds_per_ms: u64) -> BusyLoop {
-        BusyLoop { rounds_per_ms, rounds: spin }
+        BusyLoop { rounds_per_ms, rounds: spin, is_exact: false }
+    }
+
+    /// Whether the number of rounds is the CPU time.
+    pub fn is_exact(&self) -> bool {
+        self.is_exact
     }
 
     /// Uses the CPU for this many rounds.

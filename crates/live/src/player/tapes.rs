@@ -21,8 +21,9 @@ const NEAR_NS: u64 = 20_000;
 /// What a thread does after its last beat costs about as much: it looks at its clock, leaves its
 /// results, and sleeps. The recorded end is in the last recorded time.
 const END_NS: u64 = 10_000;
-/// The most that is computed between two looks.
-const LOOK_NS: u64 = 10_000_000;
+/// Where more than this is left to compute, a part of it is kept for after a look.
+const LONG_NS: u64 = 10_000_000;
+const KEPT_PART: u64 = 8;
 /// The most beats between two looks.
 const LOOK_BEATS: u64 = 64;
 /// After a sleep a task has a new slice, so that a look does no harm. It is worth its cost after as
@@ -89,10 +90,12 @@ impl Account {
             self.look();
         }
         loop {
-            let left_ns = self.due_ns.saturating_sub(self.used_ns()).min(LOOK_NS);
-            use_cpu(task, left_ns)?;
-            self.computed_ns += left_ns;
-            if left_ns < LOOK_NS {
+            let left_ns = self.due_ns.saturating_sub(self.used_ns());
+            let is_sure = left_ns < LONG_NS || task.run.busy.is_exact();
+            let piece_ns = if is_sure { left_ns } else { left_ns - left_ns / KEPT_PART };
+            use_cpu(task, piece_ns)?;
+            self.computed_ns += piece_ns;
+            if is_sure {
                 return Ok(());
             }
             self.look();
@@ -147,7 +150,7 @@ fn play_beat(task: &Task, beat: Beat, start_ns: u64) -> Result<bool, End> {
             run.semaphores[semaphore].post_to(run.mailbox(semaphore));
         }
         Beat::Fork(tape) => births::make(task, tape)?,
-        Beat::Wait(semaphore) => return Ok(run.semaphores[semaphore as usize].wait(stop)?),
+        Beat::Wait(semaphore, _) => return Ok(run.semaphores[semaphore as usize].wait(stop)?),
         Beat::Receive(semaphore, _) | Beat::Take(semaphore, _) => {
             let semaphore = semaphore as usize;
             return Ok(run.semaphores[semaphore].receive(run.mailbox(semaphore), stop)?);

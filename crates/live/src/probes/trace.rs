@@ -71,11 +71,11 @@ fn decide(events: &[Event], converted: &mut [TraceEvent]) {
             }
             (event_kind::WAKING, waker::TASK) => {
                 let Some(slept) = undecided.remove(&event.next) else { continue };
-                let is_other = decided(Waker::Task(TaskIndex(0)), event.reason) == Reason::Other;
+                let is_signal = decided(Waker::Task(TaskIndex(0)), event.reason) == Reason::Signal;
                 if let What::Switch { reason, .. } = &mut converted[slept].what
-                    && is_other
+                    && is_signal
                 {
-                    *reason = Some(SleepsFor::Other);
+                    *reason = Some(SleepsFor::Signal);
                 }
             }
             (event_kind::WAKING, _) => {
@@ -133,6 +133,8 @@ fn sleeps_for(detail: u32) -> Option<SleepsFor> {
             Reason::Timer => SleepsFor::Timer,
             Reason::Futex => SleepsFor::Futex,
             Reason::Pipe => SleepsFor::Pipe,
+            Reason::Message => SleepsFor::Any,
+            Reason::Signal => SleepsFor::Signal,
             Reason::Network => SleepsFor::Network,
             Reason::Disk => SleepsFor::Disk,
             Reason::Child => SleepsFor::Child,
@@ -226,7 +228,7 @@ mod tests {
             }
         };
         assert_eq!(reasons(waker::TASK, file::LOCAL_SOCKET), Some(SleepsFor::Any));
-        assert_eq!(reasons(waker::TASK, file::EVENT), Some(SleepsFor::Other));
+        assert_eq!(reasons(waker::TASK, file::EVENT), Some(SleepsFor::Signal));
         assert_eq!(reasons(waker::TIMER, file::NONE), Some(SleepsFor::Any));
     }
 

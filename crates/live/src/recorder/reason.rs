@@ -170,9 +170,10 @@ pub fn decided(waker: Waker, detail: u32) -> Reason {
     let is_message = matches!(detail >> 8 & 0xff, file::PIPE | file::LOCAL_SOCKET | file::NETWORK);
     match waker {
         Waker::Timer => Reason::Timer,
-        Waker::Task(_) if is_message => Reason::Pipe,
+        Waker::Task(_) if is_message => Reason::Message,
+        Waker::Task(_) => Reason::Signal,
         Waker::Interrupt => Reason::Network,
-        Waker::Task(_) | Waker::Unknown => Reason::Other,
+        Waker::Unknown => Reason::Other,
     }
 }
 
@@ -221,8 +222,8 @@ mod tests {
     fn an_event_is_no_message() {
         let by_task = |what: u32| decided(Waker::Task(recording::event::TaskIndex(1)), what << 8);
         let messages = [file::PIPE, file::LOCAL_SOCKET, file::NETWORK].map(by_task);
-        assert_eq!(messages, [Reason::Pipe; 3]);
-        assert_eq!([file::EVENT, file::NONE].map(by_task), [Reason::Other; 2]);
+        assert_eq!(messages, [Reason::Message; 3]);
+        assert_eq!([file::EVENT, file::NONE].map(by_task), [Reason::Signal; 2]);
         assert_eq!(decided(Waker::Timer, file::EVENT << 8), Reason::Timer);
     }
 

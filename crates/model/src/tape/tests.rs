@@ -10,7 +10,8 @@ fn what_is_written_is_read() {
     let beats = vec![
         Beat::Run(1200),
         Beat::Post(1, Stream::NONE),
-        Beat::Wait(1),
+        Beat::Wait(1, Stream::NONE),
+        Beat::Wait(1, Stream(3)),
         Beat::Receive(1, Stream(2)),
         Beat::Take(1, Stream::NONE),
         Beat::Post(1, Stream(7)),
@@ -27,7 +28,7 @@ fn what_is_written_is_read() {
     let text = write(&tapes);
     assert!(
         text.starts_with(
-            "task 7 a game\nr1200 p1 w1 m1.2 t1 p1.7 f1 u86400000000000 s0 y\ntask 8 \n"
+            "task 7 a game\nr1200 p1 w1 w1.3 m1.2 t1 p1.7 f1 u86400000000000 s0 y\ntask 8 \n"
         ),
         "{text}"
     );
@@ -61,9 +62,9 @@ fn a_name_stays_in_its_line() {
 fn what_is_no_tape_is_refused_with_its_line() {
     assert_eq!(fault("\nr5"), "line 2: no tape has begun; write 'task TID NAME'");
     assert_eq!(fault("task x y"), "line 1: 'x' is no thread's number; write 'task TID NAME'");
-    let beat = "is no beat; write r, w, m, t, p, f, u or s and a number, or y alone; m, t and p \
-                may have a stream, as in p5.1";
-    let broken = ["r", "5", "x5", "r-1", "é5", "r5p1", "y1", "w1.1", "p0.0", "p0.x", "f0.1"];
+    let beat = "is no beat; write r, w, m, t, p, f, u or s and a number, or y alone; w, m, t and \
+                p may have a stream, as in p5.1";
+    let broken = ["r", "5", "x5", "r-1", "é5", "r5p1", "y1", "u1.1", "p0.0", "p0.x", "f0.1"];
     for word in broken.into_iter().chain(["r99999999999999999999"]) {
         assert_eq!(fault(&format!("task 1 a\nr1\n{word}")), format!("line 3: '{word}' {beat}"));
     }

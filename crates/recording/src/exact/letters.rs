@@ -5,7 +5,7 @@
 //! tasks read a stream, each waits for the sender of the recording: in another order one of them
 //! could take what another one needs to go on, and all would wait for ever.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use model::Beat;
 use model::tape::Stream;
@@ -37,6 +37,8 @@ pub struct Message {
     pub to: TaskIndex,
     /// The place of the wait in the reader's beats.
     pub beat: usize,
+    /// Whether anything could have ended the wait.
+    pub is_polled: bool,
 }
 
 /// What is in a stream.
@@ -98,7 +100,8 @@ impl Writer {
                 self.pause(task, at_ns);
                 self.keep(task, Beat::Take(letter.by.0, Stream::NONE));
                 let beat = self.part(task).beats.len() - 1;
-                let message = Message { by: letter.by, post: letter.place, to: task, beat };
+                let (by, post) = (letter.by, letter.place);
+                let message = Message { by, post, to: task, beat, is_polled: false };
                 self.message(stream, message);
             }
         }
@@ -112,16 +115,21 @@ impl Writer {
         self.messages.entry(stream).or_default().push(message);
     }
 
-    /// Numbers the streams of each task that is the only one that reads them.
+    /// Numbers the streams of each task that is the only one that reads them. All those of a task
+    /// that polls are one, with the events and signals that it polls for: whatever comes first, it
+    /// goes on.
     pub fn number_streams(&mut self) {
         let mut last: BTreeMap<TaskIndex, u32> = BTreeMap::new();
+        let polled = std::mem::take(&mut self.polled);
+        let polls: BTreeSet<TaskIndex> = polled.iter().map(|message| message.to).collect();
+        polled.iter().for_each(|message| self.put_into(Stream(1), message));
         for messages in std::mem::take(&mut self.messages).into_values() {
             let to = messages[0].to;
             if messages.iter().any(|message| message.to != to) {
                 continue;
             }
             let number = last.entry(to).or_default();
-            *number += 1;
+            *number = if polls.contains(&to) { 1 } else { *number + 1 };
             messages.iter().for_each(|message| self.put_into(Stream(*number), message));
         }
     }
@@ -130,6 +138,7 @@ impl Writer {
         let wait = &mut self.part(message.to).beats[message.beat];
         match wait {
             Beat::Receive(_, its) | Beat::Take(_, its) => *its = stream,
+            Beat::Wait(_, its) if message.is_polled => *its = stream,
             // It slept for something else.
             _ => return,
         }

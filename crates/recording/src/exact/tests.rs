@@ -41,7 +41,7 @@ fn a_wait_has_its_post_where_the_waker_was() {
     ];
     let expected = [
         vec![Beat::Run(300), Beat::Post(1, NONE), Beat::Run(400)],
-        vec![Beat::Run(10), Beat::Wait(0), Beat::Run(140)],
+        vec![Beat::Run(10), Beat::Wait(0, NONE), Beat::Run(140)],
     ];
     assert_eq!(beats(events, &[true, true]), expected);
 }
@@ -51,7 +51,7 @@ fn a_sleep_in_a_pipe_is_a_wait_of_its_own_kind() {
     for (reason, expected) in [
         (Reason::Pipe, Beat::Receive(0, NONE)),
         (Reason::Child, Beat::Receive(0, NONE)),
-        (Reason::Futex, Beat::Wait(0)),
+        (Reason::Futex, Beat::Wait(0, NONE)),
     ] {
         let sleeps = Leaves::Sleeps(reason);
         // The second time the waker is faster than the switch.
@@ -117,7 +117,7 @@ fn a_waker_that_is_faster_than_the_switch_counts() {
     };
     let with = beats(events(110), &[true, true]);
     assert_eq!(with[0], [Beat::Run(90), Beat::Post(1, NONE), Beat::Run(910)]);
-    assert_eq!(with[1], [Beat::Run(100), Beat::Wait(0), Beat::Run(90)]);
+    assert_eq!(with[1], [Beat::Run(100), Beat::Wait(0, NONE), Beat::Run(90)]);
     // A second wake-up makes the first one one of a task that did not sleep.
     let mut second = events(150);
     second.insert(4, wake(140, 1, Waker::Timer));
@@ -135,8 +135,10 @@ fn a_child_begins_at_its_fork() {
         switch(90, 1, Some((1, Leaves::Ended)), None),
         switch(100, 0, Some((0, Leaves::Ended)), None),
     ];
-    let expected =
-        [vec![Beat::Run(50), Beat::Fork(1), Beat::Run(50)], vec![Beat::Wait(0), Beat::Run(30)]];
+    let expected = [
+        vec![Beat::Run(50), Beat::Fork(1), Beat::Run(50)],
+        vec![Beat::Wait(0, NONE), Beat::Run(30)],
+    ];
     assert_eq!(beats(events.clone(), &[true, true]), expected);
     let alone = beats(events, &[true, false]);
     assert_eq!(alone, [vec![Beat::Run(100)], vec![]]);
@@ -155,7 +157,7 @@ fn who_was_there_before_its_fork_is_woken() {
     ];
     let expected = [
         vec![Beat::Run(50), Beat::Post(1, NONE), Beat::Run(50)],
-        vec![Beat::Run(20), Beat::Wait(0), Beat::Run(30)],
+        vec![Beat::Run(20), Beat::Wait(0, NONE), Beat::Run(30)],
     ];
     assert_eq!(beats(events, &[true, true]), expected);
 }
@@ -320,4 +322,45 @@ fn a_yield_is_on_the_tape() {
         switch(50, 0, Some((0, Leaves::Ended)), None),
     ];
     assert_eq!(beats(events, &[true, false])[0], [Beat::Run(10), Beat::Yield, Beat::Run(20)]);
+}
+
+#[test]
+fn a_task_that_polls_goes_on_for_whatever_comes_first() {
+    let polls = |reason| Leaves::Sleeps(reason);
+    let stream = |at_ns, task, number| {
+        let what = What::Send { task: t(task), stream: number, bytes: 8 };
+        Event { at_ns, cpu: 0, what }
+    };
+    let take = |at_ns, number| {
+        let what = What::Take { task: t(1), stream: number, bytes: 8 };
+        Event { at_ns, cpu: 1, what }
+    };
+    // A signal of task 0 wakes it, then a message of task 2; another one's message is there.
+    let events = vec![
+        switch(0, 0, None, Some(0)),
+        switch(0, 1, Some((1, polls(Reason::Signal))), None),
+        wake(10, 1, Waker::Task(t(0))),
+        switch(20, 1, None, Some(1)),
+        switch(30, 1, Some((1, polls(Reason::Message))), None),
+        switch(35, 0, Some((0, SLEEPS)), Some(2)),
+        wake(40, 1, Waker::Task(t(2))),
+        stream(41, 2, 5),
+        stream(42, 2, 6),
+        switch(50, 1, None, Some(1)),
+        take(60, 5),
+        take(70, 6),
+        switch(80, 1, Some((1, Leaves::Ended)), None),
+    ];
+    let seen = beats(events, &[true, true, true]);
+    let expected = vec![
+        Beat::Wait(0, ONE),
+        Beat::Run(10),
+        Beat::Receive(2, ONE),
+        Beat::Run(20),
+        Beat::Take(2, ONE),
+        Beat::Run(10),
+    ];
+    assert_eq!(seen[1], expected);
+    let posts = |beats: &[Beat]| beats.iter().filter(|beat| **beat == Beat::Post(1, ONE)).count();
+    assert_eq!((posts(&seen[0]), posts(&seen[2])), (1, 2));
 }

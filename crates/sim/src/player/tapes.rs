@@ -59,7 +59,7 @@ impl Core {
     fn play_beat(&mut self, cpu: u32, task: TaskId, beat: Beat) -> Flow {
         match beat {
             Beat::Run(ns) => self.compute(cpu, task, ns),
-            Beat::Wait(semaphore) => self.take(cpu, task, semaphore as usize),
+            Beat::Wait(semaphore, _) => self.take(cpu, task, semaphore as usize),
             Beat::Receive(semaphore, _) | Beat::Take(semaphore, _) => {
                 self.take_from_pipe(cpu, task, semaphore as usize)
             }

@@ -167,8 +167,8 @@ fn who_wakes_a_task_says_what_it_polled_for() {
     let asleep = |time_ns| switch(time_ns, 0, 7, 0, leaves::WAITING | POLL);
     let wakers = [
         (waker::TIMER, 0, "Sleeps(Timer)"),
-        (waker::TASK | file::PIPE << 8, 8, "Sleeps(Pipe)"),
-        (waker::TASK | file::EVENT << 8, 8, "Sleeps(Other)"),
+        (waker::TASK | file::PIPE << 8, 8, "Sleeps(Message)"),
+        (waker::TASK | file::EVENT << 8, 8, "Sleeps(Signal)"),
         (waker::INTERRUPT, 0, "Sleeps(Network)"),
         (waker::TASK, 0, "Sleeps(Other)"),
     ];
