@@ -319,7 +319,7 @@ pub struct Program {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub package: String,
     /// Further programs that it or its preparation starts, with their Debian packages: `{ gcc =
-    /// "gcc" }`. A path may be a pattern, of which the last match counts.
+    /// "gcc" }`. A path may be a pattern; the program is its last match in order of names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub needs: BTreeMap<String, String>,
     /// Commands that run to their end, one after another, before the scheduler under test is
@@ -335,8 +335,9 @@ pub struct Program {
     /// which that script lists what a build reads.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sources: String,
-    /// Other files that the program needs in the VM: paths, folders with all that is in them, or
-    /// patterns such as `/usr/share/postgresql/*`, of which the last match counts.
+    /// Other files that the program needs in the VM. A path may be a folder, which stands for all
+    /// files in it, or a pattern such as `/usr/share/postgresql/*`, which stands for its last match
+    /// in order of names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
 }

@@ -127,6 +127,12 @@ pub fn cpu_set(cpus: &[u32]) -> Option<libc::cpu_set_t> {
     Some(set)
 }
 
+/// All CPUs that the kernel's form of a set has room for.
+pub fn every_cpu() -> libc::cpu_set_t {
+    // SAFETY: every pattern of bits is a set.
+    unsafe { mem::transmute([u8::MAX; size_of::<libc::cpu_set_t>()]) }
+}
+
 /// Sets the calling thread's `comm`.
 pub fn set_comm(comm: &CStr) {
     // SAFETY: a valid C string; the kernel keeps 15 bytes.

@@ -9,7 +9,7 @@
 //! whenever another task is preempted in a page fault.
 
 use std::ffi::c_void;
-use std::mem::{self, MaybeUninit};
+use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering::SeqCst};
 
@@ -154,10 +154,4 @@ extern "C" fn begin(birth: *mut c_void) -> *mut c_void {
     };
     threads::made_main(run, run.script.player_of(birth.tape), birth.maker.load(SeqCst));
     ptr::null_mut()
-}
-
-/// All CPUs that the kernel's form of a set has room for.
-pub fn every_cpu() -> libc::cpu_set_t {
-    // SAFETY: every pattern of bits is a set.
-    unsafe { mem::transmute([u8::MAX; size_of::<libc::cpu_set_t>()]) }
 }

@@ -55,8 +55,8 @@ impl Memory {
         Memory::map_with(bytes, 0)
     }
 
-    /// The same for stacks, of which little will be used: they may be larger than what is free.
-    /// None is mapped for no bytes.
+    /// Maps memory for stacks. Most of a stack is never used, so that all stacks together may be
+    /// larger than the free memory. Zero bytes need no mapping.
     pub fn map_lazily(bytes: u64) -> Result<Memory, Errno> {
         match bytes {
             0 => Ok(Memory { start: ptr::null_mut(), bytes: 0 }),

@@ -16,7 +16,7 @@ use crate::player::futex;
 use crate::player::main_thread::interrupted;
 use crate::player::run_state::{Fault, RunState, TaskSlot, UNKNOWN};
 use crate::player::task::{End, Flow, Task};
-use crate::player::{births, children, files, memory, steps, usage};
+use crate::player::{children, files, memory, steps, usage};
 
 /// Small, so that thousands of tasks fit; nothing that they do is deep.
 pub const STACK_BYTES: usize = 128 * 1024;
@@ -154,7 +154,7 @@ fn free_from(task: &Task, maker: usize) -> Flow {
     if is_bound(task.group) || !is_bound(maker) {
         return Ok(());
     }
-    attributes::set_affinity(&births::every_cpu()).map_err(|no| task.fail(Fault::Affinity, no))
+    attributes::set_affinity(&attributes::every_cpu()).map_err(|no| task.fail(Fault::Affinity, no))
 }
 
 fn play_and_stay(task: &mut Task, prepared: Flow) {

@@ -93,8 +93,8 @@ impl Packed {
     }
 }
 
-/// The files that a path stands for. It may be a pattern, of which the last match counts, and a
-/// folder, of which all files do.
+/// The files that a path stands for. A pattern stands for its last match in order of names, and a
+/// folder for all files in it.
 fn inside(path: &str) -> Vec<PathBuf> {
     let found = if path.contains('*') { installed::matches(path).pop() } else { None };
     let found = found.unwrap_or_else(|| path.into());
