@@ -68,6 +68,23 @@ fn add(stints: &mut Vec<Stint>, new: Stint) {
     }
 }
 
+/// How long a thread waited for a CPU each time that it was woken after `from_ns`, nanoseconds.
+pub fn waits(record: &Record, who: &str, from_ns: u64) -> Vec<u64> {
+    let trace = record.trace.as_ref().expect("oracles are traced");
+    let is_it = |pid: u32| trace.tasks.iter().any(|task| task.pid == pid && task.comm == who);
+    let (mut woken_ns, mut waits) = (None, Vec::new());
+    for event in trace.events.iter().filter(|event| event.time_ns >= from_ns) {
+        match event.what {
+            What::Waking { pid, .. } if is_it(pid) => woken_ns = Some(event.time_ns),
+            What::Switch { next, .. } if is_it(next) => {
+                waits.extend(woken_ns.take().map(|woken_ns| event.time_ns - woken_ns));
+            }
+            _ => {}
+        }
+    }
+    waits
+}
+
 /// The names of who ran, in order.
 pub fn order(record: &Record) -> Vec<String> {
     stints(record).into_iter().map(|stint| stint.who).collect()
