@@ -142,13 +142,15 @@ fn schedulers(proof: &Proof) -> usize {
 fn figures(proof: &Proof, all: bool) -> String {
     let wanted = proof.checks.iter().filter(|check| all || !check.is_within());
     let row = |check: &Check| {
+        let replay = check.replay.map(|replay| number(check.kind, replay));
+        let error = check.error().map(|error| format!("{:.0} %", 100.0 * error));
         format!(
-            "| {} | {} | {} | {} | {:.0} % |\n",
+            "| {} | {} | {} | {} | {} |\n",
             clean(&proof.cell),
             figure(check.kind, &check.group),
             number(check.kind, check.program),
-            number(check.kind, check.replay),
-            100.0 * check.error(),
+            replay.as_deref().unwrap_or("missing"),
+            error.as_deref().unwrap_or("–"),
         )
     };
     wanted.map(row).collect()
@@ -228,7 +230,11 @@ mod tests {
             machine: "uniprocessor".into(),
             backend: Backend::Vm,
             recorded: "eevdf".into(),
-            checks: vec![check(Kind::Cpu, 101.0), check(Kind::DelayP50, 130.0)],
+            checks: vec![
+                check(Kind::Cpu, Some(101.0)),
+                check(Kind::DelayP50, Some(130.0)),
+                check(Kind::DelayP99, None),
+            ],
             repeats: Vec::new(),
             pairs: vec![pair(larger, larger), pair(larger, smaller), pair(None, larger)],
         }
@@ -238,9 +244,10 @@ mod tests {
     fn shares_are_of_what_both_have() {
         let text = tables(&[proof()], false);
         for row in [
-            "| hackbench | uniprocessor (vm) | eevdf | 2 | 1 (50 %) | – | – |",
+            "| hackbench | uniprocessor (vm) | eevdf | 3 | 1 (33 %) | – | – |",
             "| hackbench | uniprocessor (vm) | 2 | 2 | 1 (50 %) | 0 | – |",
             "| hackbench | run delay p50 · a | 100 ns | 130 ns | 30 % |",
+            "| hackbench | run delay p99 · a | 100 ns | missing | – |",
             "| hackbench | rr | vtime | wall time | 1.00 ms | 2.00 ms | smaller | claims nothing |",
         ] {
             assert!(text.contains(row), "{row}\n{text}");

@@ -76,7 +76,12 @@ mod tests {
 
     #[test]
     fn steady_figures_are_those_that_the_program_repeats() {
-        let check = |kind, replay| Check { kind, group: String::new(), program: 100.0, replay };
+        let check = |kind, replay| Check {
+            kind,
+            group: String::new(),
+            program: 100.0,
+            replay: Some(replay),
+        };
         let proof = Proof {
             cell: "a".into(),
             machine: "m".into(),
@@ -98,7 +103,7 @@ mod tests {
         let of = ("a".to_owned(), "m".to_owned(), Backend::Vm);
         let none = Side::new();
         let proof = proof(of, "eevdf", [&side(&[100, 200, 200]), &side(&[101]), &none]);
-        let wall = |checks: &[Check]| (checks[0].program, checks[0].replay);
+        let wall = |checks: &[Check]| (checks[0].program, checks[0].replay.unwrap_or(0.0));
         assert_eq!((wall(&proof.checks), wall(&proof.repeats)), ((100.0, 101.0), (100.0, 200.0)));
     }
 }

@@ -13,19 +13,20 @@ pub struct Check {
     pub group: String,
     /// Of the program.
     pub program: f64,
-    /// Of the replay.
-    pub replay: f64,
+    /// Of the replay; `None`: it lacks the group, or has too few samples.
+    pub replay: Option<f64>,
 }
 
 impl Check {
     /// The distance as part of the program's figure.
-    pub fn error(&self) -> f64 {
-        (self.replay - self.program).abs() / self.program.abs().max(f64::MIN_POSITIVE)
+    pub fn error(&self) -> Option<f64> {
+        let distance = (self.replay? - self.program).abs();
+        Some(distance / self.program.abs().max(f64::MIN_POSITIVE))
     }
 
-    /// Whether the two are near.
+    /// Whether the two are near. A figure that the replay lacks is not.
     pub fn is_within(&self) -> bool {
-        self.error() <= tolerance(self.kind)
+        self.error().is_some_and(|error| error <= tolerance(self.kind))
     }
 }
 
@@ -53,8 +54,7 @@ pub fn checks(program: &[Figures], replay: &[Figures]) -> Vec<Check> {
     all.chain(of_groups)
         .filter_map(|(kind, group)| {
             let program = middle(program, kind, &group)?;
-            // A group that the replay lacks is a figure that is not near.
-            let replay = middle(replay, kind, &group).unwrap_or(0.0);
+            let replay = middle(replay, kind, &group);
             Some(Check { kind, group, program, replay })
         })
         .collect()
@@ -97,5 +97,7 @@ mod tests {
         let seen = checks(&[trial(1_000, 100)], &[lacking]);
         assert_eq!(seen.len(), 6);
         assert_eq!(seen.iter().filter(|check| check.is_within()).count(), 1, "the wall time alone");
+        let lacks = |check: &&Check| check.replay.is_none();
+        assert_eq!(seen.iter().filter(lacks).count(), 2, "a group that did nothing waited never");
     }
 }
