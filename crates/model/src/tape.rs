@@ -17,8 +17,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+mod beat;
 mod posts;
 
+pub use beat::Beat;
 pub use posts::{Posts, Stream};
 
 /// The longest time of a beat, nanoseconds: one day.
@@ -117,91 +119,6 @@ pub struct Tape {
     pub line: usize,
 }
 
-/// One thing that a recorded task did. Times are nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beat {
-    /// `r`: used so much CPU time.
-    Run(u64),
-    /// `w`: waited until the task of this tape had woken it once more; with a stream, until any
-    /// task had sent something there.
-    Wait(u32, Stream),
-    /// `m`: the same, but asleep in a pipe, a socket or for a child's end. The task that wakes it
-    /// there tells the scheduler that it may soon sleep itself (`WF_SYNC`), other than with a
-    /// futex. Of a stream, any task's message will do.
-    Receive(u32, Stream),
-    /// `t`: received what the task of this tape had sent, and did not sleep, because it was there
-    /// already. In another order it would have slept as in [`Beat::Receive`].
-    Take(u32, Stream),
-    /// `p`: woke the task of this tape, or sent it something.
-    Post(u32, Stream),
-    /// `f`: made the task of this tape, whose first beat waits for that.
-    Fork(u32),
-    /// `u`: slept until so long after the start, because it had set a timer.
-    Until(u64),
-    /// `s`: slept for so long, because a device had to answer.
-    Sleep(u64),
-    /// `y`: let others run (`sched_yield`).
-    Yield,
-}
-
-impl Beat {
-    /// The tape that it names.
-    pub fn other(self) -> Option<u32> {
-        match self {
-            Beat::Post(other, _) | Beat::Take(other, _) | Beat::Fork(other) => Some(other),
-            _ => self.slept_for(),
-        }
-    }
-
-    /// What this beat of the tape `own` waits for, if that is not done yet.
-    pub fn waits_for(self, own: u32) -> Option<Posts> {
-        match self {
-            Beat::Wait(from, stream) | Beat::Receive(from, stream) | Beat::Take(from, stream) => {
-                Some(Posts::new(from, own, stream))
-            }
-            _ => None,
-        }
-    }
-
-    /// What this beat of the tape `own` lets go on.
-    pub fn posts_to(self, own: u32) -> Option<Posts> {
-        match self {
-            Beat::Post(to, stream) => Some(Posts::new(own, to, stream)),
-            Beat::Fork(to) => Some(Posts::new(own, to, Stream::NONE)),
-            _ => None,
-        }
-    }
-
-    /// The tape whose task ended a sleep.
-    pub fn slept_for(self) -> Option<u32> {
-        match self {
-            Beat::Wait(other, _) | Beat::Receive(other, _) => Some(other),
-            _ => None,
-        }
-    }
-
-    /// Whether the task slept.
-    pub fn is_sleep(self) -> bool {
-        match self {
-            Beat::Wait(..) | Beat::Receive(..) | Beat::Until(_) | Beat::Sleep(_) => true,
-            Beat::Run(_) | Beat::Take(..) | Beat::Yield => false,
-            Beat::Post(..) | Beat::Fork(_) => false,
-        }
-    }
-
-    /// The same beat with another name for the other tape.
-    pub fn with_other(self, name: impl FnOnce(u32) -> u32) -> Beat {
-        match self {
-            Beat::Wait(other, stream) => Beat::Wait(name(other), stream),
-            Beat::Receive(other, stream) => Beat::Receive(name(other), stream),
-            Beat::Take(other, stream) => Beat::Take(name(other), stream),
-            Beat::Post(other, stream) => Beat::Post(name(other), stream),
-            Beat::Fork(other) => Beat::Fork(name(other)),
-            beat => beat,
-        }
-    }
-}
-
 /// Why a text is no tapes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
@@ -261,12 +178,15 @@ fn begin(head: &str, line: usize) -> Result<Tape, TapeFault> {
 fn beat(word: &str) -> Result<Beat, String> {
     let unknown = || {
         format!(
-            "'{word}' is no beat; write r, w, m, t, p, f, u or s and a number, or y alone; w, m, \
-             t and p may have a stream, as in p5.1"
+            "'{word}' is no beat; write r, w, m, t, p, f, u, s or n and a number, or y alone; w, \
+             m, t and p may have a stream, as in p5.1"
         )
     };
     if word == "y" {
         return Ok(Beat::Yield);
+    }
+    if let Some(nice) = word.strip_prefix('n') {
+        return nice_of(nice).ok_or_else(|| format!("'{word}' is no nice value; write n-20 … n19"));
     }
     let (kind, rest) = word.split_at_checked(1).ok_or_else(unknown)?;
     let (number, stream) = match rest.split_once('.') {
@@ -290,6 +210,11 @@ fn beat(word: &str) -> Result<Beat, String> {
         "s" => Beat::Sleep(time()?),
         _ => return Err(unknown()),
     })
+}
+
+fn nice_of(text: &str) -> Option<Beat> {
+    let nice: i32 = text.parse().ok()?;
+    (-20..=19).contains(&nice).then_some(Beat::Nice(nice))
 }
 
 fn stream_of(number: &str, unknown: impl Fn() -> String) -> Result<Stream, String> {
@@ -370,6 +295,7 @@ pub fn write(tapes: &[Tape]) -> String {
                 Beat::Fork(tape) => write!(text, "f{tape}"),
                 Beat::Until(ns) => write!(text, "u{ns}"),
                 Beat::Sleep(ns) => write!(text, "s{ns}"),
+                Beat::Nice(nice) => write!(text, "n{nice}"),
                 Beat::Yield => write!(text, "y"),
             };
             line += text.len() - start;

@@ -9,7 +9,7 @@ use model::{Channel, Policy, SchedulerChoice, Seed, TaskGroup, Trial, Workload};
 use crate::limits::{self, ROUNDS_MAX};
 use crate::names::{Names, Timers};
 use crate::op::Resolver;
-use crate::tapes::{self, Tapes};
+use crate::tapes::{self, Parts, Tapes};
 use crate::{Op, PROGRAM, Refusal, TimerPlan, policy};
 
 /// A resolved workload.
@@ -37,6 +37,10 @@ pub struct Script {
     pub affinities: Vec<Vec<u32>>,
     /// The tapes of a recording; see [`Tapes::beats`].
     pub tapes: Vec<Vec<Beat>>,
+    /// What each tape may do in another order.
+    pub parts: Vec<Parts>,
+    /// How many counts of letters there are.
+    pub letters: usize,
     /// Whether another task makes a tape's, while it plays.
     pub made: Vec<bool>,
     /// For each semaphore: the number of the tape whose task receives there, and so may sleep in a
@@ -148,6 +152,8 @@ impl Script {
             policies: names.policies,
             affinities: names.affinities,
             tapes: tapes.beats,
+            parts: tapes.parts,
+            letters: tapes.letters,
             made: tapes.made,
             mailboxes: tapes.mailboxes,
         };
@@ -192,6 +198,11 @@ impl Script {
         let plan = &self.groups[group];
         let tape = self.tapes.get(plan.first_tape + number as usize).filter(|_| plan.has_tape());
         tape.map_or(&[], Vec::as_slice)
+    }
+
+    /// What the tape of a group's task may do in another order.
+    pub fn parts(&self, group: usize, number: u32) -> &Parts {
+        &self.parts[self.groups[group].first_tape + number as usize]
     }
 
     /// The semaphore on which a task's tape begins with a wait. The task waits there for the common

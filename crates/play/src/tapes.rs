@@ -3,9 +3,9 @@
 //!
 //! Each pair of a waker and a task that it wakes has a semaphore of its own. So a task goes on when
 //! exactly those have woken it that woke it in the recording, however late or early others are. A
-//! stream has one semaphore for all senders, and one task that reads it. So each beat that waits
-//! waits until a count that only grows is high enough: tapes that can be played to their ends in
-//! one order can be so in every one.
+//! stream has one semaphore for all senders, one task that reads it, and for each sender a count of
+//! the letters that are in it: the reader goes on with whatever comes first ([`course`]). Tapes
+//! that can be played to their ends in one order can be so in every one.
 //!
 //! A task that another one makes is not there before. So it needs no semaphore to wait for that.
 
@@ -15,17 +15,25 @@ use model::tape::{self, Beat, Posts, Stream, Tape, TapeFault};
 use model::workload::{Step, TaskGroup, Workload};
 
 use crate::Refusal;
+pub use course::{Course, Parts, letters};
+
+mod course;
 
 /// The tapes of a workload, by number.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tapes {
     /// What each does; the numbers of waits and posts are those of semaphores, of forks those of
-    /// tapes. Of one that is made, the beats that follow its wait for that.
+    /// tapes, and streams stand for [`letters`]. Of one that is made, the beats that follow its
+    /// wait for that.
     pub beats: Vec<Vec<Beat>>,
+    /// Of each, what it may do in another order.
+    pub parts: Vec<Parts>,
     /// Whether a tape's task is made by another one.
     pub made: Vec<bool>,
     /// The number after the last semaphore.
     pub semaphores: usize,
+    /// How many counts of letters there are.
+    pub letters: usize,
     /// See [`crate::Script::mailboxes`].
     pub mailboxes: Vec<Option<usize>>,
 }
@@ -157,24 +165,46 @@ fn resolve(mut tapes: Vec<Tape>, first: usize) -> Tapes {
     for (tape, _) in tapes.iter_mut().zip(&made).filter(|(_, made)| **made) {
         tape.beats.remove(0);
     }
-    let mut numbers: BTreeMap<Posts, u32> = BTreeMap::new();
+    let mut numbers = Numbers::default();
     let mut beats = Vec::with_capacity(tapes.len());
     for (own, mut tape) in (0..).zip(tapes) {
         for beat in tape.beats.iter_mut().filter(|beat| !matches!(beat, Beat::Fork(_))) {
             if let Some(key) = beat.posts_to(own).or_else(|| beat.waits_for(own)) {
-                let next = (first + numbers.len()) as u32;
-                let semaphore = *numbers.entry(key).or_insert(next);
-                *beat = beat.with_other(|_| semaphore);
+                let (semaphore, letters) = numbers.of(key);
+                *beat = beat.with_other(|_| first as u32 + semaphore).with_stream(letters);
             }
         }
         beats.push(tape.beats);
     }
-    let mut mailboxes = vec![None; first + numbers.len()];
-    let waiters = numbers.iter().map(|(key, &semaphore)| (semaphore, key.to));
+    let parts = beats.iter().map(|beats| Parts::of(beats)).collect();
+    let semaphores = first + numbers.semaphores.len();
+    let mut mailboxes = vec![None; semaphores];
+    let waiters = numbers.semaphores.iter().map(|(key, &number)| (first + number as usize, key.1));
     for (semaphore, woken) in waiters.filter(|(_, woken)| receives(&beats[*woken as usize])) {
-        mailboxes[semaphore as usize] = Some(woken as usize);
+        mailboxes[semaphore] = Some(woken as usize);
     }
-    Tapes { beats, made, semaphores: first + numbers.len(), mailboxes }
+    Tapes { beats, parts, made, semaphores, letters: numbers.letters.len(), mailboxes }
+}
+
+/// The numbers of semaphores and of counts of letters.
+#[derive(Default)]
+struct Numbers {
+    /// By the waker, which does not matter in a stream, the woken and the stream.
+    semaphores: BTreeMap<(Option<u32>, u32, Stream), u32>,
+    letters: BTreeMap<Posts, u32>,
+}
+
+impl Numbers {
+    fn of(&mut self, key: Posts) -> (u32, Stream) {
+        let waker = (key.stream == Stream::NONE).then_some(key.from);
+        let next = self.semaphores.len() as u32;
+        let semaphore = *self.semaphores.entry((waker, key.to, key.stream)).or_insert(next);
+        if waker.is_some() {
+            return (semaphore, Stream::NONE);
+        }
+        let next = self.letters.len() as u32 + 1;
+        (semaphore, Stream(*self.letters.entry(key).or_insert(next)))
+    }
 }
 
 #[cfg(test)]
@@ -236,8 +266,13 @@ mod tests {
             [0, 1, 2, 3].map(|beat| semaphore(2, beat)),
             [semaphore(0, 0), semaphore(0, 0), semaphore(1, 1), semaphore(0, 1)]
         );
-        // The second one's message is as good as the first one's; no third one comes.
-        assert!(refusal("task 1 a\nr1\ntask 2 b\np2.1\ntask 3 c\nt0.1 t0.1", 3).contains("beat 2"));
+        // And counts of letters for each of them.
+        let counts = |task: usize| tapes.beats[task].iter().map(|beat| letters(*beat));
+        assert_eq!(tapes.letters, 3);
+        assert!(counts(0).eq([Some(0), None]) && counts(1).eq([Some(1), Some(2)]));
+        assert!(counts(2).eq([Some(1), Some(0), Some(2), None]));
+        // The second one's message is none of the first one's.
+        assert!(refusal("task 1 a\nr1\ntask 2 b\np2.1\ntask 3 c\nt0.1 t0.1", 3).contains("beat 1"));
     }
 
     #[test]

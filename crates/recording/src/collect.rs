@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use model::{Policy, PolicyClass};
 
-use crate::event::{Event, Leaves, Reason, Recording, Task, TaskIndex, Waker, What};
+use crate::event::{Attributes, Event, Leaves, Reason, Recording, Task, TaskIndex, Waker, What};
 
 /// The kernel's priority of nice 0, and the first one that is not real-time.
 const NICE_0: i32 = 120;
@@ -88,8 +88,10 @@ pub struct Collector {
     recording: Recording,
     /// The task that has a thread's number now.
     current: BTreeMap<u32, TaskIndex>,
-    /// The least important priority at which each task was seen: others are borrowed.
-    prios: Vec<Option<i32>>,
+    /// The priorities of each task.
+    prios: Vec<Prios>,
+    /// Changes of nice values that the next event shows.
+    changes: Vec<(TaskIndex, i32)>,
     /// The interrupts that each CPU serves now.
     interrupts: BTreeMap<u32, Vec<Context>>,
     has_waking: bool,
@@ -104,6 +106,7 @@ impl Collector {
             recording: Recording::default(),
             current: BTreeMap::new(),
             prios: Vec::new(),
+            changes: Vec::new(),
             interrupts: BTreeMap::new(),
             has_waking,
             has_flags: false,
@@ -169,6 +172,11 @@ impl Collector {
     }
 
     fn push(&mut self, moment: &Moment<'_>, what: What) {
+        for (task, prio) in std::mem::take(&mut self.changes) {
+            let to = Attributes { nice: Some(policy_of(prio).nice), ..Attributes::default() };
+            let what = What::Changed { task, to };
+            self.recording.events.push(Event { at_ns: moment.at_ns, cpu: moment.cpu, what });
+        }
         self.recording.events.push(Event { at_ns: moment.at_ns, cpu: moment.cpu, what });
     }
 
@@ -210,8 +218,8 @@ impl Collector {
             named.comm.clone_into(&mut task.name);
         }
         task.process = process.or(task.process);
-        let seen = &mut self.prios[index.0 as usize];
-        *seen = named.prio.max(*seen);
+        let changed = named.prio.is_some_and(|prio| self.prios[index.0 as usize].change(prio));
+        self.changes.extend(named.prio.filter(|_| changed).map(|prio| (index, prio)));
         Some(index)
     }
 
@@ -220,7 +228,7 @@ impl Collector {
         let index = TaskIndex(self.recording.tasks.len() as u32);
         let name = named.comm.to_owned();
         self.recording.tasks.push(Task { tid: named.tid, name, ..Task::default() });
-        self.prios.push(named.prio);
+        self.prios.push(Prios { first: named.prio, last: named.prio });
         self.current.insert(named.tid, index);
         index
     }
@@ -243,7 +251,7 @@ impl Collector {
         recording.cpus = recording.cpus.max(self.highest_cpu.saturating_add(1));
         for (task, prio) in recording.tasks.iter_mut().zip(&self.prios) {
             task.kernel = is_kernels(task).then_some(true);
-            let policy = prio.map(policy_of);
+            let policy = prio.first.map(policy_of);
             task.attributes.nice = policy.map(|policy| policy.nice);
             task.attributes.policy = policy;
         }
@@ -272,6 +280,28 @@ impl Collector {
         }
         say("policies are known by their priorities only: SCHED_RR looks like SCHED_FIFO, \
              SCHED_BATCH like SCHED_OTHER; affinities are not told");
+    }
+}
+
+/// The kernel's priorities at which a task was seen. A real-time one of a task that also has a nice
+/// value is borrowed.
+#[derive(Clone, Copy, Debug)]
+struct Prios {
+    first: Option<i32>,
+    last: Option<i32>,
+}
+
+impl Prios {
+    /// Sees one more; whether it is another nice value than the last one.
+    fn change(&mut self, prio: i32) -> bool {
+        if self.first.is_none_or(|first| first < FAIR) {
+            self.first = self.first.max(Some(prio));
+        }
+        if prio < FAIR {
+            return false;
+        }
+        let last = self.last.replace(prio);
+        last.is_some_and(|last| last >= FAIR && last != prio)
     }
 }
 

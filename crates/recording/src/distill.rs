@@ -56,7 +56,8 @@ impl Seen {
                     burst_ns = ns.saturating_add(burst_ns);
                     continue;
                 }
-                Beat::Post(..) | Beat::Fork(_) | Beat::Take(..) | Beat::Yield => continue,
+                Beat::Post(..) | Beat::Fork(_) | Beat::Take(..) => continue,
+                Beat::Nice(_) | Beat::Yield => continue,
                 Beat::Wait(..) | Beat::Receive(..) => self.waits += 1,
                 Beat::Sleep(ns) => self.delays_ns.push(ns),
                 Beat::Until(ns) => {

@@ -9,6 +9,7 @@
 //! ends under every scheduler.
 
 mod letters;
+mod part;
 mod sleeps;
 
 use std::collections::BTreeMap;
@@ -17,8 +18,9 @@ use model::Beat;
 use model::tape::Stream;
 
 use crate::event::{Event, Leaves, Reason, Recording, TaskIndex, Waker, What};
-use crate::naps::{self, Nap};
+use crate::naps::Nap;
 use letters::{Letters, Message};
+use part::{Early, Part, State};
 use sleeps::{is_timer, polls, wait};
 
 /// What the tasks of a recording did, by their places in the recording. Beats name tasks by these
@@ -63,49 +65,6 @@ pub fn scripts(recording: &Recording, keeps: impl Fn(TaskIndex) -> bool) -> Scri
     writer.finish(recording.length_ns)
 }
 
-/// What is known of a task while events are handled.
-#[derive(Default)]
-struct Part {
-    keeps: bool,
-    state: State,
-    beats: Vec<Beat>,
-    /// Computed since the last beat.
-    ran_ns: u64,
-    /// A wake-up while it ran: either it was not asleep, or the waker was faster than its switch.
-    early: Option<Early>,
-    /// Posts by this task, by their places in `beats`, of which nobody knows whether they count.
-    doubtful: Vec<usize>,
-    /// Its sleeps that timers ended.
-    naps: Vec<Nap>,
-    /// What ended its last sleep, until it has taken what was sent.
-    woken: Option<Message>,
-}
-
-#[derive(Clone, Copy, Default)]
-enum State {
-    /// No event has named it.
-    #[default]
-    Unseen,
-    Running {
-        since_ns: u64,
-        cpu: u32,
-    },
-    Runnable,
-    Asleep {
-        since_ns: u64,
-        reason: Reason,
-    },
-    Ended,
-}
-
-#[derive(Clone, Copy)]
-struct Early {
-    waker: Waker,
-    at_ns: u64,
-    /// The place of the doubtful post in the waker's beats.
-    post: Option<usize>,
-}
-
 struct Writer {
     parts: Vec<Part>,
     /// When each CPU last changed its task, and to which one.
@@ -143,7 +102,8 @@ impl Writer {
             What::Fork { parent, child } => self.fork(parent, child, at_ns),
             What::Send { task, stream, bytes } => self.send(task, (stream, bytes.into()), at_ns),
             What::Take { task, stream, bytes } => self.take(task, (stream, bytes.into()), at_ns),
-            What::Exit { .. } | What::Changed { .. } => {}
+            What::Changed { task, ref to } => self.change(task, to.nice, at_ns),
+            What::Exit { .. } => {}
         }
     }
 
@@ -197,6 +157,13 @@ impl Writer {
         if leaves == Leaves::Yields {
             self.flush(task);
             self.keep(task, Beat::Yield);
+        }
+    }
+
+    fn change(&mut self, task: TaskIndex, nice: Option<i32>, at_ns: u64) {
+        if let Some(nice) = nice {
+            self.pause(task, at_ns);
+            self.keep(task, Beat::Nice(nice));
         }
     }
 
@@ -349,39 +316,6 @@ impl Writer {
         let keeps: Vec<bool> = self.parts.iter().map(|part| part.keeps).collect();
         let beats = self.parts.into_iter().map(|part| part.certain(&keeps)).collect();
         Scripts { beats, counts: self.counts }
-    }
-}
-
-impl Part {
-    /// Sleeps of equal lengths are relative. The first one may have begun before the recording.
-    fn relative_naps(&mut self) {
-        let naps = self.naps.get(1..).unwrap_or_default();
-        if !self.keeps || !naps::are_relative(naps) {
-            return;
-        }
-        for nap in naps {
-            self.beats[nap.place] = Beat::Sleep(nap.length_ns());
-        }
-    }
-
-    /// The beats without posts for nobody; what was computed around these is one.
-    fn certain(self, keeps: &[bool]) -> Vec<Beat> {
-        if !self.keeps {
-            return Vec::new();
-        }
-        let mut beats: Vec<Beat> = Vec::with_capacity(self.beats.len());
-        let mut doubtful = self.doubtful.iter().copied().peekable();
-        for (place, beat) in self.beats.into_iter().enumerate() {
-            let is_doubtful = doubtful.next_if_eq(&place).is_some();
-            let is_kept = |woken: u32| keeps.get(woken as usize).copied().unwrap_or(false);
-            let is_heard = |woken: u32| !is_doubtful && is_kept(woken);
-            match (beats.last_mut(), beat) {
-                (_, Beat::Post(woken, _) | Beat::Fork(woken)) if !is_heard(woken) => {}
-                (Some(Beat::Run(sum)), Beat::Run(ns)) => *sum += ns,
-                _ => beats.push(beat),
-            }
-        }
-        beats
     }
 }
 

@@ -109,7 +109,8 @@ fn uses(tapes: &[Tape], groups: &[(String, u32)], group_of: &[usize]) -> Vec<Gro
                 Beat::Wait(..) | Beat::Receive(..) => group.waits += 1,
                 Beat::Until(_) => group.timers += 1,
                 Beat::Sleep(_) => group.delays += 1,
-                Beat::Post(..) | Beat::Fork(_) | Beat::Take(..) | Beat::Yield => {}
+                Beat::Post(..) | Beat::Fork(_) | Beat::Take(..) => {}
+                Beat::Nice(_) | Beat::Yield => {}
             }
         }
     }

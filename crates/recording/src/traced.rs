@@ -259,6 +259,24 @@ mod tests {
     }
 
     #[test]
+    fn a_task_has_the_nice_value_that_it_began_with_until_it_changes() {
+        let of = |at_ns, prev_prio, next_prio| {
+            let (prev_state, reason) = ("R".to_owned(), None);
+            (at_ns, What::Switch { prev: 2, prev_prio, prev_state, next: 3, next_prio, reason })
+        };
+        // 49 is a priority that it has borrowed.
+        let events = [of(10, 120, 125), of(20, 49, 125), of(30, 112, 125), of(40, 112, 130)];
+        let recording = read(&trace(&events), 100, "a test", 1).expect("something ran").recording;
+        let began = recording.tasks.iter().map(|task| task.attributes.nice);
+        assert_eq!(began.collect::<Vec<_>>(), [Some(0), Some(5)]);
+        let changes = recording.events.iter().filter_map(|event| match &event.what {
+            Seen::Changed { task, to } => Some((event.at_ns, task.0, to.nice)),
+            _ => None,
+        });
+        assert_eq!(changes.collect::<Vec<_>>(), [(20, 0, Some(-8)), (30, 1, Some(10))]);
+    }
+
+    #[test]
     fn a_program_ends_with_its_first_process() {
         let events = [
             (10, What::Fork { parent: 1, child: 2 }),

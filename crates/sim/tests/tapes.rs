@@ -67,6 +67,19 @@ fn making_a_thread_takes_its_time() {
 }
 
 #[test]
+fn a_nice_value_changes_where_the_tape_says() {
+    let text = "task 1 a\nr1000000 u2000000 n-8 r1000000\ntask 2 b\nu1500000 r100000\n";
+    let record = play(20, Costs::FREE, plain(), text);
+    let trace = record.trace.as_ref().expect("a trace");
+    let a = pid_of(trace, "a");
+    let seen = trace.events.iter().filter_map(|event| match event.what {
+        What::Switch { prev, prev_prio, .. } if prev == a => Some((event.time_ns, prev_prio)),
+        _ => None,
+    });
+    assert_eq!(seen.collect::<Vec<_>>(), [(1_000_000, 120), (3_000_000, 112)]);
+}
+
+#[test]
 fn a_made_task_inherits_a_policy_and_takes_its_own() {
     let fifo = || json!({"class": "fifo", "priority": 5});
     // The kernel's priorities when it begins and when it ends.
@@ -93,4 +106,25 @@ fn what_is_not_made_in_time_is_no_task() {
     let record = play(2, Costs::FREE, plain(), "task 1 a\nr3000000 f1\ntask 2 b\nw0 r1\n");
     assert!(record.outcome.is_ok());
     assert_eq!(ran(&record, "b"), []);
+}
+
+#[test]
+fn the_message_that_comes_first_is_handled_first() {
+    // c reads b's message first where b sends first.
+    let play = |a_us: u64, b_us: u64| {
+        let tape = |at_us: u64| format!("u{} r100000 p2.1", at_us * 1000);
+        let c = "m0.1 r3000000 m1.1 r5000000";
+        let text = format!("task 1 a\n{}\ntask 2 b\n{}\ntask 3 c\n{c}\n", tape(a_us), tape(b_us));
+        let tasks =
+            ["a", "b", "c"].map(|name| json!({"name": name, "repeat": 1, "steps": ["tape"]}));
+        let mut trial = trial(1, 20, json!(tasks));
+        trial.machine.costs = Costs::FREE;
+        trial.workload.recording =
+            Some(Recorded { tapes: Tapes(Some(text.into())), ..Recorded::default() });
+        let record = run(&trial, Rc::new(Fifo::default()));
+        assert!(record.outcome.is_ok(), "{:?}", record.outcome);
+        ran(&record, "c")
+    };
+    assert_eq!(play(0, 6_000), [(100, 3_100), (6_100, 11_100)]);
+    assert_eq!(play(6_000, 0), [(100, 5_100), (6_100, 9_100)]);
 }

@@ -151,6 +151,8 @@ pub struct RunState {
     pub conditions: Shared<Condition>,
     /// By number.
     pub semaphores: Shared<Semaphore>,
+    /// What is in the streams of tapes, by senders.
+    pub letters: Shared<AtomicU32>,
     /// By number.
     pub barriers: Shared<Barrier>,
     /// By number: the last release of each timer that tasks share; 0: none yet.
@@ -186,6 +188,7 @@ impl RunState {
             locks: Shared::new(script.locks)?,
             conditions: Shared::new(script.conditions)?,
             semaphores: Shared::new(script.semaphores)?,
+            letters: Shared::new(script.letters)?,
             barriers: Shared::new(script.barriers.len())?,
             releases: Shared::new(script.timers)?,
             pipes,
@@ -217,6 +220,7 @@ impl RunState {
     fn populate(&self) {
         self.slots.populate();
         self.semaphores.populate();
+        self.letters.populate();
         self.groups.iter().for_each(|group| group.turnaround.populate());
     }
 

@@ -9,10 +9,12 @@
 use std::sync::atomic::Ordering::SeqCst;
 
 use model::Beat;
+use play::tapes::{self, Course, Parts};
 
+use crate::player::attributes;
 use crate::player::births;
 use crate::player::clock::{now_ns, own_cpu_ns};
-use crate::player::run_state::TaskSlot;
+use crate::player::run_state::{Fault, TaskSlot};
 use crate::player::steps::use_cpu;
 use crate::player::task::{End, Flow, Task};
 
@@ -28,7 +30,7 @@ const KEPT_PART: u64 = 8;
 const LOOK_BEATS: u64 = 64;
 /// After a sleep a task has a new slice, so that a look does no harm. It is worth its cost after as
 /// many beats: what a beat costs depends on how many of them sleep.
-const LOOK_BEATS_AWAKE: u64 = 8;
+const LOOK_BEATS_AWAKE: u64 = 32;
 
 /// The CPU time that a thread should have used, and what it probably has.
 ///
@@ -112,10 +114,48 @@ impl Account {
     }
 }
 
+/// Where a task is in its tape.
+struct Place<'a> {
+    beats: &'a [Beat],
+    parts: &'a Parts,
+    course: Course,
+    /// When the task began, by the machine's clock.
+    start_ns: u64,
+}
+
+impl<'a> Place<'a> {
+    fn new(task: &Task<'a>) -> Place<'a> {
+        let (script, plan) = (&task.run.script, task.plan());
+        let beats = script.tape(task.group, task.number);
+        let course = match script.first_wait(task.group, task.number) {
+            Some(_) => Course::after_first_wait(beats),
+            None => Course::default(),
+        };
+        let common_ns = task.run.control().start_ns.load(SeqCst);
+        let start_ns = common_ns + plan.starts_ns[task.number as usize];
+        Place { beats, parts: script.parts(task.group, task.number), course, start_ns }
+    }
+
+    /// Waits for a message of a stream. Whatever comes first is next, if the tape has it.
+    fn read(&mut self, task: &Task, beat: Beat) -> Result<bool, End> {
+        let letters = &task.run.letters;
+        let mut slept = false;
+        loop {
+            let has_come = |number: u32| letters[number as usize].load(SeqCst) > 0;
+            if let Some(number) = self.course.choose(self.beats, self.parts, has_come) {
+                // No other task takes them.
+                letters[number as usize].fetch_sub(1, SeqCst);
+                return Ok(slept);
+            }
+            slept |= wait(task, beat)?;
+            self.course.come(beat.other().unwrap_or_default());
+        }
+    }
+}
+
 /// Plays the task's tape to its end, but for a wait that it begins with.
 pub fn play(task: &Task) -> Flow {
-    let (run, plan) = (task.run, task.plan());
-    let start_ns = run.control().start_ns.load(SeqCst) + plan.starts_ns[task.number as usize];
+    let run = task.run;
     let began_ns =
         task.slot.map_or_else(own_cpu_ns, |slot: &TaskSlot| slot.cpu_before_ns.load(SeqCst));
     let mut account = Account::new(began_ns);
@@ -123,48 +163,62 @@ pub fn play(task: &Task) -> Flow {
         // The recorded one had to begin, too.
         account.look();
     }
-    let waited = usize::from(run.script.first_wait(task.group, task.number).is_some());
-    let beats = &run.script.tape(task.group, task.number)[waited..];
-    let (beats, last_ns) = match beats.split_last() {
-        Some((&Beat::Run(ns), before)) => (before, ns),
-        _ => (beats, 0),
-    };
-    for beat in beats {
+    let mut place = Place::new(task);
+    while let Some(beat) = place.course.beat(place.beats) {
         task.over()?;
-        match *beat {
+        match beat {
+            Beat::Run(ns) if place.course.is_last(place.beats, place.parts) => {
+                return account.end(task, ns);
+            }
             Beat::Run(ns) => account.compute(task, ns)?,
-            other => account.slept = play_beat(task, other, start_ns)?,
+            other => account.slept = play_beat(task, other, &mut place)?,
         }
         account.beats += 1;
+        place.course.next(place.parts);
     }
-    account.end(task, last_ns)
+    account.end(task, 0)
 }
 
 /// Plays a beat that computes nothing; whether the task slept.
-fn play_beat(task: &Task, beat: Beat, start_ns: u64) -> Result<bool, End> {
-    let (run, stop) = (task.run, &task.run.control().stop);
+fn play_beat(task: &Task, beat: Beat, place: &mut Place) -> Result<bool, End> {
+    let (run, start_ns) = (task.run, place.start_ns);
     match beat {
         Beat::Run(_) => {}
         Beat::Post(semaphore, _) => {
+            if let Some(letters) = tapes::letters(beat) {
+                run.letters[letters as usize].fetch_add(1, SeqCst);
+            }
             let semaphore = semaphore as usize;
             run.semaphores[semaphore].post_to(run.mailbox(semaphore));
         }
         Beat::Fork(tape) => births::make(task, tape)?,
-        Beat::Wait(semaphore, _) => return Ok(run.semaphores[semaphore as usize].wait(stop)?),
-        Beat::Receive(semaphore, _) | Beat::Take(semaphore, _) => {
-            let semaphore = semaphore as usize;
-            return Ok(run.semaphores[semaphore].receive(run.mailbox(semaphore), stop)?);
+        Beat::Wait(..) | Beat::Receive(..) | Beat::Take(..) if tapes::letters(beat).is_some() => {
+            return place.read(task, beat);
         }
+        Beat::Wait(..) | Beat::Receive(..) | Beat::Take(..) => return wait(task, beat),
         Beat::Sleep(ns) => return sleep_until(task, now_ns().saturating_add(ns)),
         // Kernels disagree whether a sleep until a time that has passed is one.
         Beat::Until(ns) if now_ns() < start_ns + ns => return sleep_until(task, start_ns + ns),
         Beat::Until(_) => {}
+        Beat::Nice(nice) => {
+            attributes::set_nice(nice).map_err(|errno| task.fail(Fault::Nice, errno))?;
+        }
         Beat::Yield => {
             // SAFETY: no arguments.
             unsafe { libc::sched_yield() };
         }
     }
     Ok(false)
+}
+
+/// Waits until a post has been made, as the beat does it; whether the task slept.
+fn wait(task: &Task, beat: Beat) -> Result<bool, End> {
+    let (run, stop) = (task.run, &task.run.control().stop);
+    let number = beat.other().unwrap_or_default() as usize;
+    Ok(match beat {
+        Beat::Wait(..) => run.semaphores[number].wait(stop)?,
+        _ => run.semaphores[number].receive(run.mailbox(number), stop)?,
+    })
 }
 
 fn sleep_until(task: &Task, until_ns: u64) -> Result<bool, End> {

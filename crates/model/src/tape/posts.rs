@@ -13,11 +13,11 @@ impl Stream {
     pub const NONE: Stream = Stream(0);
 }
 
-/// What is counted: posts of a task for another one, or of any task into a stream of one.
+/// What is counted: posts of a task for another one, or into one of its streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Posts {
-    /// The tape whose posts count; `None`: all of the stream's.
-    pub from: Option<u32>,
+    /// The tape whose posts count.
+    pub from: u32,
     /// The tape that waits.
     pub to: u32,
     /// Its stream.
@@ -32,6 +32,6 @@ impl fmt::Display for Stream {
 
 impl Posts {
     pub(super) fn new(from: u32, to: u32, stream: Stream) -> Posts {
-        Posts { from: (stream == Stream::NONE).then_some(from), to, stream }
+        Posts { from, to, stream }
     }
 }

@@ -18,6 +18,7 @@ fn what_is_written_is_read() {
         Beat::Fork(1),
         Beat::Until(TIME_NS_MAX),
         Beat::Sleep(0),
+        Beat::Nice(-20),
         Beat::Yield,
     ];
     let long = vec![Beat::Run(123_456_789); 100];
@@ -28,12 +29,20 @@ fn what_is_written_is_read() {
     let text = write(&tapes);
     assert!(
         text.starts_with(
-            "task 7 a game\nr1200 p1 w1 w1.3 m1.2 t1 p1.7 f1 u86400000000000 s0 y\ntask 8 \n"
+            "task 7 a game\nr1200 p1 w1 w1.3 m1.2 t1 p1.7 f1 u86400000000000 s0 n-20 y\ntask 8 \n"
         ),
         "{text}"
     );
     assert!(text.lines().all(|line| line.len() <= LINE_BYTES + 20), "{text}");
     assert_eq!(read(&text).unwrap(), tapes);
+}
+
+#[test]
+fn a_nice_value_is_one() {
+    let expected = "is no nice value; write n-20 … n19";
+    for word in ["n20", "n-21", "n", "nice", "n0.1"] {
+        assert!(fault(&format!("task 1 a\n{word}")).contains(expected), "{word}");
+    }
 }
 
 #[test]
@@ -62,8 +71,8 @@ fn a_name_stays_in_its_line() {
 fn what_is_no_tape_is_refused_with_its_line() {
     assert_eq!(fault("\nr5"), "line 2: no tape has begun; write 'task TID NAME'");
     assert_eq!(fault("task x y"), "line 1: 'x' is no thread's number; write 'task TID NAME'");
-    let beat = "is no beat; write r, w, m, t, p, f, u or s and a number, or y alone; w, m, t and \
-                p may have a stream, as in p5.1";
+    let beat = "is no beat; write r, w, m, t, p, f, u, s or n and a number, or y alone; w, m, t \
+                and p may have a stream, as in p5.1";
     let broken = ["r", "5", "x5", "r-1", "é5", "r5p1", "y1", "u1.1", "p0.0", "p0.x", "f0.1"];
     for word in broken.into_iter().chain(["r99999999999999999999"]) {
         assert_eq!(fault(&format!("task 1 a\nr1\n{word}")), format!("line 3: '{word}' {beat}"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
-use crate::event::Task;
+use crate::event::{Attributes, Task};
 
 const NONE: Stream = Stream::NONE;
 
@@ -72,6 +72,33 @@ fn a_sleep_in_a_pipe_is_a_wait_of_its_own_kind() {
             .collect();
         assert_eq!(waits, [expected; 2], "{reason:?}");
     }
+}
+
+#[test]
+fn a_changed_nice_value_stands_where_it_was_changed() {
+    let nice = |at_ns, nice| {
+        let to = Attributes { nice, ..Attributes::default() };
+        Event { at_ns, cpu: 0, what: What::Changed { task: t(0), to } }
+    };
+    let events = vec![
+        switch(0, 0, None, Some(0)),
+        nice(30, Some(-8)),
+        nice(40, None),
+        switch(100, 0, Some((0, SLEEPS)), None),
+        nice(150, Some(5)),
+        wake(200, 0, Waker::Timer),
+        switch(210, 0, None, Some(0)),
+        switch(250, 0, Some((0, Leaves::Ended)), None),
+    ];
+    let expected = [
+        Beat::Run(30),
+        Beat::Nice(-8),
+        Beat::Run(70),
+        Beat::Nice(5),
+        Beat::Until(200),
+        Beat::Run(40),
+    ];
+    assert_eq!(beats(events, &[true])[0], expected);
 }
 
 #[test]

@@ -280,7 +280,7 @@ impl Core {
     }
 
     /// The steps with which a task changes itself.
-    fn change(&mut self, cpu: u32, task: TaskId, op: Op) -> Flow {
+    pub(super) fn change(&mut self, cpu: u32, task: TaskId, op: Op) -> Flow {
         self.machine.charge(cpu, self.machine.costs.syscall_ns);
         let old = self.machine.task(task).policy;
         let done = match op {

@@ -2,6 +2,8 @@
 //! Tapes: what the tasks of a recording did, beat by beat.
 
 use model::Beat;
+use play::Op;
+use play::tapes::{self, Course};
 
 use super::progress::{Flow, Gate};
 use crate::core::{Core, TaskId};
@@ -9,8 +11,7 @@ use crate::core::{Core, TaskId};
 /// Where a task is in its tape.
 #[derive(Clone, Debug, Default)]
 pub struct TapeProgress {
-    /// The number of beats that are done.
-    at: usize,
+    course: Course,
     /// The CPU time that it should have used by now: all recorded computing so far.
     due_ns: u64,
 }
@@ -47,25 +48,31 @@ impl Core {
 
     fn beat(&self, task: TaskId) -> Option<Beat> {
         let play = &self.workload.progress[task.0 as usize];
-        self.workload.script.tape(play.group as usize, play.number).get(play.tape.at).copied()
+        play.tape.course.beat(self.workload.script.tape(play.group as usize, play.number))
     }
 
     fn next_beat(&mut self, task: TaskId) {
         let play = &mut self.workload.progress[task.0 as usize];
-        play.tape.at += 1;
+        let parts = self.workload.script.parts(play.group as usize, play.number);
+        play.tape.course.next(parts);
         play.phase = 0;
     }
 
     fn play_beat(&mut self, cpu: u32, task: TaskId, beat: Beat) -> Flow {
         match beat {
             Beat::Run(ns) => self.compute(cpu, task, ns),
-            Beat::Wait(semaphore, _) => self.take(cpu, task, semaphore as usize),
-            Beat::Receive(semaphore, _) | Beat::Take(semaphore, _) => {
-                self.take_from_pipe(cpu, task, semaphore as usize)
+            Beat::Wait(semaphore, _) | Beat::Receive(semaphore, _) | Beat::Take(semaphore, _) => {
+                self.wait_for_post(cpu, task, beat, semaphore as usize)
             }
-            Beat::Post(semaphore, _) => self.post(cpu, semaphore as usize),
+            Beat::Post(semaphore, _) => {
+                if let Some(letters) = tapes::letters(beat) {
+                    self.workload.objects.letters[letters as usize] += 1;
+                }
+                self.post(cpu, semaphore as usize)
+            }
             Beat::Fork(tape) => self.make_player(cpu, task, tape),
             Beat::Sleep(ns) => self.sleep(cpu, task, ns),
+            Beat::Nice(nice) => self.change(cpu, task, Op::Nice(nice)),
             Beat::Yield => {
                 self.machine.charge(cpu, self.machine.costs.syscall_ns);
                 Flow::Yield
@@ -105,6 +112,40 @@ impl Core {
         let place = self.workload.script.player_of(tape);
         self.create_during_trial(cpu, task, place);
         Flow::Next
+    }
+
+    /// Waits for a post. In a stream it may be one for which the tape has nothing yet.
+    fn wait_for_post(&mut self, cpu: u32, task: TaskId, beat: Beat, semaphore: usize) -> Flow {
+        let is_stream = tapes::letters(beat).is_some();
+        loop {
+            if is_stream && self.take_letter(task) {
+                return Flow::Next;
+            }
+            let flow = match beat {
+                Beat::Wait(..) => self.take(cpu, task, semaphore),
+                _ => self.take_from_pipe(cpu, task, semaphore),
+            };
+            if !is_stream || !matches!(flow, Flow::Next) {
+                return flow;
+            }
+            let course = &mut self.workload.progress[task.0 as usize].tape.course;
+            course.come(semaphore as u32);
+        }
+    }
+
+    /// Goes on with a message that has come, if there is one.
+    fn take_letter(&mut self, task: TaskId) -> bool {
+        let letters = &mut self.workload.objects.letters;
+        let play = &mut self.workload.progress[task.0 as usize];
+        let (group, number) = (play.group as usize, play.number);
+        let script = &self.workload.script;
+        let has_come = |number: u32| letters[number as usize] > 0;
+        let (beats, parts) = (script.tape(group, number), script.parts(group, number));
+        let chosen = play.tape.course.choose(beats, parts, has_come);
+        if let Some(number) = chosen {
+            letters[number as usize] -= 1;
+        }
+        chosen.is_some()
     }
 
     /// As a wait, but asleep in a pipe.

@@ -48,3 +48,24 @@ fn what_is_not_made_in_time_is_no_task() {
     assert_eq!((made.tasks, made.rounds, made.cpu_ns.as_deref()), (0, 0, Some(&[][..])));
     assert_eq!(group(&played, "maker").tasks, 1);
 }
+
+#[test]
+fn messages_of_many_senders_are_handled_as_they_come() {
+    const SENDERS: usize = 4;
+    const MESSAGES: usize = 200;
+    // The reader's tape has the senders one after the other, and a wait in the midst of them.
+    let sends = |sender: usize| format!("task {sender} made\n{}\n", "r2000 p0.1 ".repeat(MESSAGES));
+    let read = |sender: usize| format!("m{sender}.1 r1000 ").repeat(MESSAGES);
+    let reads: String = (1..=SENDERS).map(read).collect();
+    let senders: String = (1..SENDERS).map(sends).collect();
+    let last = format!("task {SENDERS} made\nr1000 p0 {}\n", "r2000 p0.1 ".repeat(MESSAGES));
+    let text = format!("task 0 maker\n{reads} w{SENDERS} r1000\n{senders}{last}");
+    let played = tapes(None, SENDERS as u32, &text);
+    assert_eq!((group(&played, "maker").rounds, group(&played, "made").rounds), (1, 4));
+}
+
+#[test]
+fn a_tape_changes_its_tasks_nice_value() {
+    let played = tapes(None, 1, "task 1 maker\nr1000 n7 r1000 f1\ntask 2 made\nw0 n9 r1000\n");
+    assert_eq!((group(&played, "maker").rounds, group(&played, "made").rounds), (1, 1));
+}
