@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is in pipes and sockets, and which task has put it there.
 //!
-//! Of a stream that one task reads, any message will do for it, from any task. Where several
-//! tasks read a stream, each waits for the sender of the recording: in another order one of them
-//! could take what another one needs to go on, and all would wait for ever.
+//! A task that reads a stream alone answers what comes first. Where several tasks read a stream,
+//! each waits for the sender of the recording: in another order one of them could take what another
+//! one needs to go on, and all would wait for ever.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
