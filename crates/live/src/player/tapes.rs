@@ -11,12 +11,11 @@ use std::sync::atomic::Ordering::SeqCst;
 use model::Beat;
 use play::tapes::{self, Course, Parts};
 
-use crate::player::attributes;
-use crate::player::births;
 use crate::player::clock::{now_ns, own_cpu_ns};
 use crate::player::run_state::{Fault, TaskSlot};
 use crate::player::steps::use_cpu;
 use crate::player::task::{End, Flow, Task};
+use crate::player::{attributes, births};
 
 /// What is not worth a look at the clock.
 const NEAR_NS: u64 = 20_000;

@@ -17,7 +17,7 @@ pub struct Part {
     pub ran_ns: u64,
     /// A wake-up while it ran: either it was not asleep, or the waker was faster than its switch.
     pub early: Option<Early>,
-    /// Posts by this task, by their places in `beats`, of which nobody knows whether they count.
+    /// The places in `beats` of posts that may turn out to have woken nobody.
     pub doubtful: Vec<usize>,
     /// Its sleeps that timers ended.
     pub naps: Vec<Nap>,

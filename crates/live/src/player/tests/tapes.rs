@@ -7,6 +7,11 @@ use super::*;
 
 /// Plays tapes: the first one's task is the group `maker`, all others' are the group `made`.
 fn tapes(duration_us: Option<u64>, made: u32, text: &str) -> Played {
+    let (mut look, mut never) = (|| true, || {});
+    play_tapes(duration_us, made, text, options(&mut look, &mut never))
+}
+
+fn play_tapes(duration_us: Option<u64>, made: u32, text: &str, options: Options) -> Played {
     let tasks = json!([
         {"name": "maker", "repeat": 1, "steps": ["tape"]},
         {"name": "made", "count": made, "repeat": 1, "steps": ["tape"]},
@@ -15,7 +20,7 @@ fn tapes(duration_us: Option<u64>, made: u32, text: &str) -> Played {
     let mut workload: Workload = serde_json::from_value(workload).expect("a workload");
     let tapes = Tapes(Some(text.into()));
     workload.recording = Some(Recorded { tapes, ..Recorded::default() });
-    play(&workload, options(&mut || true, &mut || {})).unwrap_or_else(|error| panic!("{error}"))
+    play(&workload, options).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
@@ -64,8 +69,24 @@ fn messages_of_many_senders_are_handled_as_they_come() {
     assert_eq!((group(&played, "maker").rounds, group(&played, "made").rounds), (1, 4));
 }
 
+/// The nice values of this process's threads, the 19th field of proc(5)'s `stat`.
+fn nice_values() -> Vec<i32> {
+    let threads = std::fs::read_dir("/proc/self/task").expect("threads").flatten();
+    let stats = threads.filter_map(|it| std::fs::read_to_string(it.path().join("stat")).ok());
+    stats.filter_map(|it| it.rsplit_once(") ")?.1.split(' ').nth(16)?.parse().ok()).collect()
+}
+
 #[test]
 fn a_tape_changes_its_tasks_nice_value() {
-    let played = tapes(None, 1, "task 1 maker\nr1000 n7 r1000 f1\ntask 2 made\nw0 n9 r1000\n");
-    assert_eq!((group(&played, "maker").rounds, group(&played, "made").rounds), (1, 1));
+    let mut seen = Vec::new();
+    let mut look = || {
+        seen.extend(nice_values());
+        true
+    };
+    let (mut always, mut never) = (|| true, || {});
+    let mut options = options(&mut always, &mut never);
+    options.periodic = Periodic::new(9, 100_000_000, &mut look);
+    let text = "task 1 maker\nr1000 n17 f1 u100000000\ntask 2 made\nw0 n18 u100000000\n";
+    play_tapes(None, 1, text, options);
+    assert!(seen.contains(&17) && seen.contains(&18), "{seen:?}");
 }

@@ -13,7 +13,7 @@ fn tapes(text: &str) -> Tapes {
     resolve(tapes, 0)
 }
 
-/// Plays tapes with a task for each. `pick` says which of so many that could go on does.
+/// Tapes that are played, with a task for each.
 struct Stage<'a> {
     tapes: &'a Tapes,
     courses: Vec<Course>,
