@@ -18,9 +18,8 @@ const MAY_ALSO_KNOW: &[(&str, &[&str])] = &[
     // A report is a function of a comparison, whose type the statistics define, and draws the graph
     // of a recorded workload.
     ("report", &["recording", "stats"]),
-    // A file names parsers and measures, draws tapes from averages, and what cannot be played is
-    // refused at its line.
-    ("spec", &["files", "parsers", "play", "recording", "stats"]),
+    // A file names parsers and measures, and what cannot be played is refused at its line.
+    ("spec", &["files", "parsers", "play", "stats"]),
     // Imported text becomes sessions of a store, shared files carry them.
     ("exchange", &["files", "parsers", "store"]),
     // A definition is a file like the others; what is built is kept among the kernels that boot.

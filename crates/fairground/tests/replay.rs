@@ -224,32 +224,6 @@ fn a_trial_finds_its_tapes_by_their_content() {
 }
 
 #[test]
-fn averages_are_like_the_recording_and_can_be_scaled() {
-    let bench = Bench::new();
-    let original = recorded(&bench, "vtime");
-    bench.run(&["import", "trace.txt", "-o", "like.toml", "--averages"]).success();
-    let text = std::fs::read_to_string(bench.path("like.toml")).expect("the averages");
-    assert!(!text.contains("tapes") && !text.contains("1001"), "no task's own times: {text}");
-    let replayed = play(&bench, "./like.toml", &["vtime"], "like.db").remove(0);
-    let cpu_ns = |record: &Record| GROUPS.map(|group| value(record, "cpu_time_ns", group));
-    for (group, (was, is)) in GROUPS.iter().zip(cpu_ns(&original).iter().zip(cpu_ns(&replayed))) {
-        near(&format!("CPU time of {group}"), *was, is, 15.0);
-    }
-    let scaled = "./like.toml copies=2 seconds=4 speed_percent=200 draw=7";
-    let scaled = play(&bench, scaled, &["vtime"], "scaled.db").remove(0);
-    for group in ["frame", "render", "poll"] {
-        let tasks = value(&original, "tasks", group);
-        assert_eq!(value(&scaled, "tasks", group), 2.0 * tasks, "{group}");
-        let times = value(&scaled, "cpu_time_ns", group) / value(&original, "cpu_time_ns", group);
-        assert!((3.0..5.0).contains(&times), "{group}: {times} times the CPU time");
-    }
-    for wrong in ["copies=0", "speed_percent=0", "seconds=100000", "copies=1000 seconds=86400"] {
-        let workload = format!("./like.toml {wrong}");
-        bench.run(&["plan", "--workload", &workload, "--scheduler", "fifo"]).code(2);
-    }
-}
-
-#[test]
 fn a_file_with_broken_tapes_is_refused_at_its_line() {
     let bench = Bench::new();
     recorded(&bench, "vtime");

@@ -328,7 +328,6 @@ fn tapes_stay_at_home_unless_asked() {
     let bench = recorded();
     let said = stderr(&bench.run(&["share", "--store", "a.db", "-o", "a.fairground"]).success());
     assert!(said.contains("left out: the tapes of mine: what each thread did and when"), "{said}");
-    assert!(said.contains("--averages of `record` and `import`"), "{said}");
     let text = body(&std::fs::read(bench.path("a.fairground")).expect("a file"));
     assert!(!text.contains("r1000000"), "{text}");
     std::fs::remove_file(bench.path("mine.toml")).expect("removed");

@@ -11,7 +11,6 @@
 //! A line `task` begins a tape, with the thread's number and name at the time of the recording. Its
 //! beats follow, separated by spaces or line ends. Tapes are numbered from 0 in order of the text.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -47,9 +46,6 @@ pub struct Recorded {
     /// What the recording does not tell and what the replay leaves out, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untold: Vec<String>,
-    /// What groups did on average, instead of tapes: these are drawn.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "group")]
-    pub groups: Vec<GroupModel>,
     /// The workload's file.
     #[serde(default)]
     pub file: String,
@@ -59,40 +55,6 @@ pub struct Recorded {
     /// The text, where it is at hand.
     #[serde(skip)]
     pub tapes: Tapes,
-}
-
-/// What the tasks of one group did on average. A list of times is a distribution: each is as likely
-/// as any other.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GroupModel {
-    /// The group's name.
-    pub name: String,
-    /// How many of its tasks were computing, or could have, when the recording began.
-    #[serde(default)]
-    pub begins_computing: u32,
-    /// How often its tasks computed, from a sleep to the next.
-    pub bursts: u64,
-    /// For how long.
-    pub burst_ns: Vec<u64>,
-    /// Sleeps that other tasks ended.
-    #[serde(default)]
-    pub waits: u64,
-    /// Sleeps that timers ended.
-    #[serde(default)]
-    pub timers: u64,
-    /// From a task's timer to its next one.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub timer_ns: Vec<u64>,
-    /// Sleeps that devices ended.
-    #[serde(default)]
-    pub delays: u64,
-    /// How long those were.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub delay_ns: Vec<u64>,
-    /// How often its tasks woke those of other groups, by their names.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub wakes: BTreeMap<String, u64>,
 }
 
 /// The text of tapes, shared by all trials of a workload; `None` where only its identity is known.

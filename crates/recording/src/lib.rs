@@ -5,22 +5,19 @@
 //! ```text
 //! trace ─► text, perfetto ─► Recording ─► exact (a tape for each task)
 //! exact ─► groups ─► workload (its file)
-//! tapes ─► distill (averages) ─► draw ─► other tapes
 //! ```
 //!
 //! Read in this order: [`event`] is the form: tasks and what happened to them. [`text`] reads it
 //! from ftrace, trace-cmd and perf, [`perfetto`] from the files of that program, [`traced`] from
 //! the trace of a trial. [`exact`] makes
-//! tapes of it, [`naps`] tells timers apart, [`groups`] finds like tasks, [`distill`] describes
-//! them by averages, [`workload`] writes the file; [`draw`] makes tapes of averages again.
+//! tapes of it, [`naps`] tells timers apart, [`groups`] finds like tasks, [`workload`] writes the
+//! file.
 //! [`graph`] reads from tapes who waits for whom. [`export`] writes the kernel's own text for other
 //! tools.
 //!
 //! What is not here: reading and writing files, playing.
 
 mod collect;
-pub mod distill;
-pub mod draw;
 pub mod event;
 pub mod exact;
 pub mod export;

@@ -4,11 +4,10 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use model::tape::{self, GroupModel, TIME_NS_MAX};
+use model::tape::{self, TIME_NS_MAX};
 use model::{Beat, Policy, PolicyClass, Tape};
 use toml::Value;
 
-use crate::distill;
 use crate::event::{Recording, TaskIndex};
 use crate::exact::{self, Counts, Scripts};
 use crate::groups::{self, Group};
@@ -57,53 +56,11 @@ struct Played {
 pub fn exact(recording: &Recording, choice: &Choice) -> Result<String, Empty> {
     let played = played(recording, choice)?;
     let mut text = String::new();
-    head(&mut text, recording, &played, "a recording");
-    tasks(&mut text, &played.groups, "");
+    head(&mut text, recording, &played);
+    tasks(&mut text, &played.groups);
     facts(&mut text, recording, &played.scripts.counts);
     let _ = write!(text, "tapes = '''\n{}'''\n", tape::write(&played.tapes));
     Ok(text)
-}
-
-/// The workload's file with what groups do on average, from which tapes are drawn.
-///
-/// # Errors
-/// As for [`exact`].
-pub fn averages(recording: &Recording, choice: &Choice) -> Result<String, Empty> {
-    let played = played(recording, choice)?;
-    let names = played.groups.iter().map(|it| (it.name.clone(), it.tasks.len() as u32));
-    let models = distill::groups(&played.tapes, &names.collect::<Vec<_>>());
-    // Rounded: a recording of two seconds lasts some microseconds longer.
-    let seconds = ((recording.length_ns + 500_000_000) / 1_000_000_000).max(1);
-    let mut text = String::new();
-    head(&mut text, recording, &played, "the averages of a recording");
-    let _ = write!(
-        text,
-        "\n[parameters]\n# The whole of it so many times, side by side.\ncopies = 1\n\
-         # How fast timers and devices are.\nspeed_percent = 100\n\
-         # How long it is.\nseconds = {seconds}\n\
-         # Other numbers draw other times from the same averages.\ndraw = 1\n"
-    );
-    tasks(&mut text, &played.groups, " * copies");
-    facts(&mut text, recording, &played.scripts.counts);
-    models.iter().for_each(|model| group(&mut text, model));
-    Ok(text)
-}
-
-fn group(text: &mut String, model: &GroupModel) {
-    let GroupModel { name, begins_computing, bursts, burst_ns, waits, timers, timer_ns, .. } =
-        model;
-    let _ = write!(
-        text,
-        "\n[[recording.group]]\nname = {}\nbegins_computing = {begins_computing}\n\
-         bursts = {bursts}\nburst_ns = {burst_ns:?}\nwaits = {waits}\ntimers = {timers}\n\
-         timer_ns = {timer_ns:?}\ndelays = {}\ndelay_ns = {:?}\n",
-        Value::from(name.as_str()),
-        model.delays,
-        model.delay_ns,
-    );
-    let wakes =
-        model.wakes.iter().map(|(name, times)| format!("{} = {times}", Value::from(name.as_str())));
-    let _ = writeln!(text, "wakes = {{ {} }}", wakes.collect::<Vec<_>>().join(", "));
 }
 
 fn played(recording: &Recording, choice: &Choice) -> Result<Played, Empty> {
@@ -140,22 +97,20 @@ fn tapes(recording: &Recording, scripts: &Scripts, groups: &[Group]) -> Vec<Tape
     order.iter().map(tape).collect()
 }
 
-fn head(text: &mut String, recording: &Recording, played: &Played, what: &str) {
+fn head(text: &mut String, recording: &Recording, played: &Played) {
     let tasks: usize = played.groups.iter().map(|group| group.tasks.len()).sum();
     let seconds = recording.length_ns as f64 / 1e9;
-    let about = format!("{what} of {seconds:.1} s with {tasks} tasks, from {}", recording.source);
+    let about =
+        format!("a recording of {seconds:.1} s with {tasks} tasks, from {}", recording.source);
     let headline: Vec<Value> =
         headline(&played.groups, &played.scripts).into_iter().map(Value::from).collect();
     let _ = writeln!(text, "about = {}", Value::from(about));
     let _ = writeln!(text, "headline = {}", Value::from(headline));
 }
 
-/// The groups; `times` is what their counts are multiplied by.
-fn tasks(text: &mut String, groups: &[Group], times: &str) {
+fn tasks(text: &mut String, groups: &[Group]) {
     for group in groups {
         let count = group.tasks.len();
-        let count =
-            if times.is_empty() { count.to_string() } else { format!("\"= {count}{times}\"") };
         let _ = writeln!(text, "\n[[task]]\nname = {}", Value::from(group.name.as_str()));
         let _ = writeln!(text, "count = {count}\nrepeat = 1");
         if group.policy != Policy::default() {

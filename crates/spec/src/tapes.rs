@@ -9,9 +9,8 @@ use std::sync::Arc;
 
 use model::tape::{self, Recorded, TapeFault, Tapes};
 use model::trial::sha256_hex;
-use model::{Seed, Step, Tape, Trial, Workload};
+use model::{Step, Tape, Trial, Workload};
 use play::tapes::played;
-use recording::draw::{self, Length};
 
 use super::SpecError;
 use super::expression::Names;
@@ -25,8 +24,6 @@ const COPIES_MAX: i64 = 1_000;
 const SPEED_MAX: i64 = 100_000;
 /// The most beats of all copies together.
 const SCALED_BEATS_MAX: usize = 8_000_000;
-/// The longest time that is drawn: one day.
-const SECONDS_MAX: i64 = 86_400;
 
 /// The line before the tapes.
 const OPENS: &str = "tapes = '''";
@@ -79,7 +76,7 @@ fn at(asset: &Asset, line: usize, message: impl Into<String>) -> SpecError {
 }
 
 impl Parts<'_> {
-    /// Gives the workload its tapes: those of its file, or drawn ones.
+    /// Gives the workload its tapes.
     ///
     /// # Errors
     /// A recording without tapes, tapes without a recording, and the first line that is no tape or
@@ -98,7 +95,7 @@ impl Parts<'_> {
                 let error = at(asset, line - 1, "'tapes' outside of a recording");
                 Err(error.hint("write them at the end of a table [recording]"))
             }
-            (Some(recorded), Some((text, line))) if recorded.groups.is_empty() => {
+            (Some(recorded), Some((text, line))) => {
                 let tapes = read(text, line, asset)?;
                 if scale.is_plain() {
                     keep(recorded, asset, text);
@@ -109,25 +106,10 @@ impl Parts<'_> {
                 scale.keep(recorded, asset, copies, &counts);
                 Ok(())
             }
-            (Some(recorded), None) if !recorded.groups.is_empty() => {
-                let mut copies = Vec::new();
-                for copy in 0..scale.copies {
-                    let drawn = scale.draw(recorded, &counts, copy);
-                    let drawn = drawn.map_err(|why| places.error("recording", why))?;
-                    scale.refuse_large(&drawn, places)?;
-                    copies.push(drawn);
-                }
-                scale.keep(recorded, asset, copies, &counts);
-                Ok(())
-            }
             (Some(_), None) => {
                 let error = places.error("recording", "the recording has no tapes");
                 Err(error
                     .hint(format!("end the file with a line {OPENS}, the tapes, and {CLOSES}")))
-            }
-            (Some(_), Some((_, line))) => {
-                let error = at(asset, line - 1, "tapes, and groups from which they are drawn");
-                Err(error.hint("leave one of them out"))
             }
         }
     }
@@ -138,8 +120,6 @@ impl Parts<'_> {
 struct Scale {
     copies: u32,
     speed_percent: u64,
-    seconds: Option<u64>,
-    draw: u64,
 }
 
 impl Scale {
@@ -156,8 +136,6 @@ impl Scale {
         Ok(Scale {
             copies: number("copies", COPIES_MAX)?.unwrap_or(1) as u32,
             speed_percent: number("speed_percent", SPEED_MAX)?.unwrap_or(100),
-            seconds: number("seconds", SECONDS_MAX)?,
-            draw: number("draw", i64::MAX)?.unwrap_or(1),
         })
     }
 
@@ -197,24 +175,9 @@ impl Scale {
         Err(error.hint(format!("at most {SCALED_BEATS_MAX} together")))
     }
 
-    fn draw(&self, recorded: &Recorded, counts: &[u32], copy: u32) -> Result<Vec<Tape>, String> {
-        if recorded.groups.len() != counts.len() {
-            let (groups, tasks) = (recorded.groups.len(), counts.len());
-            return Err(format!(
-                "{groups} groups in the recording, and {tasks} with steps = [\"tape\"]"
-            ));
-        }
-        let recorded_ns = recorded.length_us.saturating_mul(1_000);
-        let drawn_ns = self.seconds.map_or(recorded_ns, |seconds| seconds * 1_000_000_000);
-        let seed = Seed(self.draw).derive(&format!("copy {copy}"));
-        draw::tapes(&recorded.groups, counts, Length { recorded_ns, drawn_ns }, seed)
-    }
-
     fn keep(&self, recorded: &mut Recorded, asset: &Asset, copies: Vec<Vec<Tape>>, counts: &[u32]) {
         let mut tapes = tape::arrange(copies, counts);
         tape::hurry(&mut tapes, self.speed_percent);
-        // Trials have the tapes; what they were drawn from would only make them longer.
-        recorded.groups = Vec::new();
         keep(recorded, asset, &tape::write(&tapes));
     }
 }

@@ -56,10 +56,6 @@ pub struct Args {
     /// counts as done by devices
     #[arg(long, value_name = "THREAD")]
     only: Vec<String>,
-    /// Of a trace: write what groups of threads do on average instead of what each thread did, to
-    /// make it longer, larger, faster, or to share it without its times
-    #[arg(long)]
-    averages: bool,
     /// Of a trace: play the kernel's own threads too
     #[arg(long)]
     kernel_threads: bool,
@@ -113,10 +109,7 @@ fn is_about_trace(args: &Args) -> bool {
     match args.format.as_deref() {
         Some(name) => name == trace::FORMAT,
         None => {
-            let asked = args.output.is_some()
-                || args.averages
-                || args.kernel_threads
-                || !args.only.is_empty();
+            let asked = args.output.is_some() || args.kernel_threads || !args.only.is_empty();
             asked || args.files.first().is_some_and(|file| trace::is_trace(file))
         }
     }

@@ -131,7 +131,6 @@ fn write(args: &Args, shared: &Shared) -> Result<ExitCode> {
     let bytes = shared.pack()?;
     contents::lines(shared).iter().for_each(output::tell);
     if shared.records().any(|record| record.trial.workload.recording.is_some()) {
-        output::tell(tapes::ADVICE);
         // Tapes can be more than what anybody reads.
         let read = Shared::unpack(&bytes);
         read.map_err(|why| bad_input(format!("it cannot be shared with its tapes: {why}")))?;

@@ -53,9 +53,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         kernel_threads: args.kernel_threads,
         ..Choice::default()
     };
-    let form = if args.averages { workload::averages } else { workload::exact };
-    let workload =
-        form(&recording, &choice).map_err(|why| bad_input(format!("{}: {why}", file.display())))?;
+    let workload = workload::exact(&recording, &choice)
+        .map_err(|why| bad_input(format!("{}: {why}", file.display())))?;
     let mut out = output::writer(Some(&target))?;
     out.write_all(workload.as_bytes())?;
     out.flush()?;

@@ -60,8 +60,3 @@ pub fn left_out<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<String> {
     };
     recordings(records).into_values().map(what).collect()
 }
-
-/// What the owner of a recording should know before it is shared.
-pub const ADVICE: &str = "to share a workload without the times of its threads, measure its \
-                          averages: --averages of `record` and `import`, then --tapes shares \
-                          drawn times";
