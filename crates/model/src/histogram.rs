@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Histogram {
     /// The measure's name, see [`crate::metric::MEASURES`].
     pub name: String,
-    /// The task group, or `all`.
+    /// Of tasks, or `all`.
     pub group: String,
     /// How many samples were taken, counted apart from the buckets.
     pub count: u64,
@@ -23,7 +23,6 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// The distribution of these samples.
     pub fn from_samples(name: &str, group: &str, samples: &[u64]) -> Histogram {
         let mut buckets = std::collections::BTreeMap::new();
         for &sample in samples {
@@ -93,14 +92,35 @@ impl Histogram {
     }
 }
 
-/// Sub-buckets of HdrHistogram at three significant digits.
-pub const SUB_BUCKETS: u64 = 2048;
+/// HdrHistogram at three significant digits gives each of the first values a bucket of its own.
+const SUB_BUCKETS: u64 = 2048;
 
-/// The lowest value of the bucket that holds `value`: HdrHistogram's `lowest_equivalent` with a
-/// unit of 1 and three significant digits.
+/// Each further power of two has half as many.
+const HALF: u64 = SUB_BUCKETS / 2;
+
+/// The place of a value's bucket in an array of all buckets.
+#[inline]
+pub fn bucket(value: u64) -> usize {
+    let shift = 64 - (value | (SUB_BUCKETS - 1)).leading_zeros() - SUB_BUCKETS.trailing_zeros();
+    (u64::from(shift) * HALF + (value >> shift)) as usize
+}
+
+/// The inverse of [`bucket`].
+pub fn lowest_value(bucket: usize) -> u64 {
+    let bucket = bucket as u64;
+    let shift = (bucket / HALF).saturating_sub(1);
+    (bucket - shift * HALF) << shift
+}
+
+/// HdrHistogram's `lowest_equivalent` with a unit of 1.
 pub fn lowest_equivalent(value: u64) -> u64 {
-    let shift = (64 - (value | (SUB_BUCKETS - 1)).leading_zeros()) - SUB_BUCKETS.trailing_zeros();
-    value >> shift << shift
+    lowest_value(bucket(value))
+}
+
+/// [`Histogram::buckets`] from the samples in each place of the array.
+pub fn filled_buckets(samples: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
+    let filled = samples.enumerate().filter(|&(_, samples)| samples > 0);
+    filled.map(|(bucket, samples)| (lowest_value(bucket), samples)).collect()
 }
 
 #[cfg(test)]
@@ -136,6 +156,10 @@ mod tests {
     fn buckets_keep_three_significant_digits() {
         assert_eq!(lowest_equivalent(2047), 2047);
         assert_eq!(lowest_equivalent(2049), 2048);
+        assert_eq!(
+            (bucket(2047), bucket(2049), bucket(4095), bucket(4096)),
+            (2047, 2048, 3071, 3072)
+        );
         for value in [1, 999, 5_001, 123_456_789, u64::MAX / 3] {
             let lowest = lowest_equivalent(value);
             assert!(lowest <= value && value - lowest <= value / 1024, "{value} -> {lowest}");

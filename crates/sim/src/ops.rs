@@ -4,7 +4,6 @@
 /// Which callbacks a scheduler has. The core never calls an absent callback and follows the
 /// kernel's default instead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub struct OpsPresent {
     pub select_cpu: bool,
     pub enqueue: bool,

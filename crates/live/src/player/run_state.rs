@@ -329,7 +329,6 @@ fn kernel_set(list: &[u32]) -> io::Result<libc::cpu_set_t> {
 /// What a task could not do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
-#[allow(missing_docs)]
 pub enum Fault {
     Policy,
     Affinity,

@@ -7,7 +7,7 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use model::Histogram;
-use model::histogram::{SUB_BUCKETS, lowest_equivalent};
+use model::histogram::{bucket, filled_buckets};
 
 /// Types for which all-zero bytes are a valid, empty value and that may be changed by many at once.
 ///
@@ -96,63 +96,42 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// An empty one. Fails when the kernel gives no memory.
+    /// Fails when the kernel gives no memory.
     pub fn new() -> io::Result<Recorder> {
-        Ok(Recorder { words: Shared::new(BUCKETS + index(LARGEST) + 1)? })
+        Ok(Recorder { words: Shared::new(BUCKETS + bucket(LARGEST) + 1)? })
     }
 
-    /// See [`Shared::populate`].
     pub fn populate(&self) {
         self.words.populate();
     }
 
     /// Counts one sample. Async-signal-safe.
     pub fn record(&self, sample: u64) {
-        self.words[BUCKETS + index(sample.min(LARGEST))].fetch_add(1, Relaxed);
+        self.words[BUCKETS + bucket(sample.min(LARGEST))].fetch_add(1, Relaxed);
         self.words[COUNT].fetch_add(1, Relaxed);
         // The complement makes zeroed memory the right start for a minimum.
         self.words[MIN_COMPLEMENT].fetch_max(!sample, Relaxed);
         self.words[MAX].fetch_max(sample, Relaxed);
     }
 
-    /// The samples so far.
     pub fn histogram(&self, name: &str, group: &str) -> Histogram {
         let count = self.words[COUNT].load(Relaxed);
-        let samples = self.words[BUCKETS..].iter().map(|word| word.load(Relaxed)).enumerate();
-        let buckets = samples.filter(|&(_, n)| n > 0).map(|(index, n)| (lowest(index), n));
+        let samples = self.words[BUCKETS..].iter().map(|word| word.load(Relaxed));
         Histogram {
             name: name.into(),
             group: group.into(),
             count,
             min: if count == 0 { 0 } else { !self.words[MIN_COMPLEMENT].load(Relaxed) },
             max: self.words[MAX].load(Relaxed),
-            buckets: if count == 0 { Vec::new() } else { buckets.collect() },
+            buckets: if count == 0 { Vec::new() } else { filled_buckets(samples) },
         }
     }
-}
-
-/// The bucket of a sample: linear up to [`SUB_BUCKETS`], then half as many buckets for every
-/// doubling.
-fn index(sample: u64) -> usize {
-    let shift = (64 - (sample | (SUB_BUCKETS - 1)).leading_zeros()) - SUB_BUCKETS.trailing_zeros();
-    (u64::from(shift) * (SUB_BUCKETS / 2) + (sample >> shift)) as usize
-}
-
-/// The lowest sample of a bucket.
-fn lowest(index: usize) -> u64 {
-    let (index, half) = (index as u64, SUB_BUCKETS / 2);
-    if index < SUB_BUCKETS {
-        return index;
-    }
-    let shift = (index - half) / half;
-    let value = (index - shift * half) << shift;
-    debug_assert_eq!(value, lowest_equivalent(value));
-    value
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::histogram::lowest_equivalent;
 
     #[test]
     fn the_layout_is_hdr_histograms() {

@@ -6,11 +6,8 @@ use model::series::PLACES;
 /// The most task groups.
 pub const MAX_GROUPS: usize = 64;
 
-/// Sub-buckets above the linear part.
-const HALF_SUB_BUCKETS: usize = 1024;
-
-/// Buckets of one histogram: HdrHistogram's layout up to 2^40 ns.
-pub const BUCKETS: usize = (40 - 11) * HALF_SUB_BUCKETS + 2048;
+/// Buckets of one histogram: [`model::histogram::bucket`] of waits up to 2^40 ns.
+pub const BUCKETS: usize = (40 - 11) * 1024 + 2048;
 
 /// The histograms of a group: waits after wake-ups, and waits for other reasons.
 pub const MEASURES: usize = 2;
@@ -212,18 +209,11 @@ pub struct Event {
     pub comm: [u8; 16],
 }
 
-/// The lowest value of a bucket.
-pub fn lowest_value(bucket: usize) -> u64 {
-    let shift = (bucket / HALF_SUB_BUCKETS).saturating_sub(1);
-    ((bucket - shift * HALF_SUB_BUCKETS) as u64) << shift
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::loader::variable::members;
     use libbpf_rs::btf::Btf;
-    use model::histogram::lowest_equivalent;
     use std::mem::{offset_of, size_of};
 
     fn offsets(structure: &str) -> Vec<usize> {
@@ -315,11 +305,7 @@ mod tests {
     /// The bucket as `bucket()` of probes.bpf.c computes it.
     fn bucket(value: u64) -> usize {
         let shift = (64 - (value >> 11).leading_zeros()) as usize;
-        if value >> 40 != 0 {
-            BUCKETS - 1
-        } else {
-            shift * HALF_SUB_BUCKETS + (value >> shift) as usize
-        }
+        if value >> 40 != 0 { BUCKETS - 1 } else { shift * 1024 + (value >> shift) as usize }
     }
 
     #[test]
@@ -327,7 +313,7 @@ mod tests {
         let mut value = 1_u64;
         while value < (1 << 40) - 1 {
             for near in [value - 1, value, value + 1] {
-                assert_eq!(lowest_value(bucket(near)), lowest_equivalent(near), "{near}");
+                assert_eq!(bucket(near), model::histogram::bucket(near), "{near}");
             }
             value += value / 150 + 1;
         }

@@ -2,10 +2,11 @@
 //! From slots and buckets to the numbers of a group.
 
 use model::Histogram;
+use model::histogram::filled_buckets;
 use model::series::{self, Counts, PLACES, bounds};
 
 use super::layout::{
-    BUCKETS, BUSY, CpuSeries, MEASURES, Tally, TaskSlot, Totals, WAITED, activity, lowest_value,
+    BUCKETS, BUSY, CpuSeries, MEASURES, Tally, TaskSlot, Totals, WAITED, activity,
 };
 use super::shared::SharedMap;
 
@@ -148,12 +149,12 @@ pub fn histogram(
     tally: &Tally,
 ) -> Histogram {
     let first = (group * MEASURES + measure) * BUCKETS;
-    let samples = (0..BUCKETS).map(|bucket| (lowest_value(bucket), buckets.get(first + bucket)));
+    let samples = (0..BUCKETS).map(|bucket| buckets.get(first + bucket));
     Histogram {
         count: tally.count,
         min: tally.min_ns(),
         max: tally.max_ns,
-        buckets: samples.filter(|&(_, samples)| samples > 0).collect(),
+        buckets: filled_buckets(samples),
         ..Histogram::default()
     }
 }

@@ -64,7 +64,7 @@ impl Core {
 ///
 /// Methods take `&self` because they nest: a kfunc called inside `dispatch` may make the core call
 /// `dequeue`. A scheduler keeps its state in its own memory (or in cells).
-#[allow(unused_variables, missing_docs)]
+#[allow(unused_variables)]
 pub trait Ops {
     /// Which callbacks exist.
     fn present(&self) -> OpsPresent;

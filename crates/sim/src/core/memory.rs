@@ -15,7 +15,6 @@ pub const ABSENT: u32 = u32::MAX;
 
 /// Byte offsets of fields in a task's block. Widths are the kernel's (given in brackets).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub struct TaskLayout {
     /// Bytes of the whole structure.
     pub size: u32,

@@ -17,7 +17,6 @@ type OfCpu = unsafe extern "C" fn(i32);
 
 /// The callbacks with the kernel's types; `None` for absent ones.
 #[derive(Clone, Copy, Default)]
-#[allow(missing_docs)]
 pub struct Callbacks {
     pub init: Option<unsafe extern "C" fn() -> i32>,
     pub exit: Option<unsafe extern "C" fn(*mut abi::ExitInfo)>,

@@ -178,7 +178,6 @@ const fn is_same(a: &[u8], b: &[u8]) -> bool {
 macro_rules! plain {
     ($($name:ident($($task:ident: TaskId),*; $($plain:ident: $type:ty),*);)*) => {
         /// The callbacks, by the kernel's names. An absent one does nothing.
-        #[allow(missing_docs)]
         impl NativeScheduler {
             $(#[inline]
             pub fn $name(&self, core: &mut Core, $($task: TaskId,)* $($plain: $type),*) {
@@ -211,7 +210,6 @@ plain! {
 }
 
 /// The others.
-#[allow(missing_docs)]
 impl NativeScheduler {
     pub fn init(&self, core: &mut Core) -> i32 {
         let Some(callback) = self.callbacks.init else { return 0 };

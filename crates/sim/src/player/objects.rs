@@ -117,7 +117,6 @@ impl Pipe {
 
 /// Everything that tasks share.
 #[derive(Default)]
-#[allow(missing_docs)]
 pub struct Objects {
     pub locks: Vec<Lock>,
     pub forking: Lock,

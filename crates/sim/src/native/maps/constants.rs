@@ -3,7 +3,6 @@
 
 /// `EINVAL`, `ENOENT`, … as kfuncs return them.
 pub mod errno {
-    #![allow(missing_docs)]
     pub const ENOENT: i64 = -2;
     pub const E2BIG: i64 = -7;
     pub const EBUSY: i64 = -16;
